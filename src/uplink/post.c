@@ -18,8 +18,6 @@
 struct post_lane {
     struct post *post;
     struct sender *sender;
-    struct lane_hooks hooks;
-    void *arg;
     char key[NODE_KEY_MAX];
     bool wants;   /* a turn; then it is in post's line */
     bool sending; /* its request is one of post's busy ones */
@@ -260,37 +258,20 @@ static void on_taken(void *arg)
     p->trouble[0] = 0;
 }
 
-static void on_hello(void *arg, struct hello *ret)
-{
-    struct post_lane *l = arg;
-    l->hooks.hello(l->arg, ret);
-}
-
-static void on_dropped(void *arg, uint64_t n, const char *why)
-{
-    struct post_lane *l = arg;
-    l->hooks.dropped(l->arg, n, why);
-}
-
 /* ---- lanes ---- */
 
-struct post_lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg)
+struct post_lane *lane_new(struct post *p, const char *key, const struct sender_hooks *hooks, void *arg)
 {
-    static const struct sender_hooks calls = {.hello = on_hello,
-                                              .dropped = on_dropped,
-                                              .turn = on_turn,
-                                              .done = on_done,
-                                              .taken = on_taken,
-                                              .failed = on_failed};
+    static const struct sender_peers peers = {.turn = on_turn, .done = on_done, .taken = on_taken, .failed = on_failed};
     struct post_lane *l = mem_zero(1, sizeof(*l));
     struct sender_conf conf = p->conf;
     struct err err = {0};
     l->post = p;
-    l->hooks = *hooks;
-    l->arg = arg;
     mem_copy_str(l->key, sizeof(l->key), key);
     conf.origin = l->key;
-    sender_new(&l->sender, p->loop, p->http, &conf, &calls, l, &err);
+    conf.peers = &peers;
+    conf.peers_arg = l;
+    sender_new(&l->sender, p->loop, p->http, &conf, hooks, arg, &err);
     l->behind = p->all;
     if (p->all)
         p->all->before = l;

@@ -27,13 +27,8 @@ bool post_quiet(const struct post *p);     /* nothing is under way */
 struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
 struct wire_dec *post_dec(struct post *p); /* the same */
 
-struct lane_hooks {
-    void (*hello)(void *arg, struct hello *ret); /* as sender_hooks has them */
-    void (*dropped)(void *arg, uint64_t n, const char *why);
-};
-
 struct post_lane;
-struct post_lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg);
+struct post_lane *lane_new(struct post *p, const char *key, const struct sender_hooks *hooks, void *arg);
 void lane_free(struct post_lane *l);
 struct sender *lane_sender(struct post_lane *l);
 /* What sources say of the node (model/labels.h); told once the hub has heard of the node, and when they change. */

@@ -269,8 +269,8 @@ static bool give_up(struct sender *s, const struct waiting_packet *w)
 
 static void tell_failed(struct sender *s, int status, const char *why)
 {
-    if (s->hooks.failed)
-        s->hooks.failed(s->arg, status, why);
+    if (s->conf.peers)
+        s->conf.peers->failed(s->conf.peers_arg, status, why);
     else if (s->ok || !s->trouble[0])
         log_warn("agent", "hub %s does not take our batches: %s; they wait on disk", s->conf.hub, why);
     else if (strcmp(s->trouble, why) != 0)
@@ -312,8 +312,8 @@ static void tell_taken(struct sender *s)
 {
     struct spool_stat st;
 
-    if (s->hooks.taken) {
-        s->hooks.taken(s->arg);
+    if (s->conf.peers) {
+        s->conf.peers->taken(s->conf.peers_arg);
     } else if (!s->ok) {
         backlog_stat(s->backlog, &st);
         if (st.records)
@@ -372,8 +372,8 @@ static void on_live_done(void *arg, const struct http_result *r)
 
     timer_stop(s->ack);
     s->late = false;
-    if (s->hooks.done)
-        s->hooks.done(s->arg);
+    if (s->conf.peers)
+        s->conf.peers->done(s->conf.peers_arg);
     if (v == TAKEN) {
         take_answer(s, &s->live, &a, r->took_ms);
         live_taken(s, &a);
@@ -417,8 +417,8 @@ static void speak(struct sender *s)
 {
     if (http_busy(s->live.call))
         s->again = true;
-    else if (s->hooks.turn)
-        s->hooks.turn(s->arg);
+    else if (s->conf.peers)
+        s->conf.peers->turn(s->conf.peers_arg);
     else
         sender_go(s);
 }

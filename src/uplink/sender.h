@@ -20,6 +20,14 @@
 
 #define SENDER_MAX 64 /* packets in memory: five minutes of a relay's at one in 5 s */
 
+/* One of many senders to the same hub: what whoever looks after all of them is asked and told. */
+struct sender_peers {
+    void (*turn)(void *arg); /* it would send: sender_go when it is its turn */
+    void (*done)(void *arg); /* its request is not under way any more */
+    void (*taken)(void *arg);
+    void (*failed)(void *arg, int status, const char *why); /* status 0: no answer */
+};
+
 struct sender_conf {
     const char *hub;    /* http:// or https://, no slash at the end */
     const char *origin; /* the node it speaks for, "ssh:gpu01"; NULL: the node it runs on */
@@ -32,6 +40,8 @@ struct sender_conf {
     size_t most_bytes; /* in memory, without a disk */
     size_t at_once;    /* packets in one request */
     int64_t timeout_ms;
+    const struct sender_peers *peers; /* NULL: it is alone, sends when it likes and logs by itself */
+    void *peers_arg;
 };
 
 struct hub_pace {
@@ -44,11 +54,6 @@ struct sender_hooks {
     void (*hello)(void *arg, struct hello *ret);             /* all but backlog */
     void (*dropped)(void *arg, uint64_t n, const char *why); /* batches given up; without a disk: once the hub hears */
     void (*pace)(void *arg);                                 /* sender_pace says something new; NULL: nobody asks */
-    /* One of many; NULL: alone, and it logs by itself. */
-    void (*turn)(void *arg); /* it would send: sender_go when it is its turn */
-    void (*done)(void *arg); /* its request is not under way any more */
-    void (*taken)(void *arg);
-    void (*failed)(void *arg, int status, const char *why); /* status 0: no answer */
 };
 
 struct sender;

@@ -189,7 +189,7 @@ static void on_dropped(void *arg, uint64_t n, const char *why)
     tell(arg, EVENT_DROPPED, (int64_t)n, why);
 }
 
-static const struct lane_hooks lane_hooks = {.hello = on_hello, .dropped = on_dropped};
+static const struct sender_hooks sender_hooks = {.hello = on_hello, .dropped = on_dropped};
 
 void uplink_state(struct uplink *t, enum collect_state collect, const char *why)
 {
@@ -243,7 +243,7 @@ struct uplink *uplink_new(struct event_base *loop, struct post *post, const char
     mem_copy_str(t->why, sizeof(t->why), why);
     t->g = gather_new();
     t->post = post;
-    t->lane = lane_new(post, t->key, &lane_hooks, t);
+    t->lane = lane_new(post, t->key, &sender_hooks, t);
     t->sender = lane_sender(t->lane);
     t->beat = timer_new(loop, on_beat, t);
     timer_every(t->beat, BEAT_MS);

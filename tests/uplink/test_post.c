@@ -30,7 +30,7 @@ static void push(struct sender *s, uint64_t number, size_t bytes)
 
 static void a_lane_keeps_the_newest_and_counts_what_it_gives_up(void **unused)
 {
-    static const struct lane_hooks hooks = {.hello = no_hello, .dropped = no_dropped};
+    static const struct sender_hooks hooks = {.hello = no_hello, .dropped = no_dropped};
     struct event_base *loop = event_base_new();
     struct post_conf conf = {.hub = "http://127.0.0.1:1/", .token = "none"};
     struct post *post = NULL;
