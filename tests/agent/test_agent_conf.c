@@ -10,8 +10,8 @@
 #include "agent/identity.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "uplink/sender.h"
 #include "test.h"
+#include "uplink/sender.h"
 
 static int load(struct agent_conf *c, struct err *err, const char *const *flags)
 {
