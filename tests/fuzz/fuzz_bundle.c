@@ -1,10 +1,10 @@
 /* fuzz_bundle.c: any bytes as a backup: read to their end or refused with a sentence, in bounded memory. */
 #include <stdlib.h>
 
+#include "backup/backup.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "store/backup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "store/backup.h"
+#include "backup/backup.h"
 #include "store_dir.h"
 
 #define H 3600000ll

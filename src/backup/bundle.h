@@ -5,8 +5,8 @@
  * B1 A bundle that was cut off, or of which any byte is another, is refused. B2 A newer version is refused with a
  * sentence. B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, however large the file claims to be.
  */
-#ifndef STORE_BUNDLE_H
-#define STORE_BUNDLE_H
+#ifndef BACKUP_BUNDLE_H
+#define BACKUP_BUNDLE_H
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -6,8 +6,8 @@
  * damaged or cut off is refused before anything is changed. K4 kill -9 or a failure at any point of a restore leaves
  * the folder as it was, or wholly replaced. K5 What a newer muster wrote is refused with a sentence.
  */
-#ifndef STORE_BACKUP_H
-#define STORE_BACKUP_H
+#ifndef BACKUP_BACKUP_H
+#define BACKUP_BACKUP_H
 
 #include <stdbool.h>
 #include <stdint.h>

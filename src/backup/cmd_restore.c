@@ -1,13 +1,13 @@
-/* restore.c: `muster restore`: a backup becomes a data folder again. */
+/* cmd_restore.c: `muster restore`: a backup becomes a data folder again. */
 #include <errno.h>
 
+#include "backup/backup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
-#include "store/backup.h"
 
 struct restore_conf {
     char *data;

@@ -11,7 +11,7 @@
  * last because it gets a batch's blobs before the log gets the batch. Rows of logs are read in short steps, since the
  * hub's writer waits for readers when it seals one.
  */
-#include "store/backup.h"
+#include "backup/backup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backup/bundle.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "store/bundle.h"
 #include "store/chunks.h"
 #include "store/log.h"
 #include "store/schema.h"

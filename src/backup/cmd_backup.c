@@ -1,9 +1,10 @@
-/* backup.c: `muster backup`: a hub's data folder as one file, also while the hub runs. */
+/* cmd_backup.c: `muster backup`: a hub's data folder as one file, also while the hub runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <sys/stat.h>
 
+#include "backup/backup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -11,7 +12,6 @@
 #include "cli/cmd.h"
 #include "cli/progress.h"
 #include "format/render.h"
-#include "store/backup.h"
 
 struct backup_conf {
     char *data;

@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "backup/backup.h"
+#include "backup/bundle.h"
 #include "base/file.h"
 #include "fault_vfs.h"
 #include "history_model.h"
-#include "store/backup.h"
-#include "store/bundle.h"
 #include "store/wandb.h"
 
 static struct store *open_dir(const char *dir)

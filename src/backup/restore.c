@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backup/backup.h"
+#include "backup/bundle.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "store/backup.h"
-#include "store/bundle.h"
 #include "store/chunks.h"
 #include "store/lock.h"
 #include "store/log.h"

@@ -4,7 +4,7 @@
  * (the first: of the twelve bytes at the start), so that no part can be missing, doubled or moved. A packed payload is
  * u32 length and a zstd frame.
  */
-#include "store/bundle.h"
+#include "backup/bundle.h"
 
 #include <errno.h>
 #include <unistd.h>
