@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "codec/table.h"
 #include "model/gather.h"
-#include "store/table.h"
 
 #define COLUMNS 64
 

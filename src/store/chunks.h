@@ -13,8 +13,8 @@
 #ifndef STORE_CHUNKS_H
 #define STORE_CHUNKS_H
 
+#include "codec/table.h"
 #include "store/db.h"
-#include "store/table.h"
 
 #define CHUNK_FINAL 2
 

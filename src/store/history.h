@@ -12,9 +12,8 @@
 #ifndef STORE_HISTORY_H
 #define STORE_HISTORY_H
 
+#include "codec/bin.h"
 #include "store/store.h"
-
-enum tier { TIER_RAW, TIER_MINUTE, TIER_HOUR, TIER_COUNT };
 
 /* How the store reads what is in a batch or a facts blob: wire's business, passed in by whoever plugs the parts
  * together. One per thread. */
@@ -36,11 +35,6 @@ struct node_was {
 
 /* What several questions in a row share: one thread's, for as long as a request takes. */
 struct history_session;
-
-struct bin {        /* [at, at + step) */
-    uint32_t count; /* 0: a gap */
-    int64_t sum, min, max, last;
-};
 
 enum bin_field { BIN_SUM = 1, BIN_MIN = 2, BIN_MAX = 4, BIN_LAST = 8, BIN_ALL = 15 }; /* count is always there */
 

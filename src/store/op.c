@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "store/usage_code.h"
+#include "codec/usage_code.h"
 
 #define ZONE_MAX 128
 

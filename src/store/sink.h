@@ -6,8 +6,8 @@
 #define STORE_SINK_H
 
 #include "codec/chunk.h"
+#include "codec/table.h"
 #include "store/history.h"
-#include "store/table.h"
 
 struct sink {
     /* 0, or what ends the reading: -errno, or what the caller's own function returned */

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
+#include "codec/usage_code.h"
 #include "store/schema.h"
-#include "store/usage_code.h"
 
 #define NAMES_MOST (1 << 24)
 

@@ -2,7 +2,7 @@
  * are typed. */
 #include <stdlib.h>
 
-#include "store/usage_code.h"
+#include "codec/usage_code.h"
 #include "usage/tariff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,8 +5,8 @@
  * u8 1; varint devices; of each: name of the device, name of its model, varints free, unused and down in ms and energy
  * in mJ, varint logins; of each: name, varints held, busy, long, MiB*s, mJ.
  */
-#ifndef STORE_USAGE_CODE_H
-#define STORE_USAGE_CODE_H
+#ifndef CODEC_USAGE_CODE_H
+#define CODEC_USAGE_CODE_H
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
  * bin.c: adds bins (count, sum, min, max of a span) up, which makes late and split data ordinary. Arithmetic wraps; it
  * never traps.
  */
+#include "codec/bin.h"
 #include "model/metric.h"
-#include "store/table.h"
 
 int64_t tier_bin_ms(int tier)
 {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "store/table.h"
+#include "codec/table.h"
 
 struct source {
     struct chunk c;

@@ -2,7 +2,7 @@
  * table.c: a table of samples: batches in, chunks out. Cells are dense: a series that is seldom read still has a place
  * in every row.
  */
-#include "store/table.h"
+#include "codec/table.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* usage_code.c: encodes a span of usage as varints and back, and adds hours up to days. */
-#include "store/usage_code.h"
+#include "codec/usage_code.h"
 
 #include <errno.h>
 
