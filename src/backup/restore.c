@@ -18,7 +18,7 @@
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/schema.h"
-#include "store/wandb_file.h"
+#include "wandb/store_sql.h"
 
 #define UNFINISHED "unfinished" /* in a folder that may be thrown away */
 enum { SQL_MAX = 256, COLUMNS_MAX = 128, NAME_LEN = 128, FILES_MAX = 64 };

@@ -1,12 +1,12 @@
 /*
- * days.h: run-days out of what W&B said of runs (store/wandb.h), for the report, the comparison and push. Days
+ * days.h: run-days out of what W&B said of runs (wandb/store.h), for the report, the comparison and push. Days
  * are those of the file's zone. Deleted runs are left out; runs with a tag that says they are not ours are marked.
  */
 #ifndef WANDB_DAYS_H
 #define WANDB_DAYS_H
 
 #include "report/source.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 
 #define WANDB_DAYS_MAX 16000000
 

@@ -17,8 +17,8 @@
 #include "base/workers.h"
 #include "base/zone.h"
 #include "parse/ytree.h"
-#include "store/wandb.h"
 #include "wandb/days.h"
+#include "wandb/store.h"
 
 #define TIMES_MAX  24
 #define OUT_MAX    (1u << 20)

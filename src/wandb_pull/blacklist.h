@@ -6,7 +6,7 @@
 #include <event2/event.h>
 
 #include "base/str.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 

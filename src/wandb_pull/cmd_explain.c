@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/cmd_talk.h"
 #include "wandb_pull/cmd_wandb.h"

@@ -11,7 +11,7 @@
 #ifndef WANDB_PULL_PULL_H
 #define WANDB_PULL_PULL_H
 
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 

@@ -6,7 +6,7 @@
 #ifndef WANDB_PUSH_CHECK_H
 #define WANDB_PUSH_CHECK_H
 
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 #include "wandb_push/tagged.h"

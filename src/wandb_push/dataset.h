@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/zone.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 
 enum dataset_set {
     DATASET_18,  /* with cpu_count and run_exists */

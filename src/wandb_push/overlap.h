@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/config.h"
 
 struct overlap {

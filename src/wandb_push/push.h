@@ -10,7 +10,7 @@
 #ifndef WANDB_PUSH_PUSH_H
 #define WANDB_PUSH_PUSH_H
 
-#include "store/wandb.h"
+#include "wandb/store.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 #include "wandb_push/dataset.h"

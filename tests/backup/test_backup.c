@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "fault_vfs.h"
 #include "history_model.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 
 static struct store *open_dir(const char *dir)
 {

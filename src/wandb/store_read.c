@@ -1,8 +1,8 @@
-/* wandb_read.c: the reading side of wandb.db: one statement per question, so each answer is as of one moment. */
+/* store_read.c: the reading side of wandb.db: one statement per question, so each answer is as of one moment. */
 #include <errno.h>
 
 #include "base/mem.h"
-#include "store/wandb_file.h"
+#include "wandb/store_sql.h"
 
 void wandb_run_of(sqlite3_stmt *st, struct wandb_run *ret)
 {

@@ -1,9 +1,9 @@
-/* wandb_file.h: the tables of wandb.db and every statement run on them, for the wandb*.c files of this folder. */
-#ifndef STORE_WANDB_FILE_H
-#define STORE_WANDB_FILE_H
+/* store_sql.h: the tables of wandb.db and every statement run on them, for store*.c of this folder and for backups. */
+#ifndef WANDB_STORE_SQL_H
+#define WANDB_STORE_SQL_H
 
 #include "store/db.h"
-#include "store/wandb.h"
+#include "wandb/store.h"
 
 enum {
     W_SETTING,

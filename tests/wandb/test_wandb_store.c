@@ -1,5 +1,5 @@
 /*
- * test_wandb_store.c: the file of W&B runs (store/wandb.h; W1 to W8 are its promises). A small pull that needs no
+ * test_wandb_store.c: the file of W&B runs (wandb/store.h; W1 to W8 are its promises). A small pull that needs no
  * server is driven through it, cut off in every way there is, and gone on with: the rows must be those of a pull that
  * nothing happened to.
  */
@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "fault_vfs.h"
-#include "store/wandb.h"
 #include "store_dir.h"
+#include "wandb/store.h"
 
 #define NOW   1731600000000ll
 #define TOKYO "Asia/Tokyo"

@@ -1,15 +1,15 @@
 /*
- * wandb.c: the writing side of wandb.db: how far a pull came, runs, days, events. Puts join one transaction; the first
+ * store.c: the writing side of wandb.db: how far a pull came, runs, days, events. Puts join one transaction; the first
  * one that fails ends all writing, since what comes after it rests on it (a cursor on the pages before).
  */
-#include "store/wandb.h"
+#include "wandb/store.h"
 
 #include <errno.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/lock.h"
-#include "store/wandb_file.h"
+#include "wandb/store_sql.h"
 
 int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * wandb.h: what Weights & Biases said of runs, in one file of its own: DIR/wandb.db. Runs, their days, how far each
+ * store.h: what Weights & Biases said of runs, in one file of its own: DIR/wandb.db. Runs, their days, how far each
  * pull came, and what is to be told to people. One process writes at a time, anybody reads meanwhile.
  *
  * W1 A put is kept whole or not at all, and in the order of puts: after kill -9 or a loss of power everything up to
@@ -13,8 +13,8 @@
  * Text that is put is borrowed until the call returns. Text that is handed out is valid during the callback, which must
  * not call the store again.
  */
-#ifndef STORE_WANDB_H
-#define STORE_WANDB_H
+#ifndef WANDB_STORE_H
+#define WANDB_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

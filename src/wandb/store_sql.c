@@ -1,9 +1,9 @@
 /*
- * wandb_file.c: the SQL of wandb.db. Runs have a number each; their days are found by it, in the order of days, and the
+ * store_sql.c: the SQL of wandb.db. Runs have a number each; their days are found by it, in the order of days, and the
  * days of a window by an index of their own. A day's row carries what was known of the run when it was logged, since
  * that is what the dataset says: a later pull of other days does not change it.
  */
-#include "store/wandb_file.h"
+#include "wandb/store_sql.h"
 
 #define SCHEMA                                                                                                         \
     "CREATE TABLE settings(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"                                 \
