@@ -537,7 +537,7 @@ int store_restore(const char *path, const char *dir, bool force, const struct ba
         r = store_lock(where, &lock, err);
     AUTO_FREE char *runs = mem_fmt("%s/" WANDB_FILE, where);
     if (r == 0 && access(runs, F_OK) == 0)
-        r = store_lock_wandb(where, &wandb, err);
+        r = wandb_store_lock(where, &wandb, err);
     if (r == 0)
         r = store_backup_check(path, watch, ret, err);
     if (r < 0)

@@ -28,6 +28,7 @@ enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES };
 #define RECORD_TIME     int64_t
 #define RECORD_COUNT    int32_t
 #define RECORD_TEXT     const char *
+#define RECORD_INT      int64_t
 #define RECORD_TIME_MAX (1ll << 43) /* the year 2248 */
 
 struct record_field {

@@ -1,4 +1,4 @@
-/* lock.c: takes the files `lock` and `wandb.lock` of a data folder. */
+/* lock.c: takes the file `lock` of a data folder, or another that says who is at work in it. */
 #include "store/lock.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* The number inside is only for the sentence a second one gets: pid (24 bytes) when it is -EBUSY. */
-static int lock_file(const char *path, int *ret, char *pid, struct err *err)
+/* The number inside is only for the sentence a second one gets. */
+int store_lock_file(const char *path, int *ret, char pid[24], struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
@@ -35,26 +35,12 @@ int store_lock(const char *dir, int *ret, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/lock", dir);
     char pid[24] = "";
-    int r = lock_file(path, ret, pid, err);
+    int r = store_lock_file(path, ret, pid, err);
 
     if (r == -EBUSY)
         return err_set(err, r,
                        "cannot open the store in '%s': another hub is using it (process %s); stop that one first, or "
                        "give this one another folder with --data",
-                       dir, pid);
-    return r;
-}
-
-int store_lock_wandb(const char *dir, int *ret, struct err *err)
-{
-    AUTO_FREE char *path = mem_fmt("%s/wandb.lock", dir);
-    char pid[24] = "";
-    int r = lock_file(path, ret, pid, err);
-
-    if (r == -EBUSY)
-        return err_set(err, r,
-                       "cannot write to the W&B runs in '%s': process %s is doing so (a pull or an import); wait for "
-                       "it, or stop it: a pull goes on where it was",
                        dir, pid);
     return r;
 }

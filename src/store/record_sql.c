@@ -142,15 +142,16 @@ static void read_array(sqlite3_stmt *st, int column, const struct record_field *
         memset(to, 0, f->size);
 }
 
-void record_read(sqlite3_stmt *st, const struct record_kind *kind, void *ret)
+void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind, void *ret)
 {
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
+        int column = first + (int)i;
         if (f->type == FIELD_TEXT)
-            *record_text(f, ret) = db_text(st, (int)i);
+            *record_text(f, ret) = db_text(st, column);
         else if (record_is_number(f))
-            record_set_int(f, ret, sqlite3_column_int64(st, (int)i));
+            record_set_int(f, ret, sqlite3_column_int64(st, column));
         else
-            read_array(st, (int)i, f, ret);
+            read_array(st, column, f, ret);
     }
 }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/record.h"
 
 #define WANDB_FILE      "wandb.db"
 #define WANDB_NAME_MAX  256             /* bytes of a team, a project, a run's id, host, user, state */
@@ -38,36 +39,16 @@ extern const char *const wandb_exists_words[WANDB_EXISTS_COUNT]; /* "", "exists"
 
 enum wandb_have { WANDB_UTIL = 1, WANDB_MEM = 2 }; /* the numbers of report/report.h's enum run_have */
 
-/* A run, as it was last heard of. Text NULL: not told, handed out as "". */
+#define FIELD(no, field, type, column, json, most) RECORD_##type field;
+#define KEY                                        FIELD
 struct wandb_run {
-    const char *team, *project, *id; /* entity, project, run name (8 letters): the key; never empty */
-    const char *storage_id, *display, *state, *host, *user;
-    const char *tags; /* JSON list as text, as given */
-    const char *rule; /* which rule gave gpus */
-    int64_t created_ms, heartbeat_ms;
-    int32_t gpus, cpus; /* after the rules; -1: not told */
-    bool gpu_info;      /* runInfo.gpu was there */
-    enum wandb_exists exists;
-    int64_t logged_ms; /* when it was last heard of */
-    /*
-     * Metrics were fetched when its heartbeat was metrics_ms (0: never), for the days metrics_from to metrics_to. So a
-     * run with metrics_ms == heartbeat_ms whose days in the window are all among them need not be asked for again.
-     * Kept by wandb_days_put alone: ignored in what is put.
-     */
-    int64_t metrics_ms;
-    int32_t metrics_from, metrics_to;
+#include "wandb/run.def"
 };
-
-/* One run on one day: a row of the dataset. What was known of the run when it was logged is in the row too. */
 struct wandb_day {
-    int32_t day;                                  /* days since 1970-01-01 in the zone of the file */
-    int32_t minutes;                              /* of it that the run ran: run_minutes */
-    unsigned have;                                /* enum wandb_have: of the four below */
-    int64_t util_avg, util_max, mem_avg, mem_max; /* 1e-9 % */
-    int32_t gpus, cpus;                           /* -1: not told */
-    int64_t created_ms, heartbeat_ms, logged_ms;
-    const char *state, *host, *tags;
+#include "wandb/day.def"
 };
+#undef KEY
+#undef FIELD
 
 struct wandb_store;
 /*
@@ -76,6 +57,8 @@ struct wandb_store;
  * -EUCLEAN: damaged; -ENOTSUP: of a newer muster; -EINVAL: a database, but not this one. One thread uses a store.
  */
 int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, struct err *err);
+/* Taken by whoever writes: held until *ret is closed, however the process ends. -EBUSY with a sentence. */
+int wandb_store_lock(const char *dir, int *ret, struct err *err);
 /* What was put since the last flush is flushed; when that fails it is as if it had not been put. Accepts NULL. */
 void wandb_store_close(struct wandb_store *s);
 /*

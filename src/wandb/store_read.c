@@ -4,108 +4,63 @@
 #include "base/mem.h"
 #include "wandb/store_sql.h"
 
-void wandb_run_of(sqlite3_stmt *st, struct wandb_run *ret)
-{
-    *ret = (struct wandb_run){
-        .team = db_text(st, 0),
-        .project = db_text(st, 1),
-        .id = db_text(st, 2),
-        .storage_id = db_text(st, 3),
-        .display = db_text(st, 4),
-        .state = db_text(st, 5),
-        .host = db_text(st, 6),
-        .user = db_text(st, 7),
-        .tags = db_text(st, 8),
-        .rule = db_text(st, 9),
-        .created_ms = sqlite3_column_int64(st, 10),
-        .heartbeat_ms = sqlite3_column_int64(st, 11),
-        .gpus = sqlite3_column_int(st, 12),
-        .cpus = sqlite3_column_int(st, 13),
-        .gpu_info = sqlite3_column_int(st, 14),
-        .exists = (enum wandb_exists)sqlite3_column_int(st, 15),
-        .logged_ms = sqlite3_column_int64(st, 16),
-        .metrics_ms = sqlite3_column_int64(st, 17),
-        .metrics_from = sqlite3_column_int(st, 18),
-        .metrics_to = sqlite3_column_int(st, 19),
-    };
-    if ((unsigned)ret->exists >= WANDB_EXISTS_COUNT) /* a damaged row */
-        ret->exists = WANDB_NOT_TOLD;
-}
-
-static void day_of(sqlite3_stmt *st, struct wandb_day *ret)
-{
-    const int at = WANDB_RUN_WIDTH;
-
-    *ret = (struct wandb_day){
-        .day = sqlite3_column_int(st, at),
-        .minutes = sqlite3_column_int(st, at + 1),
-        .have = (unsigned)sqlite3_column_int(st, at + 2) & (WANDB_UTIL | WANDB_MEM),
-        .util_avg = sqlite3_column_int64(st, at + 3),
-        .util_max = sqlite3_column_int64(st, at + 4),
-        .mem_avg = sqlite3_column_int64(st, at + 5),
-        .mem_max = sqlite3_column_int64(st, at + 6),
-        .gpus = sqlite3_column_int(st, at + 7),
-        .cpus = sqlite3_column_int(st, at + 8),
-        .created_ms = sqlite3_column_int64(st, at + 9),
-        .heartbeat_ms = sqlite3_column_int64(st, at + 10),
-        .logged_ms = sqlite3_column_int64(st, at + 11),
-        .state = db_text(st, at + 12),
-        .host = db_text(st, at + 13),
-        .tags = db_text(st, at + 14),
-    };
-}
-
-static int no_stmt(struct wandb_store *s, struct err *err)
-{
-    return db_fail(s->h, sqlite3_errcode(s->h), "read", err);
-}
-
-/* Steps it to its end, or until each returns other than 0. The statement is ready again then. */
-struct reading {
+struct reading { /* whom it is given to */
     wandb_run_fn *run;
     wandb_day_fn *day;
+    wandb_failed_fn *failed;
+    wandb_event_fn *event;
     void *arg;
-    int64_t last; /* W_DUE: the key of the newest */
+    int64_t last; /* the number of the newest run */
 };
 
-static int64_t read_all(struct wandb_store *s, sqlite3_stmt *st, struct reading *x, struct err *err)
+/* A statement's rows to their end, or until each returns other than 0; it is ready again then. How many, or what each
+ * returned, or -errno. */
+static int64_t read_rows(struct wandb_store *s, sqlite3_stmt *st, int (*each)(void *arg, sqlite3_stmt *st), void *arg,
+                         struct err *err)
 {
     int64_t n = 0;
-    int rc, r = 0;
+    int rc = SQLITE_DONE, r = 0;
 
-    while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        struct wandb_run run;
-        struct wandb_day day;
-        wandb_run_of(st, &run);
-        if (x->day)
-            day_of(st, &day);
-        else
-            x->last = sqlite3_column_int64(st, WANDB_RUN_WIDTH);
-        r = x->day ? x->day(x->arg, &run, &day) : x->run(x->arg, &run);
-        n++;
-    }
+    for (; r == 0 && (rc = wandb_step(s, st)) == SQLITE_ROW; n++)
+        r = each(arg, st);
     if (r == 0 && rc != SQLITE_DONE)
         r = db_fail(s->h, rc, "read", err);
     sqlite3_reset(st);
     return r ? r : n;
 }
 
+/* What one row gave: 1; 0: there is none. */
+static int read_code(struct wandb_store *s, int rc, struct err *err)
+{
+    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
+}
+
+/* ---- runs and days ---- */
+
+static int give_row(void *arg, sqlite3_stmt *st)
+{
+    struct reading *x = arg;
+    struct wandb_run run;
+    struct wandb_day day;
+    const int width = (int)wandb_run_record.n;
+
+    record_read(st, &wandb_run_record, &run);
+    if (run.exists < 0 || run.exists >= WANDB_EXISTS_COUNT) /* a damaged row */
+        run.exists = WANDB_NOT_TOLD;
+    x->last = sqlite3_column_int64(st, width);
+    if (!x->day)
+        return x->run(x->arg, &run);
+    record_read_at(st, width + 1, &wandb_day_record, &day);
+    day.have &= WANDB_UTIL | WANDB_MEM;
+    return x->day(x->arg, &run, &day);
+}
+
 static int64_t read_window(struct wandb_store *s, size_t i, const struct wandb_ask *ask, struct reading *x,
                            struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, i);
+    sqlite3_stmt *st = ASK(s, i, INT(ask->from), INT(ask->to), TEXT(ask->team), INT(ask->deleted), INT(ask->barred));
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, ask->from);
-    db_bind_int(st, 2, ask->to);
-    if (ask->team)
-        db_bind_text(st, 3, ask->team);
-    else
-        sqlite3_bind_null(st, 3);
-    db_bind_int(st, 4, ask->deleted);
-    db_bind_int(st, 5, ask->barred);
-    return read_all(s, st, x, err);
+    return read_rows(s, st, give_row, x, err);
 }
 
 int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
@@ -126,41 +81,26 @@ int64_t wandb_runs_each(struct wandb_store *s, const struct wandb_ask *ask, wand
 
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_DELETED);
     struct reading x = {.run = each, .arg = arg};
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, since_ms);
-    return read_all(s, st, &x, err);
+    return read_rows(s, ASK(s, W_DELETED, INT(since_ms)), give_row, &x, err);
 }
 
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
                    void *arg, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_RUN);
     struct reading x = {.run = each, .arg = arg};
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_text(st, 1, team);
-    db_bind_text(st, 2, project);
-    db_bind_text(st, 3, id);
-    return (int)read_all(s, st, &x, err);
+    return (int)read_rows(s, ASK(s, W_RUN, TEXT(team), TEXT(project), TEXT(id)), give_row, &x, err);
 }
 
 int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t after, size_t max, wandb_run_fn *each,
               void *arg, int64_t *ret_after, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_DUE);
     struct reading x = {.run = each, .arg = arg, .last = after};
+    sqlite3_stmt *st = ASK(s, W_DUE, INT(pull->id), INT(after), INT((int64_t)MIN(max, (size_t)INT32_MAX)));
+    int64_t n = read_rows(s, st, give_row, &x, err);
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, pull->id);
-    db_bind_int(st, 2, after);
-    db_bind_int(st, 3, (int64_t)MIN(max, (size_t)INT32_MAX));
-    int64_t n = read_all(s, st, &x, err);
     if (n >= 0)
         *ret_after = x.last;
     return (int)n;
@@ -171,14 +111,9 @@ int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t afte
 int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
                         struct wandb_progress *ret, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_PROJECT);
+    sqlite3_stmt *st = ASK(s, W_PROJECT, TEXT(team), TEXT(project), INT(pull->id));
+    int rc = wandb_step(s, st);
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_text(st, 1, team);
-    db_bind_text(st, 2, project);
-    db_bind_int(st, 3, pull->id);
-    int rc = sqlite3_step(st);
     if (rc == SQLITE_ROW) {
         mem_copy_str(ret->cursor, sizeof(ret->cursor), db_text(st, 0));
         mem_copy_str(ret->error, sizeof(ret->error), db_text(st, 2));
@@ -188,114 +123,72 @@ int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, co
         ret->done = false;
     }
     sqlite3_reset(st);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
-}
-
-static int count(struct wandb_store *s, size_t i, const struct wandb_pull *pull, uint64_t *ret, int n, struct err *err)
-{
-    sqlite3_stmt *st = wandb_stmt(s, i);
-
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, pull->id);
-    int rc = sqlite3_step(st);
-    for (int k = 0; rc == SQLITE_ROW && k < n; k++)
-        ret[k] = (uint64_t)sqlite3_column_int64(st, k);
-    sqlite3_reset(st);
-    return rc == SQLITE_ROW ? 0 : db_fail(s->h, rc, "read", err);
+    return MIN(read_code(s, rc, err), 0);
 }
 
 int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err)
 {
-    uint64_t projects[3] = {0}, runs = 0, due = 0;
-    int r = count(s, W_COUNT_PROJECTS, pull, projects, 3, err);
+    int64_t v[5] = {0};
+    int r = read_code(s, wandb_ints(s, ASK(s, W_COUNT_PULL, INT(pull->id)), v, 5), err);
 
-    if (r == 0)
-        r = count(s, W_COUNT_RUNS, pull, &runs, 1, err);
-    if (r == 0)
-        r = count(s, W_COUNT_DUE, pull, &due, 1, err);
-    if (r == 0)
-        *ret = (struct wandb_pull_sum){projects[0], projects[1], projects[2], runs, due};
-    return r;
+    if (r < 0)
+        return r;
+    *ret = (struct wandb_pull_sum){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3], (uint64_t)v[4]};
+    return 0;
+}
+
+static int give_failed(void *arg, sqlite3_stmt *st)
+{
+    const struct reading *x = arg;
+
+    return x->failed(x->arg, db_text(st, 0), db_text(st, 1), db_text(st, 2));
 }
 
 int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wandb_failed_fn *each, void *arg,
                       struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_FAILED);
-    int rc, n = 0, r = 0;
+    struct reading x = {.failed = each, .arg = arg};
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, pull->id);
-    while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        r = each(arg, db_text(st, 0), db_text(st, 1), db_text(st, 2));
-        n++;
-    }
-    if (r == 0 && rc != SQLITE_DONE)
-        r = db_fail(s->h, rc, "read", err);
-    sqlite3_reset(st);
-    return r ? r : n;
+    return (int)read_rows(s, ASK(s, W_FAILED, INT(pull->id)), give_failed, &x, err);
 }
 
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_LAST_PULL);
+    sqlite3_stmt *st = db_stmt(&s->st, W_LAST_PULL);
+    int rc = wandb_step(s, st);
 
-    if (!st)
-        return no_stmt(s, err);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        *ret = (struct wandb_pull){
-            .id = sqlite3_column_int64(st, 0),
-            .from = sqlite3_column_int(st, 1),
-            .to = sqlite3_column_int(st, 2),
-            .config = (uint64_t)sqlite3_column_int64(st, 3),
-            .begun_ms = sqlite3_column_int64(st, 4),
-        };
+    if (rc == SQLITE_ROW) {
+        *ret = (struct wandb_pull){.zone = wandb_store_zone(s)};
+        record_read(st, &wandb_pull_record, ret);
+    }
     sqlite3_reset(st);
-    if (rc == SQLITE_ROW)
-        ret->zone = wandb_store_zone(s);
-    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
+    return read_code(s, rc, err);
 }
 
 int64_t wandb_barred_count(struct wandb_store *s, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_COUNT_BARRED);
+    int64_t n = 0;
+    int r = read_code(s, wandb_ints(s, db_stmt(&s->st, W_COUNT_BARRED), &n, 1), err);
 
-    if (!st)
-        return no_stmt(s, err);
-    int rc = sqlite3_step(st);
-    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : db_fail(s->h, rc, "read", err);
-    sqlite3_reset(st);
-    return n;
+    return r < 0 ? r : n;
 }
 
 /* ---- events ---- */
 
+static int give_event(void *arg, sqlite3_stmt *st)
+{
+    const struct reading *x = arg;
+    struct wandb_event e;
+
+    record_read(st, &wandb_event_record, &e);
+    if ((unsigned)e.kind >= WANDB_EVENT_KINDS)
+        e.kind = 0;
+    return x->event(x->arg, &e);
+}
+
 int64_t wandb_events_each(struct wandb_store *s, int64_t after, wandb_event_fn *each, void *arg, struct err *err)
 {
-    sqlite3_stmt *st = wandb_stmt(s, W_EVENTS);
-    int64_t n = 0;
-    int rc, r = 0;
+    struct reading x = {.event = each, .arg = arg};
 
-    if (!st)
-        return no_stmt(s, err);
-    db_bind_int(st, 1, after);
-    while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        int kind = sqlite3_column_int(st, 2);
-        struct wandb_event e = {
-            .id = sqlite3_column_int64(st, 0),
-            .at_ms = sqlite3_column_int64(st, 1),
-            .kind = (enum wandb_event_kind)(kind > 0 && kind < WANDB_EVENT_KINDS ? kind : 0),
-            .subject = db_text(st, 3),
-            .text = db_text(st, 4),
-        };
-        r = each(arg, &e);
-        n++;
-    }
-    if (r == 0 && rc != SQLITE_DONE)
-        r = db_fail(s->h, rc, "read", err);
-    sqlite3_reset(st);
-    return r ? r : n;
+    return read_rows(s, ASK(s, W_EVENTS, INT(after)), give_event, &x, err);
 }

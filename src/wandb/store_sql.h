@@ -1,62 +1,23 @@
-/* store_sql.h: the tables of wandb.db and every statement run on them, for store*.c of this folder and for backups. */
+/*
+ * store_sql.h: the tables of wandb.db, every statement that is run on them, and how values get into those and out of
+ * them: for store*.c of this folder, and for backups.
+ */
 #ifndef WANDB_STORE_SQL_H
 #define WANDB_STORE_SQL_H
 
-#include "store/db.h"
+#include "store/record_sql.h"
 #include "wandb/store.h"
 
 enum {
-    W_SETTING,
-    W_PUT_SETTING,
-    W_ANY_RUN,
-    W_FIND_PULL,
-    W_PUT_PULL,
-    W_END_PULL,
-    W_LAST_PULL,
-    W_PROJECT,
-    W_PUT_PAGE,
-    W_PUT_FAILURE,
-    W_FAILED,
-    W_COUNT_PROJECTS,
-    W_COUNT_RUNS,
-    W_COUNT_DUE,
-    W_PUT_RUN,
-    W_PUT_RUN_OF_ROW,
-    W_SEE_RUN,
-    W_RUN_KEY,
-    W_PUT_LISTED,
-    W_DROP_LISTED,
-    W_DROP_STALE,
-    W_MARK_GONE,
-    W_MARK_FOUND,
-    W_MARK_PROJECTS_GONE,
-    W_SET_FOUND,
-    W_DUE,
-    W_PUT_DAY,
-    W_PUT_DAY_HOURS,
-    W_DAY_LOGGED,
-    W_SET_METRICS,
-    W_DAYS,
-    W_DAYS_DATASET,
-    W_RUNS,
-    W_DELETED,
-    W_RUN,
-    W_BAR,
-    W_UNBAR_ALL,
-    W_COUNT_BARRED,
-    W_PUT_EVENT,
-    W_DROP_EVENTS,
-    W_EVENTS,
+#define QUERY(name, sql) W_##name,
+#include "wandb/store.def"
+#undef QUERY
     W_COUNT
 };
 extern const char *const wandb_sql[W_COUNT];
 extern const struct db_kind wandb_kind;
-
-/* How a run's columns follow each other in W_DUE, W_DAYS, W_DAYS_DATASET, W_RUNS, W_DELETED and W_RUN. */
-#define WANDB_RUN_COLUMNS                                                                                              \
-    "r.team, r.project, r.run, r.storage_id, r.display, r.state, r.host, r.user, r.tags, r.rule, r.created_ms,"        \
-    " r.heartbeat_ms, r.gpus, r.cpus, r.gpu_info, r.found, r.logged_ms, r.metrics_ms, r.metrics_from, r.metrics_to"
-#define WANDB_RUN_WIDTH 20
+extern const struct record_kind wandb_run_record, wandb_day_record, wandb_pull_record, wandb_event_record;
+extern const struct record_kind *const wandb_records[]; /* all of them; NULL at the end */
 
 struct wandb_store {
     sqlite3 *h;
@@ -67,10 +28,26 @@ struct wandb_store {
     char zone[256];
 };
 
-void wandb_run_of(sqlite3_stmt *st, struct wandb_run *ret); /* text borrowed until the next step */
-/* A statement ready to be bound; NULL when it cannot be: ask sqlite3_errcode. */
-sqlite3_stmt *wandb_stmt(struct wandb_store *s, size_t i);
-/* Text that is put: at most max bytes of it, whole letters. */
-void wandb_bind(sqlite3_stmt *st, int i, const char *text, size_t max);
+/* A value that is bound: text, or a number. */
+struct wandb_value {
+    bool is_text;
+    const char *text;
+    int64_t number;
+};
+#define TEXT(s)   ((struct wandb_value){.is_text = true, .text = (s)})
+#define INT(n)    ((struct wandb_value){.number = (n)})
+#define RUN_ID(r) TEXT((r)->team), TEXT((r)->project), TEXT((r)->id)
+/* A statement with ?1, ?2 ... bound to these; NULL when it cannot be: ask sqlite3_errcode. */
+#define ASK(s, i, ...)                                                                                                 \
+    wandb_stmt((s), (i), (const struct wandb_value[]){__VA_ARGS__},                                                    \
+               sizeof((const struct wandb_value[]){__VA_ARGS__}) / sizeof(struct wandb_value))
+sqlite3_stmt *wandb_stmt(struct wandb_store *s, size_t i, const struct wandb_value *v, size_t n);
+/* The same with the fields of a record. Text that is longer than its field takes is cut, not within a letter. */
+sqlite3_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record);
+
+/* The next row: SQLITE_ROW, SQLITE_DONE or what failed; st may be NULL. Whoever called resets it. */
+int wandb_step(struct wandb_store *s, sqlite3_stmt *st);
+/* The numbers of the one row there is: the same. */
+int wandb_ints(struct wandb_store *s, sqlite3_stmt *st, int64_t *ret, int n);
 
 #endif
