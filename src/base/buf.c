@@ -172,6 +172,17 @@ int buf_addurl(struct buf *b, struct str s)
     return b->err;
 }
 
+int buf_addutf8(struct buf *b, uint32_t c)
+{
+    if (c < 0x80)
+        return buf_addc(b, (char)c);
+    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; /* bytes of six bits each */
+    buf_addc(b, (char)(0xff00u >> (more + 1) | c >> 6 * more));
+    while (more-- > 0)
+        buf_addc(b, (char)(0x80 | (c >> 6 * more & 0x3f)));
+    return b->err;
+}
+
 int buf_addx(struct buf *b, const void *p, size_t n)
 {
     static const char hex[] = "0123456789abcdef";

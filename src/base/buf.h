@@ -29,6 +29,7 @@ int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 int buf_addi(struct buf *b, int64_t v); /* decimal, without printf's cost */
 int buf_addu(struct buf *b, uint64_t v);
+int buf_addutf8(struct buf *b, uint32_t c);           /* a code point */
 int buf_addx(struct buf *b, const void *p, size_t n); /* lower-case hex of n bytes */
 int buf_addurl(struct buf *b,
                struct str s); /* in an address, a part of its path or a value: %XX but for letters and the like */

@@ -23,25 +23,6 @@ static int hex4(struct cursor *c, uint32_t *ret)
     return 0;
 }
 
-static void add_utf8(struct buf *b, uint32_t u)
-{
-    if (u < 0x80) {
-        buf_addc(b, (char)u);
-    } else if (u < 0x800) {
-        buf_addc(b, (char)(0xc0 | u >> 6));
-        buf_addc(b, (char)(0x80 | (u & 0x3f)));
-    } else if (u < 0x10000) {
-        buf_addc(b, (char)(0xe0 | u >> 12));
-        buf_addc(b, (char)(0x80 | (u >> 6 & 0x3f)));
-        buf_addc(b, (char)(0x80 | (u & 0x3f)));
-    } else {
-        buf_addc(b, (char)(0xf0 | u >> 18));
-        buf_addc(b, (char)(0x80 | (u >> 12 & 0x3f)));
-        buf_addc(b, (char)(0x80 | (u >> 6 & 0x3f)));
-        buf_addc(b, (char)(0x80 | (u & 0x3f)));
-    }
-}
-
 static int escape(struct cursor *c, struct buf *to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
@@ -62,7 +43,7 @@ static int escape(struct cursor *c, struct buf *to)
                 return export_fail(c, c->at, "half of a character");
             u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);
         }
-        add_utf8(to, u);
+        buf_addutf8(to, u);
         return 0;
     }
     const char *p = e ? strchr(from, e) : NULL;

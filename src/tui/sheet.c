@@ -157,18 +157,7 @@ void sheet_text(const struct sheet *s, struct buf *out)
             uint32_t c = s->v[y * s->w + x].c;
             if (c == 0)
                 continue;
-            if (c < 0x80) {
-                buf_addc(out, (char)c);
-            } else if (c < 0x800) {
-                buf_addc(out, (char)(0xc0 | c >> 6));
-                buf_addc(out, (char)(0x80 | (c & 0x3f)));
-            } else {
-                if (c >= 0x10000)
-                    buf_addc(out, (char)(0xf0 | c >> 18));
-                buf_addc(out, (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12));
-                buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-                buf_addc(out, (char)(0x80 | (c & 0x3f)));
-            }
+            buf_addutf8(out, c);
             if (c != ' ')
                 end = out->len;
         }
