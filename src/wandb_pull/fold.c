@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "report/report.h"
+#include "wandb_pull/scan.h"
 
-#define DEPTH_MAX 16         /* of what is passed over */
 #define KEY_MAX   512        /* bytes of a key with escapes; a longer one is none of ours */
 #define SECOND_NS 1000000000 /* _timestamp is read to the nanosecond */
 
@@ -55,100 +55,6 @@ void fold_reset(struct fold *f)
     f->lo = f->to;
     f->hi = f->from - 1;
     f->samples = 0;
-}
-
-/* ---- JSON, passed over ---- */
-
-struct scan {
-    const char *p, *end;
-};
-
-static void blanks(struct scan *s)
-{
-    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
-        s->p++;
-}
-
-static bool took(struct scan *s, char c)
-{
-    blanks(s);
-    if (s->p == s->end || *s->p != c)
-        return false;
-    s->p++;
-    return true;
-}
-
-/* A string: what stands between its quotes, escapes and all. */
-static bool string(struct scan *s, struct str *ret, bool *ret_escaped)
-{
-    if (!took(s, '"'))
-        return false;
-    const char *from = s->p;
-    *ret_escaped = false;
-    for (; s->p < s->end && *s->p != '"'; s->p++) {
-        if ((unsigned char)*s->p < ' ')
-            return false;
-        if (*s->p == '\\') {
-            *ret_escaped = true;
-            if (++s->p == s->end)
-                return false;
-        }
-    }
-    if (s->p == s->end)
-        return false;
-    *ret = str_n(from, (size_t)(s->p - from));
-    s->p++;
-    return true;
-}
-
-/* A number or a word: true, null, NaN (Python writes it). */
-static bool plain(struct scan *s, struct str *ret)
-{
-    const char *from = s->p;
-    while (s->p < s->end && ((*s->p >= '0' && *s->p <= '9') || (*s->p >= 'a' && *s->p <= 'z') ||
-                             (*s->p >= 'A' && *s->p <= 'Z') || *s->p == '+' || *s->p == '-' || *s->p == '.'))
-        s->p++;
-    *ret = str_n(from, (size_t)(s->p - from));
-    return ret->len > 0;
-}
-
-/* Any value; ret: its text where it is a number or a word, else empty. */
-static bool value(struct scan *s, struct str *ret)
-{
-    char open[DEPTH_MAX] = "";
-    size_t depth = 0;
-    struct str text;
-    bool escaped;
-
-    *ret = (struct str){"", 0};
-    do {
-        blanks(s);
-        if (s->p == s->end)
-            return false;
-        if (*s->p == '{' || *s->p == '[') {
-            if (depth == DEPTH_MAX)
-                return false;
-            open[depth++] = *s->p++;
-            if (took(s, open[depth - 1] == '{' ? '}' : ']')) {
-                depth--;
-            } else {
-                if (open[depth - 1] == '{' && !(string(s, &text, &escaped) && took(s, ':')))
-                    return false;
-                continue;
-            }
-        } else if (*s->p == '"' ? !string(s, &text, &escaped) : !plain(s, depth ? &text : ret)) {
-            return false;
-        }
-        /* a value ends here: so do the lists and objects it is the last of */
-        while (depth && !took(s, ',')) {
-            if (!took(s, open[depth - 1] == '{' ? '}' : ']'))
-                return false;
-            depth--;
-        }
-        if (depth && open[depth - 1] == '{' && !(string(s, &text, &escaped) && took(s, ':')))
-            return false;
-    } while (depth);
-    return true;
 }
 
 /* ---- keys ---- */
@@ -229,19 +135,19 @@ static bool sample_read(struct str event, struct sample *ret)
     struct str key, text;
     bool escaped;
 
-    if (!took(&s, '{'))
+    if (!scan_took(&s, '{'))
         return false;
-    if (!took(&s, '}')) {
+    if (!scan_took(&s, '}')) {
         do {
-            if (!string(&s, &key, &escaped) || !took(&s, ':') || !value(&s, &text))
+            if (!scan_string(&s, &key, &escaped) || !scan_took(&s, ':') || !scan_value(&s, &text))
                 return false;
             if (text.len)
                 sample_take(ret, escaped ? unescape(key, room) : key, text);
-        } while (took(&s, ','));
-        if (!took(&s, '}'))
+        } while (scan_took(&s, ','));
+        if (!scan_took(&s, '}'))
             return false;
     }
-    blanks(&s);
+    scan_blanks(&s);
     return s.p == s.end;
 }
 

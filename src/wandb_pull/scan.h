@@ -1,0 +1,106 @@
+/*
+ * scan.h: JSON text, gone through without a tree of it: W&B sends samples by the megabyte, and two of a hundred values
+ * are kept. Each function takes one thing off the front; false: it is not there, or not whole.
+ */
+#ifndef WANDB_PULL_SCAN_H
+#define WANDB_PULL_SCAN_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+#define SCAN_DEPTH 16 /* of what is passed over */
+
+struct scan {
+    const char *p, *end;
+};
+
+static inline void scan_blanks(struct scan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
+        s->p++;
+}
+
+static inline bool scan_took(struct scan *s, char c)
+{
+    scan_blanks(s);
+    if (s->p == s->end || *s->p != c)
+        return false;
+    s->p++;
+    return true;
+}
+
+/* A string: what stands between its quotes, escapes and all. */
+static inline bool scan_string(struct scan *s, struct str *ret, bool *ret_escaped)
+{
+    if (!scan_took(s, '"'))
+        return false;
+    const char *from = s->p;
+    *ret_escaped = false;
+    for (; s->p < s->end && *s->p != '"'; s->p++) {
+        if ((unsigned char)*s->p < ' ')
+            return false;
+        if (*s->p == '\\') {
+            *ret_escaped = true;
+            if (++s->p == s->end)
+                return false;
+        }
+    }
+    if (s->p == s->end)
+        return false;
+    *ret = str_n(from, (size_t)(s->p - from));
+    s->p++;
+    return true;
+}
+
+/* A number or a word: true, null, NaN (Python writes it). */
+static inline bool scan_plain(struct scan *s, struct str *ret)
+{
+    const char *from = s->p;
+    while (s->p < s->end && ((*s->p >= '0' && *s->p <= '9') || (*s->p >= 'a' && *s->p <= 'z') ||
+                             (*s->p >= 'A' && *s->p <= 'Z') || *s->p == '+' || *s->p == '-' || *s->p == '.'))
+        s->p++;
+    *ret = str_n(from, (size_t)(s->p - from));
+    return ret->len > 0;
+}
+
+/* Any value; ret: its text where it is a number or a word, else empty. */
+static inline bool scan_value(struct scan *s, struct str *ret)
+{
+    char open[SCAN_DEPTH] = "";
+    size_t depth = 0;
+    struct str text;
+    bool escaped;
+
+    *ret = (struct str){"", 0};
+    do {
+        scan_blanks(s);
+        if (s->p == s->end)
+            return false;
+        if (*s->p == '{' || *s->p == '[') {
+            if (depth == SCAN_DEPTH)
+                return false;
+            open[depth++] = *s->p++;
+            if (scan_took(s, open[depth - 1] == '{' ? '}' : ']')) {
+                depth--;
+            } else {
+                if (open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_took(s, ':')))
+                    return false;
+                continue;
+            }
+        } else if (*s->p == '"' ? !scan_string(s, &text, &escaped) : !scan_plain(s, depth ? &text : ret)) {
+            return false;
+        }
+        /* a value ends here: so do the lists and objects it is the last of */
+        while (depth && !scan_took(s, ',')) {
+            if (!scan_took(s, open[depth - 1] == '{' ? '}' : ']'))
+                return false;
+            depth--;
+        }
+        if (depth && open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_took(s, ':')))
+            return false;
+    } while (depth);
+    return true;
+}
+
+#endif
