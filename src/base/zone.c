@@ -487,6 +487,17 @@ void zone_civil(const struct zone *z, int64_t at_ms, struct civil *ret)
     ret->second = second % 60;
 }
 
+const char *zone_text(const struct zone *z, int64_t at_ms, char out[24])
+{
+    struct civil c;
+    char day[16];
+
+    zone_civil(z, at_ms, &c);
+    snprintf(out, 24, "%.10s %02u:%02u:%02u", date_text(zone_date(z, at_ms), day), (unsigned)c.hour % 24u,
+             (unsigned)c.minute % 60u, (unsigned)c.second % 60u);
+    return out;
+}
+
 /*
  * Wall seconds to the moment. The offsets in force a day before and after are the only ones that can matter: the first
  * of the moments they give that really shows this time is meant; when none does, it is in a gap.

@@ -35,6 +35,8 @@ int zone_read(struct str bytes, const char *name, struct zone **ret, struct err 
 /* What is to be added to UTC then, in seconds. ret_abbr (may be NULL): "CEST". */
 int32_t zone_offset(const struct zone *z, int64_t at_ms, const char **ret_abbr);
 void zone_civil(const struct zone *z, int64_t at_ms, struct civil *ret);
+const char *zone_text(const struct zone *z, int64_t at_ms, char out[24]); /* "2026-11-15 14:00:05" */
+#define ZONE_TO_MINUTE 16                                                 /* bytes of that without the seconds */
 /* Years 1 to 9999; what is beyond its range carries over (month 13, day 0, hour 24). */
 int64_t zone_moment(const struct zone *z, const struct civil *c);
 

@@ -54,7 +54,7 @@ struct message *digest_of(const struct message *const *v, size_t n, size_t max, 
 {
     AUTO_BUF text = BUF_INIT(TEXT_MAX), title = BUF_INIT(200), alerts = BUF_INIT(1u << 16);
     struct message d = *v[0];
-    struct civil from;
+    char from[24];
     size_t taken = 0;
 
     for (; taken < n; taken++) {
@@ -72,9 +72,8 @@ struct message *digest_of(const struct message *const *v, size_t n, size_t max, 
     *ret_taken = taken;
     if (taken == 1)
         return message_copy(&d);
-    zone_civil(z, d.created_ms, &from);
-    buf_addf(&title, "[%s] %zu messages since %04d-%02d-%02d %02d:%02d", severity_words[d.severity],
-             count(buf_str(&text)), from.year, from.month, from.day, from.hour, from.minute);
+    buf_addf(&title, "[%s] %zu messages since %.*s", severity_words[d.severity], count(buf_str(&text)), ZONE_TO_MINUTE,
+             zone_text(z, d.created_ms, from));
     d.kind = MESSAGE_NOTICE;
     d.rule = DIGEST_RULE;
     d.title = buf_str(&title).p;

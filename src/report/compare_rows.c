@@ -63,12 +63,9 @@ void compare_table(const struct report *wandb, const struct report *agents, enum
 
 static void cell_moment(struct cell *c, const struct zone *z, int64_t at_ms)
 {
-    AUTO_BUF b = BUF_INIT(64);
-    struct civil t;
+    char text[24];
 
-    zone_civil(z, at_ms, &t);
-    buf_addf(&b, "%04d-%02d-%02d %02d:%02d", t.year, t.month, t.day, t.hour, t.minute);
-    cell_text(c, buf_str(&b));
+    cell_text(c, str_n(zone_text(z, at_ms, text), ZONE_TO_MINUTE));
 }
 
 static int64_t tenths(int64_t ms)

@@ -517,11 +517,8 @@ static const char *span_text(struct scheduled_job *k, const struct zone *z, int6
     AUTO_BUF b = BUF_INIT(400);
     const int64_t at[2] = {from_ms, to_ms};
 
-    for (int i = from_ms == to_ms; i < 2; i++) {
-        struct civil c;
-        zone_civil(z, at[i], &c);
-        buf_addf(&b, "%s%04d-%02d-%02d %02d:%02d", b.len ? " to " : "", c.year, c.month, c.day, c.hour, c.minute);
-    }
+    for (int i = from_ms == to_ms; i < 2; i++)
+        buf_addf(&b, "%s%.*s", b.len ? " to " : "", ZONE_TO_MINUTE, zone_text(z, at[i], (char[24]){0}));
     const char *abbr = "";
     zone_offset(z, to_ms, &abbr);
     buf_addf(&b, ", %s", strcmp(zone_name(z), "local") == 0 ? abbr : zone_name(z));

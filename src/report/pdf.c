@@ -80,11 +80,9 @@ int report_pdf(struct buf *out, const struct report_doc *d, const struct report_
     AUTO_BUF notes = BUF_INIT(4096);
     struct report_table t;
     struct paper *p;
-    char made[32];
-    struct civil c;
+    char made[32], now[24];
 
-    zone_civil(look->zone, look->now_ms, &c);
-    snprintf(made, sizeof(made), "made %04d-%02d-%02d %02d:%02d", c.year, c.month, c.day, c.hour, c.minute);
+    snprintf(made, sizeof(made), "made %.*s", ZONE_TO_MINUTE, zone_text(look->zone, look->now_ms, now));
     struct paper_conf conf = {.title = report_title(d), .foot = made, .at_ms = look->now_ms, .landscape = true};
     int code = look->headings == HEADINGS_JA ? plot_can_write("合計時間稼働率平均最大利用年月日週開始企業名", err) : 0;
     if (code >= 0)

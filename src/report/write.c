@@ -34,15 +34,12 @@ const char *report_title(const struct report_doc *d)
 
 void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
-    char from[16], to[16];
-    struct civil c;
+    char from[16], to[16], pulled[24];
 
     buf_addf(out, "%s to %s, %s, %s", date_text(d->r->from, from), date_text(d->r->to, to), zone_name(look->zone),
              sources[d->source]);
-    if (!d->pulled_ms)
-        return;
-    zone_civil(look->zone, d->pulled_ms, &c);
-    buf_addf(out, " (as of %04d-%02d-%02d %02d:%02d)", c.year, c.month, c.day, c.hour, c.minute);
+    if (d->pulled_ms)
+        buf_addf(out, " (as of %.*s)", ZONE_TO_MINUTE, zone_text(look->zone, d->pulled_ms, pulled));
 }
 
 /* Sentences below the table, a line each. */

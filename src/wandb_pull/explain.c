@@ -103,27 +103,19 @@ static void plain_after(struct buf *out, const char *before, const char *s)
     }
 }
 
-static void moment(struct buf *out, const struct wandb_config *c, int64_t ms)
-{
-    struct civil t;
-    zone_civil(c->zone, ms, &t);
-    buf_addf(out, "%04d-%02d-%02d %02d:%02d:%02d", t.year, t.month, t.day, t.hour, t.minute, t.second);
-}
-
 static void run_text(struct buf *out, const struct explain_ask *ask)
 {
     const struct run_node *r = ask->run;
-    char span[24];
+    const struct zone *z = ask->config->zone;
+    char span[24], from[24], to[24];
 
     plain(out, ask->path->team);
     plain_after(out, "/", ask->path->project);
     plain_after(out, "/", ask->path->id);
     plain_after(out, "  ", r->display);
-    buf_adds(out, "\n  ran       ");
-    moment(out, ask->config, r->created_ms);
-    buf_adds(out, " to ");
-    moment(out, ask->config, r->heartbeat_ms);
-    buf_addf(out, " (%s), %s", ask->config->zone_name, clock_span(r->heartbeat_ms - r->created_ms, span));
+    buf_addf(out, "\n  ran       %s to %s (%s), %s", zone_text(z, r->created_ms, from),
+             zone_text(z, r->heartbeat_ms, to), ask->config->zone_name,
+             clock_span(r->heartbeat_ms - r->created_ms, span));
     plain_after(out, ", ", r->state);
     plain_after(out, "\n  host      ", r->host ? r->host : "not told");
     plain_after(out, ", user ", r->user);

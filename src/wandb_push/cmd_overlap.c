@@ -53,20 +53,10 @@ static const struct column_spec columns[] = {
     {"url", "RUN", CELL_TEXT, .weight = 100},
 };
 
-static void moment(struct cell *c, const struct zone *zone, int64_t at_ms)
-{
-    struct civil t;
-    char text[32];
-
-    zone_civil(zone, at_ms, &t);
-    snprintf(text, sizeof(text), "%04d-%02d-%02d %02d:%02d:%02d", t.year, t.month, t.day, t.hour, t.minute, t.second);
-    cell_text(c, str_of(text));
-}
-
 static int show(const struct overlap_conf *conf, const struct wandb_config *config, const struct overlaps *o,
                 int32_t from, int32_t to)
 {
-    char first[16], last[16];
+    char first[16], last[16], text[24];
     AUTO_BUF out = BUF_INIT(256u << 20);
     AUTO_BUF url = BUF_INIT(4096);
     struct rows rows;
@@ -80,8 +70,8 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
         cell_int(&c[0], (int64_t)r->group);
         cell_text(&c[1], str_of(r->company->name));
         cell_text(&c[2], str_of(r->host));
-        moment(&c[3], config->zone, r->from_ms);
-        moment(&c[4], config->zone, r->until_ms);
+        cell_text(&c[3], str_of(zone_text(config->zone, r->from_ms, text)));
+        cell_text(&c[4], str_of(zone_text(config->zone, r->until_ms, text)));
         cell_int(&c[5], r->late);
         cell_text(&c[6], str_of(r->state));
         cell_text(&c[7], buf_str(&url));

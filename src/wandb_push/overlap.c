@@ -133,18 +133,11 @@ void overlap_url(struct buf *out, const char *base_url, const struct overlap *ru
     buf_adds(out, "/overview");
 }
 
-static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)
-{
-    struct civil c;
-
-    zone_civil(zone, at_ms, &c);
-    buf_addf(out, "%04d-%02d-%02d %02d:%02d", c.year, c.month, c.day, c.hour, c.minute);
-}
-
 size_t overlaps_text(struct buf *out, const struct overlaps *o, size_t at, const struct zone *zone,
                      const char *base_url)
 {
     size_t end = at, late = 0;
+    char from[24], until[24];
 
     for (; end < o->n && o->v[end].company == o->v[at].company; end++)
         late += o->v[end].late;
@@ -154,11 +147,8 @@ size_t overlaps_text(struct buf *out, const struct overlaps *o, size_t at, const
         const struct overlap *r = &o->v[i];
         if (i == at || r->group != o->v[i - 1].group)
             buf_addf(out, "\non %s:", r->host);
-        buf_adds(out, "\n  ");
-        moment(out, zone, r->from_ms);
-        buf_adds(out, " to ");
-        moment(out, zone, r->until_ms);
-        buf_addc(out, ' ');
+        buf_addf(out, "\n  %.*s to %.*s ", ZONE_TO_MINUTE, zone_text(zone, r->from_ms, from), ZONE_TO_MINUTE,
+                 zone_text(zone, r->until_ms, until));
         overlap_url(out, base_url, r);
     }
     if (end - at > OVERLAP_SHOWN)
