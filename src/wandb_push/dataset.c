@@ -29,9 +29,8 @@ struct dataset {
     struct csv csv;
     enum at at;
     uint64_t line, lines; /* where the record began; ended so far */
-    uint64_t rows, bad;
     bool begun;
-    int column[C_COUNT]; /* of each that we know: where it is; -1: nowhere */
+    int column[DATASET_COLUMNS]; /* of each that we know: where it is; -1: nowhere */
     int n_columns;
     struct buf text; /* of the row's names, terminated */
     int failed;
@@ -59,16 +58,6 @@ void dataset_free(struct dataset *d)
     free(d);
 }
 
-uint64_t dataset_rows(const struct dataset *d)
-{
-    return d->rows;
-}
-
-uint64_t dataset_bad(const struct dataset *d)
-{
-    return d->bad;
-}
-
 /* ---- cells ---- */
 
 /* A null, as polars, pandas and JSON people write it. */
@@ -84,18 +73,19 @@ struct row_in {
     char room[120];
 };
 
-static struct str get(const struct row_in *x, enum dataset_column c)
+/* A cell, whose column may be missing; blanks are part of a text. */
+static struct str get_cell(const struct row_in *x, int c)
 {
-    return x->d->column[c] < 0 ? str_of("") : str_trim(x->cells[x->d->column[c]]);
+    return x->d->column[c] < 0 ? str_of("") : x->cells[x->d->column[c]];
 }
 
-static void wrong(struct row_in *x, enum dataset_column c, const char *expected)
+static void wrong(struct row_in *x, int c, const char *expected)
 {
-    struct str s = get(x, c);
+    struct str s = str_trim(get_cell(x, c));
 
     if (x->why)
         return;
-    snprintf(x->room, sizeof(x->room), "%s is '%.*s'; expected %s", dataset_column_words[c],
+    snprintf(x->room, sizeof(x->room), "%s is '%.*s'; expected %s", dataset_columns[c].name,
              (int)MIN(s.len, (size_t)40), s.p, expected);
     x->why = x->room;
 }
@@ -111,26 +101,27 @@ static bool is_utf8(struct str s)
     return s.len == 0 && c;
 }
 
-/* A name or a text, kept until the row is given away. An offset, since the buffer may move. */
-static size_t text(struct row_in *x, enum dataset_column c, size_t max, bool must)
+/* Kept until the row is given away: there is room for all of it. */
+static const char *read_text(struct row_in *x, int c)
 {
-    struct str s = x->d->column[c] < 0 ? str_of("") : x->cells[x->d->column[c]]; /* blanks are part of it */
-    size_t at = x->d->text.len;
+    enum dataset_kind kind = dataset_columns[c].kind;
+    size_t max = kind == IS_TAGS ? WANDB_TEXT_MAX : WANDB_NAME_MAX;
+    struct str s = get_cell(x, c);
+    const char *at = x->d->text.p + x->d->text.len;
 
-    if (must && s.len == 0)
+    if (kind == IS_NAME && s.len == 0)
         wrong(x, c, "a name");
     else if (s.len > max)
         wrong(x, c, "less");
-    else if (c == C_tags ? !is_utf8(s) : !str_utf8_ok(s))
+    else if (kind == IS_TAGS ? !is_utf8(s) : !str_utf8_ok(s))
         wrong(x, c, "letters");
-    buf_addstr(&x->d->text, s.len > max ? str_of("") : s);
+    buf_addstr(&x->d->text, s);
     buf_addc(&x->d->text, 0);
     return at;
 }
 
-static int64_t moment(struct row_in *x, enum dataset_column c)
+static int64_t read_moment(struct row_in *x, int c, struct str s)
 {
-    struct str s = get(x, c);
     char iso[48];
     int64_t ms;
     struct civil civil;
@@ -159,75 +150,81 @@ static int64_t moment(struct row_in *x, enum dataset_column c)
     return zone_moment(x->d->zone, &civil) + ms % 1000;
 }
 
-static int32_t count(struct row_in *x, enum dataset_column c)
+static int32_t read_exists(struct row_in *x, int c, struct str s)
 {
-    struct str s = get(x, c);
-    int64_t v;
-
-    if (is_null(s))
-        return -1;
-    if (!str_fixed(s, 1000, &v) || v < 0 || v % 1000 || v / 1000 > COUNT_MAX) {
-        wrong(x, c, "a whole number");
-        return -1;
-    }
-    return (int32_t)(v / 1000);
-}
-
-/* An average and its maximum are there or not there together. */
-static void percents(struct row_in *x, enum dataset_column avg, enum dataset_column max, int64_t *ret_avg,
-                     int64_t *ret_max)
-{
-    struct str a = get(x, avg), m = get(x, max);
-
-    if (is_null(a) && is_null(m))
-        return;
-    if (!str_fixed(a, PERCENT_ONE, ret_avg) || *ret_avg < 0 || *ret_avg > PERCENT_MOST)
-        wrong(x, avg, "a percentage");
-    if (!str_fixed(m, PERCENT_ONE, ret_max) || *ret_max < 0 || *ret_max > PERCENT_MOST)
-        wrong(x, max, "a percentage");
-}
-
-static int32_t date(struct row_in *x)
-{
-    struct str s = get(x, C_date);
-    int32_t day = 0;
-
-    if (s.len > 10 && (s.p[10] == 'T' || s.p[10] == ' ')) /* a date that somebody took for a time */
-        s.len = 10;
-    if (!date_parse(s, &day))
-        wrong(x, C_date, "a date");
-    return day;
-}
-
-static int32_t minutes(struct row_in *x)
-{
-    int64_t v = 0; /* 1e-9 minutes */
-
-    if (!str_fixed(get(x, C_duration_hour), 60 * 1000000000ll, &v) || v < 0 || v > MINUTES_MAX * 1000000000ll) {
-        wrong(x, C_duration_hour, "the hours of a day");
-        return 0;
-    }
-    return (int32_t)((v + 500000000) / 1000000000);
-}
-
-static enum wandb_exists exists(struct row_in *x)
-{
-    struct str s = get(x, C_run_exists);
-
     if (is_null(s))
         return WANDB_NOT_TOLD;
-    for (int i = WANDB_EXISTS; i < WANDB_EXISTS_COUNT; i++)
+    for (int32_t i = WANDB_EXISTS; i < WANDB_EXISTS_COUNT; i++)
         if (str_eq_nocase(s, wandb_exists_words[i]))
-            return (enum wandb_exists)i;
-    wrong(x, C_run_exists, "exists, deleted or error");
+            return i;
+    wrong(x, c, "exists, deleted or error");
     return WANDB_NOT_TOLD;
+}
+
+/* What is there of the percentages. */
+static int32_t find_have(const struct row_in *x)
+{
+    int32_t bits = 0;
+
+    for (int c = 0; c < DATASET_COLUMNS; c++)
+        if ((dataset_columns[c].kind == IS_UTIL || dataset_columns[c].kind == IS_MEM) &&
+            !is_null(str_trim(get_cell(x, c))))
+            bits |= dataset_columns[c].kind == IS_UTIL ? WANDB_UTIL : WANDB_MEM;
+    return bits;
+}
+
+static void read_cell(struct row_in *x, int c, struct dataset_row *row)
+{
+    enum dataset_kind kind = dataset_columns[c].kind;
+    void *at = (char *)row + dataset_columns[c].at;
+    struct str s = str_trim(get_cell(x, c));
+    int64_t v = 0;
+
+    switch (kind) {
+    case IS_DATE:
+        if (s.len > 10 && (s.p[10] == 'T' || s.p[10] == ' ')) /* a date that somebody took for a time */
+            s.len = 10;
+        if (!date_parse(s, at))
+            wrong(x, c, "a date");
+        break;
+    case IS_NAME:
+    case IS_WORD:
+    case IS_TAGS:
+        *(const char **)at = read_text(x, c);
+        break;
+    case IS_TIME:
+        *(int64_t *)at = read_moment(x, c, s);
+        break;
+    case IS_HOURS: /* 1e-9 minutes */
+        if (!str_fixed(s, 60 * 1000000000ll, &v) || v < 0 || v > MINUTES_MAX * 1000000000ll)
+            wrong(x, c, "the hours of a day");
+        else
+            *(int32_t *)at = (int32_t)((v + 500000000) / 1000000000);
+        break;
+    case IS_COUNT:
+        if (!is_null(s) && (!str_fixed(s, 1000, &v) || v < 0 || v % 1000 || v / 1000 > COUNT_MAX))
+            wrong(x, c, "a whole number");
+        *(int32_t *)at = is_null(s) ? -1 : (int32_t)(v / 1000);
+        break;
+    case IS_UTIL:
+    case IS_MEM:
+        if (row->day.have & (kind == IS_UTIL ? WANDB_UTIL : WANDB_MEM) &&
+            (!str_fixed(s, PERCENT_ONE, at) || *(int64_t *)at < 0 || *(int64_t *)at > PERCENT_MOST))
+            wrong(x, c, "a percentage");
+        break;
+    case IS_EXISTS:
+        *(int32_t *)at = read_exists(x, c, s);
+        break;
+    case IS_ZERO:
+    case IS_FALSE:
+        break;
+    }
 }
 
 /* ---- records ---- */
 
-static void bad(struct dataset *d, const char *why)
+static void tell_bad(struct dataset *d, const char *why)
 {
-    d->bad++;
     if (d->take.bad)
         d->take.bad(d->take.arg, d->line, why);
 }
@@ -236,63 +233,44 @@ static int take_row(struct dataset *d, const struct str *cells, struct err *err)
 {
     struct row_in x = {.d = d, .cells = cells};
     struct dataset_row row = {.line = d->line};
-    struct wandb_day *day = &row.day;
+    size_t bytes = DATASET_COLUMNS;
 
+    for (int i = 0; i < d->n_columns; i++)
+        bytes += cells[i].len;
     buf_reset(&d->text);
-    size_t team = text(&x, C_company_name, WANDB_NAME_MAX, true);
-    size_t project = text(&x, C_project, WANDB_NAME_MAX, true);
-    size_t id = text(&x, C_run_id, WANDB_NAME_MAX, true);
-    size_t state = text(&x, C_state, WANDB_NAME_MAX, false);
-    size_t host = text(&x, C_host_name, WANDB_NAME_MAX, false);
-    size_t tags = text(&x, C_tags, WANDB_TEXT_MAX, false);
-    day->day = date(&x);
-    day->minutes = minutes(&x);
-    day->gpus = count(&x, C_gpu_count);
-    day->cpus = count(&x, C_cpu_count);
-    day->created_ms = moment(&x, C_created_at);
-    day->heartbeat_ms = moment(&x, C_updated_at);
-    day->logged_ms = moment(&x, C_logged_at);
-    percents(&x, C_average_gpu_utilization, C_max_gpu_utilization, &day->util_avg, &day->util_max);
-    percents(&x, C_average_gpu_memory, C_max_gpu_memory, &day->mem_avg, &day->mem_max);
-    day->have = (is_null(get(&x, C_average_gpu_utilization)) ? 0 : WANDB_UTIL) |
-                (is_null(get(&x, C_average_gpu_memory)) ? 0 : WANDB_MEM);
-    row.run.exists = exists(&x);
+    buf_room(&d->text, bytes); /* so that it does not move */
+    row.day.have = find_have(&x);
+    for (int c = 0; c < DATASET_COLUMNS; c++)
+        read_cell(&x, c, &row);
     if (x.why) {
-        bad(d, x.why);
+        tell_bad(d, x.why);
         return 0;
     }
-    const char *p = d->text.p;
-    row.run.team = p + team;
-    row.run.project = p + project;
-    row.run.id = p + id;
-    row.run.state = day->state = p + state;
-    row.run.host = day->host = p + host;
-    row.run.tags = day->tags = p + tags;
-    row.run.gpus = day->gpus;
-    row.run.cpus = day->cpus;
-    row.run.created_ms = day->created_ms;
-    row.run.heartbeat_ms = day->heartbeat_ms;
-    row.run.logged_ms = day->logged_ms;
-    d->rows++;
     return d->take.row(d->take.arg, &row, err);
+}
+
+/* Without these a table is no dataset. */
+static bool is_needed(enum dataset_kind kind)
+{
+    return kind == IS_DATE || kind == IS_NAME || kind == IS_HOURS;
 }
 
 static int take_head(struct dataset *d, const struct str *cells, int n, struct err *err)
 {
     if (n > DATASET_COLUMNS_MAX)
         return err_set(err, -EINVAL, "it has more than %d columns, and is no dataset of runs", DATASET_COLUMNS_MAX);
-    for (int c = 0; c < C_COUNT; c++) {
+    for (int c = 0; c < DATASET_COLUMNS; c++) {
         d->column[c] = -1;
         for (int i = 0; i < n; i++)
-            if (str_eq(str_trim(cells[i]), dataset_column_words[c])) {
+            if (str_eq(str_trim(cells[i]), dataset_columns[c].name)) {
                 if (d->column[c] >= 0)
                     return err_set(err, -EINVAL, "line %llu names column '%s' twice", (unsigned long long)d->line,
-                                   dataset_column_words[c]);
+                                   dataset_columns[c].name);
                 d->column[c] = i;
             }
-        if (d->column[c] < 0 && dataset_column_needed(c))
+        if (d->column[c] < 0 && is_needed(dataset_columns[c].kind))
             return err_set(err, -EINVAL, "line %llu, the columns' names, has no '%s': this is no dataset of runs",
-                           (unsigned long long)d->line, dataset_column_words[c]);
+                           (unsigned long long)d->line, dataset_columns[c].name);
     }
     d->n_columns = n;
     d->begun = true;
@@ -318,12 +296,12 @@ static int take_record(struct dataset *d, struct str record, struct err *err)
     if (n < 0) {
         struct str s = str_of(why.msg); /* the line is told beside */
         int colon = str_find(s, ": ");
-        bad(d, why.msg + (colon < 0 ? 0 : colon + 2));
+        tell_bad(d, why.msg + (colon < 0 ? 0 : colon + 2));
         return 0;
     }
     if (n != d->n_columns) {
         snprintf(why.msg, sizeof(why.msg), "it has %d columns where the first line has %d", n, d->n_columns);
-        bad(d, why.msg);
+        tell_bad(d, why.msg);
         return 0;
     }
     return take_row(d, cells, err);

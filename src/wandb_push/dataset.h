@@ -48,8 +48,6 @@ void dataset_free(struct dataset *d);
 int dataset_feed(struct dataset *d, struct str piece, struct err *err);
 /* There is no more. -EINVAL: there was no line of names. */
 int dataset_end(struct dataset *d, struct err *err);
-uint64_t dataset_rows(const struct dataset *d); /* given to row so far */
-uint64_t dataset_bad(const struct dataset *d);  /* that could not be taken */
 
 /* ---- out ---- */
 

@@ -1,44 +1,35 @@
-/* dataset_columns.h: the columns of a dataset by name, for reading and writing it. */
+/* dataset_columns.h: the columns of a dataset (dataset.def), for reading and writing it. */
 #ifndef WANDB_PUSH_DATASET_COLUMNS_H
 #define WANDB_PUSH_DATASET_COLUMNS_H
 
-#include <stdbool.h>
+#include "wandb_push/dataset.h"
 
-/* Every name that ever was; the sets of them are in dataset_write.c. */
-#define DATASET_COLUMNS(X)                                                                                             \
-    X(date)                                                                                                            \
-    X(company_name)                                                                                                    \
-    X(project)                                                                                                         \
-    X(run_id)                                                                                                          \
-    X(tags)                                                                                                            \
-    X(created_at)                                                                                                      \
-    X(updated_at)                                                                                                      \
-    X(state)                                                                                                           \
-    X(duration_hour)                                                                                                   \
-    X(gpu_count)                                                                                                       \
-    X(cpu_count)                                                                                                       \
-    X(average_gpu_utilization)                                                                                         \
-    X(average_gpu_memory)                                                                                              \
-    X(max_gpu_utilization)                                                                                             \
-    X(max_gpu_memory)                                                                                                  \
-    X(host_name)                                                                                                       \
-    X(logged_at)                                                                                                       \
-    X(run_exists)                                                                                                      \
-    X(assigned_gpu_node)                                                                                               \
-    X(testmode)
-
-enum dataset_column {
-#define X(name) C_##name,
-    DATASET_COLUMNS(X)
-#undef X
-        C_COUNT
+enum dataset_kind {
+    IS_DATE,
+    IS_NAME, /* of a team, a project, a run: never empty */
+    IS_WORD,
+    IS_TAGS, /* a JSON list */
+    IS_TIME,
+    IS_HOURS,
+    IS_COUNT, /* -1: null */
+    IS_UTIL,  /* percentages: an average and its maximum are there or not there together */
+    IS_MEM,
+    IS_EXISTS,
+    IS_ZERO, /* nobody reads these: always so */
+    IS_FALSE,
 };
-extern const char *const dataset_column_words[C_COUNT];
 
-/* Without these a table is no dataset. */
-static inline bool dataset_column_needed(int c)
-{
-    return c == C_date || c == C_company_name || c == C_project || c == C_run_id || c == C_duration_hour;
-}
+extern const struct dataset_column {
+    const char *name;
+    enum dataset_kind kind;
+    size_t at;     /* in struct dataset_row */
+    unsigned sets; /* that have it: bits */
+} dataset_columns[];
+enum {
+#define COLUMN(name, kind, field, sets) COLUMN_##name,
+#include "wandb_push/dataset.def"
+#undef COLUMN
+    DATASET_COLUMNS
+};
 
 #endif

@@ -6,33 +6,24 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "report/report.h"
-#include "wandb_push/dataset.h"
 #include "wandb_push/dataset_columns.h"
 
 #define ROW_MAX (8 * WANDB_TEXT_MAX) /* three texts with every quote doubled, and room */
 
 const char *const dataset_words[DATASET_SETS + 1] = {"18", "16", "old", NULL};
-const char *const dataset_column_words[C_COUNT] = {
-#define X(name) #name,
-    DATASET_COLUMNS(X)
-#undef X
-};
 
-static const signed char sets[DATASET_SETS][C_COUNT + 1] = {
-    [DATASET_18] = {C_date, C_company_name, C_project, C_run_id, C_tags, C_created_at, C_updated_at, C_state,
-                    C_duration_hour, C_gpu_count, C_cpu_count, C_average_gpu_utilization, C_average_gpu_memory,
-                    C_max_gpu_utilization, C_max_gpu_memory, C_host_name, C_logged_at, C_run_exists, -1},
-    [DATASET_16] = {C_date, C_company_name, C_project, C_run_id, C_tags, C_created_at, C_updated_at, C_state,
-                    C_duration_hour, C_gpu_count, C_average_gpu_utilization, C_average_gpu_memory,
-                    C_max_gpu_utilization, C_max_gpu_memory, C_host_name, C_logged_at, -1},
-    [DATASET_OLD] = {C_date, C_company_name, C_project, C_run_id, C_assigned_gpu_node, C_created_at, C_updated_at,
-                     C_state, C_duration_hour, C_gpu_count, C_average_gpu_utilization, C_average_gpu_memory,
-                     C_max_gpu_utilization, C_max_gpu_memory, C_logged_at, C_testmode, -1},
+#define S18 (1u << DATASET_18)
+#define S16 (1u << DATASET_16)
+#define OLD (1u << DATASET_OLD)
+const struct dataset_column dataset_columns[] = {
+#define COLUMN(name, kind, field, sets) {#name, IS_##kind, offsetof(struct dataset_row, field), sets},
+#include "wandb_push/dataset.def"
+#undef COLUMN
 };
 
 /* ---- cells ---- */
 
-static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)
+static void add_moment(struct buf *out, const struct zone *zone, int64_t at_ms)
 {
     struct civil c;
 
@@ -44,84 +35,54 @@ static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)
 }
 
 /* A decimal at least, as a float has it. */
-static void number(struct buf *out, int64_t v, int64_t per)
+static void add_number(struct buf *out, int64_t v, int64_t per)
 {
     buf_fixed(out, v, per);
     if (v % per == 0)
         buf_adds(out, ".0");
 }
 
-static void count(struct buf *out, int64_t v)
+static void add_cell(struct buf *out, const struct dataset_column *c, const struct zone *zone,
+                     const struct dataset_row *row)
 {
-    if (v >= 0)
-        buf_addi(out, v);
-}
+    const void *at = (const char *)row + c->at;
+    const char *const *word = at;
+    const int64_t *number = at;
+    const int32_t *count = at;
+    char day[16];
 
-static void column(struct buf *out, enum dataset_column c, const struct zone *zone, const struct wandb_run *run,
-                   const struct wandb_day *d)
-{
-    char text[16];
-
-    switch (c) {
-    case C_date:
-        buf_adds(out, date_text(d->day, text));
+    switch (c->kind) {
+    case IS_DATE:
+        buf_adds(out, date_text(*count, day));
         break;
-    case C_company_name:
-        csv_add(out, run->team);
+    case IS_NAME:
+    case IS_WORD:
+    case IS_TAGS:
+        csv_add(out, *word);
         break;
-    case C_project:
-        csv_add(out, run->project);
+    case IS_TIME:
+        add_moment(out, zone, *number);
         break;
-    case C_run_id:
-        csv_add(out, run->id);
+    case IS_HOURS:
+        add_number(out, ((int64_t)*count * 1000000000 + 30) / 60, 1000000000);
         break;
-    case C_tags:
-        csv_add(out, d->tags);
+    case IS_COUNT:
+        if (*count >= 0)
+            buf_addi(out, *count);
         break;
-    case C_created_at:
-        moment(out, zone, d->created_ms);
+    case IS_UTIL:
+    case IS_MEM:
+        if (row->day.have & (c->kind == IS_UTIL ? WANDB_UTIL : WANDB_MEM))
+            add_number(out, *number, PERCENT_ONE);
         break;
-    case C_updated_at:
-        moment(out, zone, d->heartbeat_ms);
+    case IS_EXISTS:
+        buf_adds(out, wandb_exists_words[*count]);
         break;
-    case C_state:
-        csv_add(out, d->state);
+    case IS_ZERO:
+        buf_addc(out, '0');
         break;
-    case C_duration_hour:
-        number(out, ((int64_t)d->minutes * 1000000000 + 30) / 60, 1000000000);
-        break;
-    case C_gpu_count:
-        count(out, d->gpus);
-        break;
-    case C_cpu_count:
-        count(out, d->cpus);
-        break;
-    case C_average_gpu_utilization:
-    case C_max_gpu_utilization:
-        if (d->have & WANDB_UTIL)
-            number(out, c == C_average_gpu_utilization ? d->util_avg : d->util_max, PERCENT_ONE);
-        break;
-    case C_average_gpu_memory:
-    case C_max_gpu_memory:
-        if (d->have & WANDB_MEM)
-            number(out, c == C_average_gpu_memory ? d->mem_avg : d->mem_max, PERCENT_ONE);
-        break;
-    case C_host_name:
-        csv_add(out, d->host);
-        break;
-    case C_logged_at:
-        moment(out, zone, d->logged_ms);
-        break;
-    case C_run_exists:
-        buf_adds(out, wandb_exists_words[run->exists]);
-        break;
-    case C_assigned_gpu_node:
-        buf_adds(out, "0");
-        break;
-    case C_testmode:
+    case IS_FALSE:
         buf_adds(out, "false");
-        break;
-    case C_COUNT:
         break;
     }
 }
@@ -129,18 +90,21 @@ static void column(struct buf *out, enum dataset_column c, const struct zone *zo
 void dataset_row_text(struct buf *out, enum dataset_set set, const struct zone *zone, const struct wandb_run *run,
                       const struct wandb_day *day)
 {
-    for (const signed char *c = sets[set]; *c >= 0; c++) {
-        if (c != sets[set])
-            buf_addc(out, ',');
-        column(out, (enum dataset_column) * c, zone, run, day);
-    }
+    const struct dataset_row row = {.run = *run, .day = *day};
+
+    for (size_t i = 0; i < DATASET_COLUMNS; i++)
+        if (dataset_columns[i].sets & 1u << set) {
+            buf_adds(out, i ? "," : ""); /* all have the first */
+            add_cell(out, &dataset_columns[i], zone, &row);
+        }
     buf_addc(out, '\n');
 }
 
 void dataset_head_text(struct buf *out, enum dataset_set set)
 {
-    for (const signed char *c = sets[set]; *c >= 0; c++)
-        buf_addf(out, "%s%s", c == sets[set] ? "" : ",", dataset_column_words[(int)*c]);
+    for (size_t i = 0; i < DATASET_COLUMNS; i++)
+        if (dataset_columns[i].sets & 1u << set)
+            buf_addf(out, "%s%s", i ? "," : "", dataset_columns[i].name);
     buf_addc(out, '\n');
 }
 
@@ -180,7 +144,7 @@ static int put_deleted(void *arg, const struct wandb_run *run)
     buf_addc(&w->piece, ',');
     csv_add(&w->piece, run->project);
     buf_addc(&w->piece, ',');
-    moment(&w->piece, w->zone, run->created_ms);
+    add_moment(&w->piece, w->zone, run->created_ms);
     buf_addc(&w->piece, '\n');
     return w->piece.len >= DATASET_PIECE ? writing_flush(w) : 0;
 }

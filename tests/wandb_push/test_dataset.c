@@ -225,15 +225,19 @@ static int put_row(void *arg, const struct dataset_row *row, struct err *err)
     return wandb_row_put(arg, &row->run, &row->day, &put, err);
 }
 
+static void no_bad(void *arg, uint64_t line, const char *why)
+{
+    (void)arg;
+    fail_msg("line %llu: %s", (unsigned long long)line, why);
+}
+
 static void import(struct wandb_store *s, const struct zone *z, const char *text)
 {
-    const struct dataset_take take = {put_row, NULL, s};
+    const struct dataset_take take = {put_row, no_bad, s};
     struct dataset *d = dataset_new(z, &take);
 
     assert_int_equal(dataset_feed(d, str_of(text), NULL), 0);
     assert_int_equal(dataset_end(d, NULL), 0);
-    assert_int_equal(dataset_bad(d), 0);
-    assert_true(dataset_rows(d) > 0);
     dataset_free(d);
 }
 
