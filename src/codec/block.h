@@ -3,7 +3,7 @@
  * is chosen from a sample: constant, as they are, differences, differences of differences, or runs. docs/store.md
  * describes the bytes. Pure: no clock, no disk.
  *
- * B1 block_get(block_put(v)) == v for every v. B2 block_get never reads past r nor writes past ret.
+ * B1 What was put is got again, for every v. B2 block_get_part never reads past r nor writes past ret.
  */
 #ifndef CODEC_BLOCK_H
 #define CODEC_BLOCK_H
@@ -23,8 +23,7 @@ struct block_reader { /* room; zeroed at first */
     int64_t *rows[3];
     size_t cap, cap_rows;
 };
-bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series);
-/* Only series [first, last), each where block_get puts it. None of them: the block is passed over; ret is not used. */
+/* Series [first, last), each where all of them would put it. None: the block is passed over; ret is not used. */
 bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
                     size_t last);
 void block_reader_fini(struct block_reader *b);

@@ -203,11 +203,6 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
     return coding == BLOCK_RUNS ? get_runs(b, r, &u, n_series - same) : get_coded(b, r, &u, coding, n_series - same);
 }
 
-bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series)
-{
-    return block_get_part(b, r, ret, n, n_series, 0, n_series);
-}
-
 void block_reader_fini(struct block_reader *b)
 {
     numbers_room_fini(&b->numbers);

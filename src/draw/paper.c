@@ -168,12 +168,6 @@ void paper_text(struct paper *p, const char *text)
     p->y += 5;
 }
 
-void paper_gap(struct paper *p, double points)
-{
-    if (p->y > p->top && points > 0)
-        p->y += MIN(points, p->high);
-}
-
 void paper_break(struct paper *p)
 {
     if (!p->err.code && p->y > p->top)

@@ -28,9 +28,8 @@ int paper_close(struct paper *p, struct err *err);
 
 void paper_heading(struct paper *p, const char *text, int level); /* 1 to 3; never alone at the foot of a page */
 void paper_text(struct paper *p, const char *text);               /* a paragraph, wrapped; \n begins a new line */
-void paper_gap(struct paper *p, double points);
-void paper_break(struct paper *p);                         /* the next thing begins a page */
-void paper_plot(struct paper *p, const struct plot *plot); /* as wide as the page; plot->height, or 240 points */
+void paper_break(struct paper *p);                                /* the next thing begins a page */
+void paper_plot(struct paper *p, const struct plot *plot);        /* as wide as the page; plot->height, or 240 points */
 
 struct paper_col {
     const char *title; /* wrapped where it is wider than what stands below it */

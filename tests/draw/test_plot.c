@@ -507,7 +507,6 @@ static void a_document_has_a_greatest_length(void **unused)
     (void)unused;
     assert_int_equal(paper_open(&(struct paper_conf){.title = "T"}, &pdf, &p, &err), 0);
     for (int i = 0; i < PAPER_PAGES_MAX + 10; i++) {
-        paper_gap(p, 1);
         paper_text(p, "x");
         paper_break(p);
     }
