@@ -49,6 +49,7 @@ struct wandb_day {
 };
 #undef KEY
 #undef FIELD
+extern const struct record_kind wandb_run_record, wandb_day_record;
 
 struct wandb_store;
 /*

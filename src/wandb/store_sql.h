@@ -16,7 +16,7 @@ enum {
 };
 extern const char *const wandb_sql[W_COUNT];
 extern const struct db_kind wandb_kind;
-extern const struct record_kind wandb_run_record, wandb_day_record, wandb_pull_record, wandb_event_record;
+extern const struct record_kind wandb_pull_record, wandb_event_record;
 extern const struct record_kind *const wandb_records[]; /* all of them; NULL at the end */
 
 struct wandb_store {

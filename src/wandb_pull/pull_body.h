@@ -61,7 +61,7 @@ struct pull_page {
 struct pull_run {
     struct pull_run *next;
     struct pull *p;
-    struct wandb_run run; /* its text follows the struct */
+    struct wandb_run *run; /* a copy of its own */
     int32_t samples;
     bool gone; /* W&B said once that there is no such run */
 };

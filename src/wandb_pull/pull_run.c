@@ -7,16 +7,9 @@
 #include "wandb_pull/events.h"
 #include "wandb_pull/pull_body.h"
 
-static const size_t texts[] = {
-    offsetof(struct pull_run, run.team),    offsetof(struct pull_run, run.project),
-    offsetof(struct pull_run, run.id),      offsetof(struct pull_run, run.storage_id),
-    offsetof(struct pull_run, run.display), offsetof(struct pull_run, run.state),
-    offsetof(struct pull_run, run.host),    offsetof(struct pull_run, run.user),
-    offsetof(struct pull_run, run.tags),    offsetof(struct pull_run, run.rule),
-};
-
 void pull_run_free(struct pull_run *r)
 {
+    free(r->run);
     free(r);
 }
 
@@ -25,12 +18,11 @@ void pull_run_free(struct pull_run *r)
 static int take_due(void *arg, const struct wandb_run *run)
 {
     struct pull *p = arg;
-    struct pull_run tmp = {.p = p, .run = *run};
-    struct pull_run *r = mem_alloc(sizeof(*r) + mem_text_bytes(&tmp, texts, ARRAY_LEN(texts)));
+    struct pull_run *r = mem_alloc(sizeof(*r));
 
-    *r = tmp;
-    mem_text_move(r, texts, ARRAY_LEN(texts), (char *)(r + 1));
-    r->samples = wandb_config_samples(p->config, run->created_ms, run->heartbeat_ms);
+    *r = (struct pull_run){.p = p,
+                           .run = record_copy(&wandb_run_record, run),
+                           .samples = wandb_config_samples(p->config, run->created_ms, run->heartbeat_ms)};
     *p->due_end = r;
     p->due_end = &r->next;
     return 0;
@@ -91,9 +83,9 @@ static void put(struct pull_run *r, bool fetched)
 {
     struct pull *p = r->p;
     struct err err = {0};
-    size_t n = days_of(p, &r->run, fetched);
+    size_t n = days_of(p, r->run, fetched);
 
-    if (wandb_days_put(p->store, &p->rec, &r->run, p->days, n, fetched, &err) < 0)
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, &err) < 0)
         pull_fatal(p, &err);
     p->st->runs_done++;
 }
@@ -103,12 +95,12 @@ static void put_owed(struct pull_run *r, const char *why)
 {
     struct pull *p = r->p;
     struct err err = {0};
-    size_t n = days_of(p, &r->run, false);
+    size_t n = days_of(p, r->run, false);
 
-    if (wandb_days_owe(p->store, &p->rec, &r->run, p->days, n, &err) < 0)
+    if (wandb_days_owe(p->store, &p->rec, r->run, p->days, n, &err) < 0)
         pull_fatal(p, &err);
     if (!p->sum->first[0])
-        snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run.team, r->run.project, r->run.id, why);
+        snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run->team, r->run->project, r->run->id, why);
     p->st->runs_failed++;
 }
 
@@ -131,8 +123,8 @@ static int ask(struct pull_run *r, struct err *err)
     struct pull *p = r->p;
     AUTO_BUF vars = BUF_INIT(16384);
 
-    ask_events_variables(&vars, r->run.team, r->run.project, r->run.id, r->samples);
-    AUTO_FREE char *part = mem_fmt("%s/%s", r->run.team, r->run.project);
+    ask_events_variables(&vars, r->run->team, r->run->project, r->run->id, r->samples);
+    AUTO_FREE char *part = mem_fmt("%s/%s", r->run->team, r->run->project);
     struct wandb_request q = {.op = ASK_EVENTS_OP,
                               .query = ask_events,
                               .variables = buf_str(&vars),
@@ -172,7 +164,7 @@ static int take_events(struct pull_run *r, struct str body, struct err *err)
         return (int)n;
     p->st->skipped += p->odd + odd;
     /* Nothing now, but there was something once: what is stored stays. */
-    put(r, r->run.metrics_ms == 0 || fold_next(p->fold, &at, &any));
+    put(r, r->run->metrics_ms == 0 || fold_next(p->fold, &at, &any));
     return 0;
 }
 
@@ -196,8 +188,8 @@ static void on_events(void *arg, const struct wandb_answer *a)
         code = ask(r, &err);
     } else if (code == -ENOENT && a->err.code == 0) {
         put(r, false);
-        if (wandb_exists_set(p->store, r->run.team, r->run.project, r->run.id, WANDB_DELETED, p->rec.begun_ms, &err) <
-            0)
+        if (wandb_exists_set(p->store, r->run->team, r->run->project, r->run->id, WANDB_DELETED, p->rec.begun_ms,
+                             &err) < 0)
             pull_fatal(p, &err);
         pull_run_free(r);
         code = 0;
@@ -223,7 +215,7 @@ bool pull_run_next(struct pull *p)
     if (!p->due)
         p->due_end = &p->due;
     r->next = NULL;
-    if (known(p, &r->run)) {
+    if (known(p, r->run)) {
         put(r, false);
         pull_run_free(r);
     } else if (ask(r, &err) < 0) {
