@@ -61,43 +61,26 @@ bool wandb_answer_words(struct str body, struct buf *ret)
     return any;
 }
 
-bool wandb_again(int status, bool conflict_again)
+/* What is not tried again, and what it means. */
+static const struct {
+    int status, code;
+} final[] = {{400, -EINVAL}, {401, -EACCES},   {403, -EACCES}, {404, -ENOENT}, {409, -EEXIST},
+             {410, -EIO},    {413, -EMSGSIZE}, {422, -EINVAL}, {501, -EIO}};
+
+/* 0: it is none of them. */
+static int final_code(int status)
 {
-    switch (status) {
-    case 400:
-    case 401:
-    case 403:
-    case 404:
-    case 410:
-    case 413:
-    case 422:
-    case 501:
-        return false;
-    case 409:
-        return conflict_again;
-    default:
-        return status == 0 || status >= 400;
-    }
+    for (size_t i = 0; i < ARRAY_LEN(final); i++)
+        if (final[i].status == status)
+            return final[i].code;
+    return 0;
 }
 
-static int status_code(int status)
+bool wandb_again(int status, bool conflict_again)
 {
-    switch (status) {
-    case 400:
-    case 422:
-        return -EINVAL;
-    case 401:
-    case 403:
-        return -EACCES;
-    case 404:
-        return -ENOENT;
-    case 409:
-        return -EEXIST;
-    case 413:
-        return -EMSGSIZE;
-    default:
-        return -EIO;
-    }
+    if (status == 409)
+        return conflict_again;
+    return !final_code(status) && (status == 0 || status >= 400);
 }
 
 int wandb_answer_status(const char *what, int status, struct str body, struct err *err)
@@ -108,7 +91,8 @@ int wandb_answer_status(const char *what, int status, struct str body, struct er
         return 0;
     if (!wandb_answer_words(body, &words) && status == 401)
         buf_adds(&words, "the key is not accepted");
-    return err_set(err, status_code(status), "%s: HTTP %d%s%s", what, status, words.len ? ": " : "", buf_str(&words).p);
+    int code = final_code(status);
+    return err_set(err, code ? code : -EIO, "%s: HTTP %d%s%s", what, status, words.len ? ": " : "", buf_str(&words).p);
 }
 
 int wandb_answer_data(const char *what, int status, struct str body, json_t **ret, struct err *err)
