@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -20,19 +21,10 @@ enum { MAGIC_LEN = 8, HEAD_LEN = 9, PACKED = 0x80, PACK_FROM = 64, PACK_LEVEL = 
 
 static int put_bytes(struct bundle_writer *w, const void *p, size_t n, struct err *err)
 {
-    const char *at = p;
+    int r = file_put(w->fd, p, n);
 
-    while (n) {
-        ssize_t got = write(w->fd, at, n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, -errno, "cannot write the backup: %s", strerror(errno));
-        at += got;
-        n -= (size_t)got;
-        w->bytes += got;
-    }
-    return 0;
+    w->bytes += (int64_t)n;
+    return r < 0 ? err_set(err, r, "cannot write the backup: %s", strerror(-r)) : 0;
 }
 
 int bundle_begin(struct bundle_writer *w, struct err *err)

@@ -39,14 +39,6 @@ const struct opt_cmd backup_help = {
     .opts = backup_opts,
 };
 
-static void on_progress(void *arg, int64_t done, int64_t total)
-{
-    struct progress *p = arg;
-
-    p->total = total;
-    progress_at(p, done);
-}
-
 static void say(const char *what, const struct backup_sum *s)
 {
     AUTO_BUF size = BUF_INIT(64);
@@ -65,7 +57,7 @@ static int check(const char *path, bool quiet)
     struct err err = {0};
 
     progress_start(&p, "reading", "bytes", 0, quiet);
-    int r = store_backup_check(path, &(struct backup_watch){on_progress, &p}, &sum, &err);
+    int r = store_backup_check(path, &(struct backup_watch){progress_watch, &p}, &sum, &err);
     progress_end(&p);
     if (r < 0)
         return cli_fail(&backup_help, r == -ENOENT ? EXIT_REACH : EXIT_NO, "%s", err.msg);
@@ -114,7 +106,7 @@ static int backup(const struct backup_conf *conf, const char *path)
     if (out && isatty(STDOUT_FILENO))
         return cli_fail(&backup_help, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
     progress_start(&p, "backup", "bytes", 0, conf->quiet);
-    struct backup_watch watch = {on_progress, &p};
+    struct backup_watch watch = {progress_watch, &p};
     int r = out ? store_backup(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
                 : make(dir, path, &watch, &sum, &err);
     progress_end(&p);

@@ -32,14 +32,6 @@ const struct opt_cmd restore_help = {
     .opts = restore_opts,
 };
 
-static void on_progress(void *arg, int64_t done, int64_t total)
-{
-    struct progress *p = arg;
-
-    p->total = total;
-    progress_at(p, done);
-}
-
 int cmd_restore(int argc, char **argv)
 {
     struct restore_conf conf = {0};
@@ -63,7 +55,7 @@ int cmd_restore(int argc, char **argv)
         goto out;
     }
     progress_start(&p, "restore", "bytes", 0, conf.quiet);
-    r = store_restore(argv[argi], dir, conf.force, &(struct backup_watch){on_progress, &p}, &sum, old, &err);
+    r = store_restore(argv[argi], dir, conf.force, &(struct backup_watch){progress_watch, &p}, &sum, old, &err);
     progress_end(&p);
     if (r < 0)
         r = cli_fail(&restore_help,

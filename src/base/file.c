@@ -60,18 +60,24 @@ int file_read_small(const char *path, char *out, size_t size)
     return (int)len;
 }
 
-static int file_write_all(int fd, const char *p, size_t n)
+int file_put(int fd, const void *p, size_t n)
 {
-    while (n) {
-        ssize_t w = write(fd, p, n);
+    for (const char *at = p, *end = at + n; at < end;) {
+        ssize_t w = write(fd, at, (size_t)(end - at));
         if (w < 0 && errno == EINTR)
             continue;
         if (w < 0)
             return -errno;
-        p += w;
-        n -= (size_t)w;
+        at += w;
     }
-    return fsync(fd) < 0 ? -errno : 0;
+    return 0;
+}
+
+static int file_put_synced(int fd, const void *p, size_t n)
+{
+    int r = file_put(fd, p, n);
+
+    return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
 }
 
 /* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
@@ -90,7 +96,7 @@ static int replace_file(const char *path, mode_t mode, const struct stat *was, c
     if (was && fchmod(fd, was->st_mode & 0777) < 0)
         r = -errno;
     if (r == 0)
-        r = file_write_all(fd, p, n);
+        r = file_put_synced(fd, p, n);
     if (r == 0 && rename(tmp, path) < 0)
         r = -errno;
     if (r < 0) {

@@ -18,6 +18,7 @@ int file_write(const char *path, mode_t mode, const void *p, size_t n, struct er
 /* The same for a file that others write, too: mode and owner stay as they are; a new one has mode, whatever the umask.
  */
 int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
+int file_put(int fd, const void *p, size_t n);                   /* all of it: 0 or -errno */
 int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
 int file_sync_dir(const char *path);                             /* 0 or -errno */
 int64_t file_size(const char *path);                             /* -errno if it cannot be known */

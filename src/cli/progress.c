@@ -59,6 +59,12 @@ void progress_at(struct progress *p, int64_t done)
     fflush(stderr);
 }
 
+void progress_watch(void *p, int64_t done, int64_t total)
+{
+    ((struct progress *)p)->total = total;
+    progress_at(p, done);
+}
+
 void progress_end(struct progress *p)
 {
     if (p->shown) {

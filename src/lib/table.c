@@ -353,15 +353,10 @@ int muster_about(muster_sampler *s, char **ret)
 
 static int write_out(int fd, struct buf *out)
 {
-    for (size_t done = 0; done < out->len;) {
-        ssize_t w = write(fd, out->p + done, out->len - done);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return w < 0 ? -errno : -EIO;
-        done += (size_t)w;
-    }
-    int r = out->err;
+    int r = file_put(fd, out->p, out->len);
+
+    if (r == 0)
+        r = out->err;
     buf_reset(out);
     return r;
 }
