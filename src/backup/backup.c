@@ -411,7 +411,7 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
     return r == 0 ? bundle_end(&b->out, err) : r;
 }
 
-int store_backup(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
+int backup_write(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
                  struct err *err)
 {
     struct backup b = {.dir = dir, .watch = watch, .out = {.fd = fd}, .rows = BUF_INIT(BUNDLE_PART_MAX)};

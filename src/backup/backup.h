@@ -29,19 +29,19 @@ struct backup_sum {
 };
 
 /* To an open file; syncing and naming it is the caller's. now_ms is written into it. */
-int store_backup(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
+int backup_write(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
                  struct err *err);
 
 /* Reads all of it and checks what can be checked. 0 or -errno with a sentence. */
-int store_backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err);
+int backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err);
 /* The same for bytes in memory: for tests of damage. */
-int store_backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err);
+int backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err);
 
 /*
  * Checked first, then into a folder beside, then put in place. -ENOTEMPTY when dir has something in it and force is not
  * set; with force the old folder is kept, and old (4096 bytes) says where; else it is empty.
  */
-int store_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
-                  struct backup_sum *ret, char *old, struct err *err);
+int backup_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
+                   struct backup_sum *ret, char *old, struct err *err);
 
 #endif

@@ -57,7 +57,7 @@ static int check(const char *path, bool quiet)
     struct err err = {0};
 
     progress_start(&p, "reading", "bytes", 0, quiet);
-    int r = store_backup_check(path, &(struct backup_watch){progress_watch, &p}, &sum, &err);
+    int r = backup_check(path, &(struct backup_watch){progress_watch, &p}, &sum, &err);
     progress_end(&p);
     if (r < 0)
         return cli_fail(&backup_help, r == -ENOENT ? EXIT_REACH : EXIT_NO, "%s", err.msg);
@@ -75,7 +75,7 @@ static int make(const char *dir, const char *path, struct backup_watch *watch, s
 
     if (fd < 0)
         return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
-    int r = store_backup(dir, fd, clock_wall_ms(), watch, ret, err);
+    int r = backup_write(dir, fd, clock_wall_ms(), watch, ret, err);
     if (r == 0 && fsync(fd) < 0)
         r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
     if (r == 0 && rename(temp, path) < 0)
@@ -107,7 +107,7 @@ static int backup(const struct backup_conf *conf, const char *path)
         return cli_fail(&backup_help, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
     progress_start(&p, "backup", "bytes", 0, conf->quiet);
     struct backup_watch watch = {progress_watch, &p};
-    int r = out ? store_backup(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
+    int r = out ? backup_write(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
                 : make(dir, path, &watch, &sum, &err);
     progress_end(&p);
     if (r < 0)

@@ -55,7 +55,7 @@ int cmd_restore(int argc, char **argv)
         goto out;
     }
     progress_start(&p, "restore", "bytes", 0, conf.quiet);
-    r = store_restore(argv[argi], dir, conf.force, &(struct backup_watch){progress_watch, &p}, &sum, old, &err);
+    r = backup_restore(argv[argi], dir, conf.force, &(struct backup_watch){progress_watch, &p}, &sum, old, &err);
     progress_end(&p);
     if (r < 0)
         r = cli_fail(&restore_help,

@@ -386,7 +386,7 @@ static int run_file(struct restore *x, struct err *err)
     return run(x, &in, err);
 }
 
-int store_backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err)
+int backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err)
 {
     struct restore x = {.path = path, .watch = watch};
     int r = run_file(&x, err);
@@ -396,7 +396,7 @@ int store_backup_check(const char *path, const struct backup_watch *watch, struc
     return r;
 }
 
-int store_backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err)
+int backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err)
 {
     struct restore x = {.path = "the backup"};
     struct bundle_reader in = {.fd = -1, .mem = bytes, .name = x.path};
@@ -515,8 +515,8 @@ static int fill(struct restore *x, const char *temp, struct err *err)
     return r;
 }
 
-int store_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
-                  struct backup_sum *ret, char *old, struct err *err)
+int backup_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
+                   struct backup_sum *ret, char *old, struct err *err)
 {
     struct restore x = {.path = path, .watch = watch};
     AUTO_FREE char *where = mem_str(dir);
@@ -539,7 +539,7 @@ int store_restore(const char *path, const char *dir, bool force, const struct ba
     if (r == 0 && access(runs, F_OK) == 0)
         r = wandb_store_lock(where, &wandb, err);
     if (r == 0)
-        r = store_backup_check(path, watch, ret, err);
+        r = backup_check(path, watch, ret, err);
     if (r < 0)
         return r;
     AUTO_FREE char *temp = mem_fmt("%s.restore-XXXXXX", where);

@@ -32,7 +32,7 @@ static void make_backup(const char *dir, const char *path, struct backup_sum *re
     struct err err = {0};
 
     assert_true(fd >= 0);
-    if (store_backup(dir, fd, H0, NULL, ret, &err) < 0)
+    if (backup_write(dir, fd, H0, NULL, ret, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -42,7 +42,7 @@ static void bring_back(const char *path, const char *dir)
     struct err err = {0};
     char old[4096];
 
-    if (store_restore(path, dir, false, NULL, &sum, old, &err) < 0)
+    if (backup_restore(path, dir, false, NULL, &sum, old, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(old, "");
 }
@@ -110,7 +110,7 @@ static void what_was_backed_up_comes_back(void **unused)
     (void)unused;
     make_backup(dir, file, &sum);
     assert_true(sum.batches > 0 && sum.chunks > 0);
-    assert_int_equal(store_backup_check(file, NULL, &seen, NULL), 0);
+    assert_int_equal(backup_check(file, NULL, &seen, NULL), 0);
     assert_int_equal(seen.rows, sum.rows);
     assert_int_equal(seen.bytes, sum.bytes);
     assert_int_equal(seen.made_ms, H0);
@@ -146,20 +146,20 @@ static void damage_anywhere_is_refused(void **unused)
     (void)unused;
     make_backup(dir, file, &sum);
     assert_int_equal(file_read(file, 1 << 24, &all, NULL), 0);
-    assert_int_equal(store_backup_check_mem(buf_str(&all), &sum, NULL), 0);
+    assert_int_equal(backup_check_mem(buf_str(&all), &sum, NULL), 0);
     for (size_t i = 0; i < all.len; i++) {
         struct err err = {0};
-        int r = store_backup_check_mem(str_n(all.p, i), &sum, &err);
+        int r = backup_check_mem(str_n(all.p, i), &sum, &err);
         assert_true(r < 0 && err.msg[0]);
         all.p[i] ^= (char)(1 << i % 8);
-        r = store_backup_check_mem(buf_str(&all), &sum, &err);
+        r = backup_check_mem(buf_str(&all), &sum, &err);
         if (r >= 0)
             fail_msg("byte %zu of %zu is another, and nobody noticed", i, all.len);
         all.p[i] ^= (char)(1 << i % 8);
         tried += 2;
     }
     buf_addc(&all, 0);
-    assert_true(store_backup_check_mem(buf_str(&all), &sum, NULL) < 0);
+    assert_true(backup_check_mem(buf_str(&all), &sum, NULL) < 0);
     print_message("%zu damaged backups refused\n", tried);
     unlink(file);
     h_fini(&m);
@@ -309,7 +309,7 @@ static void a_restore_that_fails_changes_nothing(void **unused)
             assert_int_equal(file_write(mine, 0600, "x", 1, NULL), 0);
             struct err err = {0};
             fault_arm(modes[k], at);
-            int r = store_restore(file, to, true, NULL, &sum, old, &err);
+            int r = backup_restore(file, to, true, NULL, &sum, old, &err);
             bool hit = fault_was_hit();
             fault_arm(FAULT_NONE, 0);
             if (r < 0) {
@@ -347,13 +347,13 @@ static void what_is_there_is_not_overwritten_unasked(void **unused)
     (void)unused;
     make_backup(dir, file, &sum);
     assert_int_equal(file_write(mine, 0600, "x", 1, NULL), 0);
-    assert_int_equal(store_restore(file, to, false, NULL, &sum, old, &err), -ENOTEMPTY);
+    assert_int_equal(backup_restore(file, to, false, NULL, &sum, old, &err), -ENOTEMPTY);
     assert_non_null(strstr(err.msg, "--force"));
     struct store *s = open_dir(to); /* a hub has it */
-    assert_int_equal(store_restore(file, to, true, NULL, &sum, old, &err), -EBUSY);
+    assert_int_equal(backup_restore(file, to, true, NULL, &sum, old, &err), -EBUSY);
     assert_non_null(strstr(err.msg, "another hub is using it"));
     store_close(s);
-    assert_int_equal(store_restore(file, to, true, NULL, &sum, old, &err), 0);
+    assert_int_equal(backup_restore(file, to, true, NULL, &sum, old, &err), 0);
     assert_true(dir_has(old, "mine") && dir_has(old, "muster.db"));
     check_folder(to, &m);
     dir_empty(old);
@@ -417,7 +417,7 @@ static void what_no_muster_wrote_is_refused(void **unused)
         assert_int_equal(bundle_end(&w, NULL), 0);
         close(w.fd);
         bundle_writer_fini(&w);
-        assert_int_equal(store_restore(file, to, false, NULL, &sum, old, &err), cases[i].want);
+        assert_int_equal(backup_restore(file, to, false, NULL, &sum, old, &err), cases[i].want);
         if (cases[i].said)
             assert_non_null(strstr(err.msg, cases[i].said));
         assert_int_equal(access(to, F_OK), cases[i].want ? -1 : 0);
@@ -434,9 +434,9 @@ static void a_newer_format_is_refused_politely(void **unused)
     struct err err = {0};
 
     (void)unused;
-    assert_int_equal(store_backup_check_mem(str_n("MUSTBKUP\2\0\0\0", 12), &sum, &err), -ENOTSUP);
+    assert_int_equal(backup_check_mem(str_n("MUSTBKUP\2\0\0\0", 12), &sum, &err), -ENOTSUP);
     assert_non_null(strstr(err.msg, "newer muster (format 2"));
-    assert_int_equal(store_backup_check_mem(STR("SQLite format 3"), &sum, &err), -EINVAL);
+    assert_int_equal(backup_check_mem(STR("SQLite format 3"), &sum, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "not a backup"));
 }
 
@@ -472,7 +472,7 @@ static void runs_of_wandb_are_in_a_backup_as_of_one_moment(void **unused)
     bring_back(path, to);
     assert_false(dir_has(to, "wandb.lock"));
     /* while somebody writes, the folder is not replaced under it */
-    assert_int_equal(store_restore(path, dir, true, NULL, &sum, old, &err), -EBUSY);
+    assert_int_equal(backup_restore(path, dir, true, NULL, &sum, old, &err), -EBUSY);
     wandb_store_close(s);
     assert_int_equal(wandb_store_open(&s, to, true, NULL), 0);
     assert_string_equal(wandb_store_zone(s), "Asia/Tokyo");

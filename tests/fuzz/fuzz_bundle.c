@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
     buf_add(&b, p, n);
     for (int i = 0; i < 2; i++) {
-        if (store_backup_check_mem(buf_str(&b), &sum, &err) < 0 && !err.msg[0])
+        if (backup_check_mem(buf_str(&b), &sum, &err) < 0 && !err.msg[0])
             abort();
         make_right(&b);
     }

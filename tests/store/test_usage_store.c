@@ -214,10 +214,10 @@ static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
     put(&f, "a", 24, second, 1, 0); /* names are known by the same numbers */
     expect(&f, &all, want);
     int fd = open(file, O_CREAT | O_RDWR, 0600);
-    assert_int_equal(store_backup(f.dir, fd, 1, NULL, &sum, NULL), 0);
+    assert_int_equal(backup_write(f.dir, fd, 1, NULL, &sum, NULL), 0);
     close(fd);
     store_close(f.s);
-    assert_int_equal(store_restore(file, back, false, NULL, &sum, old, NULL), 0);
+    assert_int_equal(backup_restore(file, back, false, NULL, &sum, old, NULL), 0);
     struct fix g = {.dir = back, .s = store_new_for_test(back, NULL)};
     expect(&g, &all, want);
     expect(&g, &days, want);
