@@ -30,62 +30,15 @@ const struct db_kind chunks_kind = {
 };
 
 enum {
-    C_NODE,
-    C_NODE_KEY,
-    C_PUT_NODE,
-    C_PUT,
-    C_DROP,
-    C_FINAL,
-    C_SUMMED,
-    C_EACH,
-    C_LIST,
-    C_BEGIN,
-    C_ROLLBACK,
-    C_VERSION,
-    C_NEXT,
-    C_NEXT_OPEN,
-    C_NEWEST,
-    C_GROUPS,
-    C_MARKS,
-    C_SET_MARK,
-    C_DROP_MARK,
-    C_DROP_BUCKET,
-    C_REHOME,
+#define QUERY(name, sql) C_##name,
+#include "store/chunks.def"
+#undef QUERY
     C_COUNT
 };
 static const char *const chunks_sql[C_COUNT] = {
-    [C_NODE] = "SELECT id FROM node WHERE key = ?1",
-    [C_NODE_KEY] = "SELECT key FROM node WHERE id = ?1",
-    [C_PUT_NODE] = "INSERT INTO node(key) VALUES(?1)",
-    [C_PUT] = "INSERT INTO chunk(node, tier, bucket, level, from_ms, to_ms, log, summed, bytes)"
-              " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [C_DROP] = "DELETE FROM chunk WHERE id = ?1",
-    [C_FINAL] = "UPDATE chunk SET level = 2 WHERE node = ?1 AND tier = ?2 AND bucket = ?3 AND level < 2"
-                " AND summed >= ?4",
-    [C_SUMMED] = "UPDATE chunk SET summed = 1 WHERE id = ?1",
-    /* +: out of the row and not the index, which a damaged page may have made to disagree */
-    [C_EACH] =
-        "SELECT id, level, from_ms, to_ms, log, bytes, +node, +tier, +bucket, summed FROM chunk INDEXED BY chunk_at"
-        " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
-    [C_LIST] = "SELECT id, level, from_ms, to_ms, log, length(bytes), +node, +tier, +bucket, summed FROM chunk INDEXED "
-               "BY chunk_at"
-               " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
-    [C_BEGIN] = "BEGIN",
-    [C_ROLLBACK] = "ROLLBACK",
-    [C_VERSION] = "PRAGMA data_version",
-    [C_NEXT] = "SELECT min(bucket) FROM chunk WHERE tier = ?1 AND bucket >= ?2",
-    [C_NEXT_OPEN] =
-        "SELECT min(bucket) FROM chunk INDEXED BY chunk_open WHERE tier = ?1 AND bucket >= ?2 AND level < 2",
-    [C_NEWEST] = "SELECT max(to_ms) FROM chunk WHERE tier = 0 AND bucket ="
-                 " (SELECT max(bucket) FROM chunk WHERE tier = 0)",
-    [C_GROUPS] = "SELECT tier, bucket, node, sum(level = 0), sum(level = 1) FROM chunk INDEXED BY chunk_open"
-                 " WHERE level < 2 GROUP BY tier, bucket, node",
-    [C_MARKS] = "SELECT log, upto, done FROM mark ORDER BY log",
-    [C_SET_MARK] = "INSERT OR REPLACE INTO mark(log, upto, done) VALUES(?1, ?2, ?3)",
-    [C_DROP_MARK] = "DELETE FROM mark WHERE log = ?1",
-    [C_DROP_BUCKET] = "DELETE FROM chunk WHERE id IN"
-                      " (SELECT id FROM chunk WHERE tier = ?1 AND bucket = ?2 AND (tier <> 1 OR summed) LIMIT ?3)",
-    [C_REHOME] = "UPDATE chunk SET node = ?2, level = 0 WHERE node = ?1 AND log < ?3",
+#define QUERY(name, sql) [C_##name] = sql,
+#include "store/chunks.def"
+#undef QUERY
 };
 
 struct chunks {
@@ -182,10 +135,8 @@ void chunks_tidy(struct chunks *c, bool all)
 
 /* ---- statements ---- */
 
-static int chunks_run(struct chunks *c, sqlite3_stmt *st)
-{
-    return db_errno(c->h, st ? db_run(st) : sqlite3_errcode(c->h));
-}
+/* Runs a statement that gives no rows: 0 or -errno. */
+#define CHUNKS_RUN(c, i, ...) db_errno((c)->h, DB_RUN(&(c)->st, (i), __VA_ARGS__))
 
 /* The next row: 1, 0 at the end, or -errno. The statement is ready for the next use unless 1. */
 static int chunks_step(struct chunks *c, sqlite3_stmt *st)
@@ -214,10 +165,9 @@ int chunks_version(struct chunks *c, int64_t *ret)
 
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_NODE);
-
-    db_bind_text(st, 1, key);
+    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE, DB_TEXT(key));
     int r = chunks_step(c, st);
+
     if (r == 1) {
         char name[NODE_KEY_MAX];
         *ret = INT(0);
@@ -227,19 +177,16 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     }
     if (r != 0 || !make)
         return r;
-    st = db_stmt(&c->st, C_PUT_NODE);
-    db_bind_text(st, 1, key);
-    r = chunks_run(c, st);
+    r = CHUNKS_RUN(c, C_PUT_NODE, DB_TEXT(key));
     *ret = sqlite3_last_insert_rowid(c->h);
     return r < 0 ? r : 1;
 }
 
 int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_NODE_KEY);
-
-    db_bind_int(st, 1, id);
+    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
     int r = chunks_step(c, st);
+
     if (r == 1) {
         mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
         sqlite3_reset(st);
@@ -256,47 +203,32 @@ int chunks_put(struct chunks *c, const struct chunk_row *row)
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
         db_bind_int(st, (int)i + 1, v[i]);
     db_bind_bytes(st, ARRAY_LEN(v) + 1, row->bytes);
-    return chunks_run(c, st);
+    return db_errno(c->h, db_try(&c->st, st));
 }
 
 int chunks_drop(struct chunks *c, int64_t id)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_DROP);
-
-    db_bind_int(st, 1, id);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_DROP, DB_INT(id));
 }
 
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_FINAL);
-
-    db_bind_int(st, 1, node);
-    db_bind_int(st, 2, tier);
-    db_bind_int(st, 3, bucket);
-    db_bind_int(st, 4, tier == TIER_MINUTE && !all);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_FINAL, DB_INT(node), DB_INT(tier), DB_INT(bucket), DB_INT(tier == TIER_MINUTE && !all));
 }
 
 int chunks_set_summed(struct chunks *c, int64_t id)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_SUMMED);
-
-    db_bind_int(st, 1, id);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_SUMMED, DB_INT(id));
 }
 
 static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_t bucket,
                        int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, (size_t)sql);
+    sqlite3_stmt *st = DB_STMT(&c->st, (size_t)sql, DB_INT(node), DB_INT(tier), DB_INT(bucket));
     int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
     bool bad = false;
     int r;
 
-    db_bind_int(st, 1, node);
-    db_bind_int(st, 2, tier);
-    db_bind_int(st, 3, bucket);
     while ((r = chunks_step(c, st)) == 1) {
         if (INT(0) <= before || INT(6) != node || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
             INT(2) > INT(3) || INT(3) >= end) {
@@ -355,11 +287,9 @@ int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
 
 static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, (size_t)sql);
-
-    db_bind_int(st, 1, tier);
-    db_bind_int(st, 2, from);
+    sqlite3_stmt *st = DB_STMT(&c->st, (size_t)sql, DB_INT(tier), DB_INT(from));
     int r = chunks_step(c, st);
+
     if (r == 1) {
         r = sqlite3_column_type(st, 0) != SQLITE_NULL;
         int64_t at = r ? INT(0) : 0;
@@ -442,20 +372,12 @@ int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
 
 int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_SET_MARK);
-
-    db_bind_int(st, 1, m->log);
-    db_bind_int(st, 2, m->upto);
-    db_bind_int(st, 3, m->done);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_SET_MARK, DB_INT(m->log), DB_INT(m->upto), DB_INT(m->done));
 }
 
 int chunks_drop_mark(struct chunks *c, int64_t log)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_DROP_MARK);
-
-    db_bind_int(st, 1, log);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_DROP_MARK, DB_INT(log));
 }
 
 int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log)
@@ -467,23 +389,14 @@ int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t be
         r = chunks_node(c, to, true, &b);
     if (r != 1)
         return r;
-    sqlite3_stmt *st = db_stmt(&c->st, C_REHOME);
-    db_bind_int(st, 1, a);
-    db_bind_int(st, 2, b);
-    db_bind_int(st, 3, before_log);
-    return chunks_run(c, st);
+    return CHUNKS_RUN(c, C_REHOME, DB_INT(a), DB_INT(b), DB_INT(before_log));
 }
 
 /* ---- retention ---- */
 
 int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_DROP_BUCKET);
-
-    db_bind_int(st, 1, tier);
-    db_bind_int(st, 2, bucket);
-    db_bind_int(st, 3, n);
-    int r = chunks_run(c, st);
+    int r = CHUNKS_RUN(c, C_DROP_BUCKET, DB_INT(tier), DB_INT(bucket), DB_INT(n));
     return r < 0 ? r : sqlite3_changes(c->h);
 }
 

@@ -380,3 +380,24 @@ sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i)
         prepare(s, i);
     return s->v[i];
 }
+
+sqlite3_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n)
+{
+    sqlite3_stmt *st = db_stmt(s, i);
+
+    for (size_t k = 0; st && k < n; k++) {
+        int at = (int)k + 1;
+        if (v[k].type == DB_IS_TEXT)
+            db_bind_text(st, at, v[k].text);
+        else if (v[k].type == DB_IS_BYTES)
+            db_bind_bytes(st, at, v[k].bytes);
+        else
+            db_bind_int(st, at, v[k].number);
+    }
+    return st;
+}
+
+int db_try(struct db_stmts *s, sqlite3_stmt *st)
+{
+    return st ? db_run(st) : sqlite3_errcode(s->h);
+}

@@ -69,6 +69,25 @@ void db_stmts_fini(struct db_stmts *s);
 uint64_t db_stmts_steps(struct db_stmts *s);
 sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i); /* NULL: ask db_errno(h, sqlite3_errcode(h)) */
 
+/* A value that is bound. */
+struct db_value {
+    enum { DB_IS_INT, DB_IS_TEXT, DB_IS_BYTES } type;
+    int64_t number;
+    const char *text;
+    struct str bytes;
+};
+#define DB_INT(n)   ((struct db_value){.number = (n)})
+#define DB_TEXT(s)  ((struct db_value){.type = DB_IS_TEXT, .text = (s)})
+#define DB_BYTES(s) ((struct db_value){.type = DB_IS_BYTES, .bytes = (s)})
+/* db_stmt with ?1, ?2 ... bound to these. */
+#define DB_STMT(s, i, ...)                                                                                             \
+    db_bind((s), (i), (const struct db_value[]){__VA_ARGS__},                                                          \
+            sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
+sqlite3_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n);
+/* The same, run: for one that gives no rows. 0 or SQLite's code. */
+#define DB_RUN(s, i, ...) db_try((s), DB_STMT((s), (i), __VA_ARGS__))
+int db_try(struct db_stmts *s, sqlite3_stmt *st); /* st NULL: why it could not be prepared */
+
 /* Binding and reading, short. Text and bytes are not copied: they must live until the step. */
 static inline void db_bind_int(sqlite3_stmt *st, int i, int64_t v)
 {

@@ -279,16 +279,9 @@ int64_t log_last_row(const struct log *l)
 
 /* ---- appending ---- */
 
-static int log_run(struct log *l, size_t i)
-{
-    sqlite3_stmt *st = db_stmt(&l->st, i);
-
-    return st ? db_run(st) : sqlite3_errcode(l->h);
-}
-
 int log_begin(struct log *l, struct err *err)
 {
-    int rc = log_run(l, L_BEGIN);
+    int rc = DB_RUN(&l->st, L_BEGIN);
 
     if (rc != SQLITE_OK)
         return db_fail(l->h, rc, "write", err);
@@ -301,13 +294,8 @@ int log_begin(struct log *l, struct err *err)
 
 static int log_put_node(struct log *l, struct index_node *node)
 {
-    sqlite3_stmt *st = db_stmt(&l->st, L_NODE);
+    int rc = DB_RUN(&l->st, L_NODE, DB_INT(l->nodes + 1), DB_TEXT(node->key));
 
-    if (!st)
-        return sqlite3_errcode(l->h);
-    db_bind_int(st, 1, l->nodes + 1);
-    db_bind_text(st, 2, node->key);
-    int rc = db_run(st);
     if (rc != SQLITE_OK)
         return rc;
     node->log = l->sum.n;
@@ -352,7 +340,7 @@ void log_rollback(struct log *l)
 
 int log_commit(struct log *l, struct err *err)
 {
-    int rc = log_run(l, L_COMMIT);
+    int rc = DB_RUN(&l->st, L_COMMIT);
 
     if (rc == SQLITE_OK)
         return 0;

@@ -107,13 +107,6 @@ int wandb_store_flush(struct wandb_store *s, struct err *err)
     return 0;
 }
 
-/* A statement that gives no rows: SQLITE_OK or what failed. */
-static int run_stmt(struct wandb_store *s, sqlite3_stmt *st)
-{
-    return st ? db_run(st) : sqlite3_errcode(s->h);
-}
-#define RUN(s, i, ...) run_stmt((s), ASK((s), (i), __VA_ARGS__))
-
 static int check_name(const char *name, const char *what, struct err *err)
 {
     size_t n = name ? strnlen(name, WANDB_NAME_MAX + 1) : 0;
@@ -172,7 +165,7 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
         return err_set(err, -EINVAL, "'%.60s' cannot be the zone of W&B runs", zone);
     int r = begin_put(s, err);
     if (r == 0)
-        r = end_put(s, RUN(s, W_PUT_ZONE, TEXT(zone)), err);
+        r = end_put(s, DB_RUN(&s->st, W_PUT_ZONE, DB_TEXT(zone)), err);
     if (r == 0)
         mem_copy_str(s->zone, sizeof(s->zone), zone);
     return r;
@@ -184,8 +177,8 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
 static int find_pull(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms)
 {
     /* the last: a clock that was set back */
-    sqlite3_stmt *st = ASK(s, W_FIND_PULL, INT(pull->from), INT(pull->to), INT((int64_t)pull->config),
-                           INT(now_ms - WANDB_RESUME_MS), INT(now_ms + WANDB_RESUME_MS));
+    sqlite3_stmt *st = DB_STMT(&s->st, W_FIND_PULL, DB_INT(pull->from), DB_INT(pull->to), DB_INT((int64_t)pull->config),
+                               DB_INT(now_ms - WANDB_RESUME_MS), DB_INT(now_ms + WANDB_RESUME_MS));
     int rc = wandb_step(s, st);
 
     if (rc == SQLITE_ROW)
@@ -210,10 +203,10 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
     if (rc != SQLITE_DONE)
         return fail_put(s, rc, err);
     pull->begun_ms = now_ms;
-    rc = run_stmt(s, wandb_stmt_record(s, W_PUT_PULL, &wandb_pull_record, pull));
+    rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_PULL, &wandb_pull_record, pull));
     pull->id = sqlite3_last_insert_rowid(s->h);
     if (rc == SQLITE_OK) /* lists of pulls that nobody goes on with */
-        rc = RUN(s, W_DROP_STALE, INT(now_ms - WANDB_RESUME_MS));
+        rc = DB_RUN(&s->st, W_DROP_STALE, DB_INT(now_ms - WANDB_RESUME_MS));
     return rc == SQLITE_OK ? wandb_store_flush(s, err) : fail_put(s, rc, err);
 }
 
@@ -222,7 +215,7 @@ int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct 
     int r = begin_put(s, err);
 
     if (r == 0)
-        r = end_put(s, RUN(s, W_END_PULL, INT(pull->id)), err);
+        r = end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id)), err);
     return r < 0 ? r : wandb_store_flush(s, err);
 }
 
@@ -233,7 +226,11 @@ int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, con
     int r = begin_put(s, err);
 
     mem_copy_str(why, sizeof(why), sentence && sentence[0] ? sentence : "it failed");
-    return r < 0 ? r : end_put(s, RUN(s, W_PUT_FAILURE, TEXT(team), TEXT(project), INT(pull->id), TEXT(why)), err);
+    return r < 0
+               ? r
+               : end_put(s,
+                         DB_RUN(&s->st, W_PUT_FAILURE, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id), DB_TEXT(why)),
+                         err);
 }
 
 /* ---- runs ---- */
@@ -246,9 +243,9 @@ static int put_run(struct wandb_store *s, const struct wandb_pull *pull, const s
     run.exists = WANDB_EXISTS;
     run.logged_ms = pull->begun_ms;
     run.metrics_ms = run.metrics_from = run.metrics_to = 0;
-    int rc = run_stmt(s, wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run));
+    int rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run));
     if (rc == SQLITE_OK)
-        rc = RUN(s, W_SEE_RUN, RUN_ID(r), INT(pull->id), INT(pull->begun_ms), INT(days_done));
+        rc = DB_RUN(&s->st, W_SEE_RUN, RUN_ID(r), DB_INT(pull->id), DB_INT(pull->begun_ms), DB_INT(days_done));
     return rc;
 }
 
@@ -260,7 +257,7 @@ struct known_run { /* of a run that is stored */
 static int find_run(struct wandb_store *s, const char *team, const char *project, const char *id, struct known_run *ret)
 {
     int64_t v[3];
-    int rc = wandb_ints(s, ASK(s, W_RUN_KEY, TEXT(team), TEXT(project), TEXT(id)), v, 3);
+    int rc = wandb_ints(s, DB_STMT(&s->st, W_RUN_KEY, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), v, 3);
 
     if (rc == SQLITE_ROW)
         *ret = (struct known_run){v[0], v[1], v[2]};
@@ -282,21 +279,25 @@ static int mark_gone(struct wandb_store *s, const struct wandb_pull *pull, const
     int rc = SQLITE_OK;
 
     if (all_before > 0 && !p->project[0]) {
-        rc = RUN(s, W_MARK_PROJECTS_GONE, TEXT(p->team), INT(pull->id), INT(all_before), INT(pull->begun_ms));
+        rc = DB_RUN(&s->st, W_MARK_PROJECTS_GONE, DB_TEXT(p->team), DB_INT(pull->id), DB_INT(all_before),
+                    DB_INT(pull->begun_ms));
     } else if (all_before > 0) {
-        rc = RUN(s, W_MARK_GONE, TEXT(p->team), TEXT(p->project), INT(pull->id), INT(all_before), INT(pull->begun_ms));
+        rc = DB_RUN(&s->st, W_MARK_GONE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id), DB_INT(all_before),
+                    DB_INT(pull->begun_ms));
         if (rc == SQLITE_OK)
-            rc = RUN(s, W_MARK_FOUND, TEXT(p->team), TEXT(p->project), INT(pull->id), INT(pull->begun_ms));
+            rc = DB_RUN(&s->st, W_MARK_FOUND, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
+                        DB_INT(pull->begun_ms));
     }
-    return rc == SQLITE_OK ? RUN(s, W_DROP_LISTED, TEXT(p->team), TEXT(p->project), INT(pull->id)) : rc;
+    return rc == SQLITE_OK ? DB_RUN(&s->st, W_DROP_LISTED, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id))
+                           : rc;
 }
 
 static int put_page(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *p)
 {
     int64_t all_before = 0; /* what all of its pages were asked for */
     int rc = wandb_ints(s,
-                        ASK(s, W_PUT_PAGE, TEXT(p->team), TEXT(p->project), INT(pull->id), TEXT(p->cursor),
-                            INT(p->last), INT(p->all_before_ms)),
+                        DB_STMT(&s->st, W_PUT_PAGE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
+                                DB_TEXT(p->cursor), DB_INT(p->last), DB_INT(p->all_before_ms)),
                         &all_before, 1);
 
     rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -307,7 +308,8 @@ static int put_page(struct wandb_store *s, const struct wandb_pull *pull, const 
         rc = put_run(s, pull, &run, false);
     }
     for (size_t i = 0; rc == SQLITE_OK && all_before > 0 && i < p->n_listed; i++)
-        rc = RUN(s, W_PUT_LISTED, TEXT(p->team), TEXT(p->project), INT(pull->id), TEXT(p->listed[i]));
+        rc = DB_RUN(&s->st, W_PUT_LISTED, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
+                    DB_TEXT(p->listed[i]));
     return rc == SQLITE_OK && p->last ? mark_gone(s, pull, p, all_before) : rc;
 }
 
@@ -339,7 +341,7 @@ static int put_day(struct wandb_store *s, int64_t run, const struct wandb_day *d
     sqlite3_stmt *st = wandb_stmt_record(s, metrics ? W_PUT_DAY : W_PUT_DAY_HOURS, &wandb_day_record, &d);
     if (st)
         db_bind_int(st, RECORD_MORE, run);
-    return run_stmt(s, st);
+    return db_try(&s->st, st);
 }
 
 static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
@@ -366,7 +368,8 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
     }
     if (rc != SQLITE_OK || !fetched)
         return rc;
-    return RUN(s, W_SET_METRICS, INT(k.key), INT(run->heartbeat_ms), INT(pull->from), INT(pull->to));
+    return DB_RUN(&s->st, W_SET_METRICS, DB_INT(k.key), DB_INT(run->heartbeat_ms), DB_INT(pull->from),
+                  DB_INT(pull->to));
 }
 
 static int check_put_days(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
@@ -413,7 +416,7 @@ static int put_run_of_row(struct wandb_store *s, const struct wandb_run *run, co
         .logged_ms = d->logged_ms,
     };
 
-    return run_stmt(s, wandb_stmt_record(s, W_PUT_RUN_OF_ROW, &wandb_run_record, &told));
+    return db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN_OF_ROW, &wandb_run_record, &told));
 }
 
 /* Of the run's existence the row that was logged last knows most; of those logged together, the one that says the most
@@ -438,10 +441,10 @@ static int put_row(struct wandb_store *s, const struct wandb_run *run, const str
     if (rc == SQLITE_OK)
         rc = find_put_run(s, run, &k);
     if (rc == SQLITE_OK && tells_more(run, day->logged_ms, &k))
-        rc = RUN(s, W_SET_FOUND, RUN_ID(run), INT(run->exists), INT(day->logged_ms));
+        rc = DB_RUN(&s->st, W_SET_FOUND, RUN_ID(run), DB_INT(run->exists), DB_INT(day->logged_ms));
     if (rc != SQLITE_OK)
         return rc;
-    rc = wandb_ints(s, ASK(s, W_DAY_LOGGED, INT(k.key), INT(day->day)), &logged, 1);
+    rc = wandb_ints(s, DB_STMT(&s->st, W_DAY_LOGGED, DB_INT(k.key), DB_INT(day->day)), &logged, 1);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return rc;
     *ret = rc != SQLITE_ROW           ? WANDB_ROW_NEW
@@ -480,7 +483,7 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
     if (rc == SQLITE_DONE)
         return err_set(err, -ENOENT, "run '%s/%s/%s' is not stored", team, project, id);
     if (rc == SQLITE_ROW)
-        rc = RUN(s, W_SET_FOUND, TEXT(team), TEXT(project), TEXT(id), INT(exists), INT(now_ms));
+        rc = DB_RUN(&s->st, W_SET_FOUND, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id), DB_INT(exists), DB_INT(now_ms));
     return end_put(s, rc, err);
 }
 
@@ -494,9 +497,9 @@ int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t
         r = begin_put(s, err);
     if (r < 0)
         return r;
-    int rc = run_stmt(s, db_stmt(&s->st, W_UNBAR_ALL));
+    int rc = DB_RUN(&s->st, W_UNBAR_ALL);
     for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-        rc = RUN(s, W_BAR, RUN_ID(&runs[i]));
+        rc = DB_RUN(&s->st, W_BAR, RUN_ID(&runs[i]));
     return end_put(s, rc, err);
 }
 
@@ -508,8 +511,8 @@ int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct e
 
     if (r < 0)
         return r;
-    int rc = run_stmt(s, wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
+    int rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
     if (rc == SQLITE_OK)
-        rc = RUN(s, W_DROP_EVENTS, INT(WANDB_EVENTS_KEPT));
+        rc = DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT));
     return end_put(s, rc, err);
 }

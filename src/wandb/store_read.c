@@ -58,7 +58,8 @@ static int give_row(void *arg, sqlite3_stmt *st)
 static int64_t read_window(struct wandb_store *s, size_t i, const struct wandb_ask *ask, struct reading *x,
                            struct err *err)
 {
-    sqlite3_stmt *st = ASK(s, i, INT(ask->from), INT(ask->to), TEXT(ask->team), INT(ask->deleted), INT(ask->barred));
+    sqlite3_stmt *st = DB_STMT(&s->st, i, DB_INT(ask->from), DB_INT(ask->to), DB_TEXT(ask->team), DB_INT(ask->deleted),
+                               DB_INT(ask->barred));
 
     return read_rows(s, st, give_row, x, err);
 }
@@ -83,7 +84,7 @@ int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn
 {
     struct reading x = {.run = each, .arg = arg};
 
-    return read_rows(s, ASK(s, W_DELETED, INT(since_ms)), give_row, &x, err);
+    return read_rows(s, DB_STMT(&s->st, W_DELETED, DB_INT(since_ms)), give_row, &x, err);
 }
 
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
@@ -91,14 +92,15 @@ int wandb_run_find(struct wandb_store *s, const char *team, const char *project,
 {
     struct reading x = {.run = each, .arg = arg};
 
-    return (int)read_rows(s, ASK(s, W_RUN, TEXT(team), TEXT(project), TEXT(id)), give_row, &x, err);
+    return (int)read_rows(s, DB_STMT(&s->st, W_RUN, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), give_row, &x, err);
 }
 
 int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t after, size_t max, wandb_run_fn *each,
               void *arg, int64_t *ret_after, struct err *err)
 {
     struct reading x = {.run = each, .arg = arg, .last = after};
-    sqlite3_stmt *st = ASK(s, W_DUE, INT(pull->id), INT(after), INT((int64_t)MIN(max, (size_t)INT32_MAX)));
+    sqlite3_stmt *st =
+        DB_STMT(&s->st, W_DUE, DB_INT(pull->id), DB_INT(after), DB_INT((int64_t)MIN(max, (size_t)INT32_MAX)));
     int64_t n = read_rows(s, st, give_row, &x, err);
 
     if (n >= 0)
@@ -111,7 +113,7 @@ int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t afte
 int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
                         struct wandb_progress *ret, struct err *err)
 {
-    sqlite3_stmt *st = ASK(s, W_PROJECT, TEXT(team), TEXT(project), INT(pull->id));
+    sqlite3_stmt *st = DB_STMT(&s->st, W_PROJECT, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id));
     int rc = wandb_step(s, st);
 
     if (rc == SQLITE_ROW) {
@@ -129,7 +131,7 @@ int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, co
 int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err)
 {
     int64_t v[5] = {0};
-    int r = read_code(s, wandb_ints(s, ASK(s, W_COUNT_PULL, INT(pull->id)), v, 5), err);
+    int r = read_code(s, wandb_ints(s, DB_STMT(&s->st, W_COUNT_PULL, DB_INT(pull->id)), v, 5), err);
 
     if (r < 0)
         return r;
@@ -149,7 +151,7 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
 {
     struct reading x = {.failed = each, .arg = arg};
 
-    return (int)read_rows(s, ASK(s, W_FAILED, INT(pull->id)), give_failed, &x, err);
+    return (int)read_rows(s, DB_STMT(&s->st, W_FAILED, DB_INT(pull->id)), give_failed, &x, err);
 }
 
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err)
@@ -190,5 +192,5 @@ int64_t wandb_events_each(struct wandb_store *s, int64_t after, wandb_event_fn *
 {
     struct reading x = {.event = each, .arg = arg};
 
-    return read_rows(s, ASK(s, W_EVENTS, INT(after)), give_event, &x, err);
+    return read_rows(s, DB_STMT(&s->st, W_EVENTS, DB_INT(after)), give_event, &x, err);
 }

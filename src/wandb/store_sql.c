@@ -97,18 +97,6 @@ const char *const wandb_sql[W_COUNT] = {
 #undef QUERY
 };
 
-sqlite3_stmt *wandb_stmt(struct wandb_store *s, size_t i, const struct wandb_value *v, size_t n)
-{
-    sqlite3_stmt *st = db_stmt(&s->st, i);
-
-    for (size_t k = 0; st && k < n; k++)
-        if (v[k].is_text)
-            db_bind_text(st, (int)k + 1, v[k].text);
-        else
-            db_bind_int(st, (int)k + 1, v[k].number);
-    return st;
-}
-
 static void cut_text(sqlite3_stmt *st, const struct record_field *f, const char *text)
 {
     size_t n = text ? strnlen(text, (size_t)f->most) : 0;

@@ -28,21 +28,9 @@ struct wandb_store {
     char zone[256];
 };
 
-/* A value that is bound: text, or a number. */
-struct wandb_value {
-    bool is_text;
-    const char *text;
-    int64_t number;
-};
-#define TEXT(s)   ((struct wandb_value){.is_text = true, .text = (s)})
-#define INT(n)    ((struct wandb_value){.number = (n)})
-#define RUN_ID(r) TEXT((r)->team), TEXT((r)->project), TEXT((r)->id)
-/* A statement with ?1, ?2 ... bound to these; NULL when it cannot be: ask sqlite3_errcode. */
-#define ASK(s, i, ...)                                                                                                 \
-    wandb_stmt((s), (i), (const struct wandb_value[]){__VA_ARGS__},                                                    \
-               sizeof((const struct wandb_value[]){__VA_ARGS__}) / sizeof(struct wandb_value))
-sqlite3_stmt *wandb_stmt(struct wandb_store *s, size_t i, const struct wandb_value *v, size_t n);
-/* The same with the fields of a record. Text that is longer than its field takes is cut, not within a letter. */
+#define RUN_ID(r) DB_TEXT((r)->team), DB_TEXT((r)->project), DB_TEXT((r)->id) /* ?1, ?2 and ?3 */
+/* A statement with the fields of a record bound. Text that is longer than its field takes is cut, not within a letter.
+ */
 sqlite3_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record);
 
 /* The next row: SQLITE_ROW, SQLITE_DONE or what failed; st may be NULL. Whoever called resets it. */
