@@ -138,23 +138,12 @@ void chunks_tidy(struct chunks *c, bool all)
 /* Runs a statement that gives no rows: 0 or -errno. */
 #define CHUNKS_RUN(c, i, ...) db_errno((c)->h, DB_RUN(&(c)->st, (i), __VA_ARGS__))
 
-/* The next row: 1, 0 at the end, or -errno. The statement is ready for the next use unless 1. */
-static int chunks_step(struct chunks *c, sqlite3_stmt *st)
-{
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(c->h);
-
-    if (rc == SQLITE_ROW)
-        return 1;
-    sqlite3_reset(st);
-    return rc == SQLITE_DONE ? 0 : db_errno(c->h, rc);
-}
-
 #define INT(i) sqlite3_column_int64(st, (i))
 
 int chunks_version(struct chunks *c, int64_t *ret)
 {
     sqlite3_stmt *st = db_stmt(&c->st, C_VERSION);
-    int r = chunks_step(c, st);
+    int r = db_next(&c->st, st, NULL);
 
     if (r == 1) {
         *ret = INT(0);
@@ -166,7 +155,7 @@ int chunks_version(struct chunks *c, int64_t *ret)
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
     sqlite3_stmt *st = DB_STMT(&c->st, C_NODE, DB_TEXT(key));
-    int r = chunks_step(c, st);
+    int r = db_next(&c->st, st, NULL);
 
     if (r == 1) {
         char name[NODE_KEY_MAX];
@@ -185,7 +174,7 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
 {
     sqlite3_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
-    int r = chunks_step(c, st);
+    int r = db_next(&c->st, st, NULL);
 
     if (r == 1) {
         mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
@@ -229,7 +218,7 @@ static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_
     bool bad = false;
     int r;
 
-    while ((r = chunks_step(c, st)) == 1) {
+    while ((r = db_next(&c->st, st, NULL)) == 1) {
         if (INT(0) <= before || INT(6) != node || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
             INT(2) > INT(3) || INT(3) >= end) {
             bad = true; /* a page that is another's, or changed */
@@ -288,7 +277,7 @@ int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
 static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_t *ret)
 {
     sqlite3_stmt *st = DB_STMT(&c->st, (size_t)sql, DB_INT(tier), DB_INT(from));
-    int r = chunks_step(c, st);
+    int r = db_next(&c->st, st, NULL);
 
     if (r == 1) {
         r = sqlite3_column_type(st, 0) != SQLITE_NULL;
@@ -317,7 +306,7 @@ int64_t chunks_newest_ms(struct chunks *c)
     sqlite3_stmt *st = db_stmt(&c->st, C_NEWEST);
     int64_t v = 0;
 
-    if (chunks_step(c, st) == 1) {
+    if (db_next(&c->st, st, NULL) == 1) {
         v = INT(0);
         sqlite3_reset(st);
     }
@@ -331,7 +320,7 @@ int chunks_groups(struct chunks *c, struct chunk_group **ret, size_t *ret_n)
     size_t n = 0, cap = 0;
     int r;
 
-    while ((r = chunks_step(c, st)) == 1) {
+    while ((r = db_next(&c->st, st, NULL)) == 1) {
         VEC_ROOM(v, n, cap);
         v[n++] = (struct chunk_group){.tier = (int)INT(0),
                                       .bucket = INT(1),
@@ -357,7 +346,7 @@ int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
     size_t n = 0, cap = 0;
     int r;
 
-    while ((r = chunks_step(c, st)) == 1) {
+    while ((r = db_next(&c->st, st, NULL)) == 1) {
         VEC_ROOM(v, n, cap);
         v[n++] = (struct chunk_mark){INT(0), INT(1), INT(2) != 0};
     }

@@ -401,3 +401,14 @@ int db_try(struct db_stmts *s, sqlite3_stmt *st)
 {
     return st ? db_run(st) : sqlite3_errcode(s->h);
 }
+
+int db_next(struct db_stmts *s, sqlite3_stmt *st, struct err *err)
+{
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(s->h);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    int r = rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
+    sqlite3_reset(st);
+    return r;
+}

@@ -87,6 +87,8 @@ sqlite3_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, si
 /* The same, run: for one that gives no rows. 0 or SQLite's code. */
 #define DB_RUN(s, i, ...) db_try((s), DB_STMT((s), (i), __VA_ARGS__))
 int db_try(struct db_stmts *s, sqlite3_stmt *st); /* st NULL: why it could not be prepared */
+/* The next row: 1; 0 at the end; or -errno with a sentence. The statement is ready for the next use unless 1. */
+int db_next(struct db_stmts *s, sqlite3_stmt *st, struct err *err);
 
 /* Binding and reading, short. Text and bytes are not copied: they must live until the step. */
 static inline void db_bind_int(sqlite3_stmt *st, int i, int64_t v)

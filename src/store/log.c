@@ -495,18 +495,6 @@ void log_reader_end(struct log_reader *l)
         db_run(db_stmt(&l->st, LR_END));
 }
 
-/* 1: a row; 0: the end; -errno. Ready for the next use unless 1. */
-static int reader_step(struct log_reader *l, sqlite3_stmt *st, struct err *err)
-{
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(l->h);
-
-    if (rc == SQLITE_ROW)
-        return 1;
-    int r = rc == SQLITE_DONE ? 0 : db_fail(l->h, rc, "read", err);
-    sqlite3_reset(st);
-    return r;
-}
-
 int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&l->st, LR_NODES);
@@ -514,7 +502,7 @@ int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, 
     size_t n = 0, cap = 0;
     int r;
 
-    while ((r = reader_step(l, st, err)) == 1) {
+    while ((r = db_next(&l->st, st, err)) == 1) {
         VEC_ROOM(v, n, cap);
         v[n].id = sqlite3_column_int64(st, 0);
         mem_copy_str(v[n++].key, NODE_KEY_MAX, db_text(st, 1));
@@ -531,11 +519,10 @@ int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, 
 int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
                     struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&l->st, LR_ROWS);
+    sqlite3_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before ? before : INT64_MAX));
     int r;
 
-    db_bind_int(st, 1, before ? before : INT64_MAX);
-    while ((r = reader_step(l, st, err)) == 1) {
+    while ((r = db_next(&l->st, st, err)) == 1) {
         r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1));
         if (r) {
             sqlite3_reset(st);
@@ -551,7 +538,7 @@ int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, i
     sqlite3_stmt *st = db_stmt(&l->st, LR_TIMES);
     int r;
 
-    while ((r = reader_step(l, st, err)) == 1) {
+    while ((r = db_next(&l->st, st, err)) == 1) {
         r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
         if (r) {
             sqlite3_reset(st);
@@ -567,12 +554,12 @@ int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, s
 
     sqlite3_reset(st); /* of the last call */
     db_bind_int(st, 1, row);
-    int r = reader_step(l, st, err);
+    int r = db_next(&l->st, st, err);
     if (r == 0 &&
         !sqlite3_get_autocommit(l->h)) { /* it came after this moment: a log only grows, so take a later one */
         log_reader_end(l);
         log_reader_begin(l);
-        r = reader_step(l, st, err);
+        r = db_next(&l->st, st, err);
     }
     if (r == 1)
         *ret = (struct store_batch){

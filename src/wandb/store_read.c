@@ -19,14 +19,15 @@ static int64_t read_rows(struct wandb_store *s, sqlite3_stmt *st, int (*each)(vo
                          struct err *err)
 {
     int64_t n = 0;
-    int rc = SQLITE_DONE, r = 0;
+    int r, code = 0;
 
-    for (; r == 0 && (rc = wandb_step(s, st)) == SQLITE_ROW; n++)
-        r = each(arg, st);
-    if (r == 0 && rc != SQLITE_DONE)
-        r = db_fail(s->h, rc, "read", err);
-    sqlite3_reset(st);
-    return r ? r : n;
+    while (code == 0 && (r = db_next(&s->st, st, err)) == 1) {
+        code = each(arg, st);
+        n++;
+    }
+    if (code)
+        sqlite3_reset(st);
+    return code ? code : r < 0 ? r : n;
 }
 
 /* What one row gave: 1; 0: there is none. */
@@ -114,18 +115,15 @@ int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, co
                         struct wandb_progress *ret, struct err *err)
 {
     sqlite3_stmt *st = DB_STMT(&s->st, W_PROJECT, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id));
-    int rc = wandb_step(s, st);
+    int r = db_next(&s->st, st, err);
 
-    if (rc == SQLITE_ROW) {
-        mem_copy_str(ret->cursor, sizeof(ret->cursor), db_text(st, 0));
-        mem_copy_str(ret->error, sizeof(ret->error), db_text(st, 2));
-        ret->done = sqlite3_column_int(st, 1);
-    } else if (rc == SQLITE_DONE) {
-        ret->cursor[0] = ret->error[0] = 0;
-        ret->done = false;
-    }
+    if (r < 0)
+        return r;
+    mem_copy_str(ret->cursor, sizeof(ret->cursor), r ? db_text(st, 0) : "");
+    mem_copy_str(ret->error, sizeof(ret->error), r ? db_text(st, 2) : "");
+    ret->done = r && sqlite3_column_int(st, 1);
     sqlite3_reset(st);
-    return MIN(read_code(s, rc, err), 0);
+    return 0;
 }
 
 int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err)
@@ -157,14 +155,14 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&s->st, W_LAST_PULL);
-    int rc = wandb_step(s, st);
+    int r = db_next(&s->st, st, err);
 
-    if (rc == SQLITE_ROW) {
+    if (r == 1) {
         *ret = (struct wandb_pull){.zone = wandb_store_zone(s)};
         record_read(st, &wandb_pull_record, ret);
+        sqlite3_reset(st);
     }
-    sqlite3_reset(st);
-    return read_code(s, rc, err);
+    return r;
 }
 
 int64_t wandb_barred_count(struct wandb_store *s, struct err *err)
