@@ -81,7 +81,8 @@ static int file_put_synced(int fd, const void *p, size_t n)
 }
 
 /* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
-static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n, struct err *err)
+static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n,
+                        struct stat *ret, struct err *err)
 {
     AUTO_FREE char *tmp = mem_fmt("%s.tmp-%016llx", path, (unsigned long long)rand_u64());
     AUTO_FREE char *dir = mem_str(path);
@@ -97,6 +98,9 @@ static int replace_file(const char *path, mode_t mode, const struct stat *was, c
         r = -errno;
     if (r == 0)
         r = file_put_synced(fd, p, n);
+    struct stat st;
+    if (r == 0 && fstat(fd, &st) < 0)
+        r = -errno;
     if (r == 0 && rename(tmp, path) < 0)
         r = -errno;
     if (r < 0) {
@@ -108,20 +112,22 @@ static int replace_file(const char *path, mode_t mode, const struct stat *was, c
     r = file_sync_dir(slash ? dir : ".");
     if (r < 0)
         return err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r));
+    if (ret)
+        *ret = st;
     return 0;
 }
 
 int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
 {
-    return replace_file(path, mode, NULL, p, n, err);
+    return replace_file(path, mode, NULL, p, n, NULL, err);
 }
 
-int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct stat *ret, struct err *err)
 {
     struct stat was;
     if (stat(path, &was) < 0)
         was = (struct stat){.st_mode = mode, .st_uid = (uid_t)-1, .st_gid = (gid_t)-1};
-    return replace_file(path, mode, &was, p, n, err);
+    return replace_file(path, mode, &was, p, n, ret, err);
 }
 
 int file_mkdirs(const char *path, mode_t mode, struct err *err)

@@ -15,9 +15,10 @@ int file_read(const char *path, size_t max, struct buf *ret, struct err *err);
 int file_read_small(const char *path, char *out, size_t size);
 /* Write to a temporary name beside it, fsync, rename, fsync the folder: the old file or the new one, never half. */
 int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
+struct stat;
 /* The same for a file that others write, too: mode and owner stay as they are; a new one has mode, whatever the umask.
- */
-int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
+ * ret: what was written, even if another has taken its place since; may be NULL. */
+int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct stat *ret, struct err *err);
 int file_put(int fd, const void *p, size_t n);                   /* all of it: 0 or -errno */
 int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
 int file_sync_dir(const char *path);                             /* 0 or -errno */

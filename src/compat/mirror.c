@@ -30,6 +30,8 @@ struct stamp { /* which file it was */
     int64_t at_s, at_ns, size;
     uint64_t inode;
 };
+/* Neither of a file nor of none: the next look reads what there is. */
+#define STAMP_UNREAD ((struct stamp){.size = -1})
 
 enum io { IO_NONE, IO_READ, IO_WRITE };
 
@@ -67,7 +69,7 @@ static void forget(struct mirror *m)
     comments_free(m->file);
     comments_free(m->agreed);
     m->file = m->agreed = NULL;
-    m->stamp = (struct stamp){0};
+    m->stamp = STAMP_UNREAD;
     m->look = m->unsaved = m->unwritten = false;
 }
 
@@ -112,12 +114,17 @@ static void say(struct mirror *m, const char *what)
 
 /* ---- beside the loop ---- */
 
+static struct stamp stamp_of_stat(const struct stat *st)
+{
+    return (struct stamp){true, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, st->st_size, st->st_ino};
+}
+
 static struct stamp stamp_of(const char *path)
 {
     struct stat st;
     if (stat(path, &st) < 0)
         return (struct stamp){0};
-    return (struct stamp){true, st.st_mtim.tv_sec, st.st_mtim.tv_nsec, st.st_size, st.st_ino};
+    return stamp_of_stat(&st);
 }
 
 static bool stamp_same(const struct stamp *a, const struct stamp *b)
@@ -149,8 +156,10 @@ static void do_write(struct mirror *m)
         return;
     }
     if (m->text.len) {
-        m->result = file_write_over(m->job_path, 0664, m->text.p, m->text.len, &m->err);
-        m->job_stamp = stamp_of(m->job_path);
+        struct stat st;
+        m->result = file_write_over(m->job_path, 0664, m->text.p, m->text.len, &st, &m->err);
+        if (m->result == 0) /* of what we wrote: it may be another's already, or gone */
+            m->job_stamp = stamp_of_stat(&st);
     }
     if (m->result == 0 && m->agreed_text.len)
         m->result = file_write(m->agreed_path, 0600, m->agreed_text.p, m->agreed_text.len, &m->err);
@@ -388,7 +397,7 @@ static void take_in(struct mirror *m)
     bool blank = !str_trim(buf_str(&m->text)).len;
     if (blank && m->job_stamp.there && !m->blank) { /* the old page empties it before it writes: look again */
         m->blank = true;
-        m->stamp = (struct stamp){0};
+        m->stamp = STAMP_UNREAD;
         return;
     }
     if (blank) { /* gone, or empty for good: that releases nothing, it is written anew */
@@ -414,7 +423,7 @@ static void take_in(struct mirror *m)
 static void wrote(struct mirror *m)
 {
     if (m->result == -ESTALE) {
-        m->stamp = (struct stamp){0}; /* read it again; what was to be written is found again then */
+        m->stamp = STAMP_UNREAD; /* read it again; what was to be written is found again then */
         m->look = m->unsaved = true;
         comments_free(m->agreed); /* and what both said is what the disk says */
         m->agreed = NULL;

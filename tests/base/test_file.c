@@ -76,18 +76,22 @@ static void what_is_written_is_read(void **unused)
 static void a_file_of_others_keeps_its_mode(void **unused)
 {
     struct err err = {0};
-    struct stat st;
+    struct stat st, wrote;
     mode_t was = umask(077);
 
     (void)unused;
-    assert_int_equal(file_write_over(in("f"), 0664, "new\n", 4, &err), 0);
+    assert_int_equal(file_write_over(in("f"), 0664, "new\n", 4, NULL, &err), 0);
     assert_int_equal(stat(in("f"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0664); /* whatever the umask says */
     assert_int_equal(chmod(in("f"), 0646), 0);
-    assert_int_equal(file_write_over(in("f"), 0664, "newer\n", 6, &err), 0);
+    assert_int_equal(file_write_over(in("f"), 0664, "newer\n", 6, &wrote, &err), 0);
     assert_int_equal(stat(in("f"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0646);
     assert_int_equal(st.st_size, 6);
+    assert_true(wrote.st_ino == st.st_ino && wrote.st_size == 6 && wrote.st_mtim.tv_sec == st.st_mtim.tv_sec &&
+                wrote.st_mtim.tv_nsec == st.st_mtim.tv_nsec);
+    assert_int_equal(file_write_over("/nowhere/f", 0664, "x", 1, &wrote, &err), -ENOENT);
+    assert_int_equal(wrote.st_size, 6); /* untouched */
     umask(was);
 }
 

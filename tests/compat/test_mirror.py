@@ -26,8 +26,9 @@ class Mirror(BookCase):
 
     def write(self, what):
         """As PHP does: in place, without a lock."""
+        text = what if isinstance(what, str) else json.dumps(what)
         with open(self.file, "w", encoding="utf-8") as f:
-            f.write(what if isinstance(what, str) else json.dumps(what))
+            f.write(text)
 
     def read(self):
         with open(self.file, encoding="utf-8") as f:
