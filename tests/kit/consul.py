@@ -12,6 +12,8 @@ import threading
 import time
 import urllib.parse
 
+import lib
+
 
 class Consul:
     def __init__(self, token=None, tls=None):
@@ -23,12 +25,12 @@ class Consul:
         self.no_index = False  # some other server
         self.asked = []        # (path, query) of each question
         self.server = None
-        self.port = 0
+        self.port = lib.free_port()  # it goes away and comes back
         self.start()
 
     # ---- what tests do to it ----
     def start(self):
-        """Listen, on the same port as before if there was one."""
+        """Listen, on the same port each time."""
         consul = self
 
         class Handler(http.server.BaseHTTPRequestHandler):

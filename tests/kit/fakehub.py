@@ -90,7 +90,7 @@ class FakeHub:
 
     def __init__(self, tls=None):
         self.lock = threading.Lock()
-        self.tls, self.port, self.server = tls, 0, None
+        self.tls, self.port, self.server = tls, lib.free_port(), None  # it goes away and comes back
         self.posts, self.stored, self.blobs, self.seen = [], {}, {}, 0
         self.order = []          # keys as they were stored
         self.repeats = 0         # batches that came again

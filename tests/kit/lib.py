@@ -3,9 +3,11 @@
 A test file ends with `lib.main()`. Nothing here depends on the time of day, on free ports or on another test.
 """
 import contextlib
+import fcntl
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -125,7 +127,7 @@ class Case(unittest.TestCase):
 
     def on_disk(self, question):
         """What muster.db says, as it is on disk now: the first column of the first row."""
-        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
+        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"), timeout=LIMIT_S)) as db:
             return db.execute(question).fetchone()[0]
 
     def start(self, *argv, env=None, **kw):
@@ -177,16 +179,30 @@ def stored_frames(data):
     out = []
     for name in sorted(os.listdir(data)):
         if name.startswith("log-") and name.endswith(".db"):
-            with contextlib.closing(sqlite3.connect(os.path.join(data, name))) as db:
+            with contextlib.closing(sqlite3.connect(os.path.join(data, name), timeout=LIMIT_S)) as db:
                 out += [row[0] for row in db.execute("SELECT bytes FROM batch ORDER BY id")]
     return b"".join(out)
 
 
+PORTS = []  # those that are ours until we end: their locks
+
+
 def free_port():
-    """A port that was free a moment ago: only for things that must be away first and come back on the same port."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port for things that must be away first, or come back on the same one: the system gives it to nobody, and no other test has it until this one ends."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        above = int(f.read().split()[0])  # from there on it gives them out by itself
+    folder = os.path.join(tempfile.gettempdir(), f"muster-test-ports-{os.getuid()}")
+    os.makedirs(folder, exist_ok=True)
+    ports = range(max(1024, above - 16384), above) or range(16384, 32768)
+    for port in random.sample(ports, len(ports)):
+        lock = open(os.path.join(folder, str(port)), "w", encoding="ascii")
+        with contextlib.suppress(OSError), socket.socket() as s:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            s.bind(("127.0.0.1", port))
+            PORTS.append(lock)
+            return port
+        lock.close()
+    raise AssertionError("no port is free")
 
 
 def long(thing):
