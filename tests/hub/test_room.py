@@ -27,10 +27,14 @@ class Room(lib.Case):
         return got
 
     def wait_healthy(self, h):
-        def healthy():
+        self.wait_ok("the hub to answer with all of them there", lambda: lib.ask(h.url + "/healthz"))
+
+    def wait_ok(self, what, ask):
+        """Asks until there is room."""
+        def ok():
             with contextlib.suppress(OSError, http.client.HTTPException):
-                return lib.ask(h.url + "/healthz")[0] == 200
-        lib.wait_until("the hub to answer with all of them there", healthy)
+                return ask()[0] == 200
+        lib.wait_until(what, ok)
 
     def stream(self, h, client=None):
         """The status of a stream that stays open, asked for by a client of the proxy's."""
@@ -68,8 +72,8 @@ class Room(lib.Case):
             with self.subTest(name):
                 self.opened(h, data=data, n=80)
                 self.wait_healthy(h)
-        self.assertEqual(post(n.stream(n.batch()), token)[0], 200)  # the store has what it needs
-        self.assertEqual(lib.ask(h.url + "/api/v1/history?device=n1&metric=util")[0], 200)  # and so has a reader of it
+        self.wait_ok("the store to have what it needs", lambda: post(n.stream(n.batch()), token))
+        self.wait_ok("and so has a reader of it", lambda: lib.ask(h.url + "/api/v1/history?device=n1&metric=util"))
         self.assertEqual(resource.prlimit(h.p.pid, resource.RLIMIT_NOFILE), (64, 64))  # it did not help itself to more
 
     def test_descriptors_that_run_out_are_given_back(self):

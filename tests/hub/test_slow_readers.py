@@ -29,9 +29,11 @@ class SlowReaders(lib.Case):
         return s
 
     def test_H6_ingest_and_page_go_on_while_many_ask_for_the_most(self):
-        status, _, body = lib.ask(self.hub.url + BIG, limit=120)
-        self.assertEqual(status, 200)
-        self.assertGreater(len(body), 1 << 20, "it is a large answer")
+        def whole():
+            status, _, body = lib.ask(self.hub.url + BIG)
+            self.assertIn(status, (200, 503), body[:300])  # what takes the machine too long is given up, and asked again
+            return body if status == 200 else None
+        self.assertGreater(len(lib.wait_until("the whole answer", whole)), 1 << 20, "it is a large answer")
         for _ in range(CLIENTS):
             self.ask_slowly(BIG)
         feeder = sample_feed.Feeder(self.hub.port, self.enroll, "live", int(time.time() * 1000) - 3600000, 1000, seed=1)

@@ -58,3 +58,7 @@ class HubCase(lib.Case):
 
     def state(self, h, query=""):
         return lib.ask_json(h.url + "/api/v1/state" + query)
+
+    def until_shown(self, h, what, check):
+        """For who has asked before: a state that was drawn a moment ago is given out again, on a slow machine for up to a second."""
+        lib.wait_until(what, lambda: check(self.state(h)["nodes"]))
