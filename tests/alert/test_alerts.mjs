@@ -39,13 +39,13 @@ test("nothing is wrong is said, and nothing is counted", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/alerts");
     await page.getByText("log in first").waitFor();
-    assert.equal(await words(page.locator("h1")), "nothing is wrong");
+    await until("it is said", async () => (await words(page.locator("h1"))) === "nothing is wrong");
     assert.equal(await words(tab(page)), "Alerts");
     assert.equal(await tab(page).getAttribute("aria-current"), "page");
     await looksRight(page, "alerts-nothing");
     await page.getByRole("button", { name: "show" }).click();
     await until("the URL says so", () => page.url().endsWith("/alerts?all=yes"));
-    assert.match(await words(page.getByRole("region", { name: "Resolved" })), /none$/);
+    await until("there are none", async () => /none$/.test(await words(page.getByRole("region", { name: "Resolved" }))));
     clean(page);
 });
 
@@ -81,7 +81,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
     const down = rows(page, "What is wrong").first();
     assert.match(await words(down), /^‼\uFE0E? critical \S+ for .*has not been heard of/);
-    assert.equal(await words(tab(page)), "Alerts 6");
+    await until("the header counts them", async () => (await words(tab(page))) === "Alerts 6");
 
     /* a hub that has just begun resolves nothing for two minutes: one that is over is put into its answer */
     await page.route("**/api/v1/alerts?all", async (route) => {
@@ -108,7 +108,8 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     const { place } = (await json(h.url + "/api/v1/alerts?rule=second")).rows[0];
     await page.getByRole("button", { name: `silence second of ${place}` }).click();
     assert.deepEqual(await Promise.all(["rule", "node", "for", "reason"].map((n) => dialog(page).locator(`[name=${n}]`).inputValue())), ["second", place, "4h", ""]);
-    await page.keyboard.type(`we know ${EVIL}`); /* the reason has the focus */
+    await page.waitForFunction(() => document.activeElement?.name === "reason"); /* it has the focus */
+    await page.keyboard.type(`we know ${EVIL}`);
     await dialog(page).getByRole("button", { name: "1 d" }).click();
     await looksRight(page, "alerts-form");
     await dialog(page).getByLabel("for how long", { exact: true }).first().fill("soon");
@@ -121,8 +122,8 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await dialog(page).waitFor({ state: "detached" });
     await until("it is silenced", async () => (await rows(page, "Silenced").count()) === 1);
     assert.ok((await words(rows(page, "Silenced"))).includes("second · silenced by kim until "));
-    assert.equal(await words(page.locator("h1")), "1 info and 1 silenced");
-    assert.equal(await words(tab(page)), "Alerts 1");
+    await until("the heading", async () => (await words(page.locator("h1"))) === "1 info and 1 silenced");
+    await until("the header", async () => (await words(tab(page))) === "Alerts 1");
     const [silence] = (await json(h.url + "/api/v1/silences")).rows;
     assert.deepEqual([silence.rule, silence.node, silence.by, silence.reason, silence.until - silence.created], ["second", place, "kim", `we know ${EVIL}`, 86400000]);
     assert.equal(await page.locator("main img").count(), 0);
@@ -135,6 +136,7 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
 
     /* everything, by hand; then nobody any more */
     await page.getByRole("button", { name: "silence something else" }).click();
+    await page.waitForFunction(() => document.activeElement?.name === "rule");
     await page.keyboard.type("*");
     await dialog(page).getByLabel("why").fill("maintenance");
     await page.context().clearCookies();
@@ -159,7 +161,7 @@ channels:
     const page = await open(t, h.url + "/alerts");
     const row = (name) => page.getByRole("region", { name: "Channels", exact: true }).getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
     await until("bad fails", async () => (await words(row("bad"))).includes("fails"));
-    assert.match(await words(row("good")), /^good command works 0$/);
+    await until("good has told what it was given", async () => /^good command works 0$/.test(await words(row("good"))));
     assert.ok((await words(row("bad"))).includes(`the command ended with status 3: ${EVIL}`), await words(row("bad")));
     assert.equal(await page.getByRole("button", { name: /^send a test/ }).count(), 0);
     await looksRight(page, "alerts-channels");

@@ -81,7 +81,7 @@ class Telling(speaking.Speaking):
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(text)
         self.hub.p.send_signal(signal.SIGHUP)
-        lib.wait_until("they can be told", lambda: count() is None, limit=20)
+        lib.wait_until("they can be told", lambda: count() is None)
 
     def test_a_critical_alert_never_vanishes(self):
         self.on["n0"] = "blip"

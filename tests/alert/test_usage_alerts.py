@@ -21,7 +21,7 @@ class UsageAlerts(lib.Case):
         if not os.path.exists(self.path("told")):
             return []
         with open(self.path("told"), encoding="utf-8") as f:
-            return [json.loads(line) for line in f if line.strip()]
+            return [json.loads(line) for line in f if line.endswith("\n") and line.strip()]  # one may be on its way
 
     def begin(self):
         return self.start_hub("--config", self.path("muster.yaml"), data=self.path("data"))

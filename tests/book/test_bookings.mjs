@@ -147,6 +147,7 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
 
     /* a click on somebody else's says whose it is and offers no change */
     await lane(page, "dgx3", 1).locator(".booking").getByText("tom").click();
+    await dialog(page).waitFor();
     assert.match(await words(dialog(page)), /^dgx3:1 booked by tom, .* Back$/);
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
@@ -169,7 +170,7 @@ test("with the keyboard alone: to a GPU, book it, back", async (t) => {
     await page.keyboard.press("Enter"); /* the button has the focus */
     await dialog(page).waitFor({ state: "detached" });
     assert.equal((await booked(url, "joe"))[0].where, "dgx2:0");
-    assert.ok(await lane(page, "dgx2", 0).getByRole("button").first().evaluate((e) => e === document.activeElement)); /* back where one was */
+    await until("one is back where one was", () => lane(page, "dgx2", 0).getByRole("button").first().evaluate((e) => e === document.activeElement));
     clean(page);
 });
 

@@ -87,7 +87,8 @@ class Relay(lib.Case):
         hub = self.hub_with("--nodes", "gpu01", "--show-cmdlines")
         n = self.wait_ok("gpu01")
         self.assertEqual((n["id"], n["devices"], n["driver"], n["collector"]), ("ssh:gpu01", 2, "580.159.04", "ssh"))
-        now = lib.ask_json(hub.url + "/api/v1/state")["nodes"][0]["devices"][1]["metrics"]
+        state = lambda: lib.ask_json(hub.url + "/api/v1/state")["nodes"][0]
+        now = lib.wait_until("its first sample", lambda: state()["devices"][1]["metrics"])
         self.assertEqual((now["util"], now["mem_used"], now["power"], now["temp"]), (0.27, 5169 << 20, 265.89, 40))  # as the H200 was, and in no locale
 
         def proc():
@@ -95,11 +96,7 @@ class Relay(lib.Case):
             return got[0] if got and got[0].get("user") else None
         p = lib.wait_until(f"the process: {lib.ask_json(hub.url + '/api/v1/processes')}", proc, pause=0.3)
         self.assertEqual((p["pid"], p["user"], p["program"]), (work.p.pid, getpass.getuser(), "sleep"))
-        state = lib.ask_json(hub.url + "/api/v1/state")
-        node = state["nodes"][0]
-        text = str(node)
-        self.assertIn("load1", text)
-        self.assertIn("ram_total", text)
+        text = lib.wait_until("its own metrics, and its people", lambda: (t := str(state())) and all(w in t for w in ("load1", "ram_total", f"'user': '{getpass.getuser()}'")) and t)
         disks = any(line.startswith("/dev/") for line in self.run_ok("df", "-lPk").splitlines())  # a chroot may show none
         self.assertEqual("disk_total" in text, disks)
         self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", hub.url), r"gpu01 +1 .*" + getpass.getuser())
