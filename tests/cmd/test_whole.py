@@ -7,6 +7,7 @@ import time
 
 import lib
 import wire_reader
+from agentcase import spooled
 from lib import ask, ask_json, wait_until
 
 
@@ -69,6 +70,11 @@ class Whole(lib.Case):
                 return int(f.read().rsplit(")", 1)[1].split()[1]) == parent
         return False
 
+    @staticmethod
+    def second_word(pid):
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().split(b"\0")[1]
+
     def test_P1_P3_hub_away_and_agent_killed_meanwhile_cost_at_most_the_batch_being_filled(self):
         port = lib.free_port()
         url, data = f"http://127.0.0.1:{port}", self.path("data")
@@ -84,8 +90,11 @@ class Whole(lib.Case):
         wait_until("first batches", lambda: (n := self.state(hub)) and n["devices"] and n["devices"][0]["metrics"])
         time.sleep(2)
         self.assertEqual(hub.stop(), 0)
-        time.sleep(4)  # batches go to the spool meanwhile
-        killed_ms = time.time() * 1000
+        known = max(b.key.number for _, b in wire_reader.decode_frames(lib.stored_frames(data)))
+        agent.wait_line("does not take our batches")
+        away = spooled(self.path("state"))
+        wait_until("batches go to the spool meanwhile", lambda: spooled(self.path("state")) >= away + 3)
+        kept = spooled(self.path("state")) - away
         agent.kill9()
         agent = self.agent(url)
         time.sleep(2)
@@ -107,8 +116,8 @@ class Whole(lib.Case):
         first, second = sorted(runs.values(), key=lambda r: min(t for b in r.values() for t in b.ticks))
         for batches in (first, second):
             self.assertEqual(sorted(batches), list(range(1, max(batches) + 1)), "a batch is missing")
-        lost_ms = killed_ms - max(t for b in first.values() for t in b.ticks)
-        self.assertLess(lost_ms, 5000, "more than the batch being filled was lost")
+        # one of those kept may have been with the hub, which had no time to say so
+        self.assertGreaterEqual(max(first), known + kept - 1, "more than the batch being filled was lost")
 
     def test_the_demo_shows_six_nodes_with_their_troubles_and_says_that_it_is_one(self):
         p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
@@ -119,12 +128,11 @@ class Whole(lib.Case):
             self.assertTrue(s["demo"])
             got = {n["name"]: n for n in s["nodes"]}
             measured = [n for n in got.values() if n["devices"] and n["devices"][0].get("metrics")]
-            return got if len(got) == 6 and len(measured) == 4 and got["dgx5"]["state"] == "hung" else None
+            troubles = len(got) == 6 and len(measured) == 4 and (got["dgx5"]["state"], got["dgx6"]["state"]) == ("hung", "down")
+            return got if troubles and all(len(n["devices"]) == 8 for n in got.values()) and got["dgx1"]["devices"][4]["state"] == "held" else None
 
         got = wait_until("six nodes", nodes)
-        self.assertEqual({n: len(got[n]["devices"]) for n in got}, {f"dgx{i}": 8 for i in range(1, 7)})
-        self.assertEqual((got["dgx5"]["state"], got["dgx6"]["state"]), ("hung", "down"))
-        self.assertEqual(got["dgx1"]["devices"][4]["state"], "held")
+        self.assertEqual(sorted(got), [f"dgx{i}" for i in range(1, 7)])
         self.assertGreaterEqual(len({p["user"] for n in got.values() for d in n["devices"] for p in d.get("processes", [])}), 4)
         for path, agent in (("/", "curl/8"), ("/?term=true&detail=true", "curl/8"), ("/gpu_table?term=true", "curl/8")):
             _, _, body = ask(url + path, headers={"User-Agent": agent})
@@ -132,9 +140,8 @@ class Whole(lib.Case):
         self.assertIn("DEMO", self.run_ok(lib.MUSTER, "ls", "--hub", url))
         # its people have teams and companies, and whoever looks may book
         self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", url, "team:vision"), r"dgx1 +\d +busy +(kim|lee|ana)")
-        report = self.run_ok(lib.MUSTER, "report", "--hub", url, "--period", "overall")
-        self.assertRegex(report, r"(?m)^Acme +\d+\.\d +\d+\.\d ")
-        self.assertRegex(report, r"(?m)^Globex +\d+\.\d +\d+\.\d ")
+        report = lambda: self.run_ok(lib.MUSTER, "report", "--hub", url, "--period", "overall")
+        wait_until("both companies' usage is counted", lambda: re.search(r"(?m)^Acme +\d+\.\d +\d+\.\d ", said := report()) and re.search(r"(?m)^Globex +\d+\.\d +\d+\.\d ", said))
         self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
         self.assertEqual(p.stop(), 0, p.text)
 
@@ -145,7 +152,7 @@ class Whole(lib.Case):
         wait_until("this machine", lambda: (s := ask_json(url + "/api/v1/state"))["nodes"] and len(s["nodes"][0]["devices"]) == 2)
         parts = [int(x) for x in os.listdir("/proc") if x.isdigit() and self.is_child(x, p.p.pid)]
         self.assertEqual(len(parts), 2)
-        agent = max(parts)
+        (agent,) = [x for x in parts if self.second_word(x) != b"hub"]
         os.kill(agent, 9)
         p.wait_line("starting it again")
         wait_until("another agent", lambda: [x for x in os.listdir("/proc") if x.isdigit() and int(x) not in parts and self.is_child(x, p.p.pid)])

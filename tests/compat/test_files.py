@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import threading
 
 import consul
 import lib
@@ -50,11 +51,11 @@ class Files(lib.Case):
         self.assertEqual((a["state"], b["state"]), ("busy", "free"))
         self.assertEqual((a["name"], a["index"]), ("Tesla V100-PCIE-16GB", 0))
         self.assertEqual((a["metrics"]["mem_used"], a["metrics"]["util"], a["metrics"]["temp"]), (8018 << 20, 0.92, 61))
-        self.assertLess(a["age_ms"], 120000)  # its times were read in its zone
+        self.assertLess(a["age_ms"], 1200000)  # its times were read in its zone: another is half an hour off
         p = a["processes"][0]
         self.assertEqual((p["pid"], p["user"], p["name"], p["mem"]), (31415, "raj", "python", 6400 << 20))
         now = lib.ask_json(self.hub.url + "/api/v1/state")["at"]
-        self.assertAlmostEqual(now - p["start"], 3600000, delta=120000)
+        self.assertAlmostEqual(now - p["start"], 3600000, delta=1200000)
         old = lib.ask_json(self.hub.url + "/states/")[name]
         self.assertEqual(old["status"], "running")
         gpu = old["data"][0]["gpu_data"]["gpu:0"]
@@ -81,7 +82,7 @@ class Files(lib.Case):
         lib.wait_until("a file that has not changed is not sent again", lambda: ("/gpu01_gpus.csv", 304) in w1.asked)
         self.assertFalse([p for p, _ in w1.asked if "hosts" in p])
         near.write(ago_s=-2)  # newer
-        lib.wait_until("a file that has changed is", lambda: w1.asked.count(("/gpu01_gpus.csv", 200)) == 2)
+        lib.wait_until("a file that has changed is", lambda: w1.asked.count(("/gpu01_gpus.csv", 200)) >= 2)
         self.assertEqual(self.hub.stop(), 0)
 
     def test_a_machine_that_does_not_answer_says_so_and_comes_back(self):
@@ -116,8 +117,7 @@ class Files(lib.Case):
         m.write(ago_s=400)
         w = self.web("gpu01")
         self.hub_with("--files-pull", f"127.0.0.1:{w.port}", "--files-zone", "UTC")
-        n = self.wait_node("gpu01", lambda n: len(n["devices"]) == 2)
-        self.assertEqual([d["state"] for d in n["devices"]], ["busy", "free"])
+        self.wait_node("gpu01", lambda n: [d["state"] for d in n["devices"]] == ["busy", "free"])
         old = self.machine("gpu02")
         old.write(ago_s=700)
         w2 = self.web("gpu02")
@@ -166,10 +166,22 @@ class Files(lib.Case):
         m.write(kinds=("status",))  # a round of its own, before the others
         self.wait_node("gpu01", lambda n: "its files name no GPU" in n["reason"])
         with open(m.path("gpus"), "w", encoding="utf-8") as f:
-            for i in range(12):
-                f.write(text[:len(text) * 3 // 4] if i == 0 else "\n")
-                f.flush()
-                self.assertEqual([x["devices"] for x in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]], [[]])
+            f.write(text[:len(text) * 3 // 4])
+            f.flush()
+            over = threading.Event()
+
+            def go_on():
+                while not over.wait(0.02):  # all the while, however long the hub takes to answer
+                    f.write("\n")
+                    f.flush()
+            writer = threading.Thread(target=go_on, daemon=True)
+            writer.start()
+            try:
+                for _ in range(12):
+                    self.assertEqual([x["devices"] for x in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]], [[]])
+            finally:
+                over.set()
+                writer.join()
             f.seek(0)
             f.truncate()
             f.write(text)

@@ -30,6 +30,29 @@ def maps_stub(pid):
     return False
 
 
+def ask_agent(state_dir, *words):
+    """What `muster-agent WORDS` prints, asked for without a process, since tests ask often."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(lib.LIMIT_S)
+        s.connect(os.path.join(state_dir, "agent.sock"))
+        s.sendall(" ".join(words).encode() + b"\n")
+        said = b""
+        while chunk := s.recv(65536):
+            said += chunk
+    verdict, _, answer = said.decode().partition("\n")
+    if verdict != "ok":
+        raise AssertionError(f"{verdict}: {answer}")
+    return answer
+
+
+def spooled(state_dir):
+    """Batches on disk, as the agent says it."""
+    for line in ask_agent(state_dir, "status").splitlines():
+        if "on disk:" in line:
+            return int(line.split("on disk:")[1].split()[0])
+    raise AssertionError("no status")
+
+
 class AgentCase(lib.Case):
     def setUp(self):
         super().setUp()
@@ -55,17 +78,7 @@ class AgentCase(lib.Case):
         return self.start(lib.AGENT, *flags, env={k: v for k, v in e.items() if v is not None}, **kw)
 
     def ask(self, *words):
-        """What `muster-agent WORDS` prints, asked for without a process, since tests ask often."""
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(lib.LIMIT_S)
-            s.connect(self.path("state/agent.sock"))
-            s.sendall(" ".join(words).encode() + b"\n")
-            said = b""
-            while chunk := s.recv(65536):
-                said += chunk
-        verdict, _, answer = said.decode().partition("\n")
-        self.assertEqual(verdict, "ok", answer)
-        return answer
+        return ask_agent(self.path("state"), *words)
 
     def wait_stored(self, n, hub=None, limit=lib.LIMIT_S):
         hub = hub or self.hub
@@ -75,11 +88,7 @@ class AgentCase(lib.Case):
         wait_until(f"collect {word}", lambda: self.hub.last() and self.hub.last().hello.collect == word)
 
     def spooled(self):
-        """Batches on disk, as the agent says it."""
-        for line in self.ask("status").splitlines():
-            if "on disk:" in line:
-                return int(line.split("on disk:")[1].split()[0])
-        raise AssertionError("no status")
+        return spooled(self.path("state"))
 
     def assert_whole(self, run, hub=None):
         """P1, P2: every batch of a run from 1 on is there, once."""

@@ -50,7 +50,7 @@ export function start(t, ...argv) {
     const child = spawn(argv[0], argv.slice(1).map(String), { env, stdio: ["ignore", "pipe", "pipe"] });
     const p = { child, text: "", ended: false };
     for (const out of [child.stdout, child.stderr]) out.on("data", (d) => (p.text += d));
-    const over = new Promise((go) => child.on("exit", go)).then((code) => {
+    const over = new Promise((go) => child.on("close", go)).then((code) => { /* not at its exit: what it said last may be read after that */
         p.ended = true;
         return code;
     });
@@ -100,7 +100,7 @@ export async function hub(t, { dir, port = 0, flags = [] } = {}) {
 export async function demo(t, ...flags) {
     const dir = await folder(t);
     const h = await listening(start(t, MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", dir, ...flags), dir);
-    const isUp = (nodes) => nodes.filter((n) => n.state === "up" && n.devices[0]?.metrics?.util !== undefined).length === 4 && nodes.some((n) => n.state === "hung");
+    const isUp = (nodes) => nodes.filter((n) => n.state === "up" && n.devices[0]?.metrics?.util !== undefined).length === 4 && ["hung", "down"].every((s) => nodes.some((n) => n.state === s));
     await until("the demo's nodes", async () => isUp((await json(h.url + "/api/v1/state")).nodes));
     return h;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """libmuster as it is installed: what it shows, that the example of docs/libmuster.md builds with -lmuster alone and runs, what it leaves behind."""
+import contextlib
 import csv
 import json
 import os
@@ -71,14 +72,14 @@ class Program(unittest.TestCase):
 
     def test_the_example_of_the_page_builds_with_the_library_alone_and_runs(self):
         self.build("cc", "-std=c99", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror", "-o", "example", "example.c", *self.flags)
-        done = subprocess.run(["./example", "replay:2"], cwd=self.dir, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["./example", "replay:2"], cwd=self.dir, capture_output=True, text=True, timeout=lib.LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"job 1: \d+ \d+ percent at most\n")
         self.assertRegex(done.stdout, r"job 2: \d+ \d+ percent at most\n")
         with open(os.path.join(self.dir, "gpus.csv"), newline="") as f:
             rows = list(csv.reader(f))
         self.assertEqual(rows[0], ["job", "dag", "timestamp", "total-mem", "mem-util", "compute-util", "power", "loss"])
-        self.assertGreater(len(rows), 10)
+        self.assertLessEqual({"1", "2"}, {row[0] for row in rows})  # samples of both jobs; how many, the machine decides
         for row in rows[1:]:
             self.assertEqual(len(row), 8)
             self.assertRegex(row[3], r"^\d+, \d+$")
@@ -92,7 +93,7 @@ class Program(unittest.TestCase):
             self.skipTest("there is a driver")
         self.build("cc", "-std=c99", "-D_DEFAULT_SOURCE", "-o", "example", "example.c", *self.flags)
         env = {k: v for k, v in os.environ.items() if k != "MUSTER_NVML_LIB"}
-        done = subprocess.run(["./example"], cwd=self.dir, capture_output=True, text=True, timeout=60, env=env)
+        done = subprocess.run(["./example"], cwd=self.dir, capture_output=True, text=True, timeout=lib.LIMIT_S, env=env)
         self.assertEqual(done.returncode, 1)
         self.assertIn("no GPU found on this machine", done.stderr)
 
@@ -133,7 +134,10 @@ time.sleep(60)
         with tempfile.TemporaryDirectory() as folder:
             p = subprocess.Popen(["/usr/bin/python3", "-c", self.SCRIPT, SO, folder], stdout=subprocess.PIPE, text=True)
             self.assertEqual(p.stdout.readline(), "spilled\n")
-            held = [os.readlink(f"/proc/{p.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{p.pid}/fd")]
+            held = []
+            for fd in os.listdir(f"/proc/{p.pid}/fd"):
+                with contextlib.suppress(FileNotFoundError):  # closed since
+                    held.append(os.readlink(f"/proc/{p.pid}/fd/{fd}"))
             self.assertTrue(any(h.startswith(folder) and h.endswith("(deleted)") for h in held), held)
             p.kill()
             p.wait()
