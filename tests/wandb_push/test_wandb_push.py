@@ -402,6 +402,7 @@ class FailTest(PushCase):
         self.lost, started = [], []
         for k in range(1, 100, 1 if LONG else 13):
             self.new_world()
+            started.clear()  # else the one before is killed once more
             seen = []
 
             def on_request(op, _, k=k, seen=seen):
