@@ -153,8 +153,9 @@ static void ends(struct keeper *k, int status)
 static int64_t retry_ms(struct keeper *k)
 {
     struct timeval at, now;
+    struct event *e = *(struct event **)k->retry; /* a timer begins with its event */
 
-    if (!event_pending(k->retry, EV_TIMEOUT, &at))
+    if (!event_pending(e, EV_TIMEOUT, &at))
         return -1;
     evutil_gettimeofday(&now, NULL);
     evutil_timersub(&at, &now, &at);
@@ -170,15 +171,15 @@ static void k2_a_silent_child_is_hung_since_its_last_word_and_replaced(void **un
     assert_int_equal(w.last.collect, COLLECT_OK);
     int64_t heard = w.now;
     pass(5900);
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     assert_int_equal(w.last.collect, COLLECT_OK); /* a second of silence is normal, and five are allowed */
     pass(200);
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     assert_int_equal(w.last.collect, COLLECT_HUNG);
     assert_int_equal(w.last.since_ms, heard);
     assert_true(w.p[0].killed);
     assert_true(retry_ms(k) >= 0 && retry_ms(k) < 500); /* K4: at once the first time */
-    on_retry(-1, EV_TIMEOUT, k);
+    on_retry(k);
     assert_int_equal(w.started, 2);
     assert_int_equal(k->state.collect, COLLECT_HUNG); /* a new process is no answer */
     pass(700);
@@ -194,11 +195,11 @@ static void k2_a_new_child_may_take_longer_before_it_is_killed_but_not_to_be_cal
     (void)unused;
     say_status(k, COLLECT_STARTING, ""); /* no word about the driver yet */
     pass(5100);
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     assert_int_equal(w.last.collect, COLLECT_HUNG);
     assert_false(w.p[0].killed);
     pass(25000);
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     assert_true(w.p[0].killed);
     down(k);
 }
@@ -213,7 +214,7 @@ static void k2_what_waits_in_the_socket_counts_when_we_were_away_ourselves(void 
     child_msg_status(&b, COLLECT_OK, "");
     assert_int_equal(send(w.theirs, b.p, b.len, 0), (ssize_t)b.len);
     pass(60000); /* the machine slept */
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     assert_int_equal(w.last.collect, COLLECT_OK);
     assert_false(w.p[0].killed);
     down(k);
@@ -227,17 +228,17 @@ static void k3_two_that_do_not_die_are_enough(void **unused)
     say_status(k, COLLECT_OK, "");
     for (int i = 0; i < 2; i++) {
         pass(31000);
-        on_silence(-1, EV_TIMEOUT, k);
-        on_retry(-1, EV_TIMEOUT, k);
+        on_silence(k);
+        on_retry(k);
     }
     assert_int_equal(w.started, 2); /* the third is not started */
     pass(2100);
-    on_reaper(-1, EV_TIMEOUT, k);
+    on_reaper(k);
     assert_int_equal(k->state.stuck, 2);
-    on_retry(-1, EV_TIMEOUT, k);
+    on_retry(k);
     assert_int_equal(w.started, 2);
     assert_non_null(strstr(w.last.why, "no new one is started"));
-    event_del(k->retry);
+    timer_stop(k->retry);
     w.p[0].ended = true; /* one comes out of the kernel at last */
     on_child(SIGCHLD, EV_SIGNAL, k);
     assert_int_equal(w.started, 3);
@@ -261,7 +262,7 @@ static void k4_a_child_that_ends_again_and_again_is_tried_ever_more_slowly(void 
         assert_true(ms <= RETRY_MAX_MS + 100);
         assert_true(ms > last || ms > RETRY_MAX_MS - 1000);
         last = ms;
-        on_retry(-1, EV_TIMEOUT, k);
+        on_retry(k);
     }
     say_status(k, COLLECT_OK, "");
     pass(SETTLED_MS + 1000);
@@ -309,16 +310,16 @@ static void a_pause_lets_go_and_a_hung_child_is_killed_for_it(void **unused)
     assert_false(w.p[0].killed); /* it is given time to close the driver */
     assert_int_equal(recv(w.theirs, &(char){0}, 1, 0), 0);
     pass(CLOSE_MS + 100);
-    on_reaper(-1, EV_TIMEOUT, k);
+    on_reaper(k);
     assert_true(w.p[0].killed);
     pass(60000);
-    on_retry(-1, EV_TIMEOUT, k);
+    on_retry(k);
     assert_int_equal(w.started, 2);
     assert_int_equal(w.last.collect, COLLECT_STARTING);
     pass(31000);
-    on_silence(-1, EV_TIMEOUT, k);
+    on_silence(k);
     on_child(SIGCHLD, EV_SIGNAL, k);
-    on_retry(-1, EV_TIMEOUT, k);
+    on_retry(k);
     keeper_pause(k, 60000);
     assert_true(w.p[2].killed);
     keeper_resume(k);
@@ -341,7 +342,7 @@ static void the_next_child_hears_of_the_devices_of_the_last(void **unused)
     on_readable(k->fd, EV_READ, k);
     for (int i = 0; i < 2; i++) { /* the second of them has not said a word of its own */
         ends(k, 11);
-        on_retry(-1, EV_TIMEOUT, k);
+        on_retry(k);
     }
     ssize_t n = recv(w.theirs, in, sizeof(in), 0);
     assert_true(n > 0);
