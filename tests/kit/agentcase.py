@@ -91,6 +91,13 @@ class AgentCase(lib.Case):
         return spooled(self.path("state"))
 
     def assert_whole(self, run, hub=None):
-        """P1, P2: every batch of a run from 1 on is there, once."""
-        numbers = (hub or self.hub).numbers(run)
-        self.assertEqual(sorted(numbers), list(range(1, len(numbers) + 1)))
+        """P1, P2: every batch of a run from 1 on is there, once; one that waited may come after a newer one."""
+        numbers = []
+
+        def whole():
+            numbers[:] = sorted((hub or self.hub).numbers(run))
+            return numbers == list(range(1, len(numbers) + 1))
+        try:
+            wait_until("no batch is missing", whole)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; there are {numbers}") from None

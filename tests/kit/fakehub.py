@@ -130,7 +130,6 @@ class FakeHub:
                 pass  # an agent that was killed in the middle
 
         self.server = Server(("127.0.0.1", self.port), Handler)
-        self.port = self.server.server_address[1]
         if self.tls:
             ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             ctx.load_cert_chain(*self.tls)

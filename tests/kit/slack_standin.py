@@ -15,7 +15,7 @@
     s.say(text, user, channel)     a message; mention=True, direct=True, thread="1.2", bot=True. Returns the envelope's id
     s.command(text), s.button(v)   a slash command, a button
     s.acked(id)                    was it acknowledged?
-    s.warn(), s.refresh()          disconnect frames; the connection goes s.grace seconds later
+    s.warn(), s.refresh()          disconnect frames; the connection goes s.grace seconds later; None: with s.let_go()
     s.disable()                    link_disabled
     s.cut()                        all websockets end without a word
     s.raw(bytes), s.text(str)      onto the newest websocket: a frame by hand, or text as a frame
@@ -25,6 +25,7 @@ Envelopes that are not acknowledged within s.retry seconds are sent again, on wh
 """
 import base64
 import collections
+import contextlib
 import hashlib
 import http.server
 import json
@@ -36,6 +37,8 @@ import subprocess
 import threading
 import time
 import urllib.parse
+
+import lib
 
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 BOT, APP, SIGNING = "xoxb-hidden-bot-1", "xapp-hidden-app-2", "hidden-signing-3"
@@ -202,8 +205,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             s.note("upload", s.uploads[url.path], body)
             way = s.way("upload")
             if not self.rude(way):
-                s.files[url.path.rsplit("/", 1)[1]] = (s.uploads[url.path], body)
-                self.answer(200, "OK - " + str(len(body)), "text/plain")
+                with s.taking():
+                    s.files[url.path.rsplit("/", 1)[1]] = (s.uploads[url.path], body)
+                    self.answer(200, "OK - " + str(len(body)), "text/plain")
             return None
         if url.path.startswith(("/services/", "/respond/")):
             if self.headers.get("Authorization"):
@@ -214,8 +218,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if way == "gone":
                 return self.answer(404, "expired_url", "text/plain")
             if not self.rude(way):
-                s.hooks.append(dict(told, path=url.path))
-                self.answer(200, "ok", "text/plain")
+                with s.taking():
+                    s.hooks.append(dict(told, path=url.path))
+                    self.answer(200, "ok", "text/plain")
             return None
         return self.answer(404, "no_service", "text/plain")
 
@@ -236,11 +241,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         way = s.way(method)
         if way != "lost" and self.rude(way):
             return None
-        status, told = s.do(method, args)
-        if way == "lost":
-            self.close_connection = True
-            return self.connection.shutdown(socket.SHUT_RDWR)
-        return self.answer(status, told, headers=[("Retry-After", "1")] if status == 429 else ())
+        with s.taking():
+            status, told = s.do(method, args)
+            if way == "lost":
+                self.close_connection = True
+                return self.connection.shutdown(socket.SHUT_RDWR)
+            return self.answer(status, told, headers=[("Retry-After", "1")] if status == 429 else ())
 
     def do_GET(self):
         s = self.server.slack
@@ -271,13 +277,14 @@ class Slack:
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(self.ca, self.key)
         self.lock, self.sockets = threading.RLock(), set()
+        self.idle, self.answering, self.leaving = threading.Condition(self.lock), 0, []
         self.log, self.posts, self.hooks, self.faults = [], [], [], []
         self.next, self.users, self.channels = collections.defaultdict(list), {}, {}
         self.after, self.per_second, self.pieces, self.mute, self.grace, self.retry, self.say_hello = 2, False, 1, False, 2.0, 3.0, True
         self.pings = self.pongs = self.count = 0
         self.tickets, self.uploads, self.files, self.last_post = set(), {}, {}, {}
         self.links, self.waiting, self.done = [], {}, set()
-        self.port, self.server = 0, None
+        self.port, self.server = lib.free_port(), None
         self.start()
 
     # ---- being there ----
@@ -286,13 +293,29 @@ class Slack:
         self.over = threading.Event()
         self.hanging = 0  # requests that are left without an answer just now
         self.server = Server(("127.0.0.1", self.port), Handler)
-        self.server.slack, self.port = self, self.server.server_port
+        self.server.slack = self
         self.url = f"https://127.0.0.1:{self.port}"
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         threading.Thread(target=self.again, args=(self.over,), daemon=True).start()
 
+    @contextlib.contextmanager
+    def taking(self):
+        """What is taken in here is answered before an end: without an answer it would come again, and that is what "lost" is for."""
+        with self.lock:
+            if self.over.is_set():
+                raise ConnectionResetError
+            self.answering += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.answering -= 1
+                self.idle.notify_all()
+
     def stop(self):
-        self.over.set()
+        with self.lock:
+            self.over.set()
+            self.idle.wait_for(lambda: not self.answering, lib.LIMIT_S)
         self.server.shutdown()
         self.server.server_close()
         with self.lock:
@@ -390,10 +413,9 @@ class Slack:
             self.count += 1
             link = Link(self, self.count, sock)
             self.log.append(("link", link.number))
-        if self.say_hello:
-            link.text(json.dumps({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A1"},
-                                  "debug_info": {"host": "standin", "build_number": 1, "approximate_connection_time": 18060}}))
-        with self.lock:
+            if self.say_hello:  # who has heard it finds the connection among the live ones
+                link.text(json.dumps({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A1"},
+                                      "debug_info": {"host": "standin", "build_number": 1, "approximate_connection_time": 18060}}))
             self.links.append(link)
         return link
 
@@ -488,7 +510,14 @@ class Slack:
     def disconnect(self, reason):
         for link in self.live():
             link.text(json.dumps({"type": "disconnect", "reason": reason, "debug_info": {"host": "standin"}}))
-            threading.Timer(self.grace, link.close).start()
+            if self.grace is None:
+                self.leaving.append(link)
+            else:
+                threading.Timer(self.grace, link.close).start()
+
+    def let_go(self):
+        while self.leaving:
+            self.leaving.pop().close()
 
     def warn(self):
         self.disconnect("warning")
