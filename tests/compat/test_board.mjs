@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";
-import { clean, demo, folder, looksRight as looks, open, run, shot, test, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, folder, looksRight as looks, open, run, says, shot, test, until } from "../kit/lib.mjs";
 
 const MUSTER = `${process.env.MUSTER_BIN ?? "build"}/muster`;
 const LOOKED_AT = ["--refresh", "10m"]; /* a page that loads itself anew while it is looked at cannot be */
@@ -70,20 +70,20 @@ test("rows are red and green by the old rule, and show their users", async (t) =
         const hues = [];
         for (const row of await rows.all()) hues.push(await hue(row));
         assert.deepEqual(hues, ["red", "green", "red", "red", "red", "grey"]);
-        assert.match(await words(page.locator("header")), /^Cluster Overview 1 of 6 GPUs on 1 host are free\.$/);
-        assert.match(await words(page.locator("footer")), /Last update: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \w+, \d+ (s|min) ago/);
+        await says(page.locator("header"), /^Cluster Overview 1 of 6 GPUs on 1 host are free\.$/);
+        await says(page.locator("footer"), /Last update: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \w+, \d+ (s|min) ago/);
         const tip = rows.nth(0).locator(".tip");
         assert.equal(await tip.isVisible(), false);
         await looksRight(page, `board-one-${dark ? "dark" : "light"}`);
         await rows.nth(0).hover();
-        assert.equal(await words(tip), "user5, user7 Memory controller: 38 % GeForce GTX 1080 Ti GPU-fa");
+        await says(tip, "user5, user7 Memory controller: 38 % GeForce GTX 1080 Ti GPU-fa");
         await rows.nth(4).hover();
-        assert.equal(await tip.isVisible(), false);
-        assert.match(await words(rows.nth(4).locator(".tip")), /^<img src=x onerror=alert\(1\)> /);
+        await until("the other tip is gone", async () => !(await tip.isVisible()));
+        await says(rows.nth(4).locator(".tip"), /^<img src=x onerror=alert\(1\)> /);
         await shot(page, `board-hover-${dark ? "dark" : "light"}`);
         await page.mouse.move(0, 0);
         await page.keyboard.press("Tab");
-        assert.equal(await tip.isVisible(), true); /* the first row has the focus */
+        await until("the first row has the focus", () => tip.isVisible());
         clean(page);
     }
     assert.deepEqual([...new Set(site.asked)], ["/"]); /* nothing but the page itself */
@@ -103,7 +103,7 @@ test("a tap shows the users on a phone", async (t) => {
 test("it reloads itself, and says so when nobody writes it any more", async (t) => {
     const still = await fromCsv(t, hosts(1, 2), 3600, "--title", "Lab <1>");
     const page = await open(t, still.url);
-    assert.match(await words(page.locator("#old")), /^Old news: nothing here has changed for 6\d min\.$/);
+    await says(page.locator("#old"), /^Old news: nothing here has changed for 6\d min\.$/);
     assert.match(await page.title(), /^Lab <1>$/);
     await looksRight(page, "board-old");
     clean(page);
@@ -117,12 +117,12 @@ test("forty hosts, none, wide and narrow", async (t) => {
     const many = await fromCsv(t, hosts(40, 8));
     for (const [width, dark] of [[1900, false], [1000, true], [340, false]]) {
         const page = await open(t, many.url, { width, height: 1000, dark });
-        assert.equal(await page.locator("section").count(), 40);
+        await counts(page.locator("section"), 40);
         assert.deepEqual(await page.locator("h2").evaluateAll((v) => [v[0].textContent, v[39].textContent]), ["gpu01", "gpu40"]);
         await looksRight(page, `board-many-${width}`);
     }
     const page = await open(t, (await fromCsv(t, HEAD)).url);
-    assert.match(await words(page.locator("main")), /no hosts here yet/);
+    await says(page.locator("main"), /no hosts here yet/);
     await looksRight(page, "board-none");
 });
 
@@ -134,14 +134,14 @@ test("from a hub: memory used beside the controller's load, and hosts that canno
     for (const [width, dark] of [[1300, false], [1300, true], [380, true]]) {
         const page = await open(t, site.url, { width, height: 1400, dark });
         await looksRight(page, `board-hub-${width}-${dark ? "dark" : "light"}`);
-        assert.match(await words(page.locator("thead").first()), /Compute load Memory controller Memory used, GiB$/);
+        await says(page.locator("thead").first(), /Compute load Memory controller Memory used, GiB$/);
         const taken = page.locator("tr.taken").first();
         await taken.hover();
-        assert.match(await words(taken.locator(".tip")), /Memory used: [\d.]+ of [\d.]+ GiB.* Memory controller: \d+ %/);
+        await says(taken.locator(".tip"), /Memory used: [\d.]+ of [\d.]+ GiB.* Memory controller: \d+ %/);
         assert.equal(await hue(taken), "red");
         assert.equal(await hue(page.locator("tr.free").first()), "green");
-        assert.match(await words(page.locator("header")), /GPUs on 4 hosts are free\. 2 hosts cannot be read\. DEMO/);
-        assert.match(await words(page.locator("section", { hasText: "dgx5" })), /^dgx5 8 GPUs · NVIDIA H200 hung, driver does not answer for .*[sm]$/);
+        await says(page.locator("header"), /GPUs on 4 hosts are free\. 2 hosts cannot be read\. DEMO/);
+        await says(page.locator("section", { hasText: "dgx5" }), /^dgx5 8 GPUs · NVIDIA H200 hung, driver does not answer for .*[sm]$/);
         clean(page);
     }
 });

@@ -14,7 +14,7 @@ export const TOP = path.dirname(path.dirname(path.dirname(fileURLToPath(import.m
 const BIN = process.env.MUSTER_BIN ?? path.join(TOP, "build");
 const MUSTER = path.join(BIN, "muster");
 const SHOTS = path.join(TOP, "build/shots");
-const LIMIT_MS = 60000; /* generous: a limit only bounds a failing test */
+const LIMIT_MS = 180000; /* generous: a limit only bounds a failing test */
 
 /* ---- programs ---- */
 
@@ -27,6 +27,37 @@ export async function until(what, check, limit = LIMIT_MS) {
         if (Date.now() > end) throw new Error(`waited ${limit / 1000} s in vain: ${what}`);
         await new Promise((go) => setTimeout(go, 50));
     }
+}
+
+/** The words of `where` once they are so; fails with what it says instead. */
+export async function says(where, wanted) {
+    let said;
+    return until(`it says ${wanted}`, async () => {
+        said = await words(where);
+        return (wanted instanceof RegExp ? wanted.test(said) : said === wanted) && said;
+    }).catch((late) => {
+        throw new Error(`${late.message}; it says: ${said}`);
+    });
+}
+
+/** There are so many of them, at once or in a moment. */
+export async function counts(where, wanted) {
+    let n;
+    await until(`${wanted} of ${where}`, async () => (n = await where.count()) === wanted).catch((late) => {
+        throw new Error(`${late.message}; there are ${n}`);
+    });
+}
+
+/** Where it is once it stays there: what comes in above it moves it. */
+export async function standing(where) {
+    let before = "";
+    return until(`${where} stands still`, async () => {
+        const box = await where.boundingBox();
+        const now = JSON.stringify(box);
+        const same = now === before;
+        before = now;
+        return same && box;
+    });
 }
 
 const ends = new WeakMap();
@@ -49,8 +80,8 @@ export function start(t, ...argv) {
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("MUSTER_")));
     const child = spawn(argv[0], argv.slice(1).map(String), { env, stdio: ["ignore", "pipe", "pipe"] });
     const p = { child, text: "", ended: false };
-    for (const out of [child.stdout, child.stderr]) out.on("data", (d) => (p.text += d));
-    const over = new Promise((go) => child.on("close", go)).then((code) => { /* not at its exit: what it said last may be read after that */
+    for (const out of [child.stdout, child.stderr]) out.setEncoding("utf8").on("data", (d) => (p.text += d));
+    const over = new Promise((go) => child.on("close", go)).then((code) => { /* all it said was read */
         p.ended = true;
         return code;
     });
@@ -74,9 +105,8 @@ export function start(t, ...argv) {
 /** A program that runs to its end; its output. */
 export async function run(t, ...argv) {
     const p = start(t, ...argv);
-    const out = () => p.text;
     await until(`the end of ${argv.join(" ")}`, () => p.ended);
-    return out();
+    return p.text;
 }
 
 export async function folder(t) {
@@ -86,9 +116,12 @@ export async function folder(t) {
 }
 
 async function listening(p, dir) {
-    const [url] = await p.line(/https?:\/\/127\.0\.0\.1:\d+/);
+    const [url] = await p.line(/https?:\/\/127\.0\.0\.1:\d+(?=\D)/); /* its end was read, too */
     return { p, url, dir, port: Number(new URL(url).port) };
 }
+
+/** A port that the kernel gives to nobody: for a hub that goes away and comes back. */
+export const ownPort = () => 10000 + Math.floor(Math.random() * 5000);
 
 /** A hub alone: { url, port, dir, p }. port: the one it had before. */
 export async function hub(t, { dir, port = 0, flags = [] } = {}) {
@@ -133,7 +166,7 @@ export async function chrome() {
     await access(executablePath).catch(() => {
         throw new Error(`${executablePath} is not here: tools/install-deps --test installs it`);
     });
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"], timeout: LIMIT_MS });
     return browser;
 }
 
@@ -153,6 +186,7 @@ export async function open(t, url, { width = 1280, height = 800, dark = false, t
     const page = await c.newPage();
     page.setDefaultTimeout(LIMIT_MS);
     page.wrong = [];
+    page.expected = [];
     page.on("console", (m) => ["error", "warning"].includes(m.type()) && page.wrong.push(m.text()));
     page.on("pageerror", (e) => page.wrong.push(String(e)));
     page.on("request", (r) => new URL(r.url()).origin !== new URL(url).origin && page.wrong.push(`leaves the hub: ${r.url()}`));
@@ -163,8 +197,12 @@ export async function open(t, url, { width = 1280, height = 800, dark = false, t
 /** Words on the page, as a person reads them. */
 export const words = async (where) => (await where.innerText()).replaceAll("\u00a0", " ").replace(/\s+/g, " ").trim();
 
+/** A refusal that is wanted: the browser has a word of its own on it, which may come late. */
+export const refused = (page, status) => page.expected.push(`status of ${status}`);
+
 export function clean(page) {
-    if (page.wrong.length) throw new Error(`on the page: ${page.wrong.join("\n")}`);
+    const wrong = page.wrong.filter((w) => !page.expected.some((e) => w.includes(e)));
+    if (wrong.length) throw new Error(`on the page: ${wrong.join("\n")}`);
 }
 
 export async function shot(page, name, options = {}) {
@@ -254,5 +292,5 @@ async function endFile() {
 /** A test's name is a sentence. */
 export function test(name, run_) {
     if (!named++) nodeTest.after(endFile);
-    nodeTest(name, { timeout: 4 * LIMIT_MS }, run_);
+    nodeTest(name, { timeout: 2 * LIMIT_MS }, run_);
 }

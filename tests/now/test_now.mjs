@@ -2,22 +2,23 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, demo, file, folder, hub, json, layoutProblems, looksRight, open, run, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, file, folder, hub, json, layoutProblems, looksRight, open, ownPort, refused, run, says, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
 
 let shared;
 /** One demo for all tests that only look. */
 const theDemo = () => (shared ??= demo(file));
 
 const heading = (page) => words(page.locator("h1"));
+const hasFocus = (where) => where.evaluate((e) => e === document.activeElement);
 const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"] [data-uuid]`).nth(index);
 
 test("which GPU is free: no click", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
-    assert.match(await heading(page), /^\d+ of 48 free: \d+ on dgx/);
-    assert.match(await words(page.locator(".counts")), /^○ \d+ free ◐ \d+ held .*● \d+ busy ◌ 8 stale ✕ 8 hung 6 nodes/);
-    assert.equal(await page.locator(".cell").count(), 48);
-    assert.match(await cell(page, "dgx1", 0).getAttribute("aria-label"), /^GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/);
+    await says(page.locator("h1"), /^\d+ of 48 free: \d+ on dgx/);
+    await says(page.locator(".counts"), /^○ \d+ free ◐ \d+ held .*● \d+ busy ◌ 8 stale ✕ 8 hung 6 nodes/);
+    await counts(page.locator(".cell"), 48);
+    await until("kim's GPU", async () => /^GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
     await looksRight(page, "now-1280-light");
 });
 
@@ -41,15 +42,14 @@ test("who holds it and since when: one hover", async (t) => {
     await cell(page, "dgx1", 4).hover();
     const details = page.locator(".details");
     await details.waitFor();
-    const text = await words(details);
-    assert.match(text, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
+    const text = await says(details, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
     assert.match(text, /user program memory for lee \S+ [\d.]+ GiB \d+ h/);
     assert.match(text, /utilisation \d+ % memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
     assert.match(text, /\d+ s old/);
     await looksRight(page, "now-hover");
     await cell(page, "dgx5", 0).hover();
     await until("the hung one", async () => (await words(details)).includes("hung: driver does not answer for"));
-    assert.match(await words(details), /when last seen:/);
+    await says(details, /when last seen:/);
     await page.mouse.move(2, 2);
     await details.waitFor({ state: "detached" });
     clean(page);
@@ -60,7 +60,7 @@ test("a free GPU says how to take it", async (t) => {
     await cell(page, "dgx2", 3).hover();
     const details = page.locator(".details");
     await until("how to take it", async () => (await details.count()) && (await words(details)).includes("CUDA_VISIBLE_DEVICES=3"));
-    assert.match(await words(details), /○ free for \d+/);
+    await says(details, /○ free for \d+/);
     clean(page);
 });
 
@@ -69,7 +69,7 @@ test("a finger taps to be told; the panel has the way on", async (t) => {
     await cell(page, "dgx1", 0).tap();
     const details = page.locator(".details");
     await details.waitFor();
-    assert.match(await words(details), /busy by kim for/);
+    await says(details, /busy by kim for/);
     assert.equal(new URL(page.url()).pathname, "/");
     await looksRight(page, "now-tap");
     await details.getByRole("button", { name: "close" }).tap();
@@ -82,25 +82,25 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     const page = await open(t, url);
     await page.waitForSelector(".cell");
     await page.keyboard.press("/");
-    assert.equal(await page.evaluate(() => document.activeElement?.id), "filter");
+    await until("the filter has the focus", () => hasFocus(page.locator("#filter")));
     await page.keyboard.type("user:kim");
     await until("kim's alone", async () => (await page.locator(".cell").count()) === 4);
-    assert.match(await heading(page), /^4 of 48 match, 0 free$/);
-    assert.equal(new URL(page.url()).searchParams.get("filter"), "user:kim");
+    await says(page.locator("h1"), /^4 of 48 match, 0 free$/);
+    await until("the URL says so", () => new URL(page.url()).searchParams.get("filter") === "user:kim");
     await page.keyboard.type(" mem>much");
     const error = page.locator("#filter-error");
     await error.waitFor();
-    assert.match(await words(error), /expected a size such as 40G/);
-    assert.equal(await words(error.locator("mark")), "m");
+    await says(error, /expected a size such as 40G/);
+    await says(error.locator("mark"), "m");
     assert.equal(await page.locator(".cell").count(), 4); /* what was there stays */
-    page.wrong = page.wrong.filter((w) => !w.includes("400")); /* the browser's own word on the refusal */
+    refused(page, 400);
     await looksRight(page, "now-filter-error");
     await page.keyboard.press("Escape");
     await until("all of them", async () => (await page.locator(".cell").count()) === 48);
     await page.goto(url + "/?filter=hung&sort=free&group=model&layout=cards");
     await until("the hung ones", async () => (await page.locator(".card .cell").count()) === 8);
-    assert.equal(await page.locator("#filter").inputValue(), "hung");
-    assert.match(await words(page.locator(".group")), /^H200 0 of 8 free on 1 node$/);
+    await until("the filter is shown", async () => (await page.locator("#filter").inputValue()) === "hung");
+    await says(page.locator(".group"), /^H200 0 of 8 free on 1 node$/);
     await page.goto(url + "/?filter=user:nobody");
     await page.getByText("The filter matches nothing").waitFor();
     await looksRight(page, "now-no-match");
@@ -116,14 +116,14 @@ test("sort, group and layout are in the URL; the layout is remembered", async (t
     const page = await open(t, url);
     await page.waitForSelector(".cell");
     const names = () => page.locator(".node .name").allInnerTexts();
-    assert.deepEqual(await names(), ["dgx1", "dgx2", "dgx3", "dgx4", "dgx5", "dgx6"]);
+    await until("all in order", async () => `${await names()}` === "dgx1,dgx2,dgx3,dgx4,dgx5,dgx6");
     await page.locator("select[name=sort]").selectOption("free");
-    assert.deepEqual((await names()).slice(0, 2), ["dgx2", "dgx4"]);
+    await until("the most free first", async () => `${(await names()).slice(0, 2)}` === "dgx2,dgx4");
     await page.locator("select[name=group]").selectOption("model");
-    assert.match(await words(page.locator(".group")), /^H200 \d+ of 48 free on 6 nodes$/);
+    await says(page.locator(".group"), /^H200 \d+ of 48 free on 6 nodes$/);
     await page.locator("select[name=layout]").selectOption("tiles");
     await page.waitForSelector(".dot");
-    assert.equal(new URL(page.url()).search, "?sort=free&group=model&layout=tiles");
+    await until("the URL has it all", () => new URL(page.url()).search === "?sort=free&group=model&layout=tiles");
     await page.goto(url);
     await page.waitForSelector(".dot");
     clean(page);
@@ -140,7 +140,7 @@ test("everything is within reach of the keyboard", async (t) => {
     await cell(page, "dgx1", 0).focus();
     for (const [key, node, index] of [["ArrowRight", "dgx1", 1], ["ArrowDown", "dgx2", 1], ["ArrowDown", "dgx3", 1], ["ArrowLeft", "dgx3", 0], ["ArrowUp", "dgx2", 0]]) {
         await page.keyboard.press(key);
-        assert.ok(await cell(page, node, index).evaluate((c) => c === document.activeElement), `${key} to ${node}:${index}`);
+        await until(`${key} to ${node}:${index}`, () => hasFocus(cell(page, node, index)));
     }
     const details = page.locator(".details");
     await until("focus tells as hovering does", async () => (await details.count()) && (await words(details)).startsWith("dgx2 · GPU 0"));
@@ -151,7 +151,7 @@ test("everything is within reach of the keyboard", async (t) => {
     await page.keyboard.press("g");
     await page.keyboard.press("n");
     await page.waitForSelector(".cell");
-    assert.equal(new URL(page.url()).pathname, "/");
+    await until("the first view", () => new URL(page.url()).pathname === "/");
     clean(page);
 });
 
@@ -164,11 +164,10 @@ test("light and dark can be switched, and stay so", async (t) => {
     await button.click(); /* from the system's to light */
     assert.equal(await background(), light);
     await button.click();
-    const dark = await background();
-    assert.notEqual(dark, light);
+    const dark = await until("another background", async () => (await background()) !== light && background());
     await page.reload();
     await page.waitForSelector(".cell");
-    assert.equal(await background(), dark);
+    await until("it stays so", async () => (await background()) === dark);
     clean(page);
 });
 
@@ -178,9 +177,9 @@ test("nothing moves for those who ask for that; on paper it is a table", async (
     assert.equal(await page.locator(".bar i").first().evaluate((b) => getComputedStyle(b).transitionDuration), "0s");
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await page.emulateMedia({ media: "print" });
-    assert.equal(await page.locator("#print tbody tr").count(), 48);
+    await counts(page.locator("#print tbody tr"), 48);
     assert.ok(!(await page.locator("#app").isVisible()));
-    assert.match(await words(page.locator("#print tbody tr").first()), /^dgx1 0 NVIDIA H200 busy kim \d+ % [\d.]+ GiB [\d.]+ GiB$/);
+    await says(page.locator("#print tbody tr").first(), /^dgx1 0 NVIDIA H200 busy kim \d+ % [\d.]+ GiB [\d.]+ GiB$/);
     await shot(page, "now-print");
     assert.deepEqual(await layoutProblems(page), []);
     clean(page);
@@ -190,26 +189,26 @@ test("without nodes it says how to add one, and the first one appears by itself"
     const h = await hub(t);
     const page = await open(t, h.url);
     await page.getByText("Add the first one").waitFor();
-    assert.equal(await heading(page), "no nodes yet");
-    assert.match(await words(page.locator("main")), new RegExp(`curl -fsS ${h.url}/install \\| sh -s -- TOKEN`));
+    await says(page.locator("h1"), "no nodes yet");
+    await says(page.locator("main"), new RegExp(`curl -fsS ${h.url}/install \\| sh -s -- TOKEN`));
     await looksRight(page, "now-none");
     await simulate(t, h, 2, "--gpus", 2);
     await until("both", async () => (await page.locator(".cell").count()) === 4);
-    assert.match(await heading(page), /of 4 free/);
+    await says(page.locator("h1"), /of 4 free/);
     await looksRight(page, "now-two");
     await page.setViewportSize({ width: 390, height: 844 });
     await looksRight(page, "now-two-390");
 });
 
 test("a hub that goes away is missed and found again", async (t) => {
-    const h = await hub(t);
+    const h = await hub(t, { port: ownPort() });
     const sim = await simulate(t, h, 2);
     const page = await open(t, h.url);
     await until("16 GPUs", async () => (await page.locator(".cell").count()) === 16);
     await h.p.stop();
     const lost = page.getByRole("alert");
     await lost.waitFor();
-    assert.match(await words(lost), /^connection lost, data is \d+ s old \(.+; trying again\)$/);
+    await says(lost, /^connection lost, data is \d+ s old \(.+; trying again\)$/);
     assert.equal(await page.locator(".cell").count(), 16);
     await until("it gets older", async () => !/ 0 s old/.test(await words(lost)));
     await shot(page, "now-lost");
@@ -237,12 +236,13 @@ test("200 nodes fill a screen with marks; as rows only what is near the window e
     await shot(page, "now-200-rows-end");
     assert.deepEqual(await layoutProblems(page), []);
     const place = () => page.locator('section[aria-label^="sim190,"]').evaluate((s) => s.getBoundingClientRect().top);
-    const before = await place();
+    let before;
+    await until("it stands still", async () => before === (before = await place()));
     const version = (await json(h.url + "/api/v1/state?node=sim190")).version;
     await until("news", async () => (await json(h.url + "/api/v1/state?node=sim190")).version > version);
     assert.equal(await place(), before);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    assert.equal(await page.locator("#print tbody tr").count(), 1600);
+    await counts(page.locator("#print tbody tr"), 1600);
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(h.url + "/?layout=rows");
     await page.waitForSelector(".cell");
@@ -298,7 +298,7 @@ test("labels of sources that try to be scripts are just text", async (t) => {
     await page.goto(h.url + "/node/gpu01");
     const labels = page.locator('dl[aria-label="Labels"]');
     await until("they are shown", async () => (await labels.count()) === 1);
-    assert.equal(await words(labels), "note <img src=x onerror=boom()> rack a1");
+    await says(labels, "note <img src=x onerror=boom()> rack a1");
     assert.equal(await page.locator("main img").count(), 0);
     clean(page);
 });

@@ -1,7 +1,7 @@
 /* Usage: who used how much, over which time, broken down; who to ask; what is held without work. */
 import assert from "node:assert/strict";
 import path from "node:path";
-import { clean, demo, file, hub, json, looksRight, open, run, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, demo, file, hub, json, looksRight, open, run, says, test, token, TOP, until, words } from "../kit/lib.mjs";
 
 const EVIL = ["Robert'); DROP TABLE", "<img src=x onerror=boom()>"];
 
@@ -22,8 +22,8 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
     await rows(page).first().waitFor();
-    assert.match(await words(page.locator("h1")), /^[\d,]+\.\d GPU-hours held in the last 7 days, \d+ % of them busy$/);
-    assert.match(await words(page.locator(".usage thead")), /^person held ↓ h busy h idle h long idle h memory GiB h energy kWh cost EUR CO₂ kg share busy$/);
+    await says(page.locator("h1"), /^[\d,]+\.\d GPU-hours held in the last 7 days, \d+ % of them busy$/);
+    await says(page.locator(".usage thead"), /^person held ↓ h busy h idle h long idle h memory GiB h energy kWh cost EUR CO₂ kg share busy$/);
     let held = 0;
     let before = Infinity;
     for (const row of await rows(page).all()) {
@@ -36,7 +36,7 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     assert.ok(total > 100 && Math.abs(total - held) < 1, `${total} ${held}`);
     const asked = await json(url + "/api/v1/usage?by=person&last=7d");
     assert.ok(Math.abs(asked.total.held / 3600 - total) < 5);
-    assert.ok((await page.locator(".stack g").count()) >= 7); /* a bar a day */
+    await until("a bar a day", async () => (await page.locator(".stack g").count()) >= 7);
     assert.match(await page.locator(".stack g").nth(2).locator("title").first().innerHTML(), /^\d\d-\d\d: [\d,.]+ h$/);
     for (const [width, height] of [[1600, 1000], [390, 844]])
         for (const colorScheme of ["light", "dark"]) {
@@ -45,10 +45,11 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
             await looksRight(page, `usage-${width}-${colorScheme}`);
         }
     await page.getByRole("button", { name: "person" }).click();
-    const names = await rows(page).locator("th").allInnerTexts();
-    const known = names.filter((n) => n !== "nobody known");
-    assert.deepEqual(known, [...known].sort());
-    assert.equal(new URL(page.url()).search, "?last=7d&sort=name");
+    await until("they are in order", async () => {
+        const known = (await rows(page).locator("th").allInnerTexts()).filter((n) => n !== "nobody known");
+        return known.length > 1 && `${known}` === `${[...known].sort()}`;
+    });
+    await until("the URL says so", () => new URL(page.url()).search === "?last=7d&sort=name");
     clean(page);
 });
 
@@ -56,11 +57,11 @@ test("the URL has it all: by whom, which time, what the bars are; CSV is the sam
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?by=node&last=7d&of=free&period=day");
     await rows(page).first().waitFor();
-    assert.match(await words(page.locator(".usage thead")), /^node held ↓ h busy h idle h long idle h free h booked, unused h down h /);
+    await says(page.locator(".usage thead"), /^node held ↓ h busy h idle h long idle h free h booked, unused h down h /);
     assert.equal(await page.locator("select[name=of]").inputValue(), "free");
     await page.locator("select[name=by]").selectOption("team");
     await page.getByText("counts in both; the sum counts everybody once").waitFor();
-    assert.equal(new URL(page.url()).searchParams.get("by"), "team");
+    await until("the URL says so", () => new URL(page.url()).searchParams.get("by") === "team");
     await until("the teams", async () => (await words(rows(page).first())).match(/^(robotics|vision|language)/));
     const csv = await page.getByRole("link", { name: "table" }).getAttribute("href");
     const got = await fetch(url + csv);
@@ -88,8 +89,10 @@ test("down to the ground: a team, a person of it, the GPUs, a day of them", asyn
     const before = number((await cells(page.locator(".usage tfoot tr")))[0]);
     await page.locator(".stack g").nth(3).click();
     await until("a day", async () => / GPU-hours held on \d{4}-\d\d-\d\d/.test(await words(page.locator("h1"))));
-    const one = number((await cells(page.locator(".usage tfoot tr")))[0]);
-    assert.ok(one < before && one > 0, `${one} of ${before}`);
+    await until("less than all days have", async () => {
+        const one = number((await cells(page.locator(".usage tfoot tr")))[0]);
+        return one < before && one > 0;
+    });
     await page.goBack();
     await until("the days again", async () => (await words(page.locator("h1"))).includes("in the last 7 days"));
     clean(page);
@@ -100,7 +103,7 @@ test("who to ask for a GPU, in words and marks", async (t) => {
     const page = await open(t, url + "/people");
     const table = page.getByRole("region", { name: "People and their GPUs" });
     await table.waitFor();
-    assert.match(await words(table), /^person booked held now 2 h 24 h 1 week tom ▮▮▮ 8\.0 /);
+    await says(table, /^person booked held now 2 h 24 h 1 week tom ▮▮▮ 8\.0 /);
     for (const [width, height] of [[1280, 900], [390, 844]]) {
         await page.setViewportSize({ width, height });
         await table.scrollIntoViewIfNeeded();
@@ -132,7 +135,7 @@ test("names are just names, also where they are counted; what is held without wo
     await page.goto(h.url + "/people");
     const idle = page.getByRole("region", { name: "Held without work" });
     await until("the idle one, and what its worth is counted in", async () => (await idle.count()) && /EUR idles:0/.test(await words(idle)));
-    assert.match(await words(idle), /^held without work for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
+    await says(idle, /^held without work for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
     await looksRight(page, "people-idle");
     await page.locator("select[name=longer]").selectOption("8h");
     await until("none for so long", async () => / none$/.test(await words(idle)));
@@ -144,6 +147,6 @@ test("on the first day, without anything, it says so", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/usage");
     await page.getByText("Nothing is counted in this time").waitFor();
-    assert.equal(await words(page.locator("h1")), "usage in the last 30 days");
+    await says(page.locator("h1"), "usage in the last 30 days");
     await looksRight(page, "usage-none");
 });
