@@ -21,16 +21,18 @@ class Sending(AgentCase):
         self.driver("gpus 2", "util 1 70", f"proc 1 {os.getpid()} 1073741824 c")
         self.agent(leaks=True)
         self.wait_collect("ok")
-        self.wait_stored(4)
-        seen = self.hub.contents()
+
+        def found():
+            seen = self.hub.contents()
+            procs = {f["id"]: f["procs"] for f in seen if f["type"] == "procs"}
+            used = [procs[b["procs"]][u["proc"]]["pid"] for b in seen if b["type"] == "batch" for u in b["uses"] if u["slot"] == 2]
+            return os.getpid() in used and seen
+        seen = wait_until("our process on the second GPU", found)  # with it facts and samples have come
         facts = [f for f in seen if f["type"] == "facts" and f["devices"]][-1]
         self.assertEqual([len(facts["devices"]), facts["name"], facts["collector"], facts["tick_ms"]], [2, "testnode", "nvml", 200])
         columns = {(c["metric"], c["slot"]): c["v"] for b in seen if b["type"] == "batch" for c in b["columns"]}
-        self.assertEqual(columns["util", 2][-1], 7000)
+        self.assertEqual({v for v in columns["util", 2] if v is not None}, {7000})
         self.assertIn(("ram_total", 0), columns)
-        procs = {f["id"]: f["procs"] for f in seen if f["type"] == "procs"}
-        used = [procs[b["procs"]][u["proc"]]["pid"] for b in seen if b["type"] == "batch" for u in b["uses"] if u["slot"] == 2]
-        self.assertIn(os.getpid(), used)
         self.assertIn(("start", 0), self.hub.events())
         with self.hub.lock:
             heads = {p.headers["Authorization"] for p in self.hub.posts}
@@ -59,7 +61,7 @@ class Sending(AgentCase):
     def test_the_hub_sets_the_pace(self):
         self.hub.words = {"interval": 200, "phase": 50}
         self.agent(env={"MUSTER_INTERVAL": "600s"})
-        self.wait_stored(6, limit=30)  # by itself it would send in ten minutes
+        self.wait_stored(6)  # by itself it would send in ten minutes
 
     def test_node_id_is_kept_and_a_run_is_new(self):
         a = self.agent()
@@ -163,6 +165,7 @@ class Driver(AgentCase):
         self.wait_collect("hung")
         hello = self.hub.last().hello
         self.assertGreater(hello.sent_ms - hello.since_ms, 900)
+        self.wait_stored(len(self.hub.keys()) + 2)  # what was measured before has come
         most, n, since = 0, self.hub.count(), len(self.hub.keys())
         end = time.monotonic() + 10
         late = end + lib.LIMIT_S
@@ -176,7 +179,8 @@ class Driver(AgentCase):
         self.assertNotIn(("util", 1), columns)
         self.driver("gpus 2")
         self.wait_collect("ok")
-        self.wait_stored(len(self.hub.keys()) + 2)
+        wait_until("it is an event", lambda: "answers" in [k for k, _ in self.hub.events()])
+        self.assert_whole(self.hub.runs()[0])
         kinds = [k for k, _ in self.hub.events()]
         self.assertIn("hung", kinds)
         self.assertLess(kinds.index("hung"), kinds.index("answers"))
@@ -247,16 +251,22 @@ class Driver(AgentCase):
             os.kill(pid, signal.SIGKILL)
         n = len(self.hub.keys())
         self.wait_stored(n + 2)
-        links = lambda pid: [os.readlink(f"/proc/{pid}/fd/{f}") for f in os.listdir(f"/proc/{pid}/fd")]
-        child = wait_until("a new collector", lambda: children(a.p.pid))[0]
-        theirs, ours = set(links(child)), set(links(a.p.pid))
-        self.assertGreater(sum(link.startswith("socket:") for link in ours), 2)
+
+        def links(pid):
+            found = set()
+            for f in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                    found.add(os.readlink(f"/proc/{pid}/fd/{f}"))
+            return found
+        child = wait_until("a new collector is at work", lambda: [c for c in children(a.p.pid) if maps_stub(c)])[0]
+        ours = wait_until("its own sockets", lambda: (found := links(a.p.pid)) and sum(link.startswith("socket:") for link in found) > 2 and found)
+        theirs = links(child)
         self.assertEqual([link for link in theirs & ours if not link.startswith(("/dev/null", "pipe:"))], [])  # standard error is shared
 
     def test_pause_lets_go_of_the_driver_and_resume_takes_it_again(self):
         a = self.agent()
         self.wait_collect("ok")
-        self.assertTrue(any(maps_stub(p) for p in children(a.p.pid)))
+        wait_until("a collector has the library", lambda: any(maps_stub(p) for p in children(a.p.pid)))
         self.assertIn("let go", self.run_ok(lib.AGENT, "--state-dir", self.path("state"), "pause", "10m"))
         wait_until("nobody has the library", lambda: not any(maps_stub(p) for p in children(a.p.pid)))
         self.wait_collect("paused")
@@ -265,7 +275,7 @@ class Driver(AgentCase):
         wait_until("heartbeats", lambda: self.hub.count() > n + 2)
         self.run_ok(lib.AGENT, "resume", "--state-dir", self.path("state"))
         self.wait_collect("ok")
-        self.assertIn("devices ok", self.run_ok(lib.AGENT, "status", "--state-dir", self.path("state")))
+        wait_until("it says so", lambda: "devices ok" in self.run_ok(lib.AGENT, "status", "--state-dir", self.path("state")))
 
     def test_a_pause_ends_by_itself(self):
         self.agent()
@@ -365,7 +375,7 @@ class Settings(AgentCase):
             said = b""
             while b"WATCHDOG=1" not in said or b"READY=1" not in said:
                 said += s.recv(4096) + b"\n"
-            for pid in children(a.p.pid):
+            for pid in wait_until("a collector at work", lambda: [c for c in children(a.p.pid) if maps_stub(c)]):
                 with open(f"/proc/{pid}/environ", "rb") as f:
                     self.assertNotIn(b"NOTIFY_SOCKET", f.read())
             a.p.terminate()

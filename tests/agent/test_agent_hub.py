@@ -13,7 +13,7 @@ import unittest
 
 import fakehub
 import lib
-from agentcase import INTERVAL_S, TOKEN, AgentCase, children
+from agentcase import TOKEN, AgentCase, children, maps_stub
 from fakehub import FakeHub
 from lib import wait_until
 
@@ -50,8 +50,8 @@ class Outage(AgentCase):
             while len(post.batches) > 1 and time.monotonic() < end and not any(n > old + 10 for _, n in self.hub.keys()):
                 time.sleep(0.05)
             return False
-        self.hub.back()
         self.hub.mode = slow
+        self.hub.start()
         wait_until("caught up", lambda: self.spooled() == 0)
         numbers = self.hub.numbers(self.hub.runs()[0])
         fresh = [i for i, n in enumerate(numbers) if n > old + 10]
@@ -64,7 +64,7 @@ class Outage(AgentCase):
         self.wait_stored(2)
         self.hub.stop()
         wait_until("a backlog", lambda: self.spooled() >= 8)
-        at_ms = time.time() * 1000
+        made = len(self.hub.keys()) + self.spooled()
         a.kill9()
         self.hub.back()
         self.agent()
@@ -72,8 +72,7 @@ class Outage(AgentCase):
         wait_until("caught up", lambda: self.spooled() == 0)
         first = self.hub.runs()[0]
         self.assert_whole(first)
-        newest = max(t for b in self.hub.batches() if int(b["run"], 16) == first for t in b["at_ms"])
-        self.assertGreater(newest, at_ms - INTERVAL_S * 1000 - 2000)
+        self.assertGreaterEqual(len(self.hub.numbers(first)), made)  # those that were whole by then
 
     def test_p2_an_answer_that_is_lost_makes_a_repeat_with_the_same_key_and_bytes(self):
         lost = []
@@ -128,8 +127,7 @@ class Outage(AgentCase):
 
     def test_sigterm_sends_what_is_left(self):
         a = self.agent(env={"MUSTER_INTERVAL": "600s"})
-        self.wait_collect("ok") if self.hub.count() > 1 else None
-        time.sleep(2)
+        wait_until("it measures", lambda: os.path.exists(self.path("state/agent.sock")) and "devices ok" in self.ask("status"))
         self.assertEqual(a.stop(), 0)
         self.assertEqual(self.hub.events()[-1], ("stop", 0))
         self.assert_whole(self.hub.runs()[0])
@@ -225,8 +223,8 @@ class BadHub(AgentCase):
                 fakehub.reply(handler, 413, b"too large")
                 return True
             return False
-        self.hub.back()
         self.hub.mode = small
+        self.hub.start()
         wait_until("caught up", lambda: self.spooled() == 0)
         self.assert_whole(self.hub.runs()[0])
 
@@ -243,8 +241,7 @@ class BadHub(AgentCase):
         self.hub.tokens = set()
         self.hub.mode = None
         a.wait_line("HTTP 401")
-        everything = [a.p.pid] + children(a.p.pid)
-        self.assertEqual(len(everything), 2)
+        everything = [a.p.pid] + wait_until("one collector at work", lambda: (c := children(a.p.pid)) and len(c) == 1 and maps_stub(c[0]) and c)
         for pid in everything:
             with open(f"/proc/{pid}/cmdline", "rb") as f:
                 self.assertNotIn(TOKEN.encode(), f.read())
