@@ -130,6 +130,18 @@ class Case(unittest.TestCase):
         with contextlib.closing(sqlite3.connect(self.path("data/muster.db"), timeout=LIMIT_S)) as db:
             return db.execute(question).fetchone()[0]
 
+    def assertSoon(self, look, want, msg=None):
+        """look() gives what is wanted, now or in a moment: it comes by another way, or an answer that was drawn a moment ago is given out again."""
+        got = None
+
+        def same():
+            nonlocal got
+            got = look()
+            return got == want
+        with contextlib.suppress(AssertionError):
+            wait_until("", same)
+        self.assertEqual(got, want, msg)
+
     def start(self, *argv, env=None, **kw):
         p = Process([str(a) for a in argv], env, **kw)
         self.addCleanup(p.end)
