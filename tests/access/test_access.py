@@ -185,7 +185,7 @@ class Sessions(lib.Case):
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         try:
-            find = lambda: re.search(r"(http://127\.0\.0\.1:(\d+))/login#once=([\w-]+)\s", b"".join(shown).decode())
+            find = lambda: re.search(r"(http://127\.0\.0\.1:(\d+))/login#once=([\w-]+)\s", b"".join(shown).decode("utf-8", "replace"))
             m = lib.wait_until("the link", lambda: find() or up.poll() is not None)
             self.assertTrue(hasattr(m, "group"), b"".join(shown))
             h = types.SimpleNamespace(url=m.group(1))

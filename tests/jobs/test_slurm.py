@@ -19,8 +19,9 @@ class Slurm(HubCase):
             self.says(name, "")
 
     def says(self, name, text):
-        with open(f"{self.bin}/{name}.out", "w") as f:
+        with open(f"{self.bin}/{name}.new", "w") as f:
             f.write(text)
+        os.rename(f"{self.bin}/{name}.new", f"{self.bin}/{name}.out")  # whole at any moment
 
     def asked(self, name):
         try:

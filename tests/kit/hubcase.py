@@ -39,6 +39,15 @@ class Stream:
         self.conn.close()
 
 
+def snapshot(url):
+    """What a page is fed with first."""
+    s = Stream(url + "/api/v1/stream")
+    try:
+        return json.dumps(s.event()[1])
+    finally:
+        s.close()
+
+
 class HubCase(lib.Case):
     def hub(self, *flags, **kw):
         h = self.start_hub("--commit", "10ms", *flags, **kw)

@@ -20,7 +20,7 @@ class Terminal:
         self.wait("READY>")
 
     def tmux(self, *args):
-        return subprocess.run(["tmux", "-S", self.socket, *args], env=self.env, stdout=subprocess.PIPE, check=True, timeout=30).stdout.decode("utf-8", "replace")
+        return subprocess.run(["tmux", "-S", self.socket, *args], env=self.env, stdout=subprocess.PIPE, check=True, timeout=lib.LIMIT_S).stdout.decode("utf-8", "replace")
 
     def keys(self, *keys):
         self.tmux("send-keys", *keys)

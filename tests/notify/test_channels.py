@@ -54,7 +54,7 @@ class Channels(telling.Telling):
         def lines():
             try:
                 with open(self.path("told"), encoding="utf-8") as f:
-                    return [json.loads(line)["title"] for line in f]
+                    return [json.loads(line)["title"] for line in f if line.endswith("\n")]  # the last one may be on its way
             except FileNotFoundError:
                 return []
         lib.wait_until("the command is told", lines)
@@ -65,7 +65,7 @@ class Channels(telling.Telling):
         self.assertEqual([k for k, v in env.items() if "hidden" in v or k.startswith("MUSTER_")], ["MUSTER_SECRET"])
         self.assertEqual([k for k in env if k not in ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "LC_ALL", "MUSTER_SECRET", "PWD", "OLDPWD", "_", "SHLVL")
                           and not k.endswith("SAN_OPTIONS")], [])
-        self.assertEqual({self.channel(n)["ok"] for n in ("slack", "hook", "ntfy", "prog")}, {True})
+        self.assertSoon(lambda: {(self.channel(n)["ok"], self.channel(n)["waiting"]) for n in ("slack", "hook", "ntfy", "prog")}, {(True, 0)})
         self.hub.stop()
         self.begin()
         time.sleep(3)
@@ -83,10 +83,9 @@ class Channels(telling.Telling):
         lib.wait_until("it is told in the end", lambda: len(self.standin.of("/rude")) == 5 and self.channel("rude")["ok"])
         self.assertEqual(self.standin.of("/elsewhere"), [])
         self.assertEqual(len({g["body"] for g in self.standin.of("/rude")}), 1, "the same message each time")
-        log = self.hub.text
         for words in ("rude fails: the answer is longer than", "rude fails: Operation timed out", "rude fails: it answers with a redirect", "rude fails: it answers with status 403", "rude works again",
                       "slack fails: it answers with status 403: invalid_token"):
-            self.assertIn(words, log)
+            self.hub.wait_line(words)
         text = json.loads(self.standin.of("/hidden-path-1")[-1]["body"])["text"]
         self.assertIn("n0:0 is &lt;kim&gt;", text)
         self.no_secrets()
@@ -163,7 +162,7 @@ class Joined(telling.Telling):
     def test_what_waited_comes_as_one_in_order_and_over_restarts(self):
         self.standin.next["/phone"] = [503] * 20
         self.user = "kim"
-        lib.wait_until("it was tried", lambda: len(self.standin.of("/phone")) == 4)
+        lib.wait_until("it was tried", lambda: len(self.standin.of("/phone")) >= 4)
         self.assertEqual({g["body"].decode().split("\n")[0] for g in self.standin.of("/phone")}, {"[warning] held-a: held-a is it"}, "not joined while it fails")
         lib.wait_until("programs get each", lambda: len(self.standin.of("/hook")) == 8)
         first = self.standin.of("/phone")[0]["at"]

@@ -45,7 +45,7 @@ class Restarts(telling.Telling):
         self.slack.per_second = True
         self.cert = (self.path("mail.pem"), self.path("mail.key"))
         smtp_standin.certificate(*self.cert)
-        self.smtp = self.mail_server(0)
+        self.smtp = self.mail_server(lib.free_port())
         self.addCleanup(lambda: (self.slack.stop(), self.smtp.close()))
         rules = "\n".join(f'    - {{name: {r}, when: "user:kim", channel: [{", ".join(CHANNELS)}], text: "{{place}} is taken"}}' for r in RULES)
         self.set_up(CONFIG.format(rules=rules, dir=self.path(""), ca=self.slack.ca, cert=self.cert[0], smtp=self.smtp.port, slack=self.slack.section(self.path(""))),
@@ -104,7 +104,7 @@ class Restarts(telling.Telling):
         def missing():
             return {(c, r): rest for c, t in self.came().items() for r, v in self.seen(t).items() if (rest := sorted(set(range(self.taken)) - set(v)))}
         try:
-            lib.wait_until("everything was told", lambda: not missing(), limit=240, pause=0.5)
+            lib.wait_until("everything was told", lambda: not missing(), limit=600, pause=0.5)
         except AssertionError as late:
             raise AssertionError(f"{late}; missing are {missing()}") from late
         lib.wait_until("nothing waits", lambda: all(self.channel(c)["waiting"] == 0 for c in CHANNELS))

@@ -120,9 +120,9 @@ class People(HubCase):
             f.write("people:\n  lee: [kdoe]\n")
         h.p.send_signal(signal.SIGHUP)
         h.wait_line(r"reloaded")
-        self.assertEqual(self.names(h, "person:kim"), [])
-        self.assertEqual(self.names(h, "person:lee"), ["a"])
-        self.assertEqual([p["person"] for p in lib.ask_json(h.url + "/api/v1/people")], ["lee"])
+        self.assertSoon(lambda: self.names(h, "person:kim"), [])
+        self.assertSoon(lambda: self.names(h, "person:lee"), ["a"])
+        self.assertSoon(lambda: [p["person"] for p in lib.ask_json(h.url + "/api/v1/people")], ["lee"])
 
     def test_unix_groups_of_the_system_are_teams(self):
         fake = self.path("bin")

@@ -31,14 +31,14 @@ class Crash(lib.Case):
         hub = self.hub_on(port, data)
         self.addCleanup(lambda: hub.end())
         sim = self.start(lib.MUSTER, "simulate", "--hub", f"http://127.0.0.1:{port}", "--token-file", self.path("token"), "--nodes", NODES, "--gpus", "8",
-                         "--interval", "1s", "--ledger", ledger, "--drain", "120s")
+                         "--interval", "1s", "--ledger", ledger, "--drain", "600s")
         rng = random.Random(7)
         for _ in range(KILLS):
             time.sleep(rng.uniform(0.05, 0.9))  # any moment will do: that is the test
             hub.kill9()
             hub.end()
             hub = self.hub_on(port, data)
-        sim.stop(limit=180)
+        sim.stop(limit=660)
         self.assertEqual(sim.p.returncode, 0, sim.text)
         self.assertEqual(hub.stop(), 0, hub.text)
 

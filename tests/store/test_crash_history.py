@@ -97,7 +97,7 @@ class CrashHistory(lib.Case):
         return hub
 
     def ask_file(self, sql):
-        with contextlib.closing(sqlite3.connect(f"file:{os.path.join(self.data, 'history.db')}?mode=ro", uri=True)) as db:
+        with contextlib.closing(sqlite3.connect(f"file:{os.path.join(self.data, 'history.db')}?mode=ro", uri=True, timeout=lib.LIMIT_S)) as db:
             return db.execute(sql).fetchone()[0]
 
     def compare(self, hub, raw_from):
@@ -125,6 +125,7 @@ class CrashHistory(lib.Case):
         hub = self.killed(hub, 0.2, flags, KILLS // 5)
         hub = self.killed(hub, 1.5, flags, KILLS - KILLS // 5)
         lib.wait_until("what is still kept raw is reached", lambda: all(f.start_ms + f.sent * f.step_ms > now - keep_raw + 6 * HOUR for f in self.feeders))
+        lib.wait_until("a backup came to its end", lambda: backups.last)
         backups.stop.set()
         backups.join()
         for f in self.feeders:
@@ -137,11 +138,10 @@ class CrashHistory(lib.Case):
         hub = self.hub_on(*flags)
         self.compare(hub, now - keep_raw + 3 * HOUR)
         lib.wait_until("the scenario does drop", lambda: self.ask_file("SELECT min(bucket) FROM chunk WHERE tier = 0") > now - keep_raw - 3 * HOUR or self.nudge())
+        lib.wait_until("the scenario does merge", lambda: self.ask_file("SELECT count(*) FROM chunk WHERE level = 2") or self.nudge())
         self.assertEqual(hub.stop(), 0, hub.text)
         self.assertEqual(self.ask_file("PRAGMA integrity_check"), "ok")
-        self.assertGreater(self.ask_file("SELECT count(*) FROM chunk WHERE level = 2"), 0, "the scenario does merge")
         # what was acknowledged before the last whole backup began is in it, once
-        self.assertIsNotNone(backups.last, "a backup came to its end")
         path, acked = backups.last
         self.run_ok(lib.MUSTER, "backup", "--check", path)
         self.run_ok(lib.MUSTER, "restore", "-q", path, "--data", self.path("restored"))

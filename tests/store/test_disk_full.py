@@ -10,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+import hubcase
 import lib
 import sample_feed
 
@@ -75,19 +76,26 @@ class DiskFull(lib.Case):
             "json": lib.ask_json(url + "/api/v1/state").get("notice", ""),
             "one node": lib.ask_json(url + "/api/v1/state?node=n0").get("notice", ""),
             "text": lib.ask(url + "/", headers={"User-Agent": "curl/7"})[2].decode(),
-            "page": self.run_any("curl", "-sN", "--max-time", "1", url + "/api/v1/stream")[1],  # what the page is fed with
+            "page": hubcase.snapshot(url),
             "ls": self.run_ok(lib.MUSTER, "ls", "--hub", url),
             "metrics": "\nmuster_hub_store_full 1\n" in metrics,
         }
 
-    def check_full(self, url):
-        said = self.said(url)
+    def check_full(self, hub):
+        """Every screen says so at the same time."""
+        said = {}
+
+        def told():
+            self.fill(hub)  # what was given back meanwhile
+            said.update(self.said(hub.url))
+            return said["metrics"] and said["readyz"][0] == 503 and all("store full" in said[w] for w in ("json", "one node", "text", "page", "ls"))
+        try:
+            lib.wait_until("every screen says so", told)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; they say {said}") from None
         self.assertEqual(said["healthz"][0], 200)
-        for where in ("json", "one node", "text", "page", "ls"):
-            self.assertIn("store full", said[where], where)
         self.assertIn("store full", said["healthz"][1])
-        self.assertTrue(said["metrics"])
-        return said
+        self.assertIn("store full", said["readyz"][1])
 
     def check_well(self, url):
         def well():
@@ -124,8 +132,7 @@ class DiskFull(lib.Case):
                 return lib.ask(hub.url + "/readyz")[0] == 503
             lib.wait_until("the hub is not ready", full)
             lib.wait_until("the notice is shown", lambda: lib.ask_json(hub.url + "/api/v1/state").get("notice"))
-            said = self.check_full(hub.url)
-            self.assertIn("store full", said["readyz"][1])
+            self.check_full(hub)
             before = [f.sent for f in self.feeders]
             lib.wait_until("agents are told to keep theirs", lambda: all(507 in f.statuses for f in self.feeders))
             os.unlink(hub.inside + "/ballast")
@@ -133,8 +140,8 @@ class DiskFull(lib.Case):
             lib.wait_until("it goes on by itself", lambda: all(f.sent > b + 5 for f, b in zip(self.feeders, before)))
         stream.wait_line(r'^data: \{"notice":"store full')
         stream.wait_line(r'^data: \{"notice":""\}')
-        self.assertRegex(hub.text, "No space left")
-        self.assertRegex(hub.text, "works again")
+        hub.wait_line("No space left")
+        hub.wait_line("works again")
         self.end_and_compare(hub, 1000)
 
     def test_T8_full_while_history_is_compacted_and_old_data_goes(self):

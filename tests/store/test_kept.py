@@ -3,6 +3,7 @@
 import os
 import time
 
+import hubcase
 import lib
 import sample_feed
 
@@ -38,7 +39,7 @@ class Kept(lib.Case):
             "healthz": lib.ask(url + "/healthz")[2].decode(),
             "json": lib.ask_json(url + "/api/v1/state").get("notice", ""),
             "text": lib.ask(url + "/", headers={"User-Agent": "curl/7"})[2].decode(),
-            "page": self.run_any("curl", "-sN", "--max-time", "1", url + "/api/v1/stream")[1],
+            "page": hubcase.snapshot(url),
             "ls": self.run_ok(lib.MUSTER, "ls", "--hub", url),
             "doctor": self.run_any(lib.MUSTER, "doctor", "--hub", url, "--data", self.path("data"))[1],
         }
@@ -70,7 +71,7 @@ class Kept(lib.Case):
             if ".damaged" in name:
                 os.rename(self.file(name), self.path(name))
         lib.wait_until("nothing is said any more", lambda: not lib.ask_json(self.hub.url + "/api/v1/state").get("notice"))
-        self.assertEqual(lib.ask(self.hub.url + "/readyz")[2], b"ok\n")
+        self.assertSoon(lambda: lib.ask(self.hub.url + "/readyz")[2], b"ok\n")
 
     def test_a_lost_muster_db_is_refused_everywhere_and_set_aside_when_told(self):
         self.begin()

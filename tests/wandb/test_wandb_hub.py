@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sqlite3
+import threading
 import time
 from fractions import Fraction
 
@@ -247,9 +248,10 @@ class Daily(lib.Case):
         return lib.wait_until("the pull ended", look)
 
     def test_the_first_pull_is_made_at_once_and_once(self):
-        with Standin(self.world, latency=0.3) as s:
+        with Standin(self.world) as s:
+            seen, looked = [], threading.Event()
+            s.on_request = lambda op, variables: looked.wait(lib.LIMIT_S)  # it runs until it was looked at
             hub = self.hub(s)
-            seen = []
 
             def running():
                 if self.state(hub)["running"] == "pull":
@@ -262,7 +264,8 @@ class Daily(lib.Case):
                         if s.url.encode() in line and b"pull" in line:
                             seen.append(line)
                 return seen
-            lib.wait_until("a pull runs", running, pause=0.01)
+            lib.wait_until("a pull runs", running)
+            looked.set()
             self.assertTrue(all(KEY.encode() not in line for line in seen))
             state = self.settled(hub)
             self.assertEqual((state["scheduled"], state["zone"], state["pull"]["error"], state["pulled"]["to"]), (True, "Asia/Tokyo", None, str(self.yesterday)))
@@ -295,10 +298,13 @@ class Daily(lib.Case):
             self.assertEqual([(r["text"], r["notice"]) for r in rows], [(said[0], True)])  # and none of the pull that went well
 
     def test_a_pull_that_was_cut_off_is_gone_on_with(self):
-        with Standin(self.world, latency=1.0) as s:
+        with Standin(self.world) as s:
+            cut = threading.Event()
+            s.on_request = lambda op, variables: cut.wait(lib.LIMIT_S)
             hub = self.hub(s)
-            lib.wait_until("a pull runs", lambda: self.state(hub)["running"] == "pull")
+            lib.wait_until("a pull runs", lambda: self.state(hub)["running"] == "pull" and s.count)
             hub.kill9()
+            cut.set()
             hub = self.hub(s)
             self.assertIsNone(self.settled(hub)["pull"]["error"])
 

@@ -33,7 +33,7 @@ class Client:
 
     def http(self, method, url, body=None, headers=None):
         u = urllib.parse.urlsplit(url)
-        c = http.client.HTTPConnection("127.0.0.1", self.s.port, timeout=20)
+        c = http.client.HTTPConnection("127.0.0.1", self.s.port, timeout=lib.LIMIT_S)
         try:
             c.request(method, u.path, body, headers if headers is not None else self.auth)
             r = c.getresponse()
