@@ -84,13 +84,19 @@ class Telling(speaking.Speaking):
         lib.wait_until("they can be told", lambda: count() is None)
 
     def test_a_critical_alert_never_vanishes(self):
-        self.on["n0"] = "blip"
-        lib.wait_until("it fires", lambda: any(r["rule"] == "blip" for r in self.rows()["rows"]))
-        self.on.clear()  # before anybody is told: ten seconds are enough for that
-        self.say()
-        lib.wait_until("it is told", lambda: any(m["rule"] == "blip" for m in self.told("/ops")))
-        (one,) = [m for m in self.told("/ops") if m["rule"] == "blip"]
-        self.assertEqual(one["kind"], "notice")
+        told = lambda: [m for m in self.told("/ops") if m["rule"] == "blip"]
+        for _ in range(5):
+            before = len(told())
+            self.on["n0"] = "blip"
+            lib.wait_until("it fires", lambda: any(r["rule"] == "blip" for r in self.rows()["rows"]))
+            self.on.clear()  # before anybody is told: ten seconds are enough for that, or else it is tried again
+            self.say()
+            lib.wait_until("it is told", lambda: len(told()) > before)
+            one = told()[before]
+            if one["kind"] == "notice":
+                break
+            lib.wait_until("its end is told", lambda: len(told()) > before + 1)
+        self.assertEqual((one["kind"], len(told())), ("notice", before + 1))
         self.assertRegex(one["title"], r"^\[critical\] blip: n0:0 blinked, over after [\dms ]+$")
 
     def test_what_still_fires_is_told_again_in_one_message(self):

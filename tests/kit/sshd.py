@@ -238,7 +238,7 @@ class Farm:
             return 0
 
 
-def left_over(farm, limit=20):
+def left_over(farm, limit=lib.LIMIT_S):
     """Processes of the far side that nobody reads any more."""
     end = time.monotonic() + limit
     while True:
