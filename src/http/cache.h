@@ -11,6 +11,7 @@
 struct blob {
     unsigned refs;
     struct buf plain, gz, piece; /* gz and piece are made when first asked for */
+    char etag[48];               /* of the answer it was made for: who gets it later gets that, too; empty: none */
 };
 struct blob *blob_new(struct buf *take); /* one reference; take is emptied */
 struct blob *blob_ref(struct blob *b);

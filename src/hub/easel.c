@@ -30,6 +30,7 @@ struct sheet {
     struct viewer *viewers;
     char peer[64]; /* who asked first; empty: the hub itself */
     bool counted;  /* among the places there are */
+    char etag[48]; /* of the answer to who asked first */
 };
 
 struct easel {
@@ -62,6 +63,7 @@ static void sheet_give(struct easel *e, struct sheet *s, int status, const char 
     if (b) {
         b->piece = d->piece;
         d->piece = (struct buf){0};
+        memcpy(b->etag, s->etag, sizeof(b->etag));
     }
     if (b && d->key.len)
         cache_put(e->h->api.cache, buf_str(&d->key), d->version, clock_wall_ms(), d->cost_us, b);
@@ -73,10 +75,12 @@ static void sheet_give(struct easel *e, struct sheet *s, int status, const char 
             free(v);
             continue;
         }
-        if (b)
+        if (b) {
             v->rp.blob = blob_ref(b);
-        else
+            memcpy(v->rp.etag, b->etag, sizeof(v->rp.etag));
+        } else {
             reply_problem(&v->rp, status, "%s", why);
+        }
         httpd_late_reply(v->late, &v->rp);
         free(v);
     }
@@ -226,6 +230,7 @@ enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, s
     } else {
         s = *at = sheet_new(d, rq->peer);
         s->counted = true;
+        memcpy(s->etag, rp->etag, sizeof(s->etag));
         e->n++;
     }
     struct viewer *v = mem_zero(1, sizeof(*v));

@@ -120,6 +120,16 @@ static struct drawing *make_state(struct select *s, const void *arg)
     return draw_state(&s->view, f);
 }
 
+/* What is given out again may show less than there is by now: it keeps the ETag it had. Otherwise whoever asks for news
+ * since then would be told that there are none. */
+static void keep_etag(struct reply *rp)
+{
+    if (rp->blob && rp->blob->etag[0])
+        memcpy(rp->etag, rp->blob->etag, sizeof(rp->etag));
+    else if (rp->blob)
+        memcpy(rp->blob->etag, rp->etag, sizeof(rp->blob->etag));
+}
+
 static enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -146,9 +156,10 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     }
     const char *what = all ? "state+" : "state";
     enum reply_how how;
-    if (draw_view(a, rq, &s, what, make_state, NULL, rp, &how))
-        return how;
-    return reply_view(a, rq, &s, what, render_json, NULL, rp);
+    if (!draw_view(a, rq, &s, what, make_state, NULL, rp, &how))
+        how = reply_view(a, rq, &s, what, render_json, NULL, rp);
+    keep_etag(rp);
+    return how;
 }
 
 static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)

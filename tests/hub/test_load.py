@@ -9,6 +9,7 @@ import subprocess
 import zlib
 
 import lib
+import sender
 
 
 class Crowd(lib.Case):
@@ -54,6 +55,24 @@ class Crowd(lib.Case):
                     stays.request("GET", "/api/v1/state", headers={"Accept-Encoding": "gzip"})
             stays.close()
         self.assertEqual(lib.ask(hub.url + "/healthz")[0], 200)
+
+    def test_what_is_given_out_again_is_not_taken_for_the_newest(self):
+        hub = self.start_hub("--commit", "10ms")
+        done = self.simulate(hub, "--nodes", "200", "--actors", "4", "--gpus", "8", "--interval", "1s", "--duration", "2s")
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
+        n, token, url = sender.Node("late"), self.token("agent"), hub.url + "/api/v1/state"
+        older = 0
+        for util in range(100, 2100, 100):  # a state is shared for as long as it took to draw, and more
+            lib.ask(url)
+            raw = n.stream(n.facts(), n.procs(), n.batch(util=util))
+            status, _, said = lib.ask(hub.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token})
+            self.assertEqual(status, 200, said)
+            _, headers, body = lib.ask(url)
+            shown = [x["devices"][0]["metrics"]["util"] for x in json.loads(body)["nodes"] if x["name"] == "late"]
+            if shown != [util / 10000]:
+                older += 1
+                self.assertEqual(lib.ask(url, headers={"If-None-Match": headers["etag"]})[0], 200, "there is something newer")
+        print(f"{older} of 20 were older ones ", end="", flush=True)
 
     def test_a_ledger_and_actors_do_not_go_together(self):
         hub = self.start_hub()
