@@ -171,7 +171,7 @@ class Dataset(lib.Case):
     def test_two_do_not_write_at_once(self):
         os.mkfifo(self.path("slow.csv"))  # nobody writes to it, so the first one waits
         p = self.start(lib.MUSTER, "wandb", "import", "--data", self.data, self.path("slow.csv"))
-        lib.wait_until("the first one has the file", lambda: os.path.exists(os.path.join(self.data, "wandb.db")))
+        lib.wait_until("the first one has the file, and others can read it", lambda: self.muster("export")[0] == 0)
         code, _, told = self.muster("import", self.names[0])
         self.assertEqual(code, 3, told)
         self.assertIn("a pull or an import", told)
