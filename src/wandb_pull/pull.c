@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "wandb_pull/pull_body.h"
 #include "wandb_pull/rule.h"
 #include "wandb_pull/run.h"
@@ -247,13 +248,11 @@ void pull_step(struct pull *p)
         p->over = true;
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_tick(void *arg)
 {
     struct pull *p = arg;
     struct err err = {0};
 
-    (void)fd;
-    (void)what;
     if (wandb_store_flush(p->store, &err) < 0)
         pull_fatal(p, &err);
     if (p->ask->progress && p->ask->progress(p->ask->arg, p->st) != 0) {
@@ -358,13 +357,11 @@ static void fini(struct pull *p)
     fold_free(p->fold);
     buf_fini(&p->query);
     buf_fini(&p->sample);
-    if (p->tick)
-        event_free(p->tick);
+    timer_free(p->tick);
 }
 
 int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err)
 {
-    struct timeval often = {.tv_usec = PULL_TICK_MS * 1000l};
     struct pull p =
         {.ask = ask, .config = ask->config, .w = ask->w, .store = ask->store, .sum = ret, .st = &ret->state};
 
@@ -372,8 +369,8 @@ int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err
     p.due_end = &p.due;
     int r = begin(&p, ask, err);
     if (r == 0) {
-        p.tick = event_new(ask->base, -1, EV_PERSIST, on_tick, &p);
-        event_add(p.tick, &often);
+        p.tick = timer_new(ask->base, on_tick, &p);
+        timer_every(p.tick, PULL_TICK_MS);
         p.fresh = true;
         pull_step(&p);
         while (!p.over)

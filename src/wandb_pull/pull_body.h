@@ -93,7 +93,7 @@ struct pull {
     int64_t after;                                  /* of wandb_due */
     bool pass_over;                                 /* no more behind after */
     bool fresh, again;                              /* pages came since it was looked, since it began at 0 */
-    struct event *tick;
+    struct timer *tick;
 };
 
 void pull_step(struct pull *p);                         /* send what there is room for */

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "net/http.h"
 #include "net/pace.h"
 #include "wandb_pull/web_answer.h"
@@ -64,7 +65,7 @@ struct wandb {
     struct request *flying[IN_FLIGHT_MAX];
     struct http_call *idle[IN_FLIGHT_MAX]; /* calls that keep their connections */
     int n_flying, n_idle, n_waiting;
-    struct event *timer;
+    struct timer *timer;
     struct wandb_count count;
 };
 
@@ -380,15 +381,11 @@ static void pump(struct wandb *w)
     }
     if (wake == INT64_MAX)
         return; /* an answer that comes wakes us */
-    int64_t ms = MAX(1, wake - now);
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(w->timer, &tv);
+    timer_after(w->timer, MAX(1, wake - now));
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
-    (void)fd;
-    (void)what;
     pump(arg);
 }
 
@@ -554,7 +551,7 @@ int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_co
         set_key(w, conf->key);
     pace_parts_init(&w->pace, conf->rate);
     http_hold(http, conf->bytes ? conf->bytes : BYTES);
-    w->timer = evtimer_new(base, on_timer, w);
+    w->timer = timer_new(base, on_timer, w);
     *ret = w;
     return 0;
 }
@@ -570,7 +567,7 @@ void wandb_free(struct wandb *w)
     for (int i = 0; i < w->n_idle; i++)
         http_call_free(w->idle[i]);
     http_free(w->http);
-    event_free(w->timer);
+    timer_free(w->timer);
     pace_parts_fini(&w->pace);
     wipe(w->key);
     wipe(w->basic);
