@@ -230,7 +230,8 @@ static void what_is_no_row_is_refused(void **unused)
     assert_int_equal(smi_header(&t, STR("uuid, name")), 0);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         print_message("'%s'\n", rows[i]);
-        assert_int_equal(smi_row(&t, str_of(rows[i]), reading_add(&r), &count, r.driver), -EINVAL);
+        struct device_reading *g = reading_add(&r);
+        assert_int_equal(smi_row(&t, str_of(rows[i]), g, &count, r.driver), -EINVAL);
     }
     reading_fini(&r);
 }
