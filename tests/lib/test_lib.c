@@ -495,7 +495,7 @@ static void what_was_on_disk_is_what_was_in_memory(void **unused)
 
 static void wait_for(muster_sampler *s, int64_t n)
 {
-    for (int i = 0; i < 6000 && muster_count(s) < n; i++)
+    for (int i = 0; i < 36000 && muster_count(s) < n; i++)
         usleep(5000);
     assert_true(muster_count(s) >= n);
 }
@@ -664,7 +664,7 @@ static int in_child(muster_sampler *s, muster_cursor *c)
     struct muster_options o = {.size = sizeof(o), .collector = "replay", .interval_us = 10000};
     if (muster_open(&s, &o, NULL, 0) < 0 || muster_start(s, NULL, 0) < 0) /* one of its own works */
         return 7;
-    for (int i = 0; i < 2000 && muster_count(s) < 2; i++)
+    for (int i = 0; i < 36000 && muster_count(s) < 2; i++)
         usleep(5000);
     int r = muster_count(s) < 2 ? 8 : 0;
     muster_close(s);
