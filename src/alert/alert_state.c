@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 struct entry {
     struct alert *a;
@@ -215,13 +216,9 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
 static int newest_first(const void *x, const void *y)
 {
     const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
+    int first = ORDER(b->severity, a->severity) ?: ORDER(b->since_ms, a->since_ms);
 
-    if (a->severity != b->severity)
-        return a->severity > b->severity ? -1 : 1;
-    if (a->since_ms != b->since_ms)
-        return a->since_ms > b->since_ms ? -1 : 1;
-    int c = strcmp(a->rule, b->rule);
-    return c ? c : str_natural(a->place, b->place);
+    return first ?: strcmp(a->rule, b->rule) ?: str_natural(a->place, b->place);
 }
 
 const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n)
@@ -234,8 +231,7 @@ const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_
     for (size_t i = 0; i < w->n; i++)
         if (!w->v[i].a->resolved_ms)
             w->all[n++] = w->v[i].a;
-    if (n)
-        qsort(w->all, n, sizeof(*w->all), newest_first);
+    SORT(w->all, n, newest_first);
     *ret_n = n;
     return w->all;
 }

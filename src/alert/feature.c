@@ -14,6 +14,7 @@
 #include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "format/note.h"
 #include "hub/handlers.h"
 #include "nodes/sources.h"
@@ -231,7 +232,7 @@ static int by_time(const void *x, const void *y)
 {
     const struct recent *a = x, *b = y;
 
-    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+    return ORDER(a->at_ms, b->at_ms);
 }
 
 static int load_alerts(void *self, struct err *err)
@@ -245,8 +246,7 @@ static int load_alerts(void *self, struct err *err)
         r = gpus_load(d->gpus, d->h->store, err);
     if (r == 0)
         r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, keep_event, d, err);
-    if (d->n_recent)
-        qsort(d->recent, d->n_recent, sizeof(*d->recent), by_time);
+    SORT(d->recent, d->n_recent, by_time);
     return MIN(r, 0);
 }
 

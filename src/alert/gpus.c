@@ -6,6 +6,7 @@
 #include "alert/rule.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define SAVE_MS 60000
 
@@ -38,15 +39,7 @@ void gpus_free(struct gpus *g)
 /* Where it is or belongs. */
 static size_t place_of(const struct gpus *g, const char *key, bool *ret_there)
 {
-    size_t low = 0, high = g->n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (strcmp(g->v[mid].key, key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    size_t low = COUNT_BEFORE(g->n, i, strcmp(g->v[i].key, key) < 0);
     *ret_there = low < g->n && strcmp(g->v[low].key, key) == 0;
     return low;
 }

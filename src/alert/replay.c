@@ -10,6 +10,7 @@
 #include "alert/baseline.h"
 #include "alert/replay_node.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "now/view.h"
 #include "people/roll.h"
 
@@ -227,9 +228,7 @@ static int by_fired(const void *x, const void *y)
 {
     const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
 
-    if (a->fired_ms != b->fired_ms)
-        return a->fired_ms < b->fired_ms ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    return ORDER(a->fired_ms, b->fired_ms) ?: ORDER(a->id, b->id);
 }
 
 /* ---- the past beside the nodes ---- */
@@ -252,7 +251,7 @@ static int by_time(const void *x, const void *y)
 {
     const struct recent *a = x, *b = y;
 
-    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+    return ORDER(a->at_ms, b->at_ms);
 }
 
 static int by_key(const void *x, const void *y)
@@ -264,19 +263,9 @@ static int by_key(const void *x, const void *y)
 
 static struct alert_replay_node *reel_of(struct alert_replay *r, const char *key)
 {
-    size_t low = 0, high = r->n_played;
+    size_t at = COUNT_BEFORE(r->n_played, i, strcmp(alert_replay_node_key(r->played[i]), key) < 0);
 
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        int c = strcmp(alert_replay_node_key(r->played[mid]), key);
-        if (c == 0)
-            return r->played[mid];
-        if (c < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
+    return at < r->n_played && strcmp(alert_replay_node_key(r->played[at]), key) == 0 ? r->played[at] : NULL;
 }
 
 /* As it was to be when it was over: one that was given back ends there. Changes of one are not on record. */
@@ -297,8 +286,7 @@ static int by_made(const void *x, const void *y)
 {
     const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
 
-    return a->created_ms != b->created_ms ? (a->created_ms < b->created_ms ? -1 : 1)
-                                          : (a->id > b->id) - (a->id < b->id);
+    return ORDER(a->created_ms, b->created_ms) ?: ORDER(a->id, b->id);
 }
 
 static int load_records(struct alert_replay *r, const struct past_source *past, struct err *err)
@@ -308,12 +296,9 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
 
     if (code >= 0 && past->holds)
         code = past->holds(past->procs_arg, r->start_ms, r->to_ms, take_booking, r, err);
-    if (r->n_events)
-        qsort(r->events, r->n_events, sizeof(*r->events), by_time);
-    if (r->n_holds)
-        qsort(r->holds, r->n_holds, sizeof(struct booking *), by_made);
-    if (r->n_played)
-        qsort(r->played, r->n_played, sizeof(struct alert_replay_node *), by_key);
+    SORT(r->events, r->n_events, by_time);
+    SORT(r->holds, r->n_holds, by_made);
+    SORT(r->played, r->n_played, by_key);
     for (size_t i = 0; i < r->n_events; i++) {
         struct alert_replay_node *of = reel_of(r, r->events[i].node);
         if (of)
@@ -509,8 +494,7 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
     for (size_t i = 0; i < n; i++)
         if (v[i]->fired_ms)
             found(r, v[i]);
-    if (r->n_found)
-        qsort(r->found, r->n_found, sizeof(struct alert *), by_fired);
+    SORT(r->found, r->n_found, by_fired);
     return code == -ECANCELED ? 0 : code;
 }
 

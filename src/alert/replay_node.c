@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "now/judge.h"
 
 #define HOUR_MS      3600000ll
@@ -236,7 +237,7 @@ static int by_start(const void *x, const void *y)
 {
     const struct stay *a = x, *b = y;
 
-    return (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
+    return ORDER(a->first_ms, b->first_ms);
 }
 
 static int take_procs(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, struct taking *k,
@@ -244,8 +245,7 @@ static int take_procs(struct alert_replay_node *r, const struct past_source *pas
 {
     int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, k, err) : 0;
 
-    if (r->n_stays)
-        qsort(r->stays, r->n_stays, sizeof(*r->stays), by_start);
+    SORT(r->stays, r->n_stays, by_start);
     if (code >= 0 && k->full)
         code = err_set(err, -E2BIG, "more processes ran in that time than can be looked at: ask for a shorter time");
     return MIN(code, 0);
@@ -386,13 +386,6 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
     return 0;
 }
 
-static int by_time(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return (a > b) - (a < b);
-}
-
 /* Looked at every hour, and three times in the minutes after what may have changed them. */
 static int load_spans(struct alert_replay_node *r, const struct past_source *past, int64_t to_ms, struct err *err)
 {
@@ -415,7 +408,7 @@ static int load_spans(struct alert_replay_node *r, const struct past_source *pas
             if (t > r->from_ms && t < to_ms)
                 at[n++] = t;
         }
-    qsort(at, n, sizeof(*at), by_time);
+    qsort(at, n, sizeof(*at), order_numbers);
     for (size_t i = 0; i < n && code == 0; i++) {
         if (at[i] == before)
             continue;

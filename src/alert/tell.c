@@ -10,6 +10,7 @@
 #include "alert/told.h"
 #include "alert/wording.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define ALERTS_MAX 4000
 #define LIST_MAX   (256u << 10)
@@ -107,11 +108,8 @@ static int by_place(const void *x, const void *y)
 {
     const struct listener *p = x, *q = y;
     const struct alert *a = p->news->a, *b = q->news->a;
-    int c = strcmp(p->to, q->to);
 
-    if (!c)
-        c = str_natural(a->place, b->place);
-    return c ? c : (a->id > b->id) - (a->id < b->id);
+    return strcmp(p->to, q->to) ?: str_natural(a->place, b->place) ?: ORDER(a->id, b->id);
 }
 
 static void mark_told(const struct telling *t, const struct listener *p)
@@ -176,8 +174,7 @@ static size_t remind_of(const struct telling *t, struct listener *v, size_t n)
 
 static void through(struct telling *t)
 {
-    if (t->n)
-        qsort(t->v, t->n, sizeof(*t->v), by_place);
+    SORT(t->v, t->n, by_place);
     for (size_t from = 0, to; from < t->n; from = to) {
         for (to = from; to < t->n && strcmp(t->v[from].to, t->v[to].to) == 0;)
             to++;

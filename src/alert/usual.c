@@ -5,19 +5,13 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define GPU         1000
 #define FAR         5   /* times what is ordinary: it begins */
 #define NEAR        3   /* ... it goes on */
 #define LEAST_SCALE GPU /* so up to five GPUs more or fewer are never far */
 #define LOW_PERCENT 10
-
-static int by_value(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-
-    return (a > b) - (a < b);
-}
 
 /* Of a sorted list with something in it. */
 static int64_t median(const int64_t *v, size_t n)
@@ -35,13 +29,13 @@ bool usual_of(const int64_t *v, size_t n, struct usual *ret)
             known[k++] = v[i];
     if (k < USUAL_LEAST)
         return false;
-    qsort(known, k, sizeof(*known), by_value);
+    qsort(known, k, sizeof(*known), order_numbers);
     int64_t usual = median(known, k);
     if (usual == 0)
         return false;
     for (size_t i = 0; i < k; i++)
         away[i] = known[i] > usual ? known[i] - usual : usual - known[i];
-    qsort(away, k, sizeof(*away), by_value);
+    qsort(away, k, sizeof(*away), order_numbers);
     /* 1.4826: what it is multiplied with to be a standard deviation where there is one */
     int64_t spread = median(away, k) * 14826 / 10000;
     if (spread * 10 > usual * 3)

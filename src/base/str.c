@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 static bool str_blank(char c)
 {
@@ -513,20 +514,11 @@ static int str_columns(uint32_t c)
         {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2}, {0x1fa70, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
         {0xe0100, 0xe01ef, 0},
     };
-    size_t lo = 0, hi = ARRAY_LEN(ranges);
 
     if (c < 0x300)
         return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : 1;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (c > ranges[mid].to)
-            lo = mid + 1;
-        else if (c < ranges[mid].from)
-            hi = mid;
-        else
-            return ranges[mid].columns;
-    }
-    return 1;
+    size_t at = COUNT_BEFORE(ARRAY_LEN(ranges), i, ranges[i].to < c);
+    return at < ARRAY_LEN(ranges) && ranges[at].from <= c ? ranges[at].columns : 1;
 }
 
 int str_width(struct str s)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define FOLDER     "/usr/share/zoneinfo"
 #define LOCALTIME  "/etc/localtime"
@@ -452,15 +453,8 @@ static int64_t clip_ms(int64_t at_ms)
 
 static const struct kind *zone_kind(const struct zone *z, int64_t at)
 {
-    size_t lo = 0, hi = z->n_times;
+    size_t lo = COUNT_BEFORE(z->n_times, i, z->times[i] <= at); /* the first change after at */
 
-    while (lo < hi) { /* the first change after at */
-        size_t mid = lo + (hi - lo) / 2;
-        if (z->times[mid] <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
     if (lo == z->n_times && z->rule.set)
         return rule_at(&z->rule, at);
     return lo ? &z->kinds[z->which[lo - 1]] : &z->kinds[0];

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 struct entry {
     struct booking *h;        /* as it is, or is about to be */
@@ -244,8 +245,7 @@ const struct booking *const *book_all(struct book *b, size_t *ret_n)
         if (h)
             b->all[n++] = h;
     }
-    if (n)
-        qsort(b->all, n, sizeof(*b->all), booking_order);
+    SORT(b->all, n, booking_order);
     *ret_n = n;
     return b->all;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define NEAR_MS 600000 /* a booking that begins within this is one from now on */
 
@@ -257,9 +258,7 @@ static int by_most(const void *x, const void *y)
 {
     const struct node_room *a = x, *b = y;
 
-    if (a->free != b->free)
-        return a->free > b->free ? -1 : 1;
-    return str_natural(a->n->name, b->n->name);
+    return ORDER(b->free, a->free) ?: str_natural(a->n->name, b->n->name);
 }
 
 int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 /* ---- wishes ---- */
 
@@ -132,7 +133,7 @@ static int by_id(const void *x, const void *y)
 {
     const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
 
-    return (a->id > b->id) - (a->id < b->id);
+    return ORDER(a->id, b->id);
 }
 
 struct line { /* those who wait, first come first: copies, since serving one changes the book */
@@ -151,8 +152,7 @@ static void line_read(struct book *b, struct line *l)
             VEC_ROOM(l->v, l->n, l->cap);
             l->v[l->n++] = booking_copy(all[i]);
         }
-    if (l->n)
-        qsort(l->v, l->n, sizeof(*l->v), by_id);
+    SORT(l->v, l->n, by_id);
 }
 
 static void line_fini(struct line *l)

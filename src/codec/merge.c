@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "codec/table.h"
 
@@ -53,9 +54,7 @@ static int by_time(const void *a, const void *b)
 {
     const struct mtick *x = a, *y = b;
 
-    if (x->at != y->at)
-        return x->at < y->at ? -1 : 1;
-    return x->source != y->source ? (x->source < y->source ? -1 : 1) : x->tick < y->tick ? -1 : x->tick > y->tick;
+    return ORDER(x->at, y->at) ?: ORDER(x->source, y->source) ?: ORDER(x->tick, y->tick);
 }
 
 static void find_alone(struct merge *m)

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 struct tseries {
     uint32_t dev, metric; /* metric: the number, or CUSTOM_BASE + place in names */
@@ -222,14 +223,14 @@ static int by_time(const void *a, const void *b)
 {
     const struct order *x = a, *y = b;
 
-    return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+    return ORDER(x->at, y->at) ?: ORDER(x->row, y->row);
 }
 
 static int by_metric(const void *a, const void *b)
 {
     const struct tseries *x = a, *y = b;
 
-    return x->metric != y->metric ? (x->metric < y->metric ? -1 : 1) : x->dev < y->dev ? -1 : x->dev > y->dev;
+    return ORDER(x->metric, y->metric) ?: ORDER(x->dev, y->dev);
 }
 
 static void table_sort(struct table *t)
@@ -247,8 +248,7 @@ static void table_sort(struct table *t)
     t->in_order = sorted;
     if (!sorted)
         qsort(t->order, t->n_rows, sizeof(*t->order), by_time);
-    if (t->n_series)
-        qsort(t->series, t->n_series, sizeof(*t->series), by_metric);
+    SORT(t->series, t->n_series, by_metric);
     if (t->n_slots) /* the places have changed: nothing is looked up before the next reset */
         memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
 }

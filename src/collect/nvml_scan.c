@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/order.h"
+
 enum { BACK_MS = 5000 }; /* a GPU stays lost for at least so long: no flapping */
 
 static struct nvml_dev *find_uuid(const struct nvml_list *l, const char *uuid)
@@ -169,10 +171,9 @@ static int take_instances(struct nvml_list *l, const struct nvml *lib, struct nv
 static int by_place(const void *a, const void *b)
 {
     const struct device_fact *x = &(*(struct nvml_dev *const *)a)->fact, *y = &(*(struct nvml_dev *const *)b)->fact;
-    if (x->index != y->index)
-        return x->index < y->index ? -1 : 1;
-    int r = strcmp(x->parent[0] ? x->parent : x->uuid, y->parent[0] ? y->parent : y->uuid);
-    return r ? r : (x->mig > y->mig) - (x->mig < y->mig);
+    const char *gpu_x = x->parent[0] ? x->parent : x->uuid, *gpu_y = y->parent[0] ? y->parent : y->uuid;
+
+    return ORDER(x->index, y->index) ?: strcmp(gpu_x, gpu_y) ?: ORDER(x->mig, y->mig);
 }
 
 static int scan_gpus(struct nvml_list *l, const struct nvml *lib, const char *root, const struct nvml_pci_list *pcis,
@@ -227,8 +228,7 @@ int nvml_scan(struct nvml_list *l, const struct nvml *lib, const char *root, int
             if (nvml_judge(rc) >= NVML_STALE)
                 return rc; /* a GPU lost just now shows at the next tick */
     }
-    if (l->n)
-        qsort(l->v, l->n, sizeof(l->v[0]), by_place);
+    SORT(l->v, l->n, by_place);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "collect/nvml_gpm.h"
 #include "collect/worker.h"
@@ -70,7 +71,7 @@ struct job {
 static int by_time(const void *a, const void *b)
 {
     const struct nvml_sample *x = a, *y = b;
-    return (x->at_us > y->at_us) - (x->at_us < y->at_us);
+    return ORDER(x->at_us, y->at_us);
 }
 
 /* Ask how large the driver's buffer is, once, and have room for it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 void proc_table_fini(struct proc_table *c)
 {
@@ -16,16 +17,7 @@ void proc_table_fini(struct proc_table *c)
 /* Where it is in the list, which is by pid, or would be. */
 static size_t proc_table_at(const struct proc_table *c, int32_t pid)
 {
-    size_t lo = 0, hi = c->procs.n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (c->procs.v[mid].pid < pid)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(c->procs.n, i, c->procs.v[i].pid < pid);
 }
 
 static void proc_table_add(struct proc_table *c, const struct raw_use *u, proc_table_ask_fn *ask, void *arg)
@@ -58,7 +50,7 @@ static int use_order(const void *a, const void *b)
 {
     const struct proc_use *x = a, *y = b;
 
-    return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot) : (x->proc > y->proc) - (x->proc < y->proc);
+    return ORDER(x->slot, y->slot) ?: ORDER(x->proc, y->proc);
 }
 
 /* One that computes and draws may come twice. */
@@ -98,7 +90,6 @@ void proc_table_fill(struct proc_table *c, const struct device_slots *r, proc_ta
         to->mem = MAX(u->mem, -1);
         to->sm = MAX(u->sm, -1);
     }
-    if (c->n_uses)
-        qsort(c->uses, c->n_uses, sizeof(*c->uses), use_order);
+    SORT(c->uses, c->n_uses, use_order);
     proc_table_merge(c);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "collect/collect.h"
 
@@ -382,18 +383,11 @@ static size_t replay_find(const struct replay *r, int64_t t_ms, int64_t *ret_lap
 {
     t_ms = MAX(-(1ll << 62), MIN(1ll << 62, t_ms)); /* laps of the farthest moments stay in range */
     int64_t lap = t_ms / r->length_ms - (t_ms % r->length_ms < 0), at = t_ms - lap * r->length_ms;
-    size_t lo = 0, hi = r->n;
+    size_t begun = COUNT_BEFORE(r->n, i, r->rows[i].t_ms <= at), row = MAX(begun, 1u) - 1;
 
-    while (hi - lo > 1) {
-        size_t mid = (lo + hi) / 2;
-        if (r->rows[mid].t_ms <= at)
-            lo = mid;
-        else
-            hi = mid;
-    }
     *ret_lap = lap;
-    *ret_past = at - r->rows[lo].t_ms;
-    return lo;
+    *ret_past = at - r->rows[row].t_ms;
+    return row;
 }
 
 void replay_at(const struct replay *r, int64_t t_ms, struct sample *ret)

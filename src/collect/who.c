@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/collect.h"
 #include "collect/owner.h"
 #include "collect/worker.h"
@@ -328,16 +329,7 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
 
 static size_t who_at(const struct who *w, int32_t pid)
 {
-    size_t lo = 0, hi = w->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (w->v[mid]->pid < pid)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(w->n, i, w->v[i]->pid < pid);
 }
 
 static void who_insert(struct who *w, size_t at, const struct who_entry *e)

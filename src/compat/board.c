@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/csv.h"
+#include "base/order.h"
 #include "format/words.h"
 
 enum { ROW, LOAD, LOAD_MEM, INDEX, NAME, UUID, HOST, USER, COLUMNS };
@@ -44,10 +45,8 @@ struct line {
 static int by_host(const void *a, const void *b)
 {
     const struct line *x = a, *y = b;
-    int c = str_natural(x->host, y->host);
 
-    c = c ? c : strcmp(x->host, y->host);
-    return c ? c : x->at < y->at ? -1 : x->at > y->at;
+    return str_natural(x->host, y->host) ?: strcmp(x->host, y->host) ?: ORDER(x->at, y->at);
 }
 
 /* Whole or decimal, as spreadsheets and data frames leave them; empty is absent. */
@@ -184,8 +183,7 @@ int board_csv(struct str text_, int64_t at_ms, struct board *ret, struct err *er
         board_fini(&b);
         return r;
     }
-    if (n)
-        qsort(lines, n, sizeof(*lines), by_host);
+    SORT(lines, n, by_host);
     gather(&b, lines, n);
     *ret = b;
     return 0;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/timer.h"
 
 #define LOOK_MS   3000
@@ -41,24 +42,16 @@ struct watch {
 
 static struct file *file_of(struct watch *w, const char *name, bool make)
 {
-    size_t lo = 0, hi = w->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int order = strcmp(w->files[mid].name, name);
-        if (order == 0)
-            return &w->files[mid];
-        if (order < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t at = COUNT_BEFORE(w->n, i, strcmp(w->files[i].name, name) < 0);
+    if (at < w->n && strcmp(w->files[at].name, name) == 0)
+        return &w->files[at];
     if (!make || w->n == FILES_MAX || strlen(name) >= sizeof(w->files->name))
         return NULL;
     VEC_ROOM(w->files, w->n, w->cap);
-    memmove(&w->files[lo + 1], &w->files[lo], (w->n++ - lo) * sizeof(*w->files));
-    w->files[lo] = (struct file){.size = -1};
-    mem_copy_str(w->files[lo].name, sizeof(w->files->name), name);
-    return &w->files[lo];
+    memmove(&w->files[at + 1], &w->files[at], (w->n++ - at) * sizeof(*w->files));
+    w->files[at] = (struct file){.size = -1};
+    mem_copy_str(w->files[at].name, sizeof(w->files->name), name);
+    return &w->files[at];
 }
 
 static void read_file(struct watch *w, struct file *f, struct str host, enum readings_file which)

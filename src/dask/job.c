@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define TELL_EVERY 4096
 #define SEEN_MAX   100000 /* jobs that are remembered, to name them when it is another */
@@ -28,17 +29,10 @@ static void see(struct seen *s, struct str job)
     }
 }
 
-static int cmp_int(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* "0-4, 6, 8-30" */
 static void add_ranges(struct buf *b, struct seen *s)
 {
-    if (s->n)
-        qsort(s->v, s->n, sizeof(*s->v), cmp_int);
+    SORT(s->v, s->n, order_numbers);
     for (size_t i = 0; i < s->n && b->len < 200;) {
         size_t end = i + 1;
         while (end < s->n && s->v[end] <= s->v[end - 1] + 1)
@@ -186,7 +180,7 @@ void job_fini(struct dask_job *j)
 static int cmp_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return ORDER(x, y);
 }
 
 static double quartile(const double *v, size_t n, double share)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 #define TELL_EVERY 4096 /* records */
@@ -61,8 +62,8 @@ static void take(struct peaks_job *j, const double *v, size_t n)
 static int cmp(const void *a, const void *b)
 {
     const struct peaks_job *x = a, *y = b;
-    int order = (x->number > y->number) - (x->number < y->number);
-    return order ? order : strcmp(x->job, y->job);
+
+    return ORDER(x->number, y->number) ?: strcmp(x->job, y->job);
 }
 
 static int read_all(struct samples *s, const int columns[2], bool per_job, void (*told)(void *, int64_t), void *arg,
@@ -108,8 +109,7 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
         peaks_fini(&p);
         return r;
     }
-    if (p.n)
-        qsort(p.v, p.n, sizeof(*p.v), cmp);
+    SORT(p.v, p.n, cmp);
     *ret = p;
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "dask/samples.h"
 
 #define FILES_MAX 100000
@@ -28,8 +29,8 @@ static bool number_of(const char *path, int64_t *ret)
 static int cmp(const void *a, const void *b)
 {
     const struct worker_file *x = a, *y = b;
-    int order = (x->number > y->number) - (x->number < y->number);
-    return order ? order : strcmp(x->path, y->path);
+
+    return ORDER(x->number, y->number) ?: strcmp(x->path, y->path);
 }
 
 static void add(struct worker_files *w, size_t *cap, int64_t number, const char *path, int64_t bytes)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/when.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -200,11 +201,9 @@ static int metric_place(const char *name) /* metrics.def's order, then by name *
 static int by_series(const void *a, const void *b)
 {
     const struct a_series *x = a, *y = b;
-
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
     int p = metric_place(x->metric), q = metric_place(y->metric);
-    return p != q ? (p < q ? -1 : 1) : strcmp(x->metric, y->metric);
+
+    return ORDER(x->device, y->device) ?: ORDER(p, q) ?: strcmp(x->metric, y->metric);
 }
 
 static int count_one(void *arg, const char *uuid, const char *metric)
@@ -242,8 +241,7 @@ static int look_at(struct export *x, struct a_node *n, struct err *err)
     int r = store_series(x->store, n->rec.key, x->from_ms, x->to_ms, note_series, x, err);
     if (r < 0)
         return r;
-    if (n->n_series)
-        qsort(n->series, n->n_series, sizeof(*n->series), by_series);
+    SORT(n->series, n->n_series, by_series);
     n->self = wants_device(x, n, NULL);
     n->wanted = mem_zero(n->fact.n_devices + 1, sizeof(*n->wanted));
     for (size_t i = 0; i < n->fact.n_devices; i++)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -162,11 +163,7 @@ static int by_series(const void *a, const void *b)
 {
     const struct point *x = a, *y = b;
 
-    if (x->slot != y->slot)
-        return x->slot < y->slot ? -1 : 1;
-    if (x->metric != y->metric)
-        return x->metric < y->metric ? -1 : 1;
-    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : (x->v > y->v) - (x->v < y->v);
+    return ORDER(x->slot, y->slot) ?: ORDER(x->metric, y->metric) ?: ORDER(x->at_ms, y->at_ms) ?: ORDER(x->v, y->v);
 }
 
 struct stored {
@@ -242,9 +239,7 @@ static int by_time(const void *a, const void *b)
 {
     const struct point *x = a, *y = b;
 
-    if (x->at_ms != y->at_ms)
-        return x->at_ms < y->at_ms ? -1 : 1;
-    return by_series(a, b);
+    return ORDER(x->at_ms, y->at_ms) ?: by_series(a, b);
 }
 
 /* Named by what is in it: the same again is the same batch. */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/order.h"
 #include "history/history_plan.h"
 #include "history/holds.h"
 
@@ -201,9 +202,8 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
 static int by_user(const void *x, const void *y)
 {
     const struct heap *a = x, *b = y;
-    int c = strcmp(a->user, b->user);
 
-    return c ? c : (a->at > b->at) - (a->at < b->at);
+    return strcmp(a->user, b->user) ?: ORDER(a->at, b->at);
 }
 
 static void heaps_end(struct run *r, bool tell)

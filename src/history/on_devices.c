@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static struct person_now *person(struct on_devices *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -54,7 +56,8 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
 static int by_devices(const void *a, const void *b)
 {
     const struct person_now *x = a, *y = b;
-    return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->name, y->name);
+
+    return ORDER(y->n, x->n) ?: strcmp(x->name, y->name);
 }
 
 void on_devices_of(const struct view *v, struct on_devices *ret)
@@ -64,8 +67,7 @@ void on_devices_of(const struct view *v, struct on_devices *ret)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++)
             for (size_t u = 0; u < v->nodes[i]->devices[k].n_procs; u++)
                 see(ret, v->nodes[i], &v->nodes[i]->devices[k], &v->nodes[i]->devices[k].procs[u]);
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_devices);
+    SORT(ret->v, ret->n, by_devices);
 }
 
 void on_devices_fini(struct on_devices *p)

@@ -11,6 +11,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "hub/handlers.h"
@@ -49,15 +50,7 @@ struct hub_slurm {
 
 static size_t open_at(const struct hub_slurm *d, int64_t id)
 {
-    size_t lo = 0, hi = d->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (d->v[mid].id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(d->n, i, d->v[i].id < id);
 }
 
 static struct open_job *open_find(const struct hub_slurm *d, int64_t id)

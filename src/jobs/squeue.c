@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define LINE_MAX_LEN (64u << 10)
 #define FIELD_MAX    200
 #define DEPTH_MAX    3 /* brackets in one name */
@@ -168,7 +170,7 @@ static bool squeue_line(struct slurm_jobs *j, struct str line)
 static int by_id(const void *a, const void *b)
 {
     int64_t x = ((const struct slurm_job *)a)->id, y = ((const struct slurm_job *)b)->id;
-    return (x > y) - (x < y);
+    return ORDER(x, y);
 }
 
 int slurm_squeue(struct slurm_jobs *ret, struct str text, struct err *err)
@@ -187,8 +189,7 @@ int slurm_squeue(struct slurm_jobs *ret, struct str text, struct err *err)
     if (!good && first.len)
         return err_set(err, -EBADMSG, "squeue prints what is no job: '%.*s'",
                        str_utf8_ok(first) ? (int)MIN(first.len, 80u) : 0, first.p);
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_id);
+    SORT(ret->v, ret->n, by_id);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 const char *const booking_kind_words[BOOKING_KINDS] = {"booking", "wait"};
 const char *const booking_words[BOOKING_STATES] = {"planned", "active", "over", "released"};
@@ -65,9 +66,7 @@ int booking_order(const void *x, const void *y)
 {
     const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
 
-    if (a->from_ms != b->from_ms)
-        return a->from_ms < b->from_ms ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    return ORDER(a->from_ms, b->from_ms) ?: ORDER(a->id, b->id);
 }
 
 bool booking_person_ok(struct str s)

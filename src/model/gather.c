@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 struct col {
     uint16_t metric, slot;
     uint64_t *have; /* one bit per tick, cap_ticks of them */
@@ -162,8 +164,7 @@ void gather_batch(struct gather *g, struct batch *ret)
                 c->v[t] = 0; /* never seen by a reader, yet never left over from a batch before */
         g->out[n++] = (struct column){c->metric, c->slot, all ? NULL : c->have, c->v};
     }
-    if (n)
-        qsort(g->out, n, sizeof(*g->out), by_metric_slot);
+    SORT(g->out, n, by_metric_slot);
     *ret = (struct batch){.n_ticks = g->n_ticks,
                           .n_columns = n,
                           .n_uses = g->n_uses,

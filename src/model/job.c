@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "model/fact.h"
 
@@ -66,9 +67,7 @@ int job_order(const void *x, const void *y)
 {
     const struct job_fact *a = *(const struct job_fact *const *)x, *b = *(const struct job_fact *const *)y;
 
-    if (a->start_ms != b->start_ms)
-        return a->start_ms > b->start_ms ? -1 : 1;
-    return (a->id < b->id) - (a->id > b->id);
+    return ORDER(b->start_ms, a->start_ms) ?: ORDER(b->id, a->id);
 }
 
 const char *job_id_text(int64_t id, char out[JOB_ID_LEN])

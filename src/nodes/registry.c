@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "nodes/feature.h"
@@ -64,8 +65,8 @@ static void add_node(void *arg, const struct store_node *rec)
 static int by_age(const void *pa, const void *pb)
 {
     const struct store_node *a = pa, *b = pb;
-    int r = (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
-    return r ? r : strcmp(a->key, b->key);
+
+    return ORDER(a->first_ms, b->first_ms) ?: strcmp(a->key, b->key);
 }
 
 /* The elder first: of two with one name it keeps it. */
@@ -73,8 +74,7 @@ static int load_nodes(struct hub *h, struct err *err)
 {
     struct all_nodes all = {0};
     int r = store_nodes(h->store, add_node, &all, err);
-    if (all.n)
-        qsort(all.v, all.n, sizeof(*all.v), by_age);
+    SORT(all.v, all.n, by_age);
     for (size_t i = 0; i < all.n && r >= 0; i++)
         load_node(h, &all.v[i]);
     for (size_t i = 0; i < all.n && r >= 0; i++) { /* a name that was given now is kept */

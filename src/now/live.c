@@ -6,6 +6,7 @@
 #include "now/live.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "model/labels.h"
 #include "model/names.h"
@@ -237,9 +238,8 @@ static bool take_name(struct live *l, struct live_node *n)
 static int node_cmp(const void *pa, const void *pb)
 {
     const struct node_now *a = *(const struct node_now *const *)pa, *b = *(const struct node_now *const *)pb;
-    int r = str_natural(a->name, b->name);
 
-    return r ? r : strcmp(a->key, b->key);
+    return str_natural(a->name, b->name) ?: strcmp(a->key, b->key);
 }
 
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)
@@ -249,8 +249,7 @@ const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n
         l->shown = mem_grow(l->shown, MAX(l->n, 1), sizeof(*l->shown));
         for (size_t i = 0; i < l->n; i++)
             l->sorted[i] = &l->v[i]->now;
-        if (l->n)
-            qsort(l->sorted, l->n, sizeof(*l->sorted), node_cmp);
+        SORT(l->sorted, l->n, node_cmp);
         l->n_shown = 0;
         for (size_t i = 0; i < l->n; i++)
             if (!l->sorted[i]->retired)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -123,7 +124,7 @@ static int by_score(const void *x, const void *y)
 {
     double a = score(*(json_t *const *)x), b = score(*(json_t *const *)y);
 
-    return (a < b) - (a > b);
+    return ORDER(b, a);
 }
 
 static void idle_row(struct rows *r, json_t *o)

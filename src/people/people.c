@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/str.h"
 #include "people/people_body.h"
 
@@ -48,15 +49,7 @@ static bool node_fits(const struct login_rule *r, const char *node)
 /* The first rule of that login, or where it would be. */
 static size_t rules_at(const struct rules *r, const char *login)
 {
-    size_t lo = 0, hi = r->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(r->v[mid].login, login) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(r->n, i, strcmp(r->v[i].login, login) < 0);
 }
 
 static const char *rules_find(const struct rules *r, const char *node, const char *login)
@@ -176,14 +169,7 @@ static const struct person_group *group_find(const struct people *c, enum group_
 
 static bool is_member(const struct person_group *g, const char *name, int64_t at_ms)
 {
-    size_t lo = 0, hi = g->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(g->v[mid].name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = COUNT_BEFORE(g->n, i, strcmp(g->v[i].name, name) < 0);
     for (; lo < g->n && strcmp(g->v[lo].name, name) == 0; lo++)
         if (at_ms >= g->v[lo].from_ms && at_ms < g->v[lo].until_ms)
             return true;
@@ -243,14 +229,7 @@ const char *const *people_ignore_tags(const struct people *c, size_t *n)
 
 int64_t people_next_change(const struct people *c, int64_t at_ms)
 {
-    size_t lo = 0, hi = c ? c->n_changes : 0;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (c->changes[mid] <= at_ms)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = COUNT_BEFORE(c ? c->n_changes : 0, i, c->changes[i] <= at_ms);
     return c && lo < c->n_changes ? c->changes[lo] : INT64_MAX;
 }
 

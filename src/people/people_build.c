@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "people/draft.h"
 
 /* ---- growing ---- */
@@ -58,23 +59,15 @@ void draft_rule(struct draft_rules *r, const char *login, const char *node, cons
 static int rule_cmp(const void *a, const void *b)
 {
     const struct draft_rule *x = a, *y = b;
-    int c = strcmp(x->r.login, y->r.login);
-    if (c == 0)
-        c = !x->r.node - !y->r.node;
-    return c ? c : (x->order > y->order) - (x->order < y->order);
+
+    return strcmp(x->r.login, y->r.login) ?: !x->r.node - !y->r.node ?: ORDER(x->order, y->order);
 }
 
 static int later_first_cmp(const void *a, const void *b)
 {
     const struct draft_rule *x = a, *y = b;
-    int c = strcmp(x->r.login, y->r.login);
-    return c ? c : (x->order < y->order) - (x->order > y->order);
-}
 
-static void sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *))
-{
-    if (n)
-        qsort(v, n, size, cmp);
+    return strcmp(x->r.login, y->r.login) ?: ORDER(y->order, x->order);
 }
 
 static void rules_keep(struct draft *d, const struct draft_rules *from, struct rules *to)
@@ -101,9 +94,9 @@ static int rules_check(struct draft *d, const struct draft_rules *r, const char 
 static int rules_settle(struct draft *d)
 {
     struct people *c = d->c;
-    sort(d->logins.v, d->logins.n, sizeof(*d->logins.v), rule_cmp);
-    sort(d->uids.v, d->uids.n, sizeof(*d->uids.v), rule_cmp);
-    sort(d->aliases.v, d->aliases.n, sizeof(*d->aliases.v), later_first_cmp);
+    SORT(d->logins.v, d->logins.n, rule_cmp);
+    SORT(d->uids.v, d->uids.n, rule_cmp);
+    SORT(d->aliases.v, d->aliases.n, later_first_cmp);
     int r = rules_check(d, &d->logins, "login");
     if (r == 0)
         r = rules_check(d, &d->uids, "uid");
@@ -128,7 +121,7 @@ static int person_order(const void *a, const void *b)
 static void persons_settle(struct draft *d)
 {
     struct people *c = d->c;
-    sort(d->persons, d->n_persons, sizeof(*d->persons), person_order);
+    SORT(d->persons, d->n_persons, person_order);
     c->persons = arena_alloc(&c->arena, MAX(d->n_persons, 1u), sizeof(*c->persons));
     for (size_t i = 0; i < d->n_persons; i++)
         if (i == 0 || strcmp(d->persons[i].name, d->persons[i - 1].name) != 0)
@@ -147,8 +140,8 @@ static const char *resolve(const struct people *c, const char *name)
 static int member_cmp(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    int c = strcmp(x->name, y->name);
-    return c ? c : (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+
+    return strcmp(x->name, y->name) ?: ORDER(x->from_ms, y->from_ms);
 }
 
 static int group_name_cmp(const void *a, const void *b)
@@ -162,7 +155,7 @@ static void groups_settle(struct draft *d, enum group_kind kind)
     struct people *c = d->c;
     struct draft_groups *from = &d->groups[kind];
     struct groups *to = &c->groups[kind];
-    sort(from->v, from->n, sizeof(*from->v), group_name_cmp);
+    SORT(from->v, from->n, group_name_cmp);
     to->v = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->v));
     to->names = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->names));
     for (size_t i = 0, next; i < from->n; i = next) {
@@ -177,7 +170,7 @@ static void groups_settle(struct draft *d, enum group_kind kind)
                 g->v[g->n].name = resolve(c, g->v[g->n].name);
                 g->n++;
             }
-        sort(g->v, g->n, sizeof(*g->v), member_cmp);
+        SORT(g->v, g->n, member_cmp);
         to->names[to->n++] = g->name;
     }
 }
@@ -205,7 +198,7 @@ static void allotments_keep(struct draft *d)
 {
     struct people *c = d->c;
 
-    sort(d->allotments, d->n_allotments, sizeof(*d->allotments), allotment_cmp);
+    SORT(d->allotments, d->n_allotments, allotment_cmp);
     c->allotments = arena_alloc(&c->arena, MAX(d->n_allotments, 1u), sizeof(*c->allotments));
     for (size_t i = 0; i < d->n_allotments; i++) {
         struct draft_allotment *from = &d->allotments[i];
@@ -221,7 +214,7 @@ static int companies_settle(struct draft *d)
     struct people *c = d->c;
     size_t n = d->n_companies;
     struct draft_company *told = d->companies_told;
-    sort(told, n, sizeof(*told), company_name_cmp);
+    SORT(told, n, company_name_cmp);
     c->companies = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->companies));
     c->lands = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->lands));
     for (size_t i = 0; i < n; i++) {
@@ -241,12 +234,6 @@ static int companies_settle(struct draft *d)
         c->lands[c->n_companies++] = (struct person_group){co->name, told[i].lands.n, lands};
     }
     return 0;
-}
-
-static int moment_cmp(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static void changes_of(struct people *c, const struct person_group *g)
@@ -273,7 +260,7 @@ static void changes_settle(struct people *c)
             changes_of(c, &c->groups[kind].v[i]);
     for (size_t i = 0; i < c->n_companies; i++)
         changes_of(c, &c->lands[i]);
-    sort(c->changes, c->n_changes, sizeof(*c->changes), moment_cmp);
+    SORT(c->changes, c->n_changes, order_numbers);
     for (size_t i = 0; i < c->n_changes; i++)
         if (!kept || c->changes[kept - 1] != c->changes[i])
             c->changes[kept++] = c->changes[i];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "people/draft.h"
 
 #define TAGS_MAX  1000
@@ -282,14 +283,13 @@ static int read_step(struct reading *rd, const struct ynode *v, void *arg)
 static int step_cmp(const void *a, const void *b)
 {
     const struct company_step *x = a, *y = b;
-    return (x->day > y->day) - (x->day < y->day);
+    return ORDER(x->day, y->day);
 }
 
 /* In order; whose: as a mistake names it. */
 static int steps_end(struct reading *rd, const struct ynode *at, struct draft_steps *s, const char *whose)
 {
-    if (s->n)
-        qsort(s->v, s->n, sizeof(*s->v), step_cmp);
+    SORT(s->v, s->n, step_cmp);
     for (size_t i = 1; i < s->n; i++)
         if (s->v[i].day == s->v[i - 1].day)
             return fail(rd, at, "the schedule of '%s' has one day twice", whose);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define ROLL_MAX     65536 /* persons; agents may send any login */
 #define GROUPS_SHOWN 16u   /* of one person and kind */
 
@@ -54,20 +56,13 @@ static struct identity *add(struct roll *r, size_t at, const char *person)
 const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f)
 {
     const char *person = people_person(r->people, node, f->user, f->uid);
-    size_t lo = 0, hi = r->n;
     if (!person[0] && !f->user[0])
         return NULL;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(r->v[mid]->person, person) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    bool met = lo < r->n && strcmp(r->v[lo]->person, person) == 0;
+    size_t at = COUNT_BEFORE(r->n, i, strcmp(r->v[i]->person, person) < 0);
+    bool met = at < r->n && strcmp(r->v[at]->person, person) == 0;
     if (!met && r->n >= ROLL_MAX)
         return NULL;
-    const struct identity *who = met ? r->v[lo] : add(r, lo, person);
+    const struct identity *who = met ? r->v[at] : add(r, at, person);
     bool plain = strcmp(person, f->user) == 0 && !who->groups[0][0] && !who->groups[1][0] && !who->groups[2][0];
     return plain ? NULL : who;
 }

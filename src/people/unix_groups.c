@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "model/fact.h"
 
 #define LOGIN_MAX 63
@@ -48,7 +49,7 @@ void unix_groups_add(struct unix_groups *all, struct str text, const struct opt_
 static int by_gid(const void *a, const void *b)
 {
     int64_t x = (*(struct unix_group *const *)a)->gid, y = (*(struct unix_group *const *)b)->gid;
-    return (x > y) - (x < y);
+    return ORDER(x, y);
 }
 
 /* "kim:x:1004:1500:Kim Doe:/home/kim:/bin/bash" */

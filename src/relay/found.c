@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "model/fact.h"
 
 #define ADDRESS_MAX 253
@@ -67,9 +68,8 @@ void found_label(struct found_list *l, struct found *f, struct str name, struct 
 static int by_name(const void *pa, const void *pb)
 {
     const struct found *a = pa, *b = pb;
-    int d = strcmp(a->name, b->name);
-    d = d ? d : strcmp(a->address, b->address);
-    return d ? d : a->port - b->port;
+
+    return strcmp(a->name, b->name) ?: strcmp(a->address, b->address) ?: a->port - b->port;
 }
 
 static int by_label(const void *pa, const void *pb)
@@ -81,8 +81,7 @@ static int by_label(const void *pa, const void *pb)
 void found_list_settle(struct found_list *l)
 {
     size_t kept = 0;
-    if (l->n > 1)
-        qsort(l->v, l->n, sizeof(*l->v), by_name);
+    SORT(l->v, l->n, by_name);
     for (size_t i = 0; i < l->n; i++) {
         if (kept == 0 || strcmp(l->v[kept - 1].name, l->v[i].name) != 0) {
             l->v[kept++] = l->v[i];
@@ -93,8 +92,7 @@ void found_list_settle(struct found_list *l)
     }
     l->n = kept;
     for (size_t i = 0; i < kept; i++)
-        if (l->v[i].n_labels > 1)
-            qsort(l->v[i].labels, l->v[i].n_labels, sizeof(*l->v[i].labels), by_label);
+        SORT(l->v[i].labels, l->v[i].n_labels, by_label);
 }
 
 static bool same_text(const char *a, const char *b)

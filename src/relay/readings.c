@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "collect/smi.h"
 
 #define TAIL_ROWS    20 /* of GPUs: what the scripts keep */
@@ -227,8 +228,8 @@ static bool gpu_row(struct str line, struct row *ret)
 static int by_index(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    int order = (x->fact.index > y->fact.index) - (x->fact.index < y->fact.index);
-    return order ? order : strcmp(x->fact.uuid, y->fact.uuid);
+
+    return ORDER(x->fact.index, y->fact.index) ?: strcmp(x->fact.uuid, y->fact.uuid);
 }
 
 static void take_gpus(struct readings *r, struct str text)
@@ -264,8 +265,7 @@ static void take_gpus(struct readings *r, struct str text)
             r->rows[r->n_rows++] = old[i];
         }
     free(old);
-    if (r->n_rows)
-        qsort(r->rows, r->n_rows, sizeof(*r->rows), by_index);
+    SORT(r->rows, r->n_rows, by_index);
 }
 
 /* ---- processes ---- */

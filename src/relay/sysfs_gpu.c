@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "relay/amd_json.h"
 
 #define KFD_MAX  64
@@ -463,7 +464,8 @@ static void add(const struct sysfs_gpu *c, const struct device_reading *from, bo
 static int by_index(const void *a, const void *b)
 {
     const struct device_reading *x = a, *y = b;
-    return x->fact.index < y->fact.index ? -1 : x->fact.index > y->fact.index;
+
+    return ORDER(x->fact.index, y->fact.index);
 }
 
 bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/order.h"
 #include "report/share.h"
 
 #define MINUTE_MS  60000ll
@@ -93,8 +94,8 @@ static int text_order(struct str a, struct str b)
 static int by_start(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
-    int r = text_order(x->start, y->start);
-    return r ? r : (x->host > y->host) - (x->host < y->host);
+
+    return text_order(x->start, y->start) ?: ORDER(x->host, y->host);
 }
 
 static void name_hosts(struct making *k)
@@ -105,32 +106,24 @@ static void name_hosts(struct making *k)
     for (size_t i = 0; i < seen->n_hosts; i++)
         if (seen->hosts[i].name[0])
             k->names[k->n_names++] = (struct named){short_name(seen->hosts[i].name), seen->hosts[i].name, (uint32_t)i};
-    if (k->n_names)
-        qsort(k->names, k->n_names, sizeof(*k->names), by_start);
+    SORT(k->names, k->n_names, by_start);
 }
 
 /* The node a name of W&B's means: the same name first, else the same up to the dot. */
 static uint32_t host_find(const struct making *k, const char *name)
 {
     struct str start = name ? short_name(name) : str_of("");
-    size_t lo = 0, hi = k->n_names;
     uint32_t found = NONE;
 
     if (!start.len)
         return NONE;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (text_order(k->names[mid].start, start) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (; lo < k->n_names && text_order(k->names[lo].start, start) == 0; lo++) {
-        const char *node = k->names[lo].name;
+    size_t at = COUNT_BEFORE(k->n_names, i, text_order(k->names[i].start, start) < 0);
+    for (; at < k->n_names && text_order(k->names[at].start, start) == 0; at++) {
+        const char *node = k->names[at].name;
         if (strcasecmp(node, name) == 0)
-            return k->names[lo].host;
+            return k->names[at].host;
         if (found == NONE && (!strchr(node, '.') || !strchr(name, '.')))
-            found = k->names[lo].host;
+            found = k->names[at].host;
     }
     return found;
 }
@@ -139,16 +132,7 @@ static uint32_t host_find(const struct making *k, const char *name)
 
 static size_t person_at(const struct making *k, const char *name)
 {
-    size_t lo = 0, hi = k->n_persons;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(k->persons[mid], name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(k->n_persons, i, strcmp(k->persons[i], name) < 0);
 }
 
 static bool person_known(const struct making *k, const char *name)
@@ -178,18 +162,14 @@ static int held_by_host(const void *a, const void *b)
 {
     const struct held *x = a, *y = b;
 
-    if (x->host != y->host)
-        return x->host < y->host ? -1 : 1;
-    return (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+    return ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms);
 }
 
 static int held_by_person(const void *a, const void *b)
 {
     const struct held *x = a, *y = b;
 
-    if (x->person != y->person)
-        return x->person < y->person ? -1 : 1;
-    return held_by_host(a, b);
+    return ORDER(x->person, y->person) ?: held_by_host(a, b);
 }
 
 static void gather_held(struct making *k)
@@ -343,14 +323,20 @@ static int meet(struct making *k, struct err *err)
 
 /* ---- dealing out ---- */
 
+/* Within a company. */
+static int claim_order(const struct claim *x, const struct claim *y)
+{
+    int team = strcmp(x->team ? x->team : "", y->team ? y->team : "");
+    int project = strcmp(x->project ? x->project : "", y->project ? y->project : "");
+
+    return team ?: project ?: strcmp(x->id, y->id);
+}
+
 static int item_order(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    int r = x->person != y->person     ? (x->person < y->person ? -1 : 1)
-            : x->from_ms != y->from_ms ? (x->from_ms < y->from_ms ? -1 : 1)
-                                       : strcmp(x->c.team ? x->c.team : "", y->c.team ? y->c.team : "");
-    r = r ? r : strcmp(x->c.project ? x->c.project : "", y->c.project ? y->c.project : "");
-    return r ? r : strcmp(x->c.id, y->c.id);
+
+    return ORDER(x->person, y->person) ?: ORDER(x->from_ms, y->from_ms) ?: claim_order(&x->c, &y->c);
 }
 
 /* A moment at which something begins or ends. */
@@ -364,11 +350,7 @@ static int by_time(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
 
-    if (x->at_ms != y->at_ms)
-        return x->at_ms < y->at_ms ? -1 : 1;
-    if (x->claim != y->claim)
-        return x->claim ? 1 : -1;
-    return x->of != y->of ? (x->of < y->of ? -1 : 1) : x->end - y->end;
+    return ORDER(x->at_ms, y->at_ms) ?: ORDER(x->claim, y->claim) ?: ORDER(x->of, y->of) ?: x->end - y->end;
 }
 
 /* The one before goes on. */
@@ -534,8 +516,7 @@ static int sweep_all(struct making *k, struct err *err)
         n_devices += k->seen->hosts[i].n_devices;
     }
     k->on = mem_zero(n_devices + 1, sizeof(*k->on));
-    if (k->n)
-        qsort(k->items, k->n, sizeof(*k->items), item_order);
+    SORT(k->items, k->n, item_order);
     for (size_t i = 0, end; i < k->n && r == 0; i = end) {
         uint32_t person = k->items[i].person;
         size_t h_end;
@@ -589,11 +570,8 @@ static enum claim_why why(const struct item *it)
 static int by_name(const void *a, const void *b)
 {
     const struct claim *x = a, *y = b;
-    int r = strcmp(x->company->name, y->company->name);
 
-    r = r ? r : strcmp(x->team ? x->team : "", y->team ? y->team : "");
-    r = r ? r : strcmp(x->project ? x->project : "", y->project ? y->project : "");
-    return r ? r : strcmp(x->id, y->id);
+    return strcmp(x->company->name, y->company->name) ?: claim_order(x, y);
 }
 
 static void tell(struct making *k, struct comparison *ret)
@@ -606,8 +584,7 @@ static void tell(struct making *k, struct comparison *ret)
         it->c.why = why(it);
         ret->v[i] = it->c;
     }
-    if (k->n)
-        qsort(ret->v, k->n, sizeof(*ret->v), by_name);
+    SORT(ret->v, k->n, by_name);
 }
 
 int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,

@@ -9,6 +9,7 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "draw/letter.h"
 #include "format/note.h"
 #include "format/render.h"
@@ -74,11 +75,6 @@ const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k)
 
 /* ---- what went wrong ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static struct wrong *wrong_of(struct scheduled_job *k, const struct alert *a)
 {
     for (size_t i = 0; i < k->n_wrong; i++)
@@ -97,7 +93,7 @@ static void count_alert(void *arg, const struct note *n)
 
     if (!a || a->fired_ms < k->from_ms || a->fired_ms >= k->to_ms)
         return;
-    if (k->nodes && !(k->n_nodes && bsearch(&a->node, k->nodes, k->n_nodes, sizeof(*k->nodes), by_text)))
+    if (k->nodes && !(k->n_nodes && bsearch(&a->node, k->nodes, k->n_nodes, sizeof(*k->nodes), order_texts)))
         return;
     struct wrong *w = wrong_of(k, a);
     size_t i = 0;
@@ -114,11 +110,7 @@ static int worst_first(const void *x, const void *y)
 {
     const struct wrong *a = x, *b = y;
 
-    if (a->severity != b->severity)
-        return b->severity - a->severity;
-    if (a->n != b->n)
-        return a->n < b->n ? 1 : -1;
-    return strcmp(a->rule, b->rule);
+    return ORDER(b->severity, a->severity) ?: ORDER(b->n, a->n) ?: strcmp(a->rule, b->rule);
 }
 
 /* Whether they are over is said where one is not. */
@@ -136,8 +128,7 @@ static int wrong_rows(struct scheduled_job *k, const struct past_source *past, s
     bool still = false;
 
     rows_init(ret, wrong_columns, ARRAY_LEN(wrong_columns));
-    if (k->n_wrong)
-        qsort(k->wrong, k->n_wrong, sizeof(*k->wrong), worst_first);
+    SORT(k->wrong, k->n_wrong, worst_first);
     for (size_t i = 0; i < k->n_wrong; i++) {
         const struct wrong *w = &k->wrong[i];
         AUTO_BUF where = BUF_INIT(4096);
@@ -177,7 +168,7 @@ static int longest_first(const void *x, const void *y)
 {
     const struct usage_row *a = *(const struct usage_row *const *)x, *b = *(const struct usage_row *const *)y;
 
-    return (a->s.long_ms < b->s.long_ms) - (a->s.long_ms > b->s.long_ms);
+    return ORDER(b->s.long_ms, a->s.long_ms);
 }
 
 /* t: by person. How many there are. */
@@ -190,8 +181,7 @@ static size_t spell_rows(const struct usage_table *t, struct rows *ret)
     for (size_t i = 0; i < t->n; i++)
         if (t->v[i].s.long_ms > 0)
             v[n++] = &t->v[i];
-    if (n)
-        qsort(v, n, sizeof(*v), longest_first);
+    SORT(v, n, longest_first);
     for (size_t i = 0; i < MIN(n, (size_t)OTHERS_MOST); i++) {
         const struct usage_sum *s = &v[i]->s;
         struct cell *c = rows_add(ret);
@@ -496,7 +486,7 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
         for (size_t i = 0; i < v.n; i++)
             k->nodes[k->n_nodes++] = keep_text(k, v.nodes[i]->key);
         if (v.n)
-            qsort(k->nodes, k->n_nodes, sizeof(*k->nodes), by_text);
+            qsort(k->nodes, k->n_nodes, sizeof(*k->nodes), order_texts);
     }
     if (!k->status)
         return;

@@ -8,21 +8,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define DEVICES 64
 
 static int by_host_start(const void *a, const void *b)
 {
     const struct overlap_run *x = a, *y = b;
-    int r = strcmp(x->host, y->host);
+    int place = strcmp(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms);
 
-    if (r)
-        return r;
-    if (x->from_ms != y->from_ms)
-        return x->from_ms < y->from_ms ? -1 : 1;
-    if (x->until_ms != y->until_ms)
-        return x->until_ms < y->until_ms ? -1 : 1;
-    return (x->of > y->of) - (x->of < y->of);
+    return place ?: ORDER(x->until_ms, y->until_ms) ?: ORDER(x->of, y->of);
 }
 
 /* The least member of the tree that i is in. */
@@ -49,8 +44,7 @@ size_t overlap_find(struct overlap_run *v, size_t n)
     int64_t until[DEVICES] = {0};
     size_t by[DEVICES] = {0}, groups = 0;
 
-    if (n)
-        qsort(v, n, sizeof(*v), by_host_start);
+    SORT(v, n, by_host_start);
     for (size_t i = 0; i < n; i++) {
         uint64_t devices = v[i].devices ? v[i].devices : UINT64_MAX;
         bool other = i == 0 || strcmp(v[i].host, v[i - 1].host) != 0;

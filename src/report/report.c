@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "base/zone.h"
 #include "report/overlap.h"
@@ -125,9 +126,7 @@ static int by_company_day(const void *a, const void *b)
 {
     const struct use *x = a, *y = b;
 
-    if (x->company != y->company)
-        return x->company < y->company ? -1 : 1;
-    return (x->r->day > y->r->day) - (x->r->day < y->r->day);
+    return ORDER(x->company, y->company) ?: ORDER(x->r->day, y->r->day);
 }
 
 static void sort_out(struct making *k, const struct run_day *runs, size_t n)
@@ -155,18 +154,12 @@ static void sort_out(struct making *k, const struct run_day *runs, size_t n)
         if (counts)
             k->uses[k->n_uses++] = (struct use){c, r};
     }
-    if (k->n_uses)
-        qsort(k->uses, k->n_uses, sizeof(*k->uses), by_company_day);
+    SORT(k->uses, k->n_uses, by_company_day);
 }
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const struct company *const *)a)->name, (*(const struct company *const *)b)->name);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* ---- daily, weekly, monthly, overall ---- */
@@ -200,8 +193,7 @@ static int64_t distinct(struct making *k)
 {
     int64_t n = 0;
 
-    if (k->n_ids)
-        qsort(k->ids, k->n_ids, sizeof(*k->ids), by_text);
+    SORT(k->ids, k->n_ids, order_texts);
     for (size_t i = 0; i < k->n_ids; i++)
         n += i == 0 || strcmp(k->ids[i], k->ids[i - 1]) != 0;
     k->n_ids = 0;
@@ -316,8 +308,8 @@ static const char *text(const char *s)
 static int by_project_run(const void *a, const void *b)
 {
     const struct run_day *x = ((const struct use *)a)->r, *y = ((const struct use *)b)->r;
-    int r = strcmp(text(x->project), text(y->project));
-    return r ? r : strcmp(x->run_id, y->run_id);
+
+    return strcmp(text(x->project), text(y->project)) ?: strcmp(x->run_id, y->run_id);
 }
 
 /* A run of a project, its days together: uses are one project's, by run. *at: the first of it, then of the next. */
@@ -427,8 +419,7 @@ int report_make(const struct report_ask *ask, const struct company *companies, s
     k.companies = mem_zero(n_companies + 1, sizeof(const struct company *));
     for (size_t i = 0; i < n_companies; i++)
         k.companies[i] = &companies[i];
-    if (n_companies)
-        qsort(k.companies, n_companies, sizeof(const struct company *), by_name);
+    SORT(k.companies, n_companies, by_name);
     sort_out(&k, runs, n_runs);
     int r = make(&k, err);
     free(k.companies);

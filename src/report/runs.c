@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "now/live.h"
 
 #define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
@@ -140,7 +141,8 @@ static void take_job(void *arg, const struct job_fact *j)
 static int by_node(const void *a, const void *b)
 {
     const struct labelled *x = a, *y = b;
-    return x->node != y->node ? (x->node < y->node ? -1 : 1) : job_order(&x->j, &y->j);
+
+    return ORDER(x->node, y->node) ?: job_order(&x->j, &y->j);
 }
 
 static int64_t job_until(const struct making *k, const struct labelled *l)
@@ -278,8 +280,7 @@ static int gather(struct making *k, struct err *err)
         return r;
     if (k->n_jobs >= RUNS_JOBS_MAX)
         return err_set(err, -E2BIG, "there are too many jobs in that time: ask for a shorter one");
-    if (k->n_jobs)
-        qsort(k->jobs, k->n_jobs, sizeof(*k->jobs), by_node);
+    SORT(k->jobs, k->n_jobs, by_node);
     for (size_t i = 0; i < k->n_jobs; i++) {
         struct host *h = &k->hosts[k->jobs[i].node];
         if (!h->n_jobs++)
@@ -320,7 +321,7 @@ static int by_run(const void *a, const void *b)
         return x->key < y->key ? -1 : 1;
     if (x->kind == RUN_TREE && x->login != y->login)
         return strcmp(x->login, y->login);
-    return (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+    return ORDER(x->from_ms, y->from_ms);
 }
 
 static bool same_run(const struct piece *a, const struct piece *b)
@@ -333,11 +334,7 @@ static int by_device(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
 
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
-    return (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+    return ORDER(x->node, y->node) ?: ORDER(x->device, y->device) ?: ORDER(x->from_ms, y->from_ms);
 }
 
 /* A device's pieces that touch become one; how many there are then. */
@@ -365,7 +362,8 @@ struct turn {
 static int by_time(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
-    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : x->by - y->by;
+
+    return ORDER(x->at_ms, y->at_ms) ?: x->by - y->by;
 }
 
 static const char *company_of(const struct making *k, const struct run *run, int64_t at_ms)
@@ -564,9 +562,7 @@ static int by_host(const void *a, const void *b)
 {
     const struct of *x = a, *y = b;
 
-    if (x->p->node != y->p->node)
-        return x->p->node < y->p->node ? -1 : 1;
-    return (x->p->from_ms > y->p->from_ms) - (x->p->from_ms < y->p->from_ms);
+    return ORDER(x->p->node, y->p->node) ?: ORDER(x->p->from_ms, y->p->from_ms);
 }
 
 static bool any_bins(const struct history *h)
@@ -639,8 +635,7 @@ static int tally(struct making *k, struct run *runs, size_t n_runs, struct err *
         for (size_t p = 0; p < run->n; p++)
             v[n++] = (struct of){run, &run->v[p]};
     }
-    if (n)
-        qsort(v, n, sizeof(*v), by_host);
+    SORT(v, n, by_host);
     for (size_t i = 0, next; i < n && r >= 0; i = next) {
         for (next = i; next < n && v[next].p->node == v[i].p->node; next++) {
         }

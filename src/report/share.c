@@ -4,15 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static int by_place(const void *a, const void *b)
 {
     const struct share *x = a, *y = b;
 
-    if (x->host != y->host)
-        return x->host < y->host ? -1 : 1;
-    if (x->from_ms != y->from_ms)
-        return x->from_ms < y->from_ms ? -1 : 1;
-    return (x->item > y->item) - (x->item < y->item);
+    return ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->item, y->item);
 }
 
 static void tally(struct share *s, const struct history *h, size_t n_devices)
@@ -60,8 +58,7 @@ int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct s
 {
     int r = 0;
 
-    if (n)
-        qsort(v, n, sizeof(*v), by_place);
+    SORT(v, n, by_place);
     for (size_t i = 0, end; i < n && r == 0; i = end) {
         for (end = i; end < n && v[end].host == v[i].host; end++) {
         }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/compact_merge.h"
 #include "store/past.h"
 
@@ -184,7 +185,7 @@ static int by_node(const void *a, const void *b)
 {
     const struct work_row *x = a, *y = b;
 
-    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+    return ORDER(x->node, y->node) ?: ORDER(x->row, y->row);
 }
 
 static int compact_row(struct compact *c, struct work *x, const char *sent_by, int64_t row)
@@ -219,20 +220,13 @@ static int compact_rows(struct compact *c, struct work *x, int64_t upto, struct 
 
     for (size_t i = 0; i < x->n_keys && r == 0; i++) {
         const struct log_key *key = &x->keys[i];
-        size_t low = 0, high = x->n_rows;
         if (key->id <= upto)
             continue;
         if (stopping(c))
             return -ECANCELED;
-        while (low < high) {
-            size_t mid = (low + high) / 2;
-            if (x->rows[mid].node < key->id)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (; low < x->n_rows && x->rows[low].node == key->id && r == 0; low++)
-            r = compact_row(c, x, key->key, x->rows[low].row);
+        size_t at = COUNT_BEFORE(x->n_rows, k, x->rows[k].node < key->id);
+        for (; at < x->n_rows && x->rows[at].node == key->id && r == 0; at++)
+            r = compact_row(c, x, key->key, x->rows[at].row);
         if (r == 0)
             r = write_table(c);
         if (r == 0 && c->pending_bytes >= STEP_BYTES)
@@ -261,8 +255,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     }
     if (r == 0)
         r = records_aliases(c->rec, &x.aliases, &x.n_aliases, err);
-    if (x.n_rows)
-        qsort(x.rows, x.n_rows, sizeof(*x.rows), by_node);
+    SORT(x.rows, x.n_rows, by_node);
     if (r == 0)
         r = compact_rows(c, &x, upto, err);
     if (r == 0)

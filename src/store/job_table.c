@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/record_sql.h"
 #include "store/records.h"
 #include "store/schema.h"
@@ -121,8 +122,7 @@ struct newest {
 
 static void newest_cut(struct newest *w)
 {
-    if (w->n)
-        qsort(w->v, w->n, sizeof(*w->v), job_order);
+    SORT(w->v, w->n, job_order);
     while (w->n > w->limit)
         free(w->v[--w->n]);
     if (w->n == w->limit)

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/db.h"
 
 #define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
@@ -69,13 +70,6 @@ static bool log_number(const char *name, bool with_aside, int64_t *ret)
     return true;
 }
 
-static int log_order(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, struct err *err)
 {
     DIR *d = opendir(dir);
@@ -93,8 +87,7 @@ int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, s
         v[len++] = n;
     }
     closedir(d);
-    if (len)
-        qsort(v, len, sizeof(v[0]), log_order);
+    SORT(v, len, order_numbers);
     *ret = v;
     *ret_n = len;
     if (ret_last)

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "store/past.h"
 
@@ -148,9 +149,7 @@ static int by_place(const void *pa, const void *pb)
 {
     const struct chosen *a = pa, *b = pb;
 
-    if (a->p.log != b->p.log)
-        return a->p.log < b->p.log ? -1 : 1;
-    return (a->p.row > b->p.row) - (a->p.row < b->p.row);
+    return ORDER(a->p.log, b->p.log) ?: ORDER(a->p.row, b->p.row);
 }
 
 static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **ret)
@@ -165,8 +164,7 @@ static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **re
         for (size_t k = 0; k < x->nodes[i].n; k++)
             if (x->nodes[i].v[k].at_ms >= x->nodes[i].v[x->nodes[i].n - 1].at_ms - back_ms)
                 v[n++] = (struct chosen){x->nodes[i].v[k], (uint32_t)i};
-    if (n)
-        qsort(v, n, sizeof(*v), by_place);
+    SORT(v, n, by_place);
     *ret = v;
     return n;
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/past_session.h"
 
 #define TRIES      8
@@ -334,14 +335,7 @@ static int read_log_name(struct reading *g, struct past_log *l, const struct nam
     if (search) {
         bool here = from != UINT64_MAX && (int64_t)(from >> 32) == l->n;
         r = past_log_find_rows(l, here ? (int64_t)(from & UINT32_MAX) : INT64_MAX, err);
-        size_t high = l->n_rows;
-        while (low < high) {
-            size_t mid = (low + high) / 2;
-            if (l->rows[mid].node < (uint64_t)id)
-                low = mid + 1;
-            else
-                high = mid;
-        }
+        low = COUNT_BEFORE(l->n_rows, i, l->rows[i].node < (uint64_t)id);
         for (end = low; end < l->n_rows && l->rows[end].node == (uint64_t)id;)
             end++;
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define POOL_KEEP   4 /* readers kept open */
 #define SHELF_BYTES (1280u << 10)
@@ -277,7 +278,7 @@ static int by_node_row(const void *a, const void *b)
 {
     const struct log_row *x = a, *y = b;
 
-    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+    return ORDER(x->node, y->node) ?: ORDER(x->row, y->row);
 }
 
 int past_log_find_rows(struct past_log *l, int64_t before, struct err *err)

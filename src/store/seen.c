@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 void seen_fini(struct seen *s)
 {
@@ -27,18 +28,9 @@ static struct seen_run *seen_find(const struct seen *s, uint64_t run)
 /* How many ranges begin at or before number. */
 static size_t seen_upto(const struct seen_run *r, uint64_t number)
 {
-    size_t lo = 0, hi = r->n;
-
-    if (hi && r->v[hi - 1].first <= number)
-        return hi;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (r->v[mid].first <= number)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    if (r->n && r->v[r->n - 1].first <= number)
+        return r->n;
+    return COUNT_BEFORE(r->n, i, r->v[i].first <= number);
 }
 
 bool seen_has(const struct seen *s, uint64_t run, uint64_t number)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/metric.h"
 
 #define BINS_MAX   (4u << 20)
@@ -28,16 +29,7 @@ static struct chunk_key column_key(const struct column *c, const struct node_fac
 /* The first tick at or after at. */
 static size_t first_tick(const struct chunk *c, int64_t at)
 {
-    size_t low = 0, high = c->n_ticks;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (c->ticks[mid] < at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return COUNT_BEFORE(c->n_ticks, i, c->ticks[i] < at);
 }
 
 /* guess: where it is likely to be. */
@@ -427,15 +419,14 @@ static int by_time(const void *a, const void *b)
 {
     const struct point *x = a, *y = b;
 
-    return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->v < y->v ? -1 : x->v > y->v;
+    return ORDER(x->at, y->at) ?: ORDER(x->v, y->v);
 }
 
 int points_give(struct points_sink *p, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg)
 {
     int r = 0;
 
-    if (p->n)
-        qsort(p->v, p->n, sizeof(*p->v), by_time);
+    SORT(p->v, p->n, by_time);
     for (size_t i = 0; i < p->n && r == 0; i++)
         r = each(arg, p->v[i].at, p->v[i].v);
     return r;
@@ -511,17 +502,15 @@ void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms)
 static int by_name(const void *a, const void *b)
 {
     const struct series_name *x = a, *y = b;
-    int c = strcmp(x->device, y->device);
 
-    return c ? c : strcmp(x->metric, y->metric);
+    return strcmp(x->device, y->device) ?: strcmp(x->metric, y->metric);
 }
 
 int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg)
 {
     int r = 0;
 
-    if (p->n)
-        qsort(p->v, p->n, sizeof(*p->v), by_name);
+    SORT(p->v, p->n, by_name);
     for (size_t i = 0; i < p->n && r == 0; i++)
         r = each(arg, p->v[i].device, p->v[i].metric);
     return r;

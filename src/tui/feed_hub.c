@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/sse.h"
 #include "format/render.h"
 #include "tui/feeds.h"
@@ -79,19 +80,11 @@ struct hub_feed {
 
 static struct entry *nodes_find(const struct nodes *s, const char *key, size_t *ret_at)
 {
-    size_t lo = 0, hi = s->n;
+    size_t at = COUNT_BEFORE(s->n, i, strcmp(s->v[i].key, key) < 0);
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int r = strcmp(s->v[mid].key, key);
-        if (r == 0)
-            return &s->v[mid];
-        if (r < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *ret_at = lo;
+    if (at < s->n && strcmp(s->v[at].key, key) == 0)
+        return &s->v[at];
+    *ret_at = at;
     return NULL;
 }
 
@@ -434,9 +427,8 @@ static int hub_fd(void *arg)
 static int by_name(const void *a, const void *b)
 {
     const struct node_now *x = *(const struct node_now *const *)a, *y = *(const struct node_now *const *)b;
-    int r = str_natural(x->name, y->name);
 
-    return r ? r : strcmp(x->key, y->key);
+    return str_natural(x->name, y->name) ?: strcmp(x->key, y->key);
 }
 
 static void apply(struct hub_feed *f, struct nodes *news, bool whole)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "tui/top.h"
 
 enum { DEPTH_MAX = 20 };
@@ -20,25 +21,13 @@ static int by_pid(const void *x, const void *y)
 {
     const struct twig *a = x, *b = y;
 
-    if (a->n != b->n)
-        return a->n < b->n ? -1 : 1;
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+    return ORDER(a->n, b->n) ?: ORDER(a->pid, b->pid) ?: ORDER(a->at, b->at);
 }
 
 /* Its first line, or SIZE_MAX. */
 static size_t find(const struct twig *v, size_t n, const struct node_now *node, int32_t pid)
 {
-    size_t lo = 0, hi = n;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (by_pid(&v[mid], &(struct twig){node, pid, 0}) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = COUNT_BEFORE(n, i, by_pid(&v[i], &(struct twig){node, pid, 0}) < 0);
     return lo < n && v[lo].n == node && v[lo].pid == pid ? v[lo].at : SIZE_MAX;
 }
 

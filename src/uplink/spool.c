@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "uplink/segment.h"
 
 #define SEQ_MAX       0xf0000000u /* more files than a spool ever has */
@@ -194,7 +195,7 @@ static int by_seq(const void *a, const void *b)
 {
     uint32_t x = ((const struct segment *)a)->seq, y = ((const struct segment *)b)->seq;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 static int find_segments(struct spool *s)
@@ -217,8 +218,7 @@ static int find_segments(struct spool *s)
         s->segs[s->n++] = (struct segment){.seq = seq};
     }
     closedir(d);
-    if (s->n)
-        qsort(s->segs, s->n, sizeof(*s->segs), by_seq);
+    SORT(s->segs, s->n, by_seq);
     s->next_seq = s->n ? s->segs[s->n - 1].seq + 1 : 1;
     return 0;
 }

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define MEM_MAX  (1ll << 42) /* so that an hour of it fits 64 bits */
 #define CUTS_MAX 256 /* in one minute; what comes and goes more often is taken to have been there from cut to cut */
 
@@ -74,11 +76,6 @@ struct counting {
     struct usage_device *ret;
 };
 
-static int by_login(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 struct by_start {
     const struct count_use *use;
     int who;
@@ -88,9 +85,7 @@ static int by_start(const void *a, const void *b)
 {
     const struct by_start *x = a, *y = b;
 
-    if (x->use->from_ms != y->use->from_ms)
-        return x->use->from_ms < y->use->from_ms ? -1 : 1;
-    return (x->use > y->use) - (x->use < y->use);
+    return ORDER(x->use->from_ms, y->use->from_ms) ?: ORDER(x->use, y->use);
 }
 
 static bool does_hold(const struct count_rule *rule, const struct count_use *u)
@@ -109,7 +104,7 @@ static void counting_people(struct counting *c)
     names[0] = "";
     for (size_t i = 0; i < d->n_uses; i++)
         names[n++] = d->uses[i].login;
-    qsort(names, n, sizeof(*names), by_login);
+    qsort(names, n, sizeof(*names), order_texts);
     c->who = mem_zero(n, sizeof(*c->who));
     for (size_t i = 0; i < n; i++)
         if (!c->n_who || strcmp(c->who[c->n_who - 1].login, names[i]) != 0)
@@ -117,20 +112,12 @@ static void counting_people(struct counting *c)
     n = 0;
     for (size_t i = 0; i < d->n_uses; i++) {
         const struct count_use *u = &d->uses[i];
-        size_t lo = 0, hi = c->n_who - 1;
         if (u->to_ms <= u->from_ms || !does_hold(c->rule, u))
             continue;
-        while (lo < hi) {
-            size_t mid = (lo + hi) / 2;
-            if (strcmp(c->who[mid].login, u->login) < 0)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        order[n++] = (struct by_start){u, (int)lo};
+        size_t who = COUNT_BEFORE(c->n_who - 1, k, strcmp(c->who[k].login, u->login) < 0);
+        order[n++] = (struct by_start){u, (int)who};
     }
-    if (n)
-        qsort(order, n, sizeof(*order), by_start);
+    SORT(order, n, by_start);
     c->n_order = n;
     c->order = mem_zero(n + 1, sizeof(*c->order));
     c->order_who = mem_zero(n + 1, sizeof(*c->order_who));
@@ -180,13 +167,6 @@ static void piece_split(struct counting *c, int64_t at, int64_t len)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool is_booked(const struct counting *c, int64_t at)
 {
     for (size_t i = 0; i < c->d->n_booked; i++)
@@ -222,8 +202,7 @@ static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int
         add_cut(cuts, &n, c->d->booked[i].from_ms, from, to);
         add_cut(cuts, &n, c->d->booked[i].to_ms, from, to);
     }
-    if (n)
-        qsort(cuts, n, sizeof(*cuts), by_number);
+    SORT(cuts, n, order_numbers);
     cuts[n++] = to;
     for (size_t i = 0; i < n; i++) {
         int64_t before = held, at = i ? cuts[i - 1] : from, len = cuts[i] - at;

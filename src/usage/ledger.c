@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/workers.h"
 #include "usage/recount.h"
 
@@ -90,16 +91,7 @@ static int64_t hour_of(const struct ledger *l, int64_t at_ms)
 
 static size_t node_place(const struct ledger *l, const char *key)
 {
-    size_t lo = 0, hi = l->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(l->nodes[mid]->key, key) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(l->n, i, strcmp(l->nodes[i]->key, key) < 0);
 }
 
 static struct led_node *node_find(const struct ledger *l, const char *key)
@@ -125,16 +117,7 @@ static struct led_node *node_get(struct ledger *l, const char *key)
 
 static size_t mark_place(const struct led_node *n, int64_t at_ms)
 {
-    size_t lo = 0, hi = n->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (n->v[mid].at_ms < at_ms)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(n->n, i, n->v[i].at_ms < at_ms);
 }
 
 static struct mark *mark_find(struct led_node *n, int64_t at_ms)

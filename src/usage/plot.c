@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "draw/paper.h"
 #include "usage/table.h"
 
@@ -33,7 +34,7 @@ static int by_held(const void *a, const void *b)
 {
     const struct held *x = a, *y = b;
 
-    return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : strcmp(x->name, y->name);
+    return ORDER(y->ms, x->ms) ?: strcmp(x->name, y->name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -49,15 +50,13 @@ static size_t largest(const struct usage_table *t, struct held *v)
 
     for (size_t i = 0; i < t->n; i++)
         v[i] = (struct held){shown(t, &t->v[i]), t->v[i].s.held_ms};
-    if (t->n)
-        qsort(v, t->n, sizeof(*v), by_name);
+    SORT(v, t->n, by_name);
     for (size_t i = 0; i < t->n; i++)
         if (n && strcmp(v[n - 1].name, v[i].name) == 0)
             v[n - 1].ms += v[i].ms;
         else
             v[n++] = v[i];
-    if (n)
-        qsort(v, n, sizeof(*v), by_held);
+    SORT(v, n, by_held);
     return n;
 }
 

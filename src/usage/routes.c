@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/when.h"
 #include "format/render.h"
 #include "history/history.h"
@@ -148,16 +149,11 @@ static int read_question(struct usage_job *k, struct sums_ask *a, struct err *er
 
 /* ---- the worker's part ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool is_kept(void *arg, const char *uuid)
 {
     struct usage_job *k = arg;
 
-    return k->n_kept && bsearch(&uuid, k->kept, k->n_kept, sizeof(*k->kept), by_text);
+    return k->n_kept && bsearch(&uuid, k->kept, k->n_kept, sizeof(*k->kept), order_texts);
 }
 
 static int write_table(const struct usage_job *k, const struct usage_table *t, struct buf *out, struct err *err)
@@ -308,8 +304,7 @@ static void call_nodes(struct usage_job *k, const struct view *v, const struct f
                 k->kept[k->n_kept++] = to->devices[d].uuid;
         }
     }
-    if (k->n_kept)
-        qsort(k->kept, k->n_kept, sizeof(*k->kept), by_text);
+    SORT(k->kept, k->n_kept, order_texts);
 }
 
 struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARAMS], const struct filter *filter,

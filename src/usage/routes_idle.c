@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/order.h"
 #include "format/render.h"
 #include "history/on_devices.h"
 #include "hub/handlers.h"
@@ -23,11 +24,9 @@ struct idle {
 static int by_length(const void *x, const void *y)
 {
     const struct idle *a = x, *b = y;
-    if (a->idle_ms != b->idle_ms)
-        return a->idle_ms < b->idle_ms ? 1 : -1;
-    int c = str_natural(a->h->node->name, b->h->node->name);
-    c = c ? c : a->h->device->fact.index - b->h->device->fact.index;
-    return c ? c : strcmp(a->person, b->person);
+    int longer = ORDER(b->idle_ms, a->idle_ms), place = str_natural(a->h->node->name, b->h->node->name);
+
+    return longer ?: place ?: a->h->device->fact.index - b->h->device->fact.index ?: strcmp(a->person, b->person);
 }
 
 static const struct column_spec columns[IDLE_COLUMNS] = {
@@ -86,8 +85,7 @@ static size_t find_idle(const struct on_devices *people, int64_t longer_ms, int6
             (*ret)[n++] =
                 (struct idle){&p->v[k], p->name, p->n_logins ? p->logins[0] : p->name, idle_ms, holders_of(people, d)};
         }
-    if (n)
-        qsort(*ret, n, sizeof(**ret), by_length);
+    SORT(*ret, n, by_length);
     return n;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/rand.h"
 
 #define GROUPS_MAX  16
@@ -643,8 +644,7 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
     int r = make_periods(&s, err);
     if (r == 0 && a->by == BY_JOB)
         r = a->jobs(a->arg, &jobs, take_job, &s, err);
-    if (s.n_jobs)
-        qsort(s.jobs, s.n_jobs, sizeof(*s.jobs), job_order); /* newest first */
+    SORT(s.jobs, s.n_jobs, job_order); /* newest first */
     s.next_job = s.n_jobs;
     AUTO_FREE struct usage_day *days = mem_zero(s.n_periods + 1, sizeof(*days));
     if (r >= 0)

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/order.h"
+
 #define STEP_MS   30000
 #define FORGOTTEN 0.005
 
@@ -23,16 +25,7 @@ void trend_reset(struct trend *t)
 
 static size_t place(const struct trend *t, const char *name)
 {
-    size_t lo = 0, hi = t->n;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(t->v[mid].name, name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return COUNT_BEFORE(t->n, i, strcmp(t->v[i].name, name) < 0);
 }
 
 const struct trend_person *trend_find(const struct trend *t, const char *name)

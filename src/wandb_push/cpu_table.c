@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/zone.h"
 
 #define WEEK_HOURS 168
@@ -31,7 +32,7 @@ static int by_week_run(const void *a, const void *b)
 {
     const struct use *x = a, *y = b;
 
-    return x->week != y->week ? (x->week < y->week ? 1 : -1) : strcmp(x->r->run_id, y->r->run_id);
+    return ORDER(y->week, x->week) ?: strcmp(x->r->run_id, y->r->run_id);
 }
 
 static size_t uses_of(const struct tables_ask *ask, const struct company *co, struct use *ret)
@@ -45,8 +46,7 @@ static size_t uses_of(const struct tables_ask *ask, const struct company *co, st
         if (report_company(ask->companies, ask->n_companies, r) == co && report_project_counts(co, r))
             ret[n++] = (struct use){report_week(r->day, TABLES_WEEK), r};
     }
-    if (n)
-        qsort(ret, n, sizeof(*ret), by_week_run);
+    SORT(ret, n, by_week_run);
     return n;
 }
 

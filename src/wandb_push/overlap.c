@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "report/overlap.h"
 #include "wandb/days.h"
 #include "wandb_pull/ask.h"
@@ -52,13 +53,9 @@ static int take(void *arg, const struct wandb_run *r)
 static int by_company(const void *a, const void *b)
 {
     const struct overlap *x = a, *y = b;
-    int r = strcmp(x->company->name, y->company->name);
+    int whose = strcmp(x->company->name, y->company->name) ?: strcmp(x->team, y->team);
 
-    if (r == 0)
-        r = strcmp(x->team, y->team);
-    if (r == 0)
-        r = strcmp(x->project, y->project);
-    return r ? r : strcmp(x->id, y->id);
+    return whose ?: strcmp(x->project, y->project) ?: strcmp(x->id, y->id);
 }
 
 /* Those of one company, [from, to): what meets nobody goes; the others are moved to `keep_at`. */
@@ -97,8 +94,7 @@ int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const cha
     int64_t r = wandb_runs_each(s, &ask, take, &f, err);
     if (r < 0)
         return (int)r;
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_company);
+    SORT(ret->v, ret->n, by_company);
     for (size_t i = 0, next; i < ret->n; i = next) {
         for (next = i; next < ret->n && ret->v[next].company == ret->v[i].company; next++) {
         }
@@ -156,19 +152,13 @@ size_t overlaps_text(struct buf *out, const struct overlaps *o, size_t at, const
     return end;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void overlaps_teams(struct buf *out, const struct overlaps *o)
 {
     AUTO_FREE const char **teams = mem_zero(o->n, sizeof(*teams));
 
     for (size_t i = 0; i < o->n; i++)
         teams[i] = o->v[i].team;
-    if (o->n)
-        qsort(teams, o->n, sizeof(*teams), by_text);
+    SORT(teams, o->n, order_texts);
     for (size_t i = 0; i < o->n; i++)
         if (i == 0 || strcmp(teams[i], teams[i - 1]) != 0)
             buf_addf(out, "%s%s", out->len ? "\n" : "", teams[i]);

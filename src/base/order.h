@@ -1,0 +1,44 @@
+/* order.h: what is sorted: comparing, sorting, and finding a place in it. */
+#ifndef BASE_ORDER_H
+#define BASE_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -1, 0 or 1, for a comparator. What breaks a tie follows: return ORDER(x->host, y->host) ?: ORDER(x->id, y->id); */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* qsort that may be given nothing at all. */
+#define SORT(v, n, order)                                                                                              \
+    do {                                                                                                               \
+        if (n)                                                                                                         \
+            qsort((v), (n), sizeof(*(v)), (order));                                                                    \
+    } while (0)
+
+/* How many of n sorted things come before a place: before is asked of the one numbered i. */
+#define COUNT_BEFORE(n, i, before)                                                                                     \
+    ({                                                                                                                 \
+        size_t low_ = 0, high_ = (n);                                                                                  \
+        while (low_ < high_) {                                                                                         \
+            size_t i = low_ + (high_ - low_) / 2;                                                                      \
+            if (before)                                                                                                \
+                low_ = i + 1;                                                                                          \
+            else                                                                                                       \
+                high_ = i;                                                                                             \
+        }                                                                                                              \
+        low_;                                                                                                          \
+    })
+
+/* Comparators of numbers and of pointers to text. */
+static inline int order_numbers(const void *a, const void *b)
+{
+    return ORDER(*(const int64_t *)a, *(const int64_t *)b);
+}
+static inline int order_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+#endif
