@@ -81,10 +81,8 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
 
 static enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = read_object(rq, rp);
-    enum reply_how how = o ? log_in(a, rq, o, rp) : REPLY_NOW;
-    json_decref(o);
-    return how;
+    json_auto_t *o = read_object(rq, rp);
+    return o ? log_in(a, rq, o, rp) : REPLY_NOW;
 }
 
 struct leaving {
@@ -120,12 +118,11 @@ static enum reply_how end_sessions(struct api *a, struct request *rq, struct rep
 
 static enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = rq->body.len ? read_object(rq, rp) : json_object();
+    json_auto_t *o = rq->body.len ? read_object(rq, rp) : json_object();
     json_t *all = json_object_get(o, "all");
     bool bad = json_object_size(o) != (all ? 1u : 0u) || (all && !json_is_boolean(all)), every = json_is_true(all);
     if (!o)
         return REPLY_NOW;
-    json_decref(o);
     if (bad)
         return reply_problem(rp, 400, "the body is empty, or {\"all\": true} to end every session of yours");
     if (every && rq->who->role == ROLE_NONE)

@@ -104,13 +104,12 @@ static const char *read_token(json_t *o, struct store_token *t)
 
 enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = read_object(rq, rp);
+    json_auto_t *o = read_object(rq, rp);
     struct store_token t = {.created_ms = rq->now_ms};
     struct token made;
     if (!o)
         return REPLY_NOW;
     const char *wrong = read_token(o, &t);
-    json_decref(o);
     if (wrong)
         return reply_problem(rp, 400, "%s", wrong);
     struct token_job *job = mem_zero(1, sizeof(*job));

@@ -240,11 +240,8 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
 
 static enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = read_object(rq, rp);
-    enum reply_how how = o ? make(a, rq, o, rp) : REPLY_NOW;
-
-    json_decref(o);
-    return how;
+    json_auto_t *o = read_object(rq, rp);
+    return o ? make(a, rq, o, rp) : REPLY_NOW;
 }
 
 static enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)

@@ -311,11 +311,8 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
 enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
 {
     struct asked_for q;
-    json_t *o = read_object(rq, rp);
-    enum reply_how how = read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
-
-    json_decref(o);
-    return how;
+    json_auto_t *o = read_object(rq, rp);
+    return read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
 }
 
 /* The wait of the path, the asker's to change. NULL: rp has the answer. */

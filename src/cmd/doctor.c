@@ -236,7 +236,8 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
 
     if (client_ask(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
         return; /* an older hub, or none of our business */
-    json_t *j = client_json(buf_str(&answer)), *pulled = json_object_get(j, "pulled");
+    json_auto_t *j = client_json(buf_str(&answer));
+    json_t *pulled = json_object_get(j, "pulled");
     const char *to = json_string_value(json_object_get(pulled, "to"));
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         const char *error = json_string_value(json_object_get(json_object_get(j, verbs[i]), "error"));
@@ -248,7 +249,6 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
         say(r, OK, "wandb", "runs are here up to %s", to);
     else if (!wrong && json_is_true(json_object_get(j, "scheduled")))
         say(r, NOTE, "wandb", "no pull has come to its end yet");
-    json_decref(j);
 }
 
 /* Nodes that an admin has to do something about; the first few, for there may be thousands. */
@@ -259,7 +259,8 @@ static void ask_nodes(struct report *r, const struct doctor_conf *conf)
     size_t i, told = 0;
     if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
         return; /* not for us to read */
-    json_t *all = client_json(buf_str(&answer)), *n;
+    json_auto_t *all = client_json(buf_str(&answer));
+    json_t *n;
     json_array_foreach(all, i, n)
     {
         const char *name = json_string_value(json_object_get(n, "name"));
@@ -281,7 +282,6 @@ static void ask_nodes(struct report *r, const struct doctor_conf *conf)
     }
     if (told > NODES_TOLD)
         say(r, NOTE, "node", "and %zu more such nodes", told - NODES_TOLD);
-    json_decref(all);
 }
 
 static void ask_hub(struct report *r, const struct doctor_conf *conf)
@@ -305,7 +305,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
         return;
     }
     int64_t after = clock_wall_ms();
-    json_t *j = client_json(buf_str(&who));
+    json_auto_t *j = client_json(buf_str(&who));
     const char *role = json_string_value(json_object_get(j, "role"));
     const char *read = json_string_value(json_object_get(j, "read"));
     bool asks = read && strcmp(read, "token") == 0, known = role && strcmp(role, "none") != 0;
@@ -322,7 +322,6 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
             "`read: token` means everybody, programs on the hub's own machine too (it used to mean other machines "
             "alone): give Prometheus and wall screens a token of role reader");
     ask_clock(r, j, before, after);
-    json_decref(j);
     ask_nodes(r, conf);
     ask_wandb(r, conf);
 }

@@ -221,7 +221,7 @@ static void print_link(char *url, char *pin, const char *data)
     if (!isatty(STDOUT_FILENO))
         return;
     int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
-    json_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
+    json_auto_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
     const char *once = json_string_value(json_object_get(o, "once"));
     add_browser_url(&shown, str_of(url));
     if (once)
@@ -229,7 +229,6 @@ static void print_link(char *url, char *pin, const char *data)
     else
         fprintf(stderr, "no link to log in with: %s\n", r < 0 ? err.msg : "the hub's answer is not understood");
     fflush(stdout);
-    json_decref(o);
 }
 
 static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo,

@@ -148,10 +148,9 @@ static json_t *entry_of(const struct remark *r)
 /* In place, so that what else an entry has stays. */
 static void entry_update(json_t *entry, const struct remark *r)
 {
-    json_t *fresh = entry_of(r);
+    json_auto_t *fresh = entry_of(r);
 
     json_object_update(entry, fresh);
-    json_decref(fresh);
 }
 
 void comments_set(struct comments *c, const char *host, int index, const struct remark *r)

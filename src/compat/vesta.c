@@ -158,7 +158,8 @@ static int post_parse(struct vesta_post *p, struct str body, struct err *err)
 {
     json_error_t e;
     const char *key;
-    json_t *o, *root = json_loadb(body.p, body.len, JSON_REJECT_DUPLICATES, &e);
+    json_t *o;
+    json_auto_t *root = json_loadb(body.p, body.len, JSON_REJECT_DUPLICATES, &e);
     const json_t *by_index[VESTA_GPUS_MAX] = {0};
     int64_t index;
     int r = 0;
@@ -186,7 +187,6 @@ static int post_parse(struct vesta_post *p, struct str body, struct err *err)
     for (size_t i = 0; r == 0 && i < p->facts.n_devices; i++)
         if (!p->facts.devices[i].uuid[0])
             r = err_set(err, -EINVAL, "gpu:%d has no uuid.", p->facts.devices[i].index);
-    json_decref(root);
     return r;
 }
 
@@ -351,7 +351,7 @@ static const char *bot_channel(const struct hub *h)
 int vesta_notify(struct hub *h, struct request *rq, struct err *err)
 {
     json_error_t e;
-    json_t *root = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
+    json_auto_t *root = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
     const json_t *text = json_object_get(root, "text"), *to = json_object_get(root, "to");
     struct str said = str_n(json_string_value(text), json_string_length(text)), first;
     struct str whom = str_n(json_string_value(to), json_string_length(to));
@@ -380,6 +380,5 @@ int vesta_notify(struct hub *h, struct request *rq, struct err *err)
                                       .text = more},
                     NULL, on_stored, w);
     }
-    json_decref(root);
     return r;
 }

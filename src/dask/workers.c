@@ -118,10 +118,9 @@ static void take(const json_t *o, const char *key, char *out, size_t size)
 
 void samples_about(const char *csv_path, struct samples_about *ret)
 {
-    json_t *o = companion(csv_path);
+    json_auto_t *o = companion(csv_path);
     take(o, "name", ret->name, sizeof(ret->name));
     take(o, "host", ret->host, sizeof(ret->host));
-    json_decref(o);
 }
 
 const char *samples_unit(const char *csv_path, const char *metric, char out[32])
@@ -129,7 +128,8 @@ const char *samples_unit(const char *csv_path, const char *metric, char out[32])
     static const struct {
         const char *name, *unit;
     } known[] = {{"total-mem", "bytes"}, {"mem-util", "%"}, {"compute-util", "%"}, {"mem-used-percent", "%"}};
-    json_t *o = companion(csv_path), *column;
+    json_auto_t *o = companion(csv_path);
+    json_t *column;
     size_t i;
     out[0] = 0;
     json_array_foreach(json_object_get(o, "columns"), i, column)
@@ -138,7 +138,6 @@ const char *samples_unit(const char *csv_path, const char *metric, char out[32])
         if (name && strcmp(name, metric) == 0)
             take(column, "unit", out, 32);
     }
-    json_decref(o);
     for (i = 0; i < ARRAY_LEN(known) && !out[0]; i++)
         if (strcmp(known[i].name, metric) == 0)
             mem_copy_str(out, 32, known[i].unit);

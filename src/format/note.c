@@ -161,7 +161,7 @@ static int read_files(json_t *list, struct message_file *files, size_t *ret_n, s
 
 struct message *message_read(struct str bytes, struct err *err)
 {
-    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    json_auto_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
     struct message_file files[MESSAGE_FILES_MAX] = {0};
     struct message m = {.files = files}, *ret = NULL;
     AUTO_BUF held = BUF_INIT(MESSAGE_FILE_BYTES);
@@ -172,32 +172,29 @@ struct message *message_read(struct str bytes, struct err *err)
         ret = message_copy(&m);
     else if (o)
         err_set(err, -EBADMSG, "a note is not a message");
-    json_decref(o);
     return ret;
 }
 
 struct alert *alert_read(struct str bytes, struct err *err)
 {
-    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    json_auto_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
     struct alert a = {0}, *ret = NULL;
 
     if (read_members(alert_members, o, &a, err) == 0 && a.id > 0 && a.severity >= 0 && a.severity < SEVERITIES)
         ret = alert_copy(&a);
     else if (o)
         err_set(err, -EBADMSG, "a note is not an alert");
-    json_decref(o);
     return ret;
 }
 
 struct silence *silence_read(struct str bytes, struct err *err)
 {
-    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    json_auto_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
     struct silence s = {0}, *ret = NULL;
 
     if (read_members(silence_members, o, &s, err) == 0 && s.id > 0)
         ret = silence_copy(&s);
     else if (o)
         err_set(err, -EBADMSG, "a note is not a silence");
-    json_decref(o);
     return ret;
 }

@@ -42,7 +42,8 @@ static char *title_of(const json_t *s, bool one_agg)
 
 bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
 {
-    json_t *o = client_json(buf_str(text)), *series = json_object_get(o, "series"), *s;
+    json_auto_t *o = client_json(buf_str(text));
+    json_t *series = json_object_get(o, "series"), *s;
     struct lines l = {.from_ms = json_integer_value(json_object_get(o, "from")),
                       .step_ms = json_integer_value(json_object_get(o, "step"))};
     bool ok = json_is_array(series) && l.step_ms > 0 && l.from_ms >= 0;
@@ -73,7 +74,6 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
         to->chart.step_ms = l.step_ms;
         ok = ok && json_is_array(v) && to->chart.n == l.v[0].chart.n;
     }
-    json_decref(o);
     if (!ok)
         lines_fini(&l);
     else

@@ -110,7 +110,7 @@ static json_t *ask(struct label *l, const char *method, const char *path, json_t
 /* Who we are there, and what time it is there. */
 static bool meet(struct label *l)
 {
-    json_t *o = l->known ? NULL : ask(l, "GET", "/api/v1/whoami", NULL);
+    json_auto_t *o = l->known ? NULL : ask(l, "GET", "/api/v1/whoami", NULL);
 
     if (!o)
         return l->known;
@@ -120,7 +120,6 @@ static bool meet(struct label *l)
     int64_t off = json_integer_value(json_object_get(o, "at")) - clock_wall_ms();
     l->shift_ms = off > CLOCK_MS || off < -CLOCK_MS ? off : 0;
     l->known = true;
-    json_decref(o);
     return true;
 }
 
@@ -173,9 +172,8 @@ static int finish(struct label *l, const struct label_end *e)
     json_t *body = json_object();
     add_end(l, body, e);
     snprintf(path, sizeof(path), "/api/v1/jobs/%s", l->id);
-    json_t *o = ask(l, "PATCH", path, body);
+    json_auto_t *o = ask(l, "PATCH", path, body);
     l->open = !o;
-    json_decref(o);
     return o ? 0 : l->err.code;
 }
 

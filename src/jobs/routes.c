@@ -37,10 +37,9 @@ static char *attrs_for(const struct job_fact *j, bool all)
 {
     if (all || !strstr(j->attrs, "\"command\""))
         return mem_str(j->attrs);
-    json_t *o = json_loads(j->attrs, 0, NULL);
+    json_auto_t *o = json_loads(j->attrs, 0, NULL);
     json_object_del(o, "command");
     char *text = o ? json_dumps(o, JSON_COMPACT) : mem_str("{}");
-    json_decref(o);
     return text;
 }
 

@@ -103,7 +103,8 @@ static enum reply_how node_done(const struct request *rq, struct reply *rp, int 
 
 static enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = read_object(rq, rp), *v;
+    json_auto_t *o = read_object(rq, rp);
+    json_t *v;
     const char *key, *name = NULL;
     int retired = -1, maintenance = -1;
     struct err err = {0};
@@ -126,12 +127,10 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
                           "'%.40s' is not understood: name (text without quotes, slashes or control characters, "
                           "at most %d bytes), retired and maintenance (true or false) can be set",
                           key, NAME_MAX_LEN - 1);
-            json_decref(o);
             return REPLY_NOW;
         }
     }
     int r = tail_name(rq, node) ? registry_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
-    json_decref(o);
     return node_done(rq, rp, r, &err);
 }
 
@@ -139,14 +138,13 @@ static enum reply_how post_node_join(struct api *a, struct request *rq, struct r
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
-    json_t *o = read_object(rq, rp);
+    json_auto_t *o = read_object(rq, rp);
     const char *old = json_string_value(json_object_get(o, "old"));
     if (!o)
         return REPLY_NOW;
     int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
             : tail_name(rq, node)            ? registry_join(a->hub, node, old, &err)
                                              : -ENOENT;
-    json_decref(o);
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
 }
 

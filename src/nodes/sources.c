@@ -90,7 +90,7 @@ static struct relay *place(struct sources_said *s, const char *who, int64_t now_
 int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err)
 {
     json_error_t e;
-    json_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e);
+    json_auto_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e);
     struct said *v = NULL;
     size_t n = json_array_size(all);
     int r = 0;
@@ -112,7 +112,6 @@ int sources_said_take(struct sources_said *s, const char *who, struct str json, 
         v = NULL;
     }
     free(v);
-    json_decref(all);
     return r;
 }
 
@@ -188,8 +187,8 @@ static char *labels_read(json_t *o)
 static int take_labels(struct api *a, struct str json, struct err *err)
 {
     json_error_t e;
-    json_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e), *v;
-    json_t *nodes = json_object_get(all, "labels");
+    json_auto_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e);
+    json_t *nodes = json_object_get(all, "labels"), *v;
     const char *key;
     int r = json_is_object(nodes) ? 0 : err_set(err, -EINVAL, "'labels' must be an object with an object per node");
     json_object_foreach(nodes, key, v)
@@ -203,7 +202,6 @@ static int take_labels(struct api *a, struct str json, struct err *err)
         if (r == 0)
             registry_labels(a->hub, key, labels);
     }
-    json_decref(all);
     return r;
 }
 

@@ -65,7 +65,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
 static enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
-    json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
+    json_auto_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
     json_t *to = json_object_get(o, "to");
     enum reply_how how;
 
@@ -74,7 +74,6 @@ static enum reply_how post_channel_test(struct api *a, struct request *rq, struc
         how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
     else
         how = test_channel(a->hub, rq, rp, name, to ? json_string_value(to) : "");
-    json_decref(o);
     return how;
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -124,7 +123,7 @@ static int by_score(const void *x, const void *y)
 {
     double a = score(*(json_t *const *)x), b = score(*(json_t *const *)y);
 
-    return ORDER(b, a);
+    return (a < b) - (a > b);
 }
 
 static void idle_row(struct rows *r, json_t *o)

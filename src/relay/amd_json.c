@@ -219,11 +219,10 @@ int amd_json(struct str text, struct reading *ret, struct err *err)
     text = from_brace(text);
     if (!text.len)
         return err_set(err, -EINVAL, "there is no JSON in it");
-    json_t *root = json_loadb(text.p, text.len, JSON_DISABLE_EOF_CHECK, &e);
+    json_auto_t *root = json_loadb(text.p, text.len, JSON_DISABLE_EOF_CHECK, &e);
     if (!root)
         return err_set(err, -EINVAL, "no JSON: line %d: %.80s", e.line, e.text);
     json_t *list = json_is_object(root) ? json_object_get(root, "gpu_data") : root;
     bool any = json_is_array(list) ? amd_all(list, ret) : rocm_all(root, ret);
-    json_decref(root);
     return any ? 0 : err_set(err, -EINVAL, "it names no GPU");
 }

@@ -49,9 +49,8 @@ uint64_t consul_index(uint64_t had, struct str header)
 
 int consul_old_conf(struct str text, struct buf *ret, struct err *err)
 {
-    json_t *j = json_loadb(text.p ? text.p : "", text.len, 0, NULL);
+    json_auto_t *j = json_loadb(text.p ? text.p : "", text.len, 0, NULL);
     const char *uri = json_string_value(json_object_get(j, "CONSUL_SERVICE_URI"));
     int r = uri && uri[0] ? buf_adds(ret, uri) : -ENOENT;
-    json_decref(j);
     return r < 0 ? err_set(err, -EINVAL, "it is not JSON with a CONSUL_SERVICE_URI") : 0;
 }

@@ -114,7 +114,8 @@ static void consul_one(struct found_list *l, json_t *j)
 
 int found_consul(struct found_list *l, struct str text, struct err *err)
 {
-    json_t *all = load_list(text, "Consul's answer", err), *one;
+    json_auto_t *all = load_list(text, "Consul's answer", err);
+    json_t *one;
     size_t i;
     if (!all)
         return -EBADMSG;
@@ -122,7 +123,6 @@ int found_consul(struct found_list *l, struct str text, struct err *err)
     {
         consul_one(l, one);
     }
-    json_decref(all);
     return filled(l, err);
 }
 
@@ -170,12 +170,10 @@ static int sd_groups(struct found_list *l, const json_t *all, struct err *err)
 
 int found_sd_json(struct found_list *l, struct str text, struct err *err)
 {
-    json_t *all = load_list(text, "the list of targets", err);
+    json_auto_t *all = load_list(text, "the list of targets", err);
     if (!all)
         return -EBADMSG;
-    int r = sd_groups(l, all, err);
-    json_decref(all);
-    return r;
+    return sd_groups(l, all, err);
 }
 
 /* ---- the same in YAML: made JSON first. No anchors, aliases or tags; at most four levels. ---- */
@@ -249,7 +247,7 @@ int found_sd_yaml(struct found_list *l, struct str text, struct err *err)
 {
     yaml_parser_t p;
     yaml_event_t e;
-    json_t *all = NULL;
+    json_auto_t *all = NULL;
     bool empty = false;
     if (!yaml_parser_initialize(&p))
         return err_set(err, -ENOMEM, "out of memory");
@@ -270,7 +268,6 @@ int found_sd_yaml(struct found_list *l, struct str text, struct err *err)
     else if (!empty)
         r = sd_groups(l, all, err);
     yaml_parser_delete(&p);
-    json_decref(all);
     return r;
 }
 

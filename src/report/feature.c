@@ -130,7 +130,7 @@ static void mark_write(const struct mark *m, struct buf *out)
 static void load_mark(void *arg, const struct note *n)
 {
     struct hub_schedules *d = arg;
-    json_t *o = json_loadb(n->bytes.p ? n->bytes.p : "", n->bytes.len, 0, NULL);
+    json_auto_t *o = json_loadb(n->bytes.p ? n->bytes.p : "", n->bytes.len, 0, NULL);
     const char *name = json_string_value(json_object_get(o, "name"));
 
     d->last_id = MAX(d->last_id, n->id);
@@ -142,7 +142,6 @@ static void load_mark(void *arg, const struct note *n)
     } else {
         log_warn("report", "note %" PRId64 " is not one of a report", n->id);
     }
-    json_decref(o);
 }
 
 static int load_marks(void *self, struct err *err)
@@ -285,10 +284,9 @@ static void made(void *arg, struct reply *rp)
 
     if (!k->h->outbox || !feature_self(&k->h->features, &report_feature) || rp->status) {
         AUTO_FREE char *why = NULL;
-        json_t *o = json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL);
+        json_auto_t *o = json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(o, "detail"));
         why = mem_str(detail ? detail : "the hub stops");
-        json_decref(o);
         failed(k, rp->status ? rp->status : 503, why);
         return;
     }

@@ -92,7 +92,8 @@ static enum reply_how get_bulletin(struct api *a, struct request *rq, struct rep
 static enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     const struct scheduled_now *x = find(a, rq, rp);
-    json_t *o = x ? read_object(rq, rp) : NULL, *channel = json_object_get(o, "channel");
+    json_auto_t *o = x ? read_object(rq, rp) : NULL;
+    json_t *channel = json_object_get(o, "channel");
     enum reply_how how = REPLY_NOW;
 
     if (!o)
@@ -103,7 +104,6 @@ static enum reply_how post_bulletin(struct api *a, struct request *rq, struct re
         how = reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
     else
         how = hub_schedules_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
-    json_decref(o);
     return how;
 }
 

@@ -66,7 +66,7 @@ void say_ask_book(struct say *s, struct str rest)
 
 void say_tell_book(struct say *s, size_t call, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     int64_t id = say_int(o, "id"), from = say_int(o, "from");
     bool later = from > s->ask.now_ms + 60000;
     char says[40];
@@ -77,7 +77,6 @@ void say_tell_book(struct say *s, size_t call, struct str body)
     say_small(s, "It is booking %lld: `release %lld` gives it back early.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
     say_buttons(s, &(struct say_button){"release", says}, 1);
-    json_decref(o);
 }
 
 /* ---- what is booked, and giving it back ---- */
@@ -98,8 +97,8 @@ void say_tell_bookings(struct say *s, size_t call, struct str body)
         {"where", "WHERE", CELL_TEXT, .weight = 98},          {"from", "FROM", CELL_TEXT, .weight = 80},
         {"until", "UNTIL", CELL_TEXT, .weight = 90},          {"comment", "COMMENT", CELL_TEXT, .weight = 20},
     };
-    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
-    json_t *list = json_is_array(o) ? o : json_object_get(o, "rows");
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *list = json_is_array(o) ? o : json_object_get(o, "rows"), *row;
     struct rows rows;
     size_t i;
 
@@ -120,7 +119,6 @@ void say_tell_bookings(struct say *s, size_t call, struct str body)
     else
         say_line(s, "Nothing is booked.");
     rows_fini(&rows);
-    json_decref(o);
 }
 
 /* The number in "booking 7", "#7", "7". */
@@ -152,14 +150,13 @@ void say_ask_release(struct say *s, struct str rest)
 
 void say_tell_release(struct say *s, size_t call, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
 
     (void)call;
     if (say_text(o, "where")[0])
         say_line(s, "Released: %s.", say_text(o, "where"));
     else
         say_line(s, "You do not wait any more.");
-    json_decref(o);
 }
 
 /* ---- wait ---- */
@@ -199,7 +196,7 @@ void say_ask_wait(struct say *s, struct str rest)
 
 void say_tell_wait(struct say *s, size_t call, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     int64_t id = say_int(o, "id"), ahead = say_int(o, "ahead");
     char says[40], line[64];
 
@@ -214,5 +211,4 @@ void say_tell_wait(struct say *s, size_t call, struct str body)
     say_small(s, "It is wait %lld, for a day at most: `release %lld` leaves the line.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
     say_buttons(s, &(struct say_button){"leave the line", says}, 1);
-    json_decref(o);
 }

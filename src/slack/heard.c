@@ -201,25 +201,22 @@ static json_t *load(struct str json, struct err *err)
 
 struct heard *heard_event(struct str json, struct err *err)
 {
-    json_t *o = load(json, err);
-    struct heard *h = o ? event_of(o, err) : NULL;
+    json_auto_t *o = load(json, err);
 
-    json_decref(o);
-    return h;
+    return o ? event_of(o, err) : NULL;
 }
 
 struct heard *heard_action(struct str json, struct err *err)
 {
-    json_t *o = load(json, err);
-    struct heard *h = o ? action_of(o, err) : NULL;
+    json_auto_t *o = load(json, err);
 
-    json_decref(o);
-    return h;
+    return o ? action_of(o, err) : NULL;
 }
 
 struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
 {
-    json_t *o = load(json, err), *payload = json_object_get(o, "payload");
+    json_auto_t *o = load(json, err);
+    json_t *payload = json_object_get(o, "payload");
     const char *id = text_of(o, "envelope_id"), *type = text_of(o, "type");
     struct heard *h = NULL;
 
@@ -236,13 +233,12 @@ struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
         else
             h = nothing();
     }
-    json_decref(o);
     return h;
 }
 
 enum slack_frame slack_frame_kind(struct str json)
 {
-    json_t *o = load(json, NULL);
+    json_auto_t *o = load(json, NULL);
     const char *type = text_of(o, "type"), *reason = text_of(o, "reason");
     enum slack_frame kind = SLACK_OTHER;
 
@@ -256,7 +252,6 @@ enum slack_frame slack_frame_kind(struct str json)
         kind = strcmp(reason, "link_disabled") == 0 ? SLACK_DISABLED
                : strcmp(reason, "warning") == 0     ? SLACK_WARNING
                                                     : SLACK_REFRESH;
-    json_decref(o);
     return kind;
 }
 

@@ -152,7 +152,7 @@ static void state_in(struct slack_line *l, json_t *o, const char *state)
 
 static void line_in(struct slack_line *l, struct str line)
 {
-    json_t *o = json_loadb(line.p, line.len, 0, NULL);
+    json_auto_t *o = json_loadb(line.p, line.len, 0, NULL);
     const char *state = json_string_value(json_object_get(o, "socket"));
 
     l->heard_mono = clock_mono_ms();
@@ -160,7 +160,6 @@ static void line_in(struct slack_line *l, struct str line)
         state_in(l, o, state);
     else if (json_object_get(o, "envelope_id"))
         l->envelope(l->arg, line);
-    json_decref(o);
 }
 
 static void on_out(void *arg, struct str bytes)

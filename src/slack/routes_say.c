@@ -6,7 +6,7 @@
 
 enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
 {
-    json_t *o = read_object(rq, rp);
+    json_auto_t *o = read_object(rq, rp);
     const char *text = json_string_value(json_object_get(o, "text"));
     enum reply_how how = REPLY_NOW;
 
@@ -14,6 +14,5 @@ enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
         reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
     else if (o)
         how = saying_post(a->hub, rq, str_of(text), json_is_true(json_object_get(o, "talk")));
-    json_decref(o);
     return how;
 }

@@ -269,7 +269,7 @@ const struct say_call *say_next(const struct say *s)
 /* An answer that is none: the sentence it has. */
 static void problem(struct say *s, int status, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     const char *detail = json_string_value(json_object_get(o, "detail"));
 
     if (detail)
@@ -279,7 +279,6 @@ static void problem(struct say *s, int status, struct str body)
         say_no(s, "That did not work: the hub answered %d.", status);
     if (status == 409 && s->cmd->hint)
         say_small(s, "%s", s->cmd->hint);
-    json_decref(o);
 }
 
 void say_take(struct say *s, int status, struct str body)

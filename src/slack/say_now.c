@@ -80,7 +80,7 @@ void say_ask_free(struct say *s, struct str rest)
 
 static void tell_pick(struct say *s, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *v = json_object_get(o, "devices");
     size_t n = json_array_size(v);
     const char *model = say_text(json_array_get(v, 0), "model");
@@ -91,7 +91,6 @@ static void tell_pick(struct say *s, struct str body)
     say_line(s, "%zu free now: %s%s%s%s", n, say_text(o, "where"), same ? " (" : "", same ? model : "",
              same ? ")" : "");
     say_small(s, "Nothing is taken by asking: `book %s for 4h` makes them yours.", s->title);
-    json_decref(o);
 }
 
 /* The nodes of a state, as the hub wrote it; view borrows from them. */
@@ -284,7 +283,8 @@ static void tell_people(struct say *s, struct str body)
         {"since", "SINCE", CELL_TEXT, .weight = 60},
         {"where", "WHERE", CELL_TEXT, .weight = 99},
     };
-    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *row;
     struct rows rows;
     size_t i, n = 0;
     char since[24], idle[24];
@@ -320,7 +320,6 @@ static void tell_people(struct say *s, struct str body)
         say_rows(s, "who", &rows);
     }
     rows_fini(&rows);
-    json_decref(o);
 }
 
 static void tell_node(struct say *s, struct str body)

@@ -86,7 +86,7 @@ static void ask_where(struct say *s, struct str rest)
 
 static void tell_where(struct say *s, size_t call, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *n = json_array_get(json_object_get(o, "nodes"), 0);
     const char *address = say_text(n, "address");
     json_t *age = json_object_get(n, "age_ms");
@@ -94,7 +94,6 @@ static void tell_where(struct say *s, size_t call, struct str body)
     (void)call;
     say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
              age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", say_text(n, "state"));
-    json_decref(o);
 }
 
 const struct say_command say_old_commands[SAY_OLDS + 1] = {

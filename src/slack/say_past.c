@@ -258,7 +258,8 @@ void say_ask_history(struct say *s, struct str rest)
 /* Sums over the columns of an answer. */
 static void tell_numbers(struct say *s, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row, *v;
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *row, *v;
     double sum = 0, top = -INFINITY;
     size_t i, k, known = 0, n = 0;
     const char *unit = "";
@@ -293,7 +294,6 @@ static void tell_numbers(struct say *s, struct str body)
         say_line(s, "Mean %s%s%s%s", mean.p, isfinite(top) ? ", highest " : "", isfinite(top) ? most.p : "",
                  n > 1 ? " of them all." : ".");
     }
-    json_decref(o);
 }
 
 void say_tell_history(struct say *s, size_t call, struct str body)

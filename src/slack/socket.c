@@ -103,7 +103,7 @@ static void tell(struct sock *s, struct str line)
 
 static void tell_state(struct sock *s, const char *state, const char *error)
 {
-    json_t *o = json_pack("{s:s}", "socket", state);
+    json_auto_t *o = json_pack("{s:s}", "socket", state);
     AUTO_BUF line = BUF_INIT(4096);
 
     if (error)
@@ -112,7 +112,6 @@ static void tell_state(struct sock *s, const char *state, const char *error)
     buf_addf(&line, "%s\n", text ? text : "");
     tell(s, buf_str(&line));
     free(text);
-    json_decref(o);
 }
 
 static void want_later(struct sock *s)
@@ -211,7 +210,7 @@ static void conn_open(struct sock *s, struct str url)
 
 static void envelope(struct sock *s, struct conn *c, struct str frame)
 {
-    json_t *o = json_loadb(frame.p, frame.len, 0, NULL);
+    json_auto_t *o = json_loadb(frame.p, frame.len, 0, NULL);
     const char *id = json_string_value(json_object_get(o, "envelope_id"));
     AUTO_BUF line = BUF_INIT(LINE_MAX_BYTES);
 
@@ -224,7 +223,6 @@ static void envelope(struct sock *s, struct conn *c, struct str frame)
             tell(s, buf_str(&line));
         free(text);
     }
-    json_decref(o);
 }
 
 static void frame_in(struct sock *s, struct conn *c, struct str frame)
@@ -338,14 +336,13 @@ static int on_socket(struct lws *wsi, enum lws_callback_reasons why, void *user,
 
 static void line_in(struct sock *s, struct str line)
 {
-    json_t *o = json_loadb(line.p, line.len, 0, NULL);
+    json_auto_t *o = json_loadb(line.p, line.len, 0, NULL);
     const char *url = json_string_value(json_object_get(o, "url")), *id = json_string_value(json_object_get(o, "ack"));
 
     if (url)
         conn_open(s, str_of(url));
     if (id && strlen(id) <= SLACK_ID_MAX)
         ack(s, id);
-    json_decref(o);
 }
 
 static struct sock *running; /* what libwebsockets calls for a descriptor carries nothing of ours */

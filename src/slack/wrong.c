@@ -47,8 +47,8 @@ static void one_alert(struct say *s, json_t *row)
 
 void say_tell_alerts(struct say *s, size_t call, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
-    json_t *list = json_object_get(o, "rows");
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *list = json_object_get(o, "rows"), *row;
     size_t i, n = json_array_size(list);
     AUTO_BUF more = BUF_INIT(1u << 20);
 
@@ -66,7 +66,6 @@ void say_tell_alerts(struct say *s, size_t call, struct str body)
     }
     if (more.len)
         say_pre(s, "alerts", buf_str(&more));
-    json_decref(o);
 }
 
 /* ---- silence ---- */
@@ -182,7 +181,8 @@ static void silence_one(struct say *s, json_t *rows, struct wanted *w)
 
 static void check_rule(struct say *s, struct str body)
 {
-    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *row;
     struct wanted w;
     const char *near = "";
     int best = 0;
@@ -190,7 +190,6 @@ static void check_rule(struct say *s, struct str body)
     size_t i;
 
     if (!read_silence(s, str_of(s->what), &w)) { /* it was understood before */
-        json_decref(o);
         return;
     }
     json_array_foreach(json_object_get(o, "rows"), i, row)
@@ -212,7 +211,6 @@ static void check_rule(struct say *s, struct str body)
     else
         say_no(s, "There is no rule and no node '%.*s': `alerts` lists what is wrong, with the rules.",
                (int)MIN(w.rule.len, 60u), w.rule.p);
-    json_decref(o);
 }
 
 void say_tell_silence(struct say *s, size_t call, struct str body)
@@ -221,7 +219,7 @@ void say_tell_silence(struct say *s, size_t call, struct str body)
         check_rule(s, body);
         return;
     }
-    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     const char *rule = say_text(o, "rule"), *node = say_text(o, "node");
     int64_t id = say_int(o, "id");
     char says[40];
@@ -231,7 +229,6 @@ void say_tell_silence(struct say *s, size_t call, struct str body)
     say_small(s, "By %s; `unsilence %lld` ends it.", say_text(o, "by"), (long long)id);
     snprintf(says, sizeof(says), "unsilence %lld", (long long)id);
     say_buttons(s, &(struct say_button){"end the silence", says}, 1);
-    json_decref(o);
 }
 
 void say_ask_unsilence(struct say *s, struct str rest)

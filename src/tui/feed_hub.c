@@ -171,7 +171,7 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
 /* A member of a small object: clock, gone, notice. */
 static int take_small(struct hub_feed *f, struct str name, struct str data)
 {
-    json_t *o = client_json(data);
+    json_auto_t *o = client_json(data);
     const char *id = json_string_value(json_object_get(o, "id"));
     const char *notice = json_string_value(json_object_get(o, "notice"));
     json_t *now = json_object_get(o, "now");
@@ -187,7 +187,6 @@ static int take_small(struct hub_feed *f, struct str name, struct str data)
         mem_copy_str(f->notice, sizeof(f->notice), notice);
     }
     pthread_mutex_unlock(&f->lock);
-    json_decref(o);
     return r;
 }
 
@@ -272,12 +271,10 @@ static void ask_alerts(struct hub_feed *f)
 
     f->looked_ms = clock_mono_ms();
     conf.limit_ms = 3000;
-    json_t *body = ask_json(&conf, "/api/v1/alerts");
+    json_auto_t *body = ask_json(&conf, "/api/v1/alerts");
     const json_t *rows = json_object_get(body, "rows");
-    if (!json_is_array(rows)) {
-        json_decref(body);
+    if (!json_is_array(rows))
         return;
-    }
     size_t n = MIN(json_array_size(rows), (size_t)ALERTS_MAX);
     struct feed_alert *v = mem_zero(MAX(n, 1u), sizeof(*v));
     for (size_t i = 0; i < n; i++) {
@@ -293,7 +290,6 @@ static void ask_alerts(struct hub_feed *f)
         v[i].warning = strcmp(v[i].severity, "warning") == 0;
         v[i].silenced = json_is_object(json_object_get(o, "silenced"));
     }
-    json_decref(body);
     pthread_mutex_lock(&f->lock);
     free(f->wrong_news);
     f->wrong_news = v;
@@ -353,10 +349,10 @@ static void ask_past(struct hub_feed *f)
     for (size_t i = 0; i < ask->n; i++)
         buf_addf(&path, "%s%s", i ? "," : "", ask->devices[i]);
     buf_addf(&path, "&from=%lld&to=%lld&step=%lldms", (long long)ask->from_ms, (long long)to, (long long)ask->step_ms);
-    json_t *series = path.err ? NULL : ask_json(&conf, path.p);
+    json_auto_t *series = path.err ? NULL : ask_json(&conf, path.p);
     buf_reset(&path);
     buf_addf(&path, "/api/v1/processes?by=user&limit=20000&from=%lld&to=%lld", (long long)ask->from_ms, (long long)to);
-    json_t *spans = series ? ask_json(&conf, path.p) : NULL;
+    json_auto_t *spans = series ? ask_json(&conf, path.p) : NULL;
     if (spans) {
         struct lanes *p = lanes_new(ask);
         take_series(p, series);
@@ -367,8 +363,6 @@ static void ask_past(struct hub_feed *f)
         pthread_mutex_unlock(&f->lock);
         wake(f);
     }
-    json_decref(series);
-    json_decref(spans);
 }
 
 /* What is asked for has changed, or may be old by now. */

@@ -19,13 +19,13 @@ struct making {
 
 bool wandb_tagged(const char *tags, const char *const *wanted, size_t n)
 {
-    json_t *list = tags && tags[0] && n ? json_loads(tags, 0, NULL) : NULL, *tag;
+    json_auto_t *list = tags && tags[0] && n ? json_loads(tags, 0, NULL) : NULL;
+    json_t *tag;
     bool found = false;
     size_t i;
 
     json_array_foreach(list, i, tag) for (size_t k = 0; k < n && json_is_string(tag) && !found; k++) found =
         str_eq_nocase(str_of(json_string_value(tag)), wanted[k]);
-    json_decref(list);
     return found;
 }
 

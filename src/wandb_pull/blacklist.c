@@ -38,13 +38,11 @@ int blacklist_read(struct str text, struct blacklist *ret, struct err *err)
 
     if (text.len > BLACKLIST_BYTES_MAX)
         return err_set(err, -E2BIG, "the blacklist has more than %d bytes", BLACKLIST_BYTES_MAX);
-    json_t *list = json_loadb(text.p, text.len, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_array(list)) {
-        r = list ? err_set(err, -EINVAL, "a blacklist is a JSON list of {\"run_path\": \"team/project/run\"}")
-                 : err_set(err, -EINVAL, "line %d: %s", why.line, why.text);
-        json_decref(list);
-        return r;
-    }
+    json_auto_t *list = json_loadb(text.p, text.len, JSON_REJECT_DUPLICATES, &why);
+    if (!list)
+        return err_set(err, -EINVAL, "line %d: %s", why.line, why.text);
+    if (!json_is_array(list))
+        return err_set(err, -EINVAL, "a blacklist is a JSON list of {\"run_path\": \"team/project/run\"}");
     size_t n = json_array_size(list);
     if (n > BLACKLIST_MAX)
         r = err_set(err, -E2BIG, "the blacklist has more than %d runs", BLACKLIST_MAX);
@@ -57,7 +55,6 @@ int blacklist_read(struct str text, struct blacklist *ret, struct err *err)
         else
             b.n++;
     }
-    json_decref(list);
     if (r < 0)
         blacklist_fini(&b);
     else

@@ -182,18 +182,18 @@ static struct number number_of(struct machine *m, const char *name, const json_t
 
 static struct number look_number(struct machine *m, const struct rule_op *op)
 {
-    json_t *made = NULL, *within = NULL;
+    json_auto_t *made = NULL;
+    json_auto_t *within = NULL;
     const json_t *v = look(m, op, &made);
     tell(m, op, v);
     struct number n = number_of(m, op->name, unwrap(v, &within));
-    json_decref(within);
-    json_decref(made);
     return n;
 }
 
 static struct number look_match(struct machine *m, const struct rule_op *op)
 {
-    json_t *made = NULL, *within = NULL;
+    json_auto_t *made = NULL;
+    json_auto_t *within = NULL;
     struct number n = {0};
     const json_t *v = look(m, op, &made);
     tell(m, op, v);
@@ -210,8 +210,6 @@ static struct number look_match(struct machine *m, const struct rule_op *op)
         json_decref(t);
     }
     free(dumped);
-    json_decref(within);
-    json_decref(made);
     return n;
 }
 

@@ -54,11 +54,8 @@ static bool json_words(const json_t *j, struct buf *ret)
 
 bool wandb_answer_words(struct str body, struct buf *ret)
 {
-    json_t *j = body_json(body);
-    bool any = json_words(j, ret);
-
-    json_decref(j);
-    return any;
+    json_auto_t *j = body_json(body);
+    return json_words(j, ret);
 }
 
 /* What is not tried again, and what it means. */
@@ -102,7 +99,8 @@ int wandb_answer_data(const char *what, int status, struct str body, json_t **re
 
     if (r < 0)
         return r;
-    json_t *j = body_json(body), *data = json_object_get(j, "data");
+    json_auto_t *j = body_json(body);
+    json_t *data = json_object_get(j, "data");
     const json_t *errors = json_object_get(j, "errors"), *error = json_object_get(j, "error");
     if (!json_is_object(j))
         r = err_set(err, -EBADMSG, "%s: the answer is not JSON", what);
@@ -115,6 +113,5 @@ int wandb_answer_data(const char *what, int status, struct str body, json_t **re
         r = err_set(err, -EBADMSG, "%s: the answer has no data", what);
     else
         *ret = json_incref(data);
-    json_decref(j);
     return r;
 }

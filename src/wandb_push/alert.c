@@ -19,7 +19,7 @@ static int notify_send(struct wandb *w, const struct logged *run, const struct w
 {
     AUTO_BUF variables = BUF_INIT(TEXT_MAX);
     struct json j = json_on(&variables);
-    json_t *data = NULL;
+    json_auto_t *data = NULL;
 
     json_obj(&j, NULL);
     json_cstr(&j, "entityName", run->entity);
@@ -34,7 +34,6 @@ static int notify_send(struct wandb *w, const struct logged *run, const struct w
     int r = wandb_ask(w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
     if (r == 0 && !json_is_true(answer_at(data, "notifyScriptableRunAlert.success")))
         r = err_set(err, -EPROTO, "W&B did not take the alert");
-    json_decref(data);
     return r;
 }
 

@@ -178,7 +178,7 @@ void check_table(const struct check_board *b, const struct company *co, const ch
 {
     char want[16], why[200] = "";
     json_error_t where;
-    json_t *table = json_loadb(json.p, json.len, 0, &where);
+    json_auto_t *table = json_loadb(json.p, json.len, 0, &where);
     const json_t *row = json_array_get(json_object_get(table, "data"), 0);
     const json_t *day = json_array_get(row, column(table, "日付"));
     const json_t *rate = json_array_get(row, column(table, "GPU稼働率(%)"));
@@ -198,5 +198,4 @@ void check_table(const struct check_board *b, const struct company *co, const ch
     if (why[0])
         finding_add(ret, WANDB_EVENT_CHECK, "", "Error of artifact: table " ROWS_KEY " of %.100s (run %.60s): %s",
                     co->name, id, why);
-    json_decref(table);
 }
