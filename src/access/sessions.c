@@ -183,8 +183,7 @@ static void load_note(void *arg, const struct note *n)
         add_session(l->s, own);
         return;
     }
-    VEC_ROOM(l->over, l->n, l->cap);
-    l->over[l->n++] = n->id;
+    VEC_ADD(l->over, l->n, l->cap, n->id);
 }
 
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)

@@ -269,8 +269,7 @@ static void filler_take_uses(struct filler *f, const struct child_tick *t)
     for (size_t i = 0; i < t->n_uses && !f->unlisted; i++) {
         if (t->uses[i].proc >= f->list.n || t->uses[i].slot > f->facts.n_devices)
             continue;
-        VEC_ROOM(f->uses, f->n_uses, f->cap_uses);
-        f->uses[f->n_uses++] = t->uses[i];
+        VEC_ADD(f->uses, f->n_uses, f->cap_uses, t->uses[i]);
     }
     f->uses_due = true;
 }

@@ -160,8 +160,7 @@ static void keep_past(struct hub_alerts *d, struct alert *a)
         free(d->past[0]);
         memmove(d->past, d->past + 1, --d->n_past * sizeof(*d->past));
     }
-    VEC_ROOM(d->past, d->n_past, d->cap_past);
-    d->past[d->n_past++] = a;
+    VEC_ADD(d->past, d->n_past, d->cap_past, a);
 }
 
 /* Is anybody to be told? */
@@ -209,8 +208,7 @@ static void load_silence(void *arg, const struct note *n)
         free(s);
         return;
     }
-    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
-    d->silences[d->n_silences++] = s;
+    VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
 }
 
 /* For the rules that look at what happened. */
@@ -321,10 +319,8 @@ static void copy_lost(struct hub_alerts *d)
 
     forget_lost(d);
     for (size_t i = 0; i < n; i++)
-        if (v[i]->fired_ms && strcmp(v[i]->rule, "gpu-lost") == 0) {
-            VEC_ROOM(d->lost, d->n_lost, d->cap_lost);
-            d->lost[d->n_lost++] = alert_copy(v[i]);
-        }
+        if (v[i]->fired_ms && strcmp(v[i]->rule, "gpu-lost") == 0)
+            VEC_ADD(d->lost, d->n_lost, d->cap_lost, alert_copy(v[i]));
 }
 
 static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
@@ -443,8 +439,7 @@ static void keep_silence(struct hub_alerts *d, struct silence *s)
         free(s);
         return;
     }
-    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
-    d->silences[d->n_silences++] = s;
+    VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
 }
 
 static void drop_silence(struct hub_alerts *d, int64_t id)

@@ -209,8 +209,7 @@ static void found(struct alert_replay *r, const struct alert *a)
         r->found[at] = alert_copy(a);
         return;
     }
-    VEC_ROOM(r->found, r->n_found, r->cap_found);
-    r->found[r->n_found++] = alert_copy(a);
+    VEC_ADD(r->found, r->n_found, r->cap_found, alert_copy(a));
 }
 
 static void on_change(void *arg, const struct alert *a)
@@ -278,8 +277,7 @@ static void take_booking(void *arg, const struct booking *h)
     one.released_ms = 0;
     if (one.until_ms <= one.from_ms || r->n_holds == HOLDS_MAX)
         return;
-    VEC_ROOM(r->holds, r->n_holds, r->cap_holds);
-    r->holds[r->n_holds++] = booking_copy(&one);
+    VEC_ADD(r->holds, r->n_holds, r->cap_holds, booking_copy(&one));
 }
 
 static int by_made(const void *x, const void *y)

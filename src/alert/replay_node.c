@@ -304,10 +304,8 @@ void alert_replay_node_event(struct alert_replay_node *r, const struct recent *e
         VEC_ROOM(r->upsets, r->n_upsets, r->cap_upsets);
         r->upsets[r->n_upsets++] = (struct upset){e->at_ms, e->kind == EVENT_HUNG ? e->at_ms : 0};
     }
-    if (e->kind == EVENT_LOST || e->kind == EVENT_BACK || e->kind == EVENT_START || e->kind == EVENT_NEW) {
-        VEC_ROOM(r->looks, r->n_looks, r->cap_looks);
-        r->looks[r->n_looks++] = e->at_ms;
-    }
+    if (e->kind == EVENT_LOST || e->kind == EVENT_BACK || e->kind == EVENT_START || e->kind == EVENT_NEW)
+        VEC_ADD(r->looks, r->n_looks, r->cap_looks, e->at_ms);
 }
 
 /* ---- facts in force ---- */
@@ -344,8 +342,7 @@ static int ask_was(struct alert_replay_node *r, const struct past_source *past, 
 
 static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_was *was)
 {
-    VEC_ROOM(r->spans, r->n_spans, r->cap_spans);
-    r->spans[r->n_spans++] = (struct span){from_ms, *was};
+    VEC_ADD(r->spans, r->n_spans, r->cap_spans, (struct span){from_ms, *was});
     *was = (struct node_was){0}; /* the span's now */
 }
 
@@ -434,8 +431,7 @@ static void gather_names(struct alert_replay_node *r, const struct alert_replay_
                 at++;
             if (at < r->n_uuids)
                 continue;
-            VEC_ROOM(r->uuids, r->n_uuids, r->cap_uuids);
-            r->uuids[r->n_uuids++] = f->devices[i].uuid;
+            VEC_ADD(r->uuids, r->n_uuids, r->cap_uuids, f->devices[i].uuid);
         }
         for (size_t i = 0; i < f->n_custom; i++) {
             size_t at = 0;
@@ -658,8 +654,7 @@ static bool turn_procs(struct alert_replay_node *r, int64_t at_ms)
     for (; r->next_stay < r->n_stays && r->stays[r->next_stay].first_ms <= at_ms; r->next_stay++) {
         if (r->stays[r->next_stay].end_ms < at_ms)
             continue;
-        VEC_ROOM(r->on, r->n_on, r->cap_on);
-        r->on[r->n_on++] = r->next_stay;
+        VEC_ADD(r->on, r->n_on, r->cap_on, r->next_stay);
     }
     return before != kept || r->n_on != kept;
 }

@@ -56,8 +56,7 @@ void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t no
 
     if (a->closed_ms || (!a->told_ms && !unheard))
         return;
-    VEC_ROOM(t->over, t->n_over, t->cap_over);
-    t->over[t->n_over++] = (struct over){alert_copy(a), now_ms};
+    VEC_ADD(t->over, t->n_over, t->cap_over, (struct over){alert_copy(a), now_ms});
 }
 
 size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
@@ -85,8 +84,7 @@ static void say(void *arg, const struct message *m)
     struct message with_id = *m;
 
     with_id.id = outbox_next_id(t->h->outbox);
-    VEC_ROOM(t->v, t->n, t->cap);
-    t->v[t->n++] = message_copy(&with_id);
+    VEC_ADD(t->v, t->n, t->cap, message_copy(&with_id));
 }
 
 static void pass(void *arg, const char *channel, const char *person)
@@ -131,8 +129,7 @@ struct notes {
 static void note_add(struct notes *w, struct note n, size_t from)
 {
     n.bytes.len = w->bytes.len - from;
-    VEC_ROOM(w->v, w->n, w->cap);
-    w->v[w->n++] = n;
+    VEC_ADD(w->v, w->n, w->cap, n);
 }
 
 static void note_alert(struct notes *w, const struct alert *a)

@@ -82,8 +82,7 @@ static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
         db_close(l.h);
         return r;
     }
-    VEC_ROOM(b->logs, b->n_logs, b->cap_logs);
-    b->logs[b->n_logs++] = l;
+    VEC_ADD(b->logs, b->n_logs, b->cap_logs, l);
     return 0;
 }
 

@@ -43,6 +43,13 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room);
         }                                                                                                              \
     } while (0)
 
+/* One more element behind v[n], which may be a compound literal. */
+#define VEC_ADD(v, n, cap, ...)                                                                                        \
+    do {                                                                                                               \
+        VEC_ROOM(v, n, cap);                                                                                           \
+        (v)[(n)++] = (__VA_ARGS__);                                                                                    \
+    } while (0)
+
 void mem_free_ptr(void *p); /* for AUTO_FREE: p is the address of a pointer */
 void mem_close_fd(int *fd); /* for AUTO_CLOSE: keeps errno */
 void mem_close_file(FILE **f);

@@ -148,10 +148,8 @@ static void line_read(struct book *b, struct line *l)
 
     *l = (struct line){0};
     for (size_t i = 0; i < n; i++)
-        if (hold_waits(all[i]) && !book_changing(b, all[i]->id)) {
-            VEC_ROOM(l->v, l->n, l->cap);
-            l->v[l->n++] = booking_copy(all[i]);
-        }
+        if (hold_waits(all[i]) && !book_changing(b, all[i]->id))
+            VEC_ADD(l->v, l->n, l->cap, booking_copy(all[i]));
     SORT(l->v, l->n, by_id);
 }
 

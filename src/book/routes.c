@@ -323,8 +323,7 @@ static void list_give(const struct listing *l, struct api *a, const struct booki
 static void list_take(void *arg, const struct booking *h)
 {
     struct listing *l = arg;
-    VEC_ROOM(l->v, l->n, l->cap);
-    l->v[l->n++] = booking_copy(h);
+    VEC_ADD(l->v, l->n, l->cap, booking_copy(h));
 }
 
 static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)

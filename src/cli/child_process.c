@@ -20,8 +20,7 @@
 
 void child_process_arg(struct child_process *p, const char *a)
 {
-    VEC_ROOM(p->argv, p->argc, p->cap);
-    p->argv[p->argc++] = mem_str(a);
+    VEC_ADD(p->argv, p->argc, p->cap, mem_str(a));
     VEC_ROOM(p->argv, p->argc, p->cap);
     p->argv[p->argc] = NULL;
 }

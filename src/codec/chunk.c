@@ -257,14 +257,11 @@ static void note_part(struct chunk_writer *w, const struct chunk_column *c, size
         p.as_before = c->n_devs == w->n_devices;
     if (before && p.as_before)
         p.devs_off = before->devs_off;
-    for (size_t i = 0; i < c->n_devs && !(before && p.as_before); i++) {
-        VEC_ROOM(w->devs, w->n_devs, w->cap_devs);
-        w->devs[w->n_devs++] = c->devs[i];
-    }
+    for (size_t i = 0; i < c->n_devs && !(before && p.as_before); i++)
+        VEC_ADD(w->devs, w->n_devs, w->cap_devs, c->devs[i]);
     if (!c->key.no)
         buf_addstr(&w->names, c->key.name);
-    VEC_ROOM(w->parts, w->n_parts, w->cap_parts);
-    w->parts[w->n_parts++] = p;
+    VEC_ADD(w->parts, w->n_parts, w->cap_parts, p);
 }
 
 int chunk_add(struct chunk_writer *w, const struct chunk_column *c)

@@ -146,10 +146,8 @@ static void merge_devs(struct merge *m)
             size_t at = 0;
             while (at < m->n_devs && !str_eq_str(m->devs[at], s->c.devices[k]))
                 at++;
-            if (at == m->n_devs) {
-                VEC_ROOM(m->devs, m->n_devs, m->cap_devs);
-                m->devs[m->n_devs++] = s->c.devices[k];
-            }
+            if (at == m->n_devs)
+                VEC_ADD(m->devs, m->n_devs, m->cap_devs, s->c.devices[k]);
             s->dev[k] = (uint16_t)at;
         }
     }

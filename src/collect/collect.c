@@ -36,8 +36,7 @@ void device_reading_use(struct device_reading *d, struct raw_use u)
 {
     if (d->n_uses >= PROCS_MAX)
         return;
-    VEC_ROOM(d->uses, d->n_uses, d->cap_uses);
-    d->uses[d->n_uses++] = u;
+    VEC_ADD(d->uses, d->n_uses, d->cap_uses, u);
 }
 
 struct custom_reading *reading_custom(struct reading *r)
@@ -68,8 +67,7 @@ void reading_event(struct reading *r, const struct node_event *e)
 {
     if (r->n_events >= DEVICES_MAX)
         return;
-    VEC_ROOM(r->events, r->n_events, r->cap_events);
-    r->events[r->n_events++] = *e;
+    VEC_ADD(r->events, r->n_events, r->cap_events, *e);
 }
 
 void reading_reset(struct reading *r)

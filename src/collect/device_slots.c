@@ -28,8 +28,7 @@ static void device_slots_event(struct device_slots *r, const struct node_event *
 {
     if (r->n_events >= EVENTS_MAX)
         return;
-    VEC_ROOM(r->events, r->n_events, r->cap_events);
-    r->events[r->n_events++] = *e;
+    VEC_ADD(r->events, r->n_events, r->cap_events, *e);
 }
 
 static void device_slots_tell(struct device_slots *r, enum event_kind kind, size_t at, const char *text)
@@ -160,8 +159,7 @@ static void device_slots_value(struct device_slots *r, const struct custom_readi
         return;
     v.metric = (uint16_t)(METRIC_CUSTOM + at);
     v.v = (int64_t)scaled;
-    VEC_ROOM(r->custom, r->n_custom, r->cap_custom);
-    r->custom[r->n_custom++] = v;
+    VEC_ADD(r->custom, r->n_custom, r->cap_custom, v);
 }
 
 /* ---- a tick ---- */

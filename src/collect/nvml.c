@@ -356,10 +356,8 @@ static void read_sm(struct collector *c, size_t i, struct device_reading *r, int
         size_t k = 0;
         while (k < d->n_pids && d->pids[k].pid != r->uses[u].pid)
             k++;
-        if (k == d->n_pids) {
-            VEC_ROOM(d->pids, d->n_pids, d->cap_pids);
-            d->pids[d->n_pids++] = (struct nvml_pid){r->uses[u].pid, now_ms};
-        }
+        if (k == d->n_pids)
+            VEC_ADD(d->pids, d->n_pids, d->cap_pids, (struct nvml_pid){r->uses[u].pid, now_ms});
         r->uses[u].sm = nvml_slow_sm(c->slow, i, r->uses[u].pid, d->pids[k].since_ms);
     }
     nvml_slow_has_procs(c->slow, i, r->n_uses > 0);

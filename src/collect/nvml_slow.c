@@ -196,8 +196,7 @@ static void add_sm(struct inbox *in, const struct nvml_process_sample *p)
     if (k == in->n_sm) {
         if (k == PROCS_MAX)
             return;
-        VEC_ROOM(in->sm, in->n_sm, in->cap_sm);
-        in->sm[in->n_sm++] = (struct proc_sm){.pid = (int32_t)p->pid};
+        VEC_ADD(in->sm, in->n_sm, in->cap_sm, (struct proc_sm){.pid = (int32_t)p->pid});
     }
     in->sm[k].sm += (int32_t)MIN(p->sm, 100u) * 100;
     in->sm[k].n++;

@@ -160,8 +160,7 @@ static bool load_uses(struct loader *l, struct str cell, struct replay_row *row)
         for (uint32_t i = 0; before && i < before->n_uses; i++)
             if (r->uses[before->uses + i].pid == u.pid)
                 u.since_ms = r->uses[before->uses + i].since_ms;
-        VEC_ROOM(r->uses, r->n_uses, r->cap_uses);
-        r->uses[r->n_uses++] = u;
+        VEC_ADD(r->uses, r->n_uses, r->cap_uses, u);
         row->n_uses++;
     }
     return true;

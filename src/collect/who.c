@@ -109,8 +109,7 @@ static void who_name(struct who *w, int64_t uid, int64_t now_ms, char ret[64])
     while (i < u->n && u->v[i].uid != uid)
         i++;
     if (i == u->n && u->n < WHO_MAX) {
-        VEC_ROOM(u->v, u->n, u->cap);
-        u->v[u->n++] = (struct who_user){.uid = uid, .asked_ms = now_ms, .wanted = true};
+        VEC_ADD(u->v, u->n, u->cap, (struct who_user){.uid = uid, .asked_ms = now_ms, .wanted = true});
         kick = true;
     } else if (i < u->n) {
         struct who_user *e = &u->v[i];

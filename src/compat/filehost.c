@@ -195,8 +195,7 @@ struct filehost *filehosts_get(struct filehosts *all, struct str host, const voi
     snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
     l->readings = readings_new();
     l->teller = uplink_new(all->loop, all->post, key, all->run, "its files have not been read yet");
-    VEC_ROOM(all->v, all->n, all->cap);
-    all->v[all->n++] = l;
+    VEC_ADD(all->v, all->n, all->cap, l);
     return l;
 }
 

@@ -128,8 +128,7 @@ static void on_timer(void *arg)
 {
     struct well *w = arg;
     struct pull *p = w->pull;
-    VEC_ROOM(p->line, p->n_line, p->cap_line);
-    p->line[p->n_line++] = w;
+    VEC_ADD(p->line, p->n_line, p->cap_line, w);
     w->waiting = true;
     turns(p);
 }
@@ -315,10 +314,8 @@ void pull_set(struct pull *p, const struct target_list *l, int port, int64_t eve
         size_t k = 0;
         while (k < p->n && (strcmp(p->v[k]->host, l->v[i].host) != 0 || p->v[k]->port != l->v[i].port))
             k++;
-        if (k == p->n) {
-            VEC_ROOM(p->v, p->n, p->cap);
-            p->v[p->n++] = well_new(p, &l->v[i]);
-        }
+        if (k == p->n)
+            VEC_ADD(p->v, p->n, p->cap, well_new(p, &l->v[i]));
         p->v[k]->kept = true;
         take_labels(p->v[k], l->v[i].labels);
     }

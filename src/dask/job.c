@@ -24,8 +24,7 @@ static void see(struct seen *s, struct str job)
     if (!str_int(job, &number) || s->n == SEEN_MAX) {
         s->others = true;
     } else if (!s->n || s->v[s->n - 1] != number) {
-        VEC_ROOM(s->v, s->n, s->cap);
-        s->v[s->n++] = number;
+        VEC_ADD(s->v, s->n, s->cap, number);
     }
 }
 

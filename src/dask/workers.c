@@ -35,8 +35,7 @@ static int cmp(const void *a, const void *b)
 
 static void add(struct worker_files *w, size_t *cap, int64_t number, const char *path, int64_t bytes)
 {
-    VEC_ROOM(w->v, w->n, *cap);
-    w->v[w->n++] = (struct worker_file){number, mem_str(path), bytes};
+    VEC_ADD(w->v, w->n, *cap, (struct worker_file){number, mem_str(path), bytes});
 }
 
 static int find_in(const char *path, DIR *d, struct worker_files *w, struct err *err)

@@ -223,8 +223,7 @@ static int find_spans(struct export *x, int64_t from, int64_t to, int64_t size, 
     if (r < 0 || !any)
         return r < 0 ? r : 0;
     if (size == SPAN_MS) {
-        VEC_ROOM(n->spans, n->n_spans, n->cap_spans);
-        n->spans[n->n_spans++] = from;
+        VEC_ADD(n->spans, n->n_spans, n->cap_spans, from);
         return 0;
     }
     r = 0;
@@ -248,8 +247,7 @@ static int look_at(struct export *x, struct a_node *n, struct err *err)
         n->wanted[i] = wants_device(x, n, &n->fact.devices[i]);
     int64_t from = MAX(x->from_ms, EPOCH_MS) / coarse * coarse, to = x->to_ms;
     if (x->conf->step) {
-        VEC_ROOM(n->spans, n->n_spans, n->cap_spans);
-        n->spans[n->n_spans++] = x->from_ms;
+        VEC_ADD(n->spans, n->n_spans, n->cap_spans, x->from_ms);
     } else {
         for (int64_t at = from; at < to && r >= 0; at += coarse)
             r = find_spans(x, at, MIN(at + coarse, to), coarse, err);
@@ -537,8 +535,7 @@ static void add_node(void *arg, const struct store_node *rec)
 {
     struct export *x = arg;
 
-    VEC_ROOM(x->nodes, x->n, x->cap);
-    x->nodes[x->n++] = (struct a_node){.rec = *rec};
+    VEC_ADD(x->nodes, x->n, x->cap, (struct a_node){.rec = *rec});
 }
 
 static int load_facts(struct export *x, struct a_node *n, struct err *err)

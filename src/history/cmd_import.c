@@ -408,8 +408,7 @@ static int take_samples(struct import *x, struct a_node *n, const struct export_
     for (size_t i = 0; i < r->n && code == 0; i++) {
         if (x->n == POINTS_MOST)
             code = flush(x, err);
-        VEC_ROOM(x->points, x->n, x->cap);
-        x->points[x->n++] = (struct point){r->at_ms[i], r->v[i], (uint16_t)slot, no, false};
+        VEC_ADD(x->points, x->n, x->cap, (struct point){r->at_ms[i], r->v[i], (uint16_t)slot, no, false});
     }
     x->done.samples += r->n;
     return code;

@@ -218,8 +218,7 @@ static void take_proc(void *arg, const struct store_proc *p)
     for (size_t i = 0; i < k->n->n_devices && k->count < PROCS_MAX; i++) {
         if (strcmp(k->n->devices[i].fact.uuid, p->device) != 0)
             continue;
-        VEC_ROOM(k->v, k->count, k->cap);
-        k->v[k->count++] = (struct found){i, p->mem_max > 0 ? p->mem_max : -1, p->fact};
+        VEC_ADD(k->v, k->count, k->cap, (struct found){i, p->mem_max > 0 ? p->mem_max : -1, p->fact});
     }
 }
 

@@ -143,8 +143,7 @@ struct jobs_list {
 static void list_take(void *arg, const struct job_fact *j)
 {
     struct jobs_list *l = arg;
-    VEC_ROOM(l->v, l->n, l->cap);
-    l->v[l->n++] = job_copy(j);
+    VEC_ADD(l->v, l->n, l->cap, job_copy(j));
 }
 
 static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)

@@ -62,8 +62,7 @@ bool gather_tick(struct gather *g, int64_t at_ms)
         return false;
     if (g->n_ticks && at_ms <= g->at_ms[g->n_ticks - 1])
         at_ms = g->at_ms[g->n_ticks - 1] + 1;
-    VEC_ROOM(g->at_ms, g->n_ticks, g->cap_ticks);
-    g->at_ms[g->n_ticks++] = at_ms;
+    VEC_ADD(g->at_ms, g->n_ticks, g->cap_ticks, at_ms);
     return true;
 }
 
@@ -130,8 +129,7 @@ void gather_uses(struct gather *g, const struct proc_use *uses, size_t n)
 
 void gather_event(struct gather *g, const struct node_event *e)
 {
-    VEC_ROOM(g->events, g->n_events, g->cap_events);
-    g->events[g->n_events++] = *e;
+    VEC_ADD(g->events, g->n_events, g->cap_events, *e);
 }
 
 static int by_metric_slot(const void *a, const void *b)

@@ -317,8 +317,7 @@ static bool post_read(struct post *p)
             return bad_frames(p, "a frame is of another node than its HELLO");
         if (f.type == FRAME_BATCH ? ++p->n_batches > ANSWER_KEYS : ++blobs > BLOBS_MAX)
             return bad_frames(p, "too many frames in one request");
-        VEC_ROOM(p->frames, p->n_frames, cap);
-        p->frames[p->n_frames++] = f;
+        VEC_ADD(p->frames, p->n_frames, cap, f);
     }
     return got == 0 || bad_frames(p, err.msg);
 }

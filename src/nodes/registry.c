@@ -58,8 +58,7 @@ struct all_nodes {
 static void add_node(void *arg, const struct store_node *rec)
 {
     struct all_nodes *all = arg;
-    VEC_ROOM(all->v, all->n, all->cap);
-    all->v[all->n++] = *rec;
+    VEC_ADD(all->v, all->n, all->cap, *rec);
 }
 
 static int by_age(const void *pa, const void *pb)

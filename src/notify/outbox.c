@@ -254,8 +254,7 @@ void outbox_put(struct outbox *o, const struct message *m)
 
     if (b->n == QUEUE_MAX)
         give_up(b, b->sending == b->v[0]->id ? 1 : 0, "too many wait");
-    VEC_ROOM(b->v, b->n, b->cap);
-    b->v[b->n++] = message_copy(m);
+    VEC_ADD(b->v, b->n, b->cap, message_copy(m));
     o->last_id = MAX(o->last_id, m->id);
 }
 

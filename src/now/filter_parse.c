@@ -167,8 +167,7 @@ static int emit(struct parser *p, struct filter_op op)
 {
     struct filter *f = p->f;
 
-    VEC_ROOM(f->ops, f->n, f->cap);
-    f->ops[f->n++] = op;
+    VEC_ADD(f->ops, f->n, f->cap, op);
     return 0;
 }
 

@@ -155,15 +155,13 @@ static int grow_branch(struct grow *g, int depth, struct ynode *node, struct bra
                 return r;
             if (skip)
                 continue;
-            VEC_ROOM(b->keys, b->n_keys, b->cap_keys);
-            b->keys[b->n_keys++] = key;
+            VEC_ADD(b->keys, b->n_keys, b->cap_keys, key);
         }
         struct ynode v = {0};
         r = grow_value(g, depth + 1, &v);
         if (r < 0)
             return r;
-        VEC_ROOM(b->v, b->n, b->cap);
-        b->v[b->n++] = v;
+        VEC_ADD(b->v, b->n, b->cap, v);
     }
     node->to = grow_byte(g, g->ev.end_mark.index);
     node->n = b->n;

@@ -33,8 +33,7 @@ struct draft_group *draft_group(struct draft *d, enum group_kind kind, const cha
 
 void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms)
 {
-    VEC_ROOM(g->v, g->n, g->cap);
-    g->v[g->n++] = (struct member){name, from_ms, until_ms};
+    VEC_ADD(g->v, g->n, g->cap, (struct member){name, from_ms, until_ms});
 }
 
 void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group)

@@ -275,8 +275,7 @@ static int read_step(struct reading *rd, const struct ynode *v, void *arg)
         return r;
     if (s.day == INT32_MIN || s.nodes < 0)
         return fail(rd, v, "expected a step: {date: 2026-01-01, assigned_gpu_node: 4}");
-    VEC_ROOM(to->v, to->n, to->cap);
-    to->v[to->n++] = s;
+    VEC_ADD(to->v, to->n, to->cap, s);
     return 0;
 }
 
@@ -360,8 +359,7 @@ static int read_unix_group(struct reading *rd, const struct ynode *v, void *grou
         return r;
     if (name[0] == '-')
         return fail(rd, v, "'%s' is not a Unix group", name);
-    VEC_ROOM(d->wanted, d->n_wanted, d->cap_wanted);
-    d->wanted[d->n_wanted++] = name;
+    VEC_ADD(d->wanted, d->n_wanted, d->cap_wanted, name);
     draft_join_unix(d, group, name);
     return 0;
 }
@@ -442,8 +440,7 @@ static int read_team(struct reading *rd, const struct ynode *v, void *arg)
     int r = read_name(rd, v, GROUP_MAX, "a team's name", &name);
     if (r < 0)
         return r;
-    VEC_ROOM(c->teams, c->co.n_teams, c->cap_teams);
-    c->teams[c->co.n_teams++] = name;
+    VEC_ADD(c->teams, c->co.n_teams, c->cap_teams, name);
     return 0;
 }
 
@@ -546,8 +543,7 @@ static void read_tags(struct draft *d, const struct ynode *v)
         struct str s = str_trim(tag->text);
         if (tag->kind != YNODE_TEXT || tag->null || !s.len || s.len > GROUP_MAX || !str_utf8_ok(s))
             continue;
-        VEC_ROOM(d->tags, d->n_tags, d->cap_tags);
-        d->tags[d->n_tags++] = draft_keep(d, s);
+        VEC_ADD(d->tags, d->n_tags, d->cap_tags, draft_keep(d, s));
     }
 }
 

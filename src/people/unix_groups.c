@@ -14,8 +14,7 @@ static void join(struct unix_groups *all, struct unix_group *g, struct str login
     login = str_trim(login);
     if (!name_ok(login, LOGIN_MAX) || all->members >= UNIX_MEMBERS_MAX)
         return;
-    VEC_ROOM(g->logins, g->n, g->cap);
-    g->logins[g->n++] = arena_strn(&all->arena, login.p, login.len);
+    VEC_ADD(g->logins, g->n, g->cap, arena_strn(&all->arena, login.p, login.len));
     all->members++;
 }
 

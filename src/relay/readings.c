@@ -254,16 +254,13 @@ static void take_gpus(struct readings *r, struct str text)
         if (same) {
             *same = w;
         } else if (r->n_rows < DEVICES_MAX) {
-            VEC_ROOM(r->rows, r->n_rows, r->cap_rows);
-            r->rows[r->n_rows++] = w;
+            VEC_ADD(r->rows, r->n_rows, r->cap_rows, w);
         }
     }
     r->cut = rows >= TAIL_ROWS && !again;
     for (size_t i = 0; r->cut && i < was; i++) /* E2 */
-        if (!row_of(r, old[i].fact.uuid) && r->n_rows < DEVICES_MAX) {
-            VEC_ROOM(r->rows, r->n_rows, r->cap_rows);
-            r->rows[r->n_rows++] = old[i];
-        }
+        if (!row_of(r, old[i].fact.uuid) && r->n_rows < DEVICES_MAX)
+            VEC_ADD(r->rows, r->n_rows, r->cap_rows, old[i]);
     free(old);
     SORT(r->rows, r->n_rows, by_index);
 }
@@ -342,8 +339,7 @@ static void take_children(struct readings *r, struct str line)
         if (next < line.len && line.p[next] == ':') {
             of = (int32_t)pid;
         } else if (of && r->n_children < CHILDREN_MAX) {
-            VEC_ROOM(r->children, r->n_children, r->cap_children);
-            r->children[r->n_children++] = (struct child){of, (int32_t)pid};
+            VEC_ADD(r->children, r->n_children, r->cap_children, (struct child){of, (int32_t)pid});
         }
     }
 }

@@ -48,8 +48,7 @@ static void turns(struct relay *r)
 static void on_want(void *arg, struct ssh_node *o)
 {
     struct relay *r = arg;
-    VEC_ROOM(r->line, r->n_line, r->cap_line);
-    r->line[r->n_line++] = o;
+    VEC_ADD(r->line, r->n_line, r->cap_line, o);
     turns(r);
 }
 
@@ -155,8 +154,7 @@ static void take_list(struct relay *r, const struct target_list *l)
     for (size_t i = 0; i < l->n; i++) {
         if (there[i])
             continue;
-        VEC_ROOM(r->v, r->n, r->cap);
-        r->v[r->n++] = NULL; /* its place, should it ask for its turn at once */
+        VEC_ADD(r->v, r->n, r->cap, NULL); /* its place, should it ask for its turn at once */
         r->v[r->n - 1] = ssh_node_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
         ssh_node_labels(r->v[r->n - 1], l->v[i].labels);
     }

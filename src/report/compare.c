@@ -376,8 +376,7 @@ static int share_add(struct making *k, size_t item, uint32_t host, int64_t from_
         return 0;
     if (k->n_shares == COMPARE_SHARES_MAX)
         return err_set(err, -E2BIG, "there is too much to compare in that time: ask for a shorter one");
-    VEC_ROOM(k->shares, k->n_shares, k->cap_shares);
-    k->shares[k->n_shares++] = s;
+    VEC_ADD(k->shares, k->n_shares, k->cap_shares, s);
     if (host == it->host)
         it->share = k->n_shares;
     return 0;

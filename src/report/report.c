@@ -243,8 +243,7 @@ static void run_add(struct making *k, struct sum *s, const struct run_day *r)
         s->mem_minutes += r->minutes;
         s->mem_max = MAX(s->mem_max, r->mem_max);
     }
-    VEC_ROOM(k->ids, k->n_ids, k->cap_ids);
-    k->ids[k->n_ids++] = r->run_id;
+    VEC_ADD(k->ids, k->n_ids, k->cap_ids, r->run_id);
 }
 
 static int company_rows(struct making *k, const struct company *co, const struct use *uses, size_t n, struct err *err)
@@ -348,8 +347,7 @@ static int summary_add(struct making *k, const struct summary_row *row, struct e
 
     if (to->n == REPORT_ROWS_MAX)
         return err_set(err, -E2BIG, "the summary has more than %d rows", REPORT_ROWS_MAX);
-    VEC_ROOM(to->projects, to->n, k->cap_rows);
-    to->projects[to->n++] = *row;
+    VEC_ADD(to->projects, to->n, k->cap_rows, *row);
     return 0;
 }
 

@@ -111,8 +111,7 @@ static void piece_add(struct making *k, const struct piece *p)
         k->code = -E2BIG;
         return;
     }
-    VEC_ROOM(k->pieces, k->n_pieces, k->cap_pieces);
-    k->pieces[k->n_pieces++] = *p;
+    VEC_ADD(k->pieces, k->n_pieces, k->cap_pieces, *p);
 }
 
 /* The hub labels each node of a Slurm job, with the job's number first in its attributes. */
@@ -683,8 +682,7 @@ static int make(struct making *k, struct err *err)
         run.n = join(run.v, next - i);
         if (!wanted(k, &run))
             continue;
-        VEC_ROOM(runs, n_runs, cap_runs);
-        runs[n_runs++] = run;
+        VEC_ADD(runs, n_runs, cap_runs, run);
     }
     if (k->ask->history)
         r = tally(k, runs, n_runs, err);

@@ -346,10 +346,8 @@ int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
     size_t n = 0, cap = 0;
     int r;
 
-    while ((r = db_next(&c->st, st, NULL)) == 1) {
-        VEC_ROOM(v, n, cap);
-        v[n++] = (struct chunk_mark){INT(0), INT(1), INT(2) != 0};
-    }
+    while ((r = db_next(&c->st, st, NULL)) == 1)
+        VEC_ADD(v, n, cap, (struct chunk_mark){INT(0), INT(1), INT(2) != 0});
     if (r < 0) {
         free(v);
         return r;

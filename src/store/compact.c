@@ -176,8 +176,7 @@ static int note_row(void *arg, int64_t row, int64_t node)
 {
     struct work *x = arg;
 
-    VEC_ROOM(x->rows, x->n_rows, x->cap_rows);
-    x->rows[x->n_rows++] = (struct work_row){row, node};
+    VEC_ADD(x->rows, x->n_rows, x->cap_rows, (struct work_row){row, node});
     return 0;
 }
 

@@ -57,8 +57,7 @@ void done_add(struct done_queue *q, struct done d)
     if (!d.fn)
         return;
     pthread_mutex_lock(&q->lock);
-    VEC_ROOM(q->v, q->n, q->cap);
-    q->v[q->n++] = d;
+    VEC_ADD(q->v, q->n, q->cap, d);
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -53,8 +53,7 @@ struct index_node *index_get(struct index *x, const char *key)
     uint32_t *slot = index_slot(x, key);
     n = mem_zero(1, sizeof(*n));
     mem_copy_str(n->key, sizeof(n->key), key);
-    VEC_ROOM(x->v, x->n, x->cap);
-    x->v[x->n++] = n;
+    VEC_ADD(x->v, x->n, x->cap, n);
     *slot = (uint32_t)x->n;
     return n;
 }
@@ -88,8 +87,7 @@ void index_prune(struct index_node *n, int64_t oldest_log)
 
 void index_add_row(struct index_node *n, int64_t log, int64_t row)
 {
-    VEC_ROOM(n->rows, n->n_rows, n->cap_rows);
-    n->rows[n->n_rows++] = index_row(log, row);
+    VEC_ADD(n->rows, n->n_rows, n->cap_rows, index_row(log, row));
 }
 
 void index_drop_rows(struct index_node *n, int64_t log)

@@ -131,8 +131,7 @@ static void newest_cut(struct newest *w)
 
 static void newest_add(struct newest *w, const struct job_fact *j)
 {
-    VEC_ROOM(w->v, w->n, w->cap);
-    w->v[w->n++] = job_copy(j);
+    VEC_ADD(w->v, w->n, w->cap, job_copy(j));
     if (w->n >= 2 * w->limit)
         newest_cut(w);
 }

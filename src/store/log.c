@@ -83,8 +83,7 @@ int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, s
             last = MAX(last, n);
         if (!log_number(e->d_name, false, &n))
             continue;
-        VEC_ROOM(v, len, cap);
-        v[len++] = n;
+        VEC_ADD(v, len, cap, n);
     }
     closedir(d);
     SORT(v, len, order_numbers);
@@ -158,8 +157,7 @@ static int log_load_nodes(struct log *l, struct index *x, struct log_keys *keys)
     while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
         struct index_node *node = index_get(x, db_text(st, 1));
         rc = node && sqlite3_column_int64(st, 0) == (int64_t)n + 1 ? SQLITE_OK : SQLITE_CORRUPT;
-        VEC_ROOM(keys->v, n, cap);
-        keys->v[n++] = node;
+        VEC_ADD(keys->v, n, cap, node);
         keys->n = (int64_t)n;
     }
     sqlite3_finalize(st);
@@ -293,8 +291,7 @@ static int log_put_node(struct log *l, struct index_node *node)
         return rc;
     node->log = l->sum.n;
     node->log_id = ++l->nodes;
-    VEC_ROOM(l->fresh, l->n_fresh, l->cap_fresh);
-    l->fresh[l->n_fresh++] = node;
+    VEC_ADD(l->fresh, l->n_fresh, l->cap_fresh, node);
     return SQLITE_OK;
 }
 

@@ -37,8 +37,7 @@ struct names {
 /* Every name under which something of this node may be. */
 static void names_of(struct names *x, const struct alias *v, size_t n, const char *node)
 {
-    VEC_ROOM(x->v, x->n, x->cap);
-    x->v[x->n++] = (struct name){.key = node};
+    VEC_ADD(x->v, x->n, x->cap, (struct name){.key = node});
     for (size_t at = 0; at < x->n; at++)
         for (size_t i = 0; i < n; i++) {
             size_t k = 0;
@@ -48,8 +47,7 @@ static void names_of(struct names *x, const struct alias *v, size_t n, const cha
                 k++;
             if (k < x->n)
                 continue;
-            VEC_ROOM(x->v, x->n, x->cap);
-            x->v[x->n++] = (struct name){.key = v[i].from};
+            VEC_ADD(x->v, x->n, x->cap, (struct name){.key = v[i].from});
         }
 }
 
@@ -261,10 +259,8 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
 
     for (size_t i = 0; i < n; i++) {
         p->damaged += v[i]->damaged;
-        for (size_t k = 0; k < v[i]->n; k++) {
-            VEC_ROOM(bytes, n_bytes, cap);
-            bytes[n_bytes++] = v[i]->v[k].c.bytes;
-        }
+        for (size_t k = 0; k < v[i]->n; k++)
+            VEC_ADD(bytes, n_bytes, cap, v[i]->v[k].c.bytes);
     }
     bool ok = n_bytes > 0 && chunks_merge(w, TIER_RAW, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
               fresh_piece_add(p, made.from_ms, made.to_ms, made.bytes) == 0 &&

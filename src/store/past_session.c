@@ -269,8 +269,7 @@ static int note_row(void *arg, int64_t row, int64_t node)
 {
     struct past_log *l = arg;
 
-    VEC_ROOM(l->rows, l->n_rows, l->cap_rows);
-    l->rows[l->n_rows++] = (struct log_row){(uint32_t)node, (uint32_t)row};
+    VEC_ADD(l->rows, l->n_rows, l->cap_rows, (struct log_row){(uint32_t)node, (uint32_t)row});
     return 0;
 }
 

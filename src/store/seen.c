@@ -138,16 +138,14 @@ int seen_read(struct seen *s, uint64_t run, int64_t last_log, struct str bytes)
             rd.bad = true;
             break;
         }
-        VEC_ROOM(r.v, r.n, r.cap);
-        r.v[r.n++] = g;
+        VEC_ADD(r.v, r.n, r.cap, g);
         at = g.last;
     }
     if (rd.bad || rd_left(&rd) || r.n == 0 || seen_find(s, run)) {
         free(r.v);
         return -EBADMSG;
     }
-    VEC_ROOM(s->v, s->n, s->cap);
-    s->v[s->n++] = r;
+    VEC_ADD(s->v, s->n, s->cap, r);
     s->ranges += r.n;
     seen_trim(s, run);
     return 0;

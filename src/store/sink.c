@@ -195,8 +195,7 @@ static void bins_cut(struct bins_sink *b, const struct chunk *c)
         }
         while (i < end && c->ticks[i] - begin < step)
             i++;
-        VEC_ROOM(b->cuts, b->n_cuts, b->cap_cuts);
-        b->cuts[b->n_cuts++] = (struct cut){(uint32_t)i, bin};
+        VEC_ADD(b->cuts, b->n_cuts, b->cap_cuts, (struct cut){(uint32_t)i, bin});
     }
 }
 
@@ -351,8 +350,7 @@ static int points_add(struct points_sink *p, int64_t at, int64_t v)
 {
     if (p->n >= POINTS_MAX)
         return -E2BIG;
-    VEC_ROOM(p->v, p->n, p->cap);
-    p->v[p->n++] = (struct point){at, v};
+    VEC_ADD(p->v, p->n, p->cap, (struct point){at, v});
     return 0;
 }
 

@@ -119,8 +119,7 @@ static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t 
             if (!blob || blob->log == log)
                 continue;
             blob->log = log;
-            VEC_ROOM(g->touches, g->n_touches, g->cap_touches);
-            g->touches[g->n_touches++] = (struct group_touch){b->node, id};
+            VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct group_touch){b->node, id});
         }
     }
     writer_unlock(w);
@@ -646,8 +645,7 @@ void writer_seal(struct writer *w)
 void writer_compacted(struct writer *w, int64_t log)
 {
     writer_lock(w);
-    VEC_ROOM(w->compacted, w->n_compacted, w->cap_compacted);
-    w->compacted[w->n_compacted++] = log;
+    VEC_ADD(w->compacted, w->n_compacted, w->cap_compacted, log);
     w->news = true;
     if (w->idle)
         writer_wake(w);

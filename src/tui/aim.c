@@ -52,8 +52,7 @@ void aim_tag(struct top *t)
             a->tags[i] = a->tags[--a->n_tags];
             return;
         }
-    VEC_ROOM(a->tags, a->n_tags, a->cap_tags);
-    a->tags[a->n_tags++] = id;
+    VEC_ADD(a->tags, a->n_tags, a->cap_tags, id);
 }
 
 void aim_clear(struct top *t)

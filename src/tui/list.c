@@ -84,8 +84,7 @@ static void add(struct top *t, struct item i)
         h = mix(mix(mix(h, i.a->rule), i.a->place), i.a->device);
     i.id = h | 1;
     i.came = t->n_items;
-    VEC_ROOM(t->items, t->n_items, t->cap_items);
-    t->items[t->n_items++] = i;
+    VEC_ADD(t->items, t->n_items, t->cap_items, i);
 }
 
 /* ---- order ---- */

@@ -147,8 +147,7 @@ static int active_open(struct spool *s, struct err *err)
         }
         return err_set(err, rc, "cannot make a file in '%s': %s", s->dir, strerror(-rc));
     }
-    VEC_ROOM(s->segs, s->n, s->cap);
-    s->segs[s->n++] = g;
+    VEC_ADD(s->segs, s->n, s->cap, g);
     s->next_seq++;
     s->bytes += g.size;
     s->fd = fd;
@@ -214,8 +213,7 @@ static int find_segments(struct spool *s)
         uint32_t seq = segment_seq(e->d_name);
         if (seq == 0)
             continue;
-        VEC_ROOM(s->segs, s->n, s->cap);
-        s->segs[s->n++] = (struct segment){.seq = seq};
+        VEC_ADD(s->segs, s->n, s->cap, (struct segment){.seq = seq});
     }
     closedir(d);
     SORT(s->segs, s->n, by_seq);

@@ -147,8 +147,7 @@ static void take_booking(void *arg, const struct booking *h)
         struct dev *d = &w->devs[i];
         if (!booking_has_device(h, str_of(d->uuid)))
             continue;
-        VEC_ROOM(d->booked, d->n_booked, d->cap_booked);
-        d->booked[d->n_booked++] = b;
+        VEC_ADD(d->booked, d->n_booked, d->cap_booked, b);
     }
 }
 

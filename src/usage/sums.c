@@ -164,8 +164,7 @@ static struct line *line_of(struct sums *s, uint32_t key)
     if (!k->line || s->lines[k->line - 1].period != s->period) {
         if (s->n_lines >= SUMS_ROWS_MAX)
             s->too_much = true;
-        VEC_ROOM(s->lines, s->n_lines, s->cap_lines);
-        s->lines[s->n_lines++] = (struct line){.key = key, .period = s->period};
+        VEC_ADD(s->lines, s->n_lines, s->cap_lines, (struct line){.key = key, .period = s->period});
         k->line = (uint32_t)s->n_lines;
     }
     return &s->lines[k->line - 1];
@@ -457,8 +456,7 @@ static const struct node *node_of(struct sums *s, const char *key)
                 n.now = &a->nodes[i];
         n.name = n.now ? n.now->name : arena_strn(s->mem, key, strlen(key));
         n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
-        VEC_ROOM(s->nodes, s->n_nodes, s->cap_nodes);
-        s->nodes[s->n_nodes++] = n;
+        VEC_ADD(s->nodes, s->n_nodes, s->cap_nodes, n);
         *at = (uint32_t)s->n_nodes;
     }
     return &s->nodes[*at - 1];
@@ -495,8 +493,7 @@ static void take_job(void *arg, const struct job_fact *j)
 {
     struct sums *s = arg;
 
-    VEC_ROOM(s->jobs, s->n_jobs, s->cap_jobs);
-    s->jobs[s->n_jobs++] = job_copy(j);
+    VEC_ADD(s->jobs, s->n_jobs, s->cap_jobs, job_copy(j));
 }
 
 /* ---- the table ---- */
@@ -512,8 +509,7 @@ static int make_periods(struct sums *s, struct err *err)
         if (s->n_periods >= PERIODS_MAX)
             return err_set(err, -E2BIG, "that is more than %d %ss: ask for a shorter time, or longer periods",
                            PERIODS_MAX, period_words[a->period]);
-        VEC_ROOM(s->periods, s->n_periods, cap);
-        s->periods[s->n_periods++] = MAX(from_ms, a->from_ms);
+        VEC_ADD(s->periods, s->n_periods, cap, MAX(from_ms, a->from_ms));
         if (next_ms <= at_ms)
             break;
         at_ms = next_ms;

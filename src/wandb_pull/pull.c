@@ -46,8 +46,7 @@ static void add_project(struct pull_team *t, const char *name)
                                 .cursor = !p->fatal.code && had.cursor[0] ? mem_str(had.cursor) : NULL,
                                 .per_page = p->fields & (RUN_CONFIG | RUN_SUMMARY) ? PULL_HEAVY : ASK_PAGE,
                                 .over = p->fatal.code || had.done};
-    VEC_ROOM(p->projects, p->n_projects, p->cap_projects);
-    p->projects[p->n_projects++] = pr;
+    VEC_ADD(p->projects, p->n_projects, p->cap_projects, pr);
     p->st->projects++;
     p->st->projects_done += pr->over;
 }

@@ -108,8 +108,7 @@ static void add(struct tagged *t, const json_t *node)
     r.notes = text_of(node, "notes");
     r.group = text_of(node, "group");
     r.config = text_of(node, "config");
-    VEC_ROOM(t->v, t->n, t->cap);
-    t->v[t->n++] = r;
+    VEC_ADD(t->v, t->n, t->cap, r);
 }
 
 static int take(void *self, const struct wandb_answer *a, struct err *err)
