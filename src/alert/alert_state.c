@@ -236,14 +236,6 @@ const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_
     return w->all;
 }
 
-const struct alert *alert_states_find(const struct alert_states *w, int64_t id)
-{
-    for (size_t i = 0; i < w->n; i++)
-        if (w->v[i].a->id == id && id)
-            return w->v[i].a;
-    return NULL;
-}
-
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                       const char *told_to)
 {
@@ -259,13 +251,4 @@ const struct alert *alert_states_told(struct alert_states *w, const char *rule, 
     free(e->a);
     e->a = to;
     return to;
-}
-
-size_t alert_states_firing(const struct alert_states *w)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->n; i++)
-        n += w->v[i].a->fired_ms && !w->v[i].a->resolved_ms;
-    return n;
 }

@@ -188,11 +188,6 @@ void samples_close(struct samples *s)
     free(s);
 }
 
-size_t samples_columns(const struct samples *s)
-{
-    return s->n_columns;
-}
-
 int samples_find(const struct samples *s, const char *name)
 {
     for (size_t i = 0; i < s->n_columns; i++)

@@ -19,7 +19,6 @@ struct samples;
 /* Opens it and reads the line of names. -EINVAL with a sentence: it has no columns job and timestamp. */
 int samples_open(const char *path, struct samples **ret, struct err *err);
 void samples_close(struct samples *s);
-size_t samples_columns(const struct samples *s);
 int samples_find(const struct samples *s, const char *name); /* or -1 */
 /* The columns but for job, dag and timestamp, "a, b and c", into out. */
 const char *samples_metrics(const struct samples *s, char *out, size_t size);

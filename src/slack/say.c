@@ -11,7 +11,6 @@
 
 const struct say_conf say_usual = {.prefix = "",
                                    .keywords = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"}};
-const char *const say_old_words[SAY_OLDS + 1] = {"hosts", "all", "all_cmd", "all_detail", "help", "where", NULL};
 
 /* ---- what was typed ---- */
 

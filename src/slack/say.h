@@ -35,8 +35,7 @@ struct say_conf {
     bool open;                      /* reading for everybody, also who is mapped to nobody */
     const char *url;                /* where people find the page; NULL or "": where the hub listens */
 };
-extern const struct say_conf say_usual;               /* HOSTS, ALL, ..., no prefix, not open */
-extern const char *const say_old_words[SAY_OLDS + 1]; /* "hosts", "all", ... as in muster.yaml; ends with NULL */
+extern const struct say_conf say_usual; /* HOSTS, ALL, ..., no prefix, not open */
 
 struct say_ask {
     struct str text; /* as it was typed: Slack's escapes are gone (slack_plain) */
