@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"
 
@@ -20,7 +21,7 @@ struct entry {
 struct alert_states {
     struct entry *v;
     size_t n, cap;
-    size_t *slots, n_slots; /* index + 1 into v; 0: empty. A power of two */
+    struct lookup by_key; /* places in v */
     int64_t started_ms, now_ms, last_id;
     const struct alert **all;
     size_t cap_all;
@@ -53,54 +54,28 @@ void alert_states_free(struct alert_states *w)
     for (size_t i = 0; i < w->n; i++)
         free(w->v[i].a);
     free(w->v);
-    free(w->slots);
+    lookup_fini(&w->by_key);
     free(w->all);
     free(w);
-}
-
-static void place(struct alert_states *w, size_t i)
-{
-    size_t at = w->v[i].key & (w->n_slots - 1);
-
-    while (w->slots[at])
-        at = (at + 1) & (w->n_slots - 1);
-    w->slots[at] = i + 1;
-}
-
-static void index_again(struct alert_states *w)
-{
-    size_t want = 64;
-
-    while (want < w->n * 2 + 2)
-        want *= 2;
-    free(w->slots);
-    w->slots = mem_zero(want, sizeof(*w->slots));
-    w->n_slots = want;
-    for (size_t i = 0; i < w->n; i++)
-        place(w, i);
 }
 
 static struct entry *find(struct alert_states *w, const char *rule, const char *subject)
 {
     uint64_t key = key_of(rule, subject);
+    size_t at = 0, i;
 
-    for (size_t at = key & (w->n_slots - 1); w->n_slots && w->slots[at]; at = (at + 1) & (w->n_slots - 1)) {
-        struct entry *e = &w->v[w->slots[at] - 1];
-        if (e->key == key && strcmp(e->a->rule, rule) == 0 && strcmp(e->a->subject, subject) == 0)
-            return e;
-    }
+    while ((i = lookup_next_place(&w->by_key, key, &at)) != SIZE_MAX)
+        if (strcmp(w->v[i].a->rule, rule) == 0 && strcmp(w->v[i].a->subject, subject) == 0)
+            return &w->v[i];
     return NULL;
 }
 
 static struct entry *add(struct alert_states *w, const struct alert *a)
 {
-    VEC_ROOM(w->v, w->n, w->cap);
-    w->v[w->n] = (struct entry){.a = alert_copy(a), .key = key_of(a->rule, a->subject)};
-    w->n++;
-    if (w->n * 2 >= w->n_slots)
-        index_again(w);
-    else
-        place(w, w->n - 1);
+    uint64_t key = key_of(a->rule, a->subject);
+
+    lookup_add_place(&w->by_key, key, w->n);
+    VEC_ADD(w->v, w->n, w->cap, (struct entry){.a = alert_copy(a), .key = key});
     return &w->v[w->n - 1];
 }
 
@@ -209,8 +184,11 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
             w->v[kept++] = *e;
     }
     w->n = kept;
-    if (kept != before)
-        index_again(w);
+    if (kept == before)
+        return;
+    lookup_fini(&w->by_key);
+    for (size_t i = 0; i < w->n; i++)
+        lookup_add_place(&w->by_key, w->v[i].key, i);
 }
 
 static int newest_first(const void *x, const void *y)

@@ -11,39 +11,22 @@
 
 #define TELL_EVERY 4096 /* records */
 
-static size_t slot(const struct peaks *p, struct str job)
-{
-    size_t i = (size_t)fnv64(job.p, job.len) & (p->n_index - 1);
-    while (p->index[i] && !str_eq(job, p->v[p->index[i] - 1].job))
-        i = (i + 1) & (p->n_index - 1);
-    return i;
-}
-
-static void grow(struct peaks *p)
-{
-    free(p->index);
-    p->n_index = MAX(64u, p->n_index * 2);
-    p->index = mem_zero(p->n_index, sizeof(*p->index));
-    for (size_t i = 0; i < p->n; i++)
-        p->index[slot(p, str_of(p->v[i].job))] = (uint32_t)i + 1;
-}
-
 /* NULL: too many. */
 static struct peaks_job *job_of(struct peaks *p, struct str job)
 {
+    uint64_t hash = fnv64(job.p, job.len);
+    size_t at = 0, i;
     int64_t number;
-    if (2 * (p->n + 1) > p->n_index)
-        grow(p);
-    size_t at = slot(p, job);
-    if (p->index[at])
-        return &p->v[p->index[at] - 1];
+
+    while ((i = lookup_next_place(&p->by_job, hash, &at)) != SIZE_MAX)
+        if (str_eq(job, p->v[i].job))
+            return &p->v[i];
     if (p->n == PEAKS_JOBS_MAX)
         return NULL;
-    VEC_ROOM(p->v, p->n, p->cap);
-    p->v[p->n] = (struct peaks_job){.job = mem_strn(job.p, job.len), .number = INT64_MAX};
+    lookup_add_place(&p->by_job, hash, p->n);
+    VEC_ADD(p->v, p->n, p->cap, (struct peaks_job){.job = mem_strn(job.p, job.len), .number = INT64_MAX});
     if (str_int(job, &number))
-        p->v[p->n].number = number;
-    p->index[at] = (uint32_t)++p->n;
+        p->v[p->n - 1].number = number;
     return &p->v[p->n - 1];
 }
 
@@ -130,6 +113,6 @@ void peaks_fini(struct peaks *p)
         free(p->v[i].v);
     }
     free(p->v);
-    free(p->index);
+    lookup_fini(&p->by_job);
     *p = (struct peaks){0};
 }

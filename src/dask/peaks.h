@@ -2,6 +2,7 @@
 #ifndef DASK_PEAKS_H
 #define DASK_PEAKS_H
 
+#include "base/lookup.h"
 #include "dask/samples.h"
 
 #define PEAKS_JOBS_MAX 1000000 /* of a file */
@@ -15,8 +16,7 @@ struct peaks_job {
 struct peaks {
     size_t n, cap;
     struct peaks_job *v; /* jobs by number, then by name */
-    uint32_t *index;     /* of a hash table; peaks_fini's business */
-    size_t n_index;
+    struct lookup by_job;
 };
 
 /* told (may be NULL): called now and then with the bytes read. -ENOENT: there is no such metric: the sentence says what

@@ -1,7 +1,7 @@
 /* peers.c: nodes by key, their records, and the processes on their devices from start to end. */
 #include "nodes/peers.h"
 
-#include "base/rand.h"
+#include "base/lookup.h"
 #include "model/usage.h"
 
 #define SAVE_MS      60000 /* "last heard" on disk is at most this old */
@@ -15,8 +15,7 @@
 
 struct peers {
     struct store *store;
-    size_t n, buckets;
-    struct peer **by_key;
+    struct lookup by_key;
     void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms);
     void *arg;
     int64_t (*counted)(void *arg, const char *node, int64_t then_ms);
@@ -27,8 +26,6 @@ struct peers *peers_new(struct store *store)
 {
     struct peers *p = mem_zero(1, sizeof(*p));
     p->store = store;
-    p->buckets = 256;
-    p->by_key = mem_zero(p->buckets, sizeof(*p->by_key));
     return p;
 }
 
@@ -60,45 +57,19 @@ static void peer_free(struct peer *peer)
 
 void peers_free(struct peers *p)
 {
+    size_t at = 0;
+
     if (!p)
         return;
-    for (size_t i = 0; i < p->buckets; i++)
-        while (p->by_key[i]) {
-            struct peer *next = p->by_key[i]->next;
-            peer_free(p->by_key[i]);
-            p->by_key[i] = next;
-        }
-    free(p->by_key);
+    for (struct peer *peer; (peer = lookup_each(&p->by_key, &at));)
+        peer_free(peer);
+    lookup_fini(&p->by_key);
     free(p);
-}
-
-static struct peer **bucket(const struct peers *p, const char *key)
-{
-    return &p->by_key[fnv64(key, strlen(key)) & (p->buckets - 1)];
 }
 
 struct peer *peers_find(const struct peers *p, const char *key)
 {
-    struct peer *peer = *bucket(p, key);
-    while (peer && strcmp(peer->rec.key, key) != 0)
-        peer = peer->next;
-    return peer;
-}
-
-static void grow(struct peers *p)
-{
-    size_t was = p->buckets;
-    struct peer **old = p->by_key;
-    p->buckets *= 4;
-    p->by_key = mem_zero(p->buckets, sizeof(*p->by_key));
-    for (size_t i = 0; i < was; i++)
-        while (old[i]) {
-            struct peer *peer = old[i], **at = bucket(p, peer->rec.key);
-            old[i] = peer->next;
-            peer->next = *at;
-            *at = peer;
-        }
-    free(old);
+    return lookup_named(&p->by_key, key, offsetof(struct peer, rec.key));
 }
 
 struct peer *peers_get(struct peers *p, const char *key, bool *ret_new)
@@ -107,32 +78,25 @@ struct peer *peers_get(struct peers *p, const char *key, bool *ret_new)
     *ret_new = !peer;
     if (peer)
         return peer;
-    if (p->n >= p->buckets)
-        grow(p);
     peer = mem_zero(1, sizeof(*peer));
     mem_copy_str(peer->rec.key, sizeof(peer->rec.key), key);
-    struct peer **at = bucket(p, key);
-    peer->next = *at;
-    *at = peer;
-    p->n++;
+    lookup_add(&p->by_key, lookup_hash(peer->rec.key), peer);
     return peer;
 }
 
 void peers_drop(struct peers *p, const char *key)
 {
-    for (struct peer **at = bucket(p, key); *at; at = &(*at)->next)
-        if (strcmp((*at)->rec.key, key) == 0) {
-            struct peer *gone = *at;
-            *at = gone->next;
-            peer_free(gone);
-            p->n--;
-            return;
-        }
+    struct peer *peer = peers_find(p, key);
+
+    if (!peer)
+        return;
+    lookup_drop(&p->by_key, lookup_hash(key), peer);
+    peer_free(peer);
 }
 
 size_t peers_count(const struct peers *p)
 {
-    return p->n;
+    return p->by_key.n;
 }
 
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms)

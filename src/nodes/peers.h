@@ -24,7 +24,6 @@ struct peer_proc { /* a process on a device that has not ended */
 };
 
 struct peer {
-    struct peer *next;
     struct store_node rec;
     int64_t saved_ms;        /* when rec was last put */
     bool heard;              /* since the hub started */

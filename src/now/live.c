@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/order.h"
-#include "base/rand.h"
 #include "model/labels.h"
 #include "model/names.h"
 #include "now/gpu_index.h"
@@ -29,9 +28,7 @@ struct live {
     int64_t tick_ms;
     size_t n, cap; /* nodes in no order */
     struct live_node **v;
-    size_t buckets; /* a power of two */
-    struct live_node **by_key, **by_name;
-    struct gpu_index gpus;
+    struct lookup by_key, by_name, gpus;
     uint64_t ranks; /* given so far */
     bool unsorted;
     size_t n_shown;
@@ -63,72 +60,43 @@ static void tell(struct live *l, struct live_node *n, enum event_kind kind, int6
 
 /* ---- finding ---- */
 
-static size_t bucket_of(const struct live *l, const char *text)
-{
-    return fnv64(text, strlen(text)) & (l->buckets - 1);
-}
-
 static void index_add(struct live *l, struct live_node *n)
 {
-    struct live_node **key = &l->by_key[bucket_of(l, n->now.key)], **name = &l->by_name[bucket_of(l, n->now.name)];
-
-    n->next_by_key = *key;
-    *key = n;
-    n->next_by_name = *name;
-    *name = n;
+    lookup_add(&l->by_key, lookup_hash(n->now.key), n);
+    lookup_add(&l->by_name, lookup_hash(n->now.name), n);
     l->unsorted = true;
 }
 
 static void index_remove(struct live *l, struct live_node *n)
 {
-    struct live_node **at = &l->by_key[bucket_of(l, n->now.key)];
-
-    while (*at != n)
-        at = &(*at)->next_by_key;
-    *at = n->next_by_key;
-    at = &l->by_name[bucket_of(l, n->now.name)];
-    while (*at != n)
-        at = &(*at)->next_by_name;
-    *at = n->next_by_name;
+    lookup_drop(&l->by_key, lookup_hash(n->now.key), n);
+    lookup_drop(&l->by_name, lookup_hash(n->now.name), n);
     l->unsorted = true;
-}
-
-static void index_grow(struct live *l)
-{
-    if (l->n < l->buckets)
-        return;
-    free(l->by_key);
-    free(l->by_name);
-    l->buckets = l->buckets ? l->buckets * 4 : 64;
-    l->by_key = mem_zero(l->buckets, sizeof(*l->by_key));
-    l->by_name = mem_zero(l->buckets, sizeof(*l->by_name));
-    for (size_t i = 0; i < l->n; i++)
-        index_add(l, l->v[i]);
 }
 
 static struct live_node *find_key(const struct live *l, const char *key)
 {
-    struct live_node *n = l->buckets ? l->by_key[bucket_of(l, key)] : NULL;
+    return lookup_named(&l->by_key, key, offsetof(struct live_node, now.key));
+}
 
-    while (n && strcmp(n->now.key, key) != 0)
-        n = n->next_by_key;
-    return n;
+/* The next of this name, as lookup_next. */
+static struct live_node *next_name(const struct live *l, const char *name, size_t *at)
+{
+    return lookup_next_named(&l->by_name, name, offsetof(struct live_node, now.name), at);
 }
 
 struct node_now *live_find(const struct live *l, const char *key_or_name)
 {
     struct live_node *best = find_key(l, key_or_name);
+    size_t at = 0;
 
-    if (best || !l->buckets)
-        return best ? &best->now : NULL;
+    if (best)
+        return &best->now;
     /* Two may share a name: the one in service, then the one heard last. */
-    for (struct live_node *n = l->by_name[bucket_of(l, key_or_name)]; n; n = n->next_by_name) {
-        if (strcmp(n->now.name, key_or_name) != 0)
-            continue;
+    for (struct live_node *n; (n = next_name(l, key_or_name, &at));)
         if (!best || n->now.retired < best->now.retired ||
             (n->now.retired == best->now.retired && n->now.at_ms > best->now.at_ms))
             best = n;
-    }
     return best ? &best->now : NULL;
 }
 
@@ -141,7 +109,7 @@ bool live_elder(const struct node_now *a, const struct node_now *than)
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
 {
     const struct device_now *d = NULL;
-    const struct gpu_ref *at = NULL;
+    size_t at = 0;
     int best = -1;
 
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, uuid, &at));) {
@@ -174,10 +142,11 @@ static struct live_node *name_holder(const struct live *l, const struct live_nod
 
     if (n && n != but)
         return n;
-    for (n = l->by_name[bucket_of(l, name)]; n; n = n->next_by_name)
-        if (n != but && !n->now.retired && strcmp(n->now.name, name) == 0)
-            return n;
-    return NULL;
+    size_t at = 0;
+    do
+        n = next_name(l, name, &at);
+    while (n && (n == but || n->now.retired));
+    return n;
 }
 
 /* Its own name is another's: "dgx1~2", until an admin says otherwise or it calls itself something else. */
@@ -374,9 +343,9 @@ void live_free(struct live *l)
     for (size_t i = 0; i < l->n; i++)
         node_free(l->v[i]);
     free(l->v);
-    gpu_index_free(&l->gpus);
-    free(l->by_key);
-    free(l->by_name);
+    lookup_fini(&l->gpus);
+    lookup_fini(&l->by_key);
+    lookup_fini(&l->by_name);
     free(l->sorted);
     free(l->shown);
     names_free(l->names);
@@ -426,9 +395,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     n->now.never_sampled = true;
     n->rank = ++l->ranks;
     n->first_ms = now_ms;
-    VEC_ROOM(l->v, l->n, l->cap);
-    index_grow(l);
-    l->v[l->n++] = n;
+    VEC_ADD(l->v, l->n, l->cap, n);
     index_add(l, n);
     take_name(l, n);
     judge_again(l, n, true, now_ms);
@@ -478,7 +445,7 @@ bool live_silent(const struct node_now *now, int64_t now_ms)
 const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but, int64_t now_ms)
 {
     const struct node_now *twin = NULL;
-    const struct gpu_ref *at = NULL;
+    size_t at = 0;
 
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, str_of(uuid), &at));)
         if (&n->now != but && !n->now.retired && !gpu_index_in(n, str_of(uuid))->fact.lost &&
@@ -489,7 +456,7 @@ const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, con
 
 bool live_has_gpu(const struct live *l, const char *uuid)
 {
-    const struct gpu_ref *at = NULL;
+    size_t at = 0;
 
     return gpu_index_find(&l->gpus, str_of(uuid), &at) != NULL;
 }

@@ -40,7 +40,6 @@ struct live_node {
     struct live_dev *devs;
     enum why why;
     int64_t amount;
-    struct live_node *next_by_key, *next_by_name;
 };
 
 /* Times come from outside: within what can be added and subtracted. */

@@ -20,7 +20,7 @@ void target_list_fini(struct target_list *l)
         free(l->v[i].labels);
     }
     free(l->v);
-    free(l->slots);
+    lookup_fini(&l->by_name);
     *l = (struct target_list){0};
 }
 
@@ -54,29 +54,14 @@ static bool split_port(struct str s, struct str *host, int *port)
 
 /* ---- by name ---- */
 
-/* The slot of this name, or the free one where it would be. There is always one. */
-static size_t slot_of(const struct target_list *l, struct str name)
-{
-    size_t at = (size_t)fnv64(name.p, name.len) & (l->n_slots - 1);
-    while (l->slots[at] && !str_eq(name, l->v[l->slots[at] - 1].name))
-        at = (at + 1) & (l->n_slots - 1);
-    return at;
-}
-
 int64_t target_list_find(const struct target_list *l, struct str name)
 {
-    return l->n_slots ? (int64_t)l->slots[slot_of(l, name)] - 1 : -1;
-}
+    size_t at = 0, i;
 
-static void slots_room(struct target_list *l)
-{
-    if (2 * (l->n + 1) <= l->n_slots)
-        return;
-    l->n_slots = l->n_slots ? 2 * l->n_slots : 16;
-    free(l->slots);
-    l->slots = mem_zero(l->n_slots, sizeof(*l->slots));
-    for (size_t i = 0; i < l->n; i++)
-        l->slots[slot_of(l, str_of(l->v[i].name))] = (uint32_t)i + 1;
+    while ((i = lookup_next_place(&l->by_name, fnv64(name.p, name.len), &at)) != SIZE_MAX)
+        if (str_eq(name, l->v[i].name))
+            return (int64_t)i;
+    return -1;
 }
 
 static bool has(const struct target_list *l, struct str name)
@@ -98,8 +83,7 @@ bool target_list_put(struct target_list *l, struct str name, const char *host, c
 {
     if (!name_ok(name, ORIGIN_NAME_MAX) || has(l, name) || l->n == TARGETS_MAX)
         return false;
-    slots_room(l);
-    l->slots[slot_of(l, name)] = (uint32_t)l->n + 1;
+    lookup_add_place(&l->by_name, fnv64(name.p, name.len), l->n);
     VEC_ROOM(l->v, l->n, l->cap);
     struct relay_target *t = &l->v[l->n++];
     *t = (struct relay_target){.host = mem_str(host), .user = user && user[0] ? mem_str(user) : NULL, .port = port};

@@ -7,6 +7,7 @@
 #define RELAY_LIST_H
 
 #include "base/err.h"
+#include "base/lookup.h"
 #include "model/fact.h"
 #include "relay/settings.h"
 
@@ -22,8 +23,7 @@ struct relay_target {
 struct target_list {
     struct relay_target *v;
     size_t n, cap;
-    uint32_t *slots; /* by name: a place in v, counted from 1; 0: free */
-    size_t n_slots;  /* a power of two, at least twice n */
+    struct lookup by_name; /* places in v */
 };
 void target_list_fini(struct target_list *l);
 

@@ -1,8 +1,7 @@
-/* index.c: nodes by key: a vector, and a hash table of positions in it. Nothing is ever removed. */
+/* index.c: nodes by key. Nothing is ever removed. */
 #include "store/index.h"
 
 #include "base/mem.h"
-#include "base/rand.h"
 
 void index_fini(struct index *x)
 {
@@ -12,34 +11,13 @@ void index_fini(struct index *x)
         free(x->v[i]);
     }
     free(x->v);
-    free(x->slots);
+    lookup_fini(&x->by_key);
     *x = (struct index){0};
-}
-
-/* The slot of key, or the free one where it belongs. */
-static uint32_t *index_slot(const struct index *x, const char *key)
-{
-    size_t i = fnv64(key, strlen(key)) & (x->n_slots - 1);
-
-    while (x->slots[i] && strcmp(x->v[x->slots[i] - 1]->key, key) != 0)
-        i = (i + 1) & (x->n_slots - 1);
-    return &x->slots[i];
 }
 
 struct index_node *index_find(const struct index *x, const char *key)
 {
-    uint32_t at = x->n_slots ? *index_slot(x, key) : 0;
-
-    return at ? x->v[at - 1] : NULL;
-}
-
-static void index_grow(struct index *x)
-{
-    free(x->slots);
-    x->n_slots = x->n_slots ? x->n_slots * 2 : 64;
-    x->slots = mem_zero(x->n_slots, sizeof(x->slots[0]));
-    for (size_t i = 0; i < x->n; i++)
-        *index_slot(x, x->v[i]->key) = (uint32_t)i + 1;
+    return lookup_named(&x->by_key, key, offsetof(struct index_node, key));
 }
 
 struct index_node *index_get(struct index *x, const char *key)
@@ -48,13 +26,10 @@ struct index_node *index_get(struct index *x, const char *key)
 
     if (n || !*key || strlen(key) >= sizeof(n->key))
         return n;
-    if (x->n_slots < 2 * (x->n + 1))
-        index_grow(x);
-    uint32_t *slot = index_slot(x, key);
     n = mem_zero(1, sizeof(*n));
     mem_copy_str(n->key, sizeof(n->key), key);
     VEC_ADD(x->v, x->n, x->cap, n);
-    *slot = (uint32_t)x->n;
+    lookup_add(&x->by_key, lookup_hash(key), n);
     return n;
 }
 

@@ -5,6 +5,7 @@
 #ifndef STORE_INDEX_H
 #define STORE_INDEX_H
 
+#include "base/lookup.h"
 #include "model/fact.h"
 #include "store/seen.h"
 
@@ -36,8 +37,7 @@ static inline uint64_t index_row(int64_t log, int64_t row)
 struct index {
     struct index_node **v; /* in the order they came */
     size_t n, cap;
-    uint32_t *slots; /* position + 1 in v, by hash of the key */
-    size_t n_slots;
+    struct lookup by_key;
 };
 
 void index_fini(struct index *x);

@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/rand.h"
 #include "store/past.h"
 
 #define LOGS_MAX 4  /* a log is ten minutes, as a rule */
@@ -29,8 +29,7 @@ struct newest {
     size_t keep; /* of each node */
     struct newest_node *nodes;
     size_t n, cap;
-    uint32_t *slots; /* position + 1 in nodes, by hash of the key */
-    size_t n_slots;
+    struct lookup by_key; /* places in nodes */
     /* of the log being walked over */
     int64_t log;
     uint32_t *of; /* node's number there, less one -> position */
@@ -56,32 +55,20 @@ static void note_damage(struct newest *x, int64_t log, const struct err *why)
     x->told = log;
 }
 
-static size_t slot_of(const struct newest *x, const char *key)
-{
-    size_t at = fnv64(key, strlen(key)) & (x->n_slots - 1);
-
-    while (x->slots[at] && strcmp(x->nodes[x->slots[at] - 1].key, key) != 0)
-        at = (at + 1) & (x->n_slots - 1);
-    return at;
-}
-
 static uint32_t intern_key(struct newest *x, const char *key)
 {
-    if (x->n * 2 >= x->n_slots) {
-        free(x->slots);
-        x->n_slots = x->n_slots ? x->n_slots * 4 : 256;
-        x->slots = mem_zero(x->n_slots, sizeof(*x->slots));
-        for (size_t i = 0; i < x->n; i++)
-            x->slots[slot_of(x, x->nodes[i].key)] = (uint32_t)i + 1;
+    uint64_t hash = lookup_hash(key);
+    size_t at = 0, i = lookup_next_place(&x->by_key, hash, &at);
+
+    while (i != SIZE_MAX && strcmp(x->nodes[i].key, key) != 0)
+        i = lookup_next_place(&x->by_key, hash, &at);
+    if (i == SIZE_MAX) {
+        i = x->n;
+        VEC_ADD(x->nodes, x->n, x->cap, (struct newest_node){0});
+        mem_copy_str(x->nodes[i].key, NODE_KEY_MAX, key);
+        lookup_add_place(&x->by_key, hash, i);
     }
-    size_t at = slot_of(x, key);
-    if (!x->slots[at]) {
-        VEC_ROOM(x->nodes, x->n, x->cap);
-        x->nodes[x->n] = (struct newest_node){0};
-        mem_copy_str(x->nodes[x->n].key, NODE_KEY_MAX, key);
-        x->slots[at] = (uint32_t)++x->n;
-    }
-    return x->slots[at] - 1;
+    return (uint32_t)i;
 }
 
 static int see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
@@ -220,6 +207,6 @@ int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, cons
     for (size_t i = 0; i < x.n; i++)
         free(x.nodes[i].v);
     free(x.nodes);
-    free(x.slots);
+    lookup_fini(&x.by_key);
     return stop ? stop : x.worst;
 }

@@ -1,0 +1,45 @@
+/*
+ * lookup.h: finds things by a hash of their name. It holds pointers to them; the things stay the caller's, who also
+ * compares names, since two may have one hash. A struct lookup is zeroed at first.
+ */
+#ifndef BASE_LOOKUP_H
+#define BASE_LOOKUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lookup {
+    struct lookup_slot *v;
+    size_t n, cap; /* a power of two, or 0 */
+};
+
+uint64_t lookup_hash(const char *name);
+void lookup_add(struct lookup *l, uint64_t hash, void *thing);
+void lookup_drop(struct lookup *l, uint64_t hash, const void *thing); /* once; nothing where it is not there */
+void lookup_fini(struct lookup *l);
+
+/* The next thing of this hash, and where to go on: at is 0 for the first. NULL: no more. Nothing changes meanwhile. */
+void *lookup_next(const struct lookup *l, uint64_t hash, size_t *at);
+/* The same, of those whose name, text that lies `offset` bytes into each, is this one; they were added by its hash. */
+void *lookup_next_named(const struct lookup *l, const char *name, size_t offset, size_t *at);
+static inline void *lookup_named(const struct lookup *l, const char *name, size_t offset)
+{
+    size_t at = 0;
+
+    return lookup_next_named(l, name, offset, &at);
+}
+/* The same for all there are. */
+void *lookup_each(const struct lookup *l, size_t *at);
+
+/* Things that are known by their place in a vector, which may move. */
+static inline void lookup_add_place(struct lookup *l, uint64_t hash, size_t place)
+{
+    lookup_add(l, hash, (void *)(uintptr_t)(place + 1));
+}
+/* SIZE_MAX: no more. */
+static inline size_t lookup_next_place(const struct lookup *l, uint64_t hash, size_t *at)
+{
+    return (size_t)(uintptr_t)lookup_next(l, hash, at) - 1;
+}
+
+#endif
