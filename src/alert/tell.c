@@ -15,7 +15,8 @@
 #define ALERTS_MAX 4000
 #define LIST_MAX   (256u << 10)
 
-bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a)
+/* Does this channel take it? rule NULL: of one that is not there any more. */
+static bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a)
 {
     struct str rest = str_of(rule ? rule->channels : ""), one;
 

@@ -44,7 +44,5 @@ struct tell_ask {
 };
 typedef void tell_fn(void *arg, const struct message *m); /* without an id; borrowed for the call */
 void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg);
-/* Does this channel take it? rule NULL: of one that is not there any more. */
-bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a);
 
 #endif

@@ -58,7 +58,8 @@ const char *opt_env_name(const struct opt *o, char *out, size_t size)
     return out;
 }
 
-const struct opt *opt_near(const struct opt *opts, struct str name)
+/* What a mistyped name was meant to be, or NULL */
+static const struct opt *opt_near(const struct opt *opts, struct str name)
 {
     const struct opt *best = NULL;
     char wanted[OPT_NAME_MAX], have[OPT_NAME_MAX];

@@ -106,7 +106,6 @@ int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
 const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b);
 
 /* For whoever walks a table itself. */
-const struct opt *opt_near(const struct opt *opts, struct str name); /* what a mistyped name was meant to be, or NULL */
 void opt_clear(const struct opt *o, void *conf); /* a text or a list: empty again; others are kept */
 const char *opt_env_name(const struct opt *o, char *out, size_t size); /* "MUSTER_RULE_UTIL" */
 #define OPT_FLAG_MAX 100

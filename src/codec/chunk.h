@@ -96,8 +96,6 @@ struct chunk_cells {
     void *zstd;
 };
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
-/* The same where the column's p->len bytes are elsewhere. */
-int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err);
 /*
  * Less of a column: devices [first, last) of its own, and the lanes whose bits are set. What else ret->v holds then
  * does not matter. bytes.p NULL: those of the chunk. The checksum is that of the whole column; what is passed over is

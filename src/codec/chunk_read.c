@@ -356,16 +356,11 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
     return ok ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
 }
 
-int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err)
+int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err)
 {
     struct chunk_want all = {.last = c->columns[column].n_devs, .lanes = UINT_MAX};
 
-    return chunk_read_part(c, column, bytes, &all, ret, err);
-}
-
-int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err)
-{
-    return chunk_read_bytes(c, column, (struct str){0}, ret, err);
+    return chunk_read_part(c, column, (struct str){0}, &all, ret, err);
 }
 
 void chunk_cells_fini(struct chunk_cells *c)

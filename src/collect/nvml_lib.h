@@ -90,9 +90,8 @@ enum {
     NVML_EVENT_MIG = 0x100,
     NVML_LINKS = 18
 };
-#define NVML_ALL_LINKS  0xffffffffu
-#define NVML_NO_MEMORY  0xffffffffffffffffull /* a process whose memory the driver does not tell */
-#define NVML_EVENT_SIZE 32
+#define NVML_ALL_LINKS 0xffffffffu
+#define NVML_NO_MEMORY 0xffffffffffffffffull /* a process whose memory the driver does not tell */
 
 /*    need   field          symbol, and an older one of the same shape               arguments */
 #define NVML_CALLS(X)                                                                                                  \

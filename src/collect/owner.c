@@ -33,7 +33,8 @@ static int64_t number_in(struct str s, const char *before, char after)
     return -1;
 }
 
-int64_t cgroup_owner(struct str text, bool *ret_slurm)
+/* Pure: uid_N of a Slurm path (version 1), or that of user-N.slice; -1: neither. */
+static int64_t cgroup_owner(struct str text, bool *ret_slurm)
 {
     struct str line;
     int64_t slice = -1;

@@ -24,7 +24,4 @@ struct owner {
 void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *ret);
 bool owner_system(int64_t uid); /* root, a system user, nobody: environ is worth reading only then */
 
-/* Pure: uid_N of a Slurm path (version 1), or that of user-N.slice; -1: neither. */
-int64_t cgroup_owner(struct str text, bool *ret_slurm);
-
 #endif

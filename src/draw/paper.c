@@ -40,7 +40,7 @@ int paper_open(const struct paper_conf *conf, struct buf *out, struct paper **re
     return 0;
 }
 
-void paper_fail(struct paper *p, int code, const char *sentence)
+static void paper_fail(struct paper *p, int code, const char *sentence)
 {
     if (!p->err.code)
         err_set(&p->err, code, "%s", sentence);

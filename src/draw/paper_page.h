@@ -16,7 +16,6 @@ struct paper {
     struct err err;                              /* the first failure */
 };
 
-void paper_fail(struct paper *p, int code, const char *sentence);
 /* Room for so much more on this page, or a new page. False once something failed. */
 bool paper_need(struct paper *p, double points);
 /* The next line of rest that fits. */

@@ -16,7 +16,7 @@
 
 /* ---- bins to numbers ---- */
 
-int64_t history_extra(enum agg agg)
+static int64_t history_extra(enum agg agg)
 {
     return agg == AGG_AVG || agg == AGG_RATE ? AVERAGE_EXTRA : 1;
 }

@@ -43,7 +43,7 @@ static char *attrs_for(const struct job_fact *j, bool all)
     return text;
 }
 
-bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
+static bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
 {
     return a->show_cmd || who->role == ROLE_ADMIN ||
            (who->role == ROLE_MEMBER && who->token.person[0] && strcmp(who->token.person, j->person) == 0);

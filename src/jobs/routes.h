@@ -6,7 +6,6 @@
 #include "model/job.h"
 
 bool job_id_parse(struct str s, int64_t *ret);
-bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j);
 /* The job of the path, for free(). Other than 1: rp has the answer. */
 int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 /* A job as JSON; all: its command line too. */

@@ -351,7 +351,8 @@ static void begin(muster_sampler *s, int64_t now_us)
     s->origin_wall_us = clock_wall_ms() * 1000;
 }
 
-void sampler_tick(muster_sampler *s)
+/* Take one sample. Who calls holds s->tick. */
+static void sampler_tick(muster_sampler *s)
 {
     struct err e = {0};
     int64_t now_us = clock_mono_us();

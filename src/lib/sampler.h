@@ -59,8 +59,6 @@ struct muster_sampler {
 /* 0; -EINVAL: NULL; -ECHILD: from before a fork, no call may touch it. */
 int sampler_check(const muster_sampler *s);
 bool sampler_dead(const muster_sampler *s); /* the same as yes or no */
-/* Take one sample. Who calls holds s->tick. */
-void sampler_tick(muster_sampler *s);
 /* A value of the tape, in the unit of its column. */
 double sampler_number(const muster_sampler *s, size_t metric, int64_t v);
 /* err into a caller's buffer; returns code. */

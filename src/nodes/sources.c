@@ -87,7 +87,9 @@ static struct relay *place(struct sources_said *s, const char *who, int64_t now_
     return r;
 }
 
-int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err)
+/* JSON as POST /api/v1/sources takes it, from whom: replaces what that one said before. 0 or -EINVAL with a sentence.
+ */
+static int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err)
 {
     json_error_t e;
     json_auto_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e);
@@ -137,7 +139,7 @@ void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[
     mem_copy_str(out, NOTICE_MAX, b.p);
 }
 
-void sources_said_json(const struct sources_said *s, int64_t now_ms, struct buf *out)
+static void sources_said_json(const struct sources_said *s, int64_t now_ms, struct buf *out)
 {
     struct json j = json_on(out);
     json_arr(&j, NULL);

@@ -13,11 +13,7 @@
 struct sources_said;
 struct sources_said *sources_said_new(void);
 void sources_said_free(struct sources_said *s);
-/* JSON as POST /api/v1/sources takes it, from whom: replaces what that one said before. 0 or -EINVAL with a sentence.
- */
-int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err);
 /* A sentence for every screen on those that fail; empty: none does. */
 void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[NOTICE_MAX]);
-void sources_said_json(const struct sources_said *s, int64_t now_ms, struct buf *out);
 
 #endif

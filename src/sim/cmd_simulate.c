@@ -35,7 +35,9 @@ static int read_token(const struct simulate_conf *conf, struct buf *ret, struct 
     return err_set(err, -EINVAL, "a token is needed: `muster token new --role enroll` makes one that fits");
 }
 
-int simulate_run(const struct simulate_conf *conf, struct err *err)
+/* Runs until the duration is over and everything is acknowledged, or SIGTERM. 0, -ETIMEDOUT when something stayed
+ * unacknowledged, or -errno. */
+static int simulate_run(const struct simulate_conf *conf, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);
     AUTO_FREE char *host = NULL;

@@ -12,9 +12,6 @@ struct simulate_conf {
     bool demo, quiet;
 };
 
-/* Runs until the duration is over and everything is acknowledged, or SIGTERM. 0, -ETIMEDOUT when something stayed
- * unacknowledged, or -errno. */
-int simulate_run(const struct simulate_conf *conf, struct err *err);
 /* The past instead, as fast as it goes: into a folder, or to a hub. 0 or -errno. */
 int backfill_run(const struct simulate_conf *conf, struct err *err);
 

@@ -26,7 +26,6 @@
 #define KNOWN_MS     3600000
 #define UNKNOWN_MS   60000 /* ... or that Slack did not say it */
 #define AUTH_MS      60000
-#define ANSWER_TEXT  (64u << 10)
 
 struct known {
     char user[SLACK_ID_MAX + 1], mail[256]; /* mail "": not known */

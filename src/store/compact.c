@@ -476,7 +476,8 @@ static void *compact_main(void *arg)
     return NULL;
 }
 
-void compact_wake(void *arg)
+/* A log was sealed; from any thread. */
+static void compact_wake(void *arg)
 {
     struct compact *c = arg;
     uint64_t one = 1;

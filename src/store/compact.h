@@ -15,7 +15,6 @@ struct compact;
 /* A damaged history.db is set aside, and err->msg tells (0 is still returned). w outlives it. */
 int compact_open(struct compact **ret, const struct store_conf *conf, struct writer *w, struct err *err);
 void compact_close(struct compact *c);                  /* at the next joint: what is left waits for the next start */
-void compact_wake(void *c);                             /* a log was sealed; from any thread */
 int compact_settle(struct compact *c, struct err *err); /* wait until one whole round is done: 0 or how it failed */
 
 #endif

@@ -10,7 +10,7 @@
 #define BINS_MAX   (4u << 20)
 #define POINTS_MAX (16u << 20) /* 256 MB */
 
-struct chunk_key metric_key(const char *name)
+static struct chunk_key metric_key(const char *name)
 {
     int m = metric_by_name(str_of(name));
 

@@ -72,6 +72,4 @@ void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms);
 int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg);
 void series_fini(struct series_sink *p);
 
-struct chunk_key metric_key(const char *name);
-
 #endif

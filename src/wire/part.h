@@ -13,7 +13,6 @@
 
 /* How a body travels: one byte, u32 its length when unpacked, then the bytes. */
 enum packing { PACKED_NOT = 0, PACKED_ZSTD = 1 };
-#define BODY_HEAD     5
 #define BLOB_RAW_MAX  (2u << 20) /* facts, procs: unpacked */
 #define BATCH_RAW_MAX (8u << 20)
 #define TEXT_MAX      4096u /* one text on the wire; longer than its field is cut, longer than this is refused */
