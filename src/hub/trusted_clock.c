@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 static int64_t apart(int64_t a, int64_t b)
@@ -51,24 +52,19 @@ static struct trusted_clock own;
 
 int64_t trusted_clock_now_ms(void)
 {
-    pthread_mutex_lock(&lock);
-    int64_t v = trusted_clock_at(&own, clock_wall_ms(), clock_mono_ms());
-    pthread_mutex_unlock(&lock);
-    return v;
+    LOCKED(&lock);
+    return trusted_clock_at(&own, clock_wall_ms(), clock_mono_ms());
 }
 
 void trusted_clock_start(int64_t newest_ms)
 {
-    pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     trusted_clock_begin(&own, newest_ms, clock_wall_ms(), clock_mono_ms());
-    pthread_mutex_unlock(&lock);
 }
 
 int64_t trusted_clock_now_doubt(void)
 {
     trusted_clock_now_ms();
-    pthread_mutex_lock(&lock);
-    int64_t v = trusted_clock_doubt(&own);
-    pthread_mutex_unlock(&lock);
-    return v;
+    LOCKED(&lock);
+    return trusted_clock_doubt(&own);
 }

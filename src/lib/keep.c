@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -232,7 +233,7 @@ static int fetch_memory(struct keep *k, int64_t number, struct keep_copy *c, int
     const struct tape_block *blocks[] = {&k->full, &k->grows};
     int r = -ENOENT;
 
-    pthread_mutex_lock(&k->lock);
+    LOCKED(&k->lock);
     *ret_oldest = k->full.n ? k->full.first : k->grows.n ? k->grows.first : k->taken;
     if (c->clears != k->clears)
         r = -ESTALE;
@@ -241,7 +242,6 @@ static int fetch_memory(struct keep *k, int64_t number, struct keep_copy *c, int
     for (size_t i = 0; i < ARRAY_LEN(blocks) && r == -ENOENT; i++)
         if (blocks[i]->n && number >= blocks[i]->first && number < blocks[i]->first + blocks[i]->n)
             r = take(c, blocks[i]);
-    pthread_mutex_unlock(&k->lock);
     return r;
 }
 
@@ -296,13 +296,12 @@ int keep_fetch(struct keep *k, int64_t number, struct keep_copy *c)
 
     if (r != -ENOENT)
         return r;
-    pthread_mutex_lock(&k->disk);
+    LOCKED(&k->disk);
     r = c->clears == k->clears ? fetch_disk(k, number, c) : -ESTALE;
     if (r == -ENOENT) { /* dropped: go on with the oldest in memory, which cannot be flushed meanwhile */
         r = fetch_memory(k, number, c, &oldest);
         if (r == -ENOENT)
             r = fetch_memory(k, oldest, c, &oldest);
     }
-    pthread_mutex_unlock(&k->disk);
     return r;
 }

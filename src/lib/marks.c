@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "lib/sampler.h"
 
@@ -59,7 +60,7 @@ static int set_text(muster_sampler *s, const char *name, enum mark_kind kind, si
         collect_text(clean, t.len + 1, t);
         t = str_of(clean);
     }
-    pthread_mutex_lock(&s->keep.lock);
+    LOCKED(&s->keep.lock);
     int r = find_mark(s, name, kind, &m);
     if (r == 0 && !text)
         mark_set_none(&m->v[slot]);
@@ -69,7 +70,6 @@ static int set_text(muster_sampler *s, const char *name, enum mark_kind kind, si
         else
             r = -ENOSPC;
     }
-    pthread_mutex_unlock(&s->keep.lock);
     return r;
 }
 
@@ -107,7 +107,7 @@ int muster_value(muster_sampler *s, const char *name, int device, double v)
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&s->keep.lock);
+    LOCKED(&s->keep.lock);
     r = find_mark(s, name, device < 0 ? MARK_ONE : MARK_EACH, &m);
     if (r == 0) {
         struct mark_value *slot = &m->v[MAX(device, 0)];
@@ -120,7 +120,6 @@ int muster_value(muster_sampler *s, const char *name, int device, double v)
         else
             r = -ENOSPC;
     }
-    pthread_mutex_unlock(&s->keep.lock);
     return r;
 }
 

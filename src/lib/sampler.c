@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "collect/trace.h"
 
@@ -526,11 +527,10 @@ int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
     if (!column_of(s, metric) || !device_of(s, device) || !ret)
         return -EINVAL;
     size_t cell = (size_t)metric * s->n_devices + (size_t)device;
-    pthread_mutex_lock(lock_of(s));
+    LOCKED(lock_of(s));
     bool have = s->sampled && s->now.have[cell];
     if (have)
         *ret = sampler_number(s, (size_t)metric, s->now.v[cell]);
-    pthread_mutex_unlock(lock_of(s));
     return have ? 0 : -ENODATA;
 }
 
@@ -561,11 +561,10 @@ int muster_error(const muster_sampler *s, char *err, size_t err_size)
     int bad = sampler_check(s);
     if (bad < 0)
         return bad;
-    pthread_mutex_lock(lock_of(s));
+    LOCKED(lock_of(s));
     int r = s->error.code;
     if (err && err_size)
         mem_copy_str(err, err_size, s->error.msg);
-    pthread_mutex_unlock(lock_of(s));
     return r;
 }
 
@@ -574,10 +573,8 @@ int64_t muster_count(const muster_sampler *s)
     int bad = sampler_check(s);
     if (bad < 0)
         return bad;
-    pthread_mutex_lock(lock_of(s));
-    int64_t n = keep_count(&s->keep);
-    pthread_mutex_unlock(lock_of(s));
-    return n;
+    LOCKED(lock_of(s));
+    return keep_count(&s->keep);
 }
 
 int muster_clear(muster_sampler *s)
@@ -586,10 +583,9 @@ int muster_clear(muster_sampler *s)
     if (bad < 0)
         return bad;
     keep_clear(&s->keep);
-    pthread_mutex_lock(&s->keep.lock);
+    LOCKED(&s->keep.lock);
     s->sampled = false;
     s->skipped = s->failed = s->slowest_us = 0;
     s->error = (struct err){0};
-    pthread_mutex_unlock(&s->keep.lock);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "lib/sampler.h"
@@ -64,7 +65,7 @@ static bool has_place(const char *label)
 static void lay_out(muster_sampler *s, struct layout *l)
 {
     l->n = 0;
-    pthread_mutex_lock(&s->keep.lock);
+    LOCKED(&s->keep.lock);
     add_cell(l, CELL_JOB, mark_at(s, "job"), false, "job");
     add_cell(l, CELL_JOB, mark_at(s, "dag"), false, "dag");
     add_cell(l, CELL_TIME, 0, false, "timestamp");
@@ -82,7 +83,6 @@ static void lay_out(muster_sampler *s, struct layout *l)
     for (size_t i = 0; i < s->now.n_marks; i++)
         if (s->now.marks[i].kind != MARK_LABEL)
             add_cell(l, CELL_OWN, i, s->now.marks[i].kind == MARK_EACH, s->now.marks[i].name);
-    pthread_mutex_unlock(&s->keep.lock);
 }
 
 /* ---- cells ---- */

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "store/compact_merge.h"
@@ -57,10 +58,8 @@ struct compact {
 
 static bool stopping(struct compact *c)
 {
-    pthread_mutex_lock(&c->lock);
-    bool stop = c->stop;
-    pthread_mutex_unlock(&c->lock);
-    return stop;
+    LOCKED(&c->lock);
+    return c->stop;
 }
 
 /* ---- a log into chunks ---- */
@@ -489,13 +488,12 @@ static void compact_wake(void *arg)
 
 int compact_settle(struct compact *c, struct err *err)
 {
-    pthread_mutex_lock(&c->lock);
+    LOCKED(&c->lock);
     uint64_t mine = ++c->asked;
     compact_wake(c);
     while (c->done < mine)
         pthread_cond_wait(&c->settled, &c->lock);
     struct err last = c->last;
-    pthread_mutex_unlock(&c->lock);
     return last.code ? err_set(err, last.code, "%s", last.msg) : 0;
 }
 

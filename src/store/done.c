@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 static void done_ready(evutil_socket_t fd, short what, void *arg)
@@ -56,9 +57,8 @@ void done_add(struct done_queue *q, struct done d)
 {
     if (!d.fn)
         return;
-    pthread_mutex_lock(&q->lock);
+    LOCKED(&q->lock);
     VEC_ADD(q->v, q->n, q->cap, d);
-    pthread_mutex_unlock(&q->lock);
 }
 
 void done_wake(struct done_queue *q)

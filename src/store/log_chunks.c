@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -107,7 +108,7 @@ static struct entry **entry_at(struct fresh *f, const char *node, int64_t log)
 
 size_t fresh_get(struct fresh *f, const char *node, int64_t log, int64_t now_ms, struct fresh_piece *ret[FRESH_PIECES])
 {
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     struct entry *e = *entry_at(f, node, log);
     size_t n = e ? e->n : 0;
     if (e)
@@ -116,16 +117,14 @@ size_t fresh_get(struct fresh *f, const char *node, int64_t log, int64_t now_ms,
         ret[i] = e->v[i];
         ret[i]->refs++;
     }
-    pthread_mutex_unlock(&f->lock);
     return n;
 }
 
 void fresh_done(struct fresh *f, struct fresh_piece *const *v, size_t n)
 {
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     for (size_t i = 0; i < n; i++)
         piece_unref(v[i]);
-    pthread_mutex_unlock(&f->lock);
 }
 
 /* Under the lock. What nobody asked for lately goes. */
@@ -142,15 +141,14 @@ static bool make_room(struct fresh *f, size_t more, int64_t now_ms)
 
 bool fresh_room(struct fresh *f, int64_t now_ms)
 {
-    pthread_mutex_lock(&f->lock);
-    bool room = make_room(f, f->max_bytes / 64, now_ms);
-    pthread_mutex_unlock(&f->lock);
-    return room;
+    LOCKED(&f->lock);
+    return make_room(f, f->max_bytes / 64, now_ms);
 }
 
-static bool put(struct fresh *f, const char *node, int64_t log, struct fresh_piece *const *instead, size_t n_instead,
-                struct fresh_piece *p, int64_t now_ms)
+bool fresh_put(struct fresh *f, const char *node, int64_t log, struct fresh_piece *const *instead, size_t n_instead,
+               struct fresh_piece *p, int64_t now_ms)
 {
+    LOCKED(&f->lock);
     if (log < f->oldest || !make_room(f, p->bytes, now_ms))
         return false;
     struct entry **at = entry_at(f, node, log), *e = *at;
@@ -183,18 +181,9 @@ static bool put(struct fresh *f, const char *node, int64_t log, struct fresh_pie
     return true;
 }
 
-bool fresh_put(struct fresh *f, const char *node, int64_t log, struct fresh_piece *const *instead, size_t n_instead,
-               struct fresh_piece *p, int64_t now_ms)
-{
-    pthread_mutex_lock(&f->lock);
-    bool kept = put(f, node, log, instead, n_instead, p, now_ms);
-    pthread_mutex_unlock(&f->lock);
-    return kept;
-}
-
 void fresh_drop_before(struct fresh *f, int64_t log)
 {
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     for (size_t i = 0; i < SLOTS && log > f->oldest; i++)
         for (struct entry **at = &f->slots[i]; *at;)
             if ((*at)->log < log)
@@ -202,5 +191,4 @@ void fresh_drop_before(struct fresh *f, int64_t log)
             else
                 at = &(*at)->next;
     f->oldest = MAX(f->oldest, log);
-    pthread_mutex_unlock(&f->lock);
 }

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "store/group.h"
 #include "store/usage_table.h"
@@ -109,7 +110,7 @@ static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t 
 {
     struct commit_group *g = &w->group;
 
-    writer_lock(w);
+    LOCKED(&w->lock);
     for (; ops; ops = ops->next) {
         struct op_append *a = (struct op_append *)ops;
         for (size_t i = 0; ops->kind == OP_APPEND && i < 2 * a->n; i++) {
@@ -122,7 +123,6 @@ static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t 
             VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct group_touch){b->node, id});
         }
     }
-    writer_unlock(w);
 }
 
 static void writer_undo_touches(struct writer *w)
@@ -475,16 +475,14 @@ void writer_append(struct writer *w, const struct store_batch *b, size_t n, stor
 
 bool writer_has(struct writer *w, const char *node, uint64_t run, uint64_t number)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_find(&w->index, node);
-    bool has = n && seen_has(&n->seen, run, number);
-    writer_unlock(w);
-    return has;
+    return n && seen_has(&n->seen, run, number);
 }
 
 void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_get(&w->index, node);
     struct node_blob *b = n ? index_blob(n, id) : NULL;
     if (n && !(b && b->have)) {
@@ -493,26 +491,22 @@ void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, ui
         b->have = writer_push_record(w, &op->op);
         b->lost = !b->have;
     }
-    writer_unlock(w);
 }
 
 bool writer_has_blob(struct writer *w, const char *node, uint64_t id)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_find(&w->index, node);
     struct node_blob *b = n ? index_blob(n, id) : NULL;
-    bool has = b && b->have;
-    writer_unlock(w);
-    return has;
+    return b && b->have;
 }
 
 void writer_know_blob(struct writer *w, const char *node, uint64_t id)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_get(&w->index, node);
     if (n)
         index_put_blob(n, id)->have = true;
-    writer_unlock(w);
 }
 
 static const struct op_blob *writer_find_blob(const struct store_op *op, const char *node, uint64_t id)
@@ -527,7 +521,7 @@ static const struct op_blob *writer_find_blob(const struct store_op *op, const c
 
 bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     const struct op_blob *b = writer_find_blob(w->flying, node, id);
     if (!b)
         b = writer_find_blob(w->queue.head, node, id);
@@ -535,14 +529,13 @@ bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf
         *ret = BUF_INIT(QUEUE_BYTES);
     if (b)
         buf_addstr(ret, b->bytes);
-    writer_unlock(w);
     return b != NULL;
 }
 
 /* Only the newest of a node's records waits: the hub may well write one per batch. */
 static int writer_put_node(struct writer *w, const struct store_node *rec)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_get(&w->index, rec->key);
     int r = n ? 0 : -EINVAL;
     if (n && n->queued) {
@@ -554,7 +547,6 @@ static int writer_put_node(struct writer *w, const struct store_node *rec)
         else
             r = -EAGAIN;
     }
-    writer_unlock(w);
     return r;
 }
 
@@ -585,94 +577,85 @@ int writer_put(struct writer *w, const struct store_record *r, store_done_fn *do
         return -EMSGSIZE;
     if (op_is_told(op))
         return writer_tell(w, (struct op_told *)op, done, arg);
-    writer_lock(w);
+    LOCKED(&w->lock);
     bool room = writer_push_record(w, op);
-    writer_unlock(w);
     return room ? 0 : -EAGAIN;
 }
 
 void writer_take_over(struct writer *w, const char *from, const char *to)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *n = index_find(&w->index, from);
     if (n)
         n->queued = NULL; /* a record put after this is a new one, not part of what was taken over */
     writer_push_record(w, &op_take_over_new(from, to)->op);
-    writer_unlock(w);
 }
 
 void writer_stat(struct writer *w, struct store_stat *ret)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     *ret = w->stat;
     ret->queue_bytes = w->bytes;
     ret->files_bytes += w->history_bytes;
     ret->damaged_columns = w->history_damaged;
-    writer_unlock(w);
 }
 
 size_t writer_logs(struct writer *w, struct log_ref **ret)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     size_t n = w->n_logs_now;
     *ret = mem_alloc(n * sizeof(**ret));
     if (n)
         memcpy(*ret, w->logs_now, n * sizeof(**ret));
-    writer_unlock(w);
     return n;
 }
 
 size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     struct index_node *x = index_find(&w->index, node);
     size_t n = x ? x->n_rows : 0;
     *ret = mem_alloc(n * sizeof(**ret));
     if (n)
         memcpy(*ret, x->rows, n * sizeof(**ret));
     *ret_from = w->notes_from;
-    writer_unlock(w);
     return n;
 }
 
 void writer_seal(struct writer *w)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     w->seal = true;
-    writer_unlock(w);
 }
 
 void writer_compacted(struct writer *w, int64_t log)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     VEC_ADD(w->compacted, w->n_compacted, w->cap_compacted, log);
     w->news = true;
     if (w->idle)
         writer_wake(w);
-    writer_unlock(w);
 }
 
 void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     w->on_seal = fn;
     w->on_seal_arg = arg;
-    writer_unlock(w);
 }
 
 void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     w->stat.history_error = why->code;
     mem_copy_str(w->stat.history_why, sizeof(w->stat.history_why), why->code ? why->msg : "");
     w->history_bytes = files_bytes;
     w->history_damaged = damaged;
-    writer_unlock(w);
 }
 
 int writer_flush(struct writer *w, struct err *err)
 {
-    writer_lock(w);
+    LOCKED(&w->lock);
     uint64_t mine = ++w->flush_asked;
     w->news = w->hurry = true;
     writer_wake(w);
@@ -680,7 +663,6 @@ int writer_flush(struct writer *w, struct err *err)
         pthread_cond_wait(&w->flushed, &w->lock);
     struct err e = w->failed.code ? w->failed : w->last;
     w->failed = (struct err){0};
-    writer_unlock(w);
     return e.code ? err_set(err, e.code, "%s", e.msg) : 0;
 }
 
