@@ -43,6 +43,4 @@ void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_
 /* The newest of n values in percent (above 100: not known), two to a column, over h lines; ASCII: one to a column. */
 void sheet_plot(struct sheet *s, int y, int x, int width, int h, const uint8_t *v, size_t n, uint8_t style);
 
-void sheet_text(const struct sheet *s, struct buf *out); /* lines without blanks at their ends */
-
 #endif

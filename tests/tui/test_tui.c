@@ -12,6 +12,24 @@
 #include "tui/top.h"
 #include "view_fixture.h"
 
+/* Its lines, without blanks at their ends. */
+static void sheet_text(const struct sheet *s, struct buf *out)
+{
+    for (int y = 0; y < s->h; y++) {
+        size_t end = out->len;
+        for (int x = 0; x < s->w; x++) {
+            uint32_t c = s->v[y * s->w + x].c;
+            if (c == 0)
+                continue;
+            buf_addutf8(out, c);
+            if (c != ' ')
+                end = out->len;
+        }
+        buf_cut(out, end);
+        buf_addc(out, '\n');
+    }
+}
+
 static void text_is_clipped_to_its_column(void **unused)
 {
     static const struct {
