@@ -24,7 +24,6 @@ static void member(struct json *j, const char *key, struct str v)
 
 void say_ask_book(struct say *s, struct str rest)
 {
-    AUTO_BUF target = BUF_INIT(64);
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
     struct say_words w;
@@ -60,18 +59,15 @@ void say_ask_book(struct say *s, struct str rest)
         json_int(&j, "from", w.from_ms);
     member(&j, "comment", w.because);
     json_end_obj(&j);
-    buf_adds(&target, "/api/v1/bookings");
-    say_call(s, "POST", &target, &body);
+    say_call(s, "POST", "/api/v1/bookings", &body);
 }
 
-void say_tell_book(struct say *s, size_t call, struct str body)
+void say_tell_book(struct say *s, json_t *o)
 {
-    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     int64_t id = say_int(o, "id"), from = say_int(o, "from");
     bool later = from > s->ask.now_ms + 60000;
     char says[40];
 
-    (void)call;
     say_line(s, "Booked for %s: %s%s%s until %s.", say_text(o, "person"), say_text(o, "where"), later ? " from " : "",
              later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
     say_small(s, "It is booking %lld: `release %lld` gives it back early.", (long long)id, (long long)id);
@@ -83,26 +79,21 @@ void say_tell_book(struct say *s, size_t call, struct str body)
 
 void say_ask_bookings(struct say *s, struct str rest)
 {
-    AUTO_BUF target = BUF_INIT(64);
-
     (void)rest;
-    buf_adds(&target, "/api/v1/bookings");
-    say_get(s, &target);
+    say_get(s, "/api/v1/bookings");
 }
 
-void say_tell_bookings(struct say *s, size_t call, struct str body)
+void say_tell_bookings(struct say *s, json_t *o)
 {
     static const struct column_spec columns[] = {
         {"id", "ID", CELL_INT, .right = true, .weight = 100}, {"person", "WHO", CELL_TEXT, .weight = 99},
         {"where", "WHERE", CELL_TEXT, .weight = 98},          {"from", "FROM", CELL_TEXT, .weight = 80},
         {"until", "UNTIL", CELL_TEXT, .weight = 90},          {"comment", "COMMENT", CELL_TEXT, .weight = 20},
     };
-    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *list = json_is_array(o) ? o : json_object_get(o, "rows"), *row;
     struct rows rows;
     size_t i;
 
-    (void)call;
     rows_init(&rows, columns, ARRAY_LEN(columns));
     json_array_foreach(list, i, row)
     {
@@ -145,14 +136,12 @@ void say_ask_release(struct say *s, struct str rest)
         return;
     }
     buf_addf(&target, "/api/v1/bookings/%lld", (long long)id);
-    say_call(s, "DELETE", &target, NULL);
+    say_call(s, "DELETE", target.p, NULL);
 }
 
-void say_tell_release(struct say *s, size_t call, struct str body)
+void say_tell_release(struct say *s, json_t *o)
 {
-    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
 
-    (void)call;
     if (say_text(o, "where")[0])
         say_line(s, "Released: %s.", say_text(o, "where"));
     else
@@ -165,7 +154,6 @@ void say_tell_release(struct say *s, size_t call, struct str body)
 
 void say_ask_wait(struct say *s, struct str rest)
 {
-    AUTO_BUF target = BUF_INIT(64);
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
     struct say_words w;
@@ -190,17 +178,14 @@ void say_ask_wait(struct say *s, struct str rest)
     member(&j, "comment", w.because);
     json_end_obj(&j);
     s->count = MAX(w.count, 1);
-    buf_adds(&target, "/api/v1/waits");
-    say_call(s, "POST", &target, &body);
+    say_call(s, "POST", "/api/v1/waits", &body);
 }
 
-void say_tell_wait(struct say *s, size_t call, struct str body)
+void say_tell_wait(struct say *s, json_t *o)
 {
-    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     int64_t id = say_int(o, "id"), ahead = say_int(o, "ahead");
     char says[40], line[64];
 
-    (void)call;
     if (ahead)
         snprintf(line, sizeof(line), "%lld %s before you", (long long)ahead, ahead == 1 ? "is" : "are");
     else

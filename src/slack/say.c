@@ -280,6 +280,13 @@ static void problem(struct say *s, int status, struct str body)
         say_small(s, "%s", s->cmd->hint);
 }
 
+static void tell_json(struct say *s, struct str body)
+{
+    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
+
+    s->cmd->tell_json(s, o);
+}
+
 void say_take(struct say *s, int status, struct str body)
 {
     size_t call = s->at++;
@@ -292,6 +299,8 @@ void say_take(struct say *s, int status, struct str body)
                    s->ask.url);
         else if (s->cmd->tell)
             s->cmd->tell(s, call, body);
+        else if (s->cmd->tell_json)
+            tell_json(s, body);
     } else if (!s->n_blocks && !s->n_files) { /* behind an answer it is an ornament that fails */
         problem(s, status, body);
     }

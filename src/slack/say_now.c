@@ -66,7 +66,7 @@ void say_ask_free(struct say *s, struct str rest)
         free_target(&w, &target);
         s->count = FREE_PICK;
         s->title = say_keep(s, str_trim(rest));
-        say_get(s, &target);
+        say_get(s, target.p);
         return;
     }
     if (!free_filter(s, rest, &w, &filter))
@@ -75,7 +75,7 @@ void say_ask_free(struct say *s, struct str rest)
     s->title = say_keep(s, str_trim(rest));
     buf_adds(&target, "/api/v1/state");
     say_param(&target, "filter", buf_str(&filter));
-    say_get(s, &target);
+    say_get(s, target.p);
 }
 
 static void tell_pick(struct say *s, struct str body)
@@ -251,7 +251,7 @@ void say_ask_who(struct say *s, struct str rest)
         buf_addf(&filter, "person:\"%s\"", s->what);
         say_param(&target, "filter", buf_str(&filter));
     }
-    say_get(s, &target);
+    say_get(s, target.p);
 }
 
 /* "dgx1:0,1 dgx2:3" */

@@ -9,7 +9,7 @@ static void ask_page(struct say *s, const char *how, struct str rest)
     s->what = say_keep(s, s->ask.text);
     buf_addf(&target, "/?term=true%s", how);
     say_param(&target, "node", rest);
-    say_get(s, &target);
+    say_get(s, target.p);
 }
 
 static void ask_hosts(struct say *s, struct str rest)
@@ -81,7 +81,7 @@ static void ask_where(struct say *s, struct str rest)
     s->what = say_keep(s, rest);
     buf_adds(&target, "/api/v1/state");
     say_param(&target, "node", rest);
-    say_get(s, &target);
+    say_get(s, target.p);
 }
 
 static void tell_where(struct say *s, size_t call, struct str body)

@@ -145,11 +145,11 @@ void say_ask_usage(struct say *s, struct str rest)
     say_param(&target, "width", STR("84"));
     if (u.whom && !u.kind)
         say_param(&target, "period", u.last_ms <= 40 * DAY_MS ? STR("day") : STR("month"));
-    say_get(s, &target);
+    say_get(s, target.p);
     buf_cut(&target, whole);
     say_param(&target, "period", u.last_ms <= 100 * DAY_MS ? STR("day") : STR("month"));
     say_param(&target, "format", STR("png"));
-    say_get(s, &target);
+    say_get(s, target.p);
     s->what = u.whom ? u.whom : "everybody";
     s->title = span_words(s, u.last_ms);
 }
@@ -245,11 +245,11 @@ void say_ask_history(struct say *s, struct str rest)
     size_t whole = target.len;
     say_param(&target, "points", STR("100"));
     say_param(&target, "agg", STR("avg,max"));
-    say_get(s, &target);
+    say_get(s, target.p);
     buf_cut(&target, whole);
     say_param(&target, "points", STR("120")); /* more is a thicket */
     say_param(&target, "format", STR("png"));
-    say_get(s, &target);
+    say_get(s, target.p);
     s->what = say_keep(s, all ? STR("all nodes") : place);
     s->title = say_keep(s, metric);
     s->count = last_ms;

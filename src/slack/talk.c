@@ -20,17 +20,17 @@ const char *say_keep(struct say *s, struct str text)
     return arena_strn(&s->mem, text.len ? text.p : "", text.len);
 }
 
-void say_call(struct say *s, const char *method, const struct buf *target, const struct buf *body)
+void say_call(struct say *s, const char *method, const char *target, const struct buf *body)
 {
     if (s->n_calls == SAY_CALLS_MAX)
         return;
     struct say_call *c = &s->calls[s->n_calls++];
     c->method = method;
-    c->target = say_keep(s, buf_str(target));
+    c->target = say_keep(s, str_of(target));
     c->body = body ? str_n(say_keep(s, buf_str(body)), body->len) : str_n("", 0);
 }
 
-void say_get(struct say *s, const struct buf *target)
+void say_get(struct say *s, const char *target)
 {
     say_call(s, "GET", target, NULL);
 }

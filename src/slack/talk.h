@@ -23,22 +23,26 @@ struct say_command {
     bool any_size;       /* its answers are handed on, not read */
     void (*ask)(struct say *s, struct str rest);               /* say_call, or an answer at once */
     void (*tell)(struct say *s, size_t call, struct str body); /* a good reply to the call-th; NULL: none comes */
+    void (*tell_json)(struct say *s, json_t *o);               /* the same where there is one, and it is JSON */
 };
 /* Two functions of each, in the files of what they are about. */
 #define SAY_PAIR(name)                                                                                                 \
     void say_ask_##name(struct say *s, struct str rest);                                                               \
     void say_tell_##name(struct say *s, size_t call, struct str body)
+#define SAY_JSON(name)                                                                                                 \
+    void say_ask_##name(struct say *s, struct str rest);                                                               \
+    void say_tell_##name(struct say *s, json_t *o)
 SAY_PAIR(free); /* now.c: what is so now */
 SAY_PAIR(who);
 SAY_PAIR(usage); /* past.c */
 SAY_PAIR(history);
-SAY_PAIR(book); /* act.c: for people we know */
-SAY_PAIR(bookings);
-SAY_PAIR(release);
-SAY_PAIR(wait);
-SAY_PAIR(alerts); /* wrong.c */
+SAY_JSON(book); /* act.c: for people we know */
+SAY_JSON(bookings);
+SAY_JSON(release);
+SAY_JSON(wait);
+SAY_JSON(alerts); /* wrong.c */
 SAY_PAIR(silence);
-SAY_PAIR(unsilence);
+SAY_JSON(unsilence);
 
 extern const struct say_command say_commands[], say_old_commands[SAY_OLDS + 1]; /* end with name NULL */
 
@@ -63,8 +67,8 @@ struct say {
 
 /* ---- asking ---- */
 const char *say_keep(struct say *s, struct str text);
-void say_call(struct say *s, const char *method, const struct buf *target, const struct buf *body); /* NULL: none */
-void say_get(struct say *s, const struct buf *target);
+void say_call(struct say *s, const char *method, const char *target, const struct buf *body); /* NULL: none */
+void say_get(struct say *s, const char *target);
 void say_param(struct buf *target, const char *name, struct str value); /* nothing where it is empty */
 
 /* Of an answer's JSON; "" and 0 where there is no such member. */

@@ -9,11 +9,8 @@
 
 void say_ask_alerts(struct say *s, struct str rest)
 {
-    AUTO_BUF target = BUF_INIT(1024);
-
     (void)rest;
-    buf_adds(&target, "/api/v1/alerts");
-    say_get(s, &target);
+    say_get(s, "/api/v1/alerts");
 }
 
 void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60])
@@ -45,14 +42,12 @@ static void one_alert(struct say *s, json_t *row)
     }
 }
 
-void say_tell_alerts(struct say *s, size_t call, struct str body)
+void say_tell_alerts(struct say *s, json_t *o)
 {
-    json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *list = json_object_get(o, "rows"), *row;
     size_t i, n = json_array_size(list);
     AUTO_BUF more = BUF_INIT(1u << 20);
 
-    (void)call;
     if (n)
         say_head(s, "%zu %s now", n, n == 1 ? "thing is wrong" : "things are wrong");
     else
@@ -126,7 +121,6 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
 
 static void put_silence(struct say *s, const struct wanted *w)
 {
-    AUTO_BUF target = BUF_INIT(64);
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
     AUTO_BUF span = BUF_INIT(64);
@@ -144,20 +138,17 @@ static void put_silence(struct say *s, const struct wanted *w)
     json_str(&j, "for", buf_str(&span));
     json_str(&j, "reason", str_n(w->reason.p, MIN(w->reason.len, 200u)));
     json_end_obj(&j);
-    buf_adds(&target, "/api/v1/silences");
-    say_call(s, "POST", &target, &body);
+    say_call(s, "POST", "/api/v1/silences", &body);
 }
 
 void say_ask_silence(struct say *s, struct str rest)
 {
-    AUTO_BUF target = BUF_INIT(64);
     struct wanted w;
 
     if (!read_silence(s, rest, &w))
         return;
     s->what = say_keep(s, rest);
-    buf_adds(&target, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
-    say_get(s, &target);
+    say_get(s, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
 }
 
 /* What an alert is of: its rule, and where or whose it is. */
@@ -242,12 +233,11 @@ void say_ask_unsilence(struct say *s, struct str rest)
         return;
     }
     buf_addf(&target, "/api/v1/silences/%lld", (long long)id);
-    say_call(s, "DELETE", &target, NULL);
+    say_call(s, "DELETE", target.p, NULL);
 }
 
-void say_tell_unsilence(struct say *s, size_t call, struct str body)
+void say_tell_unsilence(struct say *s, json_t *o)
 {
-    (void)call;
-    (void)body;
+    (void)o;
     say_line(s, "That silence is over.");
 }
