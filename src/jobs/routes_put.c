@@ -7,11 +7,11 @@
 #include <jansson.h>
 
 #include "access/auth.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "base/when.h"
 #include "hub/hub.h"
-#include "jobs/desk.h"
 #include "jobs/routes.h"
 #include "now/view.h"
 
@@ -39,6 +39,70 @@ static bool wrong(struct reply *rp, const char *what)
 {
     reply_problem(rp, 400, "%s", what);
     return false;
+}
+
+/* ---- to the store: answered when it is durable ---- */
+
+struct labelling {
+    struct hub *h;
+    struct late *late;
+    int64_t id;
+    int status; /* when it went well */
+};
+
+static void labelled(void *arg, int result)
+{
+    struct labelling *l = arg;
+    struct reply rp = {0};
+    struct job_fact *j = NULL;
+    struct err err = {0};
+    int r = result < 0 ? result : store_job_get(l->h->store, l->id, &j, &err);
+    if (result == -ENOSPC)
+        reply_problem(&rp, 507, "the hub's disk is full: try again later");
+    else if (r < 0)
+        reply_problem(&rp, 503, "the hub cannot store: %s", err.msg[0] ? err.msg : strerror(-r));
+    else if (r == 0)
+        reply_problem(&rp, 404, "the job went while it was changed: it was too old to be kept");
+    else
+        reply_job(&rp, &l->h->api, j, true);
+    if (r == 1)
+        rp.status = l->status;
+    if (result == -EAGAIN)
+        snprintf(rp.extra, sizeof(rp.extra), "Retry-After: 2");
+    httpd_late_reply(l->late, &rp);
+    free(j);
+    free(l);
+}
+
+static struct labelling *labelling_new(struct hub *h, struct request *rq, int64_t id, int status)
+{
+    struct labelling *l = mem_alloc(sizeof(*l));
+    *l = (struct labelling){h, httpd_late(rq), id, status};
+    return l;
+}
+
+/* Who has what from Slurm counts. */
+static void mark_job(struct hub *h, const struct job_fact *j)
+{
+    int64_t now_ms = clock_wall_ms();
+    if (strcmp(j->kind, "slurm") == 0 && j->node[0])
+        hub_time(h, j->node, j->start_ms, now_ms, now_ms);
+}
+
+static enum reply_how put_job(struct hub *h, struct request *rq, const struct job_fact *j)
+{
+    mark_job(h, j);
+    store_job_put(h->store, j, labelled, labelling_new(h, rq, j->id, 201));
+    return REPLY_LATER;
+}
+
+static enum reply_how change_job(struct hub *h, struct request *rq, const struct job_change *c)
+{
+    AUTO_FREE struct job_fact *old = NULL;
+    if (store_job_get(h->store, c->id, &old, NULL) == 1)
+        mark_job(h, old);
+    store_job_change(h->store, c, labelled, labelling_new(h, rq, c->id, 200));
+    return REPLY_LATER;
 }
 
 /* ---- members ---- */
@@ -326,7 +390,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
         reply_job(rp, a, kept, true);
         return REPLY_NOW;
     }
-    return jobs_put(a->hub, rq, &j);
+    return put_job(a->hub, rq, &j);
 }
 
 enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
@@ -364,7 +428,7 @@ enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
         if (d.end_ms >= 0 && d.end_ms < j->start_ms)
             reply_problem(rp, 400, "end is before start");
         else
-            how = jobs_change(a->hub, rq, &c);
+            how = change_job(a->hub, rq, &c);
     }
     draft_fini(&d);
     return how;
