@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "now/view.h"
-#include "people/roll.h"
+#include "people/identities.h"
 
 #define MINUTE_MS  ALERT_REPLAY_NODE_MINUTE_MS
 #define HOUR_MS    3600000ll
@@ -54,7 +54,7 @@ struct alert_replay {
     /* now, as it was */
     struct live *live;
     struct book *book;
-    struct roll *roll;
+    struct identities *identities;
     struct alert_states *states;
     const struct node_now **nodes;
     size_t minutes;
@@ -146,13 +146,13 @@ static void rest(struct alert_replay *r)
     usage_end(&r->usage);
     live_free(r->live);
     book_free(r->book);
-    roll_free(r->roll);
+    identities_free(r->identities);
     free(r->nodes);
     free(r->events);
     r->states = NULL;
     r->live = NULL;
     r->book = NULL;
-    r->roll = NULL;
+    r->identities = NULL;
     r->nodes = NULL;
     r->events = NULL;
 }
@@ -367,7 +367,7 @@ static void play_holds(struct alert_replay *r, int64_t at_ms)
 
 static const struct identity *who(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return roll_who(arg, n->key, f);
+    return identities_who(arg, n->key, f);
 }
 
 /* As the hub's worker does, once an hour. */
@@ -460,10 +460,10 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
         int64_t end_ms = MIN((at_ms / step + 1) * step, r->to_ms);
         for (size_t i = 0; i < r->n_played && code == 0; i++)
             code = alert_replay_node_load(r->played[i], &r->ask, past, at_ms, end_ms, err);
-        struct roll *before = r->roll; /* groups are those of the moment */
-        r->roll = roll_new(r->people, at_ms);
-        live_who(r->live, who, r->roll);
-        roll_free(before);
+        struct identities *before = r->identities; /* groups are those of the moment */
+        r->identities = identities_new(r->people, at_ms);
+        live_who(r->live, who, r->identities);
+        identities_free(before);
         for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
             at_ms += MINUTE_MS;
             code = play_usage(&r->usage, r->people, past, at_ms, err);

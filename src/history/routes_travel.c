@@ -9,16 +9,16 @@
 #include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
-#include "people/roll.h"
+#include "people/identities.h"
 
 #define TRAVEL_MAX (512u << 20)
 
 struct travel_job {
     struct past_ask ask; /* first */
     struct travel *travel;
-    struct filter *filter; /* NULL: everything */
-    struct roll *roll;     /* who was who then */
-    struct view view;      /* its nodes come one by one */
+    struct filter *filter;         /* NULL: everything */
+    struct identities *identities; /* who was who then */
+    struct view view;              /* its nodes come one by one */
 };
 
 /* Leave the devices that fit. False: the node is left out. */
@@ -60,7 +60,7 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
         }
         if (r == 0)
             continue;
-        roll_node(job->roll, &n);
+        identities_node(job->identities, &n);
         if (sift(job, &n)) {
             if (!first)
                 buf_addc(out, ',');
@@ -79,7 +79,7 @@ static void travel_end(struct past_ask *k)
     struct travel_job *job = (struct travel_job *)k;
     travel_free(job->travel);
     filter_free(job->filter);
-    roll_free(job->roll);
+    identities_free(job->identities);
     free(job);
 }
 
@@ -109,7 +109,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     *job = (struct travel_job){.ask = {.run = travel_run, .end = travel_end},
                                .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
                                .filter = filter,
-                               .roll = roll_new(a->people, at_ms),
+                               .identities = identities_new(a->people, at_ms),
                                .view = v};
     job->view.at_ms = at_ms;
     job->view.n = 0;

@@ -14,7 +14,7 @@
 #include "model/names.h"
 #include "now/live.h"
 #include "now/streams.h"
-#include "people/roll.h"
+#include "people/identities.h"
 
 #define PUSH_MS    200
 #define BEAT_TICKS 5
@@ -81,8 +81,8 @@ static int prepare_rule(void *self, const struct hub_conf *conf, void **next, st
 
 struct hub_now {
     struct hub *h;
-    struct roll *roll; /* for live, which shows it with every process */
-    int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
+    struct identities *identities; /* for live, which shows it with every process */
+    int64_t next_ms;               /* when somebody's groups change; INT64_MAX: never */
     struct event *push;
     unsigned ticks;
 };
@@ -131,19 +131,19 @@ static void *open_now(struct hub *h)
 /* For live: who logs in so on that node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return roll_who(((struct hub_now *)arg)->roll, n->name, f);
+    return identities_who(((struct hub_now *)arg)->identities, n->name, f);
 }
 
 /* Everybody is asked for again; what live has borrowed goes afterwards. */
 static void meet(struct hub_now *n)
 {
     struct people *c = n->h->api.people;
-    struct roll *before = n->roll;
+    struct identities *before = n->identities;
     int64_t now_ms = clock_wall_ms();
-    n->roll = roll_new(c, now_ms);
+    n->identities = identities_new(c, now_ms);
     n->next_ms = people_next_change(c, now_ms);
     live_who(n->h->live, people_knows(c) ? who_is : NULL, n);
-    roll_free(before);
+    identities_free(before);
 }
 
 /* Who listens comes again, and sees people by their new names. */
@@ -203,7 +203,7 @@ static void close_now(void *self)
     struct hub_now *n = self;
     streams_free(n->h->streams);
     live_free(n->h->live);
-    roll_free(n->roll);
+    identities_free(n->identities);
     event_free(n->push);
     free(n);
 }

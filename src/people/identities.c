@@ -1,5 +1,5 @@
-/* roll.c: a table of identities by person, made when they are first asked for. */
-#include "people/roll.h"
+/* identities.c: a table of identities by person, made when they are first asked for. */
+#include "people/identities.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #define ROLL_MAX     65536 /* persons; agents may send any login */
 #define GROUPS_SHOWN 16u   /* of one person and kind */
 
-struct roll {
+struct identities {
     struct people *people;
     int64_t at_ms;
     struct arena arena;
@@ -16,15 +16,15 @@ struct roll {
     struct identity **v; /* by person */
 };
 
-struct roll *roll_new(const struct people *c, int64_t at_ms)
+struct identities *identities_new(const struct people *c, int64_t at_ms)
 {
-    struct roll *r = mem_zero(1, sizeof(*r));
+    struct identities *r = mem_zero(1, sizeof(*r));
     r->people = people_ref(c);
     r->at_ms = at_ms;
     return r;
 }
 
-void roll_free(struct roll *r)
+void identities_free(struct identities *r)
 {
     if (!r)
         return;
@@ -34,7 +34,7 @@ void roll_free(struct roll *r)
     free(r);
 }
 
-static struct identity *add(struct roll *r, size_t at, const char *person)
+static struct identity *add(struct identities *r, size_t at, const char *person)
 {
     const char *names[GROUPS_SHOWN];
     struct identity *who = arena_alloc(&r->arena, 1, sizeof(*who));
@@ -53,7 +53,7 @@ static struct identity *add(struct roll *r, size_t at, const char *person)
     return who;
 }
 
-const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f)
+const struct identity *identities_who(struct identities *r, const char *node, const struct proc_fact *f)
 {
     const char *person = people_person(r->people, node, f->user, f->uid);
     if (!person[0] && !f->user[0])
@@ -67,9 +67,9 @@ const struct identity *roll_who(struct roll *r, const char *node, const struct p
     return plain ? NULL : who;
 }
 
-void roll_node(struct roll *r, struct node_now *n)
+void identities_node(struct identities *r, struct node_now *n)
 {
     for (size_t i = 0; i < n->n_devices; i++)
         for (size_t k = 0; k < n->devices[i].n_procs; k++)
-            n->devices[i].procs[k].who = roll_who(r, n->name, n->devices[i].procs[k].fact);
+            n->devices[i].procs[k].who = identities_who(r, n->name, n->devices[i].procs[k].fact);
 }
