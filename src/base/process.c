@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 #define REAP_MS     20   /* how often to look whether it has ended, once its output has */
 #define PATIENCE_MS 3000 /* between asking it to end and making it */
@@ -31,7 +32,8 @@ struct process {
     void *arg;
     pid_t pid;
     int fd[ENDS]; /* our ends of its standard input, output and error; -1: closed */
-    struct event *on_fd[ENDS], *on_time;
+    struct event *on_fd[ENDS];
+    struct timer *time;
     struct buf in; /* what it is told */
     size_t written;
     char said[PROCESS_SAID_MAX];
@@ -42,16 +44,11 @@ struct process {
 
 static struct process *running; /* so that they can be ended with their loop (C6) */
 
-static void drop_event(struct event **e)
-{
-    if (*e)
-        event_free(*e);
-    *e = NULL;
-}
-
 static void close_end(struct process *p, int i)
 {
-    drop_event(&p->on_fd[i]);
+    if (p->on_fd[i])
+        event_free(p->on_fd[i]);
+    p->on_fd[i] = NULL;
     if (p->fd[i] >= 0)
         close(p->fd[i]);
     p->fd[i] = -1;
@@ -61,7 +58,7 @@ static void process_free(struct process *p)
 {
     for (int i = 0; i < ENDS; i++)
         close_end(p, i);
-    drop_event(&p->on_time);
+    timer_free(p->time);
     buf_fini(&p->in);
     for (struct process **at = &running; *at; at = &(*at)->next)
         if (*at == p) {
@@ -71,25 +68,18 @@ static void process_free(struct process *p)
     free(p);
 }
 
-static void look_again(struct process *p)
-{
-    struct timeval soon = {.tv_usec = REAP_MS * 1000L};
-    event_add(p->on_time, &soon);
-}
-
 static void ending(struct process *p)
 {
     if (!p->ending_ms)
         p->ending_ms = clock_mono_ms();
-    look_again(p);
+    timer_after(p->time, REAP_MS);
 }
 
 /* Its output has ended, or it was told to end: has it? */
-static void on_time(evutil_socket_t fd, short what, void *arg)
+static void on_time(void *arg)
 {
     struct process *p = arg;
     int status = 0;
-    (void)fd, (void)what;
     pid_t got = waitpid(p->pid, &status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) {
         int64_t late = clock_mono_ms() - p->ending_ms;
@@ -100,7 +90,7 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
             kill(-p->pid, SIGTERM);
             p->asked = true;
         }
-        look_again(p);
+        timer_after(p->time, REAP_MS);
         return;
     }
     p->calls.ended(p->arg, status);
@@ -291,7 +281,7 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
         p->on_fd[i] = event_new(loop, p->fd[i], (short)(ends[i].what | EV_PERSIST), ends[i].call, p);
         event_add(p->on_fd[i], NULL);
     }
-    p->on_time = evtimer_new(loop, on_time, p);
+    p->time = timer_new(loop, on_time, p);
     *ret = p;
     return 0;
 }

@@ -18,6 +18,7 @@
 #include "base/notify.h"
 #include "base/process.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "base/workers.h"
 #include "base/zone.h"
 #include "http/compress.h"
@@ -46,7 +47,8 @@ struct server {     /* what only this file knows */
     char own_name[256], agent_path[600];
     size_t n_names;
     const char **names; /* host_names and our own */
-    struct event *tick, *watchdog, *signals[3];
+    struct timer *tick, *watchdog;
+    struct event *signals[3];
     int64_t stop_ms; /* stopping since; 0: not */
     hub_reload_fn *reload;
     void (*taken)(void *arg);
@@ -106,17 +108,10 @@ static void problem(struct reply *rp, int status, const char *why)
 
 /* ---- timers ---- */
 
-static void start(struct event *e, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(e, &tv);
-}
-
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_tick(void *arg)
 {
     struct server *s = arg;
     int64_t now_ms = clock_wall_ms();
-    (void)fd, (void)what;
     httpd_tick(s->hub.httpd);
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
@@ -125,17 +120,17 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         event_base_loopexit(s->hub.loop, NULL);
 }
 
-static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+static void on_watchdog(void *arg)
 {
-    (void)fd, (void)what, (void)arg;
+    (void)arg;
     notify("WATCHDOG=1");
 }
 
-static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
+static struct timer *every(struct server *s, int64_t ms, timer_fn *call)
 {
-    struct event *e = event_new(s->hub.loop, -1, EV_PERSIST, fn, s);
-    start(e, ms);
-    return e;
+    struct timer *t = timer_new(s->hub.loop, call, s);
+    timer_every(t, ms);
+    return t;
 }
 
 /* ---- configuration into force ---- */
@@ -477,12 +472,6 @@ int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void
     return event_base_dispatch(h->loop) < 0 ? -EIO : 0;
 }
 
-static void event_end(struct event *e)
-{
-    if (e)
-        event_free(e);
-}
-
 void hub_close(struct hub *h)
 {
     struct server *s = own(h);
@@ -505,10 +494,11 @@ void hub_close(struct hub *h)
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
     buf_fini(&h->scratch);
-    event_end(s->tick);
-    event_end(s->watchdog);
+    timer_free(s->tick);
+    timer_free(s->watchdog);
     for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
-        event_end(s->signals[i]);
+        if (s->signals[i])
+            event_free(s->signals[i]);
     process_end_all(h->loop); /* what the desks above told to end */
     event_base_free(h->loop);
     SSL_CTX_free(s->tls);

@@ -1,16 +1,16 @@
 /* carrier_command.c: sends a message by running a program that reads it from its standard input. */
-#include <event2/event.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/process.h"
+#include "base/timer.h"
 #include "notify/carrier.h"
 
 #define BODY_MAX (256u << 10)
 
 struct load {
     struct process *process;
-    struct event *timer;
+    struct timer *timer;
     bool late;        /* it was told to end */
     carried_fn *done; /* NULL: nobody waits for its end any more */
     void *arg;
@@ -18,8 +18,7 @@ struct load {
 
 static void load_free(struct load *l)
 {
-    if (l->timer)
-        event_free(l->timer);
+    timer_free(l->timer);
     free(l);
 }
 
@@ -28,11 +27,10 @@ static void on_out(void *arg, struct str bytes)
     (void)arg, (void)bytes; /* nobody asked */
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void on_late(void *arg)
 {
     struct load *l = arg;
 
-    (void)fd, (void)what;
     l->late = true;
     process_stop(l->process);
 }
@@ -62,7 +60,7 @@ static void load_stop(struct load *l)
     if (!l)
         return;
     l->done = NULL;
-    event_free(l->timer);
+    timer_free(l->timer);
     l->timer = NULL;
     process_stop(l->process);
 }
@@ -71,7 +69,6 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
                      carried_fn *done, void *arg, struct err *err)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
-    struct timeval limit = {.tv_sec = CARRIER_LIMIT_MS / 1000};
     AUTO_BUF body = BUF_INIT(BODY_MAX);
     struct load *l = mem_zero(1, sizeof(*l));
 
@@ -88,8 +85,8 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
         return r;
     }
     process_input_ends(l->process);
-    l->timer = evtimer_new(s->h->loop, on_late, l);
-    event_add(l->timer, &limit);
+    l->timer = timer_new(s->h->loop, on_late, l);
+    timer_after(l->timer, CARRIER_LIMIT_MS);
     *ret = l;
     return 0;
 }

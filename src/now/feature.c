@@ -3,11 +3,11 @@
  * processes they run, and who is shown what changes.
  */
 #include <errno.h>
-#include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "format/words.h"
 #include "hub/handlers.h"
 #include "hub/self.h"
@@ -83,7 +83,7 @@ struct hub_now {
     struct hub *h;
     struct identities *identities; /* for live, which shows it with every process */
     int64_t next_ms;               /* when somebody's groups change; INT64_MAX: never */
-    struct event *push;
+    struct timer *push;
     unsigned ticks;
 };
 
@@ -107,14 +107,13 @@ static void tell_event(void *arg, const struct node_now *n, const struct node_ev
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
 
-static void on_push(evutil_socket_t fd, short what, void *arg)
+static void on_push(void *arg)
 {
     struct hub_now *n = arg;
-    (void)fd, (void)what;
     if (streams_count(n->h->streams) > 0)
         streams_push(n->h->streams, clock_wall_ms());
     else
-        event_del(n->push); /* until a tick finds a reader */
+        timer_stop(n->push); /* until a tick finds a reader */
 }
 
 static void *open_now(struct hub *h)
@@ -122,7 +121,7 @@ static void *open_now(struct hub *h)
     struct hub_now *n = mem_zero(1, sizeof(*n));
     n->h = h;
     n->next_ms = INT64_MAX;
-    n->push = event_new(h->loop, -1, EV_PERSIST, on_push, n);
+    n->push = timer_new(h->loop, on_push, n);
     h->live = h->api.live = live_new(NULL, tell_event, h);
     h->streams = streams_new(&h->api);
     return n;
@@ -180,8 +179,8 @@ static void tick(void *self, int64_t now_ms)
     live_tick(h->live, now_ms);
     if (streams_count(h->streams) > 0) {
         h->api.watched_ms = now_ms;
-        if (!event_pending(n->push, EV_TIMEOUT, NULL))
-            event_add(n->push, &(struct timeval){.tv_usec = PUSH_MS * 1000});
+        if (!timer_is_set(n->push))
+            timer_every(n->push, PUSH_MS);
     }
     if (++n->ticks % BEAT_TICKS == 0)
         streams_beat(h->streams, now_ms);
@@ -204,7 +203,7 @@ static void close_now(void *self)
     streams_free(n->h->streams);
     live_free(n->h->live);
     identities_free(n->identities);
-    event_free(n->push);
+    timer_free(n->push);
     free(n);
 }
 

@@ -4,12 +4,12 @@
  * child process, since a name service may take its time; the loop never waits for it.
  */
 #include <errno.h>
-#include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/timer.h"
 #include "hub/hub.h"
 #include "people/people_build.h"
 
@@ -33,7 +33,7 @@ struct hub_people {
     struct hub *h;
     struct people_files files;
     struct unix_groups groups, fresh;
-    struct event *timer;
+    struct timer *timer;
     struct command *running;
     enum stage stage;
     bool failed, said;
@@ -135,12 +135,6 @@ static bool has_patterns(const struct hub_people *d)
     return false;
 }
 
-static void again(struct hub_people *d, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000};
-    event_add(d->timer, &tv);
-}
-
 static void put(struct hub_people *d, struct people *c)
 {
     struct api *a = &d->h->api;
@@ -154,7 +148,7 @@ static void finish(struct hub_people *d)
 {
     struct people *c = NULL;
     struct err err = {0};
-    again(d, AGAIN_MS);
+    timer_after(d->timer, AGAIN_MS);
     bool silent = d->failed || (d->groups.n && !d->fresh.n); /* what is known stays while nobody answers */
     if (silent || unix_groups_same(&d->groups, &d->fresh)) {
         unix_groups_fini(&d->fresh);
@@ -213,7 +207,7 @@ static void next(struct hub_people *d)
         argv[1] = "passwd";
     if (command_start(&d->running, d->h->loop, argv, 0, GETENT_MAX, GETENT_MS, on_done, d, &err) < 0) {
         log_warn("people", "Unix groups cannot be read: %s", err.msg);
-        again(d, AGAIN_MS);
+        timer_after(d->timer, AGAIN_MS);
     }
 }
 
@@ -221,7 +215,7 @@ static void look(struct hub_people *d)
 {
     size_t n;
     people_unix_groups(d->h->api.people, &n);
-    event_del(d->timer);
+    timer_stop(d->timer);
     command_stop(d->running);
     d->running = NULL;
     unix_groups_fini(&d->fresh);
@@ -231,9 +225,8 @@ static void look(struct hub_people *d)
         next(d);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
-    (void)fd, (void)what;
     look(arg);
 }
 
@@ -249,7 +242,7 @@ static void *open_people(struct hub *h)
     struct hub_people *d = mem_zero(1, sizeof(*d));
     h->api.people = people_empty();
     d->h = h;
-    d->timer = evtimer_new(h->loop, on_timer, d);
+    d->timer = timer_new(h->loop, on_timer, d);
     return d;
 }
 
@@ -259,7 +252,7 @@ static void close_people(void *self)
     people_unref(d->h->api.people);
     d->h->api.people = NULL;
     command_stop(d->running);
-    event_free(d->timer);
+    timer_free(d->timer);
     unix_groups_fini(&d->groups);
     unix_groups_fini(&d->fresh);
     people_files_fini(&d->files);
