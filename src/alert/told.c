@@ -3,6 +3,11 @@
 
 #include <inttypes.h>
 
+static bool plain(struct str s)
+{
+    return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len));
+}
+
 bool told_next(struct str *rest, struct told *ret)
 {
     struct str line, at;
@@ -10,7 +15,7 @@ bool told_next(struct str *rest, struct told *ret)
 
     while (str_line(rest, &line))
         if (str_cut(&line, '\t', &at) && str_int(at, &t.at_ms) && str_cut(&line, '\t', &t.channel) &&
-            str_cut(&line, '\t', &t.to)) {
+            str_cut(&line, '\t', &t.to) && plain(line)) {
             t.person = line;
             *ret = t;
             return true;
@@ -21,11 +26,6 @@ bool told_next(struct str *rest, struct told *ret)
 static void add(struct buf *out, const struct told *t)
 {
     buf_addf(out, "%" PRId64 "\t%.*s\t%.*s\t%.*s\n", t->at_ms, STR_ARG(t->channel), STR_ARG(t->to), STR_ARG(t->person));
-}
-
-static bool plain(struct str s)
-{
-    return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len));
 }
 
 bool told_put(struct buf *list, const struct told *t)
