@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "nodes/decode.h"
+#include "hub/decode.h"
 #include "telemetry.h"
 #include "wire/wire.h"
 

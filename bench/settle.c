@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "nodes/decode.h"
+#include "hub/decode.h"
 
 /* Of this program alone: ru_maxrss also counts what the process was before it ran this. */
 static double peak_mb(void)
