@@ -330,32 +330,10 @@ static int on_asked(void *arg, struct str line, struct buf *out)
 
 /* ---- reload ---- */
 
-static bool differ(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") != 0;
-}
-
-static bool lists_differ(const struct opt_list *a, const struct opt_list *b)
-{
-    if (a->n != b->n)
-        return true;
-    for (size_t i = 0; i < a->n; i++)
-        if (strcmp(a->v[i], b->v[i]) != 0)
-            return true;
-    return false;
-}
-
-static bool sources_differ(const struct agent_conf *a, const struct agent_conf *b)
-{
-    return differ(a->collector, b->collector) || differ(a->nvml_lib, b->nvml_lib) || differ(a->smi, b->smi) ||
-           differ(a->replay, b->replay) || lists_differ(&a->exec, &b->exec);
-}
-
 /* What only a new start can change. */
 static int agent_check_reload(const struct agent_conf *was, const struct agent_conf *now, struct err *err)
 {
-    if (differ(was->state_dir, now->state_dir) || differ(was->spool_dir, now->spool_dir) ||
-        was->spool_max_bytes != now->spool_max_bytes || was->spool_max_age != now->spool_max_age)
+    if (opt_differ(agent_opts, "state_dir spool_dir spool_max_bytes spool_max_age", was, now))
         return err_set(err, -EBUSY, "state_dir, spool_dir and the spool's bounds need a restart");
     if (was->to_stdout != now->to_stdout || (!now->to_stdout && now->hub.n == 0))
         return err_set(err, -EINVAL, "no hub is given any more");
@@ -377,23 +355,21 @@ static struct sender *agent_find_sender(const struct agent *a, const char *hub)
 }
 
 /* Senders for now's hubs, in order. New ones are made first: should one fail, nothing has changed. */
-static int agent_reload_senders(struct agent *a, const struct agent_conf *now, struct err *err)
+static int agent_take_hubs(struct agent *a, const struct agent_conf *now, struct err *err)
 {
-    struct sender *next[HUBS_MAX] = {0}, *made[HUBS_MAX] = {0};
-    size_t n_made = 0;
+    struct sender *next[HUBS_MAX] = {0};
+    bool fresh[HUBS_MAX] = {0};
     int r = 0;
 
     for (size_t i = 0; i < now->hub.n && r == 0; i++) {
         struct sender_conf conf = sender_conf_of(now, i);
         next[i] = agent_find_sender(a, conf.hub);
-        if (!next[i] && (r = sender_new(&next[i], a->base, a->http, &conf, &sender_hooks, a, err)) == 0)
-            made[n_made++] = next[i];
-        else if (r == 0)
-            r = sender_check(&conf, err);
+        fresh[i] = !next[i];
+        r = fresh[i] ? sender_new(&next[i], a->base, a->http, &conf, &sender_hooks, a, err) : sender_check(&conf, err);
     }
     if (r < 0) {
-        for (size_t i = 0; i < n_made; i++)
-            sender_free(made[i]);
+        for (size_t i = 0; i < now->hub.n; i++)
+            sender_free(fresh[i] ? next[i] : NULL);
         return r;
     }
     for (size_t i = 0; i < a->n_senders; i++) {
@@ -404,11 +380,8 @@ static int agent_reload_senders(struct agent *a, const struct agent_conf *now, s
             sender_free(a->senders[i]);
     }
     for (size_t i = 0; i < now->hub.n; i++) {
-        bool old = true;
-        for (size_t k = 0; k < n_made; k++)
-            old &= made[k] != next[i];
         struct sender_conf conf = sender_conf_of(now, i);
-        if (old)
+        if (!fresh[i])
             sender_reload(next[i], &conf);
         a->senders[i] = next[i];
     }
@@ -430,7 +403,7 @@ static int agent_reload(struct agent *a, struct err *err)
     if (r == 0)
         r = agent_check_reload(was, now, err);
     if (r == 0)
-        r = agent_reload_senders(a, now, err);
+        r = agent_take_hubs(a, now, err);
     if (r < 0) {
         conf_fini(now);
         free(now);
@@ -438,10 +411,10 @@ static int agent_reload(struct agent *a, struct err *err)
     }
     a->conf = now;
     agent_log_conf(now);
-    if (differ(was->name, now->name) || was->tick != now->tick)
+    if (opt_differ(agent_opts, "name tick", was, now))
         filler_rename(a->filler, now->name, now->tick);
-    bool other = sources_differ(was, now);
-    keeper_set_conf(a->keeper, now, other || was->tick != now->tick || was->cmdline != now->cmdline, other);
+    bool other = opt_differ(agent_opts, "collector nvml_lib smi replay exec", was, now);
+    keeper_set_conf(a->keeper, now, other || opt_differ(agent_opts, "tick cmdline", was, now), other);
     agent_arm_beat(a);
     on_pace(a);
     conf_fini(was);
@@ -505,18 +478,6 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
 
 /* ---- the beginning ---- */
 
-static int agent_open_senders(struct agent *a, struct err *err)
-{
-    for (size_t i = 0; i < a->conf->hub.n; i++) {
-        struct sender_conf conf = sender_conf_of(a->conf, i);
-        int r = sender_new(&a->senders[i], a->base, a->http, &conf, &sender_hooks, a, err);
-        if (r < 0)
-            return r;
-        a->n_senders++;
-    }
-    return 0;
-}
-
 static int agent_open(struct agent *a, struct err *err)
 {
     const struct agent_conf *c = a->conf;
@@ -546,7 +507,7 @@ static int agent_open(struct agent *a, struct err *err)
     a->sig_hup = evsignal_new(a->base, SIGHUP, on_hup, a);
     if (c->to_stdout)
         return 0;
-    if ((r = http_new(&a->http, a->base, err)) < 0 || (r = agent_open_senders(a, err)) < 0)
+    if ((r = http_new(&a->http, a->base, err)) < 0 || (r = agent_take_hubs(a, c, err)) < 0)
         return r;
     struct err quiet = {0};
     if (control_open(&a->control, a->base, c->state_dir, on_asked, a, &quiet) < 0)

@@ -320,6 +320,18 @@ const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const
     return NULL;
 }
 
+bool opt_differ(const struct opt *opts, const char *names, const void *a, const void *b)
+{
+    struct str rest = str_of(names), name;
+    bool differ = false;
+
+    while (str_word(&rest, &name)) {
+        const struct opt *o = opt_find(opts, name);
+        differ |= !same_value(o, (const char *)a + o->offset, (const char *)b + o->offset);
+    }
+    return differ;
+}
+
 int opt_env(const struct opt *opts, void *conf, struct err *err)
 {
     char name[OPT_NAME_MAX + sizeof(OPT_ENV_PREFIX)];

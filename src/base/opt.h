@@ -104,6 +104,8 @@ int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
 
 /* The first fixed option that is not the same in both; NULL: all are. */
 const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b);
+bool opt_differ(const struct opt *opts, const char *names, const void *a,
+                const void *b); /* one of these: "name tick" */
 
 /* For whoever walks a table itself. */
 void opt_clear(const struct opt *o, void *conf); /* a text or a list: empty again; others are kept */
