@@ -358,6 +358,7 @@ static void *open_access(struct hub *h)
 {
     h->tokens = tokens_new(h->store);
     h->sessions = sessions_new(h->store, h->tokens);
+    h->api.who_asks = who_asks;
     return h;
 }
 

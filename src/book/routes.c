@@ -410,7 +410,7 @@ static enum reply_how get_bookings(struct api *a, struct request *rq, struct rep
     return list_start(a, rq, &span, rp);
 }
 
-enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     char me[BOOKING_PERSON_MAX];

@@ -5,6 +5,7 @@
 #include "draw/strips.h"
 #include "format/render.h"
 #include "history/history.h"
+#include "history/travel.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "now/filter.h"
@@ -163,4 +164,10 @@ const struct route history_routes[] = {
 };
 /* clang-format on */
 
-const struct feature history_feature = {.name = "history", .routes = history_routes};
+static void *open_history(struct hub *h)
+{
+    travel_register(&h->api);
+    return h;
+}
+
+const struct feature history_feature = {.name = "history", .routes = history_routes, .open = open_history};

@@ -83,7 +83,7 @@ static void travel_end(struct past_ask *k)
     free(job);
 }
 
-enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
     const struct node_now *one[1];
@@ -182,7 +182,7 @@ static void states_end(struct past_ask *k)
     free(job);
 }
 
-enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
+static enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
 {
     struct states_job *job = mem_zero(1, sizeof(*job));
     *job = (struct states_job){.ask = {.run = states_run, .end = states_end},
@@ -199,4 +199,10 @@ enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *
         h->shown = rq->tail.len > 0 || strcmp(h->status, "running") == 0;
     }
     return ask_later(a->hub, rq, rp, &job->ask);
+}
+
+void travel_register(struct api *a)
+{
+    a->get_state_at = get_state_at;
+    a->get_states_past = get_states_past;
 }

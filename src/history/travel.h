@@ -12,6 +12,9 @@
 #define TRAVEL_WINDOW_MS 120000
 #define TRAVEL_RAW_MS    7200000
 
+struct api;
+void travel_register(struct api *a); /* routes_travel.c: what api.h asks of it */
+
 struct travel;
 /* Copies what it needs of v's nodes. */
 struct travel *travel_new(const struct view *v, const struct state_rule *rule, int64_t at_ms, int64_t now_ms);

@@ -23,6 +23,7 @@ struct hub;
 struct live;
 struct past_source;
 struct book;
+struct view;
 struct zone;
 
 /* The token a connection sent last and its hash: agents send the same every second. A request's memo. */
@@ -93,6 +94,11 @@ struct api {
     struct book *book;
     const struct zone *zone; /* of times that name none */
     bool replaying;          /* one look at the past of alerts at a time */
+    /* What later features do for earlier ones; they register when they open. */
+    bool (*who_asks)(struct api *a, struct request *rq, struct reply *rp); /* into rq->who; false: rp has a 401 */
+    enum reply_how (*get_state_at)(struct api *a, struct request *rq, struct reply *rp); /* the state with at= */
+    enum reply_how (*get_spans)(struct api *a, struct request *rq, struct reply *rp);    /* processes with from= */
+    enum reply_how (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
 };
 
 struct route {

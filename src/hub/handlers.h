@@ -13,23 +13,14 @@ extern const struct route access_routes[], now_routes[], nodes_routes[], book_ro
 
 typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *rp);
 
-/* now/routes.c: what is so at this moment */
-handler get_metrics;
 /* page.c: the page, its files, and the facts behind all screens */
 handler get_page, get_asset, get_facts;
-/* history/routes_travel.c: what was */
-enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp); /* get_state with at= */
-struct view;
-enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp,
-                               const struct view *v); /* vesta's with fetch_num above 1 */
-#define FETCH_MAX 500
-/* nodes/routes.c: nodes and their administration, events */
-handler get_nodes;
+#define FETCH_MAX 500 /* vesta's fetch_num */
 /* jobs/routes_put.c */
 handler post_job, patch_job;
 #define MAX_JOB_BODY 65536
 /* book/routes_put.c */
-handler get_booking, post_booking, patch_booking, delete_booking;
+handler post_booking, patch_booking, delete_booking;
 handler post_form; /* compat/form.c */
 bool form_allowed(struct api *a, struct request *rq, struct reply *rp);
 bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
@@ -40,10 +31,6 @@ handler get_waits, post_wait, post_wait_beat, delete_wait, get_free;
 handler get_sources, post_sources;
 /* nodes/install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
-/* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.
- */
-#define OWN_URL_MAX 280
-void own_url(const struct request *rq, char out[OWN_URL_MAX]);
 /* access/routes_tokens.c */
 handler post_tokens;
 /* usage/routes_people.c: who is on what; get_spans is get_processes with from= */
@@ -59,6 +46,7 @@ handler post_say;
 #define MAX_SLACK_BODY (256u << 10)
 /* access/admit.c */
 handler get_whoami;
+bool who_asks(struct api *a, struct request *rq, struct reply *rp); /* api.h */
 /* openapi.c */
 handler get_openapi;
 
@@ -69,8 +57,10 @@ void reply_keep(const struct api *a, const struct request *rq, struct str key, u
                 struct reply *rp);
 /* Whether this reader may see what the cluster does; false: rp says what it takes. */
 bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
-/* The Authorization header, cookie or proxy's word into rq->who. False: rp has a 401. */
-bool who_asks(struct api *a, struct request *rq, struct reply *rp);
+/* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.
+ */
+#define OWN_URL_MAX 280
+void own_url(const struct request *rq, char out[OWN_URL_MAX]);
 #define MAX_SMALL_BODY 4096
 #define MAX_RULES_BODY 262144
 

@@ -80,6 +80,21 @@ static void allow_header(int methods, char *out, size_t size)
         }
 }
 
+void own_url(const struct request *rq, char out[OWN_URL_MAX])
+{
+    struct str host = rq->header(rq, "Host");
+    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.p[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(".-_:[]", c);
+        if (!fine || !c)
+            host.len = 0;
+    }
+    if (host.len == 0)
+        host = STR("localhost:8765");
+    snprintf(out, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
+}
+
 static bool reads(const struct api *a, const struct request *rq)
 {
     return rq->who->may_read || a->read_open || rq->who->role == ROLE_READER || rq->who->role == ROLE_MEMBER ||
@@ -210,7 +225,7 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
         return false;
     }
     bool from_proxy = a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies);
-    if (!who_asks(a, rq, rp))
+    if (!a->who_asks(a, rq, rp))
         return false;
     if (from_proxy)
         rq->loopback = false;

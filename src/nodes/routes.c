@@ -54,7 +54,7 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
     json_end_obj(j);
 }
 
-enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
     const struct node_now *one[1];

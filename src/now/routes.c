@@ -135,7 +135,7 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     AUTO_SELECT s = {0};
     bool all = request_flag(rq, "all");
     if (request_query(rq, "at").len)
-        return get_state_at(a, rq, rp);
+        return a->get_state_at(a, rq, rp);
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
         return REPLY_NOW;
@@ -278,7 +278,7 @@ static struct drawing *make_metrics(struct select *s, const void *arg)
     return draw_metrics(&s->view, f, ask->openmetrics);
 }
 
-enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
@@ -312,7 +312,7 @@ static enum reply_how get_states(struct api *a, struct request *rq, struct reply
     if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
         if (s.filter)
             view_filter(&s.view, s.filter, &s.arena);
-        return get_states_past(a, rq, rp, &s.view);
+        return a->get_states_past(a, rq, rp, &s.view);
     }
     return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
 }
@@ -331,7 +331,7 @@ static enum reply_how get_states_host(struct api *a, struct request *rq, struct 
     if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
         if (s.filter)
             view_filter(&s.view, s.filter, &s.arena);
-        return get_states_past(a, rq, rp, &s.view);
+        return a->get_states_past(a, rq, rp, &s.view);
     }
     return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
 }
@@ -431,7 +431,7 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
     AUTO_SELECT s = {0};
     struct str format = request_query(rq, "format");
     if (request_query(rq, "from").len)
-        return get_spans(a, rq, rp);
+        return a->get_spans(a, rq, rp);
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;

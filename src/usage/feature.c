@@ -101,6 +101,7 @@ static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE
 static void *open_usage(struct hub *h)
 {
     peers_counted(h->peers, first_before, h);
+    h->api.get_spans = get_spans;
     return h;
 }
 
