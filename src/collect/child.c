@@ -48,9 +48,9 @@ struct child {
     struct collect_choice choice;
     size_t n_sources;
     struct source sources[SOURCES_MAX];
-    struct device_slots roster;
+    struct device_slots slots;
     struct who *who;
-    struct proc_table crew;
+    struct proc_table proc_table;
     struct proc_list procs_sent;
     struct proc_use *uses_sent;
     size_t n_uses_sent;
@@ -92,7 +92,7 @@ static void child_status(struct child *c)
 /* Facts go out when their bytes differ from the last that did. */
 static bool child_send_facts(struct child *c)
 {
-    int r = child_msg_facts(&c->out, &c->roster.facts);
+    int r = child_msg_facts(&c->out, &c->slots.facts);
 
     if (r == 0 && c->facts_sent.len == c->out.len && memcmp(c->facts_sent.p, c->out.p, c->out.len) == 0)
         return true;
@@ -107,41 +107,41 @@ static bool child_send_facts(struct child *c)
 
 static bool child_send_procs(struct child *c)
 {
-    size_t n = c->crew.procs.n, at = 0;
+    size_t n = c->proc_table.procs.n, at = 0;
     uint64_t part = 0;
 
     if (c->procs_were_sent && n == c->procs_sent.n &&
-        (n == 0 || memcmp(c->crew.procs.v, c->procs_sent.v, n * sizeof(*c->crew.procs.v)) == 0))
+        (n == 0 || memcmp(c->proc_table.procs.v, c->procs_sent.v, n * sizeof(*c->proc_table.procs.v)) == 0))
         return true;
     c->procs_were_sent = c->uses_were_sent = false;
     do
-        if (!child_send(c, child_msg_procs(&c->out, &c->crew.procs, &at, part++)))
+        if (!child_send(c, child_msg_procs(&c->out, &c->proc_table.procs, &at, part++)))
             return false;
     while (at < n);
-    proc_list_copy(&c->procs_sent, &c->crew.procs);
+    proc_list_copy(&c->procs_sent, &c->proc_table.procs);
     c->procs_were_sent = true;
     return true;
 }
 
 static void child_send_tick(struct child *c)
 {
-    struct child_tick t = {.at_ms = c->roster.at_ms,
-                           .n_slots = c->roster.n_samples,
-                           .samples = c->roster.samples,
-                           .n_uses = c->crew.n_uses,
-                           .uses = c->crew.uses,
-                           .n_custom = c->roster.n_custom,
-                           .custom = c->roster.custom};
+    struct child_tick t = {.at_ms = c->slots.at_ms,
+                           .n_slots = c->slots.n_samples,
+                           .samples = c->slots.samples,
+                           .n_uses = c->proc_table.n_uses,
+                           .uses = c->proc_table.uses,
+                           .n_custom = c->slots.n_custom,
+                           .custom = c->slots.custom};
 
-    t.uses_changed =
-        !c->uses_were_sent || c->crew.n_uses != c->n_uses_sent ||
-        (c->crew.n_uses && memcmp(c->crew.uses, c->uses_sent, c->crew.n_uses * sizeof(*c->crew.uses)) != 0);
+    t.uses_changed = !c->uses_were_sent || c->proc_table.n_uses != c->n_uses_sent ||
+                     (c->proc_table.n_uses && memcmp(c->proc_table.uses, c->uses_sent,
+                                                     c->proc_table.n_uses * sizeof(*c->proc_table.uses)) != 0);
     if (!child_send(c, child_msg_tick(&c->out, &t)) || !t.uses_changed)
         return;
-    c->uses_sent = mem_grow(c->uses_sent, MAX(c->crew.n_uses, 1u), sizeof(*c->crew.uses));
-    if (c->crew.n_uses)
-        memcpy(c->uses_sent, c->crew.uses, c->crew.n_uses * sizeof(*c->crew.uses));
-    c->n_uses_sent = c->crew.n_uses;
+    c->uses_sent = mem_grow(c->uses_sent, MAX(c->proc_table.n_uses, 1u), sizeof(*c->proc_table.uses));
+    if (c->proc_table.n_uses)
+        memcpy(c->uses_sent, c->proc_table.uses, c->proc_table.n_uses * sizeof(*c->proc_table.uses));
+    c->n_uses_sent = c->proc_table.n_uses;
     c->uses_were_sent = true;
 }
 
@@ -151,7 +151,7 @@ static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
 {
     struct child *c = arg;
 
-    return who_ask(c->who, pid, c->roster.at_ms, ret);
+    return who_ask(c->who, pid, c->slots.at_ms, ret);
 }
 
 /* Names that were asked for just now may be here in a moment; then ask again, so that the list is sent once. */
@@ -159,11 +159,11 @@ static void child_who(struct child *c)
 {
     bool unnamed = false;
 
-    proc_table_fill(&c->crew, &c->roster, child_ask, c);
-    for (size_t i = 0; i < c->crew.procs.n; i++)
-        unnamed |= c->crew.procs.v[i].uid >= 0 && !c->crew.procs.v[i].user[0];
+    proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
+    for (size_t i = 0; i < c->proc_table.procs.n; i++)
+        unnamed |= c->proc_table.procs.v[i].uid >= 0 && !c->proc_table.procs.v[i].user[0];
     if (unnamed && !who_settle(c->who, 0) && who_settle(c->who, NAMES_WAIT_MS))
-        proc_table_fill(&c->crew, &c->roster, child_ask, c);
+        proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
 }
 
 /* ---- collectors ---- */
@@ -227,7 +227,7 @@ static int source_read(struct child *c, struct source *s, unsigned no, int64_t a
         s->fails = 0;
         s->retry_ms = 0;
         collect_text(s->why, sizeof(s->why), str_of(err.msg));
-        device_slots_take(&c->roster, no, &s->reading);
+        device_slots_take(&c->slots, no, &s->reading);
         return 0;
     }
     collect_text(s->why, sizeof(s->why), str_of(err.msg[0] ? err.msg : strerror(-r)));
@@ -262,7 +262,7 @@ static void child_judge(struct child *c)
     }
     if (!any && !failed && !waiting)
         buf_adds(&why, c->n_sources ? "no GPU driver found" : "told to read no devices");
-    collect_text(c->roster.facts.collector, sizeof(c->roster.facts.collector), buf_str(&names));
+    collect_text(c->slots.facts.collector, sizeof(c->slots.facts.collector), buf_str(&names));
     uint8_t status = any ? COLLECT_OK : waiting ? COLLECT_STARTING : failed ? COLLECT_FAILED : COLLECT_NONE;
     char text[sizeof(c->why)];
     collect_text(text, sizeof(text), buf_str(&why));
@@ -279,7 +279,7 @@ static int child_tick(struct child *c, int64_t at_ms)
 {
     int r = 0;
 
-    device_slots_begin(&c->roster, at_ms);
+    device_slots_begin(&c->slots, at_ms);
     for (size_t i = 0; i < c->n_sources && r == 0; i++) {
         struct source *s = &c->sources[i];
         int64_t mono = clock_mono_ms();
@@ -296,20 +296,20 @@ static int child_tick(struct child *c, int64_t at_ms)
         if (s->c)
             r = source_read(c, s, (unsigned)i, at_ms, mono);
         if (!s->read && !s->absent)
-            device_slots_excuse(&c->roster, (unsigned)i);
+            device_slots_excuse(&c->slots, (unsigned)i);
     }
-    device_slots_end(&c->roster);
+    device_slots_end(&c->slots);
     child_judge(c);
     if (r < 0)
         return r;
     if (c->status_due)
         child_status(c);
-    if (c->status != COLLECT_OK && c->roster.facts.n_devices == 0)
+    if (c->status != COLLECT_OK && c->slots.facts.n_devices == 0)
         return 0;
     if (!child_send_facts(c)) /* a tick that names what the parent does not know is worth nothing */
         return 0;
-    for (size_t i = 0; i < c->roster.n_events; i++)
-        child_send(c, child_msg_event(&c->out, &c->roster.events[i]));
+    for (size_t i = 0; i < c->slots.n_events; i++)
+        child_send(c, child_msg_event(&c->out, &c->slots.events[i]));
     if (c->status != COLLECT_OK) /* nothing was read: the status says so, no empty tick */
         return 0;
     child_who(c);
@@ -329,7 +329,7 @@ static void child_take(struct child *c, bool facts_welcome)
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
         c->closed = true;
     if (n > 0 && facts_welcome && child_msg_read(&msg, in, (size_t)n, NULL) == 0 && msg.type == CHILD_FACTS)
-        device_slots_seed(&c->roster, &msg.facts);
+        device_slots_seed(&c->slots, &msg.facts);
     child_msg_fini(&msg);
 }
 
@@ -364,9 +364,9 @@ static void child_fini(struct child *c)
             source_close(&c->sources[i]);
         reading_fini(&c->sources[i].reading);
     }
-    device_slots_fini(&c->roster);
+    device_slots_fini(&c->slots);
     who_free(c->who);
-    proc_table_fini(&c->crew);
+    proc_table_fini(&c->proc_table);
     proc_list_fini(&c->procs_sent);
     free(c->uses_sent);
     buf_fini(&c->out);
@@ -412,7 +412,7 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
     c->out = BUF_INIT(CHILD_MSG_MAX);
     c->facts_sent = BUF_INIT(CHILD_MSG_MAX);
     c->status = COLLECT_STARTING;
-    c->roster.facts.tick_ms = (int32_t)conf->tick_ms;
+    c->slots.facts.tick_ms = (int32_t)conf->tick_ms;
     if (conf->tick_ms < 1)
         r = err_set(&err, -EINVAL, "a tick of %lld ms makes no sense", (long long)conf->tick_ms);
     else

@@ -27,7 +27,7 @@ struct on_gpu { /* the process on a GPU, as its record will say */
 };
 
 struct back_node {
-    struct demo_cluster_node cast;
+    struct demo_cluster_node node;
     struct import_sink_node *in;
     struct gather *gather;
     struct on_gpu *on;
@@ -64,7 +64,7 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
 {
     struct on_gpu *on = &n->on[gpu];
     struct store_proc p = {.node = n->key,
-                           .device = n->cast.fact.devices[gpu].uuid,
+                           .device = n->node.fact.devices[gpu].uuid,
                            .fact = on->fact,
                            .first_ms = on->first_ms,
                            .last_ms = on->last_ms,
@@ -78,7 +78,7 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
 
 static void see_procs(struct backfill *b, struct back_node *n, int64_t at_ms)
 {
-    const struct demo_cluster_node *c = &n->cast;
+    const struct demo_cluster_node *c = &n->node;
     size_t u = 0; /* uses are by slot */
 
     for (size_t i = 0; i < c->n_gpus; i++) {
@@ -130,10 +130,10 @@ static int seal(struct backfill *b, struct back_node *n, struct err *err)
 /* To a hub go the processes with their batch, so a batch ends where they change. */
 static int changed(struct backfill *b, struct back_node *n, struct err *err)
 {
-    if (!import_sink_is_hub(b->in) || n->procs_seen == n->cast.procs_changed)
+    if (!import_sink_is_hub(b->in) || n->procs_seen == n->node.procs_changed)
         return 0;
-    n->procs_seen = n->cast.procs_changed;
-    return import_sink_procs(b->in, n->in, &n->cast.procs, err);
+    n->procs_seen = n->node.procs_changed;
+    return import_sink_procs(b->in, n->in, &n->node.procs, err);
 }
 
 static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, int64_t to_ms, struct err *err)
@@ -142,10 +142,10 @@ static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, i
     int r = 0;
 
     for (int64_t at = from_ms; at < to_ms && r == 0; at += b->conf->every) {
-        uint64_t was = n->cast.procs_changed;
-        demo_cluster_tick(&n->cast, at, spare ? spare : n->gather);
+        uint64_t was = n->node.procs_changed;
+        demo_cluster_tick(&n->node, at, spare ? spare : n->gather);
         if (spare) { /* the tick belongs to the new list: what came before goes first */
-            if (was != n->cast.procs_changed)
+            if (was != n->node.procs_changed)
                 r = seal(b, n, err);
             if (r == 0)
                 r = changed(b, n, err);
@@ -170,17 +170,17 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     struct back_node *n = &b->nodes[i];
     int64_t name[5] = {conf->seed, i, b->from_ms, conf->every, conf->people};
 
-    demo_cluster_init(&n->cast, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
+    demo_cluster_init(&n->node, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
                       (unsigned)conf->people, b->from_ms);
-    n->cast.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
-    n->cast.every_ms = conf->every;
+    n->node.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
+    n->node.every_ms = conf->every;
     n->gather = gather_new();
     n->on = mem_zero((size_t)conf->gpus, sizeof(*n->on));
     n->run = fnv64(name, sizeof(name)); /* the same past again is the same run: it counts once */
-    node_id_text(&n->cast.id, n->key);
-    int r = import_sink_node(b->in, n->key, n->cast.fact.name, &n->in, err);
+    node_id_text(&n->node.id, n->key);
+    int r = import_sink_node(b->in, n->key, n->node.fact.name, &n->in, err);
     if (r == 0)
-        r = import_sink_facts(b->in, n->in, &n->cast.fact, err);
+        r = import_sink_facts(b->in, n->in, &n->node.fact, err);
     return r == 0 ? changed(b, n, err) : r;
 }
 
@@ -188,10 +188,10 @@ static int end_node(struct backfill *b, struct back_node *n, struct err *err)
 {
     if (import_sink_is_hub(b->in))
         return 0;
-    for (size_t i = 0; i < n->cast.n_gpus; i++)
+    for (size_t i = 0; i < n->node.n_gpus; i++)
         if (n->on[i].any)
             put_proc(b, n, i, false);
-    return import_sink_procs(b->in, n->in, &n->cast.procs, err);
+    return import_sink_procs(b->in, n->in, &n->node.procs, err);
 }
 
 static int play(struct backfill *b, struct err *err)
@@ -255,7 +255,7 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
     for (int64_t i = 0; i < conf->nodes; i++) {
         gather_free(b.nodes[i].gather);
         free(b.nodes[i].on);
-        demo_cluster_fini(&b.nodes[i].cast);
+        demo_cluster_fini(&b.nodes[i].node);
     }
     free(b.nodes);
     replay_free(b.trace);

@@ -40,7 +40,7 @@
 enum { FREE_RANGE = 200 }; /* 127.A.B.C: the last number of an address, so that each node has one of its own */
 
 struct actor {
-    struct demo_cluster_node cast;
+    struct demo_cluster_node node;
     struct gather *gather;
     struct buf frame; /* the newest batch, as nobody's */
     uint64_t made, samples, procs_id, procs_seen;
@@ -119,7 +119,7 @@ static void actor_seal(struct crowd *c, struct actor *a)
     gather_batch(a->gather, &b);
     if (!b.n_ticks)
         return;
-    b.key = (struct batch_key){.node = a->cast.id, .run = 1, .number = ++a->made};
+    b.key = (struct batch_key){.node = a->node.id, .run = 1, .number = ++a->made};
     b.facts = b.procs = 1;
     a->samples = 0;
     for (size_t i = 0; i < b.n_columns; i++)
@@ -129,7 +129,7 @@ static void actor_seal(struct crowd *c, struct actor *a)
                 sum += c->ledger ? value_sum(&b, i, t) : 0;
             }
     if (c->ledger) /* plain: the node's numbers are its actor's */
-        fprintf(c->ledger, "%s %016llx %llu %llu %016llx\n", node_id_text(&a->cast.id, id),
+        fprintf(c->ledger, "%s %016llx %llu %llu %016llx\n", node_id_text(&a->node.id, id),
                 (unsigned long long)c->members[a - c->actors].run, (unsigned long long)a->made,
                 (unsigned long long)a->samples, (unsigned long long)sum);
     buf_reset(&a->frame);
@@ -139,11 +139,11 @@ static void actor_seal(struct crowd *c, struct actor *a)
 
 static void actor_tick(struct actor *a)
 {
-    demo_cluster_tick(&a->cast, clock_wall_ms(), a->gather);
-    if (a->procs_seen != a->cast.procs_changed || !a->procs_id) {
+    demo_cluster_tick(&a->node, clock_wall_ms(), a->gather);
+    if (a->procs_seen != a->node.procs_changed || !a->procs_id) {
         AUTO_BUF scratch = BUF_INIT(WIRE_BODY_MAX);
-        wire_put_procs(&scratch, &a->cast.id, &a->cast.procs, &a->procs_id);
-        a->procs_seen = a->cast.procs_changed;
+        wire_put_procs(&scratch, &a->node.id, &a->node.procs, &a->procs_id);
+        a->procs_seen = a->node.procs_changed;
     }
 }
 
@@ -255,7 +255,7 @@ static void member_make(struct crowd *c, struct member *m)
     m->took = a->made;
     if (!m->procs || m->procs->id != a->procs_id) {
         enclosure_unref(m->procs);
-        wire_put_procs(&procs, &m->id, &a->cast.procs, &procs_id);
+        wire_put_procs(&procs, &m->id, &a->node.procs, &procs_id);
         m->procs = enclosure_new(procs_id, &procs);
     }
     struct batch_key key = {m->id, m->run, ++m->number};
@@ -273,10 +273,10 @@ static void put_hello(struct crowd *c, const struct member *m)
                       .run = m->run,
                       .sent_ms = clock_wall_ms(),
                       .collect = COLLECT_OK,
-                      .state_since_ms = m->actor->cast.boot_ms,
+                      .state_since_ms = m->actor->node.boot_ms,
                       .backlog = (uint32_t)m->queue.n};
     mem_copy_str(h.name, sizeof(h.name), m->name);
-    if (m->actor->cast.trouble == DEMO_CLUSTER_HUNG) {
+    if (m->actor->node.trouble == DEMO_CLUSTER_HUNG) {
         h.collect = COLLECT_HUNG;
         h.state_since_ms = c->hung_since_ms;
         mem_copy_str(h.why, sizeof(h.why), "driver does not answer");
@@ -286,7 +286,7 @@ static void put_hello(struct crowd *c, const struct member *m)
 
 static void member_send(struct crowd *c, struct member *m)
 {
-    if (m->busy || (!m->queue.n && m->greeted && m->actor->cast.trouble != DEMO_CLUSTER_HUNG) ||
+    if (m->busy || (!m->queue.n && m->greeted && m->actor->node.trouble != DEMO_CLUSTER_HUNG) ||
         clock_mono_ms() < m->retry_ms)
         return;
     if (m->fd < 0 && !member_connect(c, m)) {
@@ -399,7 +399,7 @@ static void plain_pass(struct crowd *c, struct actor *a)
 {
     struct member *m = &c->members[a - c->actors];
     int64_t mono = clock_mono_ms();
-    if (a->cast.trouble == DEMO_CLUSTER_DOWN)
+    if (a->node.trouble == DEMO_CLUSTER_DOWN)
         return;
     if (!gather_ticks(a->gather) && a->made)
         m->began_ms = mono; /* the first batch is one tick, so that a screen fills at once */
@@ -538,7 +538,7 @@ static int allow_files(int64_t nodes, struct err *err)
                    (long long)nodes);
 }
 
-static void cast_init(const struct crowd *c, struct demo_cluster_node *ret, const struct replay *trace, int64_t i)
+static void init_node(const struct crowd *c, struct demo_cluster_node *ret, const struct replay *trace, int64_t i)
 {
     const struct simulate_conf *conf = c->conf;
     if (conf->demo)
@@ -555,7 +555,7 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
     struct demo_cluster_node own;
     AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
     uint64_t facts_id;
-    cast_init(c, &own, c->actors[0].cast.trace, i);
+    init_node(c, &own, c->actors[0].node.trace, i);
     wire_put_facts(&facts, &own.id, &own.fact, &facts_id);
     *m = (struct member){.fd = -1,
                          .id = own.id,
@@ -599,7 +599,7 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     c->actors = mem_zero((size_t)c->conf->actors, sizeof(*c->actors));
     for (int64_t i = 0; i < c->conf->actors; i++) {
         struct actor *a = &c->actors[i];
-        cast_init(c, &a->cast, trace, i);
+        init_node(c, &a->node, trace, i);
         a->gather = gather_new();
         a->frame = BUF_INIT(WIRE_BODY_MAX);
     }
@@ -615,7 +615,7 @@ static void stop(struct crowd *c)
         member_stop(&c->members[i]);
     for (int64_t i = 0; i < c->conf->actors; i++) {
         gather_free(c->actors[i].gather);
-        demo_cluster_fini(&c->actors[i].cast);
+        demo_cluster_fini(&c->actors[i].node);
         buf_fini(&c->actors[i].frame);
     }
     wire_enc_free(c->enc);

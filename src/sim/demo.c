@@ -73,7 +73,7 @@ int demo_prepare(const char *dir, struct err *err)
 {
     struct store *s = NULL;
     struct replay *trace = NULL;
-    struct demo_cluster_node cast = {0};
+    struct demo_cluster_node node = {0};
     AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
     int64_t now = clock_wall_ms();
     AUTO_FREE char *history = mem_fmt("%s/history.db", dir);
@@ -86,21 +86,21 @@ int demo_prepare(const char *dir, struct err *err)
     if (r < 0 || (r = replay_load(&trace, trace_text(), "the recorded trace", err)) < 0 ||
         (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
         goto out;
-    demo_cluster_init_demo(&cast, trace, DEMO_CLUSTER_DEMO_NODES - 1, now);
+    demo_cluster_init_demo(&node, trace, DEMO_CLUSTER_DEMO_NODES - 1, now);
     struct store_node n = {.first_ms = now - 86400000,
                            .last_ms = now - SILENT_FOR_MS,
                            .demo = true,
                            .sampled_ms = now - SILENT_FOR_MS};
-    node_id_text(&cast.id, n.key);
-    mem_copy_str(n.own_name, sizeof(n.own_name), cast.fact.name);
+    node_id_text(&node.id, n.key);
+    mem_copy_str(n.own_name, sizeof(n.own_name), node.fact.name);
     mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");
-    wire_put_facts(&facts, &cast.id, &cast.fact, &n.facts);
+    wire_put_facts(&facts, &node.id, &node.fact, &n.facts);
     store_put_blob(s, n.key, BLOB_FACTS, n.facts, buf_str(&facts));
     store_put_node(s, &n);
     r = store_flush(s, err);
 out:
     store_close(s);
-    demo_cluster_fini(&cast);
+    demo_cluster_fini(&node);
     replay_free(trace);
     return r;
 }

@@ -24,8 +24,8 @@ struct uplink {
     int64_t since_ms, ahead_ms; /* since: wall */
     char why[160];
     struct timer *beat;
-    struct device_slots roster;
-    struct proc_table crew;
+    struct device_slots slots;
+    struct proc_table table;
     struct gather *g;
     size_t n_events;
     int64_t batch_ms; /* when the batch being filled began, monotonic */
@@ -100,7 +100,7 @@ static void renew_facts(struct uplink *t, const struct node_fact *host)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     struct node_fact f = *host; /* all of it is borrowed */
-    const struct node_fact *seen = &t->roster.facts;
+    const struct node_fact *seen = &t->slots.facts;
     uint64_t id = 0;
     mem_copy_str(f.name, sizeof(f.name), t->name);
     mem_copy_str(f.driver, sizeof(f.driver), seen->driver);
@@ -117,32 +117,32 @@ static void renew_procs(struct uplink *t)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     uint64_t id = 0;
-    proc_table_fill(&t->crew, &t->roster, NULL, NULL);
-    if (wire_put_procs(&frame, &t->id, &t->crew.procs, &id) == 0)
+    proc_table_fill(&t->table, &t->slots, NULL, NULL);
+    if (wire_put_procs(&frame, &t->id, &t->table.procs, &id) == 0)
         renew(t, &t->procs, id, &frame);
 }
 
 void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, enum uplink_devices devices)
 {
-    device_slots_begin(&t->roster, r->at_ms);
+    device_slots_begin(&t->slots, r->at_ms);
     if (devices == UPLINK_UNKNOWN)
-        device_slots_excuse(&t->roster, 0);
+        device_slots_excuse(&t->slots, 0);
     else
-        device_slots_take(&t->roster, 0, r);
-    device_slots_end(&t->roster);
+        device_slots_take(&t->slots, 0, r);
+    device_slots_end(&t->slots);
     renew_facts(t, host);
     renew_procs(t);
     gather_tick(t->g, r->at_ms);
     if (gather_ticks(t->g) == 1)
         t->batch_ms = clock_mono_ms();
     gather_sample(t->g, 0, &r->node);
-    for (size_t i = 1; devices != UPLINK_KNOWN && i < t->roster.n_samples; i++)
-        gather_sample(t->g, (uint16_t)i, &t->roster.samples[i]);
-    for (size_t i = 0; i < t->roster.n_custom; i++)
-        gather_value(t->g, t->roster.custom[i].slot, t->roster.custom[i].metric, t->roster.custom[i].v);
-    for (size_t i = 0; i < t->roster.n_events; i++)
-        tell_event(t, &t->roster.events[i]);
-    gather_uses(t->g, t->crew.uses, t->crew.n_uses);
+    for (size_t i = 1; devices != UPLINK_KNOWN && i < t->slots.n_samples; i++)
+        gather_sample(t->g, (uint16_t)i, &t->slots.samples[i]);
+    for (size_t i = 0; i < t->slots.n_custom; i++)
+        gather_value(t->g, t->slots.custom[i].slot, t->slots.custom[i].metric, t->slots.custom[i].v);
+    for (size_t i = 0; i < t->slots.n_events; i++)
+        tell_event(t, &t->slots.events[i]);
+    gather_uses(t->g, t->table.uses, t->table.n_uses);
 }
 
 /* ---- batches that were made elsewhere ---- */
@@ -262,8 +262,8 @@ void uplink_free(struct uplink *t)
         return;
     timer_free(t->beat);
     lane_free(t->lane);
-    device_slots_fini(&t->roster);
-    proc_table_fini(&t->crew);
+    device_slots_fini(&t->slots);
+    proc_table_fini(&t->table);
     gather_free(t->g);
     enclosure_unref(t->facts);
     enclosure_unref(t->procs);
