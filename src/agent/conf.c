@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "model/fact.h"
 #include "uplink/sender.h"
 
 static const char *const spool_modes[] = {"auto", "always", NULL};
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL}; /* in the order of enum log_level */
-static const char *const log_formats[] = {"text", "json", NULL};
 
 /* clang-format off */
 const struct opt agent_opts[] = {

@@ -15,8 +15,8 @@
 
 #define LOG_MSG_MAX 4096
 
-static const char *const log_names[] =
-    {[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+const char *const log_formats[] = {"text", "json", NULL};
 static _Atomic int log_limit = LOG_INFO;
 static _Atomic bool log_as_json;
 
@@ -76,12 +76,12 @@ void log_line(enum log_level level, const char *area, const char *fmt, ...)
         struct json j = json_on(&line);
         json_obj(&j, NULL);
         json_cstr(&j, "at", at);
-        json_cstr(&j, "level", log_names[level]);
+        json_cstr(&j, "level", log_levels[level]);
         json_cstr(&j, "area", area);
         json_cstr(&j, "msg", msg);
         json_end_obj(&j);
     } else {
-        buf_addf(&line, "%s %-5s %-5s ", at, log_names[level], area);
+        buf_addf(&line, "%s %-5s %-5s ", at, log_levels[level], area);
         log_add_visible(&line, str_of(msg));
     }
     buf_addc(&line, '\n');

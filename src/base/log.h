@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+extern const char *const log_levels[], *const log_formats[]; /* for settings; NULL at the end */
 
 void log_set_level(enum log_level level);
 void log_set_json(bool json);

@@ -23,9 +23,6 @@
 #define LOOK_MS    1000
 #define SOURCES_MS 10000
 
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
-
 const struct opt relay_cmd_opts[] = {
     OPT(relay_conf, config, 'c', OPT_PATH, NULL, "FILE", "settings in YAML, read again at SIGHUP", .no_file = true),
     OPT(relay_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to", .url = true),

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hub/feature.h"
 
@@ -12,8 +13,6 @@
 
 static const char *const colour_words[] = {"muster", "gpu-monitor", NULL};
 static const char *const read_words[] = {"open", "token", NULL};
-static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const log_formats[] = {"text", "json", NULL};
 
 #define SETTING(...) OPT_ROW(hub_conf, __VA_ARGS__)
 const struct opt hub_own_opts[] = {
