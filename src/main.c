@@ -7,9 +7,11 @@
 #include "cli/cmd.h"
 
 const struct cmd cmds[] = {
-#define COMMAND(word, name, hidden, verbs) {word, cmd_##name, &name##_help, hidden, verbs},
+#define COMMAND(word, name)                {word, cmd_##name, NULL, &name##_help, false, NULL},
+#define PROGRAM(word, name, hidden, verbs) {word, NULL, cmd_##name, &name##_help, hidden, verbs},
 #include "cli/commands.def"
 #undef COMMAND
+#undef PROGRAM
     {0},
 };
 
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
     for (const struct cmd *c = cmds; c->name; c++)
         if (strcmp(argv[1], c->name) == 0) {
             secret_args(options_of(c, argc, argv), argc - 1, argv + 1); /* before anything that takes its time */
-            return c->run(argc - 1, argv + 1);
+            return cmd_start(c, argc - 1, argv + 1);
         }
     fprintf(stderr, "muster: unknown command '%s'; `muster --help` lists them\n", argv[1]);
     return EXIT_USAGE;

@@ -46,39 +46,39 @@ const struct opt_cmd token_help = {
                 "muster token new --role reader --note prometheus  # reads, writes nothing\n"
                 "muster token revoke 3f9a1c02  # the ID that `list` shows",
     .opts = token_opts,
+    .conf_size = sizeof(struct token_conf),
 };
 
-static int new_token(struct store *s, const struct token_conf *conf)
+static int new_token(struct store *s, const struct token_conf *conf, struct err *err)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
-        return cli_fail(&token_help, EXIT_USAGE, "--role: expected agent, enroll, relay, member, admin or reader");
+        return err_set(err, -EINVAL, "--role: expected agent, enroll, relay, member, admin or reader");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
-        return cli_fail(&token_help, EXIT_USAGE, "a member's token names a person: --person LOGIN");
+        return err_set(err, -EINVAL, "a member's token names a person: --person LOGIN");
     if (role == ROLE_READER && conf->person && conf->person[0])
-        return cli_fail(&token_help, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
+        return err_set(err, -EINVAL, "a reader is no person: leave --person out, or make it a member");
     if (conf->uses && role != ROLE_ENROLL)
-        return cli_fail(&token_help, EXIT_USAGE, "--uses: only an enroll token is used up");
+        return err_set(err, -EINVAL, "--uses: only an enroll token is used up");
     if (conf->expires && conf->expires < TOKEN_SPAN_MIN)
-        return cli_fail(&token_help, EXIT_USAGE, "--expires: at least a minute");
+        return err_set(err, -EINVAL, "--expires: at least a minute");
     struct store_token t = {.created_ms = clock_wall_ms(), .uses = conf->uses};
     if (conf->expires)
         t.expires_ms = t.created_ms + conf->expires;
     if ((conf->person && !mem_copy_str(t.person, sizeof(t.person), conf->person)) ||
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
         (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
-        return cli_fail(&token_help, EXIT_USAGE, "a name or note is too long");
+        return err_set(err, -EINVAL, "a name or note is too long");
     struct token made;
     char text[64];
     token_new(&made, text);
     mem_copy_str(t.id, sizeof(t.id), made.id);
     mem_copy_str(t.role, sizeof(t.role), role_words[role]);
     memcpy(t.hash, made.hash, sizeof(t.hash));
-    struct err err = {0};
-    if (store_token_put(s, &t, &err) < 0)
-        return cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
-    printf("%s\n", text);
-    return EXIT_OK;
+    int r = store_token_put(s, &t, err);
+    if (r == 0)
+        printf("%s\n", text);
+    return r;
 }
 
 static const char *state_of(const struct store_token *t)
@@ -151,33 +151,26 @@ static int revoke_token(struct store *s, const char *id)
     return r < 0 ? cli_fail(&token_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
 
-int cmd_token(int argc, char **argv)
+int cmd_token(struct cmd_call *c)
 {
-    struct token_conf conf = {0};
+    const struct token_conf *conf = c->conf;
+    const char *verb = c->argc ? c->argv[0] : "", *dir = conf->data;
     struct store *s = NULL;
-    struct err err = {0};
-    int argi, r = cli_parse(&token_help, &conf, argc, argv, &argi);
-    if (r >= 0)
-        goto out;
-    const char *verb = argi < argc ? argv[argi] : "", *dir = conf.data;
     char state[512];
+
     if (!(dir && dir[0])) {
-        if (file_state_dir(NULL, state, sizeof(state)) < 0) {
-            r = cli_fail(&token_help, EXIT_USAGE, "no data folder: give --data");
-            goto out;
-        }
+        if (file_state_dir(NULL, state, sizeof(state)) < 0)
+            return err_set(&c->err, -EINVAL, "no data folder: give --data");
         dir = state;
     }
     bool is_new = strcmp(verb, "new") == 0, is_list = strcmp(verb, "list") == 0,
          is_revoke = strcmp(verb, "revoke") == 0;
-    if (!(is_new || is_list || is_revoke) || argc - argi != (is_revoke ? 2 : 1))
-        r = cli_fail(&token_help, EXIT_USAGE, "expected new, list, or revoke ID");
-    else if (store_open_tools(&s, dir, &err) < 0)
-        r = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
-    else
-        r = is_new ? new_token(s, &conf) : is_list ? list(s, &conf) : revoke_token(s, argv[argi + 1]);
-out:
+    if (!(is_new || is_list || is_revoke) || c->argc != (is_revoke ? 2 : 1))
+        return err_set(&c->err, -EINVAL, "expected new, list, or revoke ID");
+    int r = store_open_tools(&s, dir, &c->err);
+    if (r < 0)
+        return cli_fail(&token_help, EXIT_REACH, "%s", c->err.msg);
+    r = is_new ? new_token(s, conf, &c->err) : is_list ? list(s, conf) : revoke_token(s, c->argv[1]);
     store_close(s);
-    opt_fini(token_opts, &conf);
     return r;
 }

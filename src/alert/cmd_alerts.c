@@ -1,7 +1,6 @@
 /* cmd_alerts.c: `muster alerts`: what is wrong now, the rules, what would fire, and silences. The hub knows; this asks.
  */
 #include <errno.h>
-#include <jansson.h>
 
 #include "alert/rule.h"
 #include "base/clock.h"
@@ -11,10 +10,7 @@
 #include "base/moment.h"
 #include "base/plain.h"
 #include "base/zone.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
-#include "format/render.h"
+#include "cli/listing.h"
 #include "hub/conf.h"
 
 #define RULES_FILE_MAX (1u << 20)
@@ -65,30 +61,16 @@ const struct opt_cmd alerts_help = {
                 "muster alerts channels  # which of them work\n"
                 "muster alerts send ops",
     .opts = alerts_opts,
+    .conf_size = sizeof(struct alerts_conf),
+    .no = (const int[]){ENOENT, EACCES, 0},
 };
-
-static const char *text_of(json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static int64_t int_of(json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
-
-static int exit_of(const struct err *err)
-{
-    return err->code == -EINVAL ? EXIT_USAGE : err->code == -ENOENT || err->code == -EACCES ? EXIT_NO : EXIT_REACH;
-}
 
 /* ---- tables ---- */
 
 static const struct column_spec alert_columns[] = {
     {"severity", "SEVERITY", CELL_TEXT, .weight = 90}, {"rule", "RULE", CELL_TEXT, .weight = 95},
-    {"where", "WHERE", CELL_TEXT, .weight = 97},       {"for", "FOR", CELL_TEXT, .weight = 92},
-    {"what", "WHAT", CELL_TEXT, .weight = 100},        {"advice", "WHAT TO DO", CELL_TEXT, .weight = 20},
+    {"place", "WHERE", CELL_TEXT, .weight = 97},       {"for", "FOR", CELL_TEXT, .weight = 92},
+    {"text", "WHAT", CELL_TEXT, .weight = 100},        {"advice", "WHAT TO DO", CELL_TEXT, .weight = 20},
 };
 static const struct column_spec rule_columns[] = {
     {"rule", "RULE", CELL_TEXT, .weight = 100},   {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
@@ -112,16 +94,7 @@ static const struct column_spec channel_columns[] = {
     {"since", "FOR", CELL_TEXT, .weight = 85},     {"error", "WHY", CELL_TEXT, .weight = 92},
 };
 
-static void put_texts(struct rows *rows, const char *const *texts, size_t n)
-{
-    struct cell *c = rows_add(rows);
-
-    for (size_t i = 0; i < n; i++)
-        if (texts[i][0])
-            cell_text(&c[i], str_of(texts[i]));
-}
-
-static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
+static void fill_alert(struct cell *c, json_t *o, const struct listing_at *at)
 {
     char span[24], what[700], when[48] = "";
     json_t *s = json_object_get(o, "silenced");
@@ -129,197 +102,147 @@ static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
     bool notice = json_is_true(json_object_get(o, "notice"));
 
     if (notice)
-        snprintf(when, sizeof(when), " (%s ago)", clock_span(MAX(0, now_ms - since), span));
+        snprintf(when, sizeof(when), " (%s ago)", clock_span(MAX(0, at->at_ms - since), span));
     else if (end)
-        snprintf(when, sizeof(when), " (over for %s)", clock_span(MAX(0, now_ms - end), span));
+        snprintf(when, sizeof(when), " (over for %s)", clock_span(MAX(0, at->at_ms - end), span));
     snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), when, s ? ", silenced by " : "",
              s ? text_of(s, "by") : "");
-    const char *texts[] = {text_of(o, "severity"),
-                           text_of(o, "rule"),
-                           text_of(o, "place"),
-                           since && !notice ? clock_span(MAX(0, (end ? end : now_ms) - since), span) : "",
-                           what,
-                           text_of(o, "advice")};
-    put_texts(rows, texts, ARRAY_LEN(texts));
+    if (since && !notice)
+        cell_text(&c[3], str_of(clock_span(MAX(0, (end ? end : at->at_ms) - since), span)));
+    cell_some_text(&c[4], what);
 }
 
-static void rule_row(struct rows *rows, json_t *o, int64_t now_ms)
-{
-    char span[24], again[24];
-    const char *texts[] = {text_of(o, "rule"),
-                           text_of(o, "severity"),
-                           json_is_true(json_object_get(o, "on")) ? "on" : "off",
-                           int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once",
-                           int_of(o, "remind") ? clock_span(int_of(o, "remind"), again) : "never",
-                           json_is_true(json_object_get(o, "person")) ? "told" : "",
-                           text_of(o, "about")};
-
-    (void)now_ms;
-    put_texts(rows, texts, ARRAY_LEN(texts));
-}
-
-static void silence_row(struct rows *rows, json_t *o, int64_t now_ms)
+static void fill_rule(struct cell *c, json_t *o, const struct listing_at *at)
 {
     char span[24];
-    const char *texts[] = {"",
-                           text_of(o, "rule"),
-                           text_of(o, "node"),
-                           text_of(o, "person"),
-                           clock_span(MAX(0, int_of(o, "until") - now_ms), span),
-                           text_of(o, "by"),
-                           text_of(o, "reason")};
 
-    put_texts(rows, texts, ARRAY_LEN(texts));
-    cell_int(&rows->cells[(rows->n - 1) * ARRAY_LEN(texts)], int_of(o, "id"));
+    (void)at;
+    cell_text(&c[2], str_of(json_is_true(json_object_get(o, "on")) ? "on" : "off"));
+    cell_text(&c[3], str_of(int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once"));
+    cell_text(&c[4], str_of(int_of(o, "remind") ? clock_span(int_of(o, "remind"), span) : "never"));
+    if (json_is_true(json_object_get(o, "person")))
+        cell_text(&c[5], STR("told"));
 }
 
-static void channel_row(struct rows *rows, json_t *o, int64_t now_ms)
+static void fill_silence(struct cell *c, json_t *o, const struct listing_at *at)
+{
+    char span[24];
+
+    cell_text(&c[4], str_of(clock_span(MAX(0, int_of(o, "until") - at->at_ms), span)));
+}
+
+static void fill_channel(struct cell *c, json_t *o, const struct listing_at *at)
 {
     char span[24];
     bool ok = json_is_true(json_object_get(o, "ok"));
-    const char *texts[] = {text_of(o, "name"),
-                           text_of(o, "type"),
-                           ok ? "works" : "fails",
-                           "",
-                           ok ? "" : clock_span(MAX(0, now_ms - int_of(o, "since")), span),
-                           text_of(o, "error")};
 
-    put_texts(rows, texts, ARRAY_LEN(texts));
-    cell_int(&rows->cells[(rows->n - 1) * ARRAY_LEN(texts) + 3], int_of(o, "waiting"));
+    cell_text(&c[2], str_of(ok ? "works" : "fails"));
+    if (!ok)
+        cell_text(&c[4], str_of(clock_span(MAX(0, at->at_ms - int_of(o, "since")), span)));
 }
 
-/* list: the member of the answer that has the rows */
-static int show(const struct alerts_conf *conf, const char *path, const char *list_name,
-                const struct column_spec *columns, size_t n_columns,
-                void (*row)(struct rows *rows, json_t *o, int64_t now_ms), const char *none, json_t **ret)
-{
-    AUTO_BUF raw = {0};
-    AUTO_BUF out = BUF_INIT(64u << 20);
-    struct err err = {0};
-    struct rows rows;
-    json_t *one;
-    size_t i;
+#define LISTING(cols, row, what)                                                                                       \
+    .help = &alerts_help, .columns = (cols), .n_columns = ARRAY_LEN(cols), .fill = (row), .width = 160, .none = (what)
 
-    if (client_ask_object(&conf->client, "GET", path, str_of(""), ret, &raw, &err) < 0)
-        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
-    rows_init(&rows, columns, n_columns);
-    json_array_foreach(json_object_get(*ret, list_name), i, one)
-    {
-        row(&rows, one, int_of(*ret, "at"));
-    }
-    struct term t = {.width = cli_width(160), .colour = cli_colour()};
-    if (conf->json)
-        plain_json(&out, buf_str(&raw));
-    else if (!rows.n)
-        buf_addf(&out, "%s\n", none);
-    else
-        render_rows_text(&out, &rows, &t);
-    rows_fini(&rows);
-    return cli_print(&alerts_help, &out);
+static int list_all(struct cmd_call *c, struct hub_listing l, json_t **ret)
+{
+    const struct alerts_conf *conf = c->conf;
+
+    l.member = l.member ? l.member : "rows";
+    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, ret, &c->err);
 }
 
-static int list(const struct alerts_conf *conf)
+static int list_alerts(struct cmd_call *c)
 {
+    const struct alerts_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(4096);
-    json_t *o = NULL;
+    json_auto_t *o = NULL;
 
     buf_adds(&path, "/api/v1/alerts");
     client_param(&path, "rule", conf->rule);
     client_param(&path, "all", conf->all ? "true" : NULL);
-    int code = show(conf, path.p, "rows", alert_columns, ARRAY_LEN(alert_columns), alert_row, "nothing is wrong", &o);
-    if (code == EXIT_OK && int_of(o, "firing") > 0)
-        code = EXIT_NO;
-    json_decref(o);
-    return code;
+    struct hub_listing l = {.path = path.p, LISTING(alert_columns, fill_alert, "nothing is wrong")};
+    int code = list_all(c, l, &o);
+    return code == EXIT_OK && int_of(o, "firing") > 0 ? EXIT_NO : code;
 }
 
 /* ---- silences ---- */
 
-static int silence(const struct alerts_conf *conf)
+static int silence(struct cmd_call *c)
 {
-    AUTO_BUF body = BUF_INIT(8192);
-    AUTO_BUF raw = {0};
-    AUTO_BUF out = BUF_INIT(65536);
-    struct err err = {0};
-    json_t *o = NULL;
+    const struct alerts_conf *conf = c->conf;
+    AUTO_BUF body = BUF_INIT(8192), raw = {0}, out = BUF_INIT(65536);
+    json_auto_t *o = NULL;
     struct json j = json_on(&body);
     const char *const names[] = {"rule", "node", "person", "for", "until", "reason"};
     const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
 
     if (!conf->rule && !conf->node && !conf->person)
-        return cli_fail(&alerts_help, EXIT_USAGE, "say of what: --rule, --node or --person; --rule '*' is everything");
+        return err_set(&c->err, -EINVAL, "say of what: --rule, --node or --person; --rule '*' is everything");
     if (!conf->for_ == !conf->until)
-        return cli_fail(&alerts_help, EXIT_USAGE, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
+        return err_set(&c->err, -EINVAL, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
     if (!conf->reason)
-        return cli_fail(&alerts_help, EXIT_USAGE, "say why: --reason 'new fans'");
+        return err_set(&c->err, -EINVAL, "say why: --reason 'new fans'");
     json_obj(&j, NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (v[i])
             json_cstr(&j, names[i], v[i]);
     json_end_obj(&j);
-    if (client_ask_object(&conf->client, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
-        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
+    int r = client_ask_object(&conf->client, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &c->err);
+    if (r < 0)
+        return r;
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "silence %lld\n", (long long)int_of(o, "id"));
-    json_decref(o);
     return cli_print(&alerts_help, &out);
 }
 
-static int unsilence(const struct alerts_conf *conf, const char *id)
+static int unsilence(struct cmd_call *c, const char *id)
 {
-    AUTO_BUF path = BUF_INIT(256);
-    AUTO_BUF raw = {0};
-    struct err err = {0};
-    json_t *o = NULL;
+    const struct alerts_conf *conf = c->conf;
+    AUTO_BUF path = BUF_INIT(256), raw = {0};
+    json_auto_t *o = NULL;
     int64_t number;
 
     if (!id || !str_int(str_of(id), &number) || number < 1)
-        return cli_fail(&alerts_help, EXIT_USAGE, "which? `muster alerts silences` lists them with their numbers");
+        return err_set(&c->err, -EINVAL, "which? `muster alerts silences` lists them with their numbers");
     buf_addf(&path, "/api/v1/silences/%lld", (long long)number);
-    int r = client_ask_object(&conf->client, "DELETE", path.p, str_of(""), &o, &raw, &err);
-    json_decref(o);
-    return r < 0 ? cli_fail(&alerts_help, exit_of(&err), "%s", err.msg) : EXIT_OK;
+    return client_ask_object(&conf->client, "DELETE", path.p, str_of(""), &o, &raw, &c->err);
 }
 
 /* ---- channels ---- */
 
-static bool all_work(json_t *o)
+static int list_channels(struct cmd_call *c)
 {
-    size_t i;
+    json_auto_t *o = NULL;
     json_t *one;
+    size_t i;
+    int code = list_all(c,
+                        (struct hub_listing){.path = "/api/v1/alerts",
+                                             .member = "channels",
+                                             LISTING(channel_columns, fill_channel,
+                                                     "nobody is told: muster.yaml has no channels")},
+                        &o);
 
     json_array_foreach(json_object_get(o, "channels"), i, one)
     {
-        if (!json_is_true(json_object_get(one, "ok")))
-            return false;
+        if (code == EXIT_OK && !json_is_true(json_object_get(one, "ok")))
+            code = EXIT_NO;
     }
-    return true;
-}
-
-static int channels(const struct alerts_conf *conf)
-{
-    json_t *o = NULL;
-    int code = show(conf, "/api/v1/alerts", "channels", channel_columns, ARRAY_LEN(channel_columns), channel_row,
-                    "nobody is told: muster.yaml has no channels", &o);
-
-    if (code == EXIT_OK && !all_work(o))
-        code = EXIT_NO;
-    json_decref(o);
     return code;
 }
 
-static int send_test(const struct alerts_conf *conf, const char *name)
+static int send_test(struct cmd_call *c, const char *name)
 {
-    struct alerts_conf patient = *conf;
+    const struct alerts_conf *conf = c->conf;
+    struct client_conf patient = conf->client;
     AUTO_BUF path = BUF_INIT(4096), body = BUF_INIT(4096), raw = {0}, out = BUF_INIT(65536);
-    struct err err = {0};
-    json_t *o = NULL;
+    json_auto_t *o = NULL;
 
     if (!name)
-        return cli_fail(&alerts_help, EXIT_USAGE, "through which? `muster alerts channels` lists them");
-    patient.client.limit_ms = 60000; /* the channel has its time, too */
+        return err_set(&c->err, -EINVAL, "through which? `muster alerts channels` lists them");
+    patient.limit_ms = 60000; /* the channel has its time, too */
     buf_adds(&path, "/api/v1/channels/");
     buf_addurl(&path, str_of(name));
     buf_adds(&path, "/test");
@@ -328,14 +251,14 @@ static int send_test(const struct alerts_conf *conf, const char *name)
     if (conf->to)
         json_cstr(&j, "to", conf->to);
     json_end_obj(&j);
-    if (client_ask_object(&patient.client, "POST", path.p, buf_str(&body), &o, &raw, &err) < 0)
-        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
+    int r = client_ask_object(&patient, "POST", path.p, buf_str(&body), &o, &raw, &c->err);
+    if (r < 0)
+        return r;
     bool partly = text_of(o, "error")[0];
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to everybody: " : "", text_of(o, "error"));
-    json_decref(o);
     int code = cli_print(&alerts_help, &out);
     return code == EXIT_OK && partly ? EXIT_NO : code;
 }
@@ -351,9 +274,9 @@ static const struct column_spec tally_columns[] = {
     {"firing", "STILL", CELL_INT, .right = true, .weight = 70},
 };
 static const struct column_spec past_columns[] = {
-    {"rule", "RULE", CELL_TEXT, .weight = 100},    {"where", "WHERE", CELL_TEXT, .weight = 98},
+    {"rule", "RULE", CELL_TEXT, .weight = 100},    {"place", "WHERE", CELL_TEXT, .weight = 98},
     {"person", "PERSON", CELL_TEXT, .weight = 90}, {"since", "SINCE", CELL_TEXT, .weight = 97},
-    {"for", "FOR", CELL_TEXT, .weight = 96},       {"what", "WHAT", CELL_TEXT, .weight = 50},
+    {"for", "FOR", CELL_TEXT, .weight = 96},       {"text", "WHAT", CELL_TEXT, .weight = 50},
 };
 
 /* The section alerts of a file, read as the hub would: nothing else of it leaves this machine. */
@@ -378,60 +301,24 @@ static int read_rules(const char *path, struct buf *ret, struct err *err)
     return r;
 }
 
-static const char *span_or_none(int64_t ms, char out[24])
+static void fill_tally(struct cell *c, json_t *o, const struct listing_at *at)
 {
-    return ms > 0 ? clock_span(ms, out) : "";
+    char span[24];
+
+    (void)at;
+    if (int_of(o, "alerts"))
+        cell_text(&c[4], str_of(int_of(o, "longest") > 0 ? clock_span(int_of(o, "longest"), span) : ""));
 }
 
-static void put_tally(struct buf *out, json_t *o, const struct term *t)
+static void fill_past(struct cell *c, json_t *o, const struct listing_at *at)
 {
-    struct rows rows;
-    size_t i;
-    json_t *one;
+    char span[24], since[MOMENT_TEXT], lasted[40];
+    int64_t end = int_of(o, "resolved"), from = int_of(o, "since");
 
-    rows_init(&rows, tally_columns, ARRAY_LEN(tally_columns));
-    json_array_foreach(json_object_get(o, "rules"), i, one)
-    {
-        char span[24];
-        struct cell *c = rows_add(&rows);
-        cell_text(&c[0], str_of(text_of(one, "rule")));
-        cell_text(&c[1], str_of(text_of(one, "severity")));
-        cell_int(&c[2], int_of(one, "alerts"));
-        cell_int(&c[3], int_of(one, "days"));
-        if (int_of(one, "alerts"))
-            cell_text(&c[4], str_of(span_or_none(int_of(one, "longest"), span)));
-        cell_int(&c[5], int_of(one, "firing"));
-    }
-    render_rows_text(out, &rows, t);
-    rows_fini(&rows);
-}
-
-static void put_alerts(struct buf *out, json_t *o, const struct zone *zone, const struct term *t)
-{
-    struct rows rows;
-    size_t i;
-    json_t *one;
-
-    rows_init(&rows, past_columns, ARRAY_LEN(past_columns));
-    json_array_foreach(json_object_get(o, "rows"), i, one)
-    {
-        char span[24], since[MOMENT_TEXT], lasted[40];
-        int64_t end = int_of(one, "resolved"), from = int_of(one, "since");
-        snprintf(lasted, sizeof(lasted), "%s%s", clock_span(MAX(0, (end ? end : int_of(o, "until")) - from), span),
-                 end ? "" : ", still");
-        const char *texts[] = {text_of(one, "rule"),
-                               text_of(one, "place"),
-                               text_of(one, "person"),
-                               moment_text(from, int_of(o, "at"), zone, since),
-                               lasted,
-                               text_of(one, "text")};
-        put_texts(&rows, texts, ARRAY_LEN(texts));
-    }
-    if (rows.n) {
-        buf_addc(out, '\n');
-        render_rows_text(out, &rows, t);
-    }
-    rows_fini(&rows);
+    snprintf(lasted, sizeof(lasted), "%s%s", clock_span(MAX(0, (end ? end : int_of(at->answer, "until")) - from), span),
+             end ? "" : ", still");
+    cell_text(&c[3], str_of(moment_text(from, at->at_ms, at->zone, since)));
+    cell_text(&c[4], str_of(lasted));
 }
 
 static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
@@ -458,86 +345,69 @@ static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
         buf_addf(out, "%lld more are counted above and not listed here\n", (long long)more);
 }
 
-static int test_past(const struct alerts_conf *conf)
+static int test_past(struct cmd_call *c)
 {
-    AUTO_BUF path = BUF_INIT(4096);
-    AUTO_BUF raw = {0};
-    AUTO_BUF rules = BUF_INIT(RULES_FILE_MAX);
-    AUTO_BUF out = BUF_INIT(64u << 20);
+    const struct alerts_conf *conf = c->conf;
+    AUTO_BUF path = BUF_INIT(4096), raw = {0}, rules = BUF_INIT(RULES_FILE_MAX), out = BUF_INIT(64u << 20);
     struct client_conf patient = conf->client;
-    struct err err = {0};
-    int status, r = conf->rules ? read_rules(conf->rules, &rules, &err) : 0;
+    int status, r = conf->rules ? read_rules(conf->rules, &rules, &c->err) : 0;
 
     if (r < 0)
-        return cli_fail(&alerts_help, EXIT_USAGE, "%s", err.msg);
+        return cli_fail(&alerts_help, EXIT_USAGE, "%s", c->err.msg);
     patient.limit_ms = 130000; /* the hub gives up before */
     buf_adds(&path, "/api/v1/alerts/test");
     client_param(&path, "last", conf->last ? conf->last : "7d");
     client_param(&path, "until", conf->until);
     client_param(&path, "rule", conf->rule);
-    r = conf->rules ? client_post(&patient, NULL, path.p, "application/yaml", buf_str(&rules), &raw, &status, &err)
-                    : client_ask(&patient, "GET", path.p, str_of(""), &raw, &err);
+    r = conf->rules ? client_post(&patient, NULL, path.p, "application/yaml", buf_str(&rules), &raw, &status, &c->err)
+                    : client_ask(&patient, "GET", path.p, str_of(""), &raw, &c->err);
     if (r < 0)
-        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
-    json_t *o = client_json(buf_str(&raw));
-    struct term t = {.width = cli_width(160), .colour = cli_colour()};
-    if (conf->json) {
-        plain_json(&out, buf_str(&raw));
-    } else {
-        struct zone *zone = NULL;
-        zone_load(NULL, &zone, NULL); /* none: UTC */
-        put_tally(&out, o, &t);
-        put_alerts(&out, o, zone, &t);
-        put_rest(&out, o, zone);
-        zone_free(zone);
+        return r;
+    if (conf->json)
+        return cli_print_json(&alerts_help, &raw);
+    json_auto_t *o = client_json(buf_str(&raw));
+    struct zone *zone = NULL;
+    zone_load(NULL, &zone, NULL); /* none: UTC */
+    listing_put(&(struct hub_listing){.member = "rules", LISTING(tally_columns, fill_tally, NULL)}, o, false, &out);
+    if (json_array_size(json_object_get(o, "rows"))) {
+        buf_addc(&out, '\n');
+        listing_put(&(struct hub_listing){.member = "rows", LISTING(past_columns, fill_past, NULL)}, o, false, &out);
     }
-    json_decref(o);
+    put_rest(&out, o, zone);
+    zone_free(zone);
     return cli_print(&alerts_help, &out);
 }
 
-static int run(const struct alerts_conf *conf, const char *verb, const char *operand)
+int cmd_alerts(struct cmd_call *c)
 {
-    json_t *o = NULL;
-    int code;
+    const struct alerts_conf *conf = c->conf;
+    const char *verb = c->argc ? c->argv[0] : "list", *operand = c->argc > 1 ? c->argv[1] : NULL;
 
+    if (c->argc > 2)
+        return err_set(&c->err, -EINVAL, "'%s' is not expected here; see --help", c->argv[2]);
     if (strcmp(verb, "list") == 0)
-        return list(conf);
+        return list_alerts(c);
     if (strcmp(verb, "silence") == 0)
-        return silence(conf);
+        return silence(c);
     if (strcmp(verb, "unsilence") == 0)
-        return unsilence(conf, operand);
+        return unsilence(c, operand);
     if (strcmp(verb, "channels") == 0)
-        return channels(conf);
+        return list_channels(c);
     if (strcmp(verb, "send") == 0)
-        return send_test(conf, operand);
+        return send_test(c, operand);
+    if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
+        return test_past(c);
+    const struct hub_listing rules = {.path = "/api/v1/alerts/rules", LISTING(rule_columns, fill_rule, "no rules")},
+                             test = {.path = "/api/v1/alerts/test",
+                                     LISTING(alert_columns, fill_alert, "no rule finds anything")},
+                             silences = {.path = "/api/v1/silences",
+                                         LISTING(silence_columns, fill_silence, "nothing is silenced")};
     if (strcmp(verb, "rules") == 0)
-        code =
-            show(conf, "/api/v1/alerts/rules", "rows", rule_columns, ARRAY_LEN(rule_columns), rule_row, "no rules", &o);
-    else if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
-        code = test_past(conf);
-    else if (strcmp(verb, "test") == 0)
-        code = show(conf, "/api/v1/alerts/test", "rows", alert_columns, ARRAY_LEN(alert_columns), alert_row,
-                    "no rule finds anything", &o);
-    else if (strcmp(verb, "silences") == 0)
-        code = show(conf, "/api/v1/silences", "rows", silence_columns, ARRAY_LEN(silence_columns), silence_row,
-                    "nothing is silenced", &o);
-    else
-        code =
-            cli_fail(&alerts_help, EXIT_USAGE,
-                     "'%s' is not one of rules, test, silences, silence, unsilence, channels, send; see --help", verb);
-    json_decref(o);
-    return code;
-}
-
-int cmd_alerts(int argc, char **argv)
-{
-    struct alerts_conf conf = {0};
-    int argi, r = cli_parse(&alerts_help, &conf, argc, argv, &argi);
-
-    if (r < 0)
-        r = argc - argi > 2
-                ? cli_fail(&alerts_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
-                : run(&conf, argi < argc ? argv[argi] : "list", argi + 1 < argc ? argv[argi + 1] : NULL);
-    opt_fini(alerts_opts, &conf);
-    return r;
+        return list_all(c, rules, NULL);
+    if (strcmp(verb, "test") == 0)
+        return list_all(c, test, NULL);
+    if (strcmp(verb, "silences") == 0)
+        return list_all(c, silences, NULL);
+    return err_set(&c->err, -EINVAL,
+                   "'%s' is not one of rules, test, silences, silence, unsilence, channels, send; see --help", verb);
 }

@@ -37,6 +37,7 @@ const struct opt_cmd backup_help = {
                 "muster backup - | ssh vault 'cat > muster.backup'  # somewhere else\n"
                 "muster backup --check muster.backup  # is it whole?",
     .opts = backup_opts,
+    .conf_size = sizeof(struct backup_conf),
 };
 
 static void say(const char *what, const struct backup_sum *s)
@@ -117,15 +118,11 @@ static int backup(const struct backup_conf *conf, const char *path)
     return EXIT_OK;
 }
 
-int cmd_backup(int argc, char **argv)
+int cmd_backup(struct cmd_call *c)
 {
-    struct backup_conf conf = {0};
-    int argi, r = cli_parse(&backup_help, &conf, argc, argv, &argi);
+    const struct backup_conf *conf = c->conf;
 
-    if (r < 0 && argc - argi != 1)
-        r = cli_fail(&backup_help, EXIT_USAGE, "expected one FILE to write to");
-    else if (r < 0)
-        r = conf.check ? check(argv[argi], conf.quiet) : backup(&conf, argv[argi]);
-    opt_fini(backup_opts, &conf);
-    return r;
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one FILE to write to");
+    return conf->check ? check(c->argv[0], conf->quiet) : backup(conf, c->argv[0]);
 }

@@ -30,42 +30,31 @@ const struct opt_cmd restore_help = {
         "happens. Stop the hub before; start it afterwards.",
     .examples = "muster restore muster.backup --data /var/lib/muster --force",
     .opts = restore_opts,
+    .conf_size = sizeof(struct restore_conf),
+    .no = (const int[]){EBADMSG, ENOTSUP, ENOTEMPTY, EBUSY, 0},
 };
 
-int cmd_restore(int argc, char **argv)
+int cmd_restore(struct cmd_call *c)
 {
-    struct restore_conf conf = {0};
+    const struct restore_conf *conf = c->conf;
     struct backup_sum sum = {0};
     struct progress p;
-    struct err err = {0};
     char state[4096], old[4096], iso[32];
-    int argi, r = cli_parse(&restore_help, &conf, argc, argv, &argi);
+    const char *dir = conf->data;
 
-    if (r >= 0)
-        goto out;
-    if (argc - argi != 1) {
-        r = cli_fail(&restore_help, EXIT_USAGE, "expected one FILE, made by `muster backup`");
-        goto out;
-    }
-    const char *dir = conf.data;
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one FILE, made by `muster backup`");
     if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
         dir = state;
-    if (!dir) {
-        r = cli_fail(&restore_help, EXIT_USAGE, "say where to with --data DIR");
-        goto out;
-    }
-    progress_start(&p, "restore", "bytes", 0, conf.quiet);
-    r = backup_restore(argv[argi], dir, conf.force, &(struct backup_watch){progress_watch, &p}, &sum, old, &err);
+    if (!dir)
+        return err_set(&c->err, -EINVAL, "say where to with --data DIR");
+    progress_start(&p, "restore", "bytes", 0, conf->quiet);
+    int r =
+        backup_restore(c->argv[0], dir, conf->force, &(struct backup_watch){progress_watch, &p}, &sum, old, &c->err);
     progress_end(&p);
-    if (r < 0)
-        r = cli_fail(&restore_help,
-                     r == -EBADMSG || r == -ENOTSUP || r == -ENOTEMPTY || r == -EBUSY ? EXIT_NO : EXIT_REACH, "%s",
-                     err.msg);
-    else if (!conf.quiet)
+    if (r == 0 && !conf->quiet)
         fprintf(stderr, "'%s' is as of %s: %llu chunks of history, %llu batches%s%s%s\n", dir,
                 clock_iso(sum.made_ms, iso), (unsigned long long)sum.chunks, (unsigned long long)sum.batches,
                 *old ? "; what was there is in '" : "", old, *old ? "'" : "");
-out:
-    opt_fini(restore_opts, &conf);
-    return r;
+    return r == -EINVAL ? cli_fail(&restore_help, EXIT_REACH, "%s", c->err.msg) : r;
 }

@@ -76,6 +76,9 @@ struct opt_cmd {
     const char *about;    /* paragraphs, or NULL */
     const char *examples; /* lines "command  # what it does", or NULL */
     const struct opt *opts;
+    bool leads;       /* flags end at the first operand: what follows is somebody else's command */
+    size_t conf_size; /* of the struct that opts fill; 0: it reads its arguments itself */
+    const int *no;    /* errors that mean that the answer is no, 0 at the end; NULL: none does */
 };
 
 void opt_defaults(const struct opt *opts, void *conf);

@@ -1,6 +1,5 @@
 /* cmd_book.c: `muster book`: books GPUs at a hub, lists bookings, extends and releases them. */
 #include <errno.h>
-#include <jansson.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -9,11 +8,7 @@
 #include "base/plain.h"
 #include "base/zone.h"
 #include "book/cmd_me.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
-#include "format/render.h"
-#include "format/words.h"
+#include "cli/listing.h"
 
 struct book_conf {
     struct client_conf client;
@@ -60,21 +55,9 @@ const struct opt_cmd book_help = {
                 "muster book --extend 7 2h\n"
                 "muster book --release 7",
     .opts = book_opts,
+    .conf_size = sizeof(struct book_conf),
+    .no = (const int[]){EEXIST, EACCES, ENOENT, 0},
 };
-
-static int exit_of(const struct err *err)
-{
-    switch (err->code) {
-    case -EEXIST: /* booked already */
-    case -EACCES: /* somebody else's */
-    case -ENOENT: /* there is no such GPU or booking */
-        return EXIT_NO;
-    case -EINVAL:
-        return EXIT_USAGE;
-    default:
-        return EXIT_REACH;
-    }
-}
 
 /* ---- what to say ---- */
 
@@ -128,26 +111,19 @@ static int body_of(const struct book_conf *conf, const char *gpus, const char *m
     return r;
 }
 
-static const char *text_of(json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static void say(const char *what, json_t *row, struct buf *out)
 {
     char until[MOMENT_TEXT], from[MOMENT_TEXT];
     struct zone *zone = NULL;
-    int64_t from_ms = json_integer_value(json_object_get(row, "from")),
-            until_ms = json_integer_value(json_object_get(row, "until")), now_ms = clock_wall_ms();
+    int64_t now_ms = clock_wall_ms();
     if (zone_load(NULL, &zone, NULL) < 0)
         zone = zone_utc();
-    buf_addf(out, "%s %lld: %s for %s", what, (long long)json_integer_value(json_object_get(row, "id")),
-             text_of(row, "where"), text_of(row, "person"));
+    buf_addf(out, "%s %lld: %s for %s", what, (long long)int_of(row, "id"), text_of(row, "where"),
+             text_of(row, "person"));
     if (strcmp(text_of(row, "state"), "planned") == 0)
-        buf_addf(out, " from %s", moment_text(from_ms, now_ms, zone, from));
+        buf_addf(out, " from %s", moment_text(int_of(row, "from"), now_ms, zone, from));
     if (strcmp(text_of(row, "state"), "released") != 0)
-        buf_addf(out, " until %s", moment_text(until_ms, now_ms, zone, until));
+        buf_addf(out, " until %s", moment_text(int_of(row, "until"), now_ms, zone, until));
     buf_addc(out, '\n');
     json_t *others = json_object_get(row, "others"), *one;
     size_t i;
@@ -162,39 +138,33 @@ static void say(const char *what, json_t *row, struct buf *out)
 
 /* ---- the four things it does ---- */
 
-static int change(const struct book_conf *conf, const char *method, const char *id, const char *what, struct str gpus,
+static int change(struct cmd_call *c, const char *method, const char *id, const char *what, struct str gpus,
                   const char *more)
 {
-    AUTO_BUF path = BUF_INIT(4096);
-    AUTO_BUF body = BUF_INIT(1 << 20);
-    AUTO_BUF raw = {0};
-    AUTO_BUF out = BUF_INIT(1 << 20);
+    const struct book_conf *conf = c->conf;
+    AUTO_BUF path = BUF_INIT(4096), body = BUF_INIT(1 << 20), raw = {0}, out = BUF_INIT(1 << 20);
     AUTO_FREE char *named = mem_strn(gpus.p ? gpus.p : "", gpus.len);
     char person[BOOKING_PERSON_MAX];
-    struct err err = {0};
-    json_t *row = NULL;
+    json_auto_t *row = NULL;
     int64_t number;
     int r = id && (!str_int(str_of(id), &number) || number < 1)
-                ? err_set(&err, -EINVAL, "'%s' is not a booking's number: `muster book --list` shows them", id)
-                : me_at_hub(&conf->client, conf->person, person, &err);
+                ? err_set(&c->err, -EINVAL, "'%s' is not a booking's number: `muster book --list` shows them", id)
+                : me_at_hub(&conf->client, conf->person, person, &c->err);
     buf_adds(&path, "/api/v1/bookings");
     if (r == 0 && id)
         buf_addf(&path, "/%lld", (long long)number);
     if (r == 0 && id)
         client_param(&path, "person", person);
     if (r == 0 && strcmp(method, "DELETE") != 0)
-        r = body_of(conf, named, more, id ? "" : person, &body, &err);
+        r = body_of(conf, named, more, id ? "" : person, &body, &c->err);
     if (r == 0)
-        r = client_ask_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &err);
-    if (r < 0) {
-        json_decref(row);
-        return cli_fail(&book_help, exit_of(&err), "%s", err.msg);
-    }
+        r = client_ask_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &c->err);
+    if (r < 0)
+        return r;
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         say(what, row, &out);
-    json_decref(row);
     return cli_print(&book_help, &out);
 }
 
@@ -202,7 +172,7 @@ enum { C_ID, C_PERSON, C_GPUS, C_STATE, C_FROM, C_UNTIL, C_USE, C_COMMENT };
 static const struct column_spec columns[] = {
     [C_ID] = {"id", "ID", CELL_INT, .right = true, .weight = 90},
     [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 100},
-    [C_GPUS] = {"gpus", "GPUS", CELL_TEXT, .weight = 99},
+    [C_GPUS] = {"where", "GPUS", CELL_TEXT, .weight = 99},
     [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 50},
     [C_FROM] = {"from", "FROM", CELL_TEXT, .weight = 60},
     [C_UNTIL] = {"until", "UNTIL", CELL_TEXT, .weight = 95},
@@ -211,7 +181,7 @@ static const struct column_spec columns[] = {
 };
 
 /* "unused", "by kim", "by tom, lee" */
-static void use_cell(struct cell *c, json_t *row)
+static void put_use(struct cell *c, json_t *row)
 {
     AUTO_BUF b = BUF_INIT(8192);
     const char *use = text_of(row, "use");
@@ -230,109 +200,61 @@ static void use_cell(struct cell *c, json_t *row)
     cell_text(c, buf_str(&b));
 }
 
-static void add_row(struct rows *r, json_t *row, const struct zone *zone, int64_t now_ms)
+static void fill_row(struct cell *c, json_t *row, const struct listing_at *at)
 {
-    struct cell *c = rows_add(r);
     char text[MOMENT_TEXT];
-    const struct {
-        int cell;
-        const char *key;
-    } texts[] = {{C_PERSON, "person"}, {C_GPUS, "where"}, {C_STATE, "state"}, {C_COMMENT, "comment"}};
-    cell_int(&c[C_ID], json_integer_value(json_object_get(row, "id")));
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (text_of(row, texts[i].key)[0])
-            cell_text(&c[texts[i].cell], str_of(text_of(row, texts[i].key)));
-    cell_text(&c[C_FROM], str_of(moment_text(json_integer_value(json_object_get(row, "from")), now_ms, zone, text)));
-    json_t *released = json_object_get(row, "released"), *end = released ? released : json_object_get(row, "until");
-    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), now_ms, zone, text)));
-    use_cell(&c[C_USE], row);
-}
-
-static int list_table(json_t *o, struct buf *out)
-{
-    struct rows r;
-    struct zone *zone = NULL;
-    json_t *row;
-    size_t i;
     int64_t now_ms = clock_wall_ms();
-    if (zone_load(NULL, &zone, NULL) < 0)
-        zone = zone_utc();
-    rows_init(&r, columns, ARRAY_LEN(columns));
-    json_array_foreach(json_object_get(o, "rows"), i, row)
-    {
-        add_row(&r, row, zone, now_ms);
-    }
-    if (r.n)
-        render_rows_text(out, &r,
-                         &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
-    int n = r.n > 0;
-    rows_fini(&r);
-    zone_free(zone);
-    return n;
+    json_t *released = json_object_get(row, "released"), *end = released ? released : json_object_get(row, "until");
+
+    cell_text(&c[C_FROM], str_of(moment_text(int_of(row, "from"), now_ms, at->zone, text)));
+    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), now_ms, at->zone, text)));
+    put_use(&c[C_USE], row);
 }
 
-static int list(const struct book_conf *conf)
+static int list_bookings(struct cmd_call *c)
 {
+    const struct book_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(16384);
-    AUTO_BUF raw = {0};
-    AUTO_BUF out = BUF_INIT(64 << 20);
-    struct err err = {0};
-    json_t *o = NULL;
     buf_adds(&path, "/api/v1/bookings");
     client_param(&path, "person", conf->person);
     client_param(&path, "node", conf->node);
     client_param(&path, "all", conf->all ? "1" : NULL);
     client_param(&path, "format", conf->csv ? "csv" : NULL);
-    int r = conf->csv ? client_ask(&conf->client, "GET", path.p, str_n("", 0), &raw, &err)
-                      : client_ask_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, &err);
-    if (r < 0) {
-        json_decref(o);
-        return cli_fail(&book_help, exit_of(&err), "%s", err.msg);
-    }
-    bool any = true;
-    if (conf->json)
-        plain_json(&out, buf_str(&raw));
-    else if (conf->csv)
-        buf_addstr(&out, buf_str(&raw));
-    else
-        any = list_table(o, &out);
-    json_decref(o);
-    return any ? cli_print(&book_help, &out) : cli_fail(&book_help, EXIT_NO, "nothing is booked");
+    struct hub_listing l = {.help = &book_help,
+                            .path = path.p,
+                            .member = "rows",
+                            .columns = columns,
+                            .n_columns = ARRAY_LEN(columns),
+                            .fill = fill_row,
+                            .none = "nothing is booked",
+                            .no = true};
+    return listing_ask(&l, &conf->client, conf->csv ? LIST_SENT : conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 
-static int run(const struct book_conf *conf, int n, char **v)
+int cmd_book(struct cmd_call *c)
 {
+    const struct book_conf *conf = c->conf;
     AUTO_BUF gpus = BUF_INIT(65536);
     int verbs = conf->list + (conf->release != NULL) + (conf->extend != NULL) + (conf->change != NULL);
     if (verbs > 1)
-        return cli_fail(&book_help, EXIT_USAGE, "--list, --release, --extend and --change exclude each other");
+        return err_set(&c->err, -EINVAL, "--list, --release, --extend and --change exclude each other");
     if (conf->list)
-        return n ? cli_fail(&book_help, EXIT_USAGE, "'%s' is not expected with --list", v[0]) : list(conf);
+        return c->argc ? err_set(&c->err, -EINVAL, "'%s' is not expected with --list", c->argv[0]) : list_bookings(c);
     if (conf->release)
-        return n ? cli_fail(&book_help, EXIT_USAGE, "'%s' is not expected with --release", v[0])
-                 : change(conf, "DELETE", conf->release, "released", str_n("", 0), NULL);
-    for (int i = 0; i < n; i++)
-        buf_addf(&gpus, "%s%s", i ? " " : "", v[i]);
+        return c->argc ? err_set(&c->err, -EINVAL, "'%s' is not expected with --release", c->argv[0])
+                       : change(c, "DELETE", conf->release, "released", str_n("", 0), NULL);
+    for (int i = 0; i < c->argc; i++)
+        buf_addf(&gpus, "%s%s", i ? " " : "", c->argv[i]);
     if (conf->extend)
-        return gpus.len ? change(conf, "PATCH", conf->extend, "extended", str_n("", 0), gpus.p)
-                        : cli_fail(&book_help, EXIT_USAGE, "by how much? muster book --extend %s 2h", conf->extend);
+        return gpus.len ? change(c, "PATCH", conf->extend, "extended", str_n("", 0), gpus.p)
+                        : err_set(&c->err, -EINVAL, "by how much? muster book --extend %s 2h", conf->extend);
     if (conf->change)
-        return change(conf, "PATCH", conf->change, "changed", buf_str(&gpus), NULL);
+        return change(c, "PATCH", conf->change, "changed", buf_str(&gpus), NULL);
     if (!gpus.len && !conf->count && !conf->model && !conf->node)
         return cli_fail(&book_help, EXIT_USAGE,
                         "which GPUs? muster book dgx2:0,1 --for 2d, or --count 2 --model H200; --list shows what is "
                         "booked");
     if (!conf->for_ && !conf->until)
-        return cli_fail(&book_help, EXIT_USAGE, "how long? --for 2d, or --until 'tomorrow 18:00'");
-    return change(conf, "POST", NULL, "booked", buf_str(&gpus), NULL);
-}
-
-int cmd_book(int argc, char **argv)
-{
-    struct book_conf conf = {0};
-    int argi, r = cli_parse(&book_help, &conf, argc, argv, &argi);
-    if (r < 0)
-        r = run(&conf, argc - argi, argv + argi);
-    opt_fini(book_opts, &conf);
-    return r;
+        return err_set(&c->err, -EINVAL, "how long? --for 2d, or --until 'tomorrow 18:00'");
+    return change(c, "POST", NULL, "booked", buf_str(&gpus), NULL);
 }

@@ -36,6 +36,8 @@ const struct opt_cmd free_help = {
                 "CUDA_VISIBLE_DEVICES=$(muster free 1 --host \"$(hostname)\" --uuids) python train.py\n"
                 "muster free 8 --same-host --json",
     .opts = free_opts,
+    .conf_size = sizeof(struct free_conf),
+    .no = (const int[]){EEXIST, EBUSY, EACCES, ENOENT, 0},
 };
 
 static int from_hub(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
@@ -48,9 +50,8 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found_gp
     int r = client_ask(&conf->client, "GET", path.p, str_of(""), raw, err);
     if (r < 0)
         return r;
-    json_t *o = client_json(buf_str(raw));
+    json_auto_t *o = client_json(buf_str(raw));
     found_read(o, ret);
-    json_decref(o);
     return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub answered something else than a hub would");
 }
 
@@ -91,38 +92,21 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
     return r;
 }
 
-static int show(const struct free_conf *conf, int64_t count)
+int cmd_free(struct cmd_call *c)
 {
+    const struct free_conf *conf = c->conf;
     struct found_gpus f = {.uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX)};
-    AUTO_BUF raw = BUF_INIT(1u << 20);
-    AUTO_BUF out = BUF_INIT(1u << 20);
-    struct err err = {0};
-    int r = hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &err) : from_here(conf, count, &f, &raw, &err);
+    AUTO_BUF raw = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
+    int64_t count = 1;
 
+    if (c->argc > 1 || (c->argc && (!str_int(str_of(c->argv[0]), &count) || count < 1 || count > BOOKING_DEVICES)))
+        return err_set(&c->err, -EINVAL, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
+    int r =
+        hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &c->err) : from_here(conf, count, &f, &raw, &c->err);
     if (r == 0 && conf->json)
         plain_json(&out, buf_str(&raw));
     else if (r == 0)
         buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
     buf_fini(&f.uuids);
-    if (r == 0)
-        return cli_print(&free_help, &out);
-    return cli_fail(&free_help, gpu_request_exit(&err), "%s", err.msg);
-}
-
-int cmd_free(int argc, char **argv)
-{
-    struct free_conf conf = {0};
-    int64_t count = 1;
-    int argi, r = cli_parse(&free_help, &conf, argc, argv, &argi);
-
-    if (r >= 0)
-        goto out;
-    if (argc - argi > 1 ||
-        (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > BOOKING_DEVICES)))
-        r = cli_fail(&free_help, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
-    else
-        r = show(&conf, count);
-out:
-    opt_fini(free_opts, &conf);
-    return r;
+    return r < 0 ? r : cli_print(&free_help, &out);
 }

@@ -33,21 +33,6 @@ bool hub_there(const struct client_conf *conf)
     return client_ask(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
 }
 
-int gpu_request_exit(const struct err *err)
-{
-    switch (err->code) {
-    case -EEXIST: /* a hub's: too few */
-    case -EBUSY:
-    case -EACCES:
-    case -ENOENT:
-        return EXIT_NO;
-    case -EINVAL:
-        return EXIT_USAGE;
-    default:
-        return EXIT_REACH;
-    }
-}
-
 static void add_number(struct buf *path, const char *name, int64_t v)
 {
     char text[24];

@@ -32,7 +32,6 @@ struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t coun
 
 /* A hub is configured, or one answers on this machine. */
 bool hub_there(const struct client_conf *conf);
-int gpu_request_exit(const struct err *err); /* too few, or not ours: EXIT_NO; EXIT_USAGE; EXIT_REACH */
 
 /* Devices that were found, as they are printed. */
 struct found_gpus {

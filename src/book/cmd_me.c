@@ -18,9 +18,8 @@ int me_at_hub(const struct client_conf *conf, const char *told, char out[BOOKING
     int r = client_ask(conf, "GET", "/api/v1/bookings?device=-", str_of(""), &raw, err);
     if (r < 0)
         return r;
-    json_t *o = client_json(buf_str(&raw));
+    json_auto_t *o = client_json(buf_str(&raw));
     if (!json_is_string(json_object_get(o, "me")) && pw)
         snprintf(out, BOOKING_PERSON_MAX, "%s", pw->pw_name);
-    json_decref(o);
     return 0;
 }

@@ -3,7 +3,6 @@
  * that it is still there, and prints what it got or starts the command on it. Without a hub it watches this machine.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -14,11 +13,9 @@
 #include "base/plain.h"
 #include "book/cmd_gpu_request.h"
 #include "book/cmd_me.h"
-#include "cli/cli.h"
-#include "cli/cmd.h"
 #include "cli/here.h"
+#include "cli/listing.h"
 #include "cli/spawn.h"
-#include "format/render.h"
 
 #define BEAT_MS  2000  /* while waiting: so late one is told at most */
 #define RENEW_MS 10000 /* while the command runs */
@@ -75,6 +72,9 @@ const struct opt_cmd wait_help = {
                 "muster wait -n 4 --tell --hold 1h  # a message comes\n"
                 "muster wait --list",
     .opts = wait_opts,
+    .leads = true,
+    .conf_size = sizeof(struct wait_conf),
+    .no = (const int[]){EEXIST, EBUSY, EACCES, ENOENT, 0},
 };
 
 static volatile sig_atomic_t stopped; /* the signal */
@@ -156,18 +156,15 @@ static int ask(struct waiter *w, const char *method, const char *path, struct st
 
     if (r < 0)
         return r;
-    json_t *o = client_json(buf_str(&w->raw));
+    json_auto_t *o = client_json(buf_str(&w->raw));
     const char *state = json_string_value(json_object_get(o, "state"));
     if (!state)
-        r = err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
-    else {
-        snprintf(ret_state, 16, "%s", state);
-        snprintf(w->id, sizeof(w->id), "%lld", (long long)json_integer_value(json_object_get(o, "id")));
-        *ret_ahead = json_integer_value(json_object_get(o, "ahead"));
-        found_read(o, &w->found);
-    }
-    json_decref(o);
-    return r;
+        return err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
+    snprintf(ret_state, 16, "%s", state);
+    snprintf(w->id, sizeof(w->id), "%lld", (long long)int_of(o, "id"));
+    *ret_ahead = int_of(o, "ahead");
+    found_read(o, &w->found);
+    return 0;
 }
 
 static void path_of(const struct waiter *w, struct buf *path)
@@ -370,22 +367,23 @@ static int then(struct waiter *w, char **argv)
     return cli_print(&wait_help, &out);
 }
 
-static int wait_for(const struct wait_conf *conf, char **argv)
+static int wait_for(struct cmd_call *c)
 {
+    const struct wait_conf *conf = c->conf;
+    char **argv = c->argc ? c->argv : NULL;
     struct waiter w = {.conf = conf,
                        .wish = conf->wish,
                        .client = conf->client,
                        .found = {.uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX)},
                        .begin_ms = clock_mono_ms()};
     struct sigaction act = {.sa_handler = on_signal};
-    struct err err = {0};
     char own[NAME_MAX_LEN] = "";
     bool hub = hub_there(&conf->client);
     int r = 0, code = EXIT_OK;
 
     w.client.limit_ms = ASK_MS;
     if ((conf->tell || conf->leave) && (argv || !hub))
-        return cli_fail(&wait_help, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
+        return err_set(&c->err, -EINVAL, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
     if (argv && hub && !w.wish.host) { /* where the command can run */
         gpu_request_host(own);
         w.wish.host = own;
@@ -394,11 +392,14 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, &act, NULL);
     if (hub)
-        r = me_at_hub(&w.client, conf->person, w.person, &err);
+        r = me_at_hub(&w.client, conf->person, w.person, &c->err);
     if (r == 0 && conf->leave)
         snprintf(w.id, sizeof(w.id), "%lld", (long long)conf->leave);
     if (r == 0)
-        r = conf->leave ? leave(&w, &err) : conf->tell ? be_told(&w, &err) : hub ? stand(&w, &err) : watch(&w, &err);
+        r = conf->leave  ? leave(&w, &c->err)
+            : conf->tell ? be_told(&w, &c->err)
+            : hub        ? stand(&w, &c->err)
+                         : watch(&w, &c->err);
     if (r == 0 && (conf->leave || conf->tell))
         ;
     else if (r == 0)
@@ -409,11 +410,9 @@ static int wait_for(const struct wait_conf *conf, char **argv)
         fputc('\n', stderr);
     if (r == 1)
         code = stopped ? 128 + stopped : cli_fail(&wait_help, EXIT_NO, "not so many were free in time");
-    else if (r < 0)
-        code = cli_fail(&wait_help, gpu_request_exit(&err), "%s", err.msg);
     buf_fini(&w.found.uuids);
     buf_fini(&w.raw);
-    return code;
+    return r < 0 ? r : code;
 }
 
 /* ---- who waits ---- */
@@ -429,93 +428,52 @@ static const struct column_spec columns[] = {
     [C_COMMENT] = {"comment", "COMMENT", CELL_TEXT, .weight = 30},
 };
 
-static const char *text_of(json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static void list_row(struct rows *rows, json_t *o, int64_t now_ms)
+static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
 {
     AUTO_BUF wants = BUF_INIT(1024);
     char span[24];
-    int64_t mem = json_integer_value(json_object_get(o, "mem"));
-    struct cell *c = rows_add(rows);
 
-    buf_addf(&wants, "%lld", (long long)json_integer_value(json_object_get(o, "count")));
+    buf_addf(&wants, "%lld", (long long)int_of(o, "count"));
     if (text_of(o, "model")[0])
         buf_addf(&wants, " like %s", text_of(o, "model"));
-    if (mem)
-        buf_addf(&wants, " with %.4g GiB", (double)mem / (double)(1 << 30));
+    if (int_of(o, "mem"))
+        buf_addf(&wants, " with %.4g GiB", (double)int_of(o, "mem") / (double)(1 << 30));
     if (text_of(o, "node")[0])
         buf_addf(&wants, " on %s", text_of(o, "node"));
     if (json_is_true(json_object_get(o, "same_host")))
         buf_adds(&wants, ", all on one");
-    cell_int(&c[C_ID], json_integer_value(json_object_get(o, "id")));
-    cell_text(&c[C_PERSON], str_of(text_of(o, "person")));
-    cell_text(&c[C_STATE], str_of(text_of(o, "state")));
     cell_text(&c[C_WANTS], buf_str(&wants));
-    cell_text(&c[C_SINCE], str_of(clock_span(now_ms - json_integer_value(json_object_get(o, "since")), span)));
+    cell_text(&c[C_SINCE], str_of(clock_span(at->at_ms - int_of(o, "since"), span)));
     cell_text(&c[C_WHERE], str_of(text_of(o, "where")));
     cell_text(&c[C_COMMENT], str_of(text_of(o, "comment")));
 }
 
-static int list(const struct wait_conf *conf)
+static int list_waits(struct cmd_call *c)
 {
-    AUTO_BUF raw = {0};
-    AUTO_BUF out = BUF_INIT(16u << 20);
-    struct err err = {0};
-    struct rows rows;
-    json_t *one;
-    size_t i;
+    const struct wait_conf *conf = c->conf;
+    struct hub_listing l = {.help = &wait_help,
+                            .path = "/api/v1/waits",
+                            .member = "rows",
+                            .columns = columns,
+                            .n_columns = ARRAY_LEN(columns),
+                            .fill = fill_row,
+                            .width = 160,
+                            .none = "nobody waits"};
+    int r = listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 
-    if (client_ask(&conf->client, "GET", "/api/v1/waits", str_of(""), &raw, &err) < 0)
-        return cli_fail(&wait_help, EXIT_REACH, "%s", err.msg);
-    json_t *o = client_json(buf_str(&raw));
-    rows_init(&rows, columns, ARRAY_LEN(columns));
-    json_array_foreach(json_object_get(o, "rows"), i, one)
-    {
-        list_row(&rows, one, json_integer_value(json_object_get(o, "at")));
-    }
-    struct term t = {.width = cli_width(160), .colour = cli_colour()};
-    if (conf->json)
-        plain_json(&out, buf_str(&raw));
-    else if (!rows.n)
-        buf_adds(&out, "nobody waits\n");
-    else
-        render_rows_text(&out, &rows, &t);
-    rows_fini(&rows);
-    json_decref(o);
-    return cli_print(&wait_help, &out);
+    return r < 0 ? cli_fail(&wait_help, EXIT_REACH, "%s", c->err.msg) : r;
 }
 
-int cmd_wait(int argc, char **argv)
+int cmd_wait(struct cmd_call *c)
 {
-    struct wait_conf conf = {0};
-    struct err err = {0};
-    int argi = argc, r;
+    const struct wait_conf *conf = c->conf;
 
-    opt_defaults(wait_opts, &conf);
-    r = opt_env(wait_opts, &conf, &err);
-    if (r == 0)
-        r = opt_args(wait_opts, &conf, argc, argv, &argi, &err);    /* flags behind the command are the command's */
-    if (r == 0 && argi < argc && strcmp(argv[argi], "idle") == 0) { /* --for 2m idle */
-        int more = 0;
-        argv[argi] = argv[0];
-        r = opt_args(wait_opts, &conf, argc - argi, argv + argi, &more, &err);
-        argi += more;
+    if (c->argc && strcmp(c->argv[0], "idle") == 0) { /* --for 2m idle */
+        int more = 0, r = opt_args(wait_opts, c->conf, c->argc, c->argv, &more, &c->err);
+        if (r)
+            return r < 0 ? r : cli_help(&wait_help);
+        c->argc -= more;
+        c->argv += more;
     }
-    if (r == 1) {
-        AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(&wait_help, &out);
-        r = cli_print(&wait_help, &out);
-    } else if (r < 0) {
-        r = cli_fail(&wait_help, EXIT_USAGE, "%s", err.msg);
-    } else if (conf.list) {
-        r = list(&conf);
-    } else {
-        r = wait_for(&conf, argi < argc ? argv + argi : NULL);
-    }
-    opt_fini(wait_opts, &conf);
-    return r;
+    return conf->list ? list_waits(c) : wait_for(c);
 }

@@ -95,22 +95,55 @@ int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool
     if (!r)
         r = opt_env(help->opts, conf, err);
     if (!r)
-        r = opt_args_mixed(help->opts, conf, argc, argv, ret_argi, err);
+        r = (help->leads ? opt_args : opt_args_mixed)(help->opts, conf, argc, argv, ret_argi, err);
     return r;
+}
+
+int cli_help(const struct opt_cmd *help)
+{
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    opt_help(help, &out);
+    return cli_print(help, &out);
 }
 
 static int parse(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi)
 {
     struct err err = {0};
     int r = cli_load(help, conf, argc, argv, file, ret_argi, &err);
-    if (r == 1) {
-        AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(help, &out);
-        return cli_print(help, &out);
-    }
+    if (r == 1)
+        return cli_help(help);
     if (r < 0)
         return cli_fail(help, EXIT_USAGE, "%s", err.msg);
     return -1;
+}
+
+static int exit_of(const struct opt_cmd *help, int code)
+{
+    for (const int *no = help->no; no && *no; no++)
+        if (code == -*no)
+            return EXIT_NO;
+    return code == -EINVAL ? EXIT_USAGE : EXIT_REACH;
+}
+
+int cmd_start(const struct cmd *c, int argc, char **argv)
+{
+    if (c->main)
+        return c->main(argc, argv);
+    AUTO_FREE void *conf = mem_zero(1, c->help->conf_size);
+    struct cmd_call call = {.conf = conf};
+    int argi, r = cli_parse(c->help, conf, argc, argv, &argi);
+    if (r < 0) {
+        call.argc = argc - argi;
+        call.argv = argv + argi;
+        if (call.argc && c->help->args && !c->help->args[0])
+            r = err_set(&call.err, -EINVAL, "'%s' is not expected here; see --help", call.argv[0]);
+        else
+            r = c->run(&call);
+        if (r < 0)
+            r = cli_fail(c->help, exit_of(c->help, r), "%s", call.err.msg);
+    }
+    opt_fini(c->help->opts, conf);
+    return r;
 }
 
 int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)

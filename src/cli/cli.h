@@ -17,6 +17,7 @@ int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int
 int cli_parse_file(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi);
 /* The same without a word to anybody: 0, 1 when --help was asked for, or -errno. For reading a configuration again. */
 int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err);
+int cli_help(const struct opt_cmd *help); /* what --help prints */
 /* "muster ls: sentence" on standard error; returns code. */
 int cli_fail(const struct opt_cmd *help, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Write to standard output, fit for a terminal (base/plain.h) whoever wrote it; colours only where they are wanted. A

@@ -56,6 +56,11 @@ json_t *client_json(struct str answer)
     return clean.len ? json_loadb(clean.p, clean.len, 0, NULL) : NULL;
 }
 
+int client_no_hub(const struct client_conf *conf, struct err *err)
+{
+    return err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(conf));
+}
+
 int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
                       json_t **ret, struct buf *raw, struct err *err)
 {
@@ -64,9 +69,7 @@ int client_ask_object(const struct client_conf *conf, const char *method, const 
     if (r < 0)
         return r;
     *ret = client_json(buf_str(raw));
-    return json_is_object(*ret)
-               ? 0
-               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(conf));
+    return json_is_object(*ret) ? 0 : client_no_hub(conf, err);
 }
 
 /* What went wrong, in the hub's words when it sent a problem, in HTTP's when not. */
@@ -77,7 +80,7 @@ static int problem(const struct client_conf *conf, long status, const struct buf
                : status == 409                  ? -EEXIST
                : status == 400                  ? -EINVAL
                                                 : -EREMOTEIO;
-    json_t *j = client_json(buf_str(body));
+    json_auto_t *j = client_json(buf_str(body));
     const char *detail = json_string_value(json_object_get(j, "detail"));
     AUTO_BUF line = BUF_INIT(65536);
     plain_line(&line, str_of(detail));
@@ -85,7 +88,6 @@ static int problem(const struct client_conf *conf, long status, const struct buf
         err_set(err, code, "%s", line.p ? line.p : "");
     else
         err_set(err, code, "'%s' answered HTTP %ld", client_url(conf), status);
-    json_decref(j);
     return code;
 }
 

@@ -40,6 +40,8 @@ int client_ask_object(const struct client_conf *conf, const char *method, const 
 /* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
+/* "… answered something else than a hub would". -EREMOTEIO. */
+int client_no_hub(const struct client_conf *conf, struct err *err);
 
 /*
  * An answer read as it comes, for as long as it lasts: server-sent events. One thread follows; another may stop it at

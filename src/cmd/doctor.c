@@ -40,6 +40,7 @@ const struct opt_cmd doctor_help = {
     .examples = "muster doctor  # this machine\n"
                 "muster doctor --hub http://hub:8765 --token-file t  # and whether it can reach that hub",
     .opts = doctor_opts,
+    .conf_size = sizeof(struct doctor_conf),
 };
 
 enum verdict { OK, NOTE, FAIL };
@@ -326,21 +327,17 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     ask_wandb(r, conf);
 }
 
-int cmd_doctor(int argc, char **argv)
+int cmd_doctor(struct cmd_call *c)
 {
-    struct doctor_conf conf = {0};
-    int argi, r = cli_parse(&doctor_help, &conf, argc, argv, &argi);
-    if (r < 0 && argi != argc)
-        r = cli_fail(&doctor_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
-    else if (r < 0) {
-        struct report rep = {0};
-        ask_driver(&rep);
-        ask_permissions(&rep);
-        ask_disk(&rep, &conf);
-        ask_data(&rep, &conf);
-        ask_hub(&rep, &conf);
-        r = rep.failed ? EXIT_NO : EXIT_OK;
-    }
-    opt_fini(doctor_opts, &conf);
-    return r;
+    const struct doctor_conf *conf = c->conf;
+    struct report rep = {0};
+
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
+    ask_driver(&rep);
+    ask_permissions(&rep);
+    ask_disk(&rep, conf);
+    ask_data(&rep, conf);
+    ask_hub(&rep, conf);
+    return rep.failed ? EXIT_NO : EXIT_OK;
 }

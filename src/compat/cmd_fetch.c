@@ -45,6 +45,7 @@ const struct opt_cmd fetch_help = {
     .examples = "muster fetch -c config.ini  # writes load_data.csv here\n"
                 "muster fetch -c config.ini -o -  # to standard output",
     .opts = fetch_opts,
+    .conf_size = sizeof(struct fetch_conf),
 };
 
 struct call {
@@ -164,26 +165,18 @@ static int fetch(const struct fetch_conf *conf, const struct target_list *l, con
     return r;
 }
 
-int cmd_fetch(int argc, char **argv)
+int cmd_fetch(struct cmd_call *c)
 {
-    struct fetch_conf conf = {0};
-    struct relay_settings s = {0};
+    const struct fetch_conf *conf = c->conf;
+    struct relay_settings s = {.ini = conf->ini};
     struct target_list l = {0};
-    struct err err = {0};
-    char *key = NULL;
-    int argi, r = cli_parse(&fetch_help, &conf, argc, argv, &argi);
+    AUTO_FREE char *key = NULL;
+
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "'%s' is one word too many", c->argv[0]);
+    int r = target_list_of(&s, &l, &key, &c->err);
     if (r >= 0)
-        goto out;
-    if (argi != argc) {
-        r = cli_fail(&fetch_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
-        goto out;
-    }
-    s.ini = conf.ini;
-    r = target_list_of(&s, &l, &key, &err);
-    r = r < 0 ? cli_fail(&fetch_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg) : fetch(&conf, &l, key);
-out:
+        r = fetch(conf, &l, key);
     target_list_fini(&l);
-    free(key);
-    opt_fini(fetch_opts, &conf);
     return r;
 }

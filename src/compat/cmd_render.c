@@ -38,6 +38,7 @@ const struct opt_cmd render_help = {
     .examples = "muster fetch -c config.ini && muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
                 "muster render --hub http://hub:8765 -o /var/www/gpu  # the same page from a hub",
     .opts = render_opts,
+    .conf_size = sizeof(struct render_conf),
 };
 
 static int from_csv(const char *path, struct board *ret, struct err *err)
@@ -78,25 +79,18 @@ static int put(const struct render_conf *conf, const struct board *b, struct err
     return r < 0 ? r : file_write(path, 0644, page.p, page.len, err);
 }
 
-int cmd_render(int argc, char **argv)
+int cmd_render(struct cmd_call *c)
 {
-    struct render_conf conf = {0};
+    const struct render_conf *conf = c->conf;
     struct board b = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&render_help, &conf, argc, argv, &argi);
 
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "'%s' is one word too many", c->argv[0]);
+    bool hub = !conf->input && conf->client.hub && conf->client.hub[0];
+    int r =
+        hub ? from_hub(&conf->client, &b, &c->err) : from_csv(conf->input ? conf->input : "load_data.csv", &b, &c->err);
     if (r >= 0)
-        goto out;
-    if (argi != argc) {
-        r = cli_fail(&render_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
-        goto out;
-    }
-    bool hub = !conf.input && conf.client.hub && conf.client.hub[0];
-    r = hub ? from_hub(&conf.client, &b, &err) : from_csv(conf.input ? conf.input : "load_data.csv", &b, &err);
-    r = r < 0 ? r : put(&conf, &b, &err);
-    r = r < 0 ? cli_fail(&render_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
-out:
+        r = put(conf, &b, &c->err);
     board_fini(&b);
-    opt_fini(render_opts, &conf);
-    return r;
+    return r < 0 ? cli_fail(&render_help, EXIT_REACH, "%s", c->err.msg) : EXIT_OK;
 }

@@ -7,8 +7,8 @@
 #include "cli/cmd.h"
 
 const struct cmd vesta_verbs[] = {
-    {"settings", cmd_vesta_settings, &vesta_settings_help, false, NULL},
-    {"history", cmd_vesta_history, &vesta_history_help, false, NULL},
+    {"settings", cmd_vesta_settings, NULL, &vesta_settings_help, false, NULL},
+    {"history", cmd_vesta_history, NULL, &vesta_history_help, false, NULL},
     {0},
 };
 
@@ -30,7 +30,7 @@ int cmd_vesta(int argc, char **argv)
 
     for (const struct cmd *v = vesta_verbs; argc > 1 && v->name; v++)
         if (strcmp(argv[1], v->name) == 0)
-            return v->run(argc - 1, argv + 1);
+            return cmd_start(v, argc - 1, argv + 1);
     r = cli_parse(&vesta_help, NULL, argc, argv, &argi);
     return r >= 0 ? r : cli_fail(&vesta_help, EXIT_USAGE, "expected settings or history");
 }

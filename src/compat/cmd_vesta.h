@@ -2,10 +2,10 @@
 #ifndef COMPAT_CMD_VESTA_H
 #define COMPAT_CMD_VESTA_H
 
-#include "base/opt.h"
+#include "cli/cmd.h"
 
-int cmd_vesta_settings(int argc, char **argv);
-int cmd_vesta_history(int argc, char **argv);
+int cmd_vesta_settings(struct cmd_call *c);
+int cmd_vesta_history(struct cmd_call *c);
 extern const struct opt_cmd vesta_settings_help, vesta_history_help;
 
 #endif

@@ -47,6 +47,8 @@ const struct opt_cmd vesta_history_help = {
     .examples = "muster vesta history data/gpu_states.db --dry-run\n"
                 "muster vesta history data/gpu_states.db --zone Asia/Tokyo --data /var/lib/muster",
     .opts = history_opts,
+    .conf_size = sizeof(struct vesta_history_conf),
+    .no = (const int[]){EBADMSG, 0},
 };
 
 /* The converter as a file that is nowhere. */
@@ -151,28 +153,16 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
     return r;
 }
 
-int cmd_vesta_history(int argc, char **argv)
+int cmd_vesta_history(struct cmd_call *c)
 {
-    struct vesta_history_conf conf = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&vesta_history_help, &conf, argc, argv, &argi);
+    const struct vesta_history_conf *conf = c->conf;
 
-    if (r < 0) {
-        if (argi + 1 != argc)
-            r = err_set(&err, -EINVAL, "expected one FILE: vesta's gpu_states.db");
-        else if (!conf.data && !conf.dry_run && !conf.jsonl)
-            r = err_set(&err, -EINVAL, "say where to: --data DIR, or --dry-run");
-        else if (access(argv[argi], R_OK) < 0)
-            r = err_set(&err, -errno, "cannot open '%s': %s", argv[argi], strerror(errno));
-        else
-            r = take(&conf, argv[argi], &err);
-        r = r < 0 ? cli_fail(&vesta_history_help,
-                             r == -EINVAL    ? EXIT_USAGE
-                             : r == -EBADMSG ? EXIT_NO
-                                             : EXIT_REACH,
-                             "%s", err.msg)
-                  : EXIT_OK;
-    }
-    opt_fini(history_opts, &conf);
-    return r;
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one FILE: vesta's gpu_states.db");
+    if (!conf->data && !conf->dry_run && !conf->jsonl)
+        return err_set(&c->err, -EINVAL, "say where to: --data DIR, or --dry-run");
+    if (access(c->argv[0], R_OK) < 0)
+        return err_set(&c->err, -errno, "cannot open '%s': %s", c->argv[0], strerror(errno));
+    int r = take(conf, c->argv[0], &c->err);
+    return MIN(r, EXIT_OK);
 }

@@ -42,6 +42,7 @@ const struct opt_cmd vesta_settings_help = {
     .examples = "muster vesta settings local_settings.yaml\n"
                 "muster vesta settings local_settings.yaml --into /etc/muster",
     .opts = settings_opts,
+    .conf_size = sizeof(struct vesta_settings_conf),
 };
 
 enum secret_kind { SECRET_TOKEN, SECRET_WEBHOOK, SECRET_BOT, SECRETS };
@@ -532,27 +533,17 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
     return cli_print(&vesta_settings_help, &s->out) ? -EIO : 0;
 }
 
-int cmd_vesta_settings(int argc, char **argv)
+int cmd_vesta_settings(struct cmd_call *c)
 {
-    struct vesta_settings_conf conf = {0};
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
     struct settings *s = mem_zero(1, sizeof(*s));
-    struct err err = {0};
-    int argi, r = cli_parse(&vesta_settings_help, &conf, argc, argv, &argi);
-
     s->out = BUF_INIT(OUT_MAX);
-    if (r < 0 && argi + 1 != argc) {
-        r = cli_fail(&vesta_settings_help, EXIT_USAGE, "expected one FILE: vesta's local_settings.yaml");
-    } else if (r < 0) {
-        r = convert(&conf, argv[argi], s, &err);
-        r = r == 0
-                ? EXIT_OK
-                : cli_fail(&vesta_settings_help, r == -EINVAL || r == -EMSGSIZE ? EXIT_NO : EXIT_REACH, "%s", err.msg);
-    }
+    int r = convert(c->conf, c->argv[0], s, &c->err);
     for (size_t i = 0; i < KEYS_MAX; i++)
         buf_fini(&s->lines[i]);
     buf_fini(&s->out);
     ytree_fini(&s->t);
     free(s);
-    opt_fini(settings_opts, &conf);
-    return r;
+    return r == -EINVAL || r == -EMSGSIZE ? cli_fail(&vesta_settings_help, EXIT_NO, "%s", c->err.msg) : MIN(r, EXIT_OK);
 }

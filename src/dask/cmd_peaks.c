@@ -38,6 +38,7 @@ const struct opt_cmd peaks_help = {
     .examples = "muster peaks out --metric total-mem  # each worker, each GPU\n"
                 "muster peaks out --metric compute-util --workers 0,8 --per-job --json",
     .opts = peaks_opts,
+    .conf_size = sizeof(struct peaks_conf),
 };
 
 /* ---- which workers ---- */
@@ -268,24 +269,20 @@ static int peaks(const struct peaks_conf *conf, const struct worker_files *w)
     return r;
 }
 
-int cmd_peaks(int argc, char **argv)
+int cmd_peaks(struct cmd_call *c)
 {
-    struct peaks_conf conf = {0};
+    const struct peaks_conf *conf = c->conf;
     struct worker_files w = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&peaks_help, &conf, argc, argv, &argi);
 
-    if (r < 0 && argc - argi != 1)
-        r = cli_fail(&peaks_help, EXIT_USAGE, "expected one folder: muster peaks DIR");
-    else if (r < 0 && conf.json && conf.csv)
-        r = cli_fail(&peaks_help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if (r < 0 && worker_files_find(argv[argi], &w, &err) < 0)
-        r = cli_fail(&peaks_help, EXIT_REACH, "%s", err.msg);
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one folder: muster peaks DIR");
+    if (conf->json && conf->csv)
+        return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
+    int r = worker_files_find(c->argv[0], &w, &c->err);
     if (r < 0)
-        r = choose(&conf, &w);
-    if (r < 0)
-        r = peaks(&conf, &w);
+        r = cli_fail(&peaks_help, EXIT_REACH, "%s", c->err.msg);
+    else if ((r = choose(conf, &w)) < 0)
+        r = peaks(conf, &w);
     worker_files_fini(&w);
-    opt_fini(peaks_opts, &conf);
     return r;
 }

@@ -57,6 +57,7 @@ const struct opt_cmd export_help = {
                 "muster export --device 'dgx1:*' --metric power --step 1m  # one node's watts, minute by minute\n"
                 "muster export --format openmetrics -o all.om && promtool tsdb create-blocks-from openmetrics all.om",
     .opts = export_opts,
+    .conf_size = sizeof(struct export_conf),
 };
 
 struct a_series {
@@ -672,26 +673,18 @@ static int export_write(void *arg, FILE *to, struct err *err)
     return export_to(p->conf, p->dir, to, err);
 }
 
-int cmd_export(int argc, char **argv)
+int cmd_export(struct cmd_call *c)
 {
-    struct export_conf conf = {0};
-    struct err err = {0};
+    struct export_conf *conf = c->conf;
+    const char *dir = conf->data;
     char state[4096];
-    int argi, r = cli_parse(&export_help, &conf, argc, argv, &argi);
 
-    if (r < 0) {
-        const char *dir = conf.data;
-        if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
-            dir = state;
-        if (argi != argc)
-            r = err_set(&err, -EINVAL, "unexpected argument '%s'", argv[argi]);
-        else if (!dir)
-            r = err_set(&err, -EINVAL, "say where the data is with --data DIR");
-        else
-            r = cli_stream(conf.output, export_write, &(struct export_place){&conf, dir}, &err);
-        if (r < 0)
-            r = r == -EPIPE ? EXIT_OK : cli_fail(&export_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    }
-    opt_fini(export_opts, &conf);
-    return r;
+    if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
+        dir = state;
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
+    if (!dir)
+        return err_set(&c->err, -EINVAL, "say where the data is with --data DIR");
+    int r = cli_stream(conf->output, export_write, &(struct export_place){conf, dir}, &c->err);
+    return r == -EPIPE ? EXIT_OK : r;
 }

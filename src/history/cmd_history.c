@@ -52,6 +52,7 @@ const struct opt_cmd history_help = {
                 "muster history '*' util --group user --last 7d  # how busy the GPUs were while each user held them\n"
                 "muster history dgx1 util mem_used --from -2h --step 1m --csv > dgx1.csv",
     .opts = history_opts,
+    .conf_size = sizeof(struct history_conf),
 };
 
 /* ---- asking ---- */
@@ -146,14 +147,14 @@ static void show_table(struct buf *out, const struct lines *l, const struct term
     free(cols);
 }
 
-static int show(const struct history_conf *conf, const struct buf *answer, bool picture, int width)
+static int show_lines(const struct history_conf *conf, const struct buf *answer, bool picture, int width,
+                      struct err *err)
 {
     AUTO_BUF out = BUF_INIT(256 << 20);
     struct lines l = {0};
 
     if (!lines_parse(answer, !conf->agg || !strchr(conf->agg, ','), &l))
-        return cli_fail(&history_help, EXIT_REACH, "'%s' answered something else than a hub would",
-                        client_url(&conf->client));
+        return client_no_hub(&conf->client, err);
     bool none = l.n == 0;
     if (!picture)
         show_table(&out, &l, &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
@@ -168,34 +169,21 @@ static int show(const struct history_conf *conf, const struct buf *answer, bool 
     return cli_print(&history_help, &out);
 }
 
-int cmd_history(int argc, char **argv)
+int cmd_history(struct cmd_call *c)
 {
-    struct history_conf conf = {0};
-    struct err err = {0};
+    const struct history_conf *conf = c->conf;
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&history_help, &conf, argc, argv, &argi);
+    bool picture = !conf->table && !conf->json && !conf->csv && isatty(STDOUT_FILENO);
+    int width = conf->width ? (int)conf->width : cli_width(80);
 
-    if (r >= 0)
-        goto out;
-    bool picture = !conf.table && !conf.json && !conf.csv && isatty(STDOUT_FILENO);
-    int width = conf.width ? (int)conf.width : cli_width(80);
-    if (argc - argi < 2)
-        r = cli_fail(&history_help, EXIT_USAGE, "expected a device and a metric, as in: muster history dgx1:0 util");
-    else if (conf.json && conf.csv)
-        r = cli_fail(&history_help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if ((r = ask_hub(&conf, argc - argi, argv + argi,
-                          picture      ? chart_points(width)
-                          : conf.table ? 60
-                                       : 0,
-                          &answer, &err)) < 0)
-        r = cli_fail(&history_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    else if (conf.json)
-        r = cli_print_json(&history_help, &answer);
-    else if (conf.csv)
-        r = cli_print(&history_help, &answer);
-    else
-        r = show(&conf, &answer, picture, width);
-out:
-    opt_fini(history_opts, &conf);
-    return r;
+    if (c->argc < 2)
+        return err_set(&c->err, -EINVAL, "expected a device and a metric, as in: muster history dgx1:0 util");
+    if (conf->json && conf->csv)
+        return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
+    int r = ask_hub(conf, c->argc, c->argv, picture ? chart_points(width) : conf->table ? 60 : 0, &answer, &c->err);
+    if (r < 0)
+        return r;
+    return conf->json  ? cli_print_json(&history_help, &answer)
+           : conf->csv ? cli_print(&history_help, &answer)
+                       : show_lines(conf, &answer, picture, width, &c->err);
 }

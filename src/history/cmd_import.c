@@ -50,6 +50,8 @@ const struct opt_cmd import_help = {
                 "muster import --dry-run *.csv  # are they whole?\n"
                 "muster import day.jsonl --hub http://hub:8765 --token-file enroll.token",
     .opts = import_opts,
+    .conf_size = sizeof(struct import_conf),
+    .no = (const int[]){EBADMSG, 0},
 };
 
 struct point {
@@ -602,29 +604,21 @@ void import_say(const struct import_done *done, bool dry_run, FILE *to)
             dry_run ? "; nothing was changed" : "");
 }
 
-int cmd_import(int argc, char **argv)
+int cmd_import(struct cmd_call *c)
 {
-    struct import_conf conf = {0};
+    struct import_conf *conf = c->conf;
     struct import_done done = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&import_help, &conf, argc, argv, &argi);
+    bool hub = conf->client.hub && conf->client.hub[0];
+    struct import_ask ask = {conf->data, &conf->client, conf->dry_run, conf->quiet};
 
-    if (r < 0) {
-        bool hub = conf.client.hub && conf.client.hub[0];
-        struct import_ask ask = {conf.data, &conf.client, conf.dry_run, conf.quiet};
-        if (argi == argc)
-            r = err_set(&err, -EINVAL, "expected FILE, made by `muster export`; - is standard input");
-        else if (!conf.dry_run && !hub && !conf.data)
-            r = err_set(&err, -EINVAL, "say where to: --data DIR, or --hub URL with --token-file FILE");
-        else
-            r = import_run(&ask, argv + argi, (size_t)(argc - argi), NULL, &done, &err);
-        if (r < 0) {
-            r = cli_fail(&import_help, r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_NO : EXIT_REACH, "%s", err.msg);
-        } else if (!conf.quiet) {
-            fprintf(stderr, "%s: ", import_help.name);
-            import_say(&done, conf.dry_run, stderr);
-        }
+    if (!c->argc)
+        return err_set(&c->err, -EINVAL, "expected FILE, made by `muster export`; - is standard input");
+    if (!conf->dry_run && !hub && !conf->data)
+        return err_set(&c->err, -EINVAL, "say where to: --data DIR, or --hub URL with --token-file FILE");
+    int r = import_run(&ask, c->argv, (size_t)c->argc, NULL, &done, &c->err);
+    if (r >= 0 && !conf->quiet) {
+        fprintf(stderr, "%s: ", import_help.name);
+        import_say(&done, conf->dry_run, stderr);
     }
-    opt_fini(import_opts, &conf);
     return r;
 }

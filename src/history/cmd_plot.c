@@ -62,6 +62,7 @@ const struct opt_cmd plot_help = {
                 "muster plot lines out/worker_0.csv --job 3  # on the terminal\n"
                 "muster plot --hub http://hub:8765 --device dgx1 --metrics util,power --last 1d -o dgx1.svg",
     .opts = plot_opts,
+    .conf_size = sizeof(struct plot_conf),
 };
 
 /* ---- options ---- */
@@ -291,32 +292,26 @@ static int plot_hub(const struct plot_conf *conf, struct sheet *s)
     return r;
 }
 
-int cmd_plot(int argc, char **argv)
+int cmd_plot(struct cmd_call *c)
 {
-    struct plot_conf conf = {0};
+    const struct plot_conf *conf = c->conf;
     struct sheet s = {0};
-    int argi, r = cli_parse(&plot_help, &conf, argc, argv, &argi);
-    int n = argc - argi;
-    if (r < 0) {
-        bool kind = n > 0 && (!strcmp(argv[argi], "lines") || !strcmp(argv[argi], "boxes"));
-        s.p.boxes = kind && argv[argi][0] == 'b';
-        s.p.freq = (size_t)conf.freq;
-        argi += kind;
-        n -= kind;
-    }
-    if (r < 0 && (conf.device ? n != 0 : n != 1))
-        r = cli_fail(&plot_help, EXIT_USAGE,
-                     conf.device ? "a file and --device exclude each other"
-                                 : "expected lines or boxes and a file, or --device");
+    bool kind = c->argc > 0 && (!strcmp(c->argv[0], "lines") || !strcmp(c->argv[0], "boxes"));
+    int n = c->argc - kind, r;
+
+    s.p.boxes = kind && c->argv[0][0] == 'b';
+    s.p.freq = (size_t)conf->freq;
+    if (n != (conf->device ? 0 : 1))
+        return err_set(&c->err, -EINVAL,
+                       conf->device ? "a file and --device exclude each other"
+                                    : "expected lines or boxes and a file, or --device");
+    r = read_metrics(conf, conf->device ? "util" : "compute-util", &s);
     if (r < 0)
-        r = read_metrics(&conf, conf.device ? "util" : "compute-util", &s);
+        r = read_output(conf, &s);
     if (r < 0)
-        r = read_output(&conf, &s);
-    if (r < 0)
-        r = conf.device ? plot_hub(&conf, &s) : plot_file(&conf, &s, argv[argi]);
+        r = conf->device ? plot_hub(conf, &s) : plot_file(conf, &s, c->argv[kind]);
     for (size_t i = 0; i < s.n_metrics; i++)
         free(s.metrics[i]);
     free(s.metrics);
-    opt_fini(plot_opts, &conf);
     return r;
 }

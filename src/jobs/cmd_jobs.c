@@ -1,13 +1,9 @@
 /* cmd_jobs.c: `muster jobs`: the labelled spans a hub knows, newest first. */
 #include <errno.h>
-#include <jansson.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
-#include "format/render.h"
+#include "cli/listing.h"
 #include "format/words.h"
 
 struct jobs_conf {
@@ -41,29 +37,8 @@ const struct opt_cmd jobs_help = {
     .examples = "muster jobs --last 7d --person kim\n"
                 "muster jobs --kind dask --csv > dask.csv",
     .opts = jobs_opts,
+    .conf_size = sizeof(struct jobs_conf),
 };
-
-static int ask_hub(const struct jobs_conf *conf, struct buf *ret, struct err *err)
-{
-    AUTO_BUF path = BUF_INIT(65536);
-    char from[32], limit[32];
-
-    buf_adds(&path, "/api/v1/jobs");
-    snprintf(from, sizeof(from), "%lld", (long long)(clock_wall_ms() - conf->last));
-    snprintf(limit, sizeof(limit), "%lld", (long long)conf->limit);
-    client_param(&path, "from", conf->last ? from : NULL);
-    client_param(&path, "person", conf->person);
-    client_param(&path, "kind", conf->kind);
-    client_param(&path, "node", conf->node);
-    client_param(&path, "device", conf->device);
-    client_param(&path, "parent", conf->parent);
-    client_param(&path, "filter", conf->filter);
-    client_param(&path, "limit", limit);
-    client_param(&path, "format", conf->csv ? "csv" : NULL);
-    if (path.err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
-    return client_ask(&conf->client, "GET", path.p, str_n("", 0), ret, err);
-}
 
 enum { C_START, C_TOOK, C_STATE, C_KIND, C_PERSON, C_NODE, C_GPUS, C_NAME, C_ID };
 static const struct column_spec columns[] = {
@@ -78,90 +53,50 @@ static const struct column_spec columns[] = {
     [C_ID] = {"id", "ID", CELL_TEXT, .weight = 30},
 };
 
-static void text_cell(struct cell *c, json_t *job, const char *key)
+static void fill_row(struct cell *c, json_t *job, const struct listing_at *at)
 {
-    const char *text = json_string_value(json_object_get(job, key));
-
-    if (text)
-        cell_text(c, str_of(text));
-}
-
-static void add_job(struct rows *r, json_t *job, int64_t now_ms)
-{
-    struct cell *row = rows_add(r);
     json_t *end = json_object_get(job, "end");
-    int64_t start_ms = json_integer_value(json_object_get(job, "start"));
-    const char *state = json_string_value(json_object_get(job, "state"));
+    int64_t start_ms = int_of(job, "start");
     size_t gpus = json_array_size(json_object_get(job, "devices"));
     char when[32], took[24], count[24];
 
-    cell_text(&row[C_START], str_of(local_time(start_ms, false, when)));
-    if (json_is_integer(end) || (state && strcmp(state, "running") == 0)) {
-        int64_t end_ms = json_is_integer(end) ? json_integer_value(end) : now_ms;
-        cell_text(&row[C_TOOK], str_of(clock_span(MAX(end_ms - start_ms, 0), took)));
+    cell_text(&c[C_START], str_of(local_time(start_ms, false, when)));
+    if (json_is_integer(end) || strcmp(text_of(job, "state"), "running") == 0) {
+        int64_t end_ms = json_is_integer(end) ? json_integer_value(end) : at->at_ms;
+        cell_text(&c[C_TOOK], str_of(clock_span(MAX(end_ms - start_ms, 0), took)));
     }
-    text_cell(&row[C_STATE], job, "state");
-    text_cell(&row[C_KIND], job, "kind");
-    text_cell(&row[C_PERSON], job, "person");
-    text_cell(&row[C_NODE], job, "node");
     snprintf(count, sizeof(count), "%zu", gpus);
     if (gpus)
-        cell_text(&row[C_GPUS], str_of(count));
-    text_cell(&row[C_NAME], job, "name");
-    text_cell(&row[C_ID], job, "id");
+        cell_text(&c[C_GPUS], str_of(count));
 }
 
-static int show(const struct jobs_conf *conf, const struct buf *answer)
+int cmd_jobs(struct cmd_call *c)
 {
-    AUTO_BUF out = BUF_INIT(64 << 20);
-    struct rows r;
-    size_t i;
-    json_t *job, *o = client_json(buf_str(answer)), *jobs = json_object_get(o, "jobs");
-    int64_t now_ms = clock_wall_ms();
-    int code;
+    const struct jobs_conf *conf = c->conf;
+    AUTO_BUF path = BUF_INIT(65536);
+    char from[32], limit[32];
 
-    if (!json_is_array(jobs)) {
-        json_decref(o);
-        return cli_fail(&jobs_help, EXIT_REACH, "'%s' answered something else than a hub would",
-                        client_url(&conf->client));
-    }
-    rows_init(&r, columns, ARRAY_LEN(columns));
-    json_array_foreach(jobs, i, job)
-    {
-        add_job(&r, job, now_ms);
-    }
-    if (r.n == 0) {
-        code = cli_fail(&jobs_help, EXIT_NO, "there is no such job");
-    } else {
-        render_rows_text(&out, &r,
-                         &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
-        code = cli_print(&jobs_help, &out);
-    }
-    rows_fini(&r);
-    json_decref(o);
-    return code;
-}
-
-int cmd_jobs(int argc, char **argv)
-{
-    struct jobs_conf conf = {0};
-    struct err err = {0};
-    AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&jobs_help, &conf, argc, argv, &argi);
-
-    if (r >= 0)
-        goto out;
-    if (argi < argc)
-        r = cli_fail(&jobs_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
-    else if (conf.json && conf.csv)
-        r = cli_fail(&jobs_help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if (ask_hub(&conf, &answer, &err) < 0)
-        r = cli_fail(&jobs_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    else
-        r = conf.json  ? cli_print_json(&jobs_help, &answer)
-            : conf.csv ? cli_print(&jobs_help, &answer)
-                       : show(&conf, &answer);
-out:
-    opt_fini(jobs_opts, &conf);
-    return r;
+    if (conf->json && conf->csv)
+        return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
+    snprintf(from, sizeof(from), "%lld", (long long)(clock_wall_ms() - conf->last));
+    snprintf(limit, sizeof(limit), "%lld", (long long)conf->limit);
+    buf_adds(&path, "/api/v1/jobs");
+    client_param(&path, "from", conf->last ? from : NULL);
+    client_param(&path, "person", conf->person);
+    client_param(&path, "kind", conf->kind);
+    client_param(&path, "node", conf->node);
+    client_param(&path, "device", conf->device);
+    client_param(&path, "parent", conf->parent);
+    client_param(&path, "filter", conf->filter);
+    client_param(&path, "limit", limit);
+    client_param(&path, "format", conf->csv ? "csv" : NULL);
+    struct hub_listing l = {.help = &jobs_help,
+                            .path = path.err ? NULL : path.p,
+                            .member = "jobs",
+                            .columns = columns,
+                            .n_columns = ARRAY_LEN(columns),
+                            .fill = fill_row,
+                            .none = "there is no such job",
+                            .no = true};
+    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
 }

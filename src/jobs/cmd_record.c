@@ -48,6 +48,8 @@ const struct opt_cmd record_help = {
                 "muster record --csv run.csv -- ./bench\n"
                 "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",
     .opts = record_opts,
+    .leads = true,
+    .conf_size = sizeof(struct record_conf),
 };
 
 static const enum metric watched[] = {M_util, M_mem_used, M_power, M_temp, M_sm_active, M_clock_sm};
@@ -272,8 +274,12 @@ static void end_label(struct label *l, const struct recording *r, const struct r
         fprintf(stderr, "job %s in %s\n", id, client_url(&conf->client));
 }
 
-static int run(const struct record_conf *conf, char **argv)
+int cmd_record(struct cmd_call *c)
 {
+    const struct record_conf *conf = c->conf;
+    if (!c->argc)
+        return err_set(&c->err, -EINVAL, "which command? As in: muster record -- python train.py");
+    char **argv = c->argv;
     struct recording r = {.csv = conf->csv != NULL, .rows = BUF_INIT(CSV_MAX)};
     struct local_sink sink = {&r, take_hello, take_facts, take_procs, take_batch};
     struct agent_conf agent;
@@ -317,29 +323,4 @@ static int run(const struct record_conf *conf, char **argv)
     buf_fini(&r.rows);
     free(r.seen);
     return code;
-}
-
-int cmd_record(int argc, char **argv)
-{
-    struct record_conf conf = {0};
-    struct err err = {0};
-    int argi = argc, r;
-
-    opt_defaults(record_opts, &conf);
-    r = opt_env(record_opts, &conf, &err);
-    if (r == 0)
-        r = opt_args(record_opts, &conf, argc, argv, &argi, &err); /* flags behind the command are the command's */
-    if (r == 1) {
-        AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(&record_help, &out);
-        r = cli_print(&record_help, &out);
-    } else if (r < 0) {
-        r = cli_fail(&record_help, EXIT_USAGE, "%s", err.msg);
-    } else if (argi >= argc) {
-        r = cli_fail(&record_help, EXIT_USAGE, "which command? As in: muster record -- python train.py");
-    } else {
-        r = run(&conf, argv + argi);
-    }
-    opt_fini(record_opts, &conf);
-    return r;
 }

@@ -1,16 +1,10 @@
 /* cmd_node.c: `muster node`: lists a hub's nodes; renames and retires one, or sets it aside for maintenance. */
 #include <errno.h>
 
-#include <jansson.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/plain.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
-#include "format/render.h"
-#include "model/rows.h"
+#include "cli/listing.h"
 
 struct node_conf {
     struct client_conf client;
@@ -38,52 +32,45 @@ const struct opt_cmd node_help = {
                 "muster node join dgx7~2 dgx7  # it was set up anew, and has the same GPUs\n"
                 "muster node maintenance dgx7 --undo  # back to work",
     .opts = node_opts,
+    .conf_size = sizeof(struct node_conf),
 };
 
-static int list(const struct node_conf *conf)
+static const struct column_spec columns[] = {
+    {"name", "NAME", CELL_TEXT, .weight = 9},
+    {"state", "STATE", CELL_TEXT, .weight = 8},
+    {"devices", "GPUS", CELL_INT, .right = true, .weight = 7},
+    {"agent", "AGENT", CELL_TEXT, .weight = 3},
+    {"address", "ADDRESS", CELL_TEXT, .weight = 4},
+    {"id", "ID", CELL_TEXT, .weight = 5},
+    {"reason", "REASON", CELL_TEXT, .weight = 6},
+};
+
+static void fill_row(struct cell *c, json_t *node, const struct listing_at *at)
 {
-    static const struct column_spec cols[] =
-        {{.name = "name", .title = "NAME", .weight = 9},
-         {.name = "state", .title = "STATE", .weight = 8},
-         {.name = "devices", .title = "GPUS", .type = CELL_INT, .right = true, .weight = 7},
-         {.name = "agent", .title = "AGENT", .weight = 3},
-         {.name = "address", .title = "ADDRESS", .weight = 4},
-         {.name = "id", .title = "ID", .weight = 5},
-         {.name = "reason", .title = "REASON", .weight = 6}};
-    AUTO_BUF answer = {0};
-    AUTO_BUF out = BUF_INIT(64 << 20);
-    struct err err = {0};
-    if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
-        return cli_fail(&node_help, EXIT_REACH, "%s", err.msg);
-    if (conf->json) {
-        plain_json(&out, str_trim(buf_str(&answer)));
-        buf_addc(&out, '\n');
-        return cli_print(&node_help, &out);
-    }
-    json_t *root = client_json(buf_str(&answer)), *n;
-    if (!json_is_array(root)) {
-        json_decref(root);
-        return cli_fail(&node_help, EXIT_REACH, "'%s' does not answer as a hub does", client_url(&conf->client));
-    }
-    struct rows r;
-    size_t i;
-    rows_init(&r, cols, ARRAY_LEN(cols));
-    json_array_foreach(root, i, n)
-    {
-        struct cell *c = rows_add(&r);
-        for (size_t k = 0; k < ARRAY_LEN(cols); k++) {
-            json_t *v = json_object_get(n, cols[k].name);
-            if (json_is_string(v) && json_string_length(v))
-                cell_text(&c[k], str_n(json_string_value(v), json_string_length(v)));
-            else if (json_is_integer(v))
-                cell_int(&c[k], json_integer_value(v));
-        }
-        if (json_is_true(json_object_get(n, "retired")))
-            cell_text(&c[1], STR("retired"));
-    }
-    json_decref(root);
-    render_rows_text(&out, &r, &(struct term){.width = cli_width(160)});
-    rows_fini(&r);
+    (void)at;
+    if (json_is_true(json_object_get(node, "retired")))
+        cell_text(&c[1], STR("retired"));
+}
+
+static int list_nodes(struct cmd_call *c)
+{
+    const struct node_conf *conf = c->conf;
+    AUTO_BUF answer = {0}, out = BUF_INIT(64 << 20);
+    struct hub_listing l = {.help = &node_help,
+                            .path = "/api/v1/nodes",
+                            .columns = columns,
+                            .n_columns = ARRAY_LEN(columns),
+                            .fill = fill_row,
+                            .width = 160,
+                            .plain = true};
+
+    if (!conf->json)
+        return listing_ask(&l, &conf->client, LIST_TABLE, NULL, &c->err);
+    int r = client_ask(&conf->client, "GET", l.path, str_of(""), &answer, &c->err);
+    if (r < 0)
+        return r;
+    plain_json(&out, str_trim(buf_str(&answer)));
+    buf_addc(&out, '\n');
     return cli_print(&node_help, &out);
 }
 
@@ -136,28 +123,23 @@ static int remove_nodes(const struct node_conf *conf, char **nodes, int n)
     return code;
 }
 
-int cmd_node(int argc, char **argv)
+int cmd_node(struct cmd_call *c)
 {
-    struct node_conf conf = {0};
-    int argi, r = cli_parse(&node_help, &conf, argc, argv, &argi);
-    if (r < 0) {
-        int n = argc - argi;
-        char **a = argv + argi;
-        if (n == 1 && strcmp(a[0], "list") == 0)
-            r = list(&conf);
-        else if (n == 3 && strcmp(a[0], "rename") == 0)
-            r = change(&conf, a[1], a[2], NULL);
-        else if (n == 2 && strcmp(a[0], "retire") == 0)
-            r = change(&conf, a[1], NULL, "retired");
-        else if (n == 2 && strcmp(a[0], "maintenance") == 0)
-            r = change(&conf, a[1], NULL, "maintenance");
-        else if (n == 3 && strcmp(a[0], "join") == 0)
-            r = join(&conf, a[1], a[2]);
-        else if (n >= 2 && strcmp(a[0], "delete") == 0)
-            r = remove_nodes(&conf, a + 1, n - 1);
-        else
-            r = cli_fail(&node_help, EXIT_USAGE, "expected %s", node_help.args);
-    }
-    opt_fini(node_opts, &conf);
-    return r;
+    const struct node_conf *conf = c->conf;
+    int n = c->argc;
+    char **a = c->argv;
+
+    if (n == 1 && strcmp(a[0], "list") == 0)
+        return list_nodes(c);
+    if (n == 3 && strcmp(a[0], "rename") == 0)
+        return change(conf, a[1], a[2], NULL);
+    if (n == 2 && strcmp(a[0], "retire") == 0)
+        return change(conf, a[1], NULL, "retired");
+    if (n == 2 && strcmp(a[0], "maintenance") == 0)
+        return change(conf, a[1], NULL, "maintenance");
+    if (n == 3 && strcmp(a[0], "join") == 0)
+        return join(conf, a[1], a[2]);
+    if (n >= 2 && strcmp(a[0], "delete") == 0)
+        return remove_nodes(conf, a + 1, n - 1);
+    return err_set(&c->err, -EINVAL, "expected %s", node_help.args);
 }

@@ -58,6 +58,7 @@ const struct opt_cmd ls_help = {
                 "muster ls '(hung or lost) host:dgx*'  # what is broken\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",
     .opts = ls_opts,
+    .conf_size = sizeof(struct ls_conf),
 };
 
 /* What is shown, ended with picture_fini. */
@@ -230,35 +231,26 @@ static int read_columns(struct ls_conf *conf)
     return bad ? cli_fail(&ls_help, EXIT_USAGE, "%s", err.msg) : -1;
 }
 
-int cmd_ls(int argc, char **argv)
+int cmd_ls(struct cmd_call *c)
 {
-    struct ls_conf conf = {0};
-    int argi, r = cli_parse(&ls_help, &conf, argc, argv, &argi);
-    if (r >= 0)
-        goto out;
-    r = read_filter(&conf, argv + argi, argc - argi);
+    struct ls_conf *conf = c->conf;
+    int r = read_filter(conf, c->argv, c->argc);
+
     if (r < 0)
-        r = read_columns(&conf);
-    if (r >= 0)
-        goto out;
-    if (conf.json && conf.csv) {
+        r = read_columns(conf);
+    if (r < 0 && conf->json && conf->csv)
         r = cli_fail(&ls_help, EXIT_USAGE, "--json and --csv exclude each other");
-        goto out;
-    }
-    if (conf.watch && !(conf.client.hub && conf.client.hub[0])) {
-        r = watch_here(&conf);
-        goto out;
-    }
-    do {
-        r = once(&conf);
-        if (conf.watch)
-            usleep((useconds_t)(conf.every * 1000));
-    } while (conf.watch && r != EXIT_REACH);
-out:
-    filter_free(conf.filter);
-    for (size_t i = 0; i < conf.picked.n; i++)
-        free(conf.picked.v[i]);
-    free(conf.picked.v);
-    opt_fini(ls_opts, &conf);
+    else if (r < 0 && conf->watch && !(conf->client.hub && conf->client.hub[0]))
+        r = watch_here(conf);
+    else if (r < 0)
+        do {
+            r = once(conf);
+            if (conf->watch)
+                usleep((useconds_t)(conf->every * 1000));
+        } while (conf->watch && r != EXIT_REACH);
+    filter_free(conf->filter);
+    for (size_t i = 0; i < conf->picked.n; i++)
+        free(conf->picked.v[i]);
+    free(conf->picked.v);
     return r;
 }

@@ -1,13 +1,9 @@
 /* cmd_people.c: `muster people`: who uses how many GPUs, now and lately; `muster idle`: who holds GPUs without work. */
 #include <errno.h>
-#include <jansson.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
-#include "format/render.h"
+#include "cli/listing.h"
 #include "model/metric.h"
 
 struct people_conf {
@@ -33,6 +29,7 @@ const struct opt_cmd people_help = {
     .examples = "muster people\n"
                 "muster people --filter model:h200",
     .opts = people_opts,
+    .conf_size = sizeof(struct people_conf),
 };
 
 static const struct opt idle_opts[] = {
@@ -52,6 +49,7 @@ const struct opt_cmd idle_help = {
     .examples = "muster idle --longer 2h\n"
                 "muster idle --filter model:h200 --csv > idle.csv",
     .opts = idle_opts,
+    .conf_size = sizeof(struct people_conf),
 };
 
 static const struct column_spec people_columns[] = {
@@ -75,16 +73,8 @@ static const struct column_spec idle_columns[] = {
     {"cost", "COST", CELL_TEXT, .right = true, .weight = 70},
 };
 
-static void text(struct cell *c, json_t *o, const char *key)
-{
-    json_t *v = json_object_get(o, key);
-
-    if (json_is_string(v))
-        cell_text(c, str_of(json_string_value(v)));
-}
-
 /* Hundredths, with two digits on a screen. */
-static void amount(struct cell *c, json_t *v)
+static void put_amount(struct cell *c, json_t *v)
 {
     if (!json_is_number(v))
         return;
@@ -92,29 +82,24 @@ static void amount(struct cell *c, json_t *v)
     cell_screen(c, "%.2f", json_number_value(v));
 }
 
-static void person_row(struct rows *r, json_t *o)
+static void fill_person(struct cell *c, json_t *o, const struct listing_at *at)
 {
-    struct cell *c = rows_add(r);
     json_t *ema = json_object_get(o, "ema");
 
-    text(&c[0], o, "person");
+    (void)at;
     if (c[0].absent) {
         c[0].absent = false;
         cell_screen(&c[0], "(unknown)");
     }
-    cell_int(&c[1], json_integer_value(json_object_get(o, "gpus")));
-    cell_int(&c[2], json_integer_value(json_object_get(o, "idle")));
-    cell_int(&c[3], json_integer_value(json_object_get(o, "booked")));
-    amount(&c[4], json_object_get(o, "used"));
-    amount(&c[5], json_object_get(ema, "2h"));
-    amount(&c[6], json_object_get(ema, "24h"));
-    amount(&c[7], json_object_get(ema, "1w"));
+    put_amount(&c[4], json_object_get(o, "used"));
+    put_amount(&c[5], json_object_get(ema, "2h"));
+    put_amount(&c[6], json_object_get(ema, "24h"));
+    put_amount(&c[7], json_object_get(ema, "1w"));
 }
 
 static double score(json_t *o)
 {
-    return (double)json_integer_value(json_object_get(o, "booked")) +
-           1.5 * json_number_value(json_object_get(o, "used")) +
+    return (double)int_of(o, "booked") + 1.5 * json_number_value(json_object_get(o, "used")) +
            0.15 * json_number_value(json_object_get(json_object_get(o, "ema"), "2h"));
 }
 
@@ -126,116 +111,59 @@ static int by_score(const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-static void idle_row(struct rows *r, json_t *o)
+static void fill_idle(struct cell *c, json_t *o, const struct listing_at *at)
 {
-    struct cell *c = rows_add(r);
     json_t *mem = json_object_get(o, "memory"), *cost = json_object_get(o, "cost");
     char span[24], money[32];
     AUTO_BUF b = BUF_INIT(100);
 
-    text(&c[0], o, "person");
-    text(&c[1], o, "node");
-    cell_int(&c[2], json_integer_value(json_object_get(o, "index")));
+    (void)at;
     cell_text(&c[3], str_of(clock_span((int64_t)(json_number_value(json_object_get(o, "idle")) * 1000), span)));
     if (json_is_integer(mem)) {
         metric_human(&b, M_mem_used, json_integer_value(mem));
         cell_text(&c[4], buf_str(&b));
     }
-    text(&c[5], o, "program");
-    text(&c[6], o, "model");
     snprintf(money, sizeof(money), "%.2f", json_number_value(cost));
     if (json_is_number(cost))
         cell_text(&c[7], str_of(money));
 }
 
-struct list { /* one of the two commands */
-    const struct opt_cmd *help;
-    const char *path;
-    const struct column_spec *cols;
-    size_t n_cols;
-    void (*row)(struct rows *r, json_t *o);
-    const char *none;
-    int (*order)(const void *x, const void *y); /* NULL: as it comes */
-};
-
-static int show(const struct list *l, const struct people_conf *conf, const struct buf *answer)
+static int ask_hub(struct cmd_call *c, struct hub_listing *l, const char *path, const char *recent)
 {
-    AUTO_BUF out = BUF_INIT(64 << 20);
-    struct rows r;
-    json_t *all = client_json(buf_str(answer)), *o;
-    size_t i;
-    int code;
+    const struct people_conf *conf = c->conf;
+    AUTO_BUF ask = BUF_INIT(65536);
 
-    if (!json_is_array(all)) {
-        json_decref(all);
-        return cli_fail(l->help, EXIT_REACH, "'%s' answered something else than a hub would",
-                        client_url(&conf->client));
-    }
-    AUTO_FREE json_t **order = mem_zero(json_array_size(all) + 1, sizeof(*order));
-    json_array_foreach(all, i, o)
-    {
-        order[i] = o;
-    }
-    if (l->order && i)
-        qsort(order, json_array_size(all), sizeof(*order), l->order);
-    rows_init(&r, l->cols, l->n_cols);
-    for (i = 0; i < json_array_size(all); i++)
-        l->row(&r, order[i]);
-    if (conf->csv)
-        render_rows_csv(&out, &r);
-    else
-        render_rows_text(&out, &r,
-                         &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
-    code = r.n ? cli_print(l->help, &out) : cli_fail(l->help, EXIT_NO, "%s", l->none);
-    rows_fini(&r);
-    json_decref(all);
-    return code;
+    buf_adds(&ask, path);
+    client_param(&ask, "filter", conf->filter);
+    client_param(&ask, "longer", conf->longer);
+    client_param(&ask, "recent", conf->filter ? NULL : recent);
+    if (conf->json && conf->csv)
+        return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
+    l->path = ask.err ? NULL : ask.p;
+    return listing_ask(l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_CSV : LIST_TABLE, NULL, &c->err);
 }
 
-static int run(const struct list *l, int argc, char **argv)
+int cmd_people(struct cmd_call *c)
 {
-    struct people_conf conf = {0};
-    struct err err = {0};
-    AUTO_BUF answer = {0};
-    AUTO_BUF path = BUF_INIT(65536);
-    int argi, r = cli_parse(l->help, &conf, argc, argv, &argi);
+    struct hub_listing l = {.help = &people_help,
+                            .columns = people_columns,
+                            .n_columns = ARRAY_LEN(people_columns),
+                            .fill = fill_person,
+                            .order = by_score,
+                            .none = "nobody is on a GPU, and nobody was lately",
+                            .no = true};
 
-    if (r >= 0)
-        goto out;
-    buf_adds(&path, l->path);
-    client_param(&path, "filter", conf.filter);
-    client_param(&path, "longer", conf.longer);
-    client_param(&path, "recent", l->help == &people_help && !conf.filter ? "1" : NULL);
-    if (argi < argc)
-        r = cli_fail(l->help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
-    else if (conf.json && conf.csv)
-        r = cli_fail(l->help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if (path.err || client_ask(&conf.client, "GET", path.p, str_of(""), &answer, &err) < 0)
-        r = cli_fail(l->help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s",
-                     path.err ? "that is too much to ask for at once" : err.msg);
-    else
-        r = conf.json ? cli_print_json(l->help, &answer) : show(l, &conf, &answer);
-out:
-    opt_fini(l->help->opts, &conf);
-    return r;
+    return ask_hub(c, &l, "/api/v1/people", "1");
 }
 
-int cmd_people(int argc, char **argv)
+int cmd_idle(struct cmd_call *c)
 {
-    static const struct list people = {&people_help,   "/api/v1/people",
-                                       people_columns, ARRAY_LEN(people_columns),
-                                       person_row,     "nobody is on a GPU, and nobody was lately",
-                                       by_score};
+    struct hub_listing l = {.help = &idle_help,
+                            .columns = idle_columns,
+                            .n_columns = ARRAY_LEN(idle_columns),
+                            .fill = fill_idle,
+                            .none = "nobody holds a GPU without work for so long",
+                            .no = true};
 
-    return run(&people, argc, argv);
-}
-
-int cmd_idle(int argc, char **argv)
-{
-    static const struct list idle = {&idle_help,   "/api/v1/idle",
-                                     idle_columns, ARRAY_LEN(idle_columns),
-                                     idle_row,     "nobody holds a GPU without work for so long",
-                                     NULL};
-
-    return run(&idle, argc, argv);
+    return ask_hub(c, &l, "/api/v1/idle", NULL);
 }

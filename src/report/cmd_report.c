@@ -62,6 +62,8 @@ const struct opt_cmd report_help = {
                 "muster report --period runs --last 7d  # what W&B claims, what was held, why they differ\n"
                 "muster report --period overall --format pdf -o report.pdf",
     .opts = report_opts,
+    .conf_size = sizeof(struct report_conf),
+    .no = (const int[]){ENOENT, 0},
 };
 
 static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *err)
@@ -94,28 +96,13 @@ static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *
     return client_ask(&client, "GET", path.p, str_of(""), ret, err);
 }
 
-int cmd_report(int argc, char **argv)
+int cmd_report(struct cmd_call *c)
 {
-    struct report_conf conf = {0};
-    struct err err = {0};
+    const struct report_conf *conf = c->conf;
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&report_help, &conf, argc, argv, &argi);
 
-    if (r >= 0)
-        goto out;
-    if (argi < argc)
-        r = cli_fail(&report_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
-    else if (conf.format == FORMAT_PDF && !conf.output && isatty(STDOUT_FILENO))
-        r = cli_fail(&report_help, EXIT_USAGE, "a PDF is nothing for a terminal: write it to a file with -o FILE");
-    else if (ask_hub(&conf, &answer, &err) < 0)
-        r = cli_fail(&report_help,
-                     err.code == -EINVAL   ? EXIT_USAGE
-                     : err.code == -ENOENT ? EXIT_NO
-                                           : EXIT_REACH,
-                     "%s", err.msg);
-    else
-        r = cli_save(&report_help, conf.output, conf.format == FORMAT_PDF, &answer);
-out:
-    opt_fini(report_opts, &conf);
-    return r;
+    if (conf->format == FORMAT_PDF && !conf->output && isatty(STDOUT_FILENO))
+        return err_set(&c->err, -EINVAL, "a PDF is nothing for a terminal: write it to a file with -o FILE");
+    int r = ask_hub(conf, &answer, &c->err);
+    return r < 0 ? r : cli_save(&report_help, conf->output, conf->format == FORMAT_PDF, &answer);
 }

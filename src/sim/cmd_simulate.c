@@ -111,28 +111,18 @@ const struct opt_cmd simulate_help = {
         "muster simulate --backfill 30d --nodes 13 --every 10s --data DIR  # a month of 104 GPUs\n"
         "muster simulate --backfill 365d --every 1m --people 200 --nodes 13 --data DIR  # a year of 200 people",
     .opts = simulate_opts,
+    .conf_size = sizeof(struct simulate_conf),
 };
 
-int cmd_simulate(int argc, char **argv)
+int cmd_simulate(struct cmd_call *c)
 {
-    struct simulate_conf conf = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&simulate_help, &conf, argc, argv, &argi);
-    if (r >= 0)
-        goto out;
-    if (argi != argc) {
-        r = cli_fail(&simulate_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
-        goto out;
-    }
-    if (conf.demo)
-        conf.nodes = DEMO_CLUSTER_DEMO_NODES;
-    if (conf.data && !conf.backfill)
-        r = err_set(&err, -EINVAL, "--data goes with --backfill");
-    else
-        r = conf.backfill ? backfill_run(&conf, &err) : simulate_run(&conf, &err);
-    if (r < 0)
-        r = cli_fail(&simulate_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-out:
-    opt_fini(simulate_opts, &conf);
-    return r;
+    struct simulate_conf *conf = c->conf;
+
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
+    if (conf->demo)
+        conf->nodes = DEMO_CLUSTER_DEMO_NODES;
+    if (conf->data && !conf->backfill)
+        return err_set(&c->err, -EINVAL, "--data goes with --backfill");
+    return conf->backfill ? backfill_run(conf, &c->err) : simulate_run(conf, &c->err);
 }

@@ -35,9 +35,10 @@ const struct opt_cmd say_help = {
                 "muster say book 2 h200 for 4h\n"
                 "muster say --talk ALL  # a keyword of the old bot",
     .opts = say_opts,
+    .conf_size = sizeof(struct say_cmd_conf),
 };
 
-static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
+static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out, struct err *err)
 {
     const char *name = json_string_value(json_object_get(f, "name"));
     const char *type = json_string_value(json_object_get(f, "type"));
@@ -46,7 +47,7 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
 
     if (!name || !type || strchr(name, '/') || name[0] == '.' ||
         base64_read(str_n(json_string_value(b64), json_string_length(b64)), &bytes) < 0)
-        return cli_fail(&say_help, EXIT_REACH, "the hub answered something else than a hub would");
+        return err_set(err, -EPROTO, "the hub answered something else than a hub would");
     if (strncmp(type, "text/", 5) == 0) {
         buf_addstr(out, buf_str(&bytes));
         return EXIT_OK;
@@ -61,61 +62,48 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
     return cli_save(&say_help, path.p, true, &bytes);
 }
 
-static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
+static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, struct err *err)
 {
-    json_t *o = client_json(buf_str(raw)), *f;
+    json_auto_t *o = client_json(buf_str(raw));
     const char *text = json_string_value(json_object_get(o, "text"));
     AUTO_BUF out = BUF_INIT(64u << 20);
+    json_t *f;
     int r = EXIT_OK;
     size_t i;
 
     if (!text)
-        r = cli_fail(&say_help, EXIT_REACH, "the hub answered something else than a hub would");
-    else if (conf->json)
+        return err_set(err, -EPROTO, "the hub answered something else than a hub would");
+    if (conf->json)
         plain_json(&out, buf_str(raw));
     else if (text[0])
         buf_addf(&out, "%s\n", text);
     json_array_foreach(json_object_get(o, "files"), i, f)
     {
         if (r == EXIT_OK && !conf->json)
-            r = put_file(conf, f, &out);
+            r = put_file(conf, f, &out, err);
     }
     if (r == EXIT_OK)
         r = cli_print(&say_help, &out);
-    if (r == EXIT_OK && json_is_true(json_object_get(o, "refused")))
-        r = EXIT_NO;
-    json_decref(o);
-    return r;
+    return r == EXIT_OK && json_is_true(json_object_get(o, "refused")) ? EXIT_NO : r;
 }
 
-static int run(const struct say_cmd_conf *conf, char **words, int n)
+int cmd_say(struct cmd_call *c)
 {
+    const struct say_cmd_conf *conf = c->conf;
     AUTO_BUF text = BUF_INIT(65536);
     AUTO_BUF body = BUF_INIT(1u << 20);
     AUTO_BUF raw = {0};
-    struct err err = {0};
     struct json j = json_on(&body);
 
-    for (int i = 0; i < n; i++)
-        buf_addf(&text, "%s%s", i ? " " : "", words[i]);
+    if (!c->argc)
+        return err_set(&c->err, -EINVAL, "say what: muster say free 4");
+    for (int i = 0; i < c->argc; i++)
+        buf_addf(&text, "%s%s", i ? " " : "", c->argv[i]);
     json_obj(&j, NULL);
     json_str(&j, "text", buf_str(&text));
     if (conf->talk)
         json_bool(&j, "talk", true);
     json_end_obj(&j);
-    if (client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &err) < 0)
-        return cli_fail(&say_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    return answer(conf, &raw);
-}
-
-int cmd_say(int argc, char **argv)
-{
-    struct say_cmd_conf conf = {0};
-    int argi, r = cli_parse(&say_help, &conf, argc, argv, &argi);
-
-    if (r < 0)
-        r = argi < argc ? run(&conf, argv + argi, argc - argi)
-                        : cli_fail(&say_help, EXIT_USAGE, "say what: muster say free 4");
-    opt_fini(say_opts, &conf);
-    return r;
+    int r = client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &c->err);
+    return r < 0 ? r : put_answer(conf, &raw, &c->err);
 }

@@ -64,6 +64,7 @@ const struct opt_cmd usage_help = {
                 "muster usage --by device --person kim --last 7d  # which GPUs she had\n"
                 "muster usage --period week --format pdf -o usage.pdf",
     .opts = usage_opts,
+    .conf_size = sizeof(struct usage_conf),
 };
 
 static int ask_hub(const struct usage_conf *conf, const char *format, struct buf *ret, struct err *err)
@@ -146,32 +147,19 @@ static bool is_empty(const struct usage_conf *conf, const struct buf *answer)
     return conf->format == FORMAT_TABLE && !(titles && str_line(&rest, &line));
 }
 
-static int show(const struct usage_conf *conf, const struct buf *answer)
+int cmd_usage(struct cmd_call *c)
 {
-    if (is_empty(conf, answer))
+    const struct usage_conf *conf = c->conf;
+    AUTO_BUF answer = {0};
+    int r = conf->recount ? count_again(conf, &c->err) : 0;
+
+    if (r == 0)
+        r = ask_hub(conf, formats[conf->format], &answer, &c->err);
+    if (r < 0)
+        return r;
+    if (is_empty(conf, &answer))
         return cli_fail(&usage_help, EXIT_NO, "nothing is counted of then");
     if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
-        return cli_fail(&usage_help, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
-                        formats[conf->format]);
-    return cli_save(&usage_help, conf->output, conf->format >= FORMAT_PDF, answer);
-}
-
-int cmd_usage(int argc, char **argv)
-{
-    struct usage_conf conf = {0};
-    struct err err = {0};
-    AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&usage_help, &conf, argc, argv, &argi);
-
-    if (r >= 0)
-        goto out;
-    if (argi < argc)
-        r = cli_fail(&usage_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
-    else if ((conf.recount && count_again(&conf, &err) < 0) || ask_hub(&conf, formats[conf.format], &answer, &err) < 0)
-        r = cli_fail(&usage_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    else
-        r = show(&conf, &answer);
-out:
-    opt_fini(usage_opts, &conf);
-    return r;
+        return err_set(&c->err, -EINVAL, "a %s is not for a terminal: use --output FILE", formats[conf->format]);
+    return cli_save(&usage_help, conf->output, conf->format >= FORMAT_PDF, &answer);
 }

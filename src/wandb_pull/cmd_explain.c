@@ -37,6 +37,7 @@ const struct opt_cmd wandb_explain_help = {
     .examples = "muster wandb explain acme/pretraining/3f9a2b1c --config config.yaml\n"
                 "muster wandb explain https://wandb.ai/acme/pretraining/runs/3f9a2b1c --json",
     .opts = explain_opts,
+    .conf_size = sizeof(struct explain_conf),
 };
 
 static const char run_query[] = "query Run($project: String!, $entity: String!, $name: String!) {"
@@ -191,28 +192,24 @@ static int explain(const struct explain_conf *conf, struct talk *t, const struct
     return r;
 }
 
-int cmd_wandb_explain(int argc, char **argv)
+int cmd_wandb_explain(struct cmd_call *c)
 {
-    struct explain_conf conf = {0};
+    struct explain_conf *conf = c->conf;
     struct run_path path;
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_explain_help, &conf, argc, argv, &argi);
 
-    if (r < 0 && argc - argi != 1)
-        r = cli_fail(&wandb_explain_help, EXIT_USAGE, "expected one run: TEAM/PROJECT/RUN");
-    if (r < 0 && !run_path_parse(str_of(argv[argi]), &path))
-        r = cli_fail(&wandb_explain_help, EXIT_USAGE,
-                     "'%.200s' is not a run: expected TEAM/PROJECT/RUN, or the address of its page", argv[argi]);
-    if (!conf.talk.tries)
-        conf.talk.tries = TRIES;
-    if (r < 0 && conf.offline) {
-        r = offline(&conf, &path);
-    } else if (r < 0) {
-        r = talk_open(&wandb_explain_help, &conf.talk, false, &t);
-        if (r < 0)
-            r = explain(&conf, &t, &path);
-    }
+    if (c->argc != 1)
+        return err_set(&c->err, -EINVAL, "expected one run: TEAM/PROJECT/RUN");
+    if (!run_path_parse(str_of(c->argv[0]), &path))
+        return err_set(&c->err, -EINVAL, "'%.200s' is not a run: expected TEAM/PROJECT/RUN, or the address of its page",
+                       c->argv[0]);
+    if (!conf->talk.tries)
+        conf->talk.tries = TRIES;
+    if (conf->offline)
+        return offline(conf, &path);
+    int r = talk_open(&wandb_explain_help, &conf->talk, false, &t);
+    if (r < 0)
+        r = explain(conf, &t, &path);
     talk_close(&t);
-    opt_fini(explain_opts, &conf);
     return r;
 }

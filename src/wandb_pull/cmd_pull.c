@@ -29,7 +29,6 @@ static const struct opt pull_opts[] = {
 const struct opt_cmd wandb_pull_help = {
     .name = "muster wandb pull",
     .summary = "read runs and their metrics from W&B, and keep them by day",
-    .args = "",
     .about = "Asks for the projects of each team in the config, their runs, and the system metrics of each run that "
              "counts; days are those of the config's zone (Asia/Tokyo unless told). What was fetched is stored as it "
              "comes: stopped or killed, the same command goes on where it was. A project that cannot be read is named, "
@@ -40,6 +39,7 @@ const struct opt_cmd wandb_pull_help = {
                 "muster wandb pull --start-date 2026-05-01 --end-date 2026-10-31\n"
                 "muster wandb pull --end-date 2026-10-31  # from the beginning of the programme",
     .opts = pull_opts,
+    .conf_size = sizeof(struct pull_conf),
 };
 
 /* ---- progress ---- */
@@ -199,19 +199,16 @@ static int pull(const struct pull_conf *conf, struct talk *t)
     return r;
 }
 
-int cmd_wandb_pull(int argc, char **argv)
+int cmd_wandb_pull(struct cmd_call *c)
 {
-    struct pull_conf conf = {0};
+    const struct pull_conf *conf = c->conf;
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_pull_help, &conf, argc, argv, &argi);
 
-    if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_pull_help, EXIT_USAGE, "unexpected '%s'", argv[argi]);
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
+    int r = talk_open(&wandb_pull_help, &conf->talk, true, &t);
     if (r < 0)
-        r = talk_open(&wandb_pull_help, &conf.talk, true, &t);
-    if (r < 0)
-        r = pull(&conf, &t);
+        r = pull(conf, &t);
     talk_close(&t);
-    opt_fini(pull_opts, &conf);
     return r;
 }

@@ -10,13 +10,13 @@
 #include "wandb_pull/cmd_wandb.h"
 
 const struct cmd wandb_verbs[] = {
-    {"pull", cmd_wandb_pull, &wandb_pull_help, false, NULL},
-    {"push", cmd_wandb_push, &wandb_push_help, false, NULL},
-    {"check", cmd_wandb_check, &wandb_check_help, false, NULL},
-    {"explain", cmd_wandb_explain, &wandb_explain_help, false, NULL},
-    {"overlap", cmd_wandb_overlap, &wandb_overlap_help, false, NULL},
-    {"import", cmd_wandb_import, &wandb_import_help, false, NULL},
-    {"export", cmd_wandb_export, &wandb_export_help, false, NULL},
+    {"pull", cmd_wandb_pull, NULL, &wandb_pull_help, false, NULL},
+    {"push", cmd_wandb_push, NULL, &wandb_push_help, false, NULL},
+    {"check", cmd_wandb_check, NULL, &wandb_check_help, false, NULL},
+    {"explain", cmd_wandb_explain, NULL, &wandb_explain_help, false, NULL},
+    {"overlap", cmd_wandb_overlap, NULL, &wandb_overlap_help, false, NULL},
+    {"import", cmd_wandb_import, NULL, &wandb_import_help, false, NULL},
+    {"export", cmd_wandb_export, NULL, &wandb_export_help, false, NULL},
     {0},
 };
 
@@ -52,7 +52,7 @@ int cmd_wandb(int argc, char **argv)
 
     for (const struct cmd *v = wandb_verbs; argc > 1 && v->name; v++)
         if (strcmp(argv[1], v->name) == 0)
-            return v->run(argc - 1, argv + 1);
+            return cmd_start(v, argc - 1, argv + 1);
     r = cli_parse(&wandb_help, NULL, argc, argv, &argi);
     return r >= 0 ? r : unknown(argi < argc ? argv[argi] : NULL);
 }

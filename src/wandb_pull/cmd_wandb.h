@@ -2,15 +2,15 @@
 #ifndef WANDB_PULL_CMD_WANDB_H
 #define WANDB_PULL_CMD_WANDB_H
 
-#include "base/opt.h"
+#include "cli/cmd.h"
 
-int cmd_wandb_pull(int argc, char **argv);
-int cmd_wandb_push(int argc, char **argv);
-int cmd_wandb_check(int argc, char **argv);
-int cmd_wandb_explain(int argc, char **argv);
-int cmd_wandb_import(int argc, char **argv);
-int cmd_wandb_export(int argc, char **argv);
-int cmd_wandb_overlap(int argc, char **argv);
+int cmd_wandb_pull(struct cmd_call *c);
+int cmd_wandb_push(struct cmd_call *c);
+int cmd_wandb_check(struct cmd_call *c);
+int cmd_wandb_explain(struct cmd_call *c);
+int cmd_wandb_import(struct cmd_call *c);
+int cmd_wandb_export(struct cmd_call *c);
+int cmd_wandb_overlap(struct cmd_call *c);
 
 extern const struct opt_cmd wandb_pull_help, wandb_push_help, wandb_check_help, wandb_explain_help, wandb_import_help,
     wandb_export_help, wandb_overlap_help;

@@ -31,6 +31,7 @@ const struct opt_cmd wandb_check_help = {
     .examples = "muster wandb check --config config.yaml\n"
                 "muster wandb check --date 2026-11-14 --no-alert",
     .opts = check_opts,
+    .conf_size = sizeof(struct check_conf),
 };
 
 /* What is wrong, for whoever reads events: the hub, and through it people. */
@@ -89,19 +90,14 @@ static int check(const struct check_conf *conf, struct talk *t)
     return r;
 }
 
-int cmd_wandb_check(int argc, char **argv)
+int cmd_wandb_check(struct cmd_call *c)
 {
-    struct check_conf conf = {0};
+    const struct check_conf *conf = c->conf;
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_check_help, &conf, argc, argv, &argi);
+    int r = talk_open(&wandb_check_help, &conf->talk, true, &t);
 
-    if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_check_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     if (r < 0)
-        r = talk_open(&wandb_check_help, &conf.talk, true, &t);
-    if (r < 0)
-        r = check(&conf, &t);
+        r = check(conf, &t);
     talk_close(&t);
-    opt_fini(check_opts, &conf);
     return r;
 }

@@ -30,7 +30,6 @@ static const struct opt wandb_export_opts[] = {
 const struct opt_cmd wandb_export_help = {
     .name = "muster wandb export",
     .summary = "what is stored of W&B runs, as the dashboard's dataset",
-    .args = "",
     .about = "all_runs_data.csv: a row per run and day, by team, newest day first, run and project, with times of the "
              "zone that was pulled for. Deleted runs are in it, as they were in the old one; runs of the blacklist are "
              "not. `muster wandb import` reads it back.",
@@ -38,6 +37,7 @@ const struct opt_cmd wandb_export_help = {
                 "muster wandb export --columns 16 --from 2024-11-01 | head\n"
                 "muster wandb export --deleted -o deleted_runs_data.csv",
     .opts = wandb_export_opts,
+    .conf_size = sizeof(struct wandb_export_conf),
 };
 
 struct export
@@ -95,30 +95,25 @@ static int export(struct export *x, const char *dir, struct err *err)
     return r;
 }
 
-int cmd_wandb_export(int argc, char **argv)
+int cmd_wandb_export(struct cmd_call *c)
 {
-    struct wandb_export_conf conf = {0};
-    struct export x = {.conf = &conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
+    const struct wandb_export_conf *conf = c->conf;
+    struct export x = {.conf = conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
     struct talk t = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&wandb_export_help, &conf, argc, argv, &argi);
+    struct err *err = &c->err;
 
-    if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_export_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
-    if (r < 0)
-        r = talk_folder(&wandb_export_help, &(struct talk_conf){.data = conf.data}, false, &t);
-    if (r < 0) {
-        x.ask.set = (enum dataset_set)conf.columns;
-        r = day_of(conf.from, "--from", &x.ask.from, &err);
-        if (r == 0)
-            r = day_of(conf.to, "--to", &x.ask.to, &err);
-        if (r == 0 && x.ask.from > x.ask.to)
-            r = err_set(&err, -EINVAL, "the first day, %s, is after the last, %s", conf.from, conf.to);
-        if (r == 0)
-            r = export(&x, t.dir, &err);
-        if (r < 0)
-            r = r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_help, talk_code(&err), "%s", err.msg);
-    }
-    opt_fini(wandb_export_opts, &conf);
-    return r;
+    if (c->argc)
+        return err_set(err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
+    int r = talk_folder(&wandb_export_help, &(struct talk_conf){.data = conf->data}, false, &t);
+    if (r >= 0)
+        return r;
+    x.ask.set = (enum dataset_set)conf->columns;
+    r = day_of(conf->from, "--from", &x.ask.from, err);
+    if (r == 0)
+        r = day_of(conf->to, "--to", &x.ask.to, err);
+    if (r == 0 && x.ask.from > x.ask.to)
+        r = err_set(err, -EINVAL, "the first day, %s, is after the last, %s", conf->from, conf->to);
+    if (r == 0)
+        r = export(&x, t.dir, err);
+    return r >= 0 || r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_help, talk_code(err), "%s", err->msg);
 }

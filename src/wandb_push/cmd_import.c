@@ -41,6 +41,8 @@ const struct opt_cmd wandb_import_help = {
                 "muster wandb import --zone Europe/Berlin old/*.csv\n"
                 "muster wandb import --blacklist blacklist.json",
     .opts = wandb_import_opts,
+    .conf_size = sizeof(struct wandb_import_conf),
+    .no = (const int[]){EBADMSG, 0},
 };
 
 struct import {
@@ -150,42 +152,29 @@ static int take_all(struct import *x, const struct wandb_import_conf *conf, int 
     return r == 0 ? f : r;
 }
 
-int cmd_wandb_import(int argc, char **argv)
+int cmd_wandb_import(struct cmd_call *c)
 {
-    struct wandb_import_conf conf = {0};
+    const struct wandb_import_conf *conf = c->conf;
     struct import x = {0};
-    struct err err = {0};
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_import_help, &conf, argc, argv, &argi);
 
-    if (r < 0 && argi == argc && !conf.blacklist)
-        r = cli_fail(&wandb_import_help, EXIT_USAGE,
-                     "expected FILE, a dataset of the W&B dashboard; - is standard input");
-    if (r < 0)
-        r = talk_folder(&wandb_import_help, &(struct talk_conf){.data = conf.data}, true, &t);
-    if (r < 0) {
-        r = wandb_store_open(&x.store, t.dir, true, &err);
-        if (r == 0)
-            r = take_all(&x, &conf, argc - argi, argv + argi, &err);
-        wandb_store_close(x.store);
-        uint64_t all = x.bad;
-        for (int i = 0; i < WANDB_ROW_KINDS; i++)
-            all += x.put[i];
-        if (all)
-            fprintf(stderr,
-                    "%s: %" PRIu64 " rows: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
-                    " the same, %" PRIu64 " older and left out, %" PRIu64 " bad\n",
-                    wandb_import_help.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
-                    x.put[WANDB_ROW_OLDER], x.bad);
-        if (r < 0)
-            r = cli_fail(&wandb_import_help,
-                         r == -EINVAL    ? EXIT_USAGE
-                         : r == -EBADMSG ? EXIT_NO
-                                         : EXIT_REACH,
-                         "%s", err.msg);
-        else
-            r = x.bad ? EXIT_NO : EXIT_OK;
-    }
-    opt_fini(wandb_import_opts, &conf);
-    return r;
+    if (!c->argc && !conf->blacklist)
+        return err_set(&c->err, -EINVAL, "expected FILE, a dataset of the W&B dashboard; - is standard input");
+    int r = talk_folder(&wandb_import_help, &(struct talk_conf){.data = conf->data}, true, &t);
+    if (r >= 0)
+        return r;
+    r = wandb_store_open(&x.store, t.dir, true, &c->err);
+    if (r == 0)
+        r = take_all(&x, conf, c->argc, c->argv, &c->err);
+    wandb_store_close(x.store);
+    uint64_t all = x.bad;
+    for (int i = 0; i < WANDB_ROW_KINDS; i++)
+        all += x.put[i];
+    if (all)
+        fprintf(stderr,
+                "%s: %" PRIu64 " rows: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
+                " the same, %" PRIu64 " older and left out, %" PRIu64 " bad\n",
+                wandb_import_help.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
+                x.put[WANDB_ROW_OLDER], x.bad);
+    return r < 0 ? r : x.bad ? EXIT_NO : EXIT_OK;
 }

@@ -32,7 +32,6 @@ static const struct opt overlap_opts[] = {
 const struct opt_cmd wandb_overlap_help = {
     .name = "muster wandb overlap",
     .summary = "runs of a company that were on one host at the same time",
-    .args = "",
     .about = "Such runs count their hours twice: a program that logs in to W&B several times, or programs that share a "
              "machine. They are looked for across all projects and teams of a company, among runs that ran on one of "
              "the days. Runs of one group hang together; late ones began while another was there, and are what the "
@@ -40,6 +39,7 @@ const struct opt_cmd wandb_overlap_help = {
     .examples = "muster wandb overlap --config config.yaml  # yesterday\n"
                 "muster wandb overlap --end-date 2026-10-31 --company Acme --csv > overlap.csv",
     .opts = overlap_opts,
+    .conf_size = sizeof(struct overlap_conf),
 };
 
 static const struct column_spec columns[] = {
@@ -114,25 +114,21 @@ static int overlap(const struct overlap_conf *conf, struct talk *t)
     return r;
 }
 
-int cmd_wandb_overlap(int argc, char **argv)
+int cmd_wandb_overlap(struct cmd_call *c)
 {
-    struct overlap_conf conf = {0};
+    const struct overlap_conf *conf = c->conf;
     struct talk t = {0};
-    struct err err = {0};
-    int argi, r = cli_parse(&wandb_overlap_help, &conf, argc, argv, &argi);
 
-    if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_overlap_help, EXIT_USAGE, "unexpected '%s'", argv[argi]);
-    else if (r < 0 && conf.json && conf.csv)
-        r = cli_fail(&wandb_overlap_help, EXIT_USAGE, "--json and --csv exclude each other");
+    if (c->argc)
+        return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
+    if (conf->json && conf->csv)
+        return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
+    int r = talk_folder(&wandb_overlap_help, &(struct talk_conf){.data = conf->data}, false, &t);
+    if (r < 0 && wandb_config_load(conf->config, &t.config, &c->err) < 0)
+        r = cli_fail(&wandb_overlap_help, talk_code(&c->err), "%s", c->err.msg);
     if (r < 0)
-        r = talk_folder(&wandb_overlap_help, &(struct talk_conf){.data = conf.data}, false, &t);
-    if (r < 0 && wandb_config_load(conf.config, &t.config, &err) < 0)
-        r = cli_fail(&wandb_overlap_help, talk_code(&err), "%s", err.msg);
-    if (r < 0)
-        r = overlap(&conf, &t);
+        r = overlap(conf, &t);
     talk_close(&t);
-    opt_fini(overlap_opts, &conf);
     return r;
 }
 

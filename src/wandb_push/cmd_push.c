@@ -38,6 +38,7 @@ const struct opt_cmd wandb_push_help = {
     .examples = "WANDB_API_KEY=... muster wandb push --config config.yaml  # tables of yesterday\n"
                 "muster wandb push --end-date 2026-10-31 --tables-only",
     .opts = push_opts,
+    .conf_size = sizeof(struct push_conf),
 };
 
 static void say(const struct push_conf *conf, const struct push_sum *s, int32_t to)
@@ -91,19 +92,14 @@ static int push(const struct push_conf *conf, struct talk *t)
     return r;
 }
 
-int cmd_wandb_push(int argc, char **argv)
+int cmd_wandb_push(struct cmd_call *c)
 {
-    struct push_conf conf = {0};
+    const struct push_conf *conf = c->conf;
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_push_help, &conf, argc, argv, &argi);
+    int r = talk_open(&wandb_push_help, &conf->talk, true, &t);
 
-    if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_push_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     if (r < 0)
-        r = talk_open(&wandb_push_help, &conf.talk, true, &t);
-    if (r < 0)
-        r = push(&conf, &t);
+        r = push(conf, &t);
     talk_close(&t);
-    opt_fini(push_opts, &conf);
     return r;
 }
