@@ -10,7 +10,7 @@
 #include "people/draft.h"
 
 #define TAGS_MAX  1000
-#define NODES_MAX 1000000 /* of a company, and GPUs of a node: far beyond what there is */
+#define COUNT_MAX 1000000 /* nodes of a company, GPUs of a node: far beyond what there is */
 
 struct reading {
     struct draft *d;
@@ -38,27 +38,50 @@ static int read_name(struct reading *rd, const struct ynode *at, size_t max, con
     return 0;
 }
 
-static int read_text(struct reading *rd, const struct ynode *at, const char *what, const char **ret)
+/* How a value is read into what `to` points at; what: as a mistake calls it. */
+typedef int reader(struct reading *rd, const struct ynode *v, const char *what, void *to);
+
+static int read_group_name(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    if (at->null)
-        return 0;
-    return read_name(rd, at, 255, what, ret);
+    return read_name(rd, v, GROUP_MAX, what, to);
 }
 
-static int read_int(struct reading *rd, const struct ynode *at, const char *what, int64_t max, int32_t *ret)
+static int read_text(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    int64_t v;
-    if (at->kind != YNODE_TEXT || !str_int(str_trim(at->text), &v) || v < 0 || v > max)
-        return fail(rd, at, "expected %s, a whole number", what);
-    *ret = (int32_t)v;
+    return v->null ? 0 : read_name(rd, v, 255, what, to);
+}
+
+static int read_count(struct reading *rd, const struct ynode *v, const char *what, void *to)
+{
+    int64_t n;
+    if (v->kind != YNODE_TEXT || !str_int(str_trim(v->text), &n) || n < 0 || n > COUNT_MAX)
+        return fail(rd, v, "expected %s, a whole number", what);
+    *(int32_t *)to = (int32_t)n;
     return 0;
 }
 
-static int read_day(struct reading *rd, const struct ynode *at, int32_t *ret)
+static int read_gpus_per_node(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    if (at->kind != YNODE_TEXT || !date_parse(str_trim(at->text), ret))
-        return fail(rd, at, "expected a day, as 2026-01-31");
+    int r = read_count(rd, v, what, to);
+    return r == 0 && !*(int32_t *)to ? fail(rd, v, "a node has at least one GPU") : r;
+}
+
+static int read_day(struct reading *rd, const struct ynode *v, const char *what, void *to)
+{
+    (void)what;
+    if (v->kind != YNODE_TEXT || !date_parse(str_trim(v->text), to))
+        return fail(rd, v, "expected a day, as 2026-01-31");
     return 0;
+}
+
+static int read_some_day(struct reading *rd, const struct ynode *v, const char *what, void *to)
+{
+    return v->null ? 0 : read_day(rd, v, what, to);
+}
+
+static int read_flag(struct reading *rd, const struct ynode *v, const char *what, void *to)
+{
+    return v->null || (v->kind == YNODE_TEXT && str_bool(v->text, to)) ? 0 : fail(rd, v, "expected %s", what);
 }
 
 static int64_t midnight(const struct reading *rd, int32_t day)
@@ -68,16 +91,15 @@ static int64_t midnight(const struct reading *rd, int32_t day)
 }
 
 /* One, or a list of them. */
-static int each(struct reading *rd, const struct ynode *v, int (*one)(struct reading *, const struct ynode *, void *),
-                void *arg)
+static int each(struct reading *rd, const struct ynode *v, reader *one, const char *what, void *to)
 {
     int r = 0;
     if (v->null)
         return 0;
     if (v->kind != YNODE_LIST)
-        return one(rd, v, arg);
+        return one(rd, v, what, to);
     for (size_t i = 0; i < v->n && r == 0; i++)
-        r = one(rd, &v->v[i], arg);
+        r = one(rd, &v->v[i], what, to);
     return r;
 }
 
@@ -85,11 +107,15 @@ static int each(struct reading *rd, const struct ynode *v, int (*one)(struct rea
 
 struct key {
     const char *name;
-    int (*read)(struct reading *rd, const struct ynode *v, void *arg);
+    reader *read;
+    size_t at; /* where in the struct that read_keys fills */
+    const char *what;
+    bool list;   /* one, or a list of them */
+    bool points; /* what is there points at what is filled */
 };
 
 static int read_keys(struct reading *rd, const struct ynode *map, const struct key *keys, size_t n, const char *whose,
-                     void *arg)
+                     void *ret)
 {
     int r = 0;
     uint32_t seen = 0;
@@ -109,7 +135,11 @@ static int read_keys(struct reading *rd, const struct ynode *map, const struct k
         if (seen & 1u << k && !rd->lax)
             return fail(rd, key, "'%s' is there twice", keys[k].name);
         seen |= 1u << k;
-        r = keys[k].read(rd, &map->v[i], arg);
+        void *to = (char *)ret + keys[k].at;
+        if (keys[k].points)
+            memcpy(&to, to, sizeof(to));
+        r = keys[k].list ? each(rd, &map->v[i], keys[k].read, keys[k].what, to)
+                         : keys[k].read(rd, &map->v[i], keys[k].what, to);
     }
     return r;
 }
@@ -136,12 +166,12 @@ static const struct ynode *twice(const struct ynode *map)
 /* ---- people ---- */
 
 /* "kim", "kim@ws*": as kim on nodes called so. A login may have an @ of its own, so it is one as it stands, too. */
-static int read_account(struct reading *rd, const struct ynode *v, const char *person, bool uid)
+static int read_account(struct reading *rd, const struct ynode *v, const char *what, const char *person, bool uid)
 {
     struct draft *d = rd->d;
     const char *text;
     int64_t id;
-    int r = read_name(rd, v, 255, uid ? "a uid" : "a login", &text);
+    int r = read_name(rd, v, 255, what, &text);
     if (r < 0)
         return r;
     int at = str_rfind(str_of(text), "@");
@@ -160,53 +190,28 @@ static int read_account(struct reading *rd, const struct ynode *v, const char *p
     return 0;
 }
 
-static int read_login(struct reading *rd, const struct ynode *v, void *person)
+static int read_login(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    return read_account(rd, v, person, false);
+    return read_account(rd, v, what, ((struct person *)to)->name, false);
 }
 
-static int read_uid(struct reading *rd, const struct ynode *v, void *person)
+static int read_uid(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    return read_account(rd, v, person, true);
+    return read_account(rd, v, what, ((struct person *)to)->name, true);
 }
 
-static int key_logins(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_login, (void *)((struct person *)arg)->name);
-}
-
-static int key_uids(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_uid, (void *)((struct person *)arg)->name);
-}
-
-static int key_full(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_text(rd, v, "a name", &((struct person *)arg)->full);
-}
-
-static int key_mail(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_text(rd, v, "an address", &((struct person *)arg)->mail);
-}
-
-static int key_slack(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_text(rd, v, "a name in Slack", &((struct person *)arg)->slack);
-}
-
-static int add_rule(struct reading *rd, const struct ynode *v, void *arg)
+static int add_rule(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
     const char *name;
-    int r = read_name(rd, v, GROUP_MAX, "the name of a rule", &name);
+    int r = read_group_name(rd, v, what, &name);
 
-    return r < 0 ? r : buf_addf(arg, "%s%s", ((struct buf *)arg)->len ? "," : "", name);
+    return r < 0 ? r : buf_addf(to, "%s%s", ((struct buf *)to)->len ? "," : "", name);
 }
 
 /* no, yes, or the rules of which they are told */
-static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
+static int read_tell(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    struct person *p = arg;
+    struct person *p = to;
     AUTO_BUF b = BUF_INIT(4096);
     bool on;
 
@@ -214,7 +219,7 @@ static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
         p->tell = on ? NULL : "";
         return 0;
     }
-    int r = each(rd, v, add_rule, &b);
+    int r = each(rd, v, add_rule, what, &b);
     if (r == -EMSGSIZE)
         return fail(rd, v, "too many rules");
     if (r == 0)
@@ -224,8 +229,13 @@ static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
 
 static int read_people(struct reading *rd, const struct ynode *map)
 {
-    static const struct key keys[] = {{"logins", key_logins}, {"uids", key_uids},   {"name", key_full},
-                                      {"mail", key_mail},     {"slack", key_slack}, {"tell", key_tell}};
+    static const struct key keys[] = {{"logins", read_login, .what = "a login", .list = true},
+                                      {"uids", read_uid, .what = "a uid", .list = true},
+                                      {"name", read_text, .at = offsetof(struct person, full), .what = "a name"},
+                                      {"mail", read_text, .at = offsetof(struct person, mail), .what = "an address"},
+                                      {"slack", read_text, .at = offsetof(struct person, slack),
+                                       .what = "a name in Slack"},
+                                      {"tell", read_tell, .what = "the name of a rule"}};
     if (map->kind != YNODE_MAP)
         return fail(rd, map, "people: expected persons, each with logins under it");
     const struct ynode *again = twice(map);
@@ -243,7 +253,7 @@ static int read_people(struct reading *rd, const struct ynode *map)
         if (v->kind == YNODE_MAP)
             r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a person", &p);
         else if (v->kind == YNODE_LIST)
-            r = each(rd, v, read_login, (void *)p.name);
+            r = each(rd, v, read_login, "a login", &p);
         else if (!v->null)
             r = fail(rd, v, "expected logins, uids, name, mail, slack or tell under '%s'", name);
         if (r == 0)
@@ -254,23 +264,15 @@ static int read_people(struct reading *rd, const struct ynode *map)
 
 /* ---- what is assigned ---- */
 
-static int key_step_day(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_day(rd, v, &((struct company_step *)arg)->day);
-}
-
-static int key_step_nodes(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_int(rd, v, "a number of nodes", NODES_MAX, &((struct company_step *)arg)->nodes);
-}
-
 /* {date: 2026-01-01, assigned_gpu_node: 4} */
-static int read_step(struct reading *rd, const struct ynode *v, void *arg)
+static int read_step(struct reading *rd, const struct ynode *v, const char *what, void *ret)
 {
-    static const struct key keys[] = {{"date", key_step_day}, {"assigned_gpu_node", key_step_nodes}};
-    struct draft_steps *to = arg;
+    static const struct key keys[] = {{"date", read_day, .at = offsetof(struct company_step, day)},
+                                      {"assigned_gpu_node", read_count, .at = offsetof(struct company_step, nodes),
+                                       .what = "a number of nodes"}};
+    struct draft_steps *to = ret;
     struct company_step s = {INT32_MIN, -1};
-    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a step", &s) : 0;
+    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), what, &s) : 0;
     if (r < 0)
         return r;
     if (s.day == INT32_MIN || s.nodes < 0)
@@ -295,12 +297,6 @@ static int steps_end(struct reading *rd, const struct ynode *at, struct draft_st
     return 0;
 }
 
-static int read_gpus_per_node(struct reading *rd, const struct ynode *v, int32_t *ret)
-{
-    int r = read_int(rd, v, "a number of GPUs", NODES_MAX, ret);
-    return r == 0 && !*ret ? fail(rd, v, "a node has at least one GPU") : r;
-}
-
 /* ---- teams and projects ---- */
 
 struct term {
@@ -308,27 +304,15 @@ struct term {
     int32_t from, until; /* days, both of them in it; INT32_MIN and INT32_MAX: without end */
 };
 
-static int key_term_name(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_name(rd, v, GROUP_MAX, "a name", &((struct term *)arg)->name);
-}
-
-static int key_from(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return v->null ? 0 : read_day(rd, v, &((struct term *)arg)->from);
-}
-
-static int key_until(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return v->null ? 0 : read_day(rd, v, &((struct term *)arg)->until);
-}
-
 /* "kim", or {name: kim, from: 2026-01-01, until: 2026-06-30} */
-static int read_term(struct reading *rd, const struct ynode *v, void *group)
+static int read_term(struct reading *rd, const struct ynode *v, const char *what, void *group)
 {
-    static const struct key keys[] = {{"name", key_term_name}, {"from", key_from}, {"until", key_until}};
+    static const struct key keys[] = {{"name", read_group_name, .at = offsetof(struct term, name), .what = "a name"},
+                                      {"from", read_some_day, .at = offsetof(struct term, from)},
+                                      {"until", read_some_day, .at = offsetof(struct term, until)}};
     struct term m = {NULL, INT32_MIN, INT32_MAX};
-    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a member", &m) : key_term_name(rd, v, &m);
+    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), what, &m)
+                                 : read_group_name(rd, v, "a name", &m.name);
     if (r < 0)
         return r;
     if (!m.name)
@@ -340,21 +324,11 @@ static int read_term(struct reading *rd, const struct ynode *v, void *group)
     return 0;
 }
 
-struct group_read {
-    struct draft_group *to;
-    struct draft_allotment *assigned; /* of a team */
-};
-
-static int key_members(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_term, ((struct group_read *)arg)->to);
-}
-
-static int read_unix_group(struct reading *rd, const struct ynode *v, void *group)
+static int read_unix_group(struct reading *rd, const struct ynode *v, const char *what, void *group)
 {
     struct draft *d = rd->d;
     const char *name;
-    int r = read_name(rd, v, GROUP_MAX, "a Unix group", &name);
+    int r = read_group_name(rd, v, what, &name);
     if (r < 0)
         return r;
     if (name[0] == '-')
@@ -364,39 +338,35 @@ static int read_unix_group(struct reading *rd, const struct ynode *v, void *grou
     return 0;
 }
 
-static int key_unix_groups(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_unix_group, ((struct group_read *)arg)->to);
-}
-
-static int key_team_schedule(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_step, &((struct group_read *)arg)->assigned->steps);
-}
-
-static int key_team_gpus(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_gpus_per_node(rd, v, &((struct group_read *)arg)->assigned->a.gpus_per_node);
-}
+struct group_read {
+    struct draft_group *to;
+    struct draft_allotment assigned; /* of a team */
+};
 
 /* [kim, lee], or {members: [kim], ...}; of a team also what is assigned to it. */
 static int read_group(struct reading *rd, const struct ynode *v, enum group_kind kind, const char *name)
 {
-    static const struct key keys[] = {{"members", key_members},
-                                      {"unix_groups", key_unix_groups},
-                                      {"schedule", key_team_schedule},
-                                      {"gpus_per_node", key_team_gpus}};
+    static const struct key keys[] = {{"members", read_term, .at = offsetof(struct group_read, to), .what = "a member",
+                                       .list = true, .points = true},
+                                      {"unix_groups", read_unix_group, .at = offsetof(struct group_read, to),
+                                       .what = "a Unix group", .list = true, .points = true},
+                                      {"schedule", read_step, .at = offsetof(struct group_read, assigned.steps),
+                                       .what = "a step", .list = true},
+                                      {"gpus_per_node", read_gpus_per_node,
+                                       .at = offsetof(struct group_read, assigned.a.gpus_per_node),
+                                       .what = "a number of GPUs"}};
     struct draft *d = rd->d;
-    struct group_read arg = {.to = draft_group(d, kind, name)};
+    struct group_read g = {.to = draft_group(d, kind, name), .assigned = {.a = {.team = name, .gpus_per_node = 8}}};
     if (v->kind != YNODE_MAP)
-        return key_members(rd, v, &arg);
+        return each(rd, v, read_term, "a member", g.to);
     if (kind != GROUP_TEAM)
-        return read_keys(rd, v, keys, 2, "it", &arg);
+        return read_keys(rd, v, keys, 2, "it", &g);
+    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a team", &g);
+    if (r == 0)
+        r = steps_end(rd, v, &g.assigned.steps, name);
     VEC_ROOM(d->allotments, d->n_allotments, d->cap_allotments);
-    arg.assigned = &d->allotments[d->n_allotments++];
-    *arg.assigned = (struct draft_allotment){.a = {.team = name, .gpus_per_node = 8}};
-    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a team", &arg);
-    return r < 0 ? r : steps_end(rd, v, &arg.assigned->steps, name);
+    d->allotments[d->n_allotments++] = g.assigned; /* also of an error: it is freed with the others */
+    return r;
 }
 
 static int read_groups(struct reading *rd, const struct ynode *map, enum group_kind kind)
@@ -409,7 +379,7 @@ static int read_groups(struct reading *rd, const struct ynode *map, enum group_k
     int r = 0;
     for (size_t i = 0; i < map->n && r == 0; i++) {
         const char *name;
-        r = read_name(rd, &map->keys[i], GROUP_MAX, "a name", &name);
+        r = read_group_name(rd, &map->keys[i], "a name", &name);
         if (r == 0)
             r = read_group(rd, &map->v[i], kind, name);
     }
@@ -419,98 +389,51 @@ static int read_groups(struct reading *rd, const struct ynode *map, enum group_k
 /* ---- companies ---- */
 
 struct company_read {
-    struct draft_company *to;
+    struct draft_company c;
     struct draft_group *members;
 };
 
-static struct draft_company *told(void *arg)
+static int read_team(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    return ((struct company_read *)arg)->to;
-}
-
-static int key_company(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_name(rd, v, GROUP_MAX, "a company's name", &told(arg)->co.name);
-}
-
-static int read_team(struct reading *rd, const struct ynode *v, void *arg)
-{
-    struct draft_company *c = told(arg);
+    struct draft_company *c = to;
     const char *name;
-    int r = read_name(rd, v, GROUP_MAX, "a team's name", &name);
+    int r = read_group_name(rd, v, what, &name);
     if (r < 0)
         return r;
     VEC_ADD(c->teams, c->co.n_teams, c->cap_teams, name);
     return 0;
 }
 
-static int key_teams(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_team, arg);
-}
-
-static int key_schedule(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_step, &told(arg)->steps);
-}
-
-static int key_ignore(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_text(rd, v, "a pattern", &told(arg)->co.ignore_project);
-}
-
-static int key_include(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_text(rd, v, "a pattern", &told(arg)->co.include_project);
-}
-
-static int key_world(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return v->null || (v->kind == YNODE_TEXT && str_bool(v->text, &told(arg)->co.world_size))
-               ? 0
-               : fail(rd, v, "expected yes or no");
-}
-
-static int key_gpus(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_gpus_per_node(rd, v, &told(arg)->co.gpus_per_node);
-}
-
-static int key_nodes(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_term, &told(arg)->lands);
-}
-
-static int key_company_members(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return each(rd, v, read_term, ((struct company_read *)arg)->members);
-}
-
 static int read_company(struct reading *rd, const struct ynode *v, const char *name)
 {
-    static const struct key keys[] = {{"company", key_company},
-                                      {"teams", key_teams},
-                                      {"schedule", key_schedule},
-                                      {"ignore_project_pattern", key_ignore},
-                                      {"include_project_pattern", key_include},
-                                      {"distributed_learning", key_world},
-                                      {"gpus_per_node", key_gpus},
-                                      {"nodes", key_nodes},
-                                      {"members", key_company_members}};
+#define CO(field) offsetof(struct company_read, c.field)
+    static const struct key keys[] =
+        {{"company", read_group_name, .at = CO(co.name), .what = "a company's name"},
+         {"teams", read_team, .what = "a team's name", .list = true},
+         {"schedule", read_step, .at = CO(steps), .what = "a step", .list = true},
+         {"ignore_project_pattern", read_text, .at = CO(co.ignore_project), .what = "a pattern"},
+         {"include_project_pattern", read_text, .at = CO(co.include_project), .what = "a pattern"},
+         {"distributed_learning", read_flag, .at = CO(co.world_size), .what = "yes or no"},
+         {"gpus_per_node", read_gpus_per_node, .at = CO(co.gpus_per_node), .what = "a number of GPUs"},
+         {"nodes", read_term, .at = CO(lands), .what = "a member", .list = true},
+         {"members", read_term, .at = offsetof(struct company_read, members), .what = "a member", .list = true,
+          .points = true}};
+#undef CO
     struct draft *d = rd->d;
     if (v->kind != YNODE_MAP)
         return fail(rd, v, "expected a company: teams, schedule and the like");
+    struct company_read to = {.c = {.co = {.name = name, .gpus_per_node = 8}, .at = v, .tree = rd->t},
+                              .members = draft_group(d, GROUP_COMPANY, "")};
+    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a company", &to);
+    if (r == 0 && !to.c.co.name)
+        r = fail(rd, v, "the company has no name: 'company' is missing");
+    if (r == 0) {
+        to.members->name = to.c.co.name;
+        r = steps_end(rd, v, &to.c.steps, to.c.co.name);
+    }
     VEC_ROOM(d->companies_told, d->n_companies, d->cap_companies);
-    struct draft_company *c = &d->companies_told[d->n_companies++];
-    *c = (struct draft_company){.co = {.name = name, .gpus_per_node = 8}, .at = v, .tree = rd->t};
-    struct company_read arg = {c, draft_group(d, GROUP_COMPANY, "")};
-    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a company", &arg);
-    if (r < 0)
-        return r;
-    if (!c->co.name)
-        return fail(rd, v, "the company has no name: 'company' is missing");
-    arg.members->name = c->co.name;
-    return steps_end(rd, v, &c->steps, c->co.name);
+    d->companies_told[d->n_companies++] = to.c; /* also of an error: it is freed with the others */
+    return r;
 }
 
 /* A list, as the W&B dashboard has it, or names with the rest under each. */
@@ -524,7 +447,7 @@ static int read_companies(struct reading *rd, const struct ynode *v)
     for (size_t i = 0; i < v->n && r == 0; i++) {
         const char *name = NULL;
         if (v->kind == YNODE_MAP)
-            r = read_name(rd, &v->keys[i], GROUP_MAX, "a company's name", &name);
+            r = read_group_name(rd, &v->keys[i], "a company's name", &name);
         if (r == 0)
             r = read_company(rd, &v->v[i], name);
     }
