@@ -12,8 +12,7 @@
 static bool unauthorised(struct reply *rp, const char *why)
 {
     snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\", error=\"invalid_token\"");
-    reply_problem(rp, 401, "%s", why);
-    return false;
+    return reply_refuse(rp, 401, "%s", why);
 }
 
 /* token_split, but for the hash of a text that was the connection's last time, too. */
@@ -40,10 +39,8 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     if (!split_again(rq, text, &m))
         return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_...");
     int r = tokens_find(a->hub->tokens, m.id, &t);
-    if (r < 0) {
-        reply_problem(rp, 503, "tokens cannot be read just now; try again");
-        return false;
-    }
+    if (r < 0)
+        return reply_refuse(rp, 503, "tokens cannot be read just now; try again");
     if (r == 1 && t.expires_ms && rq->now_ms >= t.expires_ms)
         return unauthorised(rp, "this token has expired: make another on the hub with `muster token new`");
     if (r == 0 || !token_match(&t, m.hash))

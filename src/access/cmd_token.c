@@ -122,10 +122,9 @@ static int list(struct store *s, const struct token_conf *conf)
                                               {.name = "note", .title = "NOTE", .weight = 5},
                                               {.name = "expires", .title = "EXPIRES", .weight = 3},
                                               {.name = "nodes", .title = "NODES", .weight = 3}};
-    struct rows r;
+    AUTO_ROWS r = ROWS_OF(cols);
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(64 << 20);
-    rows_init(&r, cols, ARRAY_LEN(cols));
     int code = store_tokens(s, NULL, add_row, &r, &err);
     if (code < 0)
         code = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
@@ -133,7 +132,6 @@ static int list(struct store *s, const struct token_conf *conf)
         render_rows_json(&out, &r);
     else
         render_rows_text(&out, &r, &(struct term){.width = cli_width(160), .colour = false});
-    rows_fini(&r);
     return code > 0 ? code : cli_print(&token_help, &out);
 }
 

@@ -27,10 +27,8 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
 {
     char id[20];
     uint8_t hash[32];
-    if (!token_split(text, id, hash)) {
-        reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
-        return false;
-    }
+    if (!token_split(text, id, hash))
+        return reply_refuse(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
     int r = tokens_find(a->hub->tokens, id, ret);
     if (r < 0)
         reply_problem(rp, 503, "tokens cannot be read just now; try again");

@@ -28,9 +28,7 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
     }
     rp->status = 201;
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    rp->body = BUF_INIT(4096);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 4096);
     json_cstr(&j, "id", job->t.id);
     json_cstr(&j, "role", job->t.role);
     json_cstr(&j, "token", job->text);
@@ -42,8 +40,7 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
         if (job->t.uses)
             json_int(&j, "uses", job->t.uses);
     }
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
+    reply_object_end(rp, &j);
 }
 
 static void token_end(struct past_ask *k)

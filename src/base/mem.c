@@ -127,6 +127,12 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room)
     }
 }
 
+void mem_free_all(void *const *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(v[i]);
+}
+
 void mem_free_ptr(void *p)
 {
     void *target;

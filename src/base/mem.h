@@ -50,6 +50,10 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room);
         (v)[(n)++] = (__VA_ARGS__);                                                                                    \
     } while (0)
 
+void mem_free_all(void *const *v, size_t n);
+#define FREE_ALL(...)                                                                                                  \
+    mem_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *)) /* each of them */
+
 void mem_free_ptr(void *p); /* for AUTO_FREE: p is the address of a pointer */
 void mem_close_fd(int *fd); /* for AUTO_CLOSE: keeps errno */
 void mem_close_file(FILE **f);

@@ -174,9 +174,7 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
     buf_fini(&rp->body);
     rp->status = 409;
     rp->type = "application/problem+json";
-    rp->body = BUF_INIT(1u << 20);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1u << 20);
     json_cstr(&j, "type", "about:blank");
     json_cstr(&j, "title", status_words(409));
     json_int(&j, "status", 409);
@@ -186,9 +184,7 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
     for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
         booking_json(&j, a, with[i], me, now_ms);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 /* ---- those of a time ---- */
@@ -283,14 +279,12 @@ static void list_json(const struct listing *l, struct api *a, const struct booki
 
 static void list_csv(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
 {
-    struct rows rows;
-    rows_init(&rows, columns, ARRAY_LEN(columns));
+    AUTO_ROWS rows = ROWS_OF(columns);
     for (size_t i = 0; i < n; i++)
         if (listed(l, a, v[i]))
             csv_row(&rows, a, v[i], l->now_ms);
     rp->type = "text/csv; charset=utf-8";
     render_rows_csv(&rp->body, &rows);
-    rows_fini(&rows);
 }
 
 static void list_ics(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
@@ -346,10 +340,7 @@ static void list_end(struct past_ask *k)
     struct listing *l = (struct listing *)k;
     for (size_t i = 0; i < l->n; i++)
         free(l->v[i]);
-    free(l->v);
-    free(l->person);
-    free(l->device);
-    free(l->node);
+    FREE_ALL(l->v, l->person, l->device, l->node);
     free(l);
 }
 

@@ -20,6 +20,8 @@ void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, 
 /* 409: what h overlaps, in a sentence and as rows. */
 enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
                               int64_t now_ms);
+/* What book_may, pick_named and the like say, as its answer. */
+enum reply_how reply_refused(struct reply *rp, int code, const struct err *err);
 /* The booking of the path, for free(). Other than 1: rp has the answer. */
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);
 

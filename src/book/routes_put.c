@@ -15,12 +15,12 @@
 #define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may begin */
 #define SHORTEST_MS 60000
 
-static void refused(struct reply *rp, int code, const struct err *err)
+enum reply_how reply_refused(struct reply *rp, int code, const struct err *err)
 {
     int status = code == -EACCES ? 401 : code == -EPERM ? 403 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 400;
     if (status == 401)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
-    reply_problem(rp, status, "%s", err->msg);
+    return reply_problem(rp, status, "%s", err->msg);
 }
 
 bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
@@ -29,7 +29,7 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
     struct err err = {0};
     int r = book_may(book_auth_of(&a->hub->conf), &who, &err);
     if (r < 0) {
-        refused(rp, r, &err);
+        reply_refused(rp, r, &err);
         return false;
     }
     return book_auth_of(&a->hub->conf) != BOOK_OPEN ||
@@ -66,19 +66,11 @@ static void draft_fini(struct draft *d)
     buf_fini(&d->devices);
 }
 
-static bool wrong(struct reply *rp, const char *what)
-{
-    reply_problem(rp, 400, "%s", what);
-    return false;
-}
-
 static bool take_str(json_t *v, const char *name, size_t max, struct str *ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (!json_is_string(v) || s.len > max || !str_utf8_ok(s)) {
-        reply_problem(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
-        return false;
-    }
+    if (!json_is_string(v) || s.len > max || !str_utf8_ok(s))
+        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
     *ret = s;
     return true;
 }
@@ -91,11 +83,10 @@ static bool take_when(const struct api *a, json_t *v, const char *name, int64_t 
         *ret = MAX(0, MIN(json_integer_value(v), MOMENT_END_MS));
         return true;
     }
-    if (!json_is_string(v)) {
-        reply_problem(rp, 400, "%s must be a time: milliseconds since 1970, \"2026-11-20T14:00:00Z\", \"2d 4h\"", name);
-        return false;
-    }
-    return moment_parse(s, name, now_ms, a->zone, ret, &err) == 0 || wrong(rp, err.msg);
+    if (!json_is_string(v))
+        return reply_refuse(rp, 400, "%s must be a time: milliseconds since 1970, \"2026-11-20T14:00:00Z\", \"2d 4h\"",
+                            name);
+    return moment_parse(s, name, now_ms, a->zone, ret, &err) == 0 || reply_wrong(rp, err.msg);
 }
 
 static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *rp)
@@ -106,11 +97,9 @@ static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *r
         *ret = json_integer_value(v);
         return true;
     }
-    if (!json_is_string(v)) {
-        reply_problem(rp, 400, "%s must be a length of time: \"2d 4h\", or milliseconds", name);
-        return false;
-    }
-    return moment_span(s, name, ret, &err) == 0 || wrong(rp, err.msg);
+    if (!json_is_string(v))
+        return reply_refuse(rp, 400, "%s must be a length of time: \"2d 4h\", or milliseconds", name);
+    return moment_span(s, name, ret, &err) == 0 || reply_wrong(rp, err.msg);
 }
 
 static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply *rp)
@@ -120,18 +109,18 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
     struct err err = {0};
     AUTO_BUF words = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     if (!json_is_array(v) || json_array_size(v) > BOOKING_DEVICES || json_array_size(v) == 0)
-        return wrong(rp, "devices must be a list of 1 to 256 UUIDs");
+        return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs");
     json_array_foreach(v, i, one)
     {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
-            return wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+            return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
         buf_addf(&words, "%s%.*s", words.len ? "," : "", STR_ARG(s));
     }
     buf_reset(&d->devices);
     int r = pick_named(a->live, buf_str(&words), &d->devices, &err);
     if (r < 0)
-        refused(rp, r, &err);
+        reply_refused(rp, r, &err);
     d->has_devices = r == 0;
     return r == 0;
 }
@@ -169,13 +158,12 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (fresh && strcmp(key, "count") == 0) {
         d->count = json_integer_value(v);
         return (json_is_integer(v) && d->count > 0 && d->count <= BOOKING_DEVICES) ||
-               wrong(rp, "count must be a number from 1 to 256");
+               reply_wrong(rp, "count must be a number from 1 to 256");
     }
-    reply_problem(rp, 400, "'%.40s' is not understood: %s", key,
-                  fresh
-                      ? "person, devices or gpus or count, model and node, from, until or for, and comment can be given"
-                      : "from, until, for, extend, comment, devices and gpus can be changed");
-    return false;
+    return reply_refuse(rp, 400, "'%.40s' is not understood: %s", key,
+                        fresh ? "person, devices or gpus or count, model and node, from, until or for, and comment can "
+                                "be given"
+                              : "from, until, for, extend, comment, devices and gpus can be changed");
 }
 
 static bool draft_read(struct api *a, const struct request *rq, struct draft *d, bool fresh, struct reply *rp)
@@ -199,17 +187,17 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
         return false;
     int ways = d->has_devices + (d->gpus.p != NULL) + (d->count > 0 || d->model.len || d->node.len);
     if (ways > 1)
-        return wrong(rp, "name the GPUs in one way: devices, or gpus, or count with model and node");
+        return reply_wrong(rp, "name the GPUs in one way: devices, or gpus, or count with model and node");
     if (fresh && ways == 0)
-        return wrong(rp,
-                     "say which GPUs: {\"gpus\": \"dgx2:0,1\"}, {\"devices\": [UUID]}, or {\"count\": 2, \"model\": "
-                     "\"H200\"}");
+        return reply_wrong(rp, "say which GPUs: {\"gpus\": \"dgx2:0,1\"}, {\"devices\": [UUID]}, or {\"count\": 2, "
+                               "\"model\": "
+                               "\"H200\"}");
     if ((d->until_ms >= 0) + (d->for_ms >= 0) + (d->more_ms >= 0) > 1)
-        return wrong(rp, "say the end in one way: until, or for, or extend");
+        return reply_wrong(rp, "say the end in one way: until, or for, or extend");
     if (d->gpus.p) {
         int r = pick_named(a->live, d->gpus, &d->devices, &err);
         if (r < 0)
-            refused(rp, r, &err);
+            reply_refused(rp, r, &err);
         d->has_devices = r == 0;
         return r == 0;
     }
@@ -221,11 +209,12 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
 static bool span_ok(const struct booking *h, int64_t now_ms, struct reply *rp)
 {
     if (h->until_ms <= now_ms)
-        return wrong(rp, "its end is in the past");
+        return reply_wrong(rp, "its end is in the past");
     if (h->until_ms - h->from_ms < SHORTEST_MS)
-        return wrong(rp, h->until_ms <= h->from_ms ? "until is not after from" : "a booking lasts a minute at least");
+        return reply_wrong(rp,
+                           h->until_ms <= h->from_ms ? "until is not after from" : "a booking lasts a minute at least");
     if (h->until_ms - h->from_ms > LONGEST_MS || h->from_ms - now_ms > LONGEST_MS)
-        return wrong(rp, "a booking begins and ends within ten years");
+        return reply_wrong(rp, "a booking begins and ends within ten years");
     return true;
 }
 
@@ -262,7 +251,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     struct err err = {0};
     int r = book_for(book_auth_of(&a->hub->conf), &who, d->person, person, &err);
     if (r < 0) {
-        refused(rp, r, &err);
+        reply_refused(rp, r, &err);
         return REPLY_NOW;
     }
     snprintf(model, sizeof(model), "%.*s", STR_ARG(d->model));
@@ -288,10 +277,8 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
                               .now_ms = rq->now_ms,
                               .person = person};
         r = pick_any(a->live, a->book, &w, &d->devices, &err);
-        if (r < 0) {
-            refused(rp, r, &err);
-            return REPLY_NOW;
-        }
+        if (r < 0)
+            return reply_refused(rp, r, &err);
     }
     h.devices = d->devices.p;
     return put(a, rq, rp, &h, d->person);
@@ -317,7 +304,7 @@ static bool may_change(struct api *a, struct request *rq, const struct booking *
     enum booking_state state = booking_state(h, rq->now_ms);
     int r = book_may_change(book_auth_of(&a->hub->conf), &who, typed, h, &err);
     if (r < 0)
-        refused(rp, r, &err);
+        reply_refused(rp, r, &err);
     else if (state == BOOKING_OVER || state == BOOKING_RELEASED)
         reply_problem(rp, 409, "booking %" PRId64 " is %s: make a new one", h->id,
                       state == BOOKING_OVER ? "over" : "released already");
@@ -330,7 +317,7 @@ static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, stru
 {
     bool begun = h->from_ms <= now_ms;
     if (d->from_ms >= 0 && begun && d->from_ms != h->from_ms)
-        return wrong(rp, "it has begun: its start cannot be changed any more");
+        return reply_wrong(rp, "it has begun: its start cannot be changed any more");
     int64_t length = h->until_ms - h->from_ms;
     if (d->from_ms >= 0 && !begun) {
         h->from_ms = MAX(d->from_ms, now_ms);

@@ -92,28 +92,18 @@ enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
     size_t n;
     const struct booking *const *v = book_all(a->book, &n);
 
-    rp->body = BUF_INIT(16u << 20);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 16u << 20);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++) /* by start, which is the arrival of all who wait */
         if (v[i]->kind == BOOKING_WAIT)
             wait_json(&j, a, v[i], rq->now_ms);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 /* ---- a request for GPUs, read ---- */
-
-static bool wrong(struct reply *rp, const char *what)
-{
-    reply_problem(rp, 400, "%s", what);
-    return false;
-}
 
 struct asked_for {
     struct gpu_request wish;
@@ -124,10 +114,8 @@ struct asked_for {
 
 static bool take_text(struct str v, const char *name, size_t max, struct str *ret, struct reply *rp)
 {
-    if (v.len > max || !str_utf8_ok(v)) {
-        reply_problem(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
-        return false;
-    }
+    if (v.len > max || !str_utf8_ok(v))
+        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
     *ret = v;
     return true;
 }
@@ -138,11 +126,9 @@ static bool take_span(struct str v, const char *name, int64_t *ret, struct reply
     int64_t ms;
 
     if (str_int(v, &ms) || str_duration_ms(v, &ms) ? ms < 0 : moment_span(v, name, &ms, &err) < 0)
-        return wrong(rp, err.msg[0] ? err.msg : "a length of time is not negative");
-    if (ms > SPAN_MAX) {
-        reply_problem(rp, 400, "%s is a week at most", name);
-        return false;
-    }
+        return reply_wrong(rp, err.msg[0] ? err.msg : "a length of time is not negative");
+    if (ms > SPAN_MAX)
+        return reply_refuse(rp, 400, "%s is a week at most", name);
     *ret = ms;
     return true;
 }
@@ -154,16 +140,17 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
 
     if (strcmp(name, "count") == 0)
         return (str_int(v, &w->count) && w->count > 0 && w->count <= BOOKING_DEVICES) ||
-               wrong(rp, "count must be a number from 1 to 256");
+               reply_wrong(rp, "count must be a number from 1 to 256");
     if (strcmp(name, "mem") == 0)
-        return str_bytes(v, &w->mem) || wrong(rp, "mem must be an amount of memory, as 40G");
+        return str_bytes(v, &w->mem) || reply_wrong(rp, "mem must be an amount of memory, as 40G");
     if (strcmp(name, "same_host") == 0) {
         w->one_node = str_eq(v, "true") || str_eq(v, "1");
-        return w->one_node || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "same_host must be true or false");
+        return w->one_node || str_eq(v, "false") || str_eq(v, "0") ||
+               reply_wrong(rp, "same_host must be true or false");
     }
     if (strcmp(name, "tell") == 0) {
         w->told = str_eq(v, "true") || str_eq(v, "1");
-        return w->told || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "tell must be true or false");
+        return w->told || str_eq(v, "false") || str_eq(v, "0") || reply_wrong(rp, "tell must be true or false");
     }
     if (strcmp(name, "timeout") == 0)
         return take_span(v, name, &q->timeout_ms, rp);
@@ -173,7 +160,7 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
         return take_span(v, name, &w->need_ms, rp);
     if (strcmp(name, "hold") == 0)
         return take_span(v, name, &w->hold_ms, rp) &&
-               (w->hold_ms >= 10000 || wrong(rp, "hold must be ten seconds at least"));
+               (w->hold_ms >= 10000 || reply_wrong(rp, "hold must be ten seconds at least"));
     if (strcmp(name, "model") == 0)
         return take_text(v, name, 100, &w->model, rp);
     if (strcmp(name, "node") == 0)
@@ -182,11 +169,10 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
         return take_text(v, name, 200, &q->person, rp);
     if (strcmp(name, "comment") == 0)
         return take_text(v, name, BOOKING_COMMENT_MAX, &q->comment, rp);
-    reply_problem(rp, 400,
-                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, timeout, "
-                  "person and comment can be given",
-                  name);
-    return false;
+    return reply_refuse(rp, 400,
+                        "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, "
+                        "timeout, person and comment can be given",
+                        name);
 }
 
 static const struct asked_for nothing = {
@@ -216,14 +202,14 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
         if (json_is_null(v))
             continue;
         if (!json_is_string(v) && is_text(key))
-            return wrong(rp, "model, node, person and comment are text");
+            return reply_wrong(rp, "model, node, person and comment are text");
         if (json_is_integer(v)) {
             snprintf(q->number, sizeof(q->number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
             text = str_of(q->number);
         } else if (json_is_boolean(v)) {
             text = str_of(json_is_true(v) ? "true" : "false");
         } else if (!json_is_string(v)) {
-            return wrong(rp, "every member is a text, a whole number, true or false");
+            return reply_wrong(rp, "every member is a text, a whole number, true or false");
         }
         good = good && take(q, key, text, rp);
     }
@@ -245,15 +231,6 @@ static bool read_query(const struct request *rq, struct asked_for *q, struct rep
 
 /* ---- in ---- */
 
-static enum reply_how refused(struct reply *rp, int code, const struct err *err)
-{
-    int status = code == -EACCES ? 401 : code == -EPERM ? 403 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 400;
-
-    if (status == 401)
-        snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
-    return reply_problem(rp, status, "%s", err->msg);
-}
-
 /* Who is told by a message has longer to come, and does not wait for ever. */
 static int64_t wait_ms(struct asked_for *q)
 {
@@ -274,7 +251,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     int r = book_for(book_auth_of(&a->hub->conf), &who, q->person, person, &err);
 
     if (r < 0)
-        return refused(rp, r, &err);
+        return reply_refused(rp, r, &err);
     for (size_t i = 0; i < n_holds; i++)
         waiting += hold_waits(holds[i]);
     if (waiting >= QUEUE_MAX)
@@ -287,7 +264,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     int64_t longest_ms = wait_ms(q);
     struct pick_wish p = gpu_request_pick(&q->wish, person, 0, rq->now_ms);
     if ((r = pick_possible(nodes, n, &p, &err)) < 0)
-        return refused(rp, r, &err);
+        return reply_refused(rp, r, &err);
     book_by(&who, person, by);
     wish_write(&q->wish, &rest);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(q->wish.model));
@@ -329,7 +306,7 @@ static struct booking *own_wait(struct api *a, struct request *rq, struct reply 
                 : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
     if (r == 0)
         return h;
-    refused(rp, r, &err);
+    reply_refused(rp, r, &err);
     free(h);
     return NULL;
 }
@@ -384,15 +361,11 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
     if (r == -EBUSY && kept.len)
         return reply_problem(rp, 409, "%s (some that are free are kept for who waits: /api/v1/waits)", err.msg);
     if (r < 0)
-        return refused(rp, r, &err);
+        return reply_refused(rp, r, &err);
     pick_places(a->live, buf_str(&got), &places);
-    rp->body = BUF_INIT(1u << 20);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1u << 20);
     json_str(&j, "where", buf_str(&places));
     put_devices(&j, a, &(struct booking){.devices = got.p});
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }

@@ -56,7 +56,7 @@ int listing_put(const struct hub_listing *l, json_t *answer, bool csv, struct bu
 {
     json_t *list = l->member ? json_object_get(answer, l->member) : answer;
     int width = l->width || !isatty(STDOUT_FILENO) ? l->width : 80;
-    struct rows rows;
+    AUTO_ROWS rows = {0};
 
     if (!json_is_array(list))
         return -EREMOTEIO;
@@ -68,7 +68,6 @@ int listing_put(const struct hub_listing *l, json_t *answer, bool csv, struct bu
         render_rows_csv(out, &rows);
     else
         render_rows_text(out, &rows, &(struct term){.width = cli_width(width), .colour = !l->plain && cli_colour()});
-    rows_fini(&rows);
     return (int)json_array_size(list);
 }
 

@@ -34,10 +34,8 @@ static bool form_read(const struct request *rq, char *scratch, struct form *ret,
     size_t n;
     struct err err = {0};
     *ret = (struct form){0};
-    if (request_form(rq->body, scratch, v, &n, &err) < 0) {
-        reply_problem(rp, 400, "%s", err.msg);
-        return false;
-    }
+    if (request_form(rq->body, scratch, v, &n, &err) < 0)
+        return reply_refuse(rp, 400, "%s", err.msg);
     const struct {
         const char *name;
         struct str *to;

@@ -80,9 +80,7 @@ void mirror_free(struct mirror *m)
     forget(m);
     buf_fini(&m->text);
     buf_fini(&m->agreed_text);
-    free(m->path);
-    free(m->job_path);
-    free(m->agreed_path);
+    FREE_ALL(m->path, m->job_path, m->agreed_path);
     free(m);
 }
 

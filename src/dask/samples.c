@@ -182,9 +182,7 @@ void samples_close(struct samples *s)
         close(s->fd);
     for (size_t i = 0; i < s->n_columns; i++)
         free(s->columns[i]);
-    free(s->columns);
-    free(s->buf);
-    free(s->path);
+    FREE_ALL(s->columns, s->buf, s->path);
     free(s);
 }
 

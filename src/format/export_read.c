@@ -25,10 +25,7 @@ void export_reader_free(struct export_reader *r)
         return;
     buf_fini(&r->scratch);
     buf_fini(&r->head);
-    free(r->at_ms);
-    free(r->v);
-    free(r->nodes);
-    free(r->customs);
+    FREE_ALL(r->at_ms, r->v, r->nodes, r->customs);
     free(r);
 }
 

@@ -582,9 +582,7 @@ static int load(struct export *x, struct err *err)
         struct a_node n = x->nodes[i];
         if (!any_wanted(&n)) {
             node_fact_fini(&n.fact);
-            free(n.wanted);
-            free(n.spans);
-            free(n.series);
+            FREE_ALL(n.wanted, n.spans, n.series);
             continue;
         }
         if (n.n_spans)
@@ -618,13 +616,9 @@ static void export_fini(struct export *x)
 {
     for (size_t i = 0; i < x->n; i++) {
         node_fact_fini(&x->nodes[i].fact);
-        free(x->nodes[i].wanted);
-        free(x->nodes[i].spans);
-        free(x->nodes[i].series);
+        FREE_ALL(x->nodes[i].wanted, x->nodes[i].spans, x->nodes[i].series);
     }
-    free(x->nodes);
-    free(x->at_ms);
-    free(x->v);
+    FREE_ALL(x->nodes, x->at_ms, x->v);
     buf_fini(&x->out);
     store_close(x->store);
 }

@@ -120,7 +120,7 @@ static void show_sparks(struct buf *out, const struct lines *l, int width)
 static void show_table(struct buf *out, const struct lines *l, const struct term *t)
 {
     struct column_spec *cols = mem_zero(l->n + 1, sizeof(*cols));
-    struct rows r;
+    AUTO_ROWS r = {0};
 
     cols[0] = (struct column_spec){.name = "time", .title = "TIME", .type = CELL_TEXT, .weight = 1000};
     for (size_t i = 0; i < l->n; i++)
@@ -143,7 +143,6 @@ static void show_table(struct buf *out, const struct lines *l, const struct term
         }
     }
     render_rows_text(out, &r, t);
-    rows_fini(&r);
     free(cols);
 }
 

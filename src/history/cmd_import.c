@@ -561,9 +561,7 @@ static void import_fini(struct import *x)
         node_fact_fini(&x->nodes[i]->fact);
         free(x->nodes[i]);
     }
-    free(x->nodes);
-    free(x->points);
-    free(x->events);
+    FREE_ALL(x->nodes, x->points, x->events);
 }
 
 int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,

@@ -11,9 +11,7 @@
 void lines_fini(struct lines *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        free(l->v[i].title);
-        free(l->v[i].metric);
-        free(l->v[i].v);
+        FREE_ALL(l->v[i].title, l->v[i].metric, l->v[i].v);
     }
     free(l->v);
 }

@@ -40,9 +40,7 @@ static void boxes_init(struct boxes *b, const struct picture *p, const struct pa
 
 static void boxes_fini(struct boxes *b)
 {
-    free(b->v);
-    free(b->known);
-    free(b->values);
+    FREE_ALL(b->v, b->known, b->values);
 }
 
 /* When a group begins: "12.35", "10:46:12" of a short time, or "11-15 10:46". */
@@ -78,11 +76,7 @@ struct drawn {
 static void drawn_fini(struct drawn *d)
 {
     boxes_fini(&d->boxes);
-    free(d->v);
-    free(d->outliers);
-    free(d->labels);
-    free(d->names);
-    free(d->series);
+    FREE_ALL(d->v, d->outliers, d->labels, d->names, d->series);
 }
 
 static void fill_boxes(const struct picture *p, const struct panel *of, struct drawn *d, struct plot *to)

@@ -56,6 +56,21 @@ void reply_fini(struct reply *rp)
     rp->blob = NULL;
 }
 
+struct json reply_object(struct reply *rp, size_t max)
+{
+    rp->body = BUF_INIT(max);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    return j;
+}
+
+enum reply_how reply_object_end(struct reply *rp, struct json *j)
+{
+    json_end_obj(j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
 enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
 {
     char text[640];
@@ -69,14 +84,15 @@ enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
     rp->status = status;
     rp->type = "application/problem+json";
     rp->etag[0] = 0;
-    rp->body = BUF_INIT(8192);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 8192);
     json_cstr(&j, "type", "about:blank");
     json_cstr(&j, "title", status_words(status));
     json_int(&j, "status", status);
     json_str(&j, "detail", str_of(text));
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
+}
+
+bool reply_wrong(struct reply *rp, const char *what)
+{
+    return reply_refuse(rp, 400, "%s", what);
 }

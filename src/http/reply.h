@@ -2,7 +2,7 @@
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "http/cache.h"
 
 enum reply_how {
@@ -23,6 +23,12 @@ struct reply {
 void reply_fini(struct reply *rp);
 /* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
 enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define reply_refuse(...)                                                                                              \
+    ((void)reply_problem(__VA_ARGS__), false)         /* the same for who tells by false that there is an answer */
+bool reply_wrong(struct reply *rp, const char *what); /* false: a 400 that says what */
+/* An answer that is one JSON object of at most so many bytes: j's members go between the two. Returns REPLY_NOW. */
+struct json reply_object(struct reply *rp, size_t max);
+enum reply_how reply_object_end(struct reply *rp, struct json *j);
 const char *status_words(int status); /* "Not Found" */
 
 #endif

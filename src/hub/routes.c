@@ -213,17 +213,13 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     }
     if (!find_route(rq, rp))
         return false;
-    if (a->proxy_header && names_several(a, rq)) {
-        reply_problem(rp, 400, "more than one %s", a->proxy_header);
-        return false;
-    }
+    if (a->proxy_header && names_several(a, rq))
+        return reply_refuse(rp, 400, "more than one %s", a->proxy_header);
     struct str origin = rq->header(rq, "Origin");
     bool browser = rq->header(rq, "Cookie").len > 0 || (a->proxy_header && rq->header(rq, a->proxy_header).len > 0);
-    if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET)) {
-        reply_problem(rp, 403, "a page of '%.*s' may not write here: the Origin of a write must be this hub",
-                      (int)MIN(origin.len, 200u), origin.p);
-        return false;
-    }
+    if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET))
+        return reply_refuse(rp, 403, "a page of '%.*s' may not write here: the Origin of a write must be this hub",
+                            (int)MIN(origin.len, 200u), origin.p);
     bool from_proxy = a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies);
     if (!a->who_asks(a, rq, rp))
         return false;

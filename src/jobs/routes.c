@@ -228,13 +228,11 @@ static void job_row(struct rows *r, const struct api *a, const struct job_fact *
 
 static void list_csv(const struct jobs_list *l, const struct api *a, struct reply *rp)
 {
-    struct rows rows;
-    rows_init(&rows, job_columns, ARRAY_LEN(job_columns));
+    AUTO_ROWS rows = ROWS_OF(job_columns);
     for (size_t i = 0; i < l->n; i++)
         job_row(&rows, a, l->v[i], job_shows_all(a, &l->who, l->v[i]));
     rp->type = "text/csv; charset=utf-8";
     render_rows_csv(&rp->body, &rows);
-    rows_fini(&rows);
 }
 
 static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)

@@ -29,16 +29,7 @@ struct draft {
 static void draft_fini(struct draft *d)
 {
     json_decref(d->o);
-    free(d->node);
-    free(d->devices);
-    free(d->pids);
-    free(d->attrs);
-}
-
-static bool wrong(struct reply *rp, const char *what)
-{
-    reply_problem(rp, 400, "%s", what);
-    return false;
+    FREE_ALL(d->node, d->devices, d->pids, d->attrs);
 }
 
 /* ---- to the store: answered when it is durable ---- */
@@ -110,10 +101,8 @@ static enum reply_how change_job(struct hub *h, struct request *rq, const struct
 static bool take_text(json_t *v, const char *name, size_t max, const char **ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (!json_is_string(v) || !s.len || s.len > max || !str_utf8_ok(s)) {
-        reply_problem(rp, 400, "%s must be text of 1 to %zu bytes without control characters", name, max);
-        return false;
-    }
+    if (!json_is_string(v) || !s.len || s.len > max || !str_utf8_ok(s))
+        return reply_refuse(rp, 400, "%s must be text of 1 to %zu bytes without control characters", name, max);
     *ret = s.p;
     return true;
 }
@@ -124,8 +113,8 @@ static bool take_kind(json_t *v, const char **ret, struct reply *rp)
         return false;
     for (const char *c = *ret; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || strchr("_.-", *c)))
-            return wrong(rp,
-                         "kind must be of small letters, digits, _ . and -: record, dask, wandb, slurm, or your own");
+            return reply_wrong(rp, "kind must be of small letters, digits, _ . and -: record, dask, wandb, slurm, or "
+                                   "your own");
     return true;
 }
 
@@ -133,8 +122,8 @@ static bool take_person(json_t *v, const char **ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
     if (!json_is_string(v) || !name_ok(s, 63))
-        return wrong(rp,
-                     "person must be a login: text without quotes, slashes or control characters, at most 63 bytes");
+        return reply_wrong(rp, "person must be a login: text without quotes, slashes or control characters, at most 63 "
+                               "bytes");
     *ret = s.p;
     return true;
 }
@@ -147,17 +136,13 @@ static bool take_when(json_t *v, const char *name, int64_t now_ms, int64_t *ret,
     if (json_is_integer(v)) {
         snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
         s = str_of(number);
-    } else if (!json_is_string(v)) {
-        reply_problem(rp, 400, "%s must be a time: \"2026-11-15T10:46:12Z\", \"now\", or milliseconds since 1970",
-                      name);
-        return false;
-    }
+    } else if (!json_is_string(v))
+        return reply_refuse(rp, 400, "%s must be a time: \"2026-11-15T10:46:12Z\", \"now\", or milliseconds since 1970",
+                            name);
     if (when_parse(s, name, now_ms, ret, &err) < 0)
-        return wrong(rp, err.msg);
-    if (*ret > now_ms + AHEAD_MS) {
-        reply_problem(rp, 400, "%s is a time to come", name);
-        return false;
-    }
+        return reply_wrong(rp, err.msg);
+    if (*ret > now_ms + AHEAD_MS)
+        return reply_refuse(rp, 400, "%s is a time to come", name);
     return true;
 }
 
@@ -167,12 +152,12 @@ static bool take_devices(json_t *v, char **ret, struct reply *rp)
     size_t i;
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_DEVICES)
-        return wrong(rp, "devices must be a list of at most 256 UUIDs");
+        return reply_wrong(rp, "devices must be a list of at most 256 UUIDs");
     json_array_foreach(v, i, one)
     {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
-            return wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+            return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
         buf_addf(&b, "%s%.*s", b.len ? "," : "", STR_ARG(s));
     }
     free(*ret);
@@ -186,12 +171,12 @@ static bool take_pids(json_t *v, char **ret, struct reply *rp)
     size_t i;
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_PIDS)
-        return wrong(rp, "pids must be a list of at most 256 numbers");
+        return reply_wrong(rp, "pids must be a list of at most 256 numbers");
     json_array_foreach(v, i, one)
     {
         json_int_t pid = json_integer_value(one);
         if (!json_is_integer(one) || pid < 1 || pid > INT32_MAX)
-            return wrong(rp, "pids must be numbers of processes");
+            return reply_wrong(rp, "pids must be numbers of processes");
         buf_addf(&b, "%s%" JSON_INTEGER_FORMAT, b.len ? "," : "", pid);
     }
     free(*ret);
@@ -204,7 +189,7 @@ static bool take_attrs(json_t *v, char **ret, struct reply *rp)
     char *text = json_is_object(v) ? json_dumps(v, JSON_COMPACT) : NULL;
     if (!text || strlen(text) > JOB_ATTRS_MAX) {
         free(text);
-        return wrong(rp, "attributes must be a JSON object of at most 4096 bytes");
+        return reply_wrong(rp, "attributes must be a JSON object of at most 4096 bytes");
     }
     free(*ret);
     *ret = text;
@@ -217,23 +202,20 @@ static bool take_parent(struct api *a, json_t *v, int64_t *ret, struct reply *rp
     struct str s = str_n(json_string_value(v), json_string_length(v));
     struct err err = {0};
     if (!json_is_string(v) || !job_id_parse(s, ret))
-        return wrong(rp, "parent must be a job's id: 16 hex digits");
+        return reply_wrong(rp, "parent must be a job's id: 16 hex digits");
     int r = store_job_get(a->hub->store, *ret, &parent, &err);
-    if (r < 0) {
-        reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
-        return false;
-    }
-    return r == 1 || wrong(rp, "parent is not known: there is no such job");
+    if (r < 0)
+        return reply_refuse(rp, 503, "jobs cannot be read: %s", err.msg);
+    return r == 1 || reply_wrong(rp, "parent is not known: there is no such job");
 }
 
 static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
 {
     const char *name = json_string_value(v);
     const struct node_now *n = name && name[0] ? live_find(a->live, name) : NULL;
-    if (!n) {
-        reply_problem(rp, name ? 404 : 400, "no node is called '%.128s'; /api/v1/nodes lists them", name ? name : "");
-        return false;
-    }
+    if (!n)
+        return reply_refuse(rp, name ? 404 : 400, "no node is called '%.128s'; /api/v1/nodes lists them",
+                            name ? name : "");
     free(*ret);
     *ret = mem_str(n->key);
     return true;
@@ -265,10 +247,10 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
         return take_when(v, key, rq->now_ms, &d->start_ms, rp);
     if (fresh && strcmp(key, "key") == 0)
         return take_text(v, key, KEY_MAX, &d->key, rp);
-    reply_problem(rp, 400, "'%.40s' is not understood: %s", key,
-                  fresh ? "name, kind, person, node, devices, pids, parent, start, end, attributes and key can be given"
-                        : "name, end, devices, pids and attributes can be changed");
-    return false;
+    return reply_refuse(rp, 400, "'%.40s' is not understood: %s", key,
+                        fresh ? "name, kind, person, node, devices, pids, parent, start, end, attributes and key can "
+                                "be given"
+                              : "name, end, devices, pids and attributes can be changed");
 }
 
 static bool draft_read(struct api *a, const struct request *rq, struct draft *d, bool fresh, struct reply *rp)

@@ -35,6 +35,8 @@ struct rows {
     struct column_spec *picked; /* cols, after rows_pick */
 };
 
+#define AUTO_ROWS    __attribute__((cleanup(rows_fini))) struct rows
+#define ROWS_OF(own) ((struct rows){.cols = (own), .n_cols = sizeof(own) / sizeof((own)[0])})
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols);
 struct cell *rows_add(struct rows *r); /* a new row, all absent: n_cols cells */
 void cell_text(struct cell *c, struct str s);

@@ -231,13 +231,12 @@ static bool post_allowed(struct post *p)
         snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: %d", retry_s);
     if (hub_may_say(h, p->rq->peer, p->now_ms))
         log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
-    reply_problem(p->rp,
-                  r == -EACCES || r == -EDQUOT ? 403
-                  : r == -EBUSY                ? 409
-                  : r == -EUSERS               ? 429
-                                               : 503,
-                  "%s", err.msg);
-    return false;
+    return reply_refuse(p->rp,
+                        r == -EACCES || r == -EDQUOT ? 403
+                        : r == -EBUSY                ? 409
+                        : r == -EUSERS               ? 429
+                                                     : 503,
+                        "%s", err.msg);
 }
 
 /* Two runs with one id: the one that came first keeps it, and everybody can see why the other is not there. */
@@ -269,8 +268,7 @@ static bool post_conflict(struct post *p)
 static bool bad_frames(struct post *p, const char *why)
 {
     p->h->refused++;
-    reply_problem(p->rp, 400, "%s", why);
-    return false;
+    return reply_refuse(p->rp, 400, "%s", why);
 }
 
 /* The node's key: its id, or where a relay says it comes from. */

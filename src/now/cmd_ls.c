@@ -126,7 +126,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
                                             : cli_width(160),
                      .colour = cli_colour(),
                      .ascii = conf->ascii};
-    struct rows r;
+    AUTO_ROWS r = {0};
     ls_rows(&p->view, conf->wide || conf->columns ? LS_ALL : conf->detail ? LS_DETAIL : LS_PLAIN, &r);
     if (conf->columns)
         rows_pick(&r, conf->picked.v, conf->picked.n, NULL);
@@ -150,7 +150,6 @@ static int show(const struct ls_conf *conf, const struct picture *p)
             unread(&p->view, &out);
     }
     bool none = r.n == 0;
-    rows_fini(&r);
     int code = cli_print(&ls_help, &out);
     return code ? code : conf->filter && none ? EXIT_NO : EXIT_OK;
 }
@@ -216,7 +215,7 @@ static int read_columns(struct ls_conf *conf)
 {
     struct view nothing = {0};
     struct err err = {0};
-    struct rows r;
+    AUTO_ROWS r = {0};
 
     if (!conf->columns)
         return -1;
@@ -227,7 +226,6 @@ static int read_columns(struct ls_conf *conf)
     }
     ls_rows(&nothing, LS_ALL, &r);
     int bad = rows_pick(&r, conf->picked.v, conf->picked.n, &err);
-    rows_fini(&r);
     return bad ? cli_fail(&ls_help, EXIT_USAGE, "%s", err.msg) : -1;
 }
 

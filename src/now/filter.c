@@ -391,9 +391,7 @@ void filter_free(struct filter *f)
 {
     if (!f)
         return;
-    free(f->ops);
-    free(f->text);
-    free(f->key);
+    FREE_ALL(f->ops, f->text, f->key);
     free(f);
 }
 

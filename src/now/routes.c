@@ -39,18 +39,14 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
                            .demo = a->demo,
                            .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
                            .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
-    if (node.len >= sizeof(s->node)) {
-        reply_problem(rp, 404, "no node has a name that long");
-        return false;
-    }
+    if (node.len >= sizeof(s->node))
+        return reply_refuse(rp, 404, "no node has a name that long");
     memcpy(s->node, node.len ? node.p : "", node.len);
     s->node[node.len] = 0;
     if (node.len)
         ask.node = s->node;
-    if (view_of(a->live, &ask, rq->now_ms, s->one, &s->view) < 0) {
-        reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
-        return false;
-    }
+    if (view_of(a->live, &ask, rq->now_ms, s->one, &s->view) < 0)
+        return reply_refuse(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
     return request_filter(rq, rp, &s->filter);
 }
 
@@ -410,8 +406,7 @@ struct process_ask {
 static void render_processes(struct buf *out, const struct view *v, const void *arg)
 {
     const struct process_ask *ask = arg;
-    struct rows r;
-    rows_init(&r, process_columns, ARRAY_LEN(process_columns));
+    AUTO_ROWS r = ROWS_OF(process_columns);
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
             const struct device_now *d = &v->nodes[i]->devices[k];
@@ -423,7 +418,6 @@ static void render_processes(struct buf *out, const struct view *v, const void *
         render_rows_csv(out, &r);
     else
         render_rows_json(out, &r);
-    rows_fini(&r);
 }
 
 static enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)

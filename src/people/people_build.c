@@ -354,21 +354,12 @@ static void draft_fini(struct draft *d)
         free(d->groups[kind].v);
     }
     for (size_t i = 0; i < d->n_companies; i++) {
-        free(d->companies_told[i].teams);
-        free(d->companies_told[i].steps.v);
-        free(d->companies_told[i].lands.v);
+        FREE_ALL(d->companies_told[i].teams, d->companies_told[i].steps.v, d->companies_told[i].lands.v);
     }
     for (size_t i = 0; i < d->n_allotments; i++)
         free(d->allotments[i].steps.v);
-    free(d->allotments);
-    free(d->companies_told);
-    free(d->persons);
-    free(d->logins.v);
-    free(d->patterns.v);
-    free(d->uids.v);
-    free(d->aliases.v);
-    free(d->wanted);
-    free(d->tags);
+    FREE_ALL(d->allotments, d->companies_told, d->persons, d->logins.v, d->patterns.v, d->uids.v, d->aliases.v,
+             d->wanted, d->tags);
 }
 
 int people_new(const struct people_src *src, struct people **ret, struct err *err)

@@ -603,20 +603,8 @@ int compare_runs(const struct runs_ask *ask, const struct runs *seen, const stru
         r = measure(&k, err);
     if (r == 0)
         tell(&k, ret);
-    free(k.names);
-    free(k.persons);
-    free(k.by_host);
-    free(k.by_person);
-    free(k.host_first);
-    free(k.items);
-    free(k.shares);
-    free(k.have);
-    free(k.need);
-    free(k.spare);
-    free(k.mask);
-    free(k.device_first);
-    free(k.on);
-    free(k.there);
+    FREE_ALL(k.names, k.persons, k.by_host, k.by_person, k.host_first, k.items, k.shares, k.have, k.need, k.spare,
+             k.mask, k.device_first, k.on, k.there);
     return r;
 }
 

@@ -420,9 +420,7 @@ int report_make(const struct report_ask *ask, const struct company *companies, s
     SORT(k.companies, n_companies, by_name);
     sort_out(&k, runs, n_runs);
     int r = make(&k, err);
-    free(k.companies);
-    free(k.uses);
-    free(k.ids);
+    FREE_ALL(k.companies, k.uses, k.ids);
     if (r < 0)
         report_fini(&to);
     else

@@ -57,17 +57,13 @@ static enum reply_how get_bulletins(struct api *a, struct request *rq, struct re
     size_t n;
     const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
 
-    rp->body = BUF_INIT(1u << 20);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1u << 20);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++)
         scheduled_json(&j, &v[i]);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 static enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)

@@ -724,10 +724,7 @@ int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
             free(k.hosts[i].devices);
     for (size_t i = 0; i < k.n_jobs; i++)
         free(k.jobs[i].j);
-    free(k.hosts);
-    free(k.logins);
-    free(k.jobs);
-    free(k.pieces);
+    FREE_ALL(k.hosts, k.logins, k.jobs, k.pieces);
     return r;
 }
 
@@ -742,9 +739,7 @@ void runs_fini(struct runs *r)
         return;
     for (size_t i = 0; i < r->n_hosts; i++)
         free(r->hosts[i].devices);
-    free(r->hosts);
-    free(r->spans);
-    free(r->v);
+    FREE_ALL(r->hosts, r->spans, r->v);
     arena_fini(&r->arena);
     *r = (struct runs){0};
 }

@@ -579,11 +579,7 @@ void feed_hub_close(struct feed *feed)
     pthread_mutex_destroy(&f->lock);
     nodes_fini(&f->waiting);
     nodes_fini(&f->now);
-    free(f->list);
-    free(f->news);
-    free(f->events);
-    free(f->wrong_news);
-    free(f->wrong);
+    FREE_ALL(f->list, f->news, f->events, f->wrong_news, f->wrong);
     lanes_free(f->past);
     lanes_free(f->lanes_news);
     close(f->wake);

@@ -380,8 +380,5 @@ void count_device(const struct count_rule *rule, const struct count_input *in, c
         if (c.who[k].any)
             long_spells(&c, &c.who[k], hour_of);
     give(&c, mem);
-    free(c.who);
-    free(c.order);
-    free(c.order_who);
-    free(c.active);
+    FREE_ALL(c.who, c.order, c.order_who, c.active);
 }

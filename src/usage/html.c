@@ -59,7 +59,7 @@ static void page_head(struct buf *out, const struct usage_table *t, const char *
 
 void render_usage_html(struct buf *out, const struct usage_table *t, const char *title)
 {
-    struct rows rows;
+    AUTO_ROWS rows = {0};
     int64_t most = 0;
 
     usage_rows(t, &rows);
@@ -77,5 +77,4 @@ void render_usage_html(struct buf *out, const struct usage_table *t, const char 
     for (size_t i = 0; i < rows.n && out->err == 0; i++)
         page_row(out, &rows, i, i < t->n ? &t->v[i] : NULL, most);
     buf_adds(out, "</table></html>\n");
-    rows_fini(&rows);
 }

@@ -161,7 +161,7 @@ int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *t
     char heading[200], when[200], made[64], iso[32];
     struct paper_conf conf = {.title = heading, .foot = made, .at_ms = now_ms, .landscape = true};
     struct paper *paper = NULL;
-    struct rows rows;
+    AUTO_ROWS rows = {0};
     struct plot p = {0};
 
     snprintf(heading, sizeof(heading), "%.120s: usage by %s", title, usage_by_words[t->by]);
@@ -177,6 +177,5 @@ int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *t
     usage_rows(t, &rows);
     usage_rows_pick(t, &rows);
     paper_rows(paper, &rows, t->n > 0);
-    rows_fini(&rows);
     return paper_close(paper, err);
 }

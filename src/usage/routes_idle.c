@@ -115,7 +115,7 @@ enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str longer = str_trim(request_query(rq, "longer")), format = request_query(rq, "format");
     AUTO_FILTER *filter = NULL;
-    struct rows rows;
+    AUTO_ROWS rows = {0};
     int64_t longer_ms = LONGER_MS;
     bool csv = str_eq(format, "csv");
     if (longer.len && !str_duration_ms(longer, &longer_ms))
@@ -133,7 +133,6 @@ enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
     } else {
         render_rows_json(&rp->body, &rows);
     }
-    rows_fini(&rows);
     return rp->body.err ? reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", IDLE_MAX >> 20)
                         : REPLY_NOW;
 }

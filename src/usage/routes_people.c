@@ -229,7 +229,7 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
 {
     struct spans_job *job = (struct spans_job *)k;
     struct spans spans;
-    struct rows rows;
+    AUTO_ROWS rows = ROWS_OF(span_columns);
     struct err err = {0};
     int r = spans_of(&job->what, past, &spans, &err);
     if (r < 0) {
@@ -237,7 +237,6 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
         reply_failed(rp, r, &err);
         return;
     }
-    rows_init(&rows, span_columns, ARRAY_LEN(span_columns));
     for (size_t i = 0; i < spans.n; i++)
         span_row(job, &spans.v[i], &rows);
     rp->body = BUF_INIT(PEOPLE_MAX);
@@ -250,7 +249,6 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
         render_rows_json(&rp->body, &rows);
         buf_adds(&rp->body, "}\n");
     }
-    rows_fini(&rows);
     spans_fini(&spans);
 }
 
@@ -259,9 +257,7 @@ static void spans_end(struct past_ask *k)
     struct spans_job *job = (struct spans_job *)k;
     for (size_t i = 0; i < job->n; i++)
         free(job->nodes[i].devices);
-    free(job->nodes);
-    free(job->device);
-    free(job->user);
+    FREE_ALL(job->nodes, job->device, job->user);
     free(job);
 }
 

@@ -653,21 +653,9 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
         make_table(&s, ret);
     for (size_t i = 0; i < s.n_jobs; i++)
         free(s.jobs[i]);
-    free(s.jobs);
-    free(s.open);
-    free(s.lines);
-    free(s.keys);
-    free(s.people);
-    free(s.periods);
-    free(s.devices);
+    FREE_ALL(s.jobs, s.open, s.lines, s.keys, s.people, s.periods, s.devices);
     for (size_t i = 0; i < s.n_nodes; i++)
         free(s.nodes[i].people);
-    free(s.nodes);
-    free(s.keys_by_ptr.v);
-    free(s.keys_by_text.v);
-    free(s.logins_by.v);
-    free(s.seen.v);
-    free(s.devices_by.v);
-    free(s.nodes_by.v);
+    FREE_ALL(s.nodes, s.keys_by_ptr.v, s.keys_by_text.v, s.logins_by.v, s.seen.v, s.devices_by.v, s.nodes_by.v);
     return MIN(r, 0);
 }

@@ -59,9 +59,8 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
     char first[16], last[16], text[24];
     AUTO_BUF out = BUF_INIT(256u << 20);
     AUTO_BUF url = BUF_INIT(4096);
-    struct rows rows;
+    AUTO_ROWS rows = ROWS_OF(columns);
 
-    rows_init(&rows, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < o->n; i++) {
         const struct overlap *r = &o->v[i];
         struct cell *c = rows_add(&rows);
@@ -87,7 +86,6 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
         buf_addf(&out, "No overlaps found %s %s%s%s\n", from == to ? "on" : "from", date_text(from, first),
                  from == to ? "" : " to ", from == to ? "" : date_text(to, last));
     int r = cli_print(&wandb_overlap_help, &out);
-    rows_fini(&rows);
     return r != EXIT_OK ? r : o->n ? EXIT_NO : EXIT_OK;
 }
 

@@ -81,9 +81,8 @@ int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int3
 {
     AUTO_FREE struct use *uses = mem_zero(ask->n_runs + 1, sizeof(*uses));
     size_t n = uses_of(ask, co, uses), at = 0;
-    struct rows all;
+    AUTO_ROWS all = ROWS_OF(columns);
 
-    rows_init(&all, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < weekly->n; i++) {
         size_t first;
         if (strcmp(weekly->rows[i].company, co->name) != 0)
@@ -97,6 +96,5 @@ int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int3
     int r = tables_write("company_weekly_cpu_usage", &all, 0, &ret[0], err);
     if (r == 0 && (r = tables_write("company_weekly_cpu_usage_within_4weeks", &all, TABLES_WEEKS, &ret[1], err)) < 0)
         table_fini(&ret[0]);
-    rows_fini(&all);
     return r;
 }
