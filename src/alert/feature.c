@@ -48,7 +48,6 @@ struct hub_alerts {
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
-    const struct node_now **nodes;
 };
 
 #define SETTINGS alert
@@ -102,7 +101,6 @@ static void close_alerts(void *self)
     free(d->past_list);
     free(d->silences);
     free(d->recent);
-    free(d->nodes);
     alert_states_free(d->watch);
     alert_rules_free(d->rules);
     free(d);
@@ -328,10 +326,8 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     struct hub *h = d->h;
     struct store_stat st;
 
-    free(d->nodes);
-    d->nodes = mem_zero(live_count(h->live) + 1, sizeof(*d->nodes));
     *w = (struct whole_scene){0};
-    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, d->nodes, &w->view);
+    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
     store_stat(h->store, &st);
     if (st.last_error)
         snprintf(w->store, sizeof(w->store), "%s", st.error[0] ? st.error : strerror(-st.last_error));

@@ -56,7 +56,6 @@ struct alert_replay {
     struct book *book;
     struct identities *identities;
     struct alert_states *states;
-    const struct node_now **nodes;
     size_t minutes;
     /* what was found */
     struct alert_replay_rule *tally;
@@ -147,13 +146,11 @@ static void rest(struct alert_replay *r)
     live_free(r->live);
     book_free(r->book);
     identities_free(r->identities);
-    free(r->nodes);
     free(r->events);
     r->states = NULL;
     r->live = NULL;
     r->book = NULL;
     r->identities = NULL;
-    r->nodes = NULL;
     r->events = NULL;
 }
 
@@ -421,7 +418,7 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
     r->next_event = MAX(r->next_event, r->first_event);
     while (r->next_event < r->n_events && r->events[r->next_event].at_ms <= at_ms)
         r->next_event++;
-    view_of(r->live, &(struct view_ask){.show_cmd = false}, at_ms, r->nodes, &view);
+    view_of(r->live, &(struct view_ask){.show_cmd = false}, at_ms, &view);
     struct scene s = {.now_ms = at_ms,
                       .view = &view,
                       .live = r->live,
@@ -485,7 +482,6 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();
     r->states = alert_states_new(r->start_ms);
-    r->nodes = mem_zero(r->n_played + 1, sizeof(*r->nodes));
     if (code == 0)
         code = play(r, past, err);
     const struct alert *const *v = alert_states_all(r->states, &n);

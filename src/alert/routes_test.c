@@ -160,7 +160,6 @@ static void test_end(struct past_ask *k)
 static enum reply_how test_past(struct api *a, struct request *rq, struct reply *rp, struct alert_rules *rules)
 {
     struct str last = request_query(rq, "last"), rule = request_query(rq, "rule"), until = request_query(rq, "until");
-    AUTO_FREE const struct node_now **nodes = mem_zero(live_count(a->live) + 1, sizeof(*nodes));
     struct err err = {0};
     int64_t span_ms = 7 * 86400000ll, until_ms = rq->now_ms;
     struct view v;
@@ -183,7 +182,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         alert_rules_free(rules);
         return how;
     }
-    view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, nodes, &v);
+    view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, &v);
     usage_now_of(a->hub, &usage);
     const char *zone = usage.zone && strcmp(zone_name(usage.zone), "local") != 0 ? zone_name(usage.zone) : NULL;
     struct test_job *job = mem_zero(1, sizeof(*job));

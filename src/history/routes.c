@@ -122,8 +122,6 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
     AUTO_FILTER *filter = NULL;
     struct view v;
-    const struct node_now *one[1];
-    struct view_ask all = {.all = true, .demo = a->demo};
     struct str format = request_query(rq, "format");
     struct history_query *query = NULL;
     struct err err = {0};
@@ -138,7 +136,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         return REPLY_NOW;
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
-    view_of(a->live, &all, rq->now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
     struct sieve sieve = {filter, rq->now_ms};
     if (r == 0)
         r = history_query_new(w, &v, rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &query, &err);

@@ -86,7 +86,6 @@ static void travel_end(struct past_ask *k)
 static enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    const struct node_now *one[1];
     struct str node = request_query(rq, "node");
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
     struct view_ask ask = {.node = name,
@@ -101,7 +100,7 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
         return reply_problem(rp, 400, "%s", err.msg);
     if (at_ms > rq->now_ms)
         return reply_problem(rp, 400, "at is a time to come: leave it out for the state now");
-    if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+    if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;

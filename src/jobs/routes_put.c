@@ -271,10 +271,9 @@ static const char *node_of_devices(struct api *a, int64_t now_ms, const char *de
 {
     struct str rest = str_of(devices ? devices : ""), first;
     struct view v;
-    const struct node_now *one[1];
     if (!str_cut(&rest, ',', &first) || !first.len)
         return NULL;
-    view_of(a->live, &(struct view_ask){.all = true}, now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.all = true}, now_ms, &v);
     for (size_t i = 0; i < v.n; i++)
         for (size_t k = 0; k < v.nodes[i]->n_devices; k++)
             if (str_eq(first, v.nodes[i]->devices[k].fact.uuid))

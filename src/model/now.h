@@ -89,6 +89,7 @@ struct view {
     uint64_t version;
     size_t n;
     const struct node_now *const *nodes; /* sorted by name */
+    const struct node_now *one;          /* of a view of one node: what nodes points at */
     bool show_cmd;                       /* full command lines may be shown to this reader */
     char reader[64];                     /* whose own command lines may be shown; empty: nobody's */
     const char *filter;                  /* nodes and devices are those that match this; NULL: all */

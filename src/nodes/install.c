@@ -140,14 +140,13 @@ enum reply_how get_install_file(struct api *a, struct request *rq, struct reply 
 enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    const struct node_now *one[1];
     struct view_ask ask = {.demo = a->demo};
     long long port = request_int(rq, "port", 9100, 1, 65535);
     char text[NAME_MAX_LEN + 16];
     AUTO_FILTER *filter = NULL;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    view_of(a->live, &ask, rq->now_ms, one, &v);
+    view_of(a->live, &ask, rq->now_ms, &v);
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "sd|%lld|%s", port, filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), v.version, rp))

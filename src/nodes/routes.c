@@ -57,12 +57,10 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
 static enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    const struct node_now *one[1];
-    struct view_ask ask = {.all = true, .demo = a->demo};
     AUTO_FILTER *filter = NULL;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    view_of(a->live, &ask, rq->now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "nodes|%s", filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), v.version, rp))
@@ -178,7 +176,6 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
     struct str node = request_query(rq, "node"), from = request_query(rq, "from");
     int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 1000);
     struct view v;
-    const struct node_now *one[1];
     const char *key = NULL;
     char name[NAME_MAX_LEN];
     struct err err = {0};
@@ -196,7 +193,7 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
         memcpy(name, node.p, node.len);
         name[node.len] = 0;
         struct view_ask ask = {.node = name, .all = true};
-        if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+        if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
         key = v.nodes[0]->key;
     }

@@ -65,7 +65,6 @@ const struct opt_cmd ls_help = {
 struct picture {
     struct here here;     /* this machine */
     struct hub_state hub; /* or a hub's */
-    const struct node_now **list;
     struct view view;
     struct arena arena; /* of the filtered view */
 };
@@ -74,7 +73,6 @@ static void picture_fini(struct picture *p)
 {
     here_close(&p->here);
     hub_state_fini(&p->hub);
-    free(p->list);
     arena_fini(&p->arena);
     *p = (struct picture){0};
 }
@@ -93,9 +91,7 @@ static int look(const struct ls_conf *conf, struct picture *p)
 {
     int64_t now = clock_wall_ms();
     live_tick(p->here.live, now);
-    free(p->list);
-    p->list = mem_zero(live_count(p->here.live) + 1, sizeof(*p->list));
-    int r = view_of(p->here.live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
+    int r = view_of(p->here.live, &(struct view_ask){.show_cmd = true}, now, &p->view);
     arena_reset(&p->arena);
     if (r == 0 && conf->filter)
         view_filter(&p->view, conf->filter, &p->arena);

@@ -17,7 +17,6 @@
 
 struct select {
     struct view view;
-    const struct node_now *one[1];
     char node[NAME_MAX_LEN];
     struct filter *filter; /* NULL: none; applied when it is clear that something must be rendered */
     bool by_process;       /* the rendering looks at each process instead */
@@ -45,7 +44,7 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
     s->node[node.len] = 0;
     if (node.len)
         ask.node = s->node;
-    if (view_of(a->live, &ask, rq->now_ms, s->one, &s->view) < 0)
+    if (view_of(a->live, &ask, rq->now_ms, &s->view) < 0)
         return reply_refuse(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
     return request_filter(rq, rp, &s->filter);
 }

@@ -130,14 +130,13 @@ static struct group *group_get(struct streams *s, const char *node, bool show_cm
     return g;
 }
 
-static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, const struct node_now **one,
-                       struct view *ret)
+static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, struct view *ret)
 {
     struct view_ask ask = {.node = g->node[0] ? g->node : NULL,
                            .demo = s->api->demo,
                            .show_cmd = g->show_cmd,
                            .reader = g->reader};
-    if (view_of(s->api->live, &ask, now_ms, one, ret) == 0)
+    if (view_of(s->api->live, &ask, now_ms, ret) == 0)
         return true;
     *ret = (struct view){.at_ms = now_ms};
     return false;
@@ -199,11 +198,10 @@ static const struct node_now *group_node(const struct group *g, const struct ite
 static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
 {
     struct view v;
-    const struct node_now *one[1];
     size_t hint = 0;
     bool first = g->n == 0; /* then there is nothing to look for */
     AUTO_ARENA arena = {0};
-    group_view(s, g, now_ms, one, &v);
+    group_view(s, g, now_ms, &v);
     for (size_t i = 0; i < g->n; i++)
         g->items[i].present = false;
     for (size_t i = 0; i < v.n; i++) {
@@ -333,7 +331,6 @@ static void on_drawn(void *arg, struct blob *b)
 static struct blob *snapshot_get(struct streams *s, struct group *g, const char *peer, int64_t now_ms)
 {
     struct view v;
-    const struct node_now *one[1];
     struct buf b = BUF_INIT(512u << 20);
     AUTO_ARENA arena = {0};
     if (g->snapshot && clock_mono_ms() - g->snapshot_ms < SHARE_MS)
@@ -341,7 +338,7 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     if (g->drawing)
         return NULL;
     group_update(s, g, now_ms, !g->readers); /* the others get it as events */
-    group_view(s, g, now_ms, one, &v);
+    group_view(s, g, now_ms, &v);
     g->snapshot_seq = g->seq;
     blob_unref(g->snapshot);
     g->snapshot = NULL;
@@ -379,9 +376,8 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     node[MIN(name.len, sizeof(node) - 1)] = 0;
     if (node[0]) { /* by key: a rename must not end the stream */
         struct view v;
-        const struct node_now *one[1];
         struct view_ask ask = {.node = node};
-        if (view_of(s->api->live, &ask, rq->now_ms, one, &v) < 0)
+        if (view_of(s->api->live, &ask, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'", node);
         mem_copy_str(node, sizeof(node), v.nodes[0]->key);
     }

@@ -6,27 +6,23 @@
 #include "base/mem.h"
 #include "base/rand.h"
 
-int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const struct node_now **scratch,
-            struct view *ret)
+int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret)
 {
-    struct view v = {.at_ms = now_ms,
-                     .demo = ask->demo,
-                     .version = live_version(l),
-                     .show_cmd = ask->show_cmd,
-                     .notice = live_notice(l)};
+    const struct node_now *one = ask->node ? live_find(l, ask->node) : NULL;
 
-    mem_copy_str(v.reader, sizeof(v.reader), ask->reader ? ask->reader : "");
-    if (ask->node) { /* asked for by name, a retired one is shown too */
-        const struct node_now *n = live_find(l, ask->node);
-        if (!n)
-            return -ENOENT;
-        *scratch = n;
-        v.n = 1;
-        v.nodes = scratch;
-    } else {
-        v.nodes = live_nodes(l, ask->all, &v.n);
-    }
-    *ret = v;
+    if (ask->node && !one)
+        return -ENOENT;
+    *ret = (struct view){.at_ms = now_ms,
+                         .demo = ask->demo,
+                         .version = live_version(l),
+                         .n = 1,
+                         .nodes = &ret->one,
+                         .one = one,
+                         .show_cmd = ask->show_cmd,
+                         .notice = live_notice(l)};
+    mem_copy_str(ret->reader, sizeof(ret->reader), ask->reader ? ask->reader : "");
+    if (!ask->node) /* asked for by name, a retired one is shown too */
+        ret->nodes = live_nodes(l, ask->all, &ret->n);
     return 0;
 }
 

@@ -12,10 +12,9 @@ struct view_ask {
     bool demo, show_cmd;
     const char *reader;
 };
-/* Fill ret; borrowed from l until it changes. -ENOENT when the node asked for is not there. scratch holds the array
- * when it is a selection. */
-int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const struct node_now **scratch,
-            struct view *ret);
+/* Fill ret, which is not to be moved; borrowed from l until it changes. -ENOENT when the node asked for is not there.
+ */
+int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret);
 
 /*
  * Leave in v the devices that match, and the nodes that have any (or have none and match themselves). A node that

@@ -475,10 +475,9 @@ static const char *keep_text(struct scheduled_job *k, const char *s)
 static void look_at(struct scheduled_job *k, struct api *a, const struct filter *filter)
 {
     struct view v;
-    const struct node_now *one[1];
     AUTO_ARENA arena = {0};
 
-    view_of(a->live, &(struct view_ask){.demo = a->demo}, k->now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.demo = a->demo}, k->now_ms, &v);
     if (filter)
         view_filter(&v, filter, &arena);
     if (filter && !k->status) {

@@ -370,8 +370,6 @@ static void call_nodes(struct report_job *job, const struct view *v)
 
 enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct view_ask all = {.all = true, .demo = a->demo};
-    const struct node_now *one[1];
     struct view v;
     struct report_job want = {.ask = {.run = report_run, .end = report_end}, .now_ms = rq->now_ms};
     int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
@@ -407,7 +405,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.wandb = report_source(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
-    view_of(a->live, &all, rq->now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
     call_nodes(job, &v);
     return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -19,7 +19,6 @@
 
 struct nearby {
     struct here here;
-    const struct node_now **list;
     size_t n_events;
     struct feed_event events[EVENTS_MAX]; /* newest first */
     bool ended;
@@ -68,10 +67,8 @@ static void here_view(void *arg, struct view *ret)
 {
     struct nearby *h = arg;
 
-    free(h->list);
-    h->list = mem_zero(live_count(h->here.live) + 1, sizeof(*h->list));
     *ret = (struct view){0};
-    view_of(h->here.live, &(struct view_ask){.show_cmd = true}, clock_wall_ms(), h->list, ret);
+    view_of(h->here.live, &(struct view_ask){.show_cmd = true}, clock_wall_ms(), ret);
 }
 
 static const char *here_status(void *arg)
@@ -140,6 +137,5 @@ void feed_local_close(struct feed *f)
     struct nearby *h = f->arg;
 
     here_close(&h->here);
-    free(h->list);
     free(h);
 }

@@ -311,8 +311,6 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
                                 int64_t now_ms)
 {
     struct view v;
-    const struct node_now *one[1];
-    struct view_ask all = {.all = true, .demo = a->demo};
     struct usage_job *k = mem_zero(1, sizeof(*k));
 
     k->ask = (struct past_ask){.run = usage_run, .end = usage_end};
@@ -323,7 +321,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     k->title = keep_text(k, a->name);
     for (size_t i = 0; i < USAGE_PARAMS; i++)
         k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;
-    view_of(a->live, &all, now_ms, one, &v);
+    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, now_ms, &v);
     call_nodes(k, &v, filter);
     return k;
 }

@@ -92,14 +92,13 @@ static size_t find_idle(const struct on_devices *people, int64_t longer_ms, int6
 void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, int64_t now_ms, struct rows *ret)
 {
     struct view v;
-    const struct node_now *one[1];
     struct view_ask ask = {.demo = a->demo};
     struct usage_now usage;
     AUTO_ARENA arena = {0};
     AUTO_FREE struct idle *idle = NULL;
     struct on_devices people;
 
-    view_of(a->live, &ask, now_ms, one, &v);
+    view_of(a->live, &ask, now_ms, &v);
     if (filter)
         view_filter(&v, filter, &arena);
     on_devices_of(&v, &people);

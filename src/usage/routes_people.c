@@ -107,14 +107,13 @@ static uint64_t booked_version(const struct api *a, int64_t now_ms)
 enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    const struct node_now *one[1];
     struct view_ask ask = {.demo = a->demo};
     AUTO_FILTER *filter = NULL;
     AUTO_ARENA arena = {0};
     struct on_devices people;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    view_of(a->live, &ask, rq->now_ms, one, &v);
+    view_of(a->live, &ask, rq->now_ms, &v);
     const struct trend *t = usage_trend_trend(a->hub->usage_trend);
     uint64_t version = v.version;
     AUTO_BUF key = BUF_INIT(4096);
@@ -286,7 +285,6 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
     struct view_ask ask = {.node = name, .all = true, .demo = a->demo};
     struct view v;
-    const struct node_now *one[1];
     struct err err = {0};
     struct span_ask what = {.to_ms = rq->now_ms + 1,
                             .by_user = str_eq(by, "user"),
@@ -300,7 +298,7 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "%s", err.msg);
     if (what.from_ms >= what.to_ms)
         return reply_problem(rp, 400, "from is not before to");
-    if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+    if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
     struct spans_job *job = mem_zero(1, sizeof(*job));
     *job = (struct spans_job){.ask = {.run = spans_run, .end = spans_end},

@@ -226,7 +226,6 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
     struct alert_states *w = alert_states_new(AT(7, 0));
     struct device_fact devices[GPUS];
     struct node_fact f;
-    const struct node_now *one[2];
     struct told t = {0};
     uint64_t procs = 0;
 
@@ -242,7 +241,7 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
             say(l, n, at, &procs);
         live_tick(l, at);
         book_tick(book, at, on_turn, NULL);
-        view_of(l, &(struct view_ask){.node = NULL}, at, one, &view);
+        view_of(l, &(struct view_ask){.node = NULL}, at, &view);
         struct scene s = {.now_ms = at, .view = &view, .live = l, .book = book};
         alert_states_begin(w, at);
         alert_rules_look(rules, &s, on_see, w);
