@@ -96,8 +96,6 @@ static const char *version_of(const struct view *v)
 
 /* ---- frames ---- */
 
-enum { COLUMNS_MAX = 7 };
-
 static void rule(struct pen *p, const int *widths, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -215,10 +213,55 @@ static void state_cell(struct pen *p, const struct device_now *d, int width)
     sgr(p, 0);
 }
 
+enum frame_column { COL_HOST, COL_GPU, COL_MEMORY, COL_MEMORY_WIDE, COL_UTIL, COL_TEMP, COL_STATE, COL_USER };
+
+/* host NULL: it stands in a line above. */
+static void frame_cell(struct pen *p, enum frame_column c, const char *host, const struct device_now *d, int width)
+{
+    char who[160];
+
+    if (c == COL_HOST)
+        cell(p, host ? host : "", width, FIT_LEFT);
+    else if (c == COL_GPU)
+        gpu_cell(p, d, width);
+    else if (c == COL_MEMORY || c == COL_MEMORY_WIDE)
+        memory_cell(p, d, c == COL_MEMORY ? 6 : 7, width);
+    else if (c == COL_UTIL)
+        unit_cell(p, d, M_util, 100, "%", width);
+    else if (c == COL_TEMP)
+        unit_cell(p, d, M_temp, 1000, p->g->celsius, width);
+    else if (c == COL_STATE)
+        state_cell(p, d, width);
+    else {
+        buf_addc(p->out, ' ');
+        fit(p->out, holders(d, who), width - 1, FIT_LEFT, p->ascii);
+    }
+}
+
+static void frame_rows(struct pen *p, const enum frame_column *columns, const int *widths, size_t n)
+{
+    for (size_t i = 0; i < p->v->n && p->out->err == 0; i++) {
+        const struct node_now *node = p->v->nodes[i];
+        if (node_is_dark(node))
+            frame_status(p, node);
+        for (size_t k = 0; k < node->n_devices && !node_is_dark(node); k++) {
+            for (size_t c = 0; c < n; c++) {
+                buf_addc(p->out, '|');
+                frame_cell(p, columns[c], k ? NULL : node_shown(node), &node->devices[k], widths[c]);
+            }
+            buf_adds(p->out, "|\n");
+        }
+        if (!node_is_dark(node))
+            frame_note(p, node);
+        rule(p, widths, n);
+    }
+}
+
 void render_term_summary(struct buf *out, const struct view *v, const struct term *t)
 {
-    static const char *const titles[COLUMNS_MAX] = {"host", "gpu", "memory usage", "volat.", "temp.", "state", "user"};
-    int w[COLUMNS_MAX] = {18, 24, 17, 8, 7, 8, 0};
+    static const char *const titles[] = {"host", "gpu", "memory usage", "volat.", "temp.", "state", "user"};
+    static const enum frame_column columns[] = {COL_HOST, COL_GPU, COL_MEMORY, COL_UTIL, COL_TEMP, COL_STATE, COL_USER};
+    int w[] = {18, 24, 17, 8, 7, 8, 0};
     struct pen p = pen_of(out, v, t);
     int more = p.width - WIDTH_MIN;
     size_t n = more >= 17 ? 7 : more >= 9 ? 6 : 5;
@@ -232,44 +275,13 @@ void render_term_summary(struct buf *out, const struct view *v, const struct ter
         w[0] += MAX(more - 16, 0);
     }
     frame_head(&p, "gpu info.", w, titles, n);
-    for (size_t i = 0; i < v->n && out->err == 0; i++) {
-        const struct node_now *node = v->nodes[i];
-        if (node_is_dark(node))
-            frame_status(&p, node);
-        for (size_t k = 0; k < node->n_devices && !node_is_dark(node); k++) {
-            const struct device_now *d = &node->devices[k];
-            char who[160];
-            buf_addc(out, '|');
-            cell(&p, k ? "" : node_shown(node), w[0], FIT_LEFT);
-            buf_addc(out, '|');
-            gpu_cell(&p, d, w[1]);
-            buf_addc(out, '|');
-            memory_cell(&p, d, 6, w[2]);
-            buf_addc(out, '|');
-            unit_cell(&p, d, M_util, 100, "%", w[3]);
-            buf_addc(out, '|');
-            unit_cell(&p, d, M_temp, 1000, p.g->celsius, w[4]);
-            buf_addc(out, '|');
-            if (n > 5) {
-                state_cell(&p, d, w[5]);
-                buf_addc(out, '|');
-            }
-            if (n > 6) {
-                buf_addc(out, ' ');
-                fit(out, holders(d, who), w[6] - 1, FIT_LEFT, p.ascii);
-                buf_addc(out, '|');
-            }
-            buf_addc(out, '\n');
-        }
-        if (!node_is_dark(node))
-            frame_note(&p, node);
-        rule(&p, w, n);
-    }
+    frame_rows(&p, columns, w, n);
 }
 
 void render_term_table(struct buf *out, const struct view *v, const struct term *t)
 {
     static const char *const titles[] = {"host name", "gpu name", "memory usage (MiB)", "state", "user"};
+    static const enum frame_column columns[] = {COL_HOST, COL_GPU, COL_MEMORY_WIDE, COL_STATE, COL_USER};
     int w[] = {30, 27, 19, 8, 0};
     struct pen p = pen_of(out, v, t);
     int more = p.width - WIDTH_MIN;
@@ -278,35 +290,7 @@ void render_term_table(struct buf *out, const struct view *v, const struct term 
     p.width = n == 3 ? WIDTH_MIN : n == 4 ? WIDTH_MIN + 9 : MIN(p.width, WIDTH_MIN + 34);
     w[4] = n == 5 ? p.width - WIDTH_MIN - 10 : 0;
     frame_head(&p, "gpu table", w, titles, n);
-    for (size_t i = 0; i < v->n && out->err == 0; i++) {
-        const struct node_now *node = v->nodes[i];
-        if (node_is_dark(node))
-            frame_status(&p, node);
-        for (size_t k = 0; k < node->n_devices && !node_is_dark(node); k++) {
-            const struct device_now *d = &node->devices[k];
-            char who[160];
-            buf_addc(out, '|');
-            cell(&p, k ? "" : node_shown(node), w[0], FIT_LEFT);
-            buf_addc(out, '|');
-            gpu_cell(&p, d, w[1]);
-            buf_addc(out, '|');
-            memory_cell(&p, d, 7, w[2]);
-            buf_addc(out, '|');
-            if (n > 3) {
-                state_cell(&p, d, w[3]);
-                buf_addc(out, '|');
-            }
-            if (n > 4) {
-                buf_addc(out, ' ');
-                fit(out, holders(d, who), w[4] - 1, FIT_LEFT, p.ascii);
-                buf_addc(out, '|');
-            }
-            buf_addc(out, '\n');
-        }
-        if (!node_is_dark(node))
-            frame_note(&p, node);
-        rule(&p, w, n);
-    }
+    frame_rows(&p, columns, w, n);
 }
 
 /* ---- boxes ---- */
