@@ -199,9 +199,9 @@ struct filehost *filehosts_get(struct filehosts *all, struct str host, const voi
     return l;
 }
 
-void filehosts_each(struct filehosts *all, const void *owner, void (*call)(void *arg, struct filehost *l), void *arg)
+struct filehost *filehosts_next(struct filehosts *all, const void *owner, size_t *at)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (all->v[i]->owner == owner)
-            call(arg, all->v[i]);
+    while (*at < all->n && all->v[*at]->owner != owner)
+        ++*at;
+    return *at < all->n ? all->v[(*at)++] : NULL;
 }

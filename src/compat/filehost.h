@@ -25,8 +25,8 @@ size_t filehosts_count(const struct filehosts *all, size_t ret_states[COLLECT_ST
 
 /* The one of that name, made when there is none. NULL: it is somebody else's, or there are too many. */
 struct filehost *filehosts_get(struct filehosts *all, struct str host, const void *owner);
-/* Everything of owner, in turn. */
-void filehosts_each(struct filehosts *all, const void *owner, void (*call)(void *arg, struct filehost *l), void *arg);
+/* Everything of owner, in turn: at is 0 before the first. NULL: that was all. */
+struct filehost *filehosts_next(struct filehosts *all, const void *owner, size_t *at);
 
 const char *filehost_name(const struct filehost *l);
 void filehost_take(struct filehost *l, enum readings_file which, struct str text, int64_t written_ms);

@@ -60,11 +60,6 @@ static void url_of(const struct well *w, const char *file, struct buf *ret)
     buf_addurl(ret, str_of(file));
 }
 
-static void fail_one(void *arg, struct filehost *l)
-{
-    filehost_fail(l, arg);
-}
-
 static void turns(struct pull *p);
 
 /* The pass is over, one way or the other. */
@@ -88,7 +83,9 @@ static void fail(struct well *w, const char *why)
         if (l)
             filehost_labels(l, w->labels);
     }
-    filehosts_each(w->pull->all, w, fail_one, (void *)why);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(w->pull->all, w, &at));)
+        filehost_fail(l, why);
     rest(w);
 }
 
@@ -135,12 +132,6 @@ static void on_timer(void *arg)
 
 /* ---- answers ---- */
 
-static void one_round(void *arg, struct filehost *l)
-{
-    (void)arg;
-    filehost_round(l);
-}
-
 static void next_file(struct well *w)
 {
     struct err err = {0};
@@ -152,7 +143,9 @@ static void next_file(struct well *w)
         return;
     }
     w->failed = 0;
-    filehosts_each(w->pull->all, w, one_round, NULL);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(w->pull->all, w, &at));)
+        filehost_round(l);
     rest(w);
 }
 
@@ -188,14 +181,6 @@ static void take_listing(struct well *w, struct str html)
     next_file(w);
 }
 
-/* The placeholder that said why there are no files has another name: it goes. */
-static void leave_placeholder(void *arg, struct filehost *l)
-{
-    struct well *w = arg;
-    if (strcmp(filehost_name(l), w->name) == 0)
-        filehost_leave(l, "its files come under another name");
-}
-
 static void take_file(struct well *w, struct file *f, const struct http_result *r)
 {
     struct str host, when;
@@ -207,10 +192,14 @@ static void take_file(struct well *w, struct file *f, const struct http_result *
         snprintf(f->stamp, sizeof(f->stamp), "%.*s", STR_ARG(when));
         written_ms = listing_date_ms(when);
     }
-    if (!w->heard && !str_eq(host, w->name))
-        filehosts_each(w->pull->all, w, leave_placeholder, w);
+    struct filehost *l;
+    size_t at = 0;
+    /* the placeholder that said why there are no files has another name: it goes */
+    while (!w->heard && !str_eq(host, w->name) && (l = filehosts_next(w->pull->all, w, &at)))
+        if (strcmp(filehost_name(l), w->name) == 0)
+            filehost_leave(l, "its files come under another name");
     w->heard = true;
-    struct filehost *l = filehosts_get(w->pull->all, host, w);
+    l = filehosts_get(w->pull->all, host, w);
     if (!l) {
         log_debug("relay", "%s: %s is somebody else's already", w->name, f->name);
         return;
@@ -242,12 +231,6 @@ static void on_answer(void *arg, const struct http_result *r)
 
 /* ---- the list ---- */
 
-static void leave_one(void *arg, struct filehost *l)
-{
-    (void)arg;
-    filehost_leave(l, "unlisted: it is no longer in the list of machines to pull from");
-}
-
 static void well_free(struct well *w)
 {
     struct pull *p = w->pull;
@@ -257,7 +240,9 @@ static void well_free(struct well *w)
             break;
         }
     p->busy -= w->asking;
-    filehosts_each(p->all, w, leave_one, NULL);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(p->all, w, &at));)
+        filehost_leave(l, "unlisted: it is no longer in the list of machines to pull from");
     http_call_free(w->call);
     timer_free(w->timer);
     free(w->files);
@@ -289,18 +274,15 @@ static struct well *well_new(struct pull *p, const struct relay_target *t)
     return w;
 }
 
-static void label_one(void *arg, struct filehost *l)
-{
-    filehost_labels(l, arg);
-}
-
 static void take_labels(struct well *w, const char *labels)
 {
     if (labels_same(w->labels, labels))
         return;
     free(w->labels);
     w->labels = labels ? mem_str(labels) : NULL;
-    filehosts_each(w->pull->all, w, label_one, w->labels);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(w->pull->all, w, &at));)
+        filehost_labels(l, w->labels);
 }
 
 void pull_set(struct pull *p, const struct target_list *l, int port, int64_t every_ms, size_t at_once)

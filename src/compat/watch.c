@@ -96,16 +96,12 @@ static void look_at(struct watch *w, const char *name, bool closed)
         read_file(w, f, host, which);
 }
 
-static void one_round(void *arg, struct filehost *l)
-{
-    (void)arg;
-    filehost_round(l);
-}
-
 static void on_round(void *arg)
 {
     struct watch *w = arg;
-    filehosts_each(w->all, w, one_round, NULL);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(w->all, w, &at));)
+        filehost_round(l);
 }
 
 /* ---- the folder ---- */
@@ -122,17 +118,6 @@ static bool has_files(const struct watch *w, const char *name)
     return false;
 }
 
-static void leave_if_gone(void *arg, struct filehost *l)
-{
-    if (!has_files(arg, filehost_name(l)))
-        filehost_leave(l, "unlisted: its files are no longer in the folder"); /* W3 */
-}
-
-static void fail_one(void *arg, struct filehost *l)
-{
-    filehost_fail(l, arg);
-}
-
 static void look_all(struct watch *w)
 {
     DIR *d = opendir(w->dir);
@@ -145,7 +130,8 @@ static void look_all(struct watch *w)
             w->since_ms = clock_wall_ms();
         }
         memcpy(w->why, why, sizeof(why));
-        filehosts_each(w->all, w, fail_one, w->why);
+        for (struct filehost *l; (l = filehosts_next(w->all, w, &n));)
+            filehost_fail(l, w->why);
         for (size_t i = 0; i < w->n; i++)
             w->files[i].read = false; /* to be told again when they are back */
         return;
@@ -161,8 +147,10 @@ static void look_all(struct watch *w)
             w->files[n++] = w->files[i];
     bool gone = n < w->n;
     w->n = n;
-    if (gone)
-        filehosts_each(w->all, w, leave_if_gone, w);
+    size_t at = 0;
+    for (struct filehost *l; gone && (l = filehosts_next(w->all, w, &at));)
+        if (!has_files(w, filehost_name(l)))
+            filehost_leave(l, "unlisted: its files are no longer in the folder"); /* W3 */
 }
 
 static void forget_news(struct watch *w)
@@ -214,19 +202,15 @@ static void on_look(void *arg)
     look_all(w);
 }
 
-static void leave_one(void *arg, struct filehost *l)
-{
-    (void)arg;
-    filehost_leave(l, "unlisted: the folder is no longer watched");
-}
-
 void watch_set(struct watch *w, const char *dir)
 {
     if (strcmp(dir ? dir : "", w->dir ? w->dir : "") == 0)
         return;
     forget_news(w);
     timer_stop(w->look);
-    filehosts_each(w->all, w, leave_one, NULL);
+    size_t at = 0;
+    for (struct filehost *l; (l = filehosts_next(w->all, w, &at));)
+        filehost_leave(l, "unlisted: the folder is no longer watched");
     free(w->dir);
     w->dir = mem_str(dir);
     w->n = 0;
@@ -237,19 +221,14 @@ void watch_set(struct watch *w, const char *dir)
     on_look(w);
 }
 
-static void count_one(void *arg, struct filehost *l)
-{
-    (void)l;
-    ++*(size_t *)arg;
-}
-
 void watch_tell(const struct watch *w, struct json *j)
 {
-    size_t n = 0;
+    size_t n = 0, at = 0;
     if (!w->dir)
         return;
     AUTO_FREE char *source = mem_fmt("watch:%s", w->dir);
-    filehosts_each(w->all, w, count_one, &n);
+    while (filehosts_next(w->all, w, &at))
+        n++;
     json_obj(j, NULL);
     json_cstr(j, "source", source);
     json_cstr(j, "way", "files");
