@@ -399,7 +399,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
             code = err_set(err, -E2BIG, "that is more than is given at once: use a longer step, or fewer devices");
         if (q->group == GROUP_NODE)
             heaps_end(r, code == 0);
-        if (code == 0 && r->past->stop && r->past->stop(r->past->stop_arg))
+        if (code == 0 && past_stopped(r->past))
             code = err_set(err, -ECANCELED, "stopped");
     }
     heaps_end(r, code == 0);

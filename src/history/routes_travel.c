@@ -51,7 +51,7 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
     render_state_start(out, &job->view);
     for (size_t i = 0; i < travel_count(job->travel); i++) {
         struct node_now n;
-        int r = past->stop && past->stop(past->stop_arg) ? -ECANCELED : 0;
+        int r = past_stopped(past) ? -ECANCELED : 0;
         if (r == 0)
             r = travel_node(job->travel, i, past, &n, &err);
         if (r < 0) {
@@ -141,7 +141,7 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, err) : 0;
     size_t n = 0, asked = r > 0 ? (size_t)r : 0;
     for (size_t k = 0; r >= 0 && k < asked; k++) {
-        r = past->stop && past->stop(past->stop_arg) ? -ECANCELED : 0;
+        r = past_stopped(past) ? -ECANCELED : 0;
         travel_to(job->travel, at_ms[k], at_ms[k]); /* samples, however long ago */
         if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
             n++;

@@ -167,11 +167,8 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
                               .from_ms = MAX(last_ms - TRAVEL_WINDOW_MS, 0),
                               .to_ms = last_ms + step_ms,
                               .step_ms = step_ms,
-                              .tier = t->minutes ? TIER_MINUTE : TIER_RAW,
-                              .stop = past->stop,
-                              .arg = past->stop_arg,
-                              .session = past->session};
-    int r = past->history(past->store, &ask, &h, err);
+                              .tier = t->minutes ? TIER_MINUTE : TIER_RAW};
+    int r = past_history(past, ask, &h, err);
     if (r < 0)
         return r;
     for (size_t d = 0; d < n_devices && h.n_series == n_devices * n_names; d++) {
@@ -404,11 +401,8 @@ int travel_moments(const struct travel *t, size_t i, const struct past_source *p
                                   .from_ms = MAX(to_ms - tries[k].span_ms, 0),
                                   .to_ms = to_ms,
                                   .step_ms = step_ms,
-                                  .tier = TIER_RAW,
-                                  .stop = past->stop,
-                                  .arg = past->stop_arg,
-                                  .session = past->session};
-        int r = past->history(past->store, &ask, &h, err);
+                                  .tier = TIER_RAW};
+        int r = past_history(past, ask, &h, err);
         if (r < 0)
             return r;
         found = MAX(found, moments_of(&h, t->at_ms, max, ret));

@@ -41,5 +41,18 @@ struct past_source {
     /* store_token_put, from this thread */
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };
+static inline bool past_stopped(const struct past_source *past)
+{
+    return past->stop && past->stop(past->stop_arg);
+}
+/* What ask says, in the session of this request and until it is stopped. */
+static inline int past_history(const struct past_source *past, struct history_ask ask, struct history *ret,
+                               struct err *err)
+{
+    ask.session = past->session;
+    ask.stop = past->stop;
+    ask.arg = past->stop_arg;
+    return past->history(past->store, &ask, ret, err);
+}
 
 #endif

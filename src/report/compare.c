@@ -72,7 +72,7 @@ struct making {
 
 static int stopped(struct making *k, struct err *err)
 {
-    if (++k->looked % STOP_EVERY == 0 && k->ask->stop && k->ask->stop(k->ask->arg))
+    if (++k->looked % STOP_EVERY == 0 && past_stopped(k->ask->past))
         return err_set(err, -ECANCELED, "it took too long");
     return 0;
 }
@@ -372,7 +372,7 @@ static int share_add(struct making *k, size_t item, uint32_t host, int64_t from_
         {.host = host, .item = item, .from_ms = from_ms, .end_ms = end_ms, .gpu_ms = gpu_ms, .mask = k->mask[host]};
 
     it->c.held_ms += gpu_ms;
-    if (!k->ask->history || (it->share && share_grow(&k->shares[it->share - 1], host, s.mask, from_ms, end_ms, gpu_ms)))
+    if (!k->ask->util || (it->share && share_grow(&k->shares[it->share - 1], host, s.mask, from_ms, end_ms, gpu_ms)))
         return 0;
     if (k->n_shares == COMPARE_SHARES_MAX)
         return err_set(err, -E2BIG, "there is too much to compare in that time: ask for a shorter one");
@@ -599,7 +599,7 @@ int compare_runs(const struct runs_ask *ask, const struct runs *seen, const stru
     }
     if (r == 0)
         r = sweep_all(&k, err);
-    if (r == 0 && ask->history)
+    if (r == 0 && ask->util)
         r = measure(&k, err);
     if (r == 0)
         tell(&k, ret);

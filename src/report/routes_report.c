@@ -107,40 +107,6 @@ static int32_t day_minutes(void *arg, int32_t day)
     return (int32_t)((zone_date_ms(arg, day + 1) - zone_date_ms(arg, day)) / 60000);
 }
 
-/* ---- the store, as runs ask for it ---- */
-
-static int procs_of(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p),
-                    void *each_arg, struct err *err)
-{
-    const struct past_source *past = arg;
-    return past->procs ? past->procs(past->procs_arg, NULL, from_ms, each, each_arg, err) : 0;
-}
-
-static int jobs_of(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
-                   void *each_arg, struct err *err)
-{
-    const struct past_source *past = arg;
-    struct job_ask own = *ask;
-    own.stop_arg = past->stop_arg;
-    return past->jobs ? past->jobs(past->procs_arg, &own, each, each_arg, err) : 0;
-}
-
-static int history_of(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
-{
-    const struct past_source *past = arg;
-    struct history_ask own = *ask;
-    own.session = past->session;
-    own.stop = past->stop;
-    own.arg = past->stop_arg;
-    return past->history(past->store, &own, ret, err);
-}
-
-static bool stopped(void *arg)
-{
-    const struct past_source *past = arg;
-    return past->stop && past->stop(past->stop_arg);
-}
-
 /* ---- the answer ---- */
 
 /* What is read for an answer, and made of it. */
@@ -195,11 +161,8 @@ static int read_agents(struct making *k, struct err *err)
                            .graphics_mem = job->graphics_mem,
                            .n_nodes = job->n,
                            .nodes = job->nodes,
-                           .arg = (void *)k->past,
-                           .procs = procs_of,
-                           .jobs = jobs_of,
-                           .history = k->ask.period == REPORT_SUMMARY ? NULL : history_of, /* has no utilisation */
-                           .stop = stopped,
+                           .past = k->past,
+                           .util = k->ask.period != REPORT_SUMMARY, /* which has none */
                            .spans = runs};
 
     k->agents = ask;
@@ -208,7 +171,7 @@ static int read_agents(struct making *k, struct err *err)
 
 static int read_wandb(struct making *k, struct err *err)
 {
-    struct runs_told_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
+    struct runs_told_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = k->past->stop, .arg = k->past->stop_arg};
 
     ask.ignore_tags = people_ignore_tags(k->job->people, &ask.n_ignore_tags);
     k->doc.pulled_ms = k->told.pulled_ms;
@@ -269,7 +232,7 @@ static int make(struct making *k, struct err *err)
         return r;
     if (k->job->period == REPORT_RUNS) {
         k->agents.company = k->ask.company;
-        k->agents.history = history_of;
+        k->agents.util = true;
         k->doc.claims = &k->claims;
         return compare_runs(&k->agents, &k->seen, k->said.v, k->said.n, &k->claims, err);
     }

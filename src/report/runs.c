@@ -238,7 +238,7 @@ static void take_process(void *arg, const struct store_proc *p)
     bool still = !p->ended && p->last_ms >= k->ask->now_ms - SEEN_LATELY_MS;
     int64_t last_ms = still ? MAX(k->ask->now_ms, p->last_ms) : p->last_ms;
 
-    if (k->code == 0 && ++k->looked % 1024 == 0 && k->ask->stop && k->ask->stop(k->ask->arg))
+    if (k->code == 0 && ++k->looked % 1024 == 0 && past_stopped(k->ask->past))
         k->code = -ECANCELED;
     if (k->code < 0 || p->first_ms >= k->to_ms || last_ms < k->from_ms)
         return;
@@ -267,13 +267,13 @@ static void take_process(void *arg, const struct store_proc *p)
 
 static int gather(struct making *k, struct err *err)
 {
-    const struct runs_ask *ask = k->ask;
+    const struct past_source *past = k->ask->past;
     struct job_ask jobs = {.from_ms = k->from_ms,
                            .to_ms = k->to_ms,
                            .limit = RUNS_JOBS_MAX,
-                           .stop = ask->stop,
-                           .stop_arg = ask->arg};
-    int r = ask->jobs ? ask->jobs(ask->arg, &jobs, take_job, k, err) : 0;
+                           .stop = past->stop,
+                           .stop_arg = past->stop_arg};
+    int r = past->jobs ? past->jobs(past->procs_arg, &jobs, take_job, k, err) : 0;
 
     if (r < 0)
         return r;
@@ -290,7 +290,7 @@ static int gather(struct making *k, struct err *err)
     for (size_t i = 0; i < k->n_jobs; i++)
         if (!k->jobs[i].part)
             job_pieces(k, &k->jobs[i]);
-    r = ask->procs(ask->arg, k->from_ms - SEEN_LATELY_MS, take_process, k, err);
+    r = past->procs ? past->procs(past->procs_arg, NULL, k->from_ms - SEEN_LATELY_MS, take_process, k, err) : 0;
     if (r >= 0 && k->code < 0)
         r = err_set(err, k->code, "there are too many processes in that time: ask for a shorter one");
     return MIN(r, 0);
@@ -584,17 +584,15 @@ int runs_history(const struct runs_ask *ask, const char *key, const char *const 
                               .to_ms = to_ms,
                               .step_ms = MINUTE_MS,
                               .fields = BIN_SUM | BIN_MAX,
-                              .tier = TIER_MINUTE,
-                              .stop = ask->stop,
-                              .arg = ask->arg};
-    int r = ask->history(ask->arg, &own, ret, err);
+                              .tier = TIER_MINUTE};
+    int r = past_history(ask->past, own, ret, err);
 
     if (r < 0 || any_bins(ret))
         return r;
     history_fini(ret);
     own.step_ms = HOUR_MS;
     own.tier = TIER_HOUR;
-    return ask->history(ask->arg, &own, ret, err);
+    return past_history(ask->past, own, ret, err);
 }
 
 static int tally_node(struct making *k, struct of *v, size_t n, struct err *err)
@@ -638,7 +636,7 @@ static int tally(struct making *k, struct run *runs, size_t n_runs, struct err *
     for (size_t i = 0, next; i < n && r >= 0; i = next) {
         for (next = i; next < n && v[next].p->node == v[i].p->node; next++) {
         }
-        if (k->ask->stop && k->ask->stop(k->ask->arg))
+        if (past_stopped(k->ask->past))
             return err_set(err, -ECANCELED, "it took too long");
         r = tally_node(k, v + i, next - i, err);
     }
@@ -684,7 +682,7 @@ static int make(struct making *k, struct err *err)
             continue;
         VEC_ADD(runs, n_runs, cap_runs, run);
     }
-    if (k->ask->history)
+    if (k->ask->util)
         r = tally(k, runs, n_runs, err);
     for (size_t i = 0; i < n_runs; i++) {
         if (r >= 0)

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/zone.h"
+#include "history/history.h"
 #include "report/report.h"
-#include "store/history.h"
 
 struct runs_node {
     const char *key, *name;
@@ -30,14 +30,9 @@ struct runs_ask {
     int64_t graphics_mem; /* a graphics process with less memory is a display server, and no run */
     size_t n_nodes;
     const struct runs_node *nodes;
-    void *arg; /* for the four below; history, jobs: NULL is none */
-    int (*procs)(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p), void *each_arg,
-                 struct err *err);
-    int (*jobs)(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
-                void *each_arg, struct err *err);
-    int (*history)(void *arg, const struct history_ask *ask, struct history *ret, struct err *err);
-    bool (*stop)(void *arg);
-    bool spans; /* who was on which device when is wanted, too */
+    const struct past_source *past;
+    bool util;  /* utilisation is wanted, too */
+    bool spans; /* and who was on which device when */
 };
 
 /* A node of the records; the first n_nodes are those asked about, in their order. */

@@ -55,15 +55,16 @@ struct seen_row {
 struct scene {
     struct people *people;
     struct zone *zone;
+    struct past_source past;
     struct runs_ask ask;
     struct runs seen;
     struct comparison got;
     int64_t util; /* 0.01 %; -1: not measured */
 };
 
-static int even_history(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
+static int even_history(struct store *store, const struct history_ask *ask, struct history *ret, struct err *err)
 {
-    struct scene *s = arg;
+    struct scene *s = (struct scene *)store;
     (void)err;
     *ret =
         (struct history){.from_ms = ask->from_ms, .step_ms = ask->step_ms, .n_series = ask->n_devices * ask->n_metrics};
@@ -87,9 +88,10 @@ static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
                                .zone = s->zone,
                                .from = DAY,
                                .to = DAY + 1,
-                               .arg = s,
-                               .history = even_history,
+                               .past = &s->past,
+                               .util = true,
                                .spans = true};
+    s->past = (struct past_source){.store = (struct store *)s, .history = even_history};
     s->seen.n_hosts = ARRAY_LEN(hosts);
     s->seen.hosts = hosts;
     for (size_t i = 0; i < n; i++)
@@ -392,9 +394,9 @@ static void it_stops_when_told_to(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(said); i++)
         said[i] = claim("x", "gpu01", "kim", 1, at(9, 0), at(10, 0));
     scene_open(&s, &row, 1);
-    s.ask.stop = always;
+    s.past.stop = always;
     assert_int_equal(compare_runs(&s.ask, &s.seen, said, ARRAY_LEN(said), &none, &err), -ECANCELED);
-    s.ask.stop = NULL;
+    s.past.stop = NULL;
     compare(&s, NULL, 0);
     assert_int_equal(s.got.n, 0);
     scene_close(&s);

@@ -28,11 +28,11 @@ struct world {
     int asked;
 };
 
-static int each_proc(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p),
-                     void *each_arg, struct err *err)
+static int each_proc(void *arg, const char *node, int64_t from_ms,
+                     void (*each)(void *each_arg, const struct store_proc *p), void *each_arg, struct err *err)
 {
     struct world *w = arg;
-    (void)err;
+    (void)node, (void)err;
     for (size_t i = 0; i < w->n_procs; i++)
         if (w->procs[i].last_ms >= from_ms)
             each(each_arg, &w->procs[i]);
@@ -51,9 +51,9 @@ static int each_job(void *arg, const struct job_ask *ask, void (*each)(void *eac
 }
 
 /* Device "gN" is N0 % busy in the first half of an hour and 100 % in the second; its memory controller half of that. */
-static int some_history(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
+static int some_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
-    struct world *w = arg;
+    struct world *w = (struct world *)s;
     (void)err;
     w->asked++;
     *ret = (struct history){.from_ms = ask->from_ms - ask->from_ms % ask->step_ms,
@@ -84,10 +84,22 @@ static bool stopped(void *arg)
     return ((struct world *)arg)->stopped;
 }
 
+static struct past_source past_of(struct world *w)
+{
+    return (struct past_source){.store = (struct store *)w,
+                                .procs_arg = w,
+                                .stop_arg = w,
+                                .procs = each_proc,
+                                .jobs = each_job,
+                                .history = some_history,
+                                .stop = stopped};
+}
+
 static struct runs runs;
 static void read_runs(struct world *w, const struct zone *z, int from, int to, int64_t now_ms)
 {
     static const struct runs_node nodes[] = {{"k1", "n1", INT64_MAX}, {"k2", "n2", INT64_MAX}, {"k3", "n3", 0}};
+    struct past_source past = past_of(w);
     struct runs_ask ask = {.zone = z,
                            .from = DAY + from,
                            .to = DAY + to,
@@ -95,11 +107,8 @@ static void read_runs(struct world *w, const struct zone *z, int from, int to, i
                            .graphics_mem = GRAPHICS_MEM,
                            .n_nodes = 3,
                            .nodes = nodes,
-                           .arg = w,
-                           .procs = each_proc,
-                           .jobs = each_job,
-                           .history = some_history,
-                           .stop = stopped};
+                           .past = &past,
+                           .util = true};
     struct err err = {0};
     assert_int_equal(runs_of(&ask, &runs, &err), 0);
 }
@@ -434,14 +443,8 @@ static void it_stops_when_told_and_nothing_is_nothing(void **unused)
     const struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59))};
     struct world w = {procs, 1, .stopped = true};
     struct zone *z = zone_utc();
-    struct runs_ask ask = {.zone = z,
-                           .from = DAY,
-                           .to = DAY,
-                           .now_ms = NOW,
-                           .arg = &w,
-                           .procs = each_proc,
-                           .history = some_history,
-                           .stop = stopped};
+    struct past_source past = past_of(&w);
+    struct runs_ask ask = {.zone = z, .from = DAY, .to = DAY, .now_ms = NOW, .past = &past, .util = true};
     struct err err = {0};
     (void)unused;
     assert_int_equal(runs_of(&ask, &runs, &err), -ECANCELED);
