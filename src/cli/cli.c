@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "base/secret.h"
+#include "cli/client.h"
 #include "cli/cmd.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -191,6 +192,14 @@ int cli_width(int fallback)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col)
         return ws.ws_col;
     return fallback;
+}
+
+void cli_table_params(struct buf *path, int64_t told, const char *file)
+{
+    char width[24];
+    snprintf(width, sizeof(width), "%d", told ? (int)told : !file && isatty(STDOUT_FILENO) ? cli_width(80) : 0);
+    client_param(path, "width", width);
+    client_param(path, "colour", !file && cli_colour() ? "true" : NULL);
 }
 
 bool cli_colour(void)

@@ -31,6 +31,9 @@ int cli_save(const struct opt_cmd *help, const char *path, bool binary, const st
 int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err);
 /* Columns of the terminal on standard output, else fallback. */
 int cli_width(int fallback);
+/* Of a table that a hub makes, as ?width= and &colour= of its path. told: what the user wants, 0: the terminal's; file:
+ * it goes there, NULL: to standard output. */
+void cli_table_params(struct buf *path, int64_t told, const char *file);
 /* Colour wanted: a terminal, TERM not dumb, NO_COLOR not set. */
 bool cli_colour(void);
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/opt.h"
 #include "base/plain.h"
 #include "base/secret.h"
 #include "cli/local_hub.h"
@@ -199,6 +200,24 @@ void client_param(struct buf *path, const char *name, const char *value)
         return;
     buf_addf(path, "%c%s=", strchr(path->p, '?') ? '&' : '?', name);
     buf_addurl(path, str_of(value));
+}
+
+void client_options(struct buf *path, const struct opt *opts, const void *conf, const char *names)
+{
+    struct str rest = str_of(names), word;
+
+    while (str_word(&rest, &word)) {
+        const struct opt *o = opt_find(opts, word);
+        const void *v = (const char *)conf + o->offset;
+        char name[OPT_FLAG_MAX], number[24];
+        snprintf(number, sizeof(number), "%lld", o->type == OPT_INT ? (long long)*(const int64_t *)v : 0);
+        client_param(path, opt_flag(o, name),
+                     o->type == OPT_STR      ? *(char *const *)v
+                     : o->type == OPT_CHOICE ? o->choices[*(const int *)v]
+                     : o->type == OPT_INT    ? number
+                     : *(const bool *)v      ? "true"
+                                             : NULL);
+    }
 }
 
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,

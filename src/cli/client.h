@@ -39,6 +39,9 @@ int client_ask_object(const struct client_conf *conf, const char *method, const 
                       json_t **ret, struct buf *raw, struct err *err);
 /* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
+/* The same for options by their names, with blanks between: a text as it is, a choice by its word, a number, "true". */
+struct opt;
+void client_options(struct buf *path, const struct opt *opts, const void *conf, const char *names);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
 /* "… answered something else than a hub would". -EREMOTEIO. */
 int client_no_hub(const struct client_conf *conf, struct err *err);

@@ -76,13 +76,7 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
             snprintf(text, sizeof(text), "%lld", (long long)(now_ms - conf->last));
         client_param(&path, "from", text);
     }
-    client_param(&path, "from", conf->from);
-    client_param(&path, "to", conf->to);
-    client_param(&path, "step", conf->step);
-    client_param(&path, "agg", conf->agg);
-    client_param(&path, "group", conf->group);
-    client_param(&path, "fold", conf->fold);
-    client_param(&path, "filter", conf->filter);
+    client_options(&path, history_opts, conf, "from to step agg group fold filter");
     client_param(&path, "format", conf->csv ? "csv" : NULL);
     snprintf(text, sizeof(text), "%zu", points);
     if (points)

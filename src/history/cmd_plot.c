@@ -228,12 +228,7 @@ static int ask_hub(const struct plot_conf *conf, const struct sheet *s, struct b
         client_param(&path, "metric", s->metrics[i]);
     snprintf(text, sizeof(text), "%lld", (long long)(clock_wall_ms() - conf->last));
     client_param(&path, "from", conf->from ? conf->from : text);
-    client_param(&path, "to", conf->to);
-    client_param(&path, "step", conf->step);
-    client_param(&path, "agg", conf->agg);
-    client_param(&path, "group", conf->group);
-    client_param(&path, "fold", conf->fold);
-    client_param(&path, "filter", conf->filter);
+    client_options(&path, plot_opts, conf, "to step agg group fold filter");
     client_param(&path, "points", POINTS);
     if (path.err)
         return err_set(err, -EINVAL, "that is too much to ask for at once");

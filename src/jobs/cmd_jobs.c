@@ -74,21 +74,14 @@ int cmd_jobs(struct cmd_call *c)
 {
     const struct jobs_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(65536);
-    char from[32], limit[32];
+    char from[32];
 
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
     snprintf(from, sizeof(from), "%lld", (long long)(clock_wall_ms() - conf->last));
-    snprintf(limit, sizeof(limit), "%lld", (long long)conf->limit);
     buf_adds(&path, "/api/v1/jobs");
     client_param(&path, "from", conf->last ? from : NULL);
-    client_param(&path, "person", conf->person);
-    client_param(&path, "kind", conf->kind);
-    client_param(&path, "node", conf->node);
-    client_param(&path, "device", conf->device);
-    client_param(&path, "parent", conf->parent);
-    client_param(&path, "filter", conf->filter);
-    client_param(&path, "limit", limit);
+    client_options(&path, jobs_opts, conf, "person kind node device parent filter limit");
     client_param(&path, "format", conf->csv ? "csv" : NULL);
     struct hub_listing l = {.help = &jobs_help,
                             .path = path.err ? NULL : path.p,

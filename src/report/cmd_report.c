@@ -5,15 +5,13 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "report/compare_rows.h"
+#include "report/write.h"
 
 #define LIMIT_MS 60000
 
 static const char *const sources[] = {"auto", "agents", "wandb", "both", NULL};
 static const char *const formats[] = {"table", "csv", "json", "html", "pdf", NULL};
 enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
-static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
-                                        "friday", "saturday", "sunday",    NULL};
 
 struct report_conf {
     struct client_conf client;
@@ -70,26 +68,12 @@ static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *
 {
     AUTO_BUF path = BUF_INIT(65536);
     struct client_conf client = conf->client;
-    char width[24];
 
     buf_adds(&path, "/api/v1/report");
     client_param(&path, "source", conf->source ? sources[conf->source] : NULL);
-    client_param(&path, "period", compare_words[conf->period]);
-    client_param(&path, "company", conf->company);
-    client_param(&path, "from", conf->from);
-    client_param(&path, "to", conf->to);
-    client_param(&path, "last", conf->last);
-    client_param(&path, "zone", conf->zone);
-    client_param(&path, "week-start", week_days[conf->week_start]);
-    client_param(&path, "partial", conf->partial ? "true" : NULL);
-    client_param(&path, "headings", headings_words[conf->headings]);
-    client_param(&path, "format", formats[conf->format]);
-    if (conf->format == FORMAT_TABLE) {
-        bool screen = !conf->output && isatty(STDOUT_FILENO);
-        snprintf(width, sizeof(width), "%d", conf->width ? (int)conf->width : screen ? cli_width(80) : 0);
-        client_param(&path, "width", width);
-        client_param(&path, "colour", !conf->output && cli_colour() ? "true" : NULL);
-    }
+    client_options(&path, report_opts, conf, "period company from to last zone week-start partial headings format");
+    if (conf->format == FORMAT_TABLE)
+        cli_table_params(&path, conf->width, conf->output);
     if (path.err)
         return err_set(err, -EINVAL, "that is too much to ask for at once");
     client.limit_ms = LIMIT_MS;

@@ -67,39 +67,17 @@ const struct opt_cmd usage_help = {
     .conf_size = sizeof(struct usage_conf),
 };
 
-static int ask_hub(const struct usage_conf *conf, const char *format, struct buf *ret, struct err *err)
+static int ask_hub(const struct usage_conf *conf, struct buf *ret, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(65536);
     struct client_conf client = conf->client;
-    char width[24];
-    const struct {
-        const char *name, *value;
-    } params[] = {{"by", usage_by_words[conf->by]},
-                  {"period", period_words[conf->period]},
-                  {"from", conf->from},
-                  {"to", conf->to},
-                  {"last", conf->last},
-                  {"zone", conf->zone},
-                  {"week-start", week_days[conf->week_start]},
-                  {"person", conf->person},
-                  {"team", conf->team},
-                  {"project", conf->project},
-                  {"company", conf->company},
-                  {"node", conf->node},
-                  {"model", conf->model},
-                  {"device", conf->device},
-                  {"filter", conf->filter},
-                  {"format", format}};
 
     buf_adds(&path, "/api/v1/usage");
-    for (size_t i = 0; i < ARRAY_LEN(params); i++)
-        client_param(&path, params[i].name, params[i].value);
-    if (strcmp(format, "table") == 0) {
-        bool screen = !conf->output && isatty(STDOUT_FILENO);
-        snprintf(width, sizeof(width), "%d", conf->width ? (int)conf->width : screen ? cli_width(80) : 0);
-        client_param(&path, "width", width);
-        client_param(&path, "colour", !conf->output && cli_colour() ? "true" : NULL);
-    }
+    client_options(&path, usage_opts, conf,
+                   "by period from to last zone week-start person team project company node model device filter "
+                   "format");
+    if (conf->format == FORMAT_TABLE)
+        cli_table_params(&path, conf->width, conf->output);
     if (path.err)
         return err_set(err, -EINVAL, "that is too much to ask for at once");
     client.limit_ms = LIMIT_MS;
@@ -154,7 +132,7 @@ int cmd_usage(struct cmd_call *c)
     int r = conf->recount ? count_again(conf, &c->err) : 0;
 
     if (r == 0)
-        r = ask_hub(conf, formats[conf->format], &answer, &c->err);
+        r = ask_hub(conf, &answer, &c->err);
     if (r < 0)
         return r;
     if (is_empty(conf, &answer))
