@@ -217,11 +217,7 @@ static void label(struct buf *out, const char *name, const char *v)
     if (out->p[out->len - 1] != '{')
         buf_addc(out, ',');
     buf_addf(out, "%s=\"", name);
-    for (; *v; v++)
-        if (*v == '\\' || *v == '"')
-            buf_add(out, (char[]){'\\', *v}, 2);
-        else
-            buf_addc(out, *v);
+    prom_escape(out, v);
     buf_addc(out, '"');
 }
 
@@ -229,17 +225,10 @@ static void label(struct buf *out, const char *name, const char *v)
 static void family(struct export_writer *w, struct buf *out, const char *sample, const char *add, const char *type,
                    const char *unit, const char *help)
 {
-    struct str base = str_of(sample);
-
     if (strcmp(w->family, sample) == 0)
         return;
     mem_copy_str(w->family, sizeof(w->family), sample);
-    if (str_ends(base, add))
-        base.len -= strlen(add);
-    buf_addf(out, "# TYPE %.*s %s\n", STR_ARG(base), type);
-    if (unit[0] && str_ends(base, unit) && base.len > strlen(unit) && base.p[base.len - strlen(unit) - 1] == '_')
-        buf_addf(out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
-    buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
+    openmetrics_family(out, sample, add, type, unit, help);
 }
 
 static void device_labels(struct buf *out, const struct export_record *r)

@@ -76,7 +76,12 @@ int export_line(struct export_reader *r, struct str line, struct export_record *
                 struct err *err);
 bool export_complete(const struct export_reader *r); /* OpenMetrics: "# EOF" was there; others: any line was */
 
-/* The Prometheus family of a metric declared at run time (prom.c). */
+/* prom.c: a label's value; TYPE, UNIT and HELP of the family whose samples are called name, which adds so much to it.
+ */
+void prom_escape(struct buf *out, const char *s);
+void openmetrics_family(struct buf *out, const char *name, const char *add, const char *type, const char *unit,
+                        const char *help);
+/* The Prometheus family of a metric declared at run time. */
 void prom_custom_name(const struct custom_fact *c, char out[128]);
 
 #endif

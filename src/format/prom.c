@@ -57,7 +57,7 @@ struct prom_draw {
 
 /* ---- text ---- */
 
-static void escape(struct buf *out, const char *s)
+void prom_escape(struct buf *out, const char *s)
 {
     for (; *s; s++)
         if (*s == '\\' || *s == '"')
@@ -75,28 +75,33 @@ static void label(struct buf *out, const char *name, const char *value)
     buf_addc(out, ','); /* behind node="…" */
     buf_adds(out, name);
     buf_adds(out, "=\"");
-    escape(out, value);
+    prom_escape(out, value);
     buf_addc(out, '"');
+}
+
+void openmetrics_family(struct buf *out, const char *name, const char *add, const char *type, const char *unit,
+                        const char *help)
+{
+    struct str base = str_of(name);
+
+    if (str_ends(base, add))
+        base.len -= strlen(add);
+    buf_addf(out, "# TYPE %.*s %s\n", STR_ARG(base), type);
+    if (unit[0] && str_ends(base, unit) && base.len > strlen(unit) && base.p[base.len - strlen(unit) - 1] == '_')
+        buf_addf(out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
+    buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
 }
 
 /* HELP, TYPE and UNIT. name is as sampled: with _total for a counter, with _info for an info. */
 static void family(const struct prom_draw *p, struct buf *out, const char *name, const char *type, const char *unit,
                    const char *help)
 {
-    struct str base = str_of(name);
+    bool info = strcmp(type, "info") == 0;
 
-    if (!p->om) {
-        buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, strcmp(type, "info") == 0 ? "gauge" : type);
-        return;
-    }
-    if (strcmp(type, "counter") == 0 && str_ends(base, "_total"))
-        base.len -= strlen("_total");
-    if (strcmp(type, "info") == 0)
-        base.len -= strlen("_info");
-    buf_addf(out, "# TYPE %.*s %s\n", STR_ARG(base), type);
-    if (unit[0] && str_ends(base, unit) && base.len > strlen(unit) && base.p[base.len - strlen(unit) - 1] == '_')
-        buf_addf(out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
-    buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
+    if (p->om)
+        openmetrics_family(out, name, info ? "_info" : strcmp(type, "counter") == 0 ? "_total" : "", type, unit, help);
+    else
+        buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, info ? "gauge" : type);
 }
 
 /* "name{labels", to be closed by the caller, perhaps after one label more. */
@@ -126,7 +131,7 @@ static void node_label(struct prom_draw *p, const struct node_now *n, bool twin)
 
     snprintf(both, sizeof(both), "%s#%s", n->name, n->key);
     buf_adds(&p->labels, "node=\"");
-    escape(&p->labels, twin ? both : n->name[0] ? n->name : n->key);
+    prom_escape(&p->labels, twin ? both : n->name[0] ? n->name : n->key);
     buf_addc(&p->labels, '"');
 }
 
@@ -232,7 +237,7 @@ static void put_device(struct prom_draw *p, const struct prom_series *s)
     for (size_t k = 0; k < p->n_reasons && s->fresh && sample_has(&s->d->now, M_throttle); k++) {
         open_line(p, out, "muster_gpu_throttle_reason", s);
         buf_adds(out, ",reason=\"");
-        escape(out, p->reasons[k]);
+        prom_escape(out, p->reasons[k]);
         buf_adds(out, (uint64_t)s->d->now.v[M_throttle] >> k & 1 ? "\"} 1\n" : "\"} 0\n");
     }
 }
