@@ -95,19 +95,6 @@ static void errand_done(struct work_job *j)
     errand_free(k);
 }
 
-/* What nodes are called now. */
-static void call_nodes(struct errand *k, struct live *live)
-{
-    size_t n;
-    const struct node_now *const *v = live_nodes(live, true, &n);
-
-    k->nodes = arena_alloc(&k->mem, n + 1, sizeof(*k->nodes));
-    k->n_nodes = n;
-    for (size_t i = 0; i < n; i++)
-        k->nodes[i] = (struct sums_node){.key = arena_strn(&k->mem, v[i]->key, strlen(v[i]->key)),
-                                         .name = arena_strn(&k->mem, v[i]->name, strlen(v[i]->name))};
-}
-
 static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
 {
     struct errand *k = mem_zero(1, sizeof(*k));
@@ -116,7 +103,8 @@ static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
     mem_copy_str(k->dir, sizeof(k->dir), x->h->data);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
     k->people = people_ref(x->h->api.people);
-    call_nodes(k, x->h->live);
+    const struct node_now *const *v = live_nodes(x->h->live, true, &k->n_nodes);
+    k->nodes = sums_nodes(&k->mem, v, k->n_nodes);
     x->running = work_add(x->h->work, &k->job, LIMIT_MS) == 0;
     if (x->running)
         return;

@@ -80,13 +80,8 @@ static void usage_begin(struct usage_past *u, const struct alert_replay_ask *ask
     mem_copy_str(u->zone_name, sizeof(u->zone_name), ask->usage_zone ? ask->usage_zone : "");
     u->days = wanted(ask->rules, "usage-low");
     u->hours = wanted(ask->rules, "usage-unusual");
-    u->nodes = arena_alloc(&u->mem, v->n + 1, sizeof(*u->nodes));
+    u->nodes = sums_nodes(&u->mem, v->nodes, v->n);
     u->n_nodes = v->n;
-    for (size_t i = 0; i < v->n; i++) {
-        const struct node_now *n = v->nodes[i];
-        u->nodes[i] = (struct sums_node){.key = arena_strn(&u->mem, n->key, strlen(n->key)),
-                                         .name = arena_strn(&u->mem, n->name, strlen(n->name))};
-    }
 }
 
 static void usage_end(struct usage_past *u)

@@ -286,24 +286,16 @@ static void call_nodes(struct usage_job *k, const struct view *v, const struct f
 {
     size_t devices = 0;
 
-    k->nodes = arena_alloc(&k->mem, v->n + 1, sizeof(*k->nodes));
+    k->nodes = sums_nodes(&k->mem, v->nodes, v->n);
     k->n_nodes = v->n;
     for (size_t i = 0; i < v->n; i++)
         devices += v->nodes[i]->n_devices;
     k->kept = arena_alloc(&k->mem, devices + 1, sizeof(*k->kept));
     k->filtered = filter != NULL;
-    for (size_t i = 0; i < v->n; i++) {
-        const struct node_now *n = v->nodes[i];
-        struct sums_node *to = &k->nodes[i];
-        *to = (struct sums_node){keep_text(k, n->key), keep_text(k, n->name), n->n_devices,
-                                 arena_alloc(&k->mem, n->n_devices + 1, sizeof(*to->devices))};
-        for (size_t d = 0; d < n->n_devices; d++) {
-            const struct device_fact *f = &n->devices[d].fact;
-            to->devices[d] = (struct sums_device){keep_text(k, f->uuid), f->index, f->mig};
-            if (filter && filter_match(filter, n, &n->devices[d], k->now_ms))
-                k->kept[k->n_kept++] = to->devices[d].uuid;
-        }
-    }
+    for (size_t i = 0; filter && i < v->n; i++)
+        for (size_t d = 0; d < v->nodes[i]->n_devices; d++)
+            if (filter_match(filter, v->nodes[i], &v->nodes[i]->devices[d], k->now_ms))
+                k->kept[k->n_kept++] = k->nodes[i].devices[d].uuid;
     SORT(k->kept, k->n_kept, order_texts);
 }
 

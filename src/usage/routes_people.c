@@ -12,6 +12,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "now/view.h"
+#include "usage/sums.h"
 #include "usage/usage_trend.h"
 
 #define PEOPLE_MAX (64u << 20)
@@ -164,26 +165,16 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- who was ---- */
 
-/* What a node and its devices are called, copied on the loop for the thread that reads. */
-struct called {
-    char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
-    size_t n;
-    struct {
-        char uuid[UUID_MAX];
-        int32_t index;
-    } * devices;
-};
-
 struct spans_job {
     struct past_ask ask; /* first */
     struct span_ask what;
-    char *device, *user;
     bool csv;
+    struct arena mem;
     size_t n;
-    struct called *nodes;
+    const struct sums_node *nodes; /* what they are called */
 };
 
-static const struct called *called(const struct spans_job *job, const char *key)
+static const struct sums_node *called(const struct spans_job *job, const char *key)
 {
     for (size_t i = 0; i < job->n; i++)
         if (strcmp(job->nodes[i].key, key) == 0)
@@ -204,7 +195,7 @@ enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAS
 static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
 {
     struct cell *c = rows_add(r);
-    const struct called *n = called(job, s->node);
+    const struct sums_node *n = called(job, s->node);
     if (n)
         cell_some_text(&c[S_NODE], n->name);
     cell_some_text(&c[S_ID], s->node);
@@ -254,28 +245,8 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
 static void spans_end(struct past_ask *k)
 {
     struct spans_job *job = (struct spans_job *)k;
-    for (size_t i = 0; i < job->n; i++)
-        free(job->nodes[i].devices);
-    FREE_ALL(job->nodes, job->device, job->user);
+    arena_fini(&job->mem);
     free(job);
-}
-
-static void call_nodes(struct spans_job *job, const struct view *v)
-{
-    job->nodes = mem_zero(MAX(v->n, 1u), sizeof(*job->nodes));
-    job->n = v->n;
-    for (size_t i = 0; i < v->n; i++) {
-        const struct node_now *n = v->nodes[i];
-        struct called *c = &job->nodes[i];
-        mem_copy_str(c->key, sizeof(c->key), n->key);
-        mem_copy_str(c->name, sizeof(c->name), n->name);
-        c->n = n->n_devices;
-        c->devices = mem_zero(MAX(c->n, 1u), sizeof(*c->devices));
-        for (size_t k = 0; k < c->n; k++) {
-            mem_copy_str(c->devices[k].uuid, sizeof(c->devices[k].uuid), n->devices[k].fact.uuid);
-            c->devices[k].index = n->devices[k].fact.index;
-        }
-    }
 }
 
 enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
@@ -303,12 +274,11 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     struct spans_job *job = mem_zero(1, sizeof(*job));
     *job = (struct spans_job){.ask = {.run = spans_run, .end = spans_end},
                               .what = what,
-                              .device = device.len ? mem_strn(device.p, device.len) : NULL,
-                              .user = user.len ? mem_strn(user.p, user.len) : NULL,
-                              .csv = str_eq(format, "csv")};
-    call_nodes(job, &v);
-    job->what.device = job->device;
-    job->what.user = job->user;
+                              .csv = str_eq(format, "csv"),
+                              .n = v.n};
+    job->nodes = sums_nodes(&job->mem, v.nodes, v.n);
+    job->what.device = device.len ? arena_strn(&job->mem, device.p, device.len) : NULL;
+    job->what.user = user.len ? arena_strn(&job->mem, user.p, user.len) : NULL;
     job->what.node = name ? job->nodes[0].key : NULL;
     return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -9,6 +9,7 @@
 
 #include "base/order.h"
 #include "base/rand.h"
+#include "model/now.h"
 
 #define GROUPS_MAX  16
 #define PERIODS_MAX 20000
@@ -623,6 +624,23 @@ static void plan_days(const struct sums *s, const struct zone *zone, struct usag
     }
     u->days = days;
     u->zone = zone_name(zone);
+}
+
+struct sums_node *sums_nodes(struct arena *mem, const struct node_now *const *v, size_t n)
+{
+    struct sums_node *all = arena_alloc(mem, n + 1, sizeof(*all));
+
+    for (size_t i = 0; i < n; i++) {
+        struct sums_node *to = &all[i];
+        *to = (struct sums_node){arena_strn(mem, v[i]->key, strlen(v[i]->key)),
+                                 arena_strn(mem, v[i]->name, strlen(v[i]->name)), v[i]->n_devices,
+                                 arena_alloc(mem, v[i]->n_devices + 1, sizeof(*to->devices))};
+        for (size_t d = 0; d < to->n; d++) {
+            const struct device_fact *f = &v[i]->devices[d].fact;
+            to->devices[d] = (struct sums_device){arena_strn(mem, f->uuid, strlen(f->uuid)), f->index, f->mig};
+        }
+    }
+    return all;
 }
 
 int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *ret, struct err *err)

@@ -24,6 +24,9 @@ struct sums_node { /* what a node and its devices are called now */
     } * devices;
 };
 
+struct node_now;
+struct sums_node *sums_nodes(struct arena *mem, const struct node_now *const *v, size_t n); /* copies, in their order */
+
 struct sums_ask {
     enum usage_by by;
     enum period period;
