@@ -14,6 +14,7 @@
 #include "hub/conf.h"
 
 #define RULES_FILE_MAX (1u << 20)
+#define WIDTH          160 /* where there is no terminal */
 
 struct alerts_conf {
     struct client_conf client;
@@ -141,14 +142,12 @@ static void fill_channel(struct cell *c, json_t *o, const struct listing_at *at)
         cell_text(&c[4], str_of(clock_span(MAX(0, at->at_ms - int_of(o, "since")), span)));
 }
 
-#define LISTING(cols, row, what)                                                                                       \
-    .help = &alerts_help, .columns = (cols), .n_columns = ARRAY_LEN(cols), .fill = (row), .width = 160, .none = (what)
-
 static int list_all(struct cmd_call *c, struct hub_listing l, json_t **ret)
 {
     const struct alerts_conf *conf = c->conf;
 
     l.member = l.member ? l.member : "rows";
+    l.width = WIDTH;
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, ret, &c->err);
 }
 
@@ -161,7 +160,7 @@ static int list_alerts(struct cmd_call *c)
     buf_adds(&path, "/api/v1/alerts");
     client_param(&path, "rule", conf->rule);
     client_param(&path, "all", conf->all ? "true" : NULL);
-    struct hub_listing l = {.path = path.p, LISTING(alert_columns, fill_alert, "nothing is wrong")};
+    struct hub_listing l = {.path = path.p, LISTING(alerts_help, alert_columns, fill_alert, "nothing is wrong")};
     int code = list_all(c, l, &o);
     return code == EXIT_OK && int_of(o, "firing") > 0 ? EXIT_NO : code;
 }
@@ -221,7 +220,7 @@ static int list_channels(struct cmd_call *c)
     int code = list_all(c,
                         (struct hub_listing){.path = "/api/v1/alerts",
                                              .member = "channels",
-                                             LISTING(channel_columns, fill_channel,
+                                             LISTING(alerts_help, channel_columns, fill_channel,
                                                      "nobody is told: muster.yaml has no channels")},
                         &o);
 
@@ -368,10 +367,16 @@ static int test_past(struct cmd_call *c)
     json_auto_t *o = client_json(buf_str(&raw));
     struct zone *zone = NULL;
     zone_load(NULL, &zone, NULL); /* none: UTC */
-    listing_put(&(struct hub_listing){.member = "rules", LISTING(tally_columns, fill_tally, NULL)}, o, false, &out);
+    listing_put(&(struct hub_listing){.member = "rules",
+                                      .width = WIDTH,
+                                      LISTING(alerts_help, tally_columns, fill_tally, NULL)},
+                o, false, &out);
     if (json_array_size(json_object_get(o, "rows"))) {
         buf_addc(&out, '\n');
-        listing_put(&(struct hub_listing){.member = "rows", LISTING(past_columns, fill_past, NULL)}, o, false, &out);
+        listing_put(&(struct hub_listing){.member = "rows",
+                                          .width = WIDTH,
+                                          LISTING(alerts_help, past_columns, fill_past, NULL)},
+                    o, false, &out);
     }
     put_rest(&out, o, zone);
     zone_free(zone);
@@ -397,11 +402,12 @@ int cmd_alerts(struct cmd_call *c)
         return send_test(c, operand);
     if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
         return test_past(c);
-    const struct hub_listing rules = {.path = "/api/v1/alerts/rules", LISTING(rule_columns, fill_rule, "no rules")},
+    const struct hub_listing rules = {.path = "/api/v1/alerts/rules",
+                                      LISTING(alerts_help, rule_columns, fill_rule, "no rules")},
                              test = {.path = "/api/v1/alerts/test",
-                                     LISTING(alert_columns, fill_alert, "no rule finds anything")},
+                                     LISTING(alerts_help, alert_columns, fill_alert, "no rule finds anything")},
                              silences = {.path = "/api/v1/silences",
-                                         LISTING(silence_columns, fill_silence, "nothing is silenced")};
+                                         LISTING(alerts_help, silence_columns, fill_silence, "nothing is silenced")};
     if (strcmp(verb, "rules") == 0)
         return list_all(c, rules, NULL);
     if (strcmp(verb, "test") == 0)

@@ -220,14 +220,8 @@ static int list_bookings(struct cmd_call *c)
     client_param(&path, "node", conf->node);
     client_param(&path, "all", conf->all ? "1" : NULL);
     client_param(&path, "format", conf->csv ? "csv" : NULL);
-    struct hub_listing l = {.help = &book_help,
-                            .path = path.p,
-                            .member = "rows",
-                            .columns = columns,
-                            .n_columns = ARRAY_LEN(columns),
-                            .fill = fill_row,
-                            .none = "nothing is booked",
-                            .no = true};
+    struct hub_listing l = {LISTING(book_help, columns, fill_row, "nothing is booked"), .path = path.p,
+                            .member = "rows", .no = true};
     return listing_ask(&l, &conf->client, conf->csv ? LIST_SENT : conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 

@@ -451,14 +451,8 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
 static int list_waits(struct cmd_call *c)
 {
     const struct wait_conf *conf = c->conf;
-    struct hub_listing l = {.help = &wait_help,
-                            .path = "/api/v1/waits",
-                            .member = "rows",
-                            .columns = columns,
-                            .n_columns = ARRAY_LEN(columns),
-                            .fill = fill_row,
-                            .width = 160,
-                            .none = "nobody waits"};
+    struct hub_listing l = {LISTING(wait_help, columns, fill_row, "nobody waits"), .path = "/api/v1/waits",
+                            .member = "rows", .width = 160};
     int r = listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 
     return r < 0 ? cli_fail(&wait_help, EXIT_REACH, "%s", c->err.msg) : r;

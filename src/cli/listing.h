@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -31,6 +32,10 @@ struct hub_listing {
     const char *none; /* what is said when there is no row; NULL: the titles stand alone */
     bool no;          /* that is an error, EXIT_NO */
 };
+
+/* For an initializer: the help of its command, columns, what fills the others, what is said of none. */
+#define LISTING(of, cols, row, nothing)                                                                                \
+    .help = &(of), .columns = (cols), .n_columns = ARRAY_LEN(cols), .fill = (row), .none = (nothing)
 
 /* The rows of an answer onto out, or none's sentence. How many; -EREMOTEIO where the answer has no such member. */
 int listing_put(const struct hub_listing *l, json_t *answer, bool csv, struct buf *out);

@@ -83,13 +83,7 @@ int cmd_jobs(struct cmd_call *c)
     client_param(&path, "from", conf->last ? from : NULL);
     client_options(&path, jobs_opts, conf, "person kind node device parent filter limit");
     client_param(&path, "format", conf->csv ? "csv" : NULL);
-    struct hub_listing l = {.help = &jobs_help,
-                            .path = path.err ? NULL : path.p,
-                            .member = "jobs",
-                            .columns = columns,
-                            .n_columns = ARRAY_LEN(columns),
-                            .fill = fill_row,
-                            .none = "there is no such job",
-                            .no = true};
+    struct hub_listing l = {LISTING(jobs_help, columns, fill_row, "there is no such job"),
+                            .path = path.err ? NULL : path.p, .member = "jobs", .no = true};
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
 }

@@ -56,12 +56,7 @@ static int list_nodes(struct cmd_call *c)
 {
     const struct node_conf *conf = c->conf;
     AUTO_BUF answer = {0}, out = BUF_INIT(64 << 20);
-    struct hub_listing l = {.help = &node_help,
-                            .path = "/api/v1/nodes",
-                            .columns = columns,
-                            .n_columns = ARRAY_LEN(columns),
-                            .fill = fill_row,
-                            .width = 160,
+    struct hub_listing l = {LISTING(node_help, columns, fill_row, NULL), .path = "/api/v1/nodes", .width = 160,
                             .plain = true};
 
     if (!conf->json)

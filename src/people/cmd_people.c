@@ -145,24 +145,16 @@ static int ask_hub(struct cmd_call *c, struct hub_listing *l, const char *path, 
 
 int cmd_people(struct cmd_call *c)
 {
-    struct hub_listing l = {.help = &people_help,
-                            .columns = people_columns,
-                            .n_columns = ARRAY_LEN(people_columns),
-                            .fill = fill_person,
-                            .order = by_score,
-                            .none = "nobody is on a GPU, and nobody was lately",
-                            .no = true};
+    struct hub_listing l = {LISTING(people_help, people_columns, fill_person,
+                                    "nobody is on a GPU, and nobody was lately"),
+                            .order = by_score, .no = true};
 
     return ask_hub(c, &l, "/api/v1/people", "1");
 }
 
 int cmd_idle(struct cmd_call *c)
 {
-    struct hub_listing l = {.help = &idle_help,
-                            .columns = idle_columns,
-                            .n_columns = ARRAY_LEN(idle_columns),
-                            .fill = fill_idle,
-                            .none = "nobody holds a GPU without work for so long",
+    struct hub_listing l = {LISTING(idle_help, idle_columns, fill_idle, "nobody holds a GPU without work for so long"),
                             .no = true};
 
     return ask_hub(c, &l, "/api/v1/idle", NULL);

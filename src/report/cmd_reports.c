@@ -91,14 +91,9 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
 static int list_reports(struct cmd_call *c)
 {
     const struct reports_conf *conf = c->conf;
-    struct hub_listing l = {.help = &reports_help,
-                            .path = "/api/v1/reports",
-                            .member = "rows",
-                            .columns = columns,
-                            .n_columns = ARRAY_LEN(columns),
-                            .fill = fill_row,
-                            .width = 140,
-                            .none = "no report goes out by itself: see docs/reports.md"};
+    struct hub_listing l = {LISTING(reports_help, columns, fill_row,
+                                    "no report goes out by itself: see docs/reports.md"),
+                            .path = "/api/v1/reports", .member = "rows", .width = 140};
 
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
