@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
-#include "base/rand.h"
 #include "base/timer.h"
 #include "uplink/sender.h"
 #include "wire/wire.h"

@@ -1,5 +1,4 @@
 /* routes.c: the routes about alerts: what is wrong now and was lately, the rules, what would fire, and silences. */
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 

@@ -4,8 +4,6 @@
  */
 #include "alert/rule.h"
 
-#include <errno.h>
-
 #include "alert/builtin.h"
 #include "format/template.h"
 #include "format/words.h"

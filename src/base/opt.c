@@ -5,7 +5,6 @@
  */
 #include "base/opt.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 

@@ -14,8 +14,6 @@
 #endif
 #endif
 
-#include "base/mem.h"
-
 void rand_bytes(void *p, size_t n)
 {
     char *at = p;

@@ -1,7 +1,6 @@
 /* secret.c: masks secrets in addresses, and moves them out of the program's visible arguments. */
 #include "base/secret.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

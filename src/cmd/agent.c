@@ -7,7 +7,6 @@
 
 #include "agent/control.h"
 #include "agent/spawn.h"
-#include "base/mem.h"
 #include "base/plain.h"
 #include "base/secret.h"
 #include "cli/cmd.h"

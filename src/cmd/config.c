@@ -1,5 +1,4 @@
 /* config.c: `muster config`: what the hub's settings are, and whether a file of them is good. */
-#include <errno.h>
 
 #include "base/file.h"
 #include "base/mem.h"

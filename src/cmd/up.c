@@ -9,9 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "cli/child_process.h"
 #include "cli/cli.h"

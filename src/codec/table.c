@@ -4,8 +4,6 @@
  */
 #include "codec/table.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 

@@ -3,7 +3,6 @@
 #include "compat/board.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/csv.h"
 #include "base/order.h"

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "format/words.h"
 
 #define MIB ((int64_t)1 << 20)

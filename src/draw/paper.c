@@ -2,7 +2,6 @@
 #include "draw/paper.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

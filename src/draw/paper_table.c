@@ -1,6 +1,4 @@
 /* paper_table.c: a table over pages: how wide its columns are, its header on each page, its rows. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "draw/paper_page.h"

@@ -3,7 +3,6 @@
 #include "draw/plot_marks.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "draw/plot_draw.h"

@@ -5,7 +5,6 @@
 #include "draw/scale.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 

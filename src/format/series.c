@@ -1,7 +1,6 @@
 /* series.c: history as JSON and CSV, series by series, so that none but the one at hand is in memory. */
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "format/render.h"
 #include "format/words.h"
 

@@ -2,7 +2,6 @@
 #include "format/template.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

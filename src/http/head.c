@@ -1,8 +1,6 @@
 /* head.c: request line and headers. What could be read in two ways by us and by a proxy in front is refused. */
 #include "http/head.h"
 
-#include "base/mem.h"
-
 static bool token_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/mem.h"
 
 static int64_t apart(int64_t a, int64_t b)
 {

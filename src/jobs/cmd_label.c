@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "model/job.h"
 
 #define TRY_MS      3000  /* one request */
 #define AGAIN_MS    10000 /* while the command runs */

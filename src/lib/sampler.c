@@ -5,7 +5,6 @@
 #include "lib/sampler.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>

@@ -1,7 +1,6 @@
 /* state.c: the words and marks of states and events. */
 #include "model/state.h"
 
-#include "base/mem.h"
 #include "model/event.h"
 
 const struct state_info dev_states[DEV_STATES] = {

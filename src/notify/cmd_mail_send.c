@@ -2,7 +2,6 @@
  * cmd_mail_send.c: `muster mail-send`: sends one mail for the hub: what to send on standard input, the result as lines
  * (net/smtp.h).
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 

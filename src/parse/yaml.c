@@ -1,5 +1,4 @@
 /* yaml.c: reads a config file into the values of an option table. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/opt.h"

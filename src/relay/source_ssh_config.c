@@ -1,5 +1,4 @@
 /* source_ssh_config.c: the hosts that an ssh configuration names. Where they are and as whom is left to ssh itself. */
-#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
  */
 #include "report/overlap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,8 +1,6 @@
 /* report_rows.c: the names of columns, and what a cell shows. */
 #include "report/report_rows.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/zone.h"
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "draw/mail.h"
 
 #define REPORT_MAX (128u << 20)

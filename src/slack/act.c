@@ -3,7 +3,6 @@
  * durable.
  */
 
-#include "base/clock.h"
 #include "model/rows.h"
 #include "slack/words.h"
 

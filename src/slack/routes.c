@@ -1,5 +1,4 @@
 /* routes.c: the routes that Slack posts to: each request is checked to be Slack's before anything of it is read. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

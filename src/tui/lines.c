@@ -1,7 +1,5 @@
 /* lines.c: one line per node, device, process, person and event. Widths come from the sheet's: at 80 columns all that
  * matters fits, wider ones have longer meters and more columns. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -4,7 +4,6 @@
  */
 #include "uplink/sender.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

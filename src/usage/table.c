@@ -4,7 +4,6 @@
  */
 #include "usage/table.h"
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "format/render.h"

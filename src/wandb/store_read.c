@@ -1,5 +1,4 @@
 /* store_read.c: the reading side of wandb.db: one statement per question, so each answer is as of one moment. */
-#include <errno.h>
 
 #include "base/mem.h"
 #include "wandb/store_sql.h"

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "wandb_pull/run.h"
 
 const char ask_projects[] = "query " ASK_PROJECTS_OP "($entity: String, $cursor: String, $perPage: Int = 50) {"

@@ -2,7 +2,6 @@
 #include "wandb_pull/cmd_talk.h"
 
 #include <errno.h>
-#include <signal.h>
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,10 +1,8 @@
 /* events.c: reads {"data":{"project":{"run":{"events":["...", ...]}}}} in one pass. */
 #include "wandb_pull/events.h"
 
-#include <errno.h>
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/fold.h"
 #include "wandb_pull/scan.h"

@@ -2,7 +2,6 @@
 #include "wandb_pull/key.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/file.h"

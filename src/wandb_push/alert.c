@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "wandb_push/logged.h"
 
 #define TEXT_MAX (1u << 20)

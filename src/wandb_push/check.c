@@ -1,7 +1,6 @@
 /* check.c: compares the newest runs with what they must be. */
 #include "wandb_push/check.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 

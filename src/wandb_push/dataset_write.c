@@ -1,10 +1,8 @@
 /* dataset_write.c: writing all_runs_data.csv and deleted_runs_data.csv as polars would: floats have a decimal, times
  * six digits of a second. */
-#include <errno.h>
 
 #include "base/csv.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "report/report.h"
 #include "wandb_push/dataset_columns.h"
 

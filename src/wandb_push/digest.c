@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 
 static void digest(const char *how, struct str s, uint8_t *out)
 {

@@ -5,7 +5,6 @@
 #include "wandb_push/push_dataset.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "wandb_pull/artifact_get.h"
