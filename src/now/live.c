@@ -449,7 +449,7 @@ const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, con
 
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, str_of(uuid), &at));)
         if (&n->now != but && !n->now.retired && !gpu_index_in(n, str_of(uuid))->fact.lost &&
-            (!twin || live_silent(twin, now_ms)))
+            (!twin || (live_silent(twin, now_ms) && (!live_silent(&n->now, now_ms) || live_elder(&n->now, twin)))))
             twin = &n->now;
     return twin;
 }

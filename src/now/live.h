@@ -63,7 +63,8 @@ bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
 void live_join(struct live *l, struct node_now *heir, struct node_now *old, int64_t now_ms);
 /* What an admin or, where its own name is another's, we call it: to be kept. Empty: its own name. */
 const char *live_called(const struct node_now *n);
-/* Another node, not retired, that has this GPU and has not lost it; of several one that is not silent. NULL: none. */
+/* Another node, not retired, that has this GPU and has not lost it; of several one that is not silent, or the eldest.
+ * NULL: none. */
 const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but,
                                      int64_t now_ms);
 bool live_has_gpu(const struct live *l, const char *uuid); /* any node */
