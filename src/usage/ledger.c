@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/lookup.h"
 #include "base/order.h"
 #include "base/workers.h"
 #include "usage/recount.h"
@@ -68,11 +69,12 @@ struct ledger {
     size_t n_zones;
     struct ledger_conf conf;
     struct work *work;
-    struct store *beside;    /* the thread's */
-    struct led_node **nodes; /* by key */
-    size_t n, cap, at;       /* at: whose turn it is */
-    int64_t grid_ms;         /* hours begin at multiples of an hour plus this */
-    int64_t hour_ms;         /* the one under way when we last looked */
+    struct store *beside; /* the thread's */
+    struct led_node **nodes;
+    struct lookup by_key;
+    size_t n, cap, at; /* at: whose turn it is */
+    int64_t grid_ms;   /* hours begin at multiples of an hour plus this */
+    int64_t hour_ms;   /* the one under way when we last looked */
     int64_t seq, retry_ms;
     uint64_t counted;
     int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
@@ -89,29 +91,21 @@ static int64_t hour_of(const struct ledger *l, int64_t at_ms)
 
 /* ---- nodes and marks ---- */
 
-static size_t node_place(const struct ledger *l, const char *key)
-{
-    return COUNT_BEFORE(l->n, i, strcmp(l->nodes[i]->key, key) < 0);
-}
-
 static struct led_node *node_find(const struct ledger *l, const char *key)
 {
-    size_t i = node_place(l, key);
-
-    return i < l->n && strcmp(l->nodes[i]->key, key) == 0 ? l->nodes[i] : NULL;
+    return lookup_named(&l->by_key, key, offsetof(struct led_node, key));
 }
 
 static struct led_node *node_get(struct ledger *l, const char *key)
 {
-    size_t lo = node_place(l, key);
+    struct led_node *n = node_find(l, key);
 
-    if (lo < l->n && strcmp(l->nodes[lo]->key, key) == 0)
-        return l->nodes[lo];
-    VEC_ROOM(l->nodes, l->n, l->cap);
-    memmove(&l->nodes[lo + 1], &l->nodes[lo], (l->n - lo) * sizeof(*l->nodes));
-    l->n++;
-    struct led_node *n = l->nodes[lo] = mem_zero(1, sizeof(*n));
+    if (n)
+        return n;
+    n = mem_zero(1, sizeof(*n));
     mem_copy_str(n->key, sizeof(n->key), key);
+    lookup_add(&l->by_key, lookup_hash(n->key), n);
+    VEC_ADD(l->nodes, l->n, l->cap, n);
     return n;
 }
 
@@ -252,6 +246,7 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
         return;
     struct led_node *old = node_get(l, from);
     int64_t first_ms = old->first_ms, last_ms = old->last_ms;
+    lookup_drop(&l->by_key, lookup_hash(old->key), old);
     for (size_t i = 0; i < l->n; i++)
         if (l->nodes[i] == old) {
             memmove(&l->nodes[i], &l->nodes[i + 1], (l->n - i - 1) * sizeof(*l->nodes));
@@ -622,6 +617,7 @@ void ledger_free(struct ledger *l)
         free(l->nodes[i]);
     }
     free(l->nodes);
+    lookup_fini(&l->by_key);
     for (size_t z = 0; z < l->n_zones; z++)
         zone_free(l->zones[z].zone);
     free(l->dir);
