@@ -219,8 +219,8 @@ static void take_proc(void *arg, const struct store_proc *p)
         k->full = true;
         return;
     }
-    char *fact = arena_alloc(&r->arena, proc_fact_pack(&p->fact, NULL), 1);
-    proc_fact_pack(&p->fact, fact);
+    char *fact = arena_alloc(&r->arena, record_pack(&proc_wire, &p->fact, NULL), 1);
+    record_pack(&proc_wire, &p->fact, fact);
     VEC_ROOM(r->stays, r->n_stays, r->cap_stays);
     r->stays[r->n_stays++] =
         (struct stay){.first_ms = p->first_ms,
@@ -630,7 +630,7 @@ static void rebuild_procs(struct alert_replay_node *r, struct live *l)
             d++;
         if (d == f->n_devices)
             continue;
-        proc_fact_unpack(s->fact, &list.v[list.n]);
+        record_unpack(&proc_wire, s->fact, &list.v[list.n]);
         VEC_ROOM(r->uses, r->n_uses, r->cap_uses);
         r->uses[r->n_uses++] = (struct proc_use){.proc = (uint16_t)list.n++,
                                                  .slot = (uint16_t)(d + 1),

@@ -69,18 +69,11 @@ int child_msg_facts(struct buf *out, const struct node_fact *f)
 
 static void put_proc(struct buf *out, const struct proc_fact *p)
 {
-    buf_zigzag(out, p->pid);
-    buf_zigzag(out, p->ppid);
-    buf_zigzag(out, p->start_ms);
-    buf_zigzag(out, p->uid);
-    put(out, p->user);
-    put(out, p->name);
-    put(out, p->cmd);
-    put(out, p->runtime);
-    put(out, p->container);
-    put(out, p->pod);
-    buf_zigzag(out, p->slurm_job);
-    buf_zigzag(out, p->root_pid);
+    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
+        if (record_is_number(f))
+            buf_zigzag(out, record_int(f, p));
+        else
+            put(out, record_array(f, p));
 }
 
 /* The last part says so behind its processes: only then is it known. */
@@ -262,18 +255,11 @@ static const char *read_facts(struct child_msg *msg, struct rd *r)
 static void get_proc(struct rd *r, struct proc_fact *p)
 {
     memset(p, 0, sizeof(*p));
-    p->pid = get_i32(r);
-    p->ppid = get_i32(r);
-    p->start_ms = rd_zigzag(r);
-    p->uid = rd_zigzag(r);
-    get(r, p->user, sizeof(p->user));
-    get(r, p->name, sizeof(p->name));
-    get(r, p->cmd, sizeof(p->cmd));
-    get(r, p->runtime, sizeof(p->runtime));
-    get(r, p->container, sizeof(p->container));
-    get(r, p->pod, sizeof(p->pod));
-    p->slurm_job = get_range(r, 0, INT64_MAX);
-    p->root_pid = get_i32(r);
+    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
+        if (record_is_number(f))
+            record_set_int(f, p, get_range(r, -record_int_max(f) - 1, record_int_max(f)));
+        else
+            get(r, record_array(f, p), f->size);
 }
 
 static const char *read_procs(struct child_msg *msg, struct rd *r)

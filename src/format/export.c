@@ -61,28 +61,6 @@ static void put_custom(struct json *j, const struct custom_fact *c)
     json_int(j, "per", c->per);
 }
 
-static void put_process(struct json *j, const struct export_record *r)
-{
-    const struct proc_fact *p = r->proc;
-
-    json_int(j, "pid", p->pid);
-    json_int(j, "start", p->start_ms);
-    json_int(j, "ppid", p->ppid);
-    json_int(j, "root_pid", p->root_pid);
-    json_int(j, "uid", p->uid);
-    text(j, "user", p->user);
-    text(j, "name", p->name);
-    text(j, "cmd", p->cmd);
-    text(j, "runtime", p->runtime);
-    text(j, "container", p->container);
-    text(j, "pod", p->pod);
-    json_int(j, "slurm_job", p->slurm_job);
-    json_int(j, "first", r->first_ms);
-    json_int(j, "last", r->last_ms);
-    json_int(j, "mem_max", r->mem_max);
-    json_bool(j, "ended", r->ended);
-}
-
 static void put_event(struct json *j, const struct node_event *e)
 {
     json_int(j, "time", e->at_ms);
@@ -99,8 +77,8 @@ static void put_record(struct json *j, const struct record_kind *kind, const voi
         const struct record_field *f = &kind->fields[i];
         if (!f->json)
             continue;
-        if (f->type == FIELD_TEXT)
-            text(j, f->json, *record_text(f, record));
+        if (!record_is_number(f))
+            text(j, f->json, f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record));
         else
             json_int(j, f->json, record_int(f, record));
     }
@@ -141,7 +119,11 @@ static void put_json(struct buf *out, const struct export_record *r)
         put_samples(&j, r);
         break;
     case REC_PROCESS:
-        put_process(&j, r);
+        put_record(&j, &proc_kept, r->proc);
+        json_int(&j, "first", r->first_ms);
+        json_int(&j, "last", r->last_ms);
+        json_int(&j, "mem_max", r->mem_max);
+        json_bool(&j, "ended", r->ended);
         break;
     case REC_EVENT:
         put_event(&j, r->event);

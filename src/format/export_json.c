@@ -284,29 +284,6 @@ static int take_custom(struct cursor *c)
     return 0;
 }
 
-static int take_process(struct cursor *c, struct export_record *ret)
-{
-    struct proc_fact *p = &c->r->proc;
-
-    *p = (struct proc_fact){0};
-    INT("pid", 0, INT32_MAX, 0, p->pid);
-    INT("start", INT64_MIN, TIME_END_MS, 0, p->start_ms);
-    INT("ppid", INT32_MIN, INT32_MAX, 0, p->ppid);
-    INT("root_pid", INT32_MIN, INT32_MAX, 0, p->root_pid);
-    INT("uid", -1, INT64_MAX, -1, p->uid);
-    TEXT("user", p->user);
-    TEXT("name", p->name);
-    TEXT("cmd", p->cmd);
-    TEXT("runtime", p->runtime);
-    TEXT("container", p->container);
-    TEXT("pod", p->pod);
-    INT("slurm_job", INT64_MIN, INT64_MAX, 0, p->slurm_job);
-    INT("first", 1, TIME_END_MS, 1, ret->first_ms);
-    INT("last", 1, TIME_END_MS, 1, ret->last_ms);
-    INT("mem_max", -1, INT64_MAX, -1, ret->mem_max);
-    return bool_into(c, "ended", &ret->ended);
-}
-
 static int take_event(struct cursor *c)
 {
     struct node_event *e = &c->r->event;
@@ -341,7 +318,7 @@ static int keep_text(struct cursor *c, const char *key, size_t most, const char 
     return 0;
 }
 
-/* What the table of its fields names for exports; a text that is in none is empty. A key is above 0. */
+/* What the table of its fields names for exports; a text that is in none is empty. */
 static int take_record(struct cursor *c, const struct record_kind *kind, void *ret)
 {
     memset(ret, 0, kind->size);
@@ -353,13 +330,26 @@ static int take_record(struct cursor *c, const struct record_kind *kind, void *r
         } else if (f->type == FIELD_TEXT) {
             if (keep_text(c, f->json, (size_t)f->most, record_text(f, ret)) < 0)
                 return -EINVAL;
+        } else if (f->type == FIELD_NAME) {
+            if (text_into(c, f->json, record_array(f, ret), f->size) < 0)
+                return -EINVAL;
         } else if (f->json) {
-            if (int_into(c, f->json, i == 0, f->most, i == 0, &v) < 0)
+            if (int_into(c, f->json, f->none, f->most, f->none, &v) < 0)
                 return -EINVAL;
             record_set_int(f, ret, v);
         }
     }
     return 0;
+}
+
+static int take_process(struct cursor *c, struct export_record *ret)
+{
+    if (take_record(c, &proc_kept, &c->r->proc) < 0)
+        return -EINVAL;
+    INT("first", 1, TIME_END_MS, 1, ret->first_ms);
+    INT("last", 1, TIME_END_MS, 1, ret->last_ms);
+    INT("mem_max", -1, INT64_MAX, -1, ret->mem_max);
+    return bool_into(c, "ended", &ret->ended);
 }
 
 static int take_job(struct cursor *c)

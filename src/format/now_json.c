@@ -109,27 +109,22 @@ static void put_who(struct json *j, const struct proc_now *p)
 
 static void put_proc(struct json *j, const struct view *v, const struct proc_now *p)
 {
-    const struct proc_fact *f = p->fact;
-
     json_obj(j, NULL);
-    json_int(j, "pid", f->pid);
-    number(j, "ppid", f->ppid, 0);
-    text(j, "user", f->user);
-    number(j, "uid", f->uid, -1);
-    put_who(j, p);
-    text(j, "name", f->name);
-    if (view_shows_cmd(v, p))
-        text(j, "cmd", f->cmd);
-    number(j, "mem", p->mem, -1);
-    if (p->sm >= 0)
-        json_fixed(j, "sm", p->sm, 10000);
-    text(j, "kind", kind_words(p->kind));
-    number(j, "start", f->start_ms, 0);
-    text(j, "runtime", f->runtime);
-    text(j, "container", f->container);
-    text(j, "pod", f->pod);
-    number(j, "slurm_job", f->slurm_job, 0);
-    number(j, "root_pid", f->root_pid, 0);
+    for (size_t i = 0; i < proc_shown.n; i++) {
+        const struct record_field *f = &proc_shown.fields[i];
+        if (f->at == offsetof(struct proc_fact, name)) {
+            put_who(j, p);
+        } else if (f->at == offsetof(struct proc_fact, start_ms)) {
+            number(j, "mem", p->mem, -1);
+            if (p->sm >= 0)
+                json_fixed(j, "sm", p->sm, 10000);
+            text(j, "kind", kind_words(p->kind));
+        }
+        if (record_is_number(f))
+            number(j, f->json, record_int(f, p->fact), i ? f->none : INT64_MIN); /* the first is always there */
+        else if (f->at != offsetof(struct proc_fact, cmd) || view_shows_cmd(v, p))
+            text(j, f->json, record_array(f, p->fact));
+    }
     json_end_obj(j);
 }
 

@@ -258,21 +258,20 @@ static int get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
     char kind[32] = "";
     int r;
 
-    ret->mem = f->uid = -1;
-    ret->sm = -1;
+    ret->mem = ret->sm = -1;
     if (!json_is_object(o))
         return refuse(p, "processes", "is not an array of objects");
-    if ((r = get_int32(p, o, "pid", &f->pid)) < 0 || (r = get_int32(p, o, "ppid", &f->ppid)) < 0 ||
-        (r = get_int32(p, o, "root_pid", &f->root_pid)) < 0 || (r = get_ms(p, o, "start", &f->start_ms)) < 0 ||
-        (r = get_int(p, o, "uid", -1, INT64_MAX, &f->uid)) < 0 ||
-        (r = get_int(p, o, "mem", -1, (int64_t)1 << 50, &ret->mem)) < 0 ||
-        (r = get_int(p, o, "slurm_job", INT64_MIN, INT64_MAX, &f->slurm_job)) < 0 ||
-        (r = get_text(p, o, "user", f->user, sizeof(f->user), false)) < 0 ||
-        (r = get_text(p, o, "name", f->name, sizeof(f->name), false)) < 0 ||
-        (r = get_text(p, o, "cmd", f->cmd, sizeof(f->cmd), false)) < 0 ||
-        (r = get_text(p, o, "runtime", f->runtime, sizeof(f->runtime), false)) < 0 ||
-        (r = get_text(p, o, "container", f->container, sizeof(f->container), false)) < 0 ||
-        (r = get_text(p, o, "pod", f->pod, sizeof(f->pod), false)) < 0 ||
+    for (size_t i = 0; i < proc_shown.n; i++) {
+        const struct record_field *d = &proc_shown.fields[i];
+        int64_t v = d->none;
+        r = record_is_number(d) ? get_int(p, o, d->json, d->none, d->most, &v)
+                                : get_text(p, o, d->json, record_array(d, f), d->size, false);
+        if (r < 0)
+            return r;
+        if (record_is_number(d))
+            record_set_int(d, f, v);
+    }
+    if ((r = get_int(p, o, "mem", -1, (int64_t)1 << 50, &ret->mem)) < 0 ||
         (r = get_text(p, o, "kind", kind, sizeof(kind), false)) < 0)
         return r;
     r = kind_by_words(str_of(kind));

@@ -49,8 +49,8 @@ void booking_without(const struct booking *h, struct str uuid, struct buf *out)
 }
 
 static const struct record_field fields[] = {
-#define FIELD(no, field, type, column, json, most) RECORD_FIELD(booking, no, field, type, column, json, most),
-#define KEY                                        FIELD
+#define FIELD(no, field, ...) RECORD_FIELD(booking, no, field, __VA_ARGS__),
+#define KEY(no, field, ...)   RECORD_FIELD(booking, no, field, __VA_ARGS__, .put = PUT_KEY),
 #include "model/booking.def"
 #undef KEY
 #undef FIELD

@@ -45,58 +45,29 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
     *to = l;
 }
 
-static const struct {
-    size_t at, size;
-} proc_texts[] = {
-#define TEXT(field)                                                                                                    \
-    {                                                                                                                  \
-        offsetof(struct proc_fact, field), sizeof(((struct proc_fact *)0)->field)                                      \
-    }
-    TEXT(user), TEXT(name), TEXT(cmd), TEXT(runtime), TEXT(container), TEXT(pod),
-#undef TEXT
+#define NUMBER(wire, kept, shown, ctype, field, js, unknown, max, how, said)                                           \
+    [PLACE(wire, kept, shown)] =                                                                                       \
+        RECORD_FIELD(proc_fact, 1, field, INT, #field, js, max, .none = (unknown), .put = PUT_##how, .words = (said)),
+#define TEXT(wire, kept, shown, bytes, field, js, how, said)                                                           \
+    [PLACE(wire, kept, shown)] =                                                                                       \
+        RECORD_FIELD(proc_fact, 1, field, NAME, #field, js, 0, .put = PUT_##how, .words = (said)),
+#define PLACE(wire, kept, shown) (wire)
+static const struct record_field wire_fields[] = {
+#include "model/proc.def"
 };
-
-struct proc_numbers {
-    int64_t start_ms, uid, slurm_job;
-    int32_t pid, ppid, root_pid;
+#undef PLACE
+#define PLACE(wire, kept, shown) (kept)
+static const struct record_field kept_fields[] = {
+#include "model/proc.def"
 };
-
-size_t proc_fact_pack(const struct proc_fact *f, char *to)
-{
-    struct proc_numbers n = {f->start_ms, f->uid, f->slurm_job, f->pid, f->ppid, f->root_pid};
-    size_t at = sizeof(n);
-
-    if (to)
-        memcpy(to, &n, sizeof(n));
-    for (size_t i = 0; i < ARRAY_LEN(proc_texts); i++) {
-        const char *text = (const char *)f + proc_texts[i].at;
-        size_t len = strnlen(text, proc_texts[i].size - 1);
-        if (to) {
-            memcpy(to + at, text, len);
-            to[at + len] = 0;
-        }
-        at += len + 1;
-    }
-    return at;
-}
-
-void proc_fact_unpack(const char *from, struct proc_fact *ret)
-{
-    struct proc_numbers n;
-
-    memcpy(&n, from, sizeof(n));
-    *ret = (struct proc_fact){.start_ms = n.start_ms,
-                              .uid = n.uid,
-                              .slurm_job = n.slurm_job,
-                              .pid = n.pid,
-                              .ppid = n.ppid,
-                              .root_pid = n.root_pid};
-    from += sizeof(n);
-    for (size_t i = 0; i < ARRAY_LEN(proc_texts); i++) {
-        mem_copy_str((char *)ret + proc_texts[i].at, proc_texts[i].size, from);
-        from += strlen(from) + 1;
-    }
-}
+#undef PLACE
+#define PLACE(wire, kept, shown) (shown)
+static const struct record_field shown_fields[] = {
+#include "model/proc.def"
+};
+const struct record_kind proc_wire = {NULL, wire_fields, ARRAY_LEN(wire_fields), sizeof(struct proc_fact)};
+const struct record_kind proc_kept = {NULL, kept_fields, ARRAY_LEN(kept_fields), sizeof(struct proc_fact)};
+const struct record_kind proc_shown = {NULL, shown_fields, ARRAY_LEN(shown_fields), sizeof(struct proc_fact)};
 
 bool node_id_parse(struct str hex, struct node_id *ret)
 {

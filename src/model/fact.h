@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "model/metric.h"
+#include "model/record.h"
 
 #define NODE_ID_LEN  16  /* bytes; shown as 32 hex digits */
 #define NODE_KEY_MAX 72  /* the text form of an id: 32 hex digits, or "vesta:…", "ssh:…", "file:…" */
@@ -67,18 +68,13 @@ enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
 
 /* A process that uses a device. Identity: (boot, pid, start_ms). */
 struct proc_fact {
-    int32_t pid, ppid;
-    int64_t start_ms;  /* wall clock */
-    int64_t uid;       /* -1 unknown */
-    char user[64];     /* empty while unknown */
-    char name[64];     /* program */
-    char cmd[CMD_MAX]; /* arguments joined by blanks; shown to others only if configured */
-    char runtime[16];  /* docker, podman, containerd, crio, nerdctl; empty when none */
-    char container[72];
-    char pod[48];      /* Kubernetes: "namespace/name" where it can be found, cut; else the pod's uid */
-    int64_t slurm_job; /* 0: none */
-    int32_t root_pid;  /* the topmost ancestor of the same user and session: a worker pool shows as one job */
+#define NUMBER(wire, kept, shown, type, field, ...) type field;
+#define TEXT(wire, kept, shown, size, field, ...)   char field[size];
+#include "model/proc.def"
+#undef NUMBER
+#undef TEXT
 };
+extern const struct record_kind proc_wire, proc_kept, proc_shown; /* its fields in the order of each */
 
 struct proc_list {
     size_t n;
@@ -90,13 +86,6 @@ void node_fact_fini(struct node_fact *f);
 void node_fact_copy(struct node_fact *to, const struct node_fact *from);
 void proc_list_fini(struct proc_list *l);
 void proc_list_copy(struct proc_list *to, const struct proc_list *from);
-
-/*
- * A process as few bytes: most of struct proc_fact is room for text that is not there, and a hub keeps one per process
- * and device. Returns how many bytes it takes; to NULL: only that.
- */
-size_t proc_fact_pack(const struct proc_fact *f, char *to);
-void proc_fact_unpack(const char *from, struct proc_fact *ret);
 
 struct node_id {
     uint8_t b[NODE_ID_LEN];

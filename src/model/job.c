@@ -10,8 +10,8 @@
 #include "model/fact.h"
 
 static const struct record_field fields[] = {
-#define FIELD(no, field, type, column, json, most) RECORD_FIELD(job_fact, no, field, type, column, json, most),
-#define KEY                                        FIELD
+#define FIELD(no, field, ...) RECORD_FIELD(job_fact, no, field, __VA_ARGS__),
+#define KEY(no, field, ...)   RECORD_FIELD(job_fact, no, field, __VA_ARGS__, .put = PUT_KEY, .none = 1),
 #include "model/job.def"
 #undef KEY
 #undef FIELD

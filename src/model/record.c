@@ -81,3 +81,39 @@ void *record_copy(const struct record_kind *kind, const void *record)
     record_move_text(kind, to, to + kind->size);
     return to;
 }
+
+static bool is_text(const struct record_field *f)
+{
+    return f->type == FIELD_TEXT || f->type == FIELD_NAME;
+}
+
+size_t record_pack(const struct record_kind *kind, const void *record, char *to)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        const char *from = f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record);
+        size_t n = !is_text(f) ? f->size : f->type == FIELD_NAME ? strnlen(from, f->size - 1) : from ? strlen(from) : 0;
+        if (to && n)
+            memcpy(to + at, from, n);
+        if (to && is_text(f))
+            to[at + n] = 0;
+        at += n + is_text(f);
+    }
+    return at;
+}
+
+void record_unpack(const struct record_kind *kind, const char *from, void *ret)
+{
+    memset(ret, 0, kind->size);
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        size_t n = is_text(f) ? strlen(from) + 1 : f->size;
+        if (f->type == FIELD_TEXT)
+            *record_text(f, ret) = from;
+        else
+            memcpy(record_array(f, ret), from, MIN(n, f->size));
+        from += n;
+    }
+}

@@ -2,7 +2,7 @@
  * record.h: a kind of record, said once. A .def file has a line for each field (job.def); its struct, copying it, the
  * columns of its table and its JSON in exports are loops over those lines.
  *
- *     KEY(no, field, type, column, json, most)     what it is known by: the first line
+ *     KEY(no, field, type, column, json, most)     what it is known by: the first line, or lines
  *     FIELD(no, field, type, column, json, most)   each of the others
  *
  * no: its number, never used for anything else later. type: ID and TIME (milliseconds since 1970) are int64_t, COUNT is
@@ -11,7 +11,7 @@
  * bytes, all of it.) column: in its table. json: its name in exports; NULL: it is in none. most: the longest text, or
  * the largest number, that an import takes.
  *
- * A line that is new is a column that is new: a store that has none adds it (store/record_sql.h), empty or 0.
+ * A line that is new is a column that is new: a store that has none adds it (store/record_sql.h), as not known.
  */
 #ifndef MODEL_RECORD_H
 #define MODEL_RECORD_H
@@ -21,6 +21,9 @@
 #include <stdint.h>
 
 enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES };
+/* When its record is there already, what is put takes the place of what is kept: always; never, it is the key; if less;
+ * if more; if known; if known and less; if the record's last_ms is no older. */
+enum field_put { PUT_SET, PUT_KEY, PUT_MIN, PUT_MAX, PUT_FILL, PUT_FIRST, PUT_NEWER };
 #define FIELD_ID        FIELD_INT
 #define FIELD_TIME      FIELD_INT
 #define FIELD_COUNT     FIELD_INT
@@ -32,20 +35,22 @@ enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES };
 #define RECORD_TIME_MAX (1ll << 43) /* the year 2248 */
 
 struct record_field {
-    const char *column, *json;
+    const char *column, *json, *words; /* words: in the sentence that refuses it */
     enum field_type type;
     int no;
-    size_t at, size; /* in its struct */
-    int64_t most;
+    size_t at, size;    /* in its struct */
+    int64_t most, none; /* none, of a number: not known; nothing below it is taken from outside */
+    enum field_put put;
 };
-#define RECORD_FIELD(strct, no, field, type, column, json, most)                                                       \
+#define RECORD_FIELD(strct, number, field, kind, name, name_json, max, ...)                                            \
     {                                                                                                                  \
-        column, json, FIELD_##type, no, offsetof(struct strct, field), sizeof(((struct strct *)0)->field), most        \
+        .column = (name), .json = (name_json), .type = FIELD_##kind, .no = (number), .most = (max),                    \
+        .at = offsetof(struct strct, field), .size = sizeof(((struct strct *)0)->field), __VA_ARGS__                   \
     }
 
 struct record_kind {
     const char *table;
-    const struct record_field *fields; /* the first is its key */
+    const struct record_field *fields; /* its key first */
     size_t n, size;
 };
 
@@ -55,6 +60,10 @@ static inline bool record_is_number(const struct record_field *f)
 }
 /* Of a number: signed where it has four bytes and more. */
 int64_t record_int(const struct record_field *f, const void *record);
+static inline int64_t record_int_max(const struct record_field *f) /* the largest that it can be */
+{
+    return f->size < sizeof(int64_t) ? INT32_MAX : INT64_MAX;
+}
 void record_set_int(const struct record_field *f, void *record, int64_t v);
 const char **record_text(const struct record_field *f, const void *record); /* of a TEXT: where it is kept */
 /* Of a NAME or BYTES: its array. */
@@ -68,5 +77,13 @@ void *record_copy(const struct record_kind *kind, const void *record);
 size_t record_text_bytes(const struct record_kind *kind, const void *record);
 /* Its texts into room of that size, where they point then. */
 void record_move_text(const struct record_kind *kind, void *record, char *room);
+
+/*
+ * Its fields as few bytes: most of a NAME is room for text that is not there, and a hub keeps a process per process and
+ * device. Returns how many bytes it takes; to NULL: only that. What is unpacked is zero where no field is, and its
+ * TEXTs point into the bytes.
+ */
+size_t record_pack(const struct record_kind *kind, const void *record, char *to);
+void record_unpack(const struct record_kind *kind, const char *from, void *ret);
 
 #endif

@@ -187,7 +187,7 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
                             .ended = ended,
                             .kind = t->kind,
                             .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
-    proc_fact_unpack(t->fact, &sp.fact);
+    record_unpack(&proc_wire, t->fact, &sp.fact);
     tell_change(p, peer, t);
     t->saved_ms = t->last_ms;
     store_put_proc(p->store, &sp);
@@ -216,8 +216,8 @@ static struct peer_proc *find_proc(struct peer_proc *v, size_t n, const char *de
 static void keep_fact(struct peer_proc *t, const struct proc_fact *fact)
 {
     free(t->fact);
-    t->fact = mem_alloc(proc_fact_pack(fact, NULL));
-    proc_fact_pack(fact, t->fact);
+    t->fact = mem_alloc(record_pack(&proc_wire, fact, NULL));
+    record_pack(&proc_wire, fact, t->fact);
     t->named = fact->user[0] != 0;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "store/kinds.h"
 #include "store/usage_table.h"
 
 void group_fini(struct commit_group *g)
@@ -36,8 +37,8 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
     case OP_NODE:
         return records_put_node(r, &((struct op_node *)op)->n);
     case OP_PROC: {
-        struct store_proc p = {0};
-        op_proc_get((struct op_proc *)op, &p);
+        struct store_proc p;
+        record_unpack(&proc_record, ((struct op_proc *)op)->bytes, &p);
         return records_put_proc(r, &p);
     }
     case OP_EVENT: {

@@ -8,46 +8,35 @@
 #include "model/booking.h"
 #include "model/job.h"
 
-#define NODE(no, field, type, column) RECORD_FIELD(store_node, no, field, type, column, NULL, 0)
+#define NODE(no, field, type, column, ...) RECORD_FIELD(store_node, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field node_fields[] = {
-    NODE(1, key, NAME, "key"),
+    NODE(1, key, NAME, "key", .put = PUT_KEY),
     NODE(2, name, NAME, "name"),
     NODE(3, own_name, NAME, "own_name"),
     NODE(4, address, NAME, "address"),
     NODE(5, retired, FLAG, "retired"),
     NODE(6, maintenance, FLAG, "maintenance"),
     NODE(7, demo, FLAG, "demo"),
-    NODE(8, first_ms, INT, "first_ms"),
-    NODE(9, last_ms, INT, "last_ms"),
+    NODE(8, first_ms, INT, "first_ms", .put = PUT_FIRST),
+    NODE(9, last_ms, INT, "last_ms", .put = PUT_MAX),
     NODE(10, facts, INT, "facts"),
     NODE(11, procs, INT, "procs"),
     NODE(12, secret, NAME, "secret"),
-    NODE(13, sampled_ms, INT, "sampled_ms"),
+    NODE(13, sampled_ms, INT, "sampled_ms", .put = PUT_MAX),
 };
 const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};
 
-#define PROC(no, field, type, column) RECORD_FIELD(store_proc, no, field, type, column, NULL, 0)
+#define PROC(no, field, type, column, ...) RECORD_FIELD(store_proc, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field proc_fields[] = {
-    PROC(1, node, TEXT, "node"),
-    PROC(2, device, TEXT, "device"),
-    PROC(3, fact.pid, INT, "pid"),
-    PROC(4, fact.start_ms, INT, "start_ms"),
-    PROC(5, fact.ppid, INT, "ppid"),
-    PROC(6, fact.root_pid, INT, "root_pid"),
-    PROC(7, fact.uid, INT, "uid"),
-    PROC(8, fact.user, NAME, "user"),
-    PROC(9, fact.name, NAME, "name"),
-    PROC(10, fact.cmd, NAME, "cmd"),
-    PROC(11, fact.runtime, NAME, "runtime"),
-    PROC(12, fact.container, NAME, "container"),
-    PROC(13, fact.pod, NAME, "pod"),
-    PROC(14, fact.slurm_job, INT, "slurm_job"),
-    PROC(15, first_ms, INT, "first_ms"),
-    PROC(16, last_ms, INT, "last_ms"),
-    PROC(17, mem_max, INT, "mem_max"),
-    PROC(18, ended, FLAG, "ended"),
-    PROC(19, kind, INT, "kind"),
-    PROC(20, sm, INT, "sm"),
+    PROC(1, node, TEXT, "node", .put = PUT_KEY),        PROC(2, device, TEXT, "device", .put = PUT_KEY),
+    PROC(3, first_ms, INT, "first_ms", .put = PUT_MIN), PROC(4, last_ms, INT, "last_ms", .put = PUT_MAX),
+    PROC(5, mem_max, INT, "mem_max", .put = PUT_MAX),   PROC(6, ended, FLAG, "ended", .put = PUT_NEWER),
+    PROC(7, kind, INT, "kind", .put = PUT_FILL),        PROC(8, sm, INT, "sm", .put = PUT_FILL, .none = -1),
+#define NUMBER(wire, kept, shown, ctype, field, json, unknown, most, how, words)                                       \
+    PROC(9 + (kept), fact.field, INT, #field, .none = (unknown), .put = PUT_##how),
+#define TEXT(wire, kept, shown, size, field, json, how, words)                                                         \
+    PROC(9 + (kept), fact.field, NAME, #field, .put = PUT_##how),
+#include "model/proc.def"
 };
 const struct record_kind proc_record = {"processes", proc_fields, ARRAY_LEN(proc_fields), sizeof(struct store_proc)};
 
@@ -59,9 +48,9 @@ static const struct record_field event_fields[] = {
 };
 const struct record_kind event_record = {"events", event_fields, ARRAY_LEN(event_fields), sizeof(struct store_event)};
 
-#define TOKEN(no, field, type, column) RECORD_FIELD(store_token, no, field, type, column, NULL, 0)
+#define TOKEN(no, field, type, column, ...) RECORD_FIELD(store_token, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field token_fields[] = {
-    TOKEN(1, id, NAME, "id"),
+    TOKEN(1, id, NAME, "id", .put = PUT_KEY),
     TOKEN(2, role, NAME, "role"),
     TOKEN(3, person, NAME, "person"),
     TOKEN(4, node, NAME, "node"),

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "codec/usage_code.h"
+#include "store/kinds.h"
 
 #define ZONE_MAX 128
 
@@ -80,35 +81,10 @@ struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
 
 static struct op_proc *op_proc_new(const struct store_proc *p)
 {
-    const char *node = p->node ? p->node : "", *device = p->device ? p->device : "";
-    size_t n = strlen(node) + 1, d = strlen(device) + 1;
-    struct op_proc *o = op_new(OP_PROC, sizeof(*o) + n + d + proc_fact_pack(&p->fact, NULL));
+    struct op_proc *o = op_new(OP_PROC, sizeof(*o) + record_pack(&proc_record, p, NULL));
 
-    o->first_ms = p->first_ms;
-    o->last_ms = p->last_ms;
-    o->mem_max = p->mem_max;
-    o->ended = p->ended;
-    o->kind = p->kind;
-    o->sm = p->sm;
-    memcpy(o->text, node, n);
-    memcpy(o->text + n, device, d);
-    proc_fact_pack(&p->fact, o->text + n + d);
+    record_pack(&proc_record, p, o->bytes);
     return o;
-}
-
-void op_proc_get(const struct op_proc *o, struct store_proc *ret)
-{
-    const char *device = o->text + strlen(o->text) + 1;
-
-    ret->node = o->text;
-    ret->device = device;
-    ret->first_ms = o->first_ms;
-    ret->last_ms = o->last_ms;
-    ret->mem_max = o->mem_max;
-    ret->ended = o->ended;
-    ret->kind = o->kind;
-    ret->sm = o->sm;
-    proc_fact_unpack(device + strlen(device) + 1, &ret->fact);
 }
 
 static struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e)

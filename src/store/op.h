@@ -58,11 +58,7 @@ struct op_node {
 };
 struct op_proc {
     struct store_op op;
-    int64_t first_ms, last_ms, mem_max;
-    bool ended;
-    uint8_t kind;
-    int32_t sm;
-    char text[]; /* its node, its device, its fact packed */
+    char bytes[]; /* as record_pack writes it */
 };
 struct op_event {
     struct store_op op;
@@ -129,7 +125,6 @@ struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind
 char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
-void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and device point into o */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 /* Any other record that can wait, but for its done. NULL: it is too large. */

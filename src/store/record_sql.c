@@ -33,6 +33,13 @@ static bool has_column(struct str columns, const char *column)
     return false;
 }
 
+/* What stands for not known, as SQL. */
+static const char *none_of(const struct record_field *f, char room[24])
+{
+    snprintf(room, 24, "%lld", (long long)f->none);
+    return record_is_number(f) ? room : f->type == FIELD_BYTES ? "x''" : "''";
+}
+
 bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
@@ -48,39 +55,70 @@ bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
 int record_add_columns(sqlite3 *h, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
-    char sql[256];
+    char sql[256], none[24];
     int rc = list_columns(h, kind->table, &columns);
 
     for (size_t i = 0; rc == SQLITE_OK && i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
         if (has_column(buf_str(&columns), f->column))
             continue;
-        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s", kind->table, f->column,
-                 record_is_number(f)      ? "INTEGER NOT NULL DEFAULT 0"
-                 : f->type == FIELD_BYTES ? "BLOB NOT NULL DEFAULT x''"
-                                          : "TEXT NOT NULL DEFAULT ''");
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s NOT NULL DEFAULT %s", kind->table, f->column,
+                 record_is_number(f)      ? "INTEGER"
+                 : f->type == FIELD_BYTES ? "BLOB"
+                                          : "TEXT",
+                 none_of(f, none));
         rc = db_exec(h, sql);
     }
     return rc;
 }
 
-/* What a mark stands for; how: 0, '?' or '='. */
+/* column = what is put, or what enum field_put makes of that and of what is there. */
+static void add_change(const struct record_field *f, enum field_put put, struct buf *out)
+{
+    static const char *const changes[] = {
+        [PUT_SET] = "@ = ?",
+        [PUT_MIN] = "@ = min(@, ?)",
+        [PUT_MAX] = "@ = max(@, ?)",
+        [PUT_FILL] = "@ = iif(? <= #, @, ?)",
+        [PUT_FIRST] = "@ = iif(? <= # OR (@ > # AND @ < ?), @, ?)",
+        [PUT_NEWER] = "@ = iif(excluded.last_ms >= last_ms, ?, @)",
+    };
+    char none[24];
+
+    for (const char *c = changes[put]; *c; c++)
+        if (*c == '@')
+            buf_adds(out, f->column);
+        else if (*c == '?')
+            buf_addf(out, "?%d", f->no);
+        else if (*c == '#')
+            buf_adds(out, none_of(f, none));
+        else
+            buf_addc(out, *c);
+}
+
+/* What a mark stands for; how: 0, '?', '=', '#' or '!'. */
 static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struct buf *out)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
     bool all = how || list_columns(h, kind->table, &columns) != SQLITE_OK; /* a statement that then fails says why */
+    bool changes = how == '=' || how == '!';
+    const char *comma = "";
+    char none[24];
 
-    for (size_t i = how == '='; i < kind->n; i++) {
+    for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        buf_adds(out, i > (how == '=') ? ", " : "");
+        if ((changes && f->put == PUT_KEY) || (how == '#' && f->put != PUT_KEY))
+            continue;
+        buf_adds(out, comma);
+        comma = ", ";
         if (how == '?')
             buf_addf(out, "?%d", f->no);
-        else if (how == '=')
-            buf_addf(out, "%s = ?%d", f->column, f->no);
+        else if (changes)
+            add_change(f, how == '=' ? PUT_SET : f->put, out);
         else if (all || has_column(buf_str(&columns), f->column))
             buf_adds(out, f->column);
         else
-            buf_addf(out, "%s AS %s", record_is_number(f) ? "0" : "''", f->column);
+            buf_addf(out, "%s AS %s", none_of(f, none), f->column);
     }
 }
 
@@ -95,7 +133,7 @@ static const struct record_kind *kind_of(const struct record_kind *const *kinds,
 void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out)
 {
     for (const char *end, *mark; (mark = strchr(sql, '{')) && (end = strchr(mark, '}')); sql = end + 1) {
-        char how = end[-1] == '?' || end[-1] == '=' ? end[-1] : 0;
+        char how = strchr("?=#!", end[-1]) ? end[-1] : 0;
         struct str table = str_n(mark + 1, (size_t)(end - mark) - 1 - (how != 0));
         const struct record_kind *kind = kind_of(kinds, table);
         buf_addstr(out, str_n(sql, (size_t)(mark - sql)));

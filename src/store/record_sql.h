@@ -4,6 +4,7 @@
  *
  *     {jobs}    its columns, to be read: id, parent, ...     {jobs?}   the values to be put: ?1, ?2, ...
  *     {jobs=}   all but the key, to be changed: parent = ?2, ...
+ *     {jobs#}   its key                                      {jobs!}   as {jobs=}, but as enum field_put says
  *
  * ?N is the field of number N. What else a statement binds has numbers from RECORD_MORE on.
  */
@@ -16,7 +17,7 @@
 #define RECORD_MORE 100
 
 /* sql with its marks filled in, onto out. A column that this file lacks, written by an older muster and open for
- * reading only, reads as empty or 0. */
+ * reading only, reads as not known. */
 void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out);
 
 bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind); /* as far as it can be asked */

@@ -140,6 +140,8 @@ const struct db_kind records_kind = {
         " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
 };
 
+#define PUT(table)                                                                                                     \
+    "INSERT INTO " table "({" table "}) VALUES({" table "?}) ON CONFLICT({" table "#}) DO UPDATE SET {" table "!}"
 #define PROC_ORDER  "ORDER BY node, device, start_ms, pid"
 #define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
 #define JOB_ORDER   " ORDER BY start_ms DESC"
@@ -149,26 +151,14 @@ const char *const records_sql[R_COUNT] = {
     [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
                    " ON CONFLICT(node, id) DO UPDATE SET last_log = max(last_log, excluded.last_log)",
     [R_TOUCH_BLOB] = "UPDATE blobs SET last_log = ?3 WHERE node = ?1 AND id = ?2 AND last_log < ?3",
-    [R_PUT_NODE] =
-        "INSERT INTO nodes({nodes}) VALUES({nodes?})"
-        " ON CONFLICT(key) DO UPDATE SET name = ?2, own_name = ?3, address = ?4, retired = ?5, maintenance = ?6,"
-        " demo = ?7, first_ms = CASE WHEN ?8 = 0 OR (first_ms <> 0 AND first_ms < ?8) THEN first_ms ELSE ?8 END,"
-        " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12,"
-        " sampled_ms = max(sampled_ms, ?13)",
-    [R_PUT_PROC] =
-        "INSERT INTO processes({processes}) VALUES({processes?})"
-        " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = iif(?8 = "
-        "'', user, ?8),"
-        " name = ?9, cmd = ?10, runtime = ?11, container = ?12, pod = ?13, slurm_job = ?14,"
-        " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17),"
-        " ended = CASE WHEN ?16 >= last_ms THEN ?18 ELSE ended END, kind = iif(?19 = 0, kind, ?19),"
-        " sm = iif(?20 < 0, sm, ?20)",
+    [R_PUT_NODE] = PUT("nodes"),
+    [R_PUT_PROC] = PUT("processes"),
     [R_PUT_EVENT] = "INSERT OR IGNORE INTO events({events}) VALUES({events?})",
     [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs({jobs}, class) VALUES({jobs?}, ?100)",
     [R_CHANGE_JOB] = "UPDATE jobs SET {jobs=}, class = ?100 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
-    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds({holds}) VALUES({holds?})",
+    [R_PUT_HOLD] = PUT("holds"),
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",

@@ -38,13 +38,15 @@
     "CREATE TABLE events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind INTEGER NOT NULL, subject TEXT NOT "     \
     "NULL, text TEXT NOT NULL)"
 
-#define FIELD(no, field, type, column, json, most) RECORD_FIELD(wandb_run, no, field, type, column, json, most),
-#define KEY                                        FIELD
+#define FIELD(no, field, ...) RECORD_FIELD(wandb_run, no, field, __VA_ARGS__),
+#define KEY(no, field, ...)   RECORD_FIELD(wandb_run, no, field, __VA_ARGS__, .put = PUT_KEY),
 static const struct record_field run_fields[] = {
 #include "wandb/run.def"
 };
 #undef FIELD
-#define FIELD(no, field, type, column, json, most) RECORD_FIELD(wandb_day, no, field, type, column, json, most),
+#undef KEY
+#define FIELD(no, field, ...) RECORD_FIELD(wandb_day, no, field, __VA_ARGS__),
+#define KEY(no, field, ...)   RECORD_FIELD(wandb_day, no, field, __VA_ARGS__, .put = PUT_KEY),
 static const struct record_field day_fields[] = {
 #include "wandb/day.def"
 };

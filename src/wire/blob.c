@@ -127,18 +127,11 @@ int wire_put_procs(struct buf *out, const struct node_id *node, const struct pro
         const struct proc_fact *p = &l->v[i];
         if (p->start_ms < 0 || p->start_ms >= WIRE_TIME_END)
             return -EINVAL;
-        buf_zigzag(&raw, p->pid);
-        buf_zigzag(&raw, p->ppid);
-        buf_zigzag(&raw, p->start_ms);
-        buf_zigzag(&raw, p->uid);
-        put_text(&raw, p->user, sizeof(p->user));
-        put_text(&raw, p->name, sizeof(p->name));
-        put_text(&raw, p->cmd, sizeof(p->cmd));
-        put_text(&raw, p->runtime, sizeof(p->runtime));
-        put_text(&raw, p->container, sizeof(p->container));
-        put_text(&raw, p->pod, sizeof(p->pod));
-        buf_zigzag(&raw, p->slurm_job);
-        buf_zigzag(&raw, p->root_pid);
+        for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
+            if (record_is_number(f))
+                buf_zigzag(&raw, record_int(f, p));
+            else
+                put_text(&raw, record_array(f, p), f->size);
     }
     return put_blob(out, FRAME_PROCS, node, &raw, ret_id);
 }
@@ -278,18 +271,15 @@ int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
 
 static void in_proc(struct in *in, struct proc_fact *p)
 {
-    p->pid = in_i32(in, "a process id");
-    p->ppid = in_i32(in, "a parent's process id");
-    p->start_ms = in_range(in, 0, WIRE_TIME_END - 1, "a process's start");
-    p->uid = in_range(in, INT64_MIN, INT64_MAX, "a user id");
-    in_text(in, p->user, sizeof(p->user), "a user");
-    in_text(in, p->name, sizeof(p->name), "a program's name");
-    in_text(in, p->cmd, sizeof(p->cmd), "a command line");
-    in_text(in, p->runtime, sizeof(p->runtime), "a container runtime");
-    in_text(in, p->container, sizeof(p->container), "a container");
-    in_text(in, p->pod, sizeof(p->pod), "a pod");
-    p->slurm_job = in_range(in, INT64_MIN, INT64_MAX, "a Slurm job");
-    p->root_pid = in_i32(in, "a root process id");
+    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++) {
+        int64_t most = record_int_max(f);
+        if (!record_is_number(f))
+            in_text(in, record_array(f, p), f->size, f->words);
+        else if (f->most == RECORD_TIME_MAX)
+            record_set_int(f, p, in_range(in, 0, WIRE_TIME_END - 1, f->words));
+        else
+            record_set_int(f, p, in_range(in, -most - 1, most, f->words));
+    }
 }
 
 int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)

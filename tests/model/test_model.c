@@ -195,10 +195,10 @@ static void a_process_comes_back_out_of_few_bytes(void **unused)
     mem_copy_str(f.name, sizeof(f.name), "python");
     mem_copy_str(f.pod, sizeof(f.pod), "p");
     memset(f.cmd, 'x', sizeof(f.cmd) - 1); /* as long as it gets */
-    size_t n = proc_fact_pack(&f, room);
-    assert_true(n < sizeof(f) && n == proc_fact_pack(&f, NULL));
+    size_t n = record_pack(&proc_wire, &f, room);
+    assert_true(n < sizeof(f) && n == record_pack(&proc_wire, &f, NULL));
     memset(&got, 0xff, sizeof(got));
-    proc_fact_unpack(room, &got);
+    record_unpack(&proc_wire, room, &got);
     assert_true(got.pid == 7 && got.ppid == 1 && got.root_pid == 6 && got.uid == -1 && got.slurm_job == 99);
     assert_true(got.start_ms == f.start_ms);
     assert_string_equal(got.user, "kim");
@@ -206,8 +206,8 @@ static void a_process_comes_back_out_of_few_bytes(void **unused)
     assert_string_equal(got.cmd, f.cmd);
     assert_string_equal(got.runtime, "");
     f.cmd[0] = 0;
-    assert_true(proc_fact_pack(&f, room) < 80);
-    proc_fact_unpack(room, &got);
+    assert_true(record_pack(&proc_wire, &f, room) < 80);
+    record_unpack(&proc_wire, room, &got);
     assert_string_equal(got.cmd, "");
     assert_string_equal(got.pod, "p");
 }

@@ -15,8 +15,10 @@ struct pet {
     const char *name, *owner;
 };
 static const struct record_field fields[] = {
-    RECORD_FIELD(pet, 1, id, ID, "id", "id", INT64_MAX),     RECORD_FIELD(pet, 2, born_ms, TIME, "born_ms", "born", 0),
-    RECORD_FIELD(pet, 3, legs, COUNT, "legs", NULL, 0),      RECORD_FIELD(pet, 4, name, TEXT, "called", "name", 20),
+    RECORD_FIELD(pet, 1, id, ID, "id", "id", INT64_MAX, .put = PUT_KEY),
+    RECORD_FIELD(pet, 2, born_ms, TIME, "born_ms", "born", 0),
+    RECORD_FIELD(pet, 3, legs, COUNT, "legs", NULL, 0),
+    RECORD_FIELD(pet, 4, name, TEXT, "called", "name", 20),
     RECORD_FIELD(pet, 5, owner, TEXT, "owner", "owner", 20),
 };
 /* Before somebody added the line for its owner, and with it. */
@@ -109,6 +111,84 @@ static void a_line_more_is_a_column_more(void **unused)
     dir_free(dir);
 }
 
+struct stay {
+    int64_t id, least, most, first_ms, last_ms;
+    int32_t share;
+    bool over;
+    const char *guest, *room;
+};
+#define STAY(no, field, type, ...) RECORD_FIELD(stay, no, field, type, #field, NULL, 0, __VA_ARGS__)
+static const struct record_field stay_fields[] = {
+    STAY(1, id, ID, .put = PUT_KEY),
+    STAY(2, least, INT, .put = PUT_MIN),
+    STAY(3, most, INT, .put = PUT_MAX),
+    STAY(4, first_ms, INT, .put = PUT_FIRST),
+    STAY(5, last_ms, INT, .put = PUT_MAX),
+    STAY(6, share, INT, .put = PUT_FILL, .none = -1),
+    STAY(7, over, FLAG, .put = PUT_NEWER),
+    STAY(8, guest, TEXT, .put = PUT_FILL),
+    STAY(9, room, TEXT),
+};
+static const struct record_kind stay_record = {"stays", stay_fields, ARRAY_LEN(stay_fields), sizeof(struct stay)};
+
+static void what_is_put_meets_what_is_there(void **unused)
+{
+    static const struct {
+        struct stay put, want;
+    } cases[] = {
+        {{1, 5, 5, 0, 10, 7, true, "kim", "a"}, {1, 5, 5, 0, 10, 7, true, "kim", "a"}},
+        {{1, 3, 3, 4, 9, -1, false, "", "b"}, {1, 3, 5, 4, 10, 7, true, "kim", "b"}}, /* older, and knows less */
+        {{1, 9, 9, 6, 10, 0, false, "lee", ""}, {1, 3, 9, 4, 10, 0, false, "lee", ""}},
+        {{1, 9, 9, 2, 11, -1, true, "", "c"}, {1, 3, 9, 2, 11, 0, true, "lee", "c"}},
+    };
+    const struct record_kind *const kinds[] = {&stay_record, NULL};
+    const char *const puts[] = {
+        "INSERT INTO stays({stays}) VALUES({stays?}) ON CONFLICT({stays#}) DO UPDATE SET {stays!}",
+        "SELECT {stays} FROM stays",
+    };
+    char *dir = dir_new();
+    AUTO_FREE char *path = mem_fmt("%s/stays.db", dir);
+    struct db_kind file = {.magic = 1, .version = 1, .schema = "CREATE TABLE stays(id INTEGER PRIMARY KEY)"};
+    struct db_stmts st;
+    sqlite3 *h;
+    (void)unused;
+
+    file.records = kinds;
+    assert_int_equal(db_open(&h, path, &file, DB_WRITE, NULL), 0);
+    db_stmts_init(&st, h, puts, ARRAY_LEN(puts));
+    st.records = kinds;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct stay *want = &cases[i].want;
+        struct stay got;
+        print_message("put %zu\n", i);
+        record_bind(db_stmt(&st, 0), &stay_record, &cases[i].put);
+        assert_int_equal(db_run(db_stmt(&st, 0)), SQLITE_OK);
+        assert_int_equal(sqlite3_step(db_stmt(&st, 1)), SQLITE_ROW);
+        record_read(db_stmt(&st, 1), &stay_record, &got);
+        assert_true(got.least == want->least && got.most == want->most && got.first_ms == want->first_ms);
+        assert_true(got.last_ms == want->last_ms && got.share == want->share && got.over == want->over);
+        assert_string_equal(got.guest, want->guest);
+        assert_string_equal(got.room, want->room);
+        sqlite3_reset(db_stmt(&st, 1));
+    }
+    close_pets(h, &st);
+    dir_free(dir);
+}
+
+static void a_process_has_every_field_in_every_order(void **unused)
+{
+    const struct record_kind *const orders[] = {&proc_kept, &proc_shown};
+    (void)unused;
+    for (size_t o = 0; o < ARRAY_LEN(orders); o++)
+        for (size_t i = 0; i < proc_wire.n; i++) {
+            size_t n = 0;
+            for (size_t k = 0; k < orders[o]->n; k++)
+                n += strcmp(orders[o]->fields[k].column, proc_wire.fields[i].column) == 0;
+            assert_int_equal(n, 1);
+            assert_int_equal(orders[o]->n, proc_wire.n);
+        }
+}
+
 static void every_table_of_fields_makes_sense(void **unused)
 {
     (void)unused;
@@ -150,5 +230,6 @@ static void jobs_of_a_device_are_found_in_order(void **unused)
     dir_free(dir);
 }
 
-TESTS(cmocka_unit_test(a_line_more_is_a_column_more), cmocka_unit_test(every_table_of_fields_makes_sense),
+TESTS(cmocka_unit_test(a_line_more_is_a_column_more), cmocka_unit_test(what_is_put_meets_what_is_there),
+      cmocka_unit_test(a_process_has_every_field_in_every_order), cmocka_unit_test(every_table_of_fields_makes_sense),
       cmocka_unit_test(jobs_of_a_device_are_found_in_order))
