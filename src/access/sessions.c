@@ -126,7 +126,7 @@ static void store_session_note(struct sessions *s, const struct session *x)
 
 static void drop_note(struct sessions *s, int64_t id)
 {
-    store_notes_put(s->store, &(struct note){.kind = NOTE_SESSION, .id = id, .gone = true}, 1, kept, NULL);
+    store_notes_put(s->store, &(struct note){.kind = NOTE_SESSION, .id = id, .over_ms = NOTE_GONE}, 1, kept, NULL);
 }
 
 static int hex_value(char c)
@@ -312,7 +312,7 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
                 continue;
             }
             VEC_ROOM(gone, n, cap);
-            gone[n++] = (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .gone = true};
+            gone[n++] = (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .over_ms = NOTE_GONE};
             remove_session(s, at);
         }
     if (n)

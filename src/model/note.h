@@ -20,14 +20,15 @@ enum note_kind {
     NOTE_KINDS
 };
 
-#define NOTE_MAX (1u << 20) /* bytes of one */
+#define NOTE_MAX  (1u << 20) /* bytes of one */
+#define NOTE_GONE (-1)
 
 struct note {
     int32_t kind;    /* enum note_kind */
     int64_t id;      /* above 0, by kind */
-    int64_t over_ms; /* from when on it is over, and may go with the other records in time; 0: it is open and stays */
+    int64_t over_ms; /* from when on it is over, and may go with the other records in time; 0: it is open and stays;
+                        put NOTE_GONE: take it away */
     struct str bytes;
-    bool gone; /* put: take it away */
 };
 
 #endif

@@ -47,44 +47,26 @@ const char **record_text(const struct record_field *f, const void *record)
     return (const char **)((char *)(uintptr_t)record + f->at);
 }
 
-size_t record_text_bytes(const struct record_kind *kind, const void *record)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < kind->n; i++)
-        if (kind->fields[i].type == FIELD_TEXT) {
-            const char *s = *record_text(&kind->fields[i], record);
-            bytes += (s ? strlen(s) : 0) + 1;
-        }
-    return bytes;
-}
-
-void record_move_text(const struct record_kind *kind, void *record, char *room)
-{
-    for (size_t i = 0; i < kind->n; i++)
-        if (kind->fields[i].type == FIELD_TEXT) {
-            const char **at = record_text(&kind->fields[i], record);
-            size_t len = *at ? strlen(*at) : 0;
-            if (len)
-                memcpy(room, *at, len);
-            room[len] = 0;
-            *at = room;
-            room += len + 1;
-        }
-}
-
-void *record_copy(const struct record_kind *kind, const void *record)
-{
-    char *to = mem_alloc(kind->size + record_text_bytes(kind, record));
-
-    memcpy(to, record, kind->size);
-    record_move_text(kind, to, to + kind->size);
-    return to;
-}
-
 static bool is_text(const struct record_field *f)
 {
     return f->type == FIELD_TEXT || f->type == FIELD_NAME;
+}
+
+/* What is to be copied of a field; a BLOB's length is written before it, an end behind text. */
+static struct str field_bytes(const struct record_field *f, const void *record)
+{
+    const char *at = record_array(f, record);
+
+    switch (f->type) {
+    case FIELD_TEXT:
+        return str_of(*record_text(f, record));
+    case FIELD_NAME:
+        return str_n(at, strnlen(at, f->size - 1));
+    case FIELD_BLOB:
+        return *record_blob(f, record);
+    default:
+        return str_n(at, f->size);
+    }
 }
 
 size_t record_pack(const struct record_kind *kind, const void *record, char *to)
@@ -93,27 +75,50 @@ size_t record_pack(const struct record_kind *kind, const void *record, char *to)
 
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        const char *from = f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record);
-        size_t n = !is_text(f) ? f->size : f->type == FIELD_NAME ? strnlen(from, f->size - 1) : from ? strlen(from) : 0;
-        if (to && n)
-            memcpy(to + at, from, n);
+        struct str s = field_bytes(f, record);
+        if (to && f->type == FIELD_BLOB)
+            memcpy(to + at, &s.len, sizeof(s.len));
+        at += f->type == FIELD_BLOB ? sizeof(s.len) : 0;
+        if (to && s.len)
+            memcpy(to + at, s.p, s.len);
         if (to && is_text(f))
-            to[at + n] = 0;
-        at += n + is_text(f);
+            to[at + s.len] = 0;
+        at += s.len + is_text(f);
     }
     return at;
 }
 
-void record_unpack(const struct record_kind *kind, const char *from, void *ret)
+static const char *unpack_fields(const struct record_kind *kind, const char *from, void *ret)
 {
-    memset(ret, 0, kind->size);
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
         size_t n = is_text(f) ? strlen(from) + 1 : f->size;
-        if (f->type == FIELD_TEXT)
+        if (f->type == FIELD_TEXT) {
             *record_text(f, ret) = from;
-        else
-            memcpy(record_array(f, ret), from, MIN(n, f->size));
+        } else if (f->type == FIELD_BLOB) {
+            memcpy(&n, from, sizeof(n));
+            from += sizeof(n);
+            *record_blob(f, ret) = str_n(from, n);
+        } else {
+            memcpy(record_array(f, ret), from, n);
+        }
         from += n;
     }
+    return from;
+}
+
+const char *record_unpack(const struct record_kind *kind, const char *from, void *ret)
+{
+    memset(ret, 0, kind->size);
+    return unpack_fields(kind, from, ret);
+}
+
+void *record_copy(const struct record_kind *kind, const void *record)
+{
+    char *to = mem_alloc(kind->size + record_pack(kind, record, NULL));
+
+    memcpy(to, record, kind->size); /* also what no field names */
+    record_pack(kind, record, to + kind->size);
+    unpack_fields(kind, to + kind->size, to);
+    return to;
 }

@@ -8,8 +8,8 @@
  * no: its number, never used for anything else later. type: ID and TIME (milliseconds since 1970) are int64_t, COUNT is
  * int32_t, TEXT is a const char *, never NULL in what the store gives. (A struct that is there already, and is not made
  * of its .def, can also have INT: a whole number of any size; FLAG: a bool; NAME: a char array; BYTES: an array of
- * bytes, all of it.) column: in its table. json: its name in exports; NULL: it is in none. most: the longest text, or
- * the largest number, that an import takes.
+ * bytes, all of it; BLOB: a struct str of any bytes.) column: in its table. json: its name in exports; NULL: it is in
+ * none. most: the longest text, or the largest number, that an import takes.
  *
  * A line that is new is a column that is new: a store that has none adds it (store/record_sql.h), as not known.
  */
@@ -20,7 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES };
+#include "base/str.h"
+
+enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES, FIELD_BLOB };
 /* When its record is there already, what is put takes the place of what is kept: always; never, it is the key; if less;
  * if more; if known; if known and less; if the record's last_ms is no older. */
 enum field_put { PUT_SET, PUT_KEY, PUT_MIN, PUT_MAX, PUT_FILL, PUT_FIRST, PUT_NEWER };
@@ -72,18 +74,19 @@ static inline char *record_array(const struct record_field *f, const void *recor
     return (char *)(uintptr_t)record + f->at;
 }
 
-/* A copy in one piece, for free(). */
-void *record_copy(const struct record_kind *kind, const void *record);
-size_t record_text_bytes(const struct record_kind *kind, const void *record);
-/* Its texts into room of that size, where they point then. */
-void record_move_text(const struct record_kind *kind, void *record, char *room);
+static inline struct str *record_blob(const struct record_field *f, const void *record)
+{
+    return (struct str *)(uintptr_t)record_array(f, record);
+}
 
 /*
  * Its fields as few bytes: most of a NAME is room for text that is not there, and a hub keeps a process per process and
- * device. Returns how many bytes it takes; to NULL: only that. What is unpacked is zero where no field is, and its
- * TEXTs point into the bytes.
+ * device. Returns how many bytes it takes; to NULL: only that. What is unpacked is zero where no field is, its TEXTs
+ * and BLOBs point into the bytes; returns what is behind those.
  */
 size_t record_pack(const struct record_kind *kind, const void *record, char *to);
-void record_unpack(const struct record_kind *kind, const char *from, void *ret);
+const char *record_unpack(const struct record_kind *kind, const char *from, void *ret);
+/* A copy in one piece, for free(). */
+void *record_copy(const struct record_kind *kind, const void *record);
 
 #endif

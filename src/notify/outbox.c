@@ -233,7 +233,7 @@ static void box_take(struct box *b, size_t at)
 
 static void box_drop(struct box *b, size_t at)
 {
-    struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .gone = true};
+    struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .over_ms = NOTE_GONE};
 
     store_notes_put(b->o->carriers.h->store, &n, 1, gone, NULL);
     box_take(b, at);
@@ -431,7 +431,7 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
         return;
     }
     for (size_t i = 0; i < taken; i++)
-        notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .gone = i > 0};
+        notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .over_ms = i > 0 ? NOTE_GONE : 0};
     notes[0].bytes = buf_str(&bytes);
     store_notes_put(b->o->carriers.h->store, notes, taken, gone, NULL);
     log_info("channel", "%s: %zu messages that waited are one now", box_name(b, name), taken);

@@ -1,6 +1,6 @@
 /*
- * any_record.h: a record of any kind, on its way into a backend or out of it. store.h has functions for every kind and
- * says what they promise; behind them a record is put, got or given by this. All pointers are borrowed for the call.
+ * any_record.h: records of any kind, on their way into a backend or out of it. store.h has functions for every kind and
+ * says what they promise; behind them records are put, got or given by this. All pointers are borrowed for the call.
  */
 #ifndef STORE_ANY_RECORD_H
 #define STORE_ANY_RECORD_H
@@ -8,47 +8,20 @@
 #include "store/store.h"
 
 enum store_kind {
-    STORE_NODE,
-    STORE_PROC,
-    STORE_EVENT,
-    STORE_JOB,
-    STORE_JOB_CHANGE, /* put: what is different about a job */
-    STORE_BOOKING,
-    STORE_NOTES,
-    STORE_TOKEN,
-    STORE_SETTING,
-    STORE_USAGE,
-    STORE_USAGE_MARK,
-    STORE_USAGE_REACH, /* each: the first and the last hour of each node */
-};
+    STORE_NODE,       /* struct store_node */
+    STORE_PROC,       /* struct store_proc */
+    STORE_EVENT,      /* struct store_event */
+    STORE_JOB,        /* struct job_fact */
+    STORE_BOOKING,    /* struct booking */
+    STORE_NOTE,       /* struct note */
+    STORE_TOKEN,      /* struct store_token */
+    STORE_SETTING,    /* struct store_setting */
+    STORE_USAGE_MARK, /* struct usage_mark */
+    STORE_TABLES,     /* those above have a table of fields: kinds.h */
 
-struct store_record {
-    enum store_kind kind;
-    union {
-        const struct store_node *node;
-        const struct store_proc *proc;
-        struct {
-            const char *node, *device;
-            const struct node_event *e;
-        } event;
-        const struct job_fact *job;
-        const struct job_change *job_change;
-        const struct booking *booking;
-        struct {
-            const struct note *v;
-            size_t n;
-        } notes;
-        const struct store_token *token;
-        struct {
-            const char *name;
-            struct str value;
-        } setting;
-        const struct usage_put *usage;
-        struct {
-            const char *node;
-            int64_t at_ms, seq;
-        } usage_mark;
-    };
+    STORE_JOB_CHANGE = STORE_TABLES, /* put: what is different about a job: struct job_change */
+    STORE_USAGE,                     /* put: struct usage_put; each: struct usage_span */
+    STORE_USAGE_REACH,               /* each: the first and the last hour of each node, as a usage_mark */
 };
 
 struct store_get { /* which one, and where it goes */
@@ -67,6 +40,7 @@ struct store_each { /* which ones, and who is given each of them; what a kind do
     enum store_kind kind;
     const char *node;       /* of processes, events, tokens. "": all */
     int64_t from_ms, to_ms; /* of processes, events, bookings. to 0: without end */
+    int64_t at_ms;          /* of processes: those that were there then; 0: not asked */
     size_t limit;           /* of events */
     int32_t note;           /* of notes: their kind; */
     bool open;              /* those alone that are not over */
@@ -81,8 +55,7 @@ struct store_each { /* which ones, and who is given each of them; what a kind do
         void (*note)(void *arg, const struct note *n);
         void (*token)(void *arg, const struct store_token *t);
         int (*usage)(void *arg, const char *node, const struct usage_span *span);
-        void (*usage_mark)(void *arg, const char *node, int64_t at_ms, int64_t seq);
-        void (*usage_reach)(void *arg, const char *node, int64_t first_ms, int64_t last_ms);
+        void (*usage_mark)(void *arg, const char *node, int64_t at_ms, int64_t seq); /* of usage_reach, too */
     } give;
     void *arg;
 };

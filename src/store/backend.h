@@ -17,10 +17,11 @@ struct store_ops {
     void (*close)(struct store *s);
     int (*flush)(struct store *s, struct err *err);
 
-    /* Records. put: queued, 0 or -errno if it was not; jobs, bookings and notes have a result, and done is told that as
-     * well. put_now: tokens and settings, durable when it returns. get: 1, 0 or -errno. */
-    int (*put)(struct store *s, const struct store_record *r, store_done_fn *done, void *arg);
-    int (*put_now)(struct store *s, const struct store_record *r, struct err *err);
+    /* Records. put: n of a kind, all or none, queued; 0 or -errno if they were not. Jobs, bookings and notes have a
+     * result, and done is told that as well. put_now: a token or a setting, durable when it returns. get: 1, 0 or
+     * -errno. */
+    int (*put)(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
+    int (*put_now)(struct store *s, enum store_kind kind, const void *record, struct err *err);
     int (*get)(struct store *s, const struct store_get *g, struct err *err);
     int (*each)(struct store *s, const struct store_each *e, struct err *err);
 

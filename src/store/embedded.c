@@ -15,7 +15,6 @@
 #include "store/newest.h"
 #include "store/past.h"
 #include "store/records.h"
-#include "store/usage_table.h"
 #include "store/writer.h"
 
 struct embedded {
@@ -217,79 +216,31 @@ static void embedded_take_over(struct store *s, const char *from, const char *to
         writer_take_over(emb(s)->w, from, to);
 }
 
-static int embedded_put(struct store *s, const struct store_record *r, store_done_fn *done, void *arg)
+static int embedded_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {
     struct embedded *e = emb(s);
 
     if (e->w)
-        return writer_put(e->w, r, done, arg);
+        return writer_put(e->w, kind, v, n, done, arg);
     embedded_refuse(e, done, arg);
     return -EROFS;
 }
 
-static int embedded_put_now(struct store *s, const struct store_record *r, struct err *err)
+static int embedded_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err)
 {
-    struct records *rec = emb(s)->rec;
-
-    if (r->kind == STORE_TOKEN)
-        return records_token_put(rec, r->token, err);
-    if (r->kind == STORE_SETTING)
-        return records_setting_put(rec, r->setting.name, r->setting.value, err);
-    return err_set(err, -ENOTSUP, "this kind of record cannot be written at once");
+    return records_put_now(emb(s)->rec, kind, record, err);
 }
 
 /* ---- questions ---- */
 
 static int embedded_get(struct store *s, const struct store_get *g, struct err *err)
 {
-    struct records *rec = emb(s)->rec;
-
-    switch (g->kind) {
-    case STORE_JOB:
-        return records_job(rec, g->id, g->ret.job, err);
-    case STORE_BOOKING:
-        return records_booking(rec, g->id, g->ret.booking, err);
-    case STORE_TOKEN:
-        return records_token_get(rec, g->name, g->ret.token, err);
-    case STORE_SETTING:
-        return records_setting_get(rec, g->name, g->ret.setting, err);
-    default:
-        return err_set(err, -ENOTSUP, "this kind of record cannot be looked up");
-    }
+    return records_get(emb(s)->rec, g, err);
 }
 
 static int embedded_each(struct store *s, const struct store_each *e, struct err *err)
 {
-    struct records *rec = emb(s)->rec;
-
-    switch (e->kind) {
-    case STORE_NODE:
-        return records_nodes(rec, e->give.node, e->arg, err);
-    case STORE_PROC:
-        if (!e->to_ms)
-            return records_procs(rec, e->node, e->from_ms, e->give.proc, e->arg, err);
-        return records_procs_in(rec, e->node, e->from_ms, e->to_ms, e->give.proc, e->arg, err);
-    case STORE_EVENT:
-        return records_events(rec, e->node, e->from_ms, e->limit, e->give.event, e->arg, err);
-    case STORE_JOB:
-        return records_jobs(rec, e->jobs, e->give.job, e->arg, err);
-    case STORE_BOOKING:
-        return records_holds(rec, e->from_ms, e->to_ms, e->give.booking, e->arg, err);
-    case STORE_NOTES:
-        return records_notes(rec, e->note, e->open, e->give.note, e->arg, err);
-    case STORE_TOKEN:
-        return records_tokens(rec, e->node, e->give.token, e->arg, err);
-    case STORE_USAGE:
-        return records_usage(rec, e->usage, e->give.usage, e->arg, err);
-    case STORE_USAGE_MARK:
-        return records_usage_marks(rec, e->give.usage_mark, e->arg, err);
-    case STORE_USAGE_REACH:
-        return records_usage_reach(rec, e->give.usage_reach, e->arg, err);
-    case STORE_JOB_CHANGE:
-    case STORE_SETTING:
-        break;
-    }
-    return err_set(err, -ENOTSUP, "this kind of record cannot be listed");
+    return records_each(emb(s)->rec, e, err);
 }
 
 static int embedded_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)

@@ -35,39 +35,27 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
         return records_put_blob(r, o->node->key, o->kind, o->id, log_sum(log)->n, o->bytes);
     }
     case OP_NODE:
-        return records_put_node(r, &((struct op_node *)op)->n);
-    case OP_PROC: {
-        struct store_proc p;
-        record_unpack(&proc_record, ((struct op_proc *)op)->bytes, &p);
-        return records_put_proc(r, &p);
-    }
-    case OP_EVENT: {
-        struct op_event *o = (struct op_event *)op;
-        return records_put_event(r, o->node, o->device, &o->e);
-    }
-    case OP_TOKEN:
-        return records_token_note(r, &((struct op_token *)op)->t);
+        return records_put(r, STORE_NODE, &((struct op_node *)op)->n);
     case OP_TAKE_OVER: { /* up to the last batch that was queued before it */
         struct op_take_over *o = (struct op_take_over *)op;
         if (!o->to[0])
             return records_drop_node(r, o->from);
         return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);
     }
-    case OP_JOB: {
-        struct op_job *o = (struct op_job *)op;
-        o->told.result = o->put ? records_put_job(r, o->put) : records_change_job(r, &o->change);
+    case OP_JOB_CHANGE: {
+        struct op_job_change *o = (struct op_job_change *)op;
+        o->told.result = records_change_job(r, &o->change);
         return o->told.result;
     }
-    case OP_HOLD: {
-        struct op_booking *o = (struct op_booking *)op;
-        o->told.result = records_put_booking(r, &o->h);
-        return o->told.result;
-    }
-    case OP_NOTES: {
-        struct op_notes *o = (struct op_notes *)op;
+    case OP_RECORDS: {
+        struct op_records *o = (struct op_records *)op;
+        const char *at = o->bytes;
+        union any_record rec;
         o->told.result = 0;
-        for (size_t i = 0; i < o->n && o->told.result == 0; i++)
-            o->told.result = records_put_note(r, &o->v[i]);
+        for (size_t i = 0; i < o->n && o->told.result == 0; i++) {
+            at = record_unpack(main_records[o->of], at, &rec);
+            o->told.result = records_put(r, o->of, &rec);
+        }
         return o->told.result;
     }
     case OP_USAGE: {
@@ -75,10 +63,6 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
         struct usage_put u;
         int code = op_usage_get((struct op_usage *)op, &mem, &u);
         return code < 0 ? code : records_put_usage(r, &u);
-    }
-    case OP_MARK: {
-        struct op_mark *o = (struct op_mark *)op;
-        return records_mark_usage(r, o->node, o->at_ms, o->seq);
     }
     case OP_APPEND:
         break;

@@ -69,7 +69,7 @@ static void bind_job(sqlite3_stmt *st, const struct job_fact *j)
 
 int records_put_job(struct records *r, const struct job_fact *j)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_JOB);
+    sqlite3_stmt *st = db_stmt(&r->st, STORE_JOB);
 
     bind_job(st, j);
     int code = run(r, st);
@@ -79,7 +79,7 @@ int records_put_job(struct records *r, const struct job_fact *j)
 int records_change_job(struct records *r, const struct job_change *c)
 {
     AUTO_FREE struct job_fact *old = NULL;
-    int code = records_job(r, c->id, &old, NULL);
+    int code = records_get(r, &(struct store_get){.kind = STORE_JOB, .id = c->id, .ret.job = &old}, NULL);
 
     if (code <= 0 || !old)
         return code;
@@ -96,22 +96,6 @@ int records_change_job(struct records *r, const struct job_change *c)
 }
 
 /* ---- reading ---- */
-
-int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_JOB);
-
-    db_bind_int(st, 1, id);
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
-    if (rc == SQLITE_ROW) {
-        struct job_fact j;
-        record_read(st, &job_record, &j);
-        *ret = job_copy(&j);
-    }
-    int code = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
-    sqlite3_reset(st);
-    return code;
-}
 
 /* The newest so far: at most twice as many as are wanted, cut back when full. */
 struct newest {

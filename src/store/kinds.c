@@ -1,6 +1,6 @@
 /*
- * kinds.c: the fields of nodes, processes, events and tokens in muster.db, a line each; model/record.h says how to read
- * it.
+ * kinds.c: the fields of nodes, processes, events, tokens, notes, settings and marks in muster.db, a line each;
+ * model/record.h says how to read it.
  */
 #include "store/kinds.h"
 
@@ -24,7 +24,7 @@ static const struct record_field node_fields[] = {
     NODE(12, secret, NAME, "secret"),
     NODE(13, sampled_ms, INT, "sampled_ms", .put = PUT_MAX),
 };
-const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};
+static const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};
 
 #define PROC(no, field, type, column, ...) RECORD_FIELD(store_proc, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field proc_fields[] = {
@@ -38,7 +38,8 @@ static const struct record_field proc_fields[] = {
     PROC(9 + (kept), fact.field, NAME, #field, .put = PUT_##how),
 #include "model/proc.def"
 };
-const struct record_kind proc_record = {"processes", proc_fields, ARRAY_LEN(proc_fields), sizeof(struct store_proc)};
+static const struct record_kind proc_record = {"processes", proc_fields, ARRAY_LEN(proc_fields),
+                                               sizeof(struct store_proc)};
 
 #define EVENT(no, field, type, column) RECORD_FIELD(store_event, no, field, type, column, NULL, 0)
 static const struct record_field event_fields[] = {
@@ -46,7 +47,8 @@ static const struct record_field event_fields[] = {
     EVENT(4, event.kind, INT, "kind"),  EVENT(5, event.slot, INT, "slot"), EVENT(6, event.code, INT, "code"),
     EVENT(7, event.text, NAME, "text"),
 };
-const struct record_kind event_record = {"events", event_fields, ARRAY_LEN(event_fields), sizeof(struct store_event)};
+static const struct record_kind event_record = {"events", event_fields, ARRAY_LEN(event_fields),
+                                                sizeof(struct store_event)};
 
 #define TOKEN(no, field, type, column, ...) RECORD_FIELD(store_token, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field token_fields[] = {
@@ -63,7 +65,36 @@ static const struct record_field token_fields[] = {
     TOKEN(11, uses, INT, "uses"),
     TOKEN(12, enrolled, INT, "enrolled"),
 };
-const struct record_kind token_record = {"tokens", token_fields, ARRAY_LEN(token_fields), sizeof(struct store_token)};
+static const struct record_kind token_record = {"tokens", token_fields, ARRAY_LEN(token_fields),
+                                                sizeof(struct store_token)};
 
-const struct record_kind *const main_records[] = {&node_record,    &proc_record, &event_record, &token_record,
-                                                  &booking_record, &job_record,  NULL};
+#define NOTE(no, field, type, column, ...) RECORD_FIELD(note, no, field, type, column, NULL, 0, __VA_ARGS__)
+static const struct record_field note_fields[] = {
+    NOTE(1, kind, INT, "kind", .put = PUT_KEY),
+    NOTE(2, id, ID, "id", .put = PUT_KEY),
+    NOTE(3, over_ms, TIME, "over_ms"),
+    NOTE(4, bytes, BLOB, "bytes"),
+};
+static const struct record_kind note_record = {"notes", note_fields, ARRAY_LEN(note_fields), sizeof(struct note)};
+
+static const struct record_field setting_fields[] = {
+    RECORD_FIELD(store_setting, 1, name, TEXT, "name", NULL, 0, .put = PUT_KEY),
+    RECORD_FIELD(store_setting, 2, value, BLOB, "value", NULL, 0),
+};
+static const struct record_kind setting_record = {"settings", setting_fields, ARRAY_LEN(setting_fields),
+                                                  sizeof(struct store_setting)};
+
+static const struct record_field mark_fields[] = {
+    RECORD_FIELD(usage_mark, 1, node, TEXT, "node", NULL, 0, .put = PUT_KEY),
+    RECORD_FIELD(usage_mark, 2, at_ms, TIME, "at_ms", NULL, 0, .put = PUT_KEY),
+    RECORD_FIELD(usage_mark, 3, seq, ID, "seq", NULL, 0, .put = PUT_MAX),
+};
+static const struct record_kind mark_record = {"usage_marks", mark_fields, ARRAY_LEN(mark_fields),
+                                               sizeof(struct usage_mark)};
+
+const struct record_kind *const main_records[] = {
+    [STORE_NODE] = &node_record,   [STORE_PROC] = &proc_record,       [STORE_EVENT] = &event_record,
+    [STORE_JOB] = &job_record,     [STORE_BOOKING] = &booking_record, [STORE_NOTE] = &note_record,
+    [STORE_TOKEN] = &token_record, [STORE_SETTING] = &setting_record, [STORE_USAGE_MARK] = &mark_record,
+    [STORE_TABLES] = NULL,
+};

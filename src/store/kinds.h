@@ -2,16 +2,20 @@
 #ifndef STORE_KINDS_H
 #define STORE_KINDS_H
 
-#include "model/event.h"
 #include "model/record.h"
-#include "store/store.h"
+#include "store/any_record.h"
 
-struct store_event { /* what happened, and to whom */
-    const char *node, *device;
-    struct node_event event;
+union any_record { /* room for one */
+    struct store_node node;
+    struct store_proc proc;
+    struct store_event event;
+    struct job_fact job;
+    struct booking booking;
+    struct note note;
+    struct store_token token;
+    struct store_setting setting;
+    struct usage_mark mark;
 };
-
-extern const struct record_kind node_record, proc_record, event_record, token_record;
-extern const struct record_kind *const main_records[]; /* all of them; NULL at the end */
+extern const struct record_kind *const main_records[]; /* by enum store_kind; NULL at the end */
 
 #endif

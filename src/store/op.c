@@ -79,36 +79,8 @@ struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
     return o;
 }
 
-static struct op_proc *op_proc_new(const struct store_proc *p)
-{
-    struct op_proc *o = op_new(OP_PROC, sizeof(*o) + record_pack(&proc_record, p, NULL));
-
-    record_pack(&proc_record, p, o->bytes);
-    return o;
-}
-
-static struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e)
-{
-    struct op_event *o = op_new(OP_EVENT, sizeof(*o));
-
-    mem_copy_str(o->node, sizeof(o->node), node);
-    mem_copy_str(o->device, sizeof(o->device), device);
-    o->e = *e;
-    return o;
-}
-
-static struct op_job *op_job_new(const struct job_fact *j)
-{
-    struct op_job *o = op_new(OP_JOB, sizeof(*o) + sizeof(*j) + record_text_bytes(&job_record, j));
-
-    *o = (struct op_job){.told = {.op = o->told.op}, .put = (struct job_fact *)(o + 1)};
-    *o->put = *j;
-    record_move_text(&job_record, o->put, (char *)(o->put + 1));
-    return o;
-}
-
 /* Its text behind the op; what is NULL stays so. */
-static struct op_job *op_job_change_new(const struct job_change *from)
+static struct op_job_change *op_job_change_new(const struct job_change *from)
 {
     struct job_change c = *from;
     const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
@@ -116,7 +88,7 @@ static struct op_job *op_job_change_new(const struct job_change *from)
 
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
         bytes += *v[i] ? strlen(*v[i]) + 1 : 0;
-    struct op_job *o = op_new(OP_JOB, sizeof(*o) + bytes);
+    struct op_job_change *o = op_new(OP_JOB_CHANGE, sizeof(*o) + bytes);
     char *room = (char *)(o + 1);
     for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         size_t len = *v[i] ? strlen(*v[i]) + 1 : 0;
@@ -126,35 +98,7 @@ static struct op_job *op_job_change_new(const struct job_change *from)
         *v[i] = room;
         room += len;
     }
-    *o = (struct op_job){.told = {.op = o->told.op}, .change = c};
-    return o;
-}
-
-static struct op_booking *op_booking_new(const struct booking *h)
-{
-    struct op_booking *o = op_new(OP_HOLD, sizeof(*o) + record_text_bytes(&booking_record, h));
-
-    o->h = *h;
-    record_move_text(&booking_record, &o->h, (char *)(o + 1));
-    return o;
-}
-
-static struct op_notes *op_notes_new(const struct note *v, size_t n)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += v[i].bytes.len;
-    struct op_notes *o = op_new(OP_NOTES, sizeof(*o) + n * sizeof(o->v[0]) + bytes);
-    char *room = (char *)(o->v + n);
-    o->n = n;
-    for (size_t i = 0; i < n; i++) {
-        o->v[i] = v[i];
-        if (v[i].bytes.len)
-            memcpy(room, v[i].bytes.p, v[i].bytes.len);
-        o->v[i].bytes = str_n(room, v[i].bytes.len);
-        room += v[i].bytes.len;
-    }
+    o->change = c;
     return o;
 }
 
@@ -212,24 +156,6 @@ int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *
     return in.bad ? -EINVAL : 0;
 }
 
-static struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq)
-{
-    struct op_mark *o = op_new(OP_MARK, sizeof(*o));
-
-    o->at_ms = at_ms;
-    o->seq = seq;
-    mem_copy_str(o->node, sizeof(o->node), node);
-    return o;
-}
-
-static struct op_token *op_token_new(const struct store_token *t)
-{
-    struct op_token *o = op_new(OP_TOKEN, sizeof(*o));
-
-    o->t = *t;
-    return o;
-}
-
 struct op_take_over *op_take_over_new(const char *from, const char *to)
 {
     struct op_take_over *o = op_new(OP_TAKE_OVER, sizeof(*o));
@@ -239,34 +165,22 @@ struct op_take_over *op_take_over_new(const char *from, const char *to)
     return o;
 }
 
-struct store_op *op_record_new(const struct store_record *r)
+struct store_op *op_records_new(enum store_kind kind, const void *v, size_t n)
 {
-    struct op_usage *usage;
+    const struct record_kind *k = kind < STORE_TABLES ? main_records[kind] : NULL;
+    size_t bytes = 0;
 
-    switch (r->kind) {
-    case STORE_PROC:
-        return &op_proc_new(r->proc)->op;
-    case STORE_EVENT:
-        return &op_event_new(r->event.node, r->event.device, r->event.e)->op;
-    case STORE_TOKEN:
-        return &op_token_new(r->token)->op;
-    case STORE_JOB:
-        return &op_job_new(r->job)->told.op;
-    case STORE_JOB_CHANGE:
-        return &op_job_change_new(r->job_change)->told.op;
-    case STORE_BOOKING:
-        return &op_booking_new(r->booking)->told.op;
-    case STORE_NOTES:
-        return &op_notes_new(r->notes.v, r->notes.n)->told.op;
-    case STORE_USAGE:
-        usage = op_usage_new(r->usage);
-        return usage ? &usage->op : NULL;
-    case STORE_USAGE_MARK:
-        return &op_mark_new(r->usage_mark.node, r->usage_mark.at_ms, r->usage_mark.seq)->op;
-    case STORE_NODE: /* op_node_new */
-    case STORE_SETTING:
-    case STORE_USAGE_REACH:
-        break;
-    }
-    return NULL;
+    if (kind == STORE_JOB_CHANGE)
+        return &op_job_change_new(v)->told.op;
+    if (!k)
+        return (struct store_op *)op_usage_new(v);
+    for (size_t i = 0; i < n; i++)
+        bytes += record_pack(k, (const char *)v + i * k->size, NULL);
+    struct op_records *o = op_new(OP_RECORDS, sizeof(*o) + bytes);
+    char *at = o->bytes;
+    o->of = kind;
+    o->n = n;
+    for (size_t i = 0; i < n; i++)
+        at += record_pack(k, (const char *)v + i * k->size, at);
+    return &o->told.op;
 }

@@ -8,20 +8,7 @@
 #include "store/any_record.h"
 #include "store/index.h"
 
-enum op_kind {
-    OP_APPEND,
-    OP_BLOB,
-    OP_NODE,
-    OP_PROC,
-    OP_EVENT,
-    OP_TOKEN,
-    OP_TAKE_OVER,
-    OP_JOB,
-    OP_HOLD,
-    OP_NOTES,
-    OP_USAGE,
-    OP_MARK
-};
+enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_TAKE_OVER, OP_RECORDS, OP_JOB_CHANGE, OP_USAGE };
 
 struct store_op {
     struct store_op *next;
@@ -56,19 +43,6 @@ struct op_node {
     struct index_node *node; /* whose queued points here */
     struct store_node n;
 };
-struct op_proc {
-    struct store_op op;
-    char bytes[]; /* as record_pack writes it */
-};
-struct op_event {
-    struct store_op op;
-    struct node_event e;
-    char node[NODE_KEY_MAX], device[UUID_MAX];
-};
-struct op_token {
-    struct store_op op;
-    struct store_token t;
-};
 struct op_take_over {
     struct store_op op;
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
@@ -79,39 +53,31 @@ struct op_usage { /* a usage_put as text: op_usage_get */
     size_t n;
     char bytes[];
 };
-struct op_mark {
-    struct store_op op;
-    int64_t at_ms, seq;
-    char node[NODE_KEY_MAX];
-};
-
-struct op_told { /* a record whose giver is told how it went: op_job, op_booking, op_notes */
+struct op_told { /* what may have a result: whoever gave it is told how it went */
     struct store_op op;
     store_done_fn *done;
     void *arg;
     int result; /* set by the writer: 0, or why it was not taken though the commit went well */
 };
 
-struct op_job { /* one of the two */
+struct op_records { /* all of them or none */
     struct op_told told;
-    struct job_fact *put; /* behind the op; NULL: a change */
-    struct job_change change;
-};
-
-struct op_booking {
-    struct op_told told;
-    struct booking h; /* text behind the op */
-};
-
-struct op_notes {
-    struct op_told told;
+    enum store_kind of;
     size_t n;
-    struct note v[]; /* bytes behind them */
+    char bytes[]; /* each as record_pack writes it */
 };
 
+struct op_job_change {
+    struct op_told told;
+    struct job_change change; /* text behind the op */
+};
+
+/* Whether it has one: what has none is tried again. */
 static inline bool op_is_told(const struct store_op *op)
 {
-    return op->kind == OP_JOB || op->kind == OP_HOLD || op->kind == OP_NOTES;
+    enum store_kind of = op->kind == OP_RECORDS ? ((const struct op_records *)op)->of : STORE_TABLES;
+
+    return op->kind == OP_JOB_CHANGE || of == STORE_JOB || of == STORE_BOOKING || of == STORE_NOTE;
 }
 
 struct op_list {
@@ -127,7 +93,7 @@ struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
-/* Any other record that can wait, but for its done. NULL: it is too large. */
-struct store_op *op_record_new(const struct store_record *r);
+/* Any other records that can wait, but for their done. NULL: they are too large. */
+struct store_op *op_records_new(enum store_kind kind, const void *v, size_t n);
 
 #endif

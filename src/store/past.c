@@ -473,7 +473,8 @@ int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(
 
     if (code < 0)
         return code;
-    code = records_procs_at(r->rec, node, at_ms, each, arg, err);
+    struct store_each ask = {.kind = STORE_PROC, .node = node, .at_ms = MAX(at_ms, 1), .give.proc = each, .arg = arg};
+    code = records_each(r->rec, &ask, err);
     past_reader_put(p, r);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "store/record_sql.h"
 #include "store/records.h"
 #include "store/schema.h"
+#include "store/usage_table.h"
 
 #define RECALL_MAX (64u << 20) /* for a buffer that came without a limit of its own */
 
@@ -137,69 +138,114 @@ int records_get_blob(struct records *r, const char *node, uint64_t id, struct bu
     return recall_bytes(r, st, ret, err);
 }
 
-int records_setting_get(struct records *r, const char *name, struct buf *ret, struct err *err)
+/* What a statement asks for by name; what it does not is left out. */
+static void bind_int_as(sqlite3_stmt *st, const char *name, int64_t v)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_SETTING_GET);
-
-    db_bind_text(st, 1, name);
-    return recall_bytes(r, st, ret, err);
+    db_bind_int(st, sqlite3_bind_parameter_index(st, name), v);
 }
 
-int records_nodes(struct records *r, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
+static void bind_text_as(sqlite3_stmt *st, const char *name, const char *v)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_NODES);
+    db_bind_text(st, sqlite3_bind_parameter_index(st, name), v);
+}
+
+int records_get(struct records *r, const struct store_get *g, struct err *err)
+{
+    static const size_t by[] =
+        {[STORE_JOB] = R_JOB, [STORE_BOOKING] = R_HOLD, [STORE_TOKEN] = R_TOKEN_GET, [STORE_SETTING] = R_SETTING_GET};
+    sqlite3_stmt *st = db_stmt(&r->st, g->kind == STORE_BOOKING && !g->id ? R_LAST_HOLD : by[g->kind]);
+    union any_record rec;
+
+    bind_int_as(st, ":id", g->id);
+    bind_text_as(st, ":name", g->name);
+    if (g->kind == STORE_SETTING)
+        return recall_bytes(r, st, g->ret.setting, err);
+    int code = recall_step(r, st, err);
+    if (code != 1)
+        return code;
+    record_read(st, main_records[g->kind], &rec);
+    if (g->kind == STORE_JOB)
+        *g->ret.job = job_copy(&rec.job);
+    else if (g->kind == STORE_BOOKING)
+        *g->ret.booking = booking_copy(&rec.booking);
+    else
+        *g->ret.token = rec.token;
+    sqlite3_reset(st);
+    return 1;
+}
+
+static size_t stmt_of(const struct store_each *e)
+{
+    bool one = e->node && e->node[0];
+
+    switch (e->kind) {
+    case STORE_NODE:
+        return R_NODES;
+    case STORE_PROC:
+        return e->at_ms ? R_PROCS_AT : e->to_ms ? R_PROCS_IN : one ? R_PROCS_OF : R_PROCS;
+    case STORE_EVENT:
+        return one ? R_EVENTS_OF : R_EVENTS;
+    case STORE_BOOKING:
+        return R_HOLDS;
+    case STORE_NOTE:
+        return e->open ? R_OPEN_NOTES : R_NOTES;
+    case STORE_TOKEN:
+        return one ? R_TOKENS_OF : R_TOKENS;
+    case STORE_USAGE_MARK:
+        return R_USAGE_MARKS;
+    default:
+        return R_USAGE_REACH;
+    }
+}
+
+static void give_record(const struct store_each *e, const union any_record *rec)
+{
+    switch (e->kind) {
+    case STORE_NODE:
+        e->give.node(e->arg, &rec->node);
+        break;
+    case STORE_PROC:
+        e->give.proc(e->arg, &rec->proc);
+        break;
+    case STORE_EVENT:
+        e->give.event(e->arg, rec->event.node, rec->event.device, &rec->event.event);
+        break;
+    case STORE_BOOKING:
+        e->give.booking(e->arg, &rec->booking);
+        break;
+    case STORE_NOTE:
+        e->give.note(e->arg, &rec->note);
+        break;
+    case STORE_TOKEN:
+        e->give.token(e->arg, &rec->token);
+        break;
+    default:
+        e->give.usage_mark(e->arg, rec->mark.node, rec->mark.at_ms, rec->mark.seq);
+    }
+}
+
+int records_each(struct records *r, const struct store_each *e, struct err *err)
+{
+    const struct record_kind *kind = main_records[e->kind < STORE_TABLES ? e->kind : STORE_USAGE_MARK];
+    union any_record rec;
     int code;
 
+    if (e->kind == STORE_JOB)
+        return records_jobs(r, e->jobs, e->give.job, e->arg, err);
+    if (e->kind == STORE_USAGE)
+        return records_usage(r, e->usage, e->give.usage, e->arg, err);
+    sqlite3_stmt *st = db_stmt(&r->st, stmt_of(e));
+    bind_text_as(st, ":node", e->node);
+    bind_int_as(st, ":from", e->from_ms);
+    bind_int_as(st, ":to", e->to_ms ? e->to_ms : INT64_MAX);
+    bind_int_as(st, ":at", e->at_ms);
+    bind_int_as(st, ":limit", (int64_t)MIN(e->limit, (size_t)INT64_MAX));
+    bind_int_as(st, ":note", e->note);
     while ((code = recall_step(r, st, err)) == 1) {
-        struct store_node n = {0};
-        record_read(st, &node_record, &n);
-        each(arg, &n);
+        record_read(st, kind, &rec);
+        give_record(e, &rec);
     }
     return code;
-}
-
-static int recall_procs(struct records *r, sqlite3_stmt *st, void (*each)(void *arg, const struct store_proc *p),
-                        void *arg, struct err *err)
-{
-    int code;
-
-    while ((code = recall_step(r, st, err)) == 1) {
-        struct store_proc p = {0};
-        record_read(st, &proc_record, &p);
-        each(arg, &p);
-    }
-    return code;
-}
-
-int records_procs(struct records *r, const char *node, int64_t from_ms,
-                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_PROCS_OF : R_PROCS);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, from_ms);
-    return recall_procs(r, st, each, arg, err);
-}
-
-int records_procs_at(struct records *r, const char *node, int64_t at_ms,
-                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_PROCS_AT);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, at_ms);
-    return recall_procs(r, st, each, arg, err);
-}
-
-int records_procs_in(struct records *r, const char *node, int64_t from_ms, int64_t to_ms,
-                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_PROCS_IN);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, from_ms);
-    db_bind_int(st, 3, to_ms);
-    return recall_procs(r, st, each, arg, err);
 }
 
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
@@ -229,89 +275,4 @@ int records_node_at(struct records *r, const char *node, int64_t at_ms, struct n
         sqlite3_reset(st);
     }
     return code;
-}
-
-int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,
-                   void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
-                   struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_EVENTS_OF : R_EVENTS);
-    int code;
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, from_ms);
-    db_bind_int(st, 3, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
-    while ((code = recall_step(r, st, err)) == 1) {
-        struct store_event e = {0};
-        record_read(st, &event_record, &e);
-        each(arg, e.node, e.device, &e.event);
-    }
-    return code;
-}
-
-/* ---- tokens: looked up for every request, so straight from the table: 3 us, and never out of date ---- */
-
-int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_TOKEN_GET);
-
-    db_bind_text(st, 1, id);
-    int code = recall_step(r, st, err);
-    if (code == 1) {
-        *ret = (struct store_token){0};
-        record_read(st, &token_record, ret);
-        sqlite3_reset(st);
-    }
-    return code;
-}
-
-int records_tokens(struct records *r, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
-                   struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, node[0] ? R_TOKENS_OF : R_TOKENS);
-    int code;
-
-    if (node[0])
-        db_bind_text(st, 1, node);
-    while ((code = recall_step(r, st, err)) == 1) {
-        struct store_token t = {0};
-        record_read(st, &token_record, &t);
-        each(arg, &t);
-    }
-    return code;
-}
-
-/* Outside a transaction each of these is one of its own, synced before it returns. */
-static int recall_put(struct records *r, sqlite3_stmt *st, struct err *err)
-{
-    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
-
-    return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
-}
-
-static sqlite3_stmt *recall_bind_token(struct records *r, size_t i, const struct store_token *t)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, i);
-
-    record_bind(st, &token_record, t);
-    return st;
-}
-
-int records_token_put(struct records *r, const struct store_token *t, struct err *err)
-{
-    return recall_put(r, recall_bind_token(r, R_TOKEN_PUT, t), err);
-}
-
-int records_token_note(struct records *r, const struct store_token *t)
-{
-    return recall_put(r, recall_bind_token(r, R_TOKEN_NOTE, t), NULL);
-}
-
-int records_setting_put(struct records *r, const char *name, struct str value, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_SETTING_PUT);
-
-    db_bind_text(st, 1, name);
-    db_bind_bytes(st, 2, value);
-    return recall_put(r, st, err);
 }

@@ -37,7 +37,7 @@ static bool has_column(struct str columns, const char *column)
 static const char *none_of(const struct record_field *f, char room[24])
 {
     snprintf(room, 24, "%lld", (long long)f->none);
-    return record_is_number(f) ? room : f->type == FIELD_BYTES ? "x''" : "''";
+    return record_is_number(f) ? room : f->type == FIELD_BYTES || f->type == FIELD_BLOB ? "x''" : "''";
 }
 
 bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
@@ -63,9 +63,9 @@ int record_add_columns(sqlite3 *h, const struct record_kind *kind)
         if (has_column(buf_str(&columns), f->column))
             continue;
         snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s NOT NULL DEFAULT %s", kind->table, f->column,
-                 record_is_number(f)      ? "INTEGER"
-                 : f->type == FIELD_BYTES ? "BLOB"
-                                          : "TEXT",
+                 record_is_number(f)                               ? "INTEGER"
+                 : f->type == FIELD_BYTES || f->type == FIELD_BLOB ? "BLOB"
+                                                                   : "TEXT",
                  none_of(f, none));
         rc = db_exec(h, sql);
     }
@@ -152,6 +152,9 @@ static void bind_field(sqlite3_stmt *st, const struct record_field *f, const voi
     case FIELD_NAME:
         db_bind_text(st, f->no, record_array(f, record));
         break;
+    case FIELD_BLOB:
+        db_bind_bytes(st, f->no, *record_blob(f, record));
+        break;
     case FIELD_BYTES:
         db_bind_bytes(st, f->no, str_n(record_array(f, record), f->size));
         break;
@@ -187,6 +190,8 @@ void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind,
         int column = first + (int)i;
         if (f->type == FIELD_TEXT)
             *record_text(f, ret) = db_text(st, column);
+        else if (f->type == FIELD_BLOB)
+            *record_blob(f, ret) = db_bytes(st, column);
         else if (record_is_number(f))
             record_set_int(f, ret, sqlite3_column_int64(st, column));
         else

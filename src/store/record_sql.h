@@ -25,7 +25,7 @@ bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind); /* as far
 int record_add_columns(sqlite3 *h, const struct record_kind *kind);
 
 void record_bind(sqlite3_stmt *st, const struct record_kind *kind, const void *record);
-/* The columns of {table}, which begin at `first`: text is borrowed until the next step. */
+/* The columns of {table}, which begin at `first`: text and bytes are borrowed until the next step. */
 void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind, void *ret);
 static inline void record_read(sqlite3_stmt *st, const struct record_kind *kind, void *ret)
 {

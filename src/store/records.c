@@ -1,6 +1,6 @@
 /*
- * records.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for tokens and
- * settings (tokens.c). Reading is in recall.c.
+ * records.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for what is put
+ * now. Reading is in recall.c.
  */
 #include "store/records.h"
 
@@ -122,29 +122,28 @@ int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t
     return records_run(r, st);
 }
 
-int records_put_node(struct records *r, const struct store_node *n)
+int records_put(struct records *r, enum store_kind kind, const void *record)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_NODE);
+    size_t stmt = kind;
 
-    record_bind(st, &node_record, n);
+    if (kind == STORE_JOB)
+        return records_put_job(r, record);
+    if (kind == STORE_NOTE && ((const struct note *)record)->over_ms == NOTE_GONE)
+        stmt = R_DROP_NOTE;
+    if (kind == STORE_USAGE_MARK && ((const struct usage_mark *)record)->seq <= 0)
+        stmt = R_DROP_USAGE_MARKS_AT;
+    sqlite3_stmt *st = db_stmt(&r->st, stmt);
+    record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
     return records_run(r, st);
 }
 
-int records_put_proc(struct records *r, const struct store_proc *p)
+int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_PROC);
+    sqlite3_stmt *st = db_stmt(&r->st, kind == STORE_TOKEN ? R_TOKEN_PUT_NOW : kind);
 
-    record_bind(st, &proc_record, p);
-    return records_run(r, st);
-}
-
-int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e)
-{
-    struct store_event row = {node, device, *e};
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_EVENT);
-
-    record_bind(st, &event_record, &row);
-    return records_run(r, st);
+    record_bind(st, main_records[kind], record);
+    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
+    return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
 }
 
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)

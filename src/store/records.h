@@ -6,10 +6,10 @@
 #ifndef STORE_RECORDS_H
 #define STORE_RECORDS_H
 
+#include "store/any_record.h"
 #include "store/db.h"
 #include "store/index.h"
 #include "store/log.h"
-#include "store/store.h"
 
 struct records;
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);
@@ -27,13 +27,9 @@ int records_fail(struct records *r, struct err *err); /* the sentence for the ca
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
                      struct str bytes);
 int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log); /* log names it too */
-int records_put_node(struct records *r, const struct store_node *n);
-int records_put_proc(struct records *r, const struct store_proc *p);
-int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e);
+int records_put(struct records *r, enum store_kind kind, const void *record);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);
-int records_put_note(struct records *r, const struct note *n);       /* note_table.c */
-int records_put_booking(struct records *r, const struct booking *h); /* booking_table.c: new, or as it is now */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
 int records_drop_node(struct records *r, const char *key);
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
@@ -60,40 +56,16 @@ int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct
 
 int records_has_blob(struct records *r, const char *node, uint64_t id); /* 1, 0, -errno */
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err);
-int records_nodes(struct records *r, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
-int records_procs_at(struct records *r, const char *node, int64_t at_ms,
-                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
-/* Those seen at or after from_ms that came before to_ms. */
-int records_procs_in(struct records *r, const char *node, int64_t from_ms, int64_t to_ms,
-                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 /* ret but for its fact, whose id is *ret_facts: 1, 0 (only whether it hung), -errno. */
 struct node_was;
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
                     struct err *err);
-int records_procs(struct records *r, const char *node, int64_t from_ms,
-                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
-int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,
-                   void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
-                   struct err *err);
-
-int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno */
+int records_get(struct records *r, const struct store_get *g, struct err *err); /* 1, 0, -errno */
+int records_each(struct records *r, const struct store_each *e, struct err *err);
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err);
 
-int records_notes(struct records *r, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
-                  struct err *err);
-int records_booking(struct records *r, int64_t id, struct booking **ret,
-                    struct err *err); /* 0: the newest; 1, 0, -errno */
-int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
-                  void *arg, struct err *err);
-
-/* Tokens and settings: each put is a transaction of its own. */
-int records_token_put(struct records *r, const struct store_token *t, struct err *err);
-int records_token_note(struct records *r, const struct store_token *t); /* as store_token_put_soon says */
-int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err);
-int records_tokens(struct records *r, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
-                   struct err *err);
-int records_setting_get(struct records *r, const char *name, struct buf *ret, struct err *err);
-int records_setting_put(struct records *r, const char *name, struct str value, struct err *err);
+/* A token or a setting, in a transaction of its own. */
+int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err);
 
 #endif

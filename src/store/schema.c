@@ -145,20 +145,26 @@ const struct db_kind records_kind = {
 #define PROC_ORDER  "ORDER BY node, device, start_ms, pid"
 #define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
 #define JOB_ORDER   " ORDER BY start_ms DESC"
-#define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
+#define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT :limit"
 
 const char *const records_sql[R_COUNT] = {
+    [STORE_NODE] = PUT("nodes"),
+    [STORE_PROC] = PUT("processes"),
+    [STORE_EVENT] = "INSERT OR IGNORE INTO events({events}) VALUES({events?})",
+    [STORE_JOB] = "INSERT OR IGNORE INTO jobs({jobs}, class) VALUES({jobs?}, ?100)",
+    [STORE_BOOKING] = PUT("holds"),
+    [STORE_NOTE] = PUT("notes"),
+    [STORE_TOKEN] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
+                    " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"
+                    " used_ms = excluded.used_ms WHERE revoked_ms = 0",
+    [STORE_SETTING] = PUT("settings"),
+    [STORE_USAGE_MARK] = PUT("usage_marks"),
     [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
                    " ON CONFLICT(node, id) DO UPDATE SET last_log = max(last_log, excluded.last_log)",
     [R_TOUCH_BLOB] = "UPDATE blobs SET last_log = ?3 WHERE node = ?1 AND id = ?2 AND last_log < ?3",
-    [R_PUT_NODE] = PUT("nodes"),
-    [R_PUT_PROC] = PUT("processes"),
-    [R_PUT_EVENT] = "INSERT OR IGNORE INTO events({events}) VALUES({events?})",
-    [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs({jobs}, class) VALUES({jobs?}, ?100)",
     [R_CHANGE_JOB] = "UPDATE jobs SET {jobs=}, class = ?100 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
-    [R_PUT_HOLD] = PUT("holds"),
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
@@ -174,15 +180,15 @@ const char *const records_sql[R_COUNT] = {
     [R_UPSET_AT] = "SELECT kind, at_ms FROM events INDEXED BY events_upset WHERE kind BETWEEN 4 AND 10 AND device = ''"
                    " AND node = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC, kind DESC LIMIT 1",
     /* those that ended long after took long */
-    [R_PROCS_AT] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = ?1"
-                   " AND last_ms BETWEEN ?2 - 600000 AND ?2 + 86400000 AND first_ms <= ?2 UNION ALL"
-                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = ?1"
-                   " AND last_ms > ?2 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms <= ?2 " PROC_ORDER,
+    [R_PROCS_AT] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = :node"
+                   " AND last_ms BETWEEN :at - 600000 AND :at + 86400000 AND first_ms <= :at UNION ALL"
+                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = :node"
+                   " AND last_ms > :at + 86400000 AND last_ms - first_ms > 86400000 AND first_ms <= :at " PROC_ORDER,
     /* the same for a time */
-    [R_PROCS_IN] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = ?1"
-                   " AND last_ms BETWEEN ?2 AND ?3 + 86400000 AND first_ms < ?3 UNION ALL"
-                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = ?1"
-                   " AND last_ms > ?3 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms < ?3 " PROC_ORDER,
+    [R_PROCS_IN] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = :node"
+                   " AND last_ms BETWEEN :from AND :to + 86400000 AND first_ms < :to UNION ALL"
+                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = :node"
+                   " AND last_ms > :to + 86400000 AND last_ms - first_ms > 86400000 AND first_ms < :to " PROC_ORDER,
     [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
                      " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
@@ -211,10 +217,9 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_OLD_NOTES] =
         "DELETE FROM notes WHERE rowid IN (SELECT rowid FROM notes AS n WHERE over_ms BETWEEN 1 AND ?1 - 1 AND id <"
         " (SELECT max(id) FROM notes WHERE kind = n.kind) ORDER BY over_ms LIMIT ?2)",
-    [R_PUT_NOTE] = "INSERT OR REPLACE INTO notes(kind, id, over_ms, bytes) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_NOTE] = "DELETE FROM notes WHERE kind = ?1 AND id = ?2",
-    [R_NOTES] = "SELECT id, over_ms, bytes FROM notes WHERE kind = ?1 ORDER BY id",
-    [R_OPEN_NOTES] = "SELECT id, over_ms, bytes FROM notes WHERE over_ms = 0 AND kind = ?1 ORDER BY id",
+    [R_NOTES] = "SELECT {notes} FROM notes WHERE kind = :note ORDER BY id",
+    [R_OPEN_NOTES] = "SELECT {notes} FROM notes WHERE over_ms = 0 AND kind = :note ORDER BY id",
     [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
     [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms, compacted FROM logs ORDER BY n",
     [R_COMPACTED] = "UPDATE logs SET compacted = 1 WHERE n = ?1",
@@ -228,11 +233,11 @@ const char *const records_sql[R_COUNT] = {
     [R_GET_BLOB] = "WITH RECURSIVE names(k) AS (SELECT ?1 UNION SELECT old FROM aliases JOIN names ON new = k)"
                    " SELECT bytes FROM blobs WHERE id = ?2 AND node IN (SELECT k FROM names) LIMIT 1",
     [R_NODES] = "SELECT {nodes} FROM nodes ORDER BY key",
-    [R_PROCS] = "SELECT {processes} FROM processes WHERE ?1 = '' AND last_ms >= ?2 " PROC_ORDER,
-    [R_PROCS_OF] = "SELECT {processes} FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
-    [R_EVENTS] = "SELECT {events} FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
-    [R_EVENTS_OF] = "SELECT {events} FROM events WHERE node = ?1 AND at_ms >= ?2 " EVENT_ORDER,
-    [R_JOB] = "SELECT {jobs} FROM jobs WHERE id = ?1",
+    [R_PROCS] = "SELECT {processes} FROM processes WHERE last_ms >= :from " PROC_ORDER,
+    [R_PROCS_OF] = "SELECT {processes} FROM processes WHERE node = :node AND last_ms >= :from " PROC_ORDER,
+    [R_EVENTS] = "SELECT {events} FROM events WHERE at_ms >= :from " EVENT_ORDER,
+    [R_EVENTS_OF] = "SELECT {events} FROM events WHERE node = :node AND at_ms >= :from " EVENT_ORDER,
+    [R_JOB] = "SELECT {jobs} FROM jobs WHERE id = :id",
     [R_JOBS] = "SELECT {jobs} FROM jobs WHERE " JOB_SPAN JOB_ORDER,
     [R_JOBS_OF_PARENT] = "SELECT {jobs} FROM jobs WHERE parent = ?4 AND parent <> 0 AND " JOB_SPAN JOB_ORDER,
     [R_JOBS_OF_DEVICE] = "SELECT {jobs} FROM (SELECT device AS held, class AS length, start_ms AS began, job"
@@ -240,9 +245,9 @@ const char *const records_sql[R_COUNT] = {
                          " AND d.began BETWEEN ?2 AND ?3 ORDER BY d.began DESC",
     [R_JOBS_OF_NODE] = "SELECT {jobs} FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
     [R_JOBS_OF_PERSON] = "SELECT {jobs} FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
-    [R_HOLD] = "SELECT {holds} FROM holds WHERE id = ?1",
+    [R_HOLD] = "SELECT {holds} FROM holds WHERE id = :id",
     [R_LAST_HOLD] = "SELECT {holds} FROM holds ORDER BY id DESC LIMIT 1",
-    [R_HOLDS] = "SELECT {holds} FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
+    [R_HOLDS] = "SELECT {holds} FROM holds WHERE until_ms > :from AND from_ms < :to ORDER BY from_ms, id",
     [R_USAGE_NAME] = "SELECT id FROM usage_names WHERE text = ?1",
     [R_PUT_USAGE_NAME] = "INSERT INTO usage_names(text) VALUES(?1) RETURNING id",
     [R_USAGE_NAMES] = "SELECT id, text FROM usage_names",
@@ -263,10 +268,9 @@ const char *const records_sql[R_COUNT] = {
                      " ORDER BY at_ms, node",
     [R_USAGE_REACH] =
         "SELECT text, min(at_ms), max(at_ms) FROM usage_hours JOIN usage_names ON id = node GROUP BY node",
-    [R_PUT_USAGE_MARK] = "INSERT INTO usage_marks(node, at_ms, seq) VALUES(?1, ?2, ?3)"
-                         " ON CONFLICT(node, at_ms) DO UPDATE SET seq = max(seq, ?3)",
     [R_DROP_USAGE_MARK] = "DELETE FROM usage_marks WHERE node = ?1 AND at_ms = ?2 AND seq <= ?3",
-    [R_USAGE_MARKS] = "SELECT node, at_ms, seq FROM usage_marks ORDER BY node, at_ms",
+    [R_DROP_USAGE_MARKS_AT] = "DELETE FROM usage_marks WHERE node = ?1 AND at_ms = ?2",
+    [R_USAGE_MARKS] = "SELECT {usage_marks} FROM usage_marks ORDER BY node, at_ms",
     [R_MOVE_USAGE_HOURS] = "UPDATE OR IGNORE usage_hours SET node = ?2 WHERE node = ?1",
     [R_DROP_USAGE_HOURS] = "DELETE FROM usage_hours WHERE node = ?1",
     [R_MOVE_USAGE_DAYS] = "UPDATE OR IGNORE usage_days SET node = ?2 WHERE node = ?1",
@@ -276,14 +280,10 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_OLD_USAGE_HOURS] = "DELETE FROM usage_hours WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_DAYS] = "DELETE FROM usage_days WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_MARKS] = "DELETE FROM usage_marks WHERE at_ms < ?1",
-    [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens({tokens}) VALUES({tokens?})",
-    [R_TOKEN_NOTE] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
-                     " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"
-                     " used_ms = excluded.used_ms WHERE revoked_ms = 0",
-    [R_TOKEN_GET] = "SELECT {tokens} FROM tokens WHERE id = ?1",
+    [R_TOKEN_PUT_NOW] = "INSERT OR REPLACE INTO tokens({tokens}) VALUES({tokens?})",
+    [R_TOKEN_GET] = "SELECT {tokens} FROM tokens WHERE id = :name",
     [R_TOKENS] = "SELECT {tokens} FROM tokens ORDER BY created_ms, id",
-    [R_TOKENS_OF] = "SELECT {tokens} FROM tokens WHERE node = ?1 ORDER BY created_ms, id",
+    [R_TOKENS_OF] = "SELECT {tokens} FROM tokens WHERE node = :node ORDER BY created_ms, id",
     [R_DROP_TOKENS_OF] = "DELETE FROM tokens WHERE node = ?1 AND role = 'agent'",
-    [R_SETTING_GET] = "SELECT value FROM settings WHERE name = ?1",
-    [R_SETTING_PUT] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",
+    [R_SETTING_GET] = "SELECT value FROM settings WHERE name = :name",
 };

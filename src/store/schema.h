@@ -6,16 +6,11 @@
 #include "store/records.h"
 
 enum {
-    R_PUT_BLOB,
+    R_PUT_BLOB = STORE_TABLES, /* before it: puts one, by enum store_kind */
     R_TOUCH_BLOB,
-    R_PUT_NODE,
-    R_PUT_PROC,
-    R_PUT_EVENT,
-    R_PUT_JOB,
     R_CHANGE_JOB,
     R_PUT_JOB_DEVICE,
     R_DROP_JOB_DEVICES,
-    R_PUT_HOLD,
     R_ALIAS,
     R_MOVE_PROCS,
     R_DROP_PROCS,
@@ -43,7 +38,6 @@ enum {
     R_DROP_OLD_JOBS,
     R_DROP_OLD_HOLDS,
     R_DROP_OLD_NOTES,
-    R_PUT_NOTE,
     R_DROP_NOTE,
     R_NOTES,
     R_OPEN_NOTES,
@@ -82,8 +76,8 @@ enum {
     R_USAGE_HOURS_OF,
     R_USAGE_DAYS,
     R_USAGE_REACH,
-    R_PUT_USAGE_MARK,
     R_DROP_USAGE_MARK,
+    R_DROP_USAGE_MARKS_AT,
     R_USAGE_MARKS,
     R_MOVE_USAGE_HOURS,
     R_DROP_USAGE_HOURS,
@@ -94,14 +88,12 @@ enum {
     R_DROP_OLD_USAGE_HOURS,
     R_DROP_OLD_USAGE_DAYS,
     R_DROP_OLD_USAGE_MARKS,
-    R_TOKEN_PUT,
-    R_TOKEN_NOTE,
+    R_TOKEN_PUT_NOW,
     R_TOKEN_GET,
     R_TOKENS,
     R_TOKENS_OF,
     R_DROP_TOKENS_OF,
     R_SETTING_GET,
-    R_SETTING_PUT,
     R_COUNT
 };
 extern const char *const records_sql[R_COUNT];

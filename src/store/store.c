@@ -47,7 +47,7 @@ int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *r
 void store_put_node(struct store *s, const struct store_node *n)
 {
     if (*n->key)
-        s->ops->put(s, &(struct store_record){.kind = STORE_NODE, .node = n}, NULL, NULL);
+        s->ops->put(s, STORE_NODE, n, 1, NULL, NULL);
 }
 
 int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
@@ -69,7 +69,7 @@ void store_drop_node(struct store *s, const char *key)
 
 void store_put_proc(struct store *s, const struct store_proc *p)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_PROC, .proc = p}, NULL, NULL);
+    s->ops->put(s, STORE_PROC, p, 1, NULL, NULL);
 }
 
 int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
@@ -89,9 +89,7 @@ int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t t
 
 void store_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
 {
-    struct store_record r = {.kind = STORE_EVENT, .event = {node ? node : "", device ? device : "", e}};
-
-    s->ops->put(s, &r, NULL, NULL);
+    s->ops->put(s, STORE_EVENT, &(struct store_event){node, device, *e}, 1, NULL, NULL);
 }
 
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
@@ -110,12 +108,12 @@ int store_events(struct store *s, const char *node, int64_t from_ms, size_t limi
 
 void store_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_JOB, .job = j}, done, arg);
+    s->ops->put(s, STORE_JOB, j, 1, done, arg);
 }
 
 void store_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_JOB_CHANGE, .job_change = c}, done, arg);
+    s->ops->put(s, STORE_JOB_CHANGE, c, 1, done, arg);
 }
 
 int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
@@ -131,20 +129,20 @@ int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *ar
 
 void store_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_NOTES, .notes = {v, n}}, done, arg);
+    s->ops->put(s, STORE_NOTE, v, n, done, arg);
 }
 
 int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
                 struct err *err)
 {
-    struct store_each e = {.kind = STORE_NOTES, .note = kind, .open = open, .give.note = each, .arg = arg};
+    struct store_each e = {.kind = STORE_NOTE, .note = kind, .open = open, .give.note = each, .arg = arg};
 
     return s->ops->each(s, &e, err);
 }
 
 void store_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_BOOKING, .booking = h}, done, arg);
+    s->ops->put(s, STORE_BOOKING, h, 1, done, arg);
 }
 
 int store_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
@@ -162,12 +160,12 @@ int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(vo
 
 void store_usage_put(struct store *s, const struct usage_put *u)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_USAGE, .usage = u}, NULL, NULL);
+    s->ops->put(s, STORE_USAGE, u, 1, NULL, NULL);
 }
 
 void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq)
 {
-    s->ops->put(s, &(struct store_record){.kind = STORE_USAGE_MARK, .usage_mark = {node, at_ms, seq}}, NULL, NULL);
+    s->ops->put(s, STORE_USAGE_MARK, &(struct usage_mark){node, at_ms, seq}, 1, NULL, NULL);
 }
 
 int store_usage(struct store *s, const struct usage_ask *ask,
@@ -186,17 +184,17 @@ int store_usage_marks(struct store *s, void (*each)(void *arg, const char *node,
 int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
                       void *arg, struct err *err)
 {
-    return s->ops->each(s, &(struct store_each){.kind = STORE_USAGE_REACH, .give.usage_reach = each, .arg = arg}, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_USAGE_REACH, .give.usage_mark = each, .arg = arg}, err);
 }
 
 int store_token_put(struct store *s, const struct store_token *t, struct err *err)
 {
-    return s->ops->put_now(s, &(struct store_record){.kind = STORE_TOKEN, .token = t}, err);
+    return s->ops->put_now(s, STORE_TOKEN, t, err);
 }
 
 int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err)
 {
-    int r = s->ops->put(s, &(struct store_record){.kind = STORE_TOKEN, .token = t}, NULL, NULL);
+    int r = s->ops->put(s, STORE_TOKEN, t, 1, NULL, NULL);
 
     return r < 0 ? err_set(err, r, "cannot note the token: %s", strerror(-r)) : 0;
 }
@@ -221,7 +219,7 @@ int store_setting_get(struct store *s, const char *name, struct buf *ret, struct
 
 int store_setting_put(struct store *s, const char *name, struct str value, struct err *err)
 {
-    return s->ops->put_now(s, &(struct store_record){.kind = STORE_SETTING, .setting = {name, value}}, err);
+    return s->ops->put_now(s, STORE_SETTING, &(struct store_setting){name, value}, err);
 }
 
 int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),

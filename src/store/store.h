@@ -73,6 +73,21 @@ struct store_proc {            /* a process on a device: start and end */
     int32_t sm;   /* mean, 0.01 %, so far; -1 unknown */
 };
 
+struct store_event { /* what happened, and to whom */
+    const char *node, *device;
+    struct node_event event;
+};
+
+struct store_setting {
+    const char *name;
+    struct str value;
+};
+
+struct usage_mark { /* that hour of the node is to be counted; seq counts up, 0: it needs no mark any more */
+    const char *node;
+    int64_t at_ms, seq;
+};
+
 struct store_token {
     char id[20]; /* public part */
     char role[12], person[64], node[NODE_KEY_MAX], note[128];
@@ -201,7 +216,6 @@ struct usage_put {
     const struct usage_day *days;   /* to be added up again */
 };
 void store_usage_put(struct store *s, const struct usage_put *u);
-/* seq counts up. 0: the hour needs no mark any more. */
 void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq);
 
 struct usage_ask { /* hours that begin in [from, to) */

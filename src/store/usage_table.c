@@ -280,17 +280,6 @@ int records_put_usage(struct records *r, const struct usage_put *u)
     return code;
 }
 
-int records_mark_usage(struct records *r, const char *node, int64_t at_ms, int64_t seq)
-{
-    if (seq <= 0)
-        return unmark(r, node, at_ms, INT64_MAX);
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_USAGE_MARK);
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, at_ms);
-    db_bind_int(st, 3, seq);
-    return run(r, st);
-}
-
 int records_drop_usage(struct records *r, int64_t before_ms)
 {
     static const int steps[] = {R_DROP_OLD_USAGE_HOURS, R_DROP_OLD_USAGE_DAYS, R_DROP_OLD_USAGE_MARKS};
@@ -395,31 +384,5 @@ int records_usage(struct records *r, const struct usage_ask *ask,
     records_rollback(r);
     names_fini(&k.names);
     arena_fini(&k.mem);
-    return code;
-}
-
-int records_usage_marks(struct records *r, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
-                        void *arg, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_MARKS);
-    int rc;
-
-    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW)
-        each(arg, db_text(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
-    int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
-    sqlite3_reset(st);
-    return code;
-}
-
-int records_usage_reach(struct records *r, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
-                        void *arg, struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_REACH);
-    int rc;
-
-    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW)
-        each(arg, db_text(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
-    int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
-    sqlite3_reset(st);
     return code;
 }

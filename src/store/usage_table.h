@@ -6,16 +6,11 @@
 
 /* Within a transaction. */
 int records_put_usage(struct records *r, const struct usage_put *u);
-int records_mark_usage(struct records *r, const char *node, int64_t at_ms, int64_t seq); /* seq 0: no more */
 int records_move_usage(struct records *r, const char *from, const char *to);
 int records_drop_usage(struct records *r, int64_t before_ms);
 
 int records_usage(struct records *r, const struct usage_ask *ask,
                   int (*each)(void *arg, const char *node, const struct usage_span *s), void *arg, struct err *err);
-int records_usage_marks(struct records *r, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
-                        void *arg, struct err *err);
-int records_usage_reach(struct records *r, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
-                        void *arg, struct err *err);
 
 struct usage_known;
 void usage_known_free(struct usage_known *k); /* accepts NULL */

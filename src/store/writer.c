@@ -568,11 +568,11 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
     return r;
 }
 
-int writer_put(struct writer *w, const struct store_record *r, store_done_fn *done, void *arg)
+int writer_put(struct writer *w, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {
-    if (r->kind == STORE_NODE)
-        return writer_put_node(w, r->node);
-    struct store_op *op = op_record_new(r);
+    if (kind == STORE_NODE)
+        return writer_put_node(w, v);
+    struct store_op *op = op_records_new(kind, v, n);
     if (!op)
         return -EMSGSIZE;
     if (op_is_told(op))

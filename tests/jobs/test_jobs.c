@@ -304,7 +304,7 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         store_put_event(f.s, "n1", "GPU-a", &e);
         struct booking h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
         store_booking_put(f.s, &h, on_done, &f);
-        struct note note = {NOTE_ALERT, i + 1, i % 2 ? at : 0, STR("x"), false}; /* open ones stay */
+        struct note note = {NOTE_ALERT, i + 1, i % 2 ? at : 0, STR("x")}; /* open ones stay */
         store_notes_put(f.s, &note, 1, on_done, &f);
     }
     flush(&f);
@@ -355,10 +355,10 @@ static void has_notes(const struct fix *f, int32_t kind, bool open, const char *
 
 WITH_STORE(notes_come_back_by_kind_and_number)
 {
-    const struct note first[] = {{NOTE_ALERT, 2, 0, STR("two"), false},
-                                 {NOTE_ALERT, 1, 0, STR("one"), false},
-                                 {NOTE_MESSAGE, 1, 0, STR(""), false}},
-                      then[] = {{NOTE_ALERT, 2, 99, STR("over"), false}, {NOTE_MESSAGE, 1, 0, STR(""), true}};
+    const struct note first[] = {{NOTE_ALERT, 2, 0, STR("two")},
+                                 {NOTE_ALERT, 1, 0, STR("one")},
+                                 {NOTE_MESSAGE, 1, 0, STR("")}},
+                      then[] = {{NOTE_ALERT, 2, 99, STR("over")}, {NOTE_MESSAGE, 1, NOTE_GONE, STR("")}};
 
     store_notes_put(f->s, first, ARRAY_LEN(first), on_done, f);
     flush(f);
