@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "store/store.h"
+#include "store/records.h"
 
 #define NODES 125
 

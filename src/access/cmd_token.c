@@ -9,7 +9,7 @@
 #include "cli/cmd.h"
 #include "format/render.h"
 #include "model/rows.h"
-#include "store/store.h"
+#include "store/records.h"
 
 struct token_conf {
     char *data, *role, *person, *node, *note;

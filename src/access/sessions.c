@@ -13,7 +13,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "model/note.h"
-#include "store/store.h"
+#include "store/records.h"
 
 #define BUCKETS 1024
 #define USED_MS 3600000

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
-#include "store/store.h"
+#include "store/records.h"
 
 #define BUCKETS 4096   /* a power of two */
 #define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */

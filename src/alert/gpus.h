@@ -6,7 +6,7 @@
 #define ALERT_GPUS_H
 
 #include "model/now.h"
-#include "store/store.h"
+#include "store/records.h"
 
 struct gpus;
 struct gpus *gpus_new(void);

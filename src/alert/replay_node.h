@@ -3,7 +3,7 @@
  * that the rules see it as they would have seen it then: kept minutes of its devices, the facts that counted, who was
  * on them, and when its driver hung.
  *
- * A minute shows the newest values of its samples (of most metrics their mean: store/history.h, H4), and work if any of
+ * A minute shows the newest values of its samples (of most metrics their mean: store/samples.h, H4), and work if any of
  * them did. What came late counts as if it had come in time. On any thread.
  */
 #ifndef ALERT_REPLAY_NODE_H

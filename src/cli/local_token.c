@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/aside.h"
-#include "store/store.h"
+#include "store/records.h"
 
 static bool still_good(struct store *s, const char *path, enum role role)
 {

@@ -16,7 +16,7 @@
 #include "cli/progress.h"
 #include "format/export.h"
 #include "hub/decode.h"
-#include "store/history.h"
+#include "store/samples.h"
 #include "wire/wire.h"
 
 #define SPAN_MS  (2 * 3600000ll) /* a raw bucket of the store's */

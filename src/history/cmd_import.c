@@ -18,7 +18,7 @@
 #include "history/cmd_import.h"
 #include "history/cmd_import_sink.h"
 #include "model/gather.h"
-#include "store/history.h"
+#include "store/samples.h"
 #include "wire/wire.h"
 
 #define SPAN_MS (2 * 3600000ll)

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "people/people.h"
-#include "store/store.h"
+#include "store/records.h"
 
 #define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
 

@@ -2,7 +2,7 @@
 #ifndef HUB_DECODE_H
 #define HUB_DECODE_H
 
-#include "store/history.h"
+#include "store/samples.h"
 
 extern const struct store_decoder hub_decoder;
 

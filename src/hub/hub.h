@@ -7,7 +7,7 @@
 #include "hub/conf.h"
 #include "hub/feature.h"
 #include "hub/news.h"
-#include "store/store.h"
+#include "store/records.h"
 #include "wire/wire.h"
 
 struct book;

@@ -3,7 +3,7 @@
 #define HUB_PAST_H
 
 #include "model/job.h"
-#include "store/history.h"
+#include "store/samples.h"
 
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
 struct past_source {

@@ -10,7 +10,7 @@
 #include "collect/trace.h"
 #include "sim/cmd_simulate.h"
 #include "sim/demo_cluster.h"
-#include "store/store.h"
+#include "store/records.h"
 #include "wire/wire.h"
 
 #define MINUTE_MS     60000ll

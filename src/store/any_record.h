@@ -1,11 +1,12 @@
 /*
- * any_record.h: records of any kind, on their way into a backend or out of it. store.h has functions for every kind and
- * says what they promise; behind them records are put, got or given by this. All pointers are borrowed for the call.
+ * any_record.h: records of any kind, on their way into a backend or out of it. records.h has functions for every kind
+ * and says what they promise; behind them records are put, got or given by this. All pointers are borrowed for the
+ * call.
  */
 #ifndef STORE_ANY_RECORD_H
 #define STORE_ANY_RECORD_H
 
-#include "store/store.h"
+#include "store/records.h"
 
 enum store_kind {
     STORE_NODE,       /* struct store_node */

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/lock.h"
-#include "store/records.h"
+#include "store/main_db.h"
 #include "store/schema.h"
 
 #define DAMAGED ".damaged"

@@ -1,5 +1,5 @@
-/* backend.h: what a backend must provide; store.c calls it for store.h, which says what is promised. One const struct
- * each. */
+/* backend.h: what a backend must provide; store.c calls it for records.h and samples.h, which says what is promised.
+ * One const struct each. */
 #ifndef STORE_BACKEND_H
 #define STORE_BACKEND_H
 

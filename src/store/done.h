@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "store/store.h"
+#include "store/records.h"
 
 struct done {
     store_done_fn *fn;

@@ -12,9 +12,9 @@
 #include "store/compact.h"
 #include "store/lock.h"
 #include "store/log.h"
+#include "store/main_db.h"
 #include "store/newest.h"
 #include "store/past.h"
-#include "store/records.h"
 #include "store/writer.h"
 
 struct embedded {

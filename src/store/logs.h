@@ -10,7 +10,7 @@
 #define STORE_LOGS_H
 
 #include "store/log.h"
-#include "store/records.h"
+#include "store/main_db.h"
 
 struct logs;
 /*

@@ -3,7 +3,7 @@
 #define STORE_NEWEST_H
 
 #include "store/logs.h"
-#include "store/records.h"
+#include "store/main_db.h"
 
 /* As store_newest says. Of many logs (history is not kept up) only the newest few are looked at: work is bounded. */
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,

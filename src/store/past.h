@@ -9,7 +9,7 @@
 #ifndef STORE_PAST_H
 #define STORE_PAST_H
 
-#include "store/records.h"
+#include "store/main_db.h"
 #include "store/sink.h"
 #include "store/writer.h"
 

@@ -2,10 +2,10 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "store/history.h"
 #include "store/kinds.h"
+#include "store/main_db.h"
 #include "store/record_sql.h"
-#include "store/records.h"
+#include "store/samples.h"
 #include "store/schema.h"
 #include "store/usage_table.h"
 

@@ -1,9 +1,9 @@
-/* schema.h: the tables of muster.db and every statement run on them, for records.c, recall.c and the *_table.c files.
+/* schema.h: the tables of muster.db and every statement run on them, for main_db.c, recall.c and the *_table.c files.
  */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
-#include "store/records.h"
+#include "store/main_db.h"
 
 enum {
     R_PUT_BLOB = STORE_TABLES, /* before it: puts one, by enum store_kind */

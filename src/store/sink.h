@@ -7,7 +7,7 @@
 
 #include "codec/chunk.h"
 #include "codec/table.h"
-#include "store/history.h"
+#include "store/samples.h"
 
 struct sink {
     /* 0, or what ends the reading: -errno, or what the caller's own function returned */

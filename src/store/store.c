@@ -1,5 +1,6 @@
-/* store.c: store.h over whichever backend is open. Arguments that no backend need see twice are checked here. */
-#include "store/store.h"
+/* store.c: records.h and samples.h over whichever backend is open. Arguments that no backend need see twice are checked
+ * here. */
+#include "store/records.h"
 
 #include <errno.h>
 

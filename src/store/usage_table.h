@@ -1,8 +1,8 @@
-/* usage_table.h: counted hours in muster.db; store.h says what they promise. */
+/* usage_table.h: counted hours in muster.db; records.h says what they promise. */
 #ifndef STORE_USAGE_TABLE_H
 #define STORE_USAGE_TABLE_H
 
-#include "store/records.h"
+#include "store/main_db.h"
 
 /* Within a transaction. */
 int records_put_usage(struct records *r, const struct usage_put *u);

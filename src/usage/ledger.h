@@ -12,7 +12,7 @@
 
 #include "base/zone.h"
 #include "now/live.h"
-#include "store/store.h"
+#include "store/records.h"
 #include "usage/count.h"
 
 struct event_base;

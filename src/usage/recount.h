@@ -6,7 +6,7 @@
 #ifndef USAGE_RECOUNT_H
 #define USAGE_RECOUNT_H
 
-#include "store/history.h"
+#include "store/samples.h"
 #include "usage/count.h"
 
 #define RECOUNT_HOURS 26 /* at once: they lie within so many hours of the first */

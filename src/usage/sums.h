@@ -10,7 +10,7 @@
 
 #include "base/zone.h"
 #include "people/people.h"
-#include "store/store.h"
+#include "store/records.h"
 #include "usage/tariff.h"
 
 #define SUMS_ROWS_MAX 100000

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "store/store.h"
+#include "store/records.h"
 
 static inline char *dir_new(void)
 {

@@ -1,5 +1,5 @@
 /*
- * test_history.c: history.h's promises: what went in comes out once, whether it is in a log, in chunks, in merged
+ * test_history.c: samples.h's promises: what went in comes out once, whether it is in a log, in chunks, in merged
  * chunks, late, sent twice, or half of each.
  */
 #include "test.h"

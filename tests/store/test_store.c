@@ -1,4 +1,4 @@
-/* test_store.c: store.h's promises by number. */
+/* test_store.c: records.h's promises by number. */
 #include "test.h"
 
 #include <errno.h>

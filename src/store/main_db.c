@@ -1,8 +1,8 @@
 /*
- * records.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for what is put
+ * main_db.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for what is put
  * now. Reading is in recall.c.
  */
-#include "store/records.h"
+#include "store/main_db.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /*
- * history.h: the past, as the store keeps it: batches compacted into column chunks per node and span, and tiers of 1
+ * samples.h: the past, as the store keeps it: batches compacted into column chunks per node and span, and tiers of 1
  * minute and 1 hour.
  *
  * H1 A query sees every durable sample exactly once, whether it is still in a log, compacted, or both for a moment. H2
@@ -9,11 +9,11 @@
  * counted, and the rest is read. H6 A query does bounded work, runs on any thread, waits for nobody who writes, and
  * stops when told to.
  */
-#ifndef STORE_HISTORY_H
-#define STORE_HISTORY_H
+#ifndef STORE_SAMPLES_H
+#define STORE_SAMPLES_H
 
 #include "codec/bin.h"
-#include "store/store.h"
+#include "store/records.h"
 
 /* How the store reads what is in a batch or a facts blob: wire's business, passed in by whoever plugs the parts
  * together. One per thread. */

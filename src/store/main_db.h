@@ -1,0 +1,71 @@
+/*
+ * main_db.h: one connection to muster.db: everything that is not a batch, and what the store must remember about its
+ * log files. The writer thread has one, the caller has another; SQLite keeps them apart.
+ * Calls return 0 or -errno; those that say so also fill err.
+ */
+#ifndef STORE_MAIN_DB_H
+#define STORE_MAIN_DB_H
+
+#include "store/any_record.h"
+#include "store/db.h"
+#include "store/index.h"
+#include "store/log.h"
+
+struct records;
+int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);
+void records_close(struct records *r);
+int64_t records_file_bytes(const char *dir);
+
+/* Writing: between begin and commit. After any failure: rollback, nothing was kept. */
+int records_begin(struct records *r, struct err *err);
+int records_commit(struct records *r, struct err *err); /* rolls back when it fails */
+void records_rollback(struct records *r);
+void records_tidy(struct records *r);                 /* checkpoint when the WAL has grown */
+uint64_t records_steps(struct records *r);            /* as db_stmts_steps says */
+int records_fail(struct records *r, struct err *err); /* the sentence for the call that failed last */
+
+int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
+                     struct str bytes);
+int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log); /* log names it too */
+int records_put(struct records *r, enum store_kind kind, const void *record);
+int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
+int records_change_job(struct records *r, const struct job_change *c);
+int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
+int records_drop_node(struct records *r, const char *key);
+int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
+int records_put_seen(struct records *r, const char *node, const struct seen_run *run);
+int records_drop_log(struct records *r, int64_t n);
+int records_compacted(struct records *r, int64_t n);             /* that log is in chunks, all of it */
+int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted ones whose newest batch is older */
+int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
+/* Processes, events, jobs and bookings that were over before then, at most max of each: how many went, or -errno. */
+int records_drop_old(struct records *r, int64_t before_ms, int64_t max);
+/* Forget runs and blobs that only logs before this one spoke of; a node's newest blobs stay. */
+int records_drop_before(struct records *r, int64_t oldest_log);
+
+/* Reading. */
+int records_load_seen(struct records *r, struct index *x, struct err *err);
+int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, struct err *err); /* by number */
+int records_last_log(struct records *r, int64_t *ret, struct err *err); /* the highest number anything here speaks of */
+
+struct alias { /* from's batches up to and including (log, row) are to's */
+    char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
+    int64_t log, row;
+};
+int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct err *err); /* oldest first */
+
+int records_has_blob(struct records *r, const char *node, uint64_t id); /* 1, 0, -errno */
+int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err);
+/* ret but for its fact, whose id is *ret_facts: 1, 0 (only whether it hung), -errno. */
+struct node_was;
+int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
+                    struct err *err);
+int records_get(struct records *r, const struct store_get *g, struct err *err); /* 1, 0, -errno */
+int records_each(struct records *r, const struct store_each *e, struct err *err);
+int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                 void *arg, struct err *err);
+
+/* A token or a setting, in a transaction of its own. */
+int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err);
+
+#endif
