@@ -145,7 +145,7 @@ static uint64_t put_facts(struct store *s, const struct telemetry *t, int node)
     snprintf(rec.key, sizeof(rec.key), "%s", key);
     snprintf(rec.own_name, sizeof(rec.own_name), "%s", key);
     rec.facts = id;
-    store_put_node(s, &rec);
+    store_put(s, STORE_NODE, &rec, 1, NULL, NULL);
     return id;
 }
 

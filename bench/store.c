@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "store/records.h"
+#include "store/samples.h"
 
 #define NODES 125
 
@@ -239,16 +239,16 @@ static void bench_tokens(struct bench *b)
     struct store *s;
     struct figure f;
 
-    must(store_open_tools(&s, dir, NULL) == 0, "open for tools");
+    must(store_open_tools(&s, dir, NULL, NULL) == 0, "open for tools");
     for (int i = 0; i < NODES; i++) {
         snprintf(t.id, sizeof(t.id), "k%d", i);
-        must(store_token_put(s, &t, NULL) == 0, "token");
+        must(store_put_now(s, STORE_TOKEN, &t, NULL) == 0, "token");
     }
     begin(&f);
     for (int i = 0; i < 100000; i++) {
         char id[20];
         snprintf(id, sizeof(id), "k%d", i % NODES);
-        must(store_token_get(s, id, &t, NULL) == 1, "token");
+        must(store_get(s, GET_TOKEN(id, &t), NULL) == 1, "token");
     }
     end(&f, 100000);
     printf("token look-up: %.1f us\n", f.seconds * 10);

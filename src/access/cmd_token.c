@@ -75,7 +75,7 @@ static int new_token(struct store *s, const struct token_conf *conf, struct err 
     mem_copy_str(t.id, sizeof(t.id), made.id);
     mem_copy_str(t.role, sizeof(t.role), role_words[role]);
     memcpy(t.hash, made.hash, sizeof(t.hash));
-    int r = store_token_put(s, &t, err);
+    int r = store_put_now(s, STORE_TOKEN, &t, err);
     if (r == 0)
         printf("%s\n", text);
     return r;
@@ -125,7 +125,7 @@ static int list(struct store *s, const struct token_conf *conf)
     AUTO_ROWS r = ROWS_OF(cols);
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(64 << 20);
-    int code = store_tokens(s, NULL, add_row, &r, &err);
+    int code = store_each(s, EACH_TOKEN(add_row, &r), &err);
     if (code < 0)
         code = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
     else if (conf->json)
@@ -139,12 +139,12 @@ static int revoke_token(struct store *s, const char *id)
 {
     struct store_token t;
     struct err err = {0};
-    int r = store_token_get(s, id, &t, &err);
+    int r = store_get(s, GET_TOKEN(id, &t), &err);
     if (r == 0)
         return cli_fail(&token_help, EXIT_NO, "there is no token '%s'", id);
     if (r > 0 && !t.revoked_ms) {
         t.revoked_ms = clock_wall_ms();
-        r = store_token_put(s, &t, &err);
+        r = store_put_now(s, STORE_TOKEN, &t, &err);
     }
     return r < 0 ? cli_fail(&token_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
@@ -165,7 +165,7 @@ int cmd_token(struct cmd_call *c)
          is_revoke = strcmp(verb, "revoke") == 0;
     if (!(is_new || is_list || is_revoke) || c->argc != (is_revoke ? 2 : 1))
         return err_set(&c->err, -EINVAL, "expected new, list, or revoke ID");
-    int r = store_open_tools(&s, dir, &c->err);
+    int r = store_open_tools(&s, dir, NULL, &c->err);
     if (r < 0)
         return cli_fail(&token_help, EXIT_REACH, "%s", c->err.msg);
     r = is_new ? new_token(s, conf, &c->err) : is_list ? list(s, conf) : revoke_token(s, c->argv[1]);

@@ -22,7 +22,7 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
     struct token_job *job = (struct token_job *)k;
     struct err err = {0};
     char command[640];
-    if (past->token_put(past->procs_arg, &job->t, &err) < 0) {
+    if (past->put_now(past->arg, STORE_TOKEN, &job->t, &err) < 0) {
         reply_problem(rp, 503, "the token could not be kept: %s", err.msg);
         return;
     }

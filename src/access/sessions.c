@@ -121,12 +121,13 @@ static void store_session_note(struct sessions *s, const struct session *x)
     n += snprintf(line + n, sizeof(line) - (size_t)n, " %s %" PRId64 " %" PRId64 " %" PRId64 " %s", x->token,
                   x->created_ms, x->until_ms, x->used_ms, x->person);
     struct note note = {.kind = NOTE_SESSION, .id = note_id(x->hash), .bytes = str_n(line, (size_t)n)};
-    store_notes_put(s->store, &note, 1, kept, NULL);
+    store_put(s->store, STORE_NOTE, &note, 1, kept, NULL);
 }
 
 static void drop_note(struct sessions *s, int64_t id)
 {
-    store_notes_put(s->store, &(struct note){.kind = NOTE_SESSION, .id = id, .over_ms = NOTE_GONE}, 1, kept, NULL);
+    store_put(s->store, STORE_NOTE, &(struct note){.kind = NOTE_SESSION, .id = id, .over_ms = NOTE_GONE}, 1, kept,
+              NULL);
 }
 
 static int hex_value(char c)
@@ -189,7 +190,7 @@ static void load_note(void *arg, const struct note *n)
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
 {
     struct loading l = {.s = s, .now_ms = now_ms};
-    int r = store_notes(s->store, NOTE_SESSION, false, load_note, &l, err);
+    int r = store_each(s->store, EACH_NOTE(NOTE_SESSION, load_note, &l), err);
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct session **at = &s->buckets[i]; *at;) {
             struct token t;
@@ -316,7 +317,7 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
             remove_session(s, at);
         }
     if (n)
-        store_notes_put(s->store, gone, n, done, arg);
+        store_put(s->store, STORE_NOTE, gone, n, done, arg);
     free(gone);
     return n;
 }

@@ -79,7 +79,7 @@ static void look_for_changes(struct tokens *t, int64_t mono_ms)
     if (mono_ms - t->looked_ms < LOOK_MS)
         return;
     t->looked_ms = mono_ms;
-    if (store_setting_get(t->store, STORE_TOKENS_VERSION, &now, NULL) == 1 && strcmp(now.p, t->version) == 0)
+    if (store_get(t->store, GET_SETTING(STORE_TOKENS_VERSION, &now), NULL) == 1 && strcmp(now.p, t->version) == 0)
         return;
     mem_copy_str(t->version, sizeof(t->version), now.p ? now.p : "");
     for (size_t i = 0; i < BUCKETS; i++)
@@ -173,7 +173,7 @@ static void sweep_coming(struct tokens *t, struct coming **bucket)
 static int put_soon(struct tokens *t, const struct store_token *st, struct slot **ret, struct err *err)
 {
     sweep_coming(t, &t->coming[t->swept++ % BUCKETS]); /* what nobody asks for goes, too */
-    int r = t->n_coming < COMING_MAX ? store_token_put_soon(t->store, st, err) : -EAGAIN;
+    int r = t->n_coming < COMING_MAX ? store_put(t->store, STORE_TOKEN, st, 1, NULL, NULL) : -EAGAIN;
     if (r < 0)
         return err_set(err, r, "the hub's disk does not keep up: try again");
     struct slot *s = *ret = remember(t, st);
@@ -190,7 +190,7 @@ static int put_soon(struct tokens *t, const struct store_token *st, struct slot 
 static int read_token(struct tokens *t, const char *id, struct store_token *ret, struct err *err)
 {
     struct coming *c = find_coming(t, slot_find(t, id));
-    int r = store_token_get(t->store, id, ret, err);
+    int r = store_get(t->store, GET_TOKEN(id, ret), err);
     if (!c || r < 0 || (r == 1 && ret->revoked_ms))
         return r;
     *ret = c->token;
@@ -200,7 +200,7 @@ static int read_token(struct tokens *t, const char *id, struct store_token *ret,
 static bool is_revoked(struct tokens *t, const char *id)
 {
     struct store_token st;
-    return store_token_get(t->store, id, &st, NULL) == 1 && st.revoked_ms;
+    return store_get(t->store, GET_TOKEN(id, &st), NULL) == 1 && st.revoked_ms;
 }
 
 struct each_of {
@@ -226,7 +226,7 @@ static int each_token_of(struct tokens *t, const char *node, void (*each)(void *
     struct each_of e = {t, each, arg};
     struct coming **bucket = coming_bucket(t, node);
     sweep_coming(t, bucket); /* before the store is asked: it has what goes here */
-    int r = store_tokens(t->store, node, each_stored, &e, err);
+    int r = store_each(t->store, EACH_TOKEN(each_stored, &e, .node = node), err);
     for (struct coming *c = *bucket; c && r >= 0; c = c->next)
         if (strcmp(c->token.node, node) == 0 && !is_revoked(t, c->token.id))
             each(arg, &c->token);
@@ -323,10 +323,11 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
     st.used_ms = now_ms;
     if (binds)
         return put_soon(t, &st, &s, err);
-    r = store_token_put_soon(t->store, &st, err); /* should it be lost, the next use notes it again */
-    if (r == 0)
-        remember(t, &st);
-    return r;
+    r = store_put(t->store, STORE_TOKEN, &st, 1, NULL, NULL); /* should it be lost, the next use notes it again */
+    if (r < 0)
+        return err_set(err, r, "cannot note the token: %s", strerror(-r));
+    remember(t, &st);
+    return 0;
 }
 
 /* Room for one more now? A token made for a number of nodes adds them all at once if it must. */

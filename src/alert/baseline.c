@@ -37,7 +37,7 @@ static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to
                          .people = a->people,
                          .nodes = a->nodes,
                          .n_nodes = a->n_nodes,
-                         .usage = a->usage,
+                         .each = a->each,
                          .arg = a->arg,
                          .stop = a->stop,
                          .stop_arg = a->stop_arg};

@@ -19,9 +19,7 @@ struct usage_baseline_ask {
     const struct people *people;
     const struct sums_node *nodes; /* what they are called */
     size_t n_nodes;
-    int (*usage)(void *arg, const struct usage_ask *ask,
-                 int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
-                 struct err *err);
+    store_each_fn *each; /* of usage */
     void *arg;
     bool (*stop)(void *arg);
     void *stop_arg;

@@ -35,11 +35,9 @@ struct errand {          /* a job */
 
 /* ---- on a worker ---- */
 
-static int usage_of(void *arg, const struct usage_ask *ask,
-                    int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
-                    struct err *err)
+static int each_of(void *arg, const struct store_each *e, struct err *err)
 {
-    return store_usage(arg, ask, each, each_arg, err);
+    return store_each(arg, e, err);
 }
 
 static void errand_run(struct work_job *j)
@@ -48,7 +46,7 @@ static void errand_run(struct work_job *j)
     struct store *beside = NULL; /* of this thread's own */
     struct zone *z = NULL;
 
-    k->code = store_open_tools(&beside, k->dir, &k->err);
+    k->code = store_open_tools(&beside, k->dir, NULL, &k->err);
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
     struct usage_baseline_ask ask = {.hour_ms = k->hour_ms,
@@ -56,7 +54,7 @@ static void errand_run(struct work_job *j)
                                      .people = k->people,
                                      .nodes = k->nodes,
                                      .n_nodes = k->n_nodes,
-                                     .usage = usage_of,
+                                     .each = each_of,
                                      .arg = beside,
                                      .stop = job_stopped,
                                      .stop_arg = j};

@@ -234,14 +234,15 @@ static int by_time(const void *x, const void *y)
 static int load_alerts(void *self, struct err *err)
 {
     struct hub_alerts *d = self;
-    int r = store_notes(d->h->store, NOTE_ALERT, false, load_alert, d, err);
+    int r = store_each(d->h->store, EACH_NOTE(NOTE_ALERT, load_alert, d), err);
 
     if (r == 0)
-        r = store_notes(d->h->store, NOTE_SILENCE, false, load_silence, d, err);
+        r = store_each(d->h->store, EACH_NOTE(NOTE_SILENCE, load_silence, d), err);
     if (r == 0)
         r = gpus_load(d->gpus, d->h->store, err);
     if (r == 0)
-        r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, keep_event, d, err);
+        r = store_each(d->h->store,
+                       EACH_EVENT(keep_event, d, .from_ms = d->h->started_ms - WANDB_MS, .limit = RECENT_MAX), err);
     SORT(d->recent, d->n_recent, by_time);
     return MIN(r, 0);
 }
@@ -289,7 +290,7 @@ static void changed(void *arg, const struct alert *a)
 
     alert_write(a, &b);
     struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
-    store_notes_put(d->h->store, &n, 1, kept, NULL);
+    store_put(d->h->store, STORE_NOTE, &n, 1, kept, NULL);
     if (a->resolved_ms) {
         keep_over(d, a, d->looked_ms);
         keep_past(d, alert_copy(a));
@@ -487,7 +488,7 @@ enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struc
     struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
     struct writing *w = mem_zero(1, sizeof(*w));
     *w = (struct writing){.h = d->h, .late = httpd_late(rq), .s = silence_copy(&to)};
-    store_notes_put(d->h->store, &n, 1, written, w);
+    store_put(d->h->store, STORE_NOTE, &n, 1, written, w);
     return REPLY_LATER;
 }
 
@@ -507,7 +508,7 @@ enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct re
     struct note n = {.kind = NOTE_SILENCE, .id = id, .over_ms = over.until_ms, .bytes = buf_str(&b)};
     struct writing *w = mem_zero(1, sizeof(*w));
     *w = (struct writing){.h = d->h, .late = httpd_late(rq), .id = id};
-    store_notes_put(d->h->store, &n, 1, written, w);
+    store_put(d->h->store, STORE_NOTE, &n, 1, written, w);
     return REPLY_LATER;
 }
 

@@ -90,7 +90,7 @@ static void take_note(void *arg, const struct note *n)
 int gpus_load(struct gpus *g, struct store *store, struct err *err)
 {
     g->store = store;
-    return store_notes(store, NOTE_GPUS, false, take_note, g, err);
+    return store_each(store, EACH_NOTE(NOTE_GPUS, take_note, g), err);
 }
 
 static void kept(void *arg, int result)
@@ -108,7 +108,7 @@ static void save(struct gpus *g)
         buf_addf(&b, "%s %d\n", g->v[i].key, (int)g->v[i].n);
     struct note n = {.kind = NOTE_GPUS, .id = 1, .bytes = buf_str(&b)};
     if (!b.err)
-        store_notes_put(g->store, &n, 1, kept, NULL);
+        store_put(g->store, STORE_NOTE, &n, 1, kept, NULL);
 }
 
 void gpus_learn(struct gpus *g, const struct view *v, int64_t now_ms)

@@ -282,10 +282,10 @@ static int by_made(const void *x, const void *y)
 static int load_records(struct alert_replay *r, const struct past_source *past, struct err *err)
 {
     int64_t from_ms = r->start_ms - RECENT_MS;
-    int code = past->events ? past->events(past->procs_arg, from_ms, ALERT_REPLAY_EVENTS_MAX, take_event, r, err) : 0;
+    int code = past_each(past, EACH_EVENT(take_event, r, .from_ms = from_ms, .limit = ALERT_REPLAY_EVENTS_MAX), err);
 
-    if (code >= 0 && past->holds)
-        code = past->holds(past->procs_arg, r->start_ms, r->to_ms, take_booking, r, err);
+    if (code >= 0)
+        code = past_each(past, EACH_BOOKING(take_booking, r, .from_ms = r->start_ms, .to_ms = r->to_ms), err);
     SORT(r->events, r->n_events, by_time);
     SORT(r->holds, r->n_holds, by_made);
     SORT(r->played, r->n_played, by_key);
@@ -372,13 +372,13 @@ static int play_usage(struct usage_past *u, const struct people *people, const s
                                      .people = people,
                                      .nodes = u->nodes,
                                      .n_nodes = u->n_nodes,
-                                     .usage = past->usage,
-                                     .arg = past->procs_arg,
+                                     .each = past->each,
+                                     .arg = past->arg,
                                      .stop = past->stop,
                                      .stop_arg = past->stop_arg};
     int r = 0;
 
-    if (!past->usage || hour_ms == u->hour_ms)
+    if (!past->each || hour_ms == u->hour_ms)
         return 0;
     int32_t day = zone_date(u->zone, hour_ms + HOUR_MS);
     for (int i = 0; i < 2 && r == 0; i++) {
@@ -472,7 +472,7 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
     size_t n;
     int code = load_records(r, past, err);
 
-    if (code == 0 && past->usage && (r->usage.days || r->usage.hours))
+    if (code == 0 && past->each && (r->usage.days || r->usage.hours))
         code = zone_load(r->usage.zone_name, &r->usage.zone, err);
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();

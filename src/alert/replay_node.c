@@ -243,7 +243,7 @@ static int by_start(const void *x, const void *y)
 static int take_procs(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, struct taking *k,
                       struct err *err)
 {
-    int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, k, err) : 0;
+    int code = past_each(past, EACH_PROC(take_proc, k, .node = r->key, .from_ms = from_ms - SEEN_MS), err);
 
     SORT(r->stays, r->n_stays, by_start);
     if (code >= 0 && k->full)

@@ -156,7 +156,7 @@ static void put_told(struct telling *t, struct notes *w)
         at += w->v[i].bytes.len;
     }
     if (w->n)
-        store_notes_put(t->h->store, w->v, w->n, told, t);
+        store_put(t->h->store, STORE_NOTE, w->v, w->n, told, t);
     else
         told(t, 0);
     free(w->v);

@@ -214,7 +214,7 @@ static int start(struct hub *h, struct booking *x, const char *by, const struct 
     if (x->kind != BOOKING_WAIT) /* hours are counted for bookings alone */
         hub_time(h, NULL, was ? MIN(was->from_ms, x->from_ms) : x->from_ms,
                  was ? MAX(was->until_ms, x->until_ms) : x->until_ms, clock_wall_ms());
-    store_booking_put(h->store, x, written, w);
+    store_put(h->store, STORE_BOOKING, x, 1, written, w);
     return 0;
 }
 
@@ -255,7 +255,7 @@ int bookings_get(struct hub *h, int64_t id, struct booking **ret, struct err *er
 {
     const struct booking *x = book_find(h->book, id);
     if (!x)
-        return store_booking_get(h->store, id, ret, err);
+        return store_get(h->store, GET_BOOKING(id, ret), err);
     *ret = booking_copy(x);
     return 1;
 }
@@ -274,11 +274,11 @@ static int load_bookings(void *self, struct err *err)
 {
     struct hub *h = self;
     AUTO_FREE struct booking *last = NULL;
-    int r = store_booking_get(h->store, 0, &last, err);
+    int r = store_get(h->store, GET_BOOKING(0, &last), err);
     if (r == 1)
         book_set_last(h->book, last->id);
     if (r >= 0)
-        r = store_holds(h->store, h->started_ms - AWAY_MS, 0, load_one, h, err);
+        r = store_each(h->store, EACH_BOOKING(load_one, h, .from_ms = h->started_ms - AWAY_MS), err);
     size_t n;
     const struct node_now *const *nodes = live_nodes(h->live, true, &n);
     for (size_t i = 0; r >= 0 && i < n; i++)

@@ -324,7 +324,7 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
 {
     struct listing *l = (struct listing *)k;
     struct err err = {0};
-    int r = past->holds(past->procs_arg, l->from_ms, l->to_ms, list_take, l, &err);
+    int r = past_each(past, EACH_BOOKING(list_take, l, .from_ms = l->from_ms, .to_ms = l->to_ms), &err);
     if (r < 0)
         reply_failed(rp, r, &err);
 }

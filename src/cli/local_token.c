@@ -18,7 +18,7 @@ static bool still_good(struct store *s, const char *path, enum role role)
     char id[20];
     uint8_t hash[32];
     return file_read_secret(path, &text, &ignored) == 0 && token_split(buf_str(&text), id, hash) &&
-           store_token_get(s, id, &t, &ignored) == 1 && !t.revoked_ms && memcmp(t.hash, hash, sizeof(hash)) == 0 &&
+           store_get(s, GET_TOKEN(id, &t), &ignored) == 1 && !t.revoked_ms && memcmp(t.hash, hash, sizeof(hash)) == 0 &&
            strcmp(t.role, role_words[role]) == 0;
 }
 
@@ -38,7 +38,7 @@ int local_token(const char *dir, const char *file, enum role role, const char *n
 {
     AUTO_FREE char *path = mem_fmt("%s/%s", dir, file);
     struct store *s = NULL;
-    int r = store_open_tools(&s, dir, err);
+    int r = store_open_tools(&s, dir, NULL, err);
     if (r == 0 && !still_good(s, path, role)) {
         struct token made;
         struct store_token t = {.created_ms = clock_wall_ms()};
@@ -48,7 +48,7 @@ int local_token(const char *dir, const char *file, enum role role, const char *n
         mem_copy_str(t.role, sizeof(t.role), role_words[role]);
         mem_copy_str(t.note, sizeof(t.note), note);
         memcpy(t.hash, made.hash, sizeof(t.hash));
-        r = store_token_put(s, &t, err);
+        r = store_put_now(s, STORE_TOKEN, &t, err);
         if (r == 0)
             r = file_write(path, 0600, text, strlen(text), err);
     }

@@ -452,9 +452,10 @@ static int put_rest(struct export *x, struct err *err)
     int r = 0;
 
     if (wants_kind(x->conf, "processes"))
-        r = store_procs(x->store, key, x->from_ms, take_proc, x, err);
+        r = store_each(x->store, EACH_PROC(take_proc, x, .node = key, .from_ms = x->from_ms), err);
     if (r >= 0 && wants_kind(x->conf, "events"))
-        r = store_events(x->store, key, x->from_ms, INT32_MAX, take_event, x, err);
+        r = store_each(x->store, EACH_EVENT(take_event, x, .node = key, .from_ms = x->from_ms, .limit = INT32_MAX),
+                       err);
     if (r >= 0 && x->failed)
         r = err_set(err, x->failed, "cannot write: %s", strerror(-x->failed));
     return MIN(r, 0);
@@ -478,7 +479,7 @@ static int put_by_node(struct export *x, struct err *err)
     x->node = NULL;
     if (r == 0 && wants_kind(x->conf, "jobs") && x->conf->device.n == 0) {
         struct job_ask ask = {.from_ms = x->from_ms, .to_ms = x->to_ms, .limit = INT32_MAX};
-        r = store_jobs(x->store, &ask, take_job, x, err);
+        r = store_each(x->store, EACH_JOB(&ask, take_job, x), err);
         if (r == 0 && x->failed)
             r = err_set(err, x->failed, "cannot write: %s", strerror(-x->failed));
     }
@@ -566,7 +567,7 @@ static void label_nodes(struct export *x)
 
 static int load(struct export *x, struct err *err)
 {
-    int r = store_nodes(x->store, add_node, x, err);
+    int r = store_each(x->store, EACH_NODE(add_node, x), err);
     size_t kept = 0;
 
     for (size_t i = 0; i < x->n && r >= 0; i++) {
@@ -645,7 +646,7 @@ static int export_to(const struct export_conf *conf, const char *dir, FILE *to, 
     if (r == 0 && access(db, F_OK) < 0)
         r = err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", dir);
     if (r == 0)
-        r = store_open_history(&x.store, dir, &hub_decoder, err);
+        r = store_open_tools(&x.store, dir, &hub_decoder, err);
     if (r == 0)
         r = run(&x, err);
     if (r == 0 && !conf->quiet && conf->output)

@@ -430,7 +430,8 @@ static int take_event(struct import *x, struct a_node *n, const struct export_re
     if (!x->in)
         return 0;
     if (!import_sink_is_hub(x->in)) {
-        store_put_event(import_sink_store(x->in), r->node, r->device, r->event);
+        store_put(import_sink_store(x->in), STORE_EVENT, &(struct store_event){r->node, r->device, *r->event}, 1, NULL,
+                  NULL);
         return 0;
     }
     if (x->node != n || x->n_events >= WIRE_EVENTS_MAX / 2)
@@ -457,14 +458,16 @@ static int take(struct import *x, const struct export_record *r, struct err *err
         x->done.processes++;
         x->done.left_out += x->in && !s;
         if (s)
-            store_put_proc(s, &(struct store_proc){.node = r->node,
-                                                   .device = r->device,
-                                                   .fact = *r->proc,
-                                                   .first_ms = r->first_ms,
-                                                   .last_ms = r->last_ms,
-                                                   .mem_max = r->mem_max,
-                                                   .ended = r->ended,
-                                                   .sm = -1});
+            store_put(s, STORE_PROC,
+                      &(struct store_proc){.node = r->node,
+                                           .device = r->device,
+                                           .fact = *r->proc,
+                                           .first_ms = r->first_ms,
+                                           .last_ms = r->last_ms,
+                                           .mem_max = r->mem_max,
+                                           .ended = r->ended,
+                                           .sm = -1},
+                      1, NULL, NULL);
         if (s)
             import_sink_mark(x->in, r->node, r->first_ms, r->last_ms);
         /* they wait in memory for the disk, a bounded number of them */
@@ -475,7 +478,7 @@ static int take(struct import *x, const struct export_record *r, struct err *err
         x->done.jobs++;
         x->done.left_out += x->in && !s;
         if (s)
-            store_job_put(s, r->job, on_job, x);
+            store_put(s, STORE_JOB, r->job, 1, on_job, x);
         return s && x->done.jobs % 1000 == 0 ? store_flush(s, err) : 0;
     default:
         return take_facts(x, n, r, err);

@@ -172,7 +172,7 @@ static int hub_post(struct import_sink *l, struct import_sink_node *n, struct er
 static void take_blob(struct import_sink *l, const struct import_sink_node *n, enum blob_kind kind, uint64_t id,
                       struct buf *frame, struct enclosure **ret)
 {
-    if (l->store && !store_has_blob(l->store, n->key, id))
+    if (l->store && store_get_blob(l->store, n->key, id, NULL, NULL) != 1)
         store_put_blob(l->store, n->key, kind, id, buf_str(frame));
     enclosure_unref(*ret);
     *ret = enclosure_new(id, frame);
@@ -279,7 +279,7 @@ void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms,
     const int64_t hour_ms = 3600000;
 
     for (int64_t at = (first_ms / hour_ms - 1) * hour_ms; l->store && at <= last_ms + hour_ms; at += hour_ms)
-        store_usage_mark(l->store, node, at, MAX(1, clock_wall_ms()));
+        store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){node, at, MAX(1, clock_wall_ms())}, 1, NULL, NULL);
 }
 
 /* What is there already stays: an admin's name, where it came from, facts that are newer. */
@@ -299,7 +299,7 @@ static void take_node(void *arg, const struct store_node *n)
 static int put_node(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     struct find_node f = {.key = n->key};
-    int r = store_nodes(l->store, take_node, &f, err);
+    int r = store_each(l->store, EACH_NODE(take_node, &f), err);
 
     if (r < 0)
         return r;
@@ -313,7 +313,7 @@ static int put_node(struct import_sink *l, struct import_sink_node *n, struct er
         n->first_ms = f.rec.first_ms; /* nothing was measured */
     f.rec.first_ms = f.rec.first_ms ? MIN(f.rec.first_ms, n->first_ms) : n->first_ms;
     f.rec.last_ms = MAX(f.rec.last_ms, n->last_ms);
-    store_put_node(l->store, &f.rec);
+    store_put(l->store, STORE_NODE, &f.rec, 1, NULL, NULL);
     return 0;
 }
 

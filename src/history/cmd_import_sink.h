@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "cli/client.h"
-#include "store/records.h"
+#include "store/samples.h"
 
 struct import_sink;
 struct import_sink_node;

@@ -126,7 +126,7 @@ int holds_read(struct holds *h, const struct past_source *past, const struct his
     struct reading k = {h, q, p, f, (size_t)((f->to_ms - f->from_ms) / f->step_ms), q->now_ms, 0};
 
     holds_reset(h);
-    int r = past->procs ? past->procs(past->procs_arg, p->key, f->from_ms - SEEN_LATELY_MS, take_record, &k, err) : 0;
+    int r = past_each(past, EACH_PROC(take_record, &k, .node = p->key, .from_ms = f->from_ms - SEEN_LATELY_MS), err);
     if (r >= 0 && k.code < 0)
         r = err_set(err, k.code, "too many users at once: ask for fewer devices, or a shorter time");
     return MIN(r, 0);

@@ -135,7 +135,7 @@ int spans_of(const struct span_ask *ask, const struct past_source *past, struct 
 {
     *ret = (struct spans){0};
     struct taking k = {ask, ret};
-    return past->procs ? past->procs(past->procs_arg, ask->node, ask->from_ms, take, &k, err) : 0;
+    return past_each(past, EACH_PROC(take, &k, .node = ask->node, .from_ms = ask->from_ms), err);
 }
 
 void spans_fini(struct spans *s)

@@ -242,7 +242,7 @@ static void put_procs(struct device_now *d, size_t device, const struct taking *
 static int ask_procs(const struct travel *t, const struct past_source *past, struct node_now *n, struct err *err)
 {
     struct taking k = {.t = t, .n = n};
-    int r = past->procs_at(past->store, n->key, t->at_ms, take_proc, &k, err);
+    int r = past_each(past, EACH_PROC(take_proc, &k, .node = n->key, .at_ms = t->at_ms), err);
 
     for (size_t i = 0; r >= 0 && i < n->n_devices; i++)
         put_procs(&n->devices[i], i, &k);
@@ -349,7 +349,7 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
         r = ask_values(t, past, &n, SCOPE_NODE, err);
     if (n.collect == COLLECT_HUNG) /* its agent went on telling */
         n.at_ms = t->at_ms;
-    if (r == 0 && n.at_ms && past->procs_at)
+    if (r == 0 && n.at_ms && past->each)
         r = ask_procs(t, past, &n, err);
     drop_unknown(&n, of_then);
     if (r < 0 || (n.retired && !n.at_ms)) {

@@ -29,98 +29,44 @@ struct question {
 /* Records are read through a store of this thread's own: the hub's is the loop's. */
 struct beside {
     const char *dir;
-    struct store *store; /* opened when first asked */
+    struct store *hub, *store; /* store: opened when first asked */
 };
 
 static int open_beside(struct beside *b, struct err *err)
 {
-    return b->store ? 0 : store_open_tools(&b->store, b->dir, err);
+    return b->store ? 0 : store_open_tools(&b->store, b->dir, NULL, err);
 }
 
-static int token_put_beside(void *arg, const struct store_token *t, struct err *err)
+static int put_beside(void *arg, enum store_kind kind, const void *record, struct err *err)
 {
     struct beside *b = arg;
     int r = open_beside(b, err);
 
-    return r < 0 ? r : store_token_put(b->store, t, err);
+    return r < 0 ? r : store_put_now(b->store, kind, record, err);
 }
 
-static int procs_beside(void *arg, const char *node, int64_t from_ms,
-                        void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err)
+static int each_beside(void *arg, const struct store_each *e, struct err *err)
 {
     struct beside *b = arg;
-    int r = open_beside(b, err);
+    int r = e->at_ms ? 0 : open_beside(b, err); /* of a moment any thread may ask */
 
-    return r < 0 ? r : store_procs(b->store, node, from_ms, each, each_arg, err);
-}
-
-static int jobs_beside(void *arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
-                       void *each_arg, struct err *err)
-{
-    struct beside *b = arg;
-    int r = open_beside(b, err);
-
-    return r < 0 ? r : store_jobs(b->store, ask, each, each_arg, err);
-}
-
-static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
-                        void *each_arg, struct err *err)
-{
-    struct beside *b = arg;
-    int r = open_beside(b, err);
-
-    return r < 0 ? r : store_holds(b->store, from_ms, to_ms, each, each_arg, err);
-}
-
-static int events_beside(void *arg, int64_t from_ms, size_t limit,
-                         void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
-                         void *each_arg, struct err *err)
-{
-    struct beside *b = arg;
-    int r = open_beside(b, err);
-
-    return r < 0 ? r : store_events(b->store, NULL, from_ms, limit, each, each_arg, err);
-}
-
-static int usage_beside(void *arg, const struct usage_ask *ask,
-                        int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg,
-                        struct err *err)
-{
-    struct beside *b = arg;
-    int r = open_beside(b, err);
-
-    return r < 0 ? r : store_usage(b->store, ask, each, each_arg, err);
-}
-
-static int notes_beside(void *arg, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
-                        void *each_arg, struct err *err)
-{
-    struct beside *b = arg;
-    int r = open_beside(b, err);
-
-    return r < 0 ? r : store_notes(b->store, kind, open, each, each_arg, err);
+    return r < 0 ? r : store_each(e->at_ms ? b->hub : b->store, e, err);
 }
 
 static void on_worker(struct work_job *j)
 {
     struct question *q = (struct question *)j;
-    struct beside beside = {.dir = q->h->data};
+    struct beside beside = {.dir = q->h->data, .hub = q->h->store};
     struct past_source past = {.store = q->h->store,
                                .dir = q->h->data,
                                .history = store_history,
                                .session = store_session(q->h->store),
                                .stop = job_stopped,
                                .stop_arg = j,
-                               .procs_at = store_procs_at,
                                .was = store_node_at,
-                               .procs = procs_beside,
-                               .procs_arg = &beside,
-                               .jobs = jobs_beside,
-                               .holds = holds_beside,
-                               .events = events_beside,
-                               .usage = usage_beside,
-                               .notes = notes_beside,
-                               .token_put = token_put_beside};
+                               .each = each_beside,
+                               .put_now = put_beside,
+                               .arg = &beside};
     struct reply *rp = &q->rp;
 
     q->ask->run(q->ask, &past, rp);

@@ -13,33 +13,12 @@ struct past_source {
     struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);
     void *stop_arg;
-    /* store_procs_at; NULL: nobody was ever on a device */
-    int (*procs_at)(struct store *s, const char *node, int64_t at_ms,
-                    void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err);
     /* store_node_at; NULL: everything was as it is now */
     int (*was)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
-    /* store_procs, from this thread; NULL: nobody was ever on a device */
-    int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                 void *each_arg, struct err *err);
-    void *procs_arg;
-    /* store_jobs, from this thread */
-    int (*jobs)(void *procs_arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
-                void *each_arg, struct err *err);
-    /* store_holds, from this thread */
-    int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
-                 void *each_arg, struct err *err);
-    /* store_events of all nodes, from this thread; NULL: nothing ever happened */
-    int (*events)(void *procs_arg, int64_t from_ms, size_t limit,
-                  void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
-                  void *each_arg, struct err *err);
-    /* store_usage, from this thread */
-    int (*usage)(void *procs_arg, const struct usage_ask *ask,
-                 int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
-    /* store_notes, from this thread */
-    int (*notes)(void *procs_arg, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
-                 void *each_arg, struct err *err);
-    /* store_token_put, from this thread */
-    int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
+    /* store_each and store_put_now, from this thread; each NULL: there are no records */
+    store_each_fn *each;
+    int (*put_now)(void *arg, enum store_kind kind, const void *record, struct err *err);
+    void *arg; /* of both */
 };
 static inline bool past_stopped(const struct past_source *past)
 {
@@ -53,6 +32,10 @@ static inline int past_history(const struct past_source *past, struct history_as
     ask.stop = past->stop;
     ask.arg = past->stop_arg;
     return past->history(past->store, &ask, ret, err);
+}
+static inline int past_each(const struct past_source *past, const struct store_each *e, struct err *err)
+{
+    return past->each ? past->each(past->arg, e, err) : 0;
 }
 
 #endif

@@ -108,7 +108,7 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 {
     struct err err = {0};
     int64_t id;
-    int r = job_id_parse(rq->tail, &id) ? store_job_get(a->hub->store, id, ret, &err) : 0;
+    int r = job_id_parse(rq->tail, &id) ? store_get(a->hub->store, GET_JOB(id, ret), &err) : 0;
     if (r == 0)
         reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
                       rq->tail.p);
@@ -152,7 +152,7 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
     struct err err = {0};
     l->what.stop = past->stop;
     l->what.stop_arg = past->stop_arg;
-    int r = past->jobs(past->procs_arg, &l->what, list_take, l, &err);
+    int r = past_each(past, EACH_JOB(&l->what, list_take, l), &err);
     if (r < 0)
         reply_failed(rp, r, &err);
 }

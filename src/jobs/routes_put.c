@@ -47,7 +47,7 @@ static void labelled(void *arg, int result)
     struct reply rp = {0};
     struct job_fact *j = NULL;
     struct err err = {0};
-    int r = result < 0 ? result : store_job_get(l->h->store, l->id, &j, &err);
+    int r = result < 0 ? result : store_get(l->h->store, GET_JOB(l->id, &j), &err);
     if (result == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: try again later");
     else if (r < 0)
@@ -83,16 +83,16 @@ static void mark_job(struct hub *h, const struct job_fact *j)
 static enum reply_how put_job(struct hub *h, struct request *rq, const struct job_fact *j)
 {
     mark_job(h, j);
-    store_job_put(h->store, j, labelled, labelling_new(h, rq, j->id, 201));
+    store_put(h->store, STORE_JOB, j, 1, labelled, labelling_new(h, rq, j->id, 201));
     return REPLY_LATER;
 }
 
 static enum reply_how change_job(struct hub *h, struct request *rq, const struct job_change *c)
 {
     AUTO_FREE struct job_fact *old = NULL;
-    if (store_job_get(h->store, c->id, &old, NULL) == 1)
+    if (store_get(h->store, GET_JOB(c->id, &old), NULL) == 1)
         mark_job(h, old);
-    store_job_change(h->store, c, labelled, labelling_new(h, rq, c->id, 200));
+    store_put(h->store, STORE_JOB_CHANGE, c, 1, labelled, labelling_new(h, rq, c->id, 200));
     return REPLY_LATER;
 }
 
@@ -203,7 +203,7 @@ static bool take_parent(struct api *a, json_t *v, int64_t *ret, struct reply *rp
     struct err err = {0};
     if (!json_is_string(v) || !job_id_parse(s, ret))
         return reply_wrong(rp, "parent must be a job's id: 16 hex digits");
-    int r = store_job_get(a->hub->store, *ret, &parent, &err);
+    int r = store_get(a->hub->store, GET_JOB(*ret, &parent), &err);
     if (r < 0)
         return reply_refuse(rp, 503, "jobs cannot be read: %s", err.msg);
     return r == 1 || reply_wrong(rp, "parent is not known: there is no such job");
@@ -364,7 +364,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
                          .attrs = d->attrs ? d->attrs : ""};
     if (j.end_ms && j.end_ms < j.start_ms)
         return reply_problem(rp, 400, "end is before start");
-    int r = d->key ? store_job_get(a->hub->store, j.id, &kept, &err) : 0;
+    int r = d->key ? store_get(a->hub->store, GET_JOB(j.id, &kept), &err) : 0;
     if (r < 0)
         return reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
     if (r == 1) { /* sent again: what is kept stays */

@@ -81,7 +81,7 @@ static void load(struct hub_slurm *d, int64_t now_ms)
 {
     struct job_ask ask = {.from_ms = now_ms, .kind = "slurm", .limit = OPEN_MAX};
     struct err err = {0};
-    if (store_jobs(d->h->store, &ask, load_one, d, &err) < 0)
+    if (store_each(d->h->store, EACH_JOB(&ask, load_one, d), &err) < 0)
         log_warn("slurm", "jobs cannot be read back: %s", err.msg);
     else
         d->loaded = true;
@@ -154,7 +154,7 @@ static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const stru
                                   .attrs = attrs.err ? "" : attrs.p};
     open_add(d, id, n->key, start_ms);
     hub_time(d->h, n->key, start_ms, d->polled_ms, d->polled_ms);
-    store_job_put(d->h->store, &fact, stored, NULL);
+    store_put(d->h->store, STORE_JOB, &fact, 1, stored, NULL);
 }
 
 static void end_jobs(struct hub_slurm *d)
@@ -169,7 +169,7 @@ static void end_jobs(struct hub_slurm *d)
         }
         struct job_change c = {.id = o->id, .end_ms = MAX(d->polled_ms, o->start_ms)};
         hub_time(d->h, o->node, o->start_ms, d->polled_ms, d->polled_ms);
-        store_job_change(d->h->store, &c, stored, NULL);
+        store_put(d->h->store, STORE_JOB_CHANGE, &c, 1, stored, NULL);
     }
     d->n = kept;
 }

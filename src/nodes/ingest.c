@@ -357,7 +357,7 @@ static bool post_blob(struct post *p, const struct frame *f)
         p->procs = procs;
         p->procs_id = f->id;
     }
-    if (!store_has_blob(p->h->store, p->key, f->id))
+    if (store_get_blob(p->h->store, p->key, f->id, NULL, NULL) != 1)
         store_put_blob(p->h->store, p->key, kind, f->id, f->whole);
     return true;
 }
@@ -548,8 +548,8 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
     struct hub *h = p->h;
     struct err err = {0};
     struct batch b;
-    bool facts = !f->facts || store_has_blob(h->store, p->key, f->facts);
-    bool procs = !f->procs || store_has_blob(h->store, p->key, f->procs);
+    bool facts = !f->facts || store_get_blob(h->store, p->key, f->facts, NULL, NULL) == 1;
+    bool procs = !f->procs || store_get_blob(h->store, p->key, f->procs, NULL, NULL) == 1;
     if (!facts)
         add_need(p, f->facts);
     if (!procs)

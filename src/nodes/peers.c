@@ -117,7 +117,7 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
     peer->rec.maintenance = n->maintenance;
     peer->rec.demo = n->demo;
     peer->saved_ms = now_ms;
-    store_put_node(p->store, &peer->rec);
+    store_put(p->store, STORE_NODE, &peer->rec, 1, NULL, NULL);
 }
 
 /* A bucket of max that empties at rate a second; whoever finds it full waits. */
@@ -190,7 +190,7 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
     record_unpack(&proc_wire, t->fact, &sp.fact);
     tell_change(p, peer, t);
     t->saved_ms = t->last_ms;
-    store_put_proc(p->store, &sp);
+    store_put(p->store, STORE_PROC, &sp, 1, NULL, NULL);
 }
 
 /* A walk over what a batch says: the next one's likely place, and how many were looked at to find all so far. */
@@ -344,5 +344,5 @@ static void load_proc(void *arg, const struct store_proc *sp)
 
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err)
 {
-    return store_procs(p->store, NULL, from_ms, load_proc, p, err);
+    return store_each(p->store, EACH_PROC(load_proc, p, .from_ms = from_ms), err);
 }

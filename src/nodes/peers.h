@@ -6,7 +6,7 @@
 #define NODES_PEERS_H
 
 #include "now/live.h"
-#include "store/records.h"
+#include "store/samples.h"
 
 #define PEER_RECENT 32
 

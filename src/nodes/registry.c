@@ -72,7 +72,7 @@ static int by_age(const void *pa, const void *pb)
 static int load_nodes(struct hub *h, struct err *err)
 {
     struct all_nodes all = {0};
-    int r = store_nodes(h->store, add_node, &all, err);
+    int r = store_each(h->store, EACH_NODE(add_node, &all), err);
     SORT(all.v, all.n, by_age);
     for (size_t i = 0; i < all.n && r >= 0; i++)
         load_node(h, &all.v[i]);
@@ -143,9 +143,9 @@ static void resume(struct hub *h)
     struct recalling x = {.h = h};
     struct err err = {0};
     int64_t event_ms = 0;
-    if (store_newest(h->store, RECALL_MS, RECALL_MAX, recall_batch, &x, &err) < 0)
+    if (store_each_batch(h->store, &(struct newest_ask){RECALL_MS, RECALL_MAX}, recall_batch, &x, &err) < 0)
         log_warn("hub", "what nodes were last seen doing is not all known: %s", err.msg);
-    store_events(h->store, NULL, 0, 1, note_event, &event_ms, &err);
+    store_each(h->store, EACH_EVENT(note_event, &event_ms, .limit = 1), &err);
     live_resume(h->live, MIN(MAX(h->newest_ms, event_ms), h->started_ms), h->started_ms);
     log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
 }
@@ -310,7 +310,7 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
         return err_set(err, -EEXIST, "%s has sent samples: retire it instead, which keeps its history", n->name);
     mem_copy_str(key, sizeof(key), n->key);
     log_info("hub", "node %s (%s) never sent a sample and is deleted, its token too", n->name, key);
-    store_drop_node(h->store, key);
+    store_take_over(h->store, key, "");
     tokens_forget(h->tokens, key);
     peers_drop(h->peers, key);
     live_drop(h->live, key);
@@ -353,7 +353,10 @@ int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t lim
 {
     struct listing l = {.h = h, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
     json_arr(&l.j, NULL);
-    int r = store_events(l.h->store, node, from_ms, keep ? EVENTS_LOOK : limit, list_event, &l, err);
+    int r =
+        store_each(l.h->store,
+                   EACH_EVENT(list_event, &l, .node = node, .from_ms = from_ms, .limit = keep ? EVENTS_LOOK : limit),
+                   err);
     json_end_arr(&l.j);
     return r < 0 ? r : 0;
 }

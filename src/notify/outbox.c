@@ -235,7 +235,7 @@ static void box_drop(struct box *b, size_t at)
 {
     struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .over_ms = NOTE_GONE};
 
-    store_notes_put(b->o->carriers.h->store, &n, 1, gone, NULL);
+    store_put(b->o->carriers.h->store, STORE_NOTE, &n, 1, gone, NULL);
     box_take(b, at);
 }
 
@@ -294,7 +294,7 @@ void outbox_send(struct outbox *o, const struct message *m, const struct note *w
     if (with)
         v[n++] = *with;
     if (n)
-        store_notes_put(s->h->store, v, n, sent_on, s);
+        store_put(s->h->store, STORE_NOTE, v, n, sent_on, s);
     else
         sent_on(s, -EMSGSIZE);
 }
@@ -318,7 +318,7 @@ static int load_messages(void *self, struct err *err)
     struct hub *h = o->carriers.h;
 
     o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
-    return MIN(store_notes(h->store, NOTE_MESSAGE, true, load_message, o, err), 0);
+    return MIN(store_each(h->store, EACH_NOTE(NOTE_MESSAGE, load_message, o, .open = true), err), 0);
 }
 
 /* ---- how it went ---- */
@@ -356,7 +356,7 @@ static void readdress(struct box *b, size_t at, const struct carried *r)
     m.to = r->rest;
     message_write(&m, &bytes);
     struct note n = {.kind = NOTE_MESSAGE, .id = m.id, .bytes = buf_str(&bytes)};
-    store_notes_put(o->carriers.h->store, &n, 1, gone, NULL);
+    store_put(o->carriers.h->store, STORE_NOTE, &n, 1, gone, NULL);
     outbox_put(o, &m);
     struct box *rest = box_of(o, m.channel, m.to);
     rest->next_mono = MAX(rest->next_mono, clock_mono_ms() + r->wait_ms);
@@ -433,7 +433,7 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
     for (size_t i = 0; i < taken; i++)
         notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .over_ms = i > 0 ? NOTE_GONE : 0};
     notes[0].bytes = buf_str(&bytes);
-    store_notes_put(b->o->carriers.h->store, notes, taken, gone, NULL);
+    store_put(b->o->carriers.h->store, STORE_NOTE, notes, taken, gone, NULL);
     log_info("channel", "%s: %zu messages that waited are one now", box_name(b, name), taken);
     for (size_t i = 0, next = 0; i < b->n; i++) {
         if (next < taken && i == at[next]) {

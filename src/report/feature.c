@@ -148,7 +148,7 @@ static int load_marks(void *self, struct err *err)
 {
     struct hub_schedules *d = self;
 
-    return MIN(store_notes(d->h->store, NOTE_REPORT, false, load_mark, d, err), 0);
+    return MIN(store_each(d->h->store, EACH_NOTE(NOTE_REPORT, load_mark, d), err), 0);
 }
 
 static void kept(void *arg, int result)
@@ -165,7 +165,8 @@ static void pass_over(struct hub_schedules *d, struct mark *m, int64_t done_ms)
 
     m->done_ms = done_ms;
     mark_write(m, &b);
-    store_notes_put(d->h->store, &(struct note){.kind = NOTE_REPORT, .id = m->id, .bytes = buf_str(&b)}, 1, kept, NULL);
+    store_put(d->h->store, STORE_NOTE, &(struct note){.kind = NOTE_REPORT, .id = m->id, .bytes = buf_str(&b)}, 1, kept,
+              NULL);
 }
 
 /* ---- messages ---- */
@@ -272,7 +273,7 @@ static void put(struct making *k)
         notes[n] = (struct note){.kind = NOTE_REPORT, .id = m.id, .bytes = buf_str(&bytes[n])};
         n++;
     }
-    store_notes_put(k->h->store, notes, n, stored, k);
+    store_put(k->h->store, STORE_NOTE, notes, n, stored, k);
     for (size_t i = 0; i < n; i++)
         buf_fini(&bytes[i]);
 }

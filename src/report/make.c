@@ -124,7 +124,7 @@ static const struct column_spec wrong_columns[] = {
 
 static int wrong_rows(struct scheduled_job *k, const struct past_source *past, struct rows *ret, struct err *err)
 {
-    int r = past->notes ? past->notes(past->procs_arg, NOTE_ALERT, false, count_alert, k, err) : 0;
+    int r = past_each(past, EACH_NOTE(NOTE_ALERT, count_alert, k), err);
     bool still = false;
 
     rows_init(ret, wrong_columns, ARRAY_LEN(wrong_columns));

@@ -273,7 +273,7 @@ static int gather(struct making *k, struct err *err)
                            .limit = RUNS_JOBS_MAX,
                            .stop = past->stop,
                            .stop_arg = past->stop_arg};
-    int r = past->jobs ? past->jobs(past->procs_arg, &jobs, take_job, k, err) : 0;
+    int r = past_each(past, EACH_JOB(&jobs, take_job, k), err);
 
     if (r < 0)
         return r;
@@ -290,7 +290,7 @@ static int gather(struct making *k, struct err *err)
     for (size_t i = 0; i < k->n_jobs; i++)
         if (!k->jobs[i].part)
             job_pieces(k, &k->jobs[i]);
-    r = past->procs ? past->procs(past->procs_arg, NULL, k->from_ms - SEEN_LATELY_MS, take_process, k, err) : 0;
+    r = past_each(past, EACH_PROC(take_process, k, .from_ms = k->from_ms - SEEN_LATELY_MS), err);
     if (r >= 0 && k->code < 0)
         r = err_set(err, k->code, "there are too many processes in that time: ask for a shorter one");
     return MIN(r, 0);

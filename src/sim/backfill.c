@@ -72,7 +72,7 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
                            .ended = ended,
                            .sm = -1};
 
-    store_put_proc(import_sink_store(b->in), &p);
+    store_put(import_sink_store(b->in), STORE_PROC, &p, 1, NULL, NULL);
     b->procs++;
 }
 

@@ -10,7 +10,7 @@
 #include "collect/trace.h"
 #include "sim/cmd_simulate.h"
 #include "sim/demo_cluster.h"
-#include "store/records.h"
+#include "store/samples.h"
 #include "wire/wire.h"
 
 #define MINUTE_MS     60000ll
@@ -96,7 +96,7 @@ int demo_prepare(const char *dir, struct err *err)
     mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");
     wire_put_facts(&facts, &node.id, &node.fact, &n.facts);
     store_put_blob(s, n.key, BLOB_FACTS, n.facts, buf_str(&facts));
-    store_put_node(s, &n);
+    store_put(s, STORE_NODE, &n, 1, NULL, NULL);
     r = store_flush(s, err);
 out:
     store_close(s);

@@ -261,7 +261,7 @@ static int load_answers(void *self, struct err *err)
     struct hub_slack *d = self;
     struct newest x = {.d = d};
 
-    return MIN(store_notes(d->h->store, NOTE_BOT, false, load_answered, &x, err), 0);
+    return MIN(store_each(d->h->store, EACH_NOTE(NOTE_BOT, load_answered, &x), err), 0);
 }
 
 /* ---- questions ---- */

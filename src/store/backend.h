@@ -3,23 +3,15 @@
 #ifndef STORE_BACKEND_H
 #define STORE_BACKEND_H
 
-#include "store/any_record.h"
 #include "store/done.h"
 #include "store/sink.h"
-
-struct newest_ask { /* as store_newest says */
-    int64_t back_ms;
-    size_t max;
-};
 
 struct store_ops {
     const char *name;
     void (*close)(struct store *s);
     int (*flush)(struct store *s, struct err *err);
 
-    /* Records. put: n of a kind, all or none, queued; 0 or -errno if they were not. Jobs, bookings and notes have a
-     * result, and done is told that as well. put_now: a token or a setting, durable when it returns. get: 1, 0 or
-     * -errno. */
+    /* Records. */
     int (*put)(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
     int (*put_now)(struct store *s, enum store_kind kind, const void *record, struct err *err);
     int (*get)(struct store *s, const struct store_get *g, struct err *err);
@@ -29,9 +21,7 @@ struct store_ops {
     void (*append)(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
     bool (*has)(struct store *s, const char *node, uint64_t run, uint64_t number);
     void (*put_blob)(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes);
-    /* ret NULL: only whether it is there */
     int (*get_blob)(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
-    /* newest NULL: all of them, as store_scan says */
     int (*each_batch)(struct store *s, const struct newest_ask *newest,
                       int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
 
@@ -44,8 +34,6 @@ struct store_ops {
     void (*session_end)(struct store *s, void *session);
     int (*history)(struct store *s, const char *node, int tier, struct sink *sink, struct err *err);
     int (*node_at)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
-    int (*procs_at)(struct store *s, const char *node, int64_t at_ms,
-                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
     int (*settle)(struct store *s, struct err *err);
 };
 

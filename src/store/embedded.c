@@ -111,9 +111,11 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
     return 0;
 }
 
-int store_open_tools(struct store **ret, const char *dir, struct err *err)
+int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err)
 {
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
     struct embedded *e = embedded_new(dir);
+    struct chunks *c = NULL;
 
     if (err)
         *err = (struct err){0};
@@ -129,23 +131,11 @@ int store_open_tools(struct store **ret, const char *dir, struct err *err)
         embedded_close(&e->store);
         return r;
     }
-    *ret = &e->store;
-    return 0;
-}
-
-int store_open_history(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err)
-{
-    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
-    struct chunks *c = NULL;
-    int r = store_open_tools(ret, dir, err);
-
-    if (r < 0)
-        return r;
-    if (access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
+    if (decoder && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
         chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
-    struct embedded *e = emb(*ret);
     e->store.conf.decoder = decoder;
-    e->past = past_new(&e->store.conf, NULL);
+    e->past = decoder ? past_new(&e->store.conf, NULL) : NULL;
+    *ret = &e->store;
     return 0;
 }
 
@@ -240,18 +230,14 @@ static int embedded_get(struct store *s, const struct store_get *g, struct err *
 
 static int embedded_each(struct store *s, const struct store_each *e, struct err *err)
 {
+    if (e->kind == STORE_PROC && e->at_ms && emb(s)->past)
+        return past_procs_at(emb(s)->past, e, err);
     return records_each(emb(s)->rec, e, err);
 }
 
 static int embedded_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     return emb(s)->past ? past_node_at(emb(s)->past, node, at_ms, ret, err) : 0;
-}
-
-static int embedded_procs_at(struct store *s, const char *node, int64_t at_ms,
-                             void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    return emb(s)->past ? past_procs_at(emb(s)->past, node, at_ms, each, arg, err) : 0;
 }
 
 static void *embedded_session(struct store *s)
@@ -388,6 +374,5 @@ static const struct store_ops embedded_ops = {
     .session_end = embedded_session_end,
     .history = embedded_history,
     .node_at = embedded_node_at,
-    .procs_at = embedded_procs_at,
     .settle = embedded_settle,
 };

@@ -79,7 +79,7 @@ int records_put_job(struct records *r, const struct job_fact *j)
 int records_change_job(struct records *r, const struct job_change *c)
 {
     AUTO_FREE struct job_fact *old = NULL;
-    int code = records_get(r, &(struct store_get){.kind = STORE_JOB, .id = c->id, .ret.job = &old}, NULL);
+    int code = records_get(r, GET_JOB(c->id, &old), NULL);
 
     if (code <= 0 || !old)
         return code;

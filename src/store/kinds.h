@@ -3,7 +3,7 @@
 #define STORE_KINDS_H
 
 #include "model/record.h"
-#include "store/any_record.h"
+#include "store/records.h"
 
 union any_record { /* room for one */
     struct store_node node;

@@ -13,7 +13,7 @@
 #include "store/aside.h"
 #include "store/db.h"
 #include "store/index.h"
-#include "store/records.h"
+#include "store/samples.h"
 
 struct log_sum {
     int64_t n;                 /* which file */

@@ -6,10 +6,10 @@
 #ifndef STORE_MAIN_DB_H
 #define STORE_MAIN_DB_H
 
-#include "store/any_record.h"
 #include "store/db.h"
 #include "store/index.h"
 #include "store/log.h"
+#include "store/samples.h"
 
 struct records;
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);

@@ -5,7 +5,8 @@
 #include "store/logs.h"
 #include "store/main_db.h"
 
-/* As store_newest says. Of many logs (history is not kept up) only the newest few are looked at: work is bounded. */
+/* As store_each_batch says. Of many logs (history is not kept up) only the newest few are looked at: work is bounded.
+ */
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
                 size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                 void *arg, struct err *err);

@@ -5,8 +5,8 @@
 #ifndef STORE_OP_H
 #define STORE_OP_H
 
-#include "store/any_record.h"
 #include "store/index.h"
+#include "store/samples.h"
 
 enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_TAKE_OVER, OP_RECORDS, OP_JOB_CHANGE, OP_USAGE };
 

@@ -465,16 +465,14 @@ int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_wa
     return code;
 }
 
-int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
-                  void *arg, struct err *err)
+int past_procs_at(struct past *p, const struct store_each *e, struct err *err)
 {
     struct past_reader *r;
     int code = past_reader_get(p, &r, err);
 
     if (code < 0)
         return code;
-    struct store_each ask = {.kind = STORE_PROC, .node = node, .at_ms = MAX(at_ms, 1), .give.proc = each, .arg = arg};
-    code = records_each(r->rec, &ask, err);
+    code = records_each(r->rec, e, err);
     past_reader_put(p, r);
     return code;
 }

@@ -25,10 +25,9 @@ struct past_session *past_session_new(struct past *p);
 void past_session_free(struct past_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
-/* As store_node_at and store_procs_at say. */
+/* As store_node_at and store_each say. */
 int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
-int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
-                  void *arg, struct err *err);
+int past_procs_at(struct past *p, const struct store_each *e, struct err *err);
 
 /* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */
 const char *alias_resolve(const struct alias *v, size_t n, const char *node, int64_t log, int64_t row);

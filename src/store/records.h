@@ -17,7 +17,6 @@
 #define STORE_RECORDS_H
 
 #include "base/err.h"
-#include "model/batch.h"
 #include "model/booking.h"
 #include "model/event.h"
 #include "model/fact.h"
@@ -42,16 +41,6 @@ struct store_conf {
                                             little is kept */
     const struct store_decoder *decoder; /* samples.h; NULL: batches stay in their logs, and there is no history */
     int64_t queue_bytes;                 /* what may wait for the disk; 0: 64 MiB */
-};
-
-enum blob_kind { BLOB_FACTS = 1, BLOB_PROCS = 2 };
-
-struct store_batch {
-    const char *node; /* key text */
-    uint64_t run, number, facts, procs;
-    int64_t at_ms;    /* first tick, hub's clock */
-    int64_t shift_ms; /* to be added to the times inside */
-    struct str bytes; /* the frame, kept as it came */
 };
 
 struct store_node {
@@ -88,6 +77,28 @@ struct usage_mark { /* that hour of the node is to be counted; seq counts up, 0:
     int64_t at_ms, seq;
 };
 
+/* Usage (model/usage.h): counted hours of nodes, and days, which are those hours added up. */
+struct usage_day {
+    int64_t from_ms, to_ms; /* its hours are those that begin in between */
+};
+struct usage_put {
+    const char *node;
+    size_t n, n_days;
+    const struct usage_span *hours; /* each takes the place of what was kept of that hour; without devices: it goes */
+    const int64_t *marks;           /* of each hour: its mark goes if it is this one or older; 0: stays; NULL: all */
+    const char *zone;               /* whose days these are */
+    const struct usage_day *days;   /* to be added up again */
+};
+struct usage_ask { /* hours that begin in [from, to) */
+    int64_t from_ms, to_ms;
+    const struct usage_day *days; /* stretches of whole days in between, rising: there days are given instead */
+    size_t n_days;
+    const char *zone;        /* of the days */
+    const char *node;        /* key; NULL: all */
+    bool (*stop)(void *arg); /* asked now and then; NULL: never */
+    void *stop_arg;
+};
+
 struct store_token {
     char id[20]; /* public part */
     char role[12], person[64], node[NODE_KEY_MAX], note[128];
@@ -99,6 +110,9 @@ struct store_token {
 };
 /* What is noted of a node's token that came by an enroll token, before that one's id. */
 #define STORE_ENROLLED_WITH "enrolled with "
+
+/* The setting that says something else after each token that was put, from whichever process. */
+#define STORE_TOKENS_VERSION "tokens_version"
 
 struct store_stat {
     uint64_t batches, bytes, commits, repeats; /* since open */
@@ -126,151 +140,114 @@ typedef void store_done_fn(void *arg, int result);
  */
 int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err);
 /*
- * Beside a running hub, for the command line: tokens and settings may be read and written, everything else only read.
- * Makes the folder if it is not there. Appends fail with -EROFS, other puts do
- * nothing.
+ * Beside a running hub, for the command line: tokens and settings may be read and written, everything else only read;
+ * history with a decoder. Makes the folder if it is not there. Appends fail with -EROFS, other puts do nothing.
  */
-int store_open_tools(struct store **ret, const char *dir, struct err *err);
+int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
 void store_close(struct store *s); /* commits what is queued first, and calls every done still due */
 /* Wait until everything queued is durable: 0, or -errno if it is not, or if an append failed since the last flush. */
 int store_flush(struct store *s, struct err *err);
 
-/* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
-void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
-bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
+enum store_kind {
+    STORE_NODE,       /* struct store_node */
+    STORE_PROC,       /* struct store_proc */
+    STORE_EVENT,      /* struct store_event */
+    STORE_JOB,        /* struct job_fact */
+    STORE_BOOKING,    /* struct booking */
+    STORE_NOTE,       /* struct note */
+    STORE_TOKEN,      /* struct store_token */
+    STORE_SETTING,    /* struct store_setting */
+    STORE_USAGE_MARK, /* struct usage_mark */
+    STORE_TABLES,     /* those above have a table of fields: kinds.h */
 
-void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
-                    struct str bytes);                                     /* durable with the next append */
-bool store_has_blob(const struct store *s, const char *node, uint64_t id); /* kept or queued */
-int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret,
-                   struct err *err); /* 1, 0 or -errno */
+    STORE_JOB_CHANGE = STORE_TABLES, /* put: what is different about a job: struct job_change */
+    STORE_USAGE,                     /* put: struct usage_put; each: struct usage_span */
+    STORE_USAGE_REACH,               /* each: the first and the last hour of each node, as a usage_mark */
+};
 
-void store_put_node(struct store *s, const struct store_node *n);
-int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
-/* History of from becomes to's: batches kept so far, blobs, processes, events; its node record goes. */
+/*
+ * n of a kind, all of them or none; what they are is known by their key. 0: they are queued, or -errno. Jobs, bookings,
+ * notes and changes of jobs have a result: done gets 0 once they are durable, or -errno, as an append, also when they
+ * are not queued. The others are tried again until they are durable.
+ *
+ * A process is new or extends what is known of it. An event, or a job, that is there already stays as it is. A change
+ * of a job that is not there does nothing. A booking, a note, a node is as it was put last; what is queued is not seen.
+ * A usage mark is durable no later than what is appended after it. Of a token that is there already only node, hash and
+ * used_ms change, and nothing of one that was revoked meanwhile.
+ */
+int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
+/* A token or a setting (a small named secret, made by the caller once), durable when it returns, also beside a hub. */
+int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err);
+
+struct store_get { /* which one, and where it goes: jobs and bookings for free() */
+    enum store_kind kind;
+    int64_t id;       /* of a job or a booking; 0: the booking with the highest id ever given */
+    const char *name; /* of a token or a setting */
+    union {
+        struct job_fact **job;
+        struct booking **booking;
+        struct store_token *token;
+        struct buf *setting;
+    } ret;
+};
+
+#define GET_JOB(number, to)     (&(struct store_get){.kind = STORE_JOB, .id = (number), .ret.job = (to)})
+#define GET_BOOKING(number, to) (&(struct store_get){.kind = STORE_BOOKING, .id = (number), .ret.booking = (to)})
+#define GET_TOKEN(word, to)     (&(struct store_get){.kind = STORE_TOKEN, .name = (word), .ret.token = (to)})
+#define GET_SETTING(word, to)   (&(struct store_get){.kind = STORE_SETTING, .name = (word), .ret.setting = (to)})
+int store_get(struct store *s, const struct store_get *g, struct err *err); /* 1, 0 or -errno */
+
+struct store_each { /* which ones, and who is given each of them; what a kind does not name is not asked */
+    enum store_kind kind;
+    const char *node;       /* of processes, events, tokens. "": all */
+    int64_t from_ms, to_ms; /* of processes, events, bookings. to 0: without end */
+    int64_t at_ms;          /* of processes: those that were there then; 0: not asked */
+    size_t limit;           /* of events */
+    int32_t note;           /* of notes: their kind; */
+    bool open;              /* those alone that are not over */
+    const struct job_ask *jobs;
+    const struct usage_ask *usage;
+    union {
+        void (*node)(void *arg, const struct store_node *n);
+        void (*proc)(void *arg, const struct store_proc *p);
+        void (*event)(void *arg, const char *node, const char *device, const struct node_event *e);
+        void (*job)(void *arg, const struct job_fact *j);
+        void (*booking)(void *arg, const struct booking *h);
+        void (*note)(void *arg, const struct note *n);
+        void (*token)(void *arg, const struct store_token *t);
+        int (*usage)(void *arg, const char *node, const struct usage_span *span);
+        void (*usage_mark)(void *arg, const char *node, int64_t at_ms, int64_t seq); /* of usage_reach, too */
+    } give;
+    void *arg;
+};
+#define EACH_OF(what, member, fn, data, ...)                                                                           \
+    (&(struct store_each){.kind = (what), .give.member = (fn), .arg = (data), __VA_ARGS__})
+#define EACH_NODE(fn, data)          EACH_OF(STORE_NODE, node, fn, data)
+#define EACH_PROC(fn, data, ...)     EACH_OF(STORE_PROC, proc, fn, data, __VA_ARGS__)
+#define EACH_EVENT(fn, data, ...)    EACH_OF(STORE_EVENT, event, fn, data, __VA_ARGS__)
+#define EACH_JOB(ask, fn, data)      EACH_OF(STORE_JOB, job, fn, data, .jobs = (ask))
+#define EACH_BOOKING(fn, data, ...)  EACH_OF(STORE_BOOKING, booking, fn, data, __VA_ARGS__)
+#define EACH_NOTE(of, fn, data, ...) EACH_OF(STORE_NOTE, note, fn, data, .note = (of), __VA_ARGS__)
+#define EACH_TOKEN(fn, data, ...)    EACH_OF(STORE_TOKEN, token, fn, data, __VA_ARGS__)
+#define EACH_USAGE(ask, fn, data)    EACH_OF(STORE_USAGE, usage, fn, data, .usage = (ask))
+#define EACH_USAGE_MARK(fn, data)    EACH_OF(STORE_USAGE_MARK, usage_mark, fn, data)
+#define EACH_USAGE_REACH(fn, data)   EACH_OF(STORE_USAGE_REACH, usage_mark, fn, data)
+/*
+ * Nodes by key. Processes seen at or after from that came before to, by node, device and start. Events from then on,
+ * the newest first. Bookings that were to cover some of [from, to), by start, released and cancelled ones among them:
+ * booking_overlaps tells what they really covered. Notes by id. Tokens by age. Jobs, the newest first, at most
+ * jobs->limit: it costs what it returns, time and one of parent, device, node, person are looked up, the others
+ * compared. Usage by time, nodes of one hour in any order; within one call the same name is the same pointer; it stops
+ * when give returns other than 0, and returns that. -ECANCELED when jobs or usage are told to stop. Processes of a
+ * moment (at_ms) can be asked for from any thread.
+ */
+int store_each(struct store *s, const struct store_each *e, struct err *err);
+/* For whoever is handed one, a test's or a thread's own. */
+typedef int store_each_fn(void *arg, const struct store_each *e, struct err *err);
+
+/* History of from becomes to's: batches kept so far, blobs, processes, events; its node record goes. to "": from never
+ * sent a sample and goes, its record, events and agent tokens. */
 void store_take_over(struct store *s, const char *from, const char *to);
-/* A node that never sent a sample goes: its record, events and agent tokens. */
-void store_drop_node(struct store *s, const char *key);
-
-void store_put_proc(struct store *s, const struct store_proc *p); /* insert or extend by (node, device, pid, start) */
-/* Those seen at or after from_ms, by node, device, start. node NULL: all. */
-int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                void *arg, struct err *err);
-/* Of one node, those of them that came before to_ms: it costs what it returns. */
-int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
-                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
-/* Given twice (same node, device, moment, kind, code) it is kept once. */
-void store_put_event(struct store *s, const char *node, const char *device, const struct node_event *e);
-/* The newest limit of those at or after from_ms, newest first. node NULL: all. */
-int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                 void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
-                 struct err *err);
-
-/*
- * Jobs (model/job.h). Both puts have a result: done gets 0 once it is durable, or -errno, as an append. A job whose id
- * is there already is a repeat: what is kept stays. A change of one that is not there does nothing.
- */
-void store_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg);
-void store_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg);
-/* A durable one, for free(): 1, 0 or -errno. */
-int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err);
-/* The newest ask->limit of those that overlap the time asked for, newest start first. It costs what it returns: time
- * and one of parent, device, node, person are looked up, the others compared. -ECANCELED when stopped. */
-int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
-               struct err *err);
-
-/*
- * Notes (model/note.h): all of v or none of it; done as with jobs. By id; open: those that are not over alone. What is
- * queued is not seen.
- */
-void store_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg);
-int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
-                struct err *err);
-
-/*
- * Holds (model/booking.h). A put is of a new one, or of one as it is now, by its id; done as with jobs.
- */
-void store_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg);
-/* A durable one, for free(): 1, 0 or -errno. id 0: the one with the highest id ever given. */
-int store_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err);
-/*
- * Those that were to cover some of [from, to), by start; to 0: without end. Released and cancelled ones are among them:
- * booking_overlaps tells what they really covered.
- */
-int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
-                void *arg, struct err *err);
-
-/*
- * Usage (model/usage.h): counted hours of nodes, and days, which are those hours added up. A mark says that an hour is
- * to be counted (again); it is durable no later than what is appended after it.
- */
-struct usage_day {
-    int64_t from_ms, to_ms; /* its hours are those that begin in between */
-};
-struct usage_put {
-    const char *node;
-    size_t n, n_days;
-    const struct usage_span *hours; /* each takes the place of what was kept of that hour; without devices: it goes */
-    const int64_t *marks;           /* of each hour: its mark goes if it is this one or older; 0: stays; NULL: all */
-    const char *zone;               /* whose days these are */
-    const struct usage_day *days;   /* to be added up again */
-};
-void store_usage_put(struct store *s, const struct usage_put *u);
-void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq);
-
-struct usage_ask { /* hours that begin in [from, to) */
-    int64_t from_ms, to_ms;
-    const struct usage_day *days; /* stretches of whole days in between, rising: there days are given instead */
-    size_t n_days;
-    const char *zone;        /* of the days */
-    const char *node;        /* key; NULL: all */
-    bool (*stop)(void *arg); /* asked now and then; NULL: never */
-    void *stop_arg;
-};
-/*
- * By time; nodes of one hour in any order. Within one call the same name is the same pointer. Stops when each returns
- * other than 0, and returns that. -ECANCELED when stopped.
- */
-int store_usage(struct store *s, const struct usage_ask *ask,
-                int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg, struct err *err);
-int store_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq), void *arg,
-                      struct err *err);
-/* The first and the last counted hour of each node. */
-int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
-                      void *arg, struct err *err);
-
-/* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
- */
-int store_token_put(struct store *s, const struct store_token *t, struct err *err);
-/*
- * The same without waiting for the disk: found after the next commit, and durable then, as a blob is. Of a token that
- * is there already only node, hash and used_ms change, and nothing of one that was revoked meanwhile. -EAGAIN: the
- * queue is full.
- */
-int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err);
-int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err); /* 1, 0, -errno */
-/* node NULL: all, by age. */
-int store_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
-                 struct err *err);
-/* The setting that says something else after each token that was put, from whichever process. */
-#define STORE_TOKENS_VERSION "tokens_version"
-/* Small named secrets (cookie key), made by the caller once. */
-int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err); /* 1, 0, -errno */
-int store_setting_put(struct store *s, const char *name, struct str value, struct err *err);
-
-/*
- * For the start, before anything is appended: the newest batches of every node that are still in logs, each node's in
- * the order they came, with nothing older than back_ms before its newest, and about max of them in all but at least the
- * newest of each. Stops as store_scan does, and reads around damage as that does.
- */
-int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
-                 void *arg, struct err *err);
-/*
- * Every durable batch, oldest log first, in the order of appends: for tools and tests. Stops
- * when each returns other than 0, and returns that. A damaged log costs only itself: the others are read, then -EUCLEAN
- * is returned with a sentence naming it.
- */
-int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
 void store_stat(const struct store *s, struct store_stat *ret);
 
 #endif

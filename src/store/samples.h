@@ -13,7 +13,41 @@
 #define STORE_SAMPLES_H
 
 #include "codec/bin.h"
+#include "model/batch.h"
 #include "store/records.h"
+
+enum blob_kind { BLOB_FACTS = 1, BLOB_PROCS = 2 };
+
+struct store_batch {
+    const char *node; /* key text */
+    uint64_t run, number, facts, procs;
+    int64_t at_ms;    /* first tick, hub's clock */
+    int64_t shift_ms; /* to be added to the times inside */
+    struct str bytes; /* the frame, kept as it came */
+};
+
+/* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
+void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
+
+void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
+                    struct str bytes); /* durable with the next append */
+/* 1, 0 or -errno. ret NULL: only whether it is kept or queued. */
+int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
+
+/*
+ * Every durable batch, oldest log first, in the order of appends. Stops when each returns other than 0, and returns
+ * that. A damaged log costs only itself: the others are read, then -EUCLEAN is returned with a sentence naming it.
+ * newest: for the start, before anything is appended: the newest of every node that are still in logs, each node's in
+ * the order they came, with nothing older than back_ms before its newest, and about max of them in all but at least the
+ * newest of each. NULL: all of them, for tools and tests.
+ */
+struct newest_ask {
+    int64_t back_ms;
+    size_t max;
+};
+int store_each_batch(struct store *s, const struct newest_ask *newest,
+                     int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
 
 /* How the store reads what is in a batch or a facts blob: wire's business, passed in by whoever plugs the parts
  * together. One per thread. */
@@ -81,18 +115,11 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
 
 /* Any thread. ret: 1; 0: nothing is known of then, and ret is all zero but for hung_since_ms; -errno. */
 int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
-/* Any thread. Those that were, or may have been, on a device of the node then: seen until ten minutes before, or later.
- */
-int store_procs_at(struct store *s, const char *node, int64_t at_ms,
-                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 
 /*
  * Seal the log, compact, merge and drop what is due, and wait for it: for tests, benchmarks and a small backup. 0, or
  * how it failed.
  */
 int store_settle(struct store *s, struct err *err);
-
-/* As store_open_tools, and history can be read as well. */
-int store_open_history(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
 
 #endif

@@ -9,9 +9,9 @@
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 
-#include "store/any_record.h"
 #include "store/done.h"
 #include "store/logs.h"
+#include "store/samples.h"
 
 struct writer;
 int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err);

@@ -189,7 +189,7 @@ static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool 
     m->dirty = true;
     m->flying = false; /* what is being counted now is not all of it */
     m->seq = ++l->seq;
-    store_usage_mark(l->store, n->key, at_ms, m->seq);
+    store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){n->key, at_ms, m->seq}, 1, NULL, NULL);
 }
 
 /* Hours before this cannot be counted: what they were made of is gone. */
@@ -311,7 +311,7 @@ static void on_worker(struct work_job *j)
     struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, job_stopped, j};
 
     int64_t begin_us = clock_thread_us();
-    c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, &c->err);
+    c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, NULL, &c->err);
     if (c->result == 0)
         c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
     c->took_us = clock_thread_us() - begin_us;
@@ -338,8 +338,10 @@ static void put_counted(struct ledger *l, struct counting *c)
             if (!n_days || days[n_days - 1].from_ms != day.from_ms)
                 days[n_days++] = day;
         }
-        store_usage_put(l->store, &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours,
-                                                      z ? NULL : c->seqs, zone_name(l->zones[z].zone), days});
+        store_put(l->store, STORE_USAGE,
+                  &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
+                                      zone_name(l->zones[z].zone), days},
+                  1, NULL, NULL);
     }
 }
 
@@ -445,7 +447,8 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
         z->roll_ms = days[n_days++].to_ms;
     }
     if (n_days)
-        store_usage_put(l->store, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days});
+        store_put(l->store, STORE_USAGE, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days},
+                  1, NULL, NULL);
     if (!n->first_ms || z->roll_ms > n->last_ms) {
         z->roll_node++;
         z->roll_ms = 0;
@@ -463,7 +466,7 @@ static void save_clock(struct ledger *l)
     for (size_t z = 0; z < l->n_zones; z++)
         if (l->zones[z].ready)
             buf_addf(&b, " %s", zone_name(l->zones[z].zone));
-    if (store_setting_put(l->store, SETTING, buf_str(&b), &err) < 0)
+    if (store_put_now(l->store, STORE_SETTING, &(struct store_setting){SETTING, buf_str(&b)}, &err) < 0)
         log_warn("usage", "%s", err.msg);
 }
 
@@ -532,7 +535,8 @@ static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
     }
     mark_span(l, n, hour_of(l, at_ms), hour_of(l, at_ms + HOUR_MS - 1), now_ms);
     if (!ours)
-        store_usage_mark(l->store, node, at_ms, 0); /* made by another clock, too old, or of the future */
+        store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){node, at_ms, 0}, 1, NULL,
+                  NULL); /* made by another clock, too old, or of the future */
 }
 
 static void load_reach(void *arg, const char *node, int64_t first_ms, int64_t last_ms)
@@ -560,7 +564,7 @@ static void load_node(void *arg, const struct store_node *s)
 int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
 {
     AUTO_BUF b = BUF_INIT(1024);
-    int r = store_setting_get(l->store, SETTING, &b, err);
+    int r = store_get(l->store, GET_SETTING(SETTING, &b), err);
     struct str rest = buf_str(&b), word = {0};
 
     if (r == 1 && str_word(&rest, &word) && str_int(word, &l->grid_ms))
@@ -576,11 +580,11 @@ int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
     l->seq = now_ms;
     l->hour_ms = now_ms;
     if (r >= 0)
-        r = store_usage_reach(l->store, load_reach, l, err);
+        r = store_each(l->store, EACH_USAGE_REACH(load_reach, l), err);
     if (r >= 0)
-        r = store_usage_marks(l->store, load_mark, l, err);
+        r = store_each(l->store, EACH_USAGE_MARK(load_mark, l), err);
     if (r >= 0)
-        r = store_nodes(l->store, load_node, l, err);
+        r = store_each(l->store, EACH_NODE(load_node, l), err);
     l->hour_ms = 0;
     return MIN(r, 0);
 }

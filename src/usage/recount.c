@@ -159,12 +159,15 @@ static int find_uses(struct work *w, struct store *records, struct err *err)
                            .kind = "slurm",
                            .limit = JOBS_MOST};
     int64_t late_ms = w->tick_ms + USAGE_LATE_MS;
-    int r = store_procs_in(records, w->ask->node, w->from_ms - late_ms, w->to_ms, take_proc, w, err);
+    int r =
+        store_each(records,
+                   EACH_PROC(take_proc, w, .node = w->ask->node, .from_ms = w->from_ms - late_ms, .to_ms = w->to_ms),
+                   err);
 
     if (r >= 0)
-        r = store_jobs(records, &jobs, take_job, w, err);
+        r = store_each(records, EACH_JOB(&jobs, take_job, w), err);
     if (r >= 0)
-        r = store_holds(records, w->from_ms, w->to_ms, take_booking, w, err);
+        r = store_each(records, EACH_BOOKING(take_booking, w, .from_ms = w->from_ms, .to_ms = w->to_ms), err);
     return MIN(r, 0);
 }
 

@@ -209,9 +209,8 @@ int usage_job_sum(struct usage_job *k, const struct past_source *past, struct us
                          .tariff = &k->tariff,
                          .nodes = k->nodes,
                          .n_nodes = k->n_nodes,
-                         .usage = past->usage,
-                         .jobs = past->jobs,
-                         .arg = past->procs_arg,
+                         .each = past->each,
+                         .arg = past->arg,
                          .stop = past->stop,
                          .stop_arg = past->stop_arg};
     struct usage_table t;

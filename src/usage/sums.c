@@ -657,14 +657,14 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
     s.people_only = a->person || a->team || a->project || a->company;
     int r = make_periods(&s, err);
     if (r == 0 && a->by == BY_JOB)
-        r = a->jobs(a->arg, &jobs, take_job, &s, err);
+        r = a->each(a->arg, EACH_JOB(&jobs, take_job, &s), err);
     SORT(s.jobs, s.n_jobs, job_order); /* newest first */
     s.next_job = s.n_jobs;
     AUTO_FREE struct usage_day *days = mem_zero(s.n_periods + 1, sizeof(*days));
     if (r >= 0)
         plan_days(&s, a->days_zone, &u, days);
     if (r >= 0)
-        r = a->usage(a->arg, &u, take_span, &s, err);
+        r = a->each(a->arg, EACH_USAGE(&u, take_span, &s), err);
     if (r == -E2BIG && s.too_much)
         err_set(err, r, "that is more than %d rows: ask for a shorter time, or longer periods", SUMS_ROWS_MAX);
     if (r >= 0)

@@ -43,12 +43,7 @@ struct sums_ask {
     const struct tariff *tariff;
     const struct sums_node *nodes;
     size_t n_nodes;
-    /* store_usage, store_jobs */
-    int (*usage)(void *arg, const struct usage_ask *ask,
-                 int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
-                 struct err *err);
-    int (*jobs)(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
-                void *each_arg, struct err *err);
+    store_each_fn *each; /* of usage and jobs */
     void *arg;
     bool (*stop)(void *arg);
     void *stop_arg;

@@ -59,8 +59,8 @@ static void seed_run(struct work_job *j)
                             .to_ms = k->now_ms - HOUR_MS,
                             .stop = job_stopped,
                             .stop_arg = j};
-    if (store_open_tools(&beside, k->dir, NULL) == 0)
-        store_usage(beside, &ask, seed_hour, k, NULL);
+    if (store_open_tools(&beside, k->dir, NULL, NULL) == 0)
+        store_each(beside, EACH_USAGE(&ask, seed_hour, k), NULL);
     if (k->hour_ms)
         trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
     store_close(beside);

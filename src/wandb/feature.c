@@ -158,7 +158,7 @@ static void state_load(struct hub_wandb *d)
     struct err err = {0};
 
     d->loaded = true;
-    if (store_setting_get(d->h->store, KEPT_AS, &b, &err) != 1)
+    if (store_get(d->h->store, GET_SETTING(KEPT_AS, &b), &err) != 1)
         return;
     rest = buf_str(&b);
     for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
@@ -174,7 +174,7 @@ static void state_keep(struct hub_wandb *d)
     struct err err = {0};
 
     buf_addf(&b, "%lld %lld %lld ", (long long)d->done_ms[PULL], (long long)d->done_ms[CHECK], (long long)d->event_id);
-    if (store_setting_put(d->h->store, KEPT_AS, buf_str(&b), &err) < 0)
+    if (store_put_now(d->h->store, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, &err) < 0)
         log_warn("wandb", "what was done cannot be noted: %s", err.msg);
 }
 

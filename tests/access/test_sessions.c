@@ -56,7 +56,7 @@ static struct token put_token(struct fix *f, const char *id, const char *role, c
     mem_copy_str(t.id, sizeof(t.id), id);
     mem_copy_str(t.role, sizeof(t.role), role);
     mem_copy_str(t.person, sizeof(t.person), person);
-    assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+    assert_int_equal(store_put_now(f->store, STORE_TOKEN, &t, NULL), 0);
     assert_int_equal(tokens_find(f->tokens, id, &ret), 1);
     return ret;
 }
@@ -77,7 +77,7 @@ static size_t notes(struct fix *f)
 {
     size_t n = 0;
     store_flush(f->store, NULL);
-    assert_int_equal(store_notes(f->store, NOTE_SESSION, false, count_note, &n, NULL), 0);
+    assert_int_equal(store_each(f->store, EACH_NOTE(NOTE_SESSION, count_note, &n), NULL), 0);
     return n;
 }
 
@@ -210,8 +210,8 @@ static void a_note_that_is_no_session_is_taken_away(void **unused)
     (void)unused;
     fix_open(&f);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        store_notes_put(f.store, &(struct note){.kind = NOTE_SESSION, .id = (int64_t)i + 1, .bytes = str_of(bad[i])}, 1,
-                        on_done, &f);
+        store_put(f.store, STORE_NOTE,
+                  &(struct note){.kind = NOTE_SESSION, .id = (int64_t)i + 1, .bytes = str_of(bad[i])}, 1, on_done, &f);
     start_again(&f, NOW);
     assert_int_equal(sessions_count(f.s), 0);
     assert_int_equal(notes(&f), 0);

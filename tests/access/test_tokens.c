@@ -40,7 +40,7 @@ static void put(struct fix *f, const char *id, const char *role, const char *nod
     mem_copy_str(t.id, sizeof(t.id), id);
     mem_copy_str(t.role, sizeof(t.role), role);
     mem_copy_str(t.node, sizeof(t.node), node);
-    assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+    assert_int_equal(store_put_now(f->store, STORE_TOKEN, &t, NULL), 0);
 }
 
 /* What is put without waiting for the disk waits from now on, as within one commit's time, … */
@@ -179,7 +179,7 @@ static void what_could_not_be_put_takes_no_node(void **unused)
     fix_open(&f);
     put(&f, "aaaaaaaa", "agent", "", 0);
     put(&f, "bbbbbbbb", "agent", "", 0);
-    assert_int_equal(store_open_tools(&tools, f.dir, NULL), 0); /* refuses what is put without waiting */
+    assert_int_equal(store_open_tools(&tools, f.dir, NULL, NULL), 0); /* refuses what is put without waiting */
     struct tokens *t = tokens_new(tools);
     struct err err = {0};
     assert_int_equal(tokens_use(t, "aaaaaaaa", "n1", NOW, &err), -EROFS);
@@ -199,7 +199,7 @@ static void what_was_put_counts_only_until_the_store_went_on(void **unused)
     put(&f, "cccccccc", "agent", "", 0);
     assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
     settle(&f);
-    store_drop_node(f.store, "n1"); /* as if it had been lost */
+    store_take_over(f.store, "n1", ""); /* as if it had been lost */
     settle(&f);
     assert_int_equal(use(&f, "bbbbbbbb", "n2"), 0);
     settle(&f);
@@ -266,7 +266,7 @@ static void put_enroll(struct fix *f, const char *id, int64_t uses, int64_t expi
     struct store_token t = {.created_ms = NOW, .uses = uses, .expires_ms = expires_ms};
     mem_copy_str(t.id, sizeof(t.id), id);
     mem_copy_str(t.role, sizeof(t.role), "enroll");
-    assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+    assert_int_equal(store_put_now(f->store, STORE_TOKEN, &t, NULL), 0);
 }
 
 static int enroll(struct fix *f, const char *id, int node, int *retry_s)
@@ -291,7 +291,7 @@ static void an_enroll_token_is_used_up_and_stays_so(void **unused)
     assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
     assert_int_equal(enroll(&f, "eeeeeeee", 1, &retry_s), 0); /* one of its own again is no new node */
     settle(&f);
-    assert_int_equal(store_token_get(f.store, "eeeeeeee", &st, NULL), 1);
+    assert_int_equal(store_get(f.store, GET_TOKEN("eeeeeeee", &st), NULL), 1);
     assert_int_equal(st.enrolled, 3);
     start_again(&f);
     assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
@@ -347,7 +347,7 @@ static void a_deleted_nodes_token_ends_at_once(void **unused)
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 1);
     tokens_forget(f.tokens, "n1");
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0); /* the store has it still */
-    store_drop_node(f.store, "n1");
+    store_take_over(f.store, "n1", "");
     settle(&f);
     clock_set_for_test(NOW + 3600000);
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0);
@@ -371,17 +371,17 @@ static void a_node_deleted_on_its_way_is_anybodys(void **unused)
     hold();
     assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
     for (int i = 1; i <= 2; i++) {
-        store_drop_node(f.store, i == 1 ? "n1" : "n2");
+        store_take_over(f.store, i == 1 ? "n1" : "n2", "");
         tokens_forget(f.tokens, i == 1 ? "n1" : "n2");
     }
     assert_int_equal(use(&f, "bbbbbbbb", "n1"), 0);
     assert_int_equal(use(&f, "dddddddd", "n2"), 0); /* the store has it as the other's still */
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0);
     settle(&f);
-    assert_int_equal(store_token_get(f.store, "aaaaaaaa", &st, NULL), 0);
-    assert_int_equal(store_token_get(f.store, "bbbbbbbb", &st, NULL), 1);
+    assert_int_equal(store_get(f.store, GET_TOKEN("aaaaaaaa", &st), NULL), 0);
+    assert_int_equal(store_get(f.store, GET_TOKEN("bbbbbbbb", &st), NULL), 1);
     assert_string_equal(st.node, "n1");
-    assert_int_equal(store_token_get(f.store, "dddddddd", &st, NULL), 1);
+    assert_int_equal(store_get(f.store, GET_TOKEN("dddddddd", &st), NULL), 1);
     assert_string_equal(st.node, "n2");
     fix_close(&f);
 }

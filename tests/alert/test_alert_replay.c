@@ -307,14 +307,12 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
     return 0;
 }
 
-static int fake_procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                      void *each_arg, struct err *err)
+static void fake_procs(const struct store_each *e)
 {
-    (void)arg, (void)err;
     for (size_t i = 0; i < ARRAY_LEN(stays); i++) {
         char device[16];
         snprintf(device, sizeof(device), "GPU-%d", stays[i].gpu);
-        struct store_proc p = {.node = node,
+        struct store_proc p = {.node = e->node,
                                .device = device,
                                .fact = fact_of(&stays[i]),
                                .first_ms = stays[i].from_ms,
@@ -322,19 +320,24 @@ static int fake_procs(void *arg, const char *node, int64_t from_ms, void (*each)
                                .mem_max = 1 << 30,
                                .ended = true,
                                .sm = -1};
-        if (p.last_ms >= from_ms)
-            each(each_arg, &p);
+        if (p.last_ms >= e->from_ms)
+            e->give.proc(e->arg, &p);
     }
-    return 0;
 }
 
-static int fake_holds(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
-                      void *each_arg, struct err *err)
+static int fake_each(void *arg, const struct store_each *e, struct err *err)
 {
-    (void)arg, (void)err;
-    for (size_t i = 0; i < ARRAY_LEN(bookings); i++)
-        if (booking_overlaps(&bookings[i], from_ms, to_ms))
-            each(each_arg, &bookings[i]);
+    const struct fake *k = arg;
+
+    (void)err;
+    if (e->kind == STORE_PROC)
+        fake_procs(e);
+    for (size_t i = 0; e->kind == STORE_BOOKING && i < ARRAY_LEN(bookings); i++)
+        if (booking_overlaps(&bookings[i], e->from_ms, e->to_ms))
+            e->give.booking(e->arg, &bookings[i]);
+    for (size_t i = k->n_events; e->kind == STORE_EVENT && i-- > 0;)
+        if (k->events[i].at_ms >= e->from_ms)
+            e->give.event(e->arg, NODE, k->events[i].slot ? "GPU-3" : "", &k->events[i]);
     return 0;
 }
 
@@ -352,19 +355,6 @@ static int fake_was(struct store *s, const char *node, int64_t at_ms, struct nod
                              .has_fact = true};
     node_fact_copy(&ret->fact, &f);
     return 1;
-}
-
-static int fake_events(void *arg, int64_t from_ms, size_t limit,
-                       void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
-                       void *each_arg, struct err *err)
-{
-    const struct fake *k = arg;
-
-    (void)limit, (void)err;
-    for (size_t i = k->n_events; i-- > 0;)
-        if (k->events[i].at_ms >= from_ms)
-            each(each_arg, NODE, k->events[i].slot ? "GPU-3" : "", &k->events[i]);
-    return 0;
 }
 
 static bool fake_stop(void *arg)
@@ -387,10 +377,8 @@ static struct alert_replay *look_back(struct fake *k, int64_t from_ms, int64_t t
                                .stop = fake_stop,
                                .stop_arg = k,
                                .was = fake_was,
-                               .procs = fake_procs,
-                               .procs_arg = k,
-                               .holds = fake_holds,
-                               .events = fake_events};
+                               .each = fake_each,
+                               .arg = k};
 
     facts_init(&n.fact, devices);
     for (int i = 0; i < GPUS; i++)

@@ -192,15 +192,13 @@ static void put(const char *node, int64_t at_ms, const char *login, int64_t held
     struct usage_device d = {"GPU-1", "NVIDIA H200", MAX(0, 100 * H - held_ms - down_ms), 0, down_ms, 0, 1, &h};
     struct usage_span s = {at_ms, at_ms + H, 1, &d};
 
-    store_usage_put(store, &(struct usage_put){node, 1, 0, &s, NULL, "UTC", NULL});
+    store_put(store, STORE_USAGE, &(struct usage_put){node, 1, 0, &s, NULL, "UTC", NULL}, 1, NULL, NULL);
 }
 
-static int usage(void *arg, const struct usage_ask *ask,
-                 int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
-                 struct err *err)
+static int each_of(void *arg, const struct store_each *e, struct err *err)
 {
     (void)arg;
-    return store_usage(store, ask, each, each_arg, err);
+    return store_each(store, e, err);
 }
 
 static struct people *companies(void)
@@ -227,7 +225,7 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
     struct people *c = companies();
     struct usage_baseline s;
     struct err err = {0};
-    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .people = c, .usage = usage};
+    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .people = c, .each = each_of};
 
     buf_reset(out);
     assert_int_equal(store_flush(store, NULL), 0);

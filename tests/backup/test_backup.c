@@ -61,9 +61,9 @@ static char *a_folder(struct h_model *m, int batches)
             assert_int_equal(store_settle(s, NULL), 0);
     }
     struct node_event e = {.at_ms = H0 + 5, .kind = EVENT_XID, .code = 79, .text = "fell off the bus"};
-    store_put_event(s, "aa", "GPU-one", &e);
+    store_put(s, STORE_EVENT, &(struct store_event){"aa", "GPU-one", e}, 1, NULL, NULL);
     struct store_token t = {.id = "tok", .role = "admin", .created_ms = H0};
-    assert_int_equal(store_token_put(s, &t, NULL), 0);
+    assert_int_equal(store_put_now(s, STORE_TOKEN, &t, NULL), 0);
     assert_int_equal(store_flush(s, NULL), 0);
     store_close(s);
     AUTO_FREE char *file = mem_fmt("%s/admin.token", dir);
@@ -92,9 +92,9 @@ static void check_folder(const char *dir, const struct h_model *m)
     }
     assert_int_equal(store_settle(s, NULL), 0);
     h_check_all(s, m, H0, H0 + H_HOUR);
-    assert_int_equal(store_events(s, NULL, 0, 10, count_event, &events, NULL), 0);
+    assert_int_equal(store_each(s, EACH_EVENT(count_event, &events, .limit = 10), NULL), 0);
     assert_int_equal(events, 1);
-    assert_int_equal(store_token_get(s, "tok", &t, NULL), 1);
+    assert_int_equal(store_get(s, GET_TOKEN("tok", &t), NULL), 1);
     store_close(s);
     assert_true(dir_has(dir, "admin.token"));
     assert_false(dir_has(dir, "unfinished"));

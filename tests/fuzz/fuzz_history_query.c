@@ -67,8 +67,7 @@ static int thin_past(struct store *s, const struct history_ask *ask, struct hist
 }
 
 /* Two users who share a GPU, one who cannot be named, one long gone. */
-static int some_procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                      void *each_arg, struct err *err)
+static int some_procs(void *arg, const struct store_each *e, struct err *err)
 {
     static const struct {
         const char *user, *device;
@@ -82,14 +81,14 @@ static int some_procs(void *arg, const char *node, int64_t from_ms, void (*each)
 
     (void)arg, (void)err;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        struct store_proc p = {.node = node,
+        struct store_proc p = {.node = e->node,
                                .device = all[i].device,
                                .first_ms = all[i].first_ms,
                                .last_ms = all[i].last_ms,
                                .ended = all[i].ended};
         mem_copy_str(p.fact.user, sizeof(p.fact.user), all[i].user);
-        if (p.last_ms >= from_ms)
-            each(each_arg, &p);
+        if (p.last_ms >= e->from_ms)
+            e->give.proc(e->arg, &p);
     }
     return 0;
 }
@@ -124,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct history_query *q = NULL;
     struct err err = {0};
     struct count count;
-    struct past_source past = {.history = thin_past, .procs = some_procs};
+    struct past_source past = {.history = thin_past, .each = some_procs};
     struct series_out sink = {&count, on_start, on_each, on_end};
     int r = 0;
 

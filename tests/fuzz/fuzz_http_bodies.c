@@ -103,7 +103,7 @@ static void ask(enum method method, const char *target, struct str body)
 static void booking_target(char *out, size_t size)
 {
     AUTO_FREE struct booking *last = NULL;
-    store_booking_get(hub->store, 0, &last, NULL);
+    store_get(hub->store, GET_BOOKING(0, &last), NULL);
     snprintf(out, size, "/api/v1/bookings/%lld?person=kim", last ? (long long)last->id : 1);
 }
 
@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .pids = "",
                                .attrs = ""};
         authorization = admin;
-        store_job_put(hub->store, &job, NULL, NULL);
+        store_put(hub->store, STORE_JOB, &job, 1, NULL, NULL);
         ask(METHOD_POST, targets[4], body);
         ask(METHOD_POST, targets[4], body);
         ask(METHOD_PATCH, "/api/v1/jobs/0000000000000007", body);

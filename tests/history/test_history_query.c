@@ -122,19 +122,18 @@ static struct held {
 } held[1024];
 static size_t n_held;
 
-static int fake_procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                      void *each_arg, struct err *err)
+static int fake_procs(void *arg, const struct store_each *e, struct err *err)
 {
     (void)arg, (void)err;
-    for (size_t i = 0; strcmp(node, "key-dgx1") == 0 && i < n_held; i++) {
-        struct store_proc p = {.node = node,
+    for (size_t i = 0; strcmp(e->node, "key-dgx1") == 0 && i < n_held; i++) {
+        struct store_proc p = {.node = e->node,
                                .device = held[i].device,
                                .first_ms = held[i].first_ms,
                                .last_ms = held[i].last_ms,
                                .ended = held[i].ended};
         mem_copy_str(p.fact.user, sizeof(p.fact.user), held[i].user);
-        if (p.last_ms >= from_ms)
-            each(each_arg, &p);
+        if (p.last_ms >= e->from_ms)
+            e->give.proc(e->arg, &p);
     }
     return 0;
 }
@@ -143,7 +142,7 @@ static int answer_of(const char *text, struct answer_text *a, struct err *err)
 {
     struct cluster *c = cluster_new();
     struct history_query *q = NULL;
-    struct past_source past = {.history = fake_history, .procs = fake_procs};
+    struct past_source past = {.history = fake_history, .each = fake_procs};
     struct series_out sink = {a, on_start, on_each, on_end};
 
     a->json = a->csv = BUF_INIT(16u << 20);

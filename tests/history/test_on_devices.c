@@ -86,26 +86,25 @@ static const struct record records[] = {
     {"n", "d0", "kim", 5, 8000, 9000, 20, false}, {"n", "d1", "kim", 6, 1000, 9000, -1, false},
 };
 
-static int procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
-                 void *each_arg, struct err *err)
+static int procs(void *arg, const struct store_each *e, struct err *err)
 {
     (void)err;
     if (*(int *)arg)
         return *(int *)arg;
-    assert_true(!node || strcmp(node, "n") == 0);
+    assert_true(!e->node || strcmp(e->node, "n") == 0);
     for (size_t i = 0; i < ARRAY_LEN(records); i++) {
         const struct record *r = &records[i];
         struct store_proc p = {r->node, r->device, {.pid = r->pid}, r->first, r->last, r->mem, r->ended, 0, -1};
         snprintf(p.fact.user, sizeof(p.fact.user), "%s", r->user);
-        if (r->last >= from_ms)
-            each(each_arg, &p);
+        if (r->last >= e->from_ms)
+            e->give.proc(e->arg, &p);
     }
     return 0;
 }
 
 static struct spans ask(struct span_ask a, int code)
 {
-    struct past_source past = {.procs = procs, .procs_arg = &code};
+    struct past_source past = {.each = procs, .arg = &code};
     struct spans s;
     a.limit = a.limit ? a.limit : 100;
     assert_int_equal(spans_of(&a, &past, &s, NULL), code);

@@ -50,7 +50,7 @@ static void put_node(struct store *s, const char *key, const char *name, uint64_
     snprintf(n.key, sizeof(n.key), "%s", key);
     snprintf(n.name, sizeof(n.name), "%s", name);
     snprintf(n.own_name, sizeof(n.own_name), "host");
-    store_put_node(s, &n);
+    store_put(s, STORE_NODE, &n, 1, NULL, NULL);
     assert_int_equal(store_flush(s, NULL), 0);
 }
 
@@ -85,7 +85,7 @@ static void a_node_is_known_as_it_was(void **unused)
     put_node(s, "aa", "big", old, T0 + 10 * MINUTE, false);
     put_node(s, "aa", "big", new, T0 + 20 * MINUTE + 10000, true);
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
-        store_put_event(s, "aa", "", &events[i]);
+        store_put(s, STORE_EVENT, &(struct store_event){"aa", "", events[i]}, 1, NULL, NULL);
     assert_int_equal(store_flush(s, NULL), 0);
     for (int round = 0; round < 2; round++) { /* under its own key, and after another took it over */
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -149,13 +149,13 @@ static void processes_of_then_are_found(void **unused)
                                    .first_ms = procs[i].first_ms,
                                    .last_ms = procs[i].last_ms,
                                    .ended = true};
-            store_put_proc(s, &p);
+            store_put(s, STORE_PROC, &p, 1, NULL, NULL);
         }
     assert_int_equal(store_flush(s, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char got[64] = "";
         print_message("%lld\n", (long long)(cases[i].at_ms - T0));
-        assert_int_equal(store_procs_at(s, "aa", cases[i].at_ms, note_pid, got, NULL), 0);
+        assert_int_equal(store_each(s, EACH_PROC(note_pid, got, .node = "aa", .at_ms = cases[i].at_ms), NULL), 0);
         assert_string_equal(got, cases[i].pids);
     }
     store_close(s);

@@ -100,7 +100,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     d.n_procs = 1;
     peer_track(p, peer, &n, NOW + 2000); /* b is gone */
     store_flush(s, NULL);
-    assert_int_equal(store_procs(s, NULL, 0, see, &seen, NULL), 0);
+    assert_int_equal(store_each(s, EACH_PROC(see, &seen), NULL), 0);
     assert_int_equal(seen.n, 2);
     assert_int_equal(seen.ended, 1);
     assert_string_equal(seen.last.fact.name, "b");
@@ -114,7 +114,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     peer_track(p, peer, &n, NOW + 9000);
     store_flush(s, NULL);
     seen = (struct seen){0};
-    store_procs(s, NULL, 0, see, &seen, NULL);
+    store_each(s, EACH_PROC(see, &seen), NULL);
     assert_int_equal(seen.ended, 2);
     peers_free(p);
     store_close(s);
@@ -158,7 +158,7 @@ static void processes_of_late_batches_are_records_too(void **unused)
     assert_int_equal(late.n, 2);
     late_put(&late, p, peer);
     store_flush(s, NULL);
-    store_procs(s, NULL, 0, find_late, &seen, NULL);
+    store_each(s, EACH_PROC(find_late, &seen), NULL);
     assert_int_equal(seen.n, 2);
     late_put(&late, p, peer);            /* nothing is left */
     for (int32_t i = 0; i < 5000; i++) { /* and no request makes it grow without end */

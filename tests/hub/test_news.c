@@ -128,7 +128,7 @@ static int stored_events(void)
     int n = 0;
 
     assert_int_equal(store_flush(hub.store, NULL), 0);
-    assert_true(store_events(hub.store, NULL, 0, 10, count_event, &n, NULL) >= 0);
+    assert_true(store_each(hub.store, EACH_EVENT(count_event, &n, .limit = 10), NULL) >= 0);
     return n;
 }
 

@@ -43,7 +43,7 @@ static void put_event(const char *node, const char *device, const char *text)
     static int64_t n; /* each is another one */
     struct node_event e = {.at_ms = NOW - 1000, .kind = EVENT_XID, .code = ++n};
     mem_copy_str(e.text, sizeof(e.text), text);
-    store_put_event(hub->store, node, device, &e);
+    store_put(hub->store, STORE_EVENT, &(struct store_event){node, device, e}, 1, NULL, NULL);
 }
 
 static struct node_now *put_node(const char *key, const char *name)
@@ -618,7 +618,7 @@ static void fail_to_send(void)
     struct ask list = {.target = "/api/v1/reports", .token = by_role[ROLE_ADMIN]};
     struct str mark = STR("{\"name\":\"daily\",\"done\":1699833600000,\"sent\":1699999999993}");
     bool failed = false;
-    store_notes_put(hub->store, &(struct note){.kind = NOTE_REPORT, .id = 1, .bytes = mark}, 1, NULL, NULL);
+    store_put(hub->store, STORE_NOTE, &(struct note){.kind = NOTE_REPORT, .id = 1, .bytes = mark}, 1, NULL, NULL);
     assert_int_equal(store_flush(hub->store, NULL), 0);
     assert_int_equal(report_feature.load(feature_self(&hub->features, &report_feature), NULL), 0);
     fault_arm(FAULT_FULL, 1);

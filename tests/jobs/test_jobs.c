@@ -69,7 +69,7 @@ static void put(struct fix *f, const struct job_fact *j)
 {
     f->dones = 0;
     f->result = -1;
-    store_job_put(f->s, j, on_done, f);
+    store_put(f->s, STORE_JOB, j, 1, on_done, f);
     flush(f);
     assert_int_equal(f->dones, 1);
     assert_int_equal(f->result, 0);
@@ -94,7 +94,7 @@ static struct found find(struct fix *f, struct job_ask ask)
     struct err err = {0};
 
     ask.limit = ask.limit ? ask.limit : 4000;
-    if (store_jobs(f->s, &ask, on_job, &got, &err) < 0)
+    if (store_each(f->s, EACH_JOB(&ask, on_job, &got), &err) < 0)
         fail_msg("%s", err.msg);
     return got;
 }
@@ -109,10 +109,10 @@ WITH_STORE(a_job_comes_back_as_it_was_put_and_survives_a_restart)
     j.devices = "GPU-a,GPU-b";
     j.pids = "12,13";
     j.attrs = "{\"x\":1}";
-    assert_int_equal(store_job_get(f->s, 77, &got, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_JOB(77, &got), NULL), 0);
     put(f, &j);
     fix_reopen(f);
-    assert_int_equal(store_job_get(f->s, 77, &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_JOB(77, &got), NULL), 1);
     assert_int_equal(got->start_ms, 1000);
     assert_int_equal(got->end_ms, 0);
     assert_int_equal(got->parent, 5);
@@ -131,7 +131,7 @@ WITH_STORE(a_job_put_twice_is_kept_once_as_it_was_first)
     put(f, &j);
     again.name = "another";
     put(f, &again);
-    assert_int_equal(store_job_get(f->s, 7, &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_JOB(7, &got), NULL), 1);
     assert_string_equal(got->name, "train");
     assert_int_equal(got->start_ms, 1000);
     free(got);
@@ -145,14 +145,14 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     j.devices = "GPU-a";
     put(f, &j);
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-a"}).n, 1);
-    store_job_change(f->s, &(struct job_change){.id = 7, .end_ms = -1, .name = "evaluate"}, on_done, f);
-    store_job_change(f->s, &(struct job_change){.id = 7, .end_ms = 5000, .devices = "GPU-b,GPU-c", .attrs = "{}"},
-                     on_done, f);
-    store_job_change(f->s, &(struct job_change){.id = 8, .end_ms = 5000}, on_done, f); /* nobody's */
+    store_put(f->s, STORE_JOB_CHANGE, &(struct job_change){.id = 7, .end_ms = -1, .name = "evaluate"}, 1, on_done, f);
+    store_put(f->s, STORE_JOB_CHANGE,
+              &(struct job_change){.id = 7, .end_ms = 5000, .devices = "GPU-b,GPU-c", .attrs = "{}"}, 1, on_done, f);
+    store_put(f->s, STORE_JOB_CHANGE, &(struct job_change){.id = 8, .end_ms = 5000}, 1, on_done, f); /* nobody's */
     flush(f);
     assert_int_equal(f->dones, 4);
     assert_int_equal(f->result, 0);
-    assert_int_equal(store_job_get(f->s, 7, &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_JOB(7, &got), NULL), 1);
     assert_string_equal(got->name, "evaluate");
     assert_string_equal(got->person, "kim");
     assert_string_equal(got->attrs, "{}");
@@ -162,7 +162,7 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-b"}).n, 1);
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 4999}).n, 1);
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 5000}).n, 0);
-    assert_int_equal(store_job_get(f->s, 8, &got, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_JOB(8, &got), NULL), 0);
 }
 
 WITH_STORE(a_node_that_is_taken_over_takes_its_jobs_along)
@@ -199,7 +199,7 @@ WITH_STORE(jobs_of_a_time_are_those_that_overlap_it_newest_first)
         j.kind = kinds[prng_next(&g) % 2];
         j.parent = (int64_t)(prng_next(&g) % 3);
         all[i] = job_copy(&j);
-        store_job_put(f->s, &j, on_done, f);
+        store_put(f->s, STORE_JOB, &j, 1, on_done, f);
     }
     flush(f);
     qsort(all, N, sizeof(all[0]), job_order);
@@ -244,7 +244,7 @@ WITH_STORE(a_question_can_be_stopped)
 
     put(f, &j);
     struct job_ask ask = {.limit = 5, .stop = at_once};
-    assert_int_equal(store_jobs(f->s, &ask, on_job, &got, NULL), -ECANCELED);
+    assert_int_equal(store_each(f->s, EACH_JOB(&ask, on_job, &got), NULL), -ECANCELED);
     assert_int_equal(got.n, 0);
 }
 
@@ -299,13 +299,13 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         struct store_proc p = {.node = "n1", .device = "GPU-a", .fact = {.pid = i + 1}, .first_ms = at, .last_ms = at};
         struct node_event e = {.at_ms = at, .kind = EVENT_XID, .code = i};
         j.devices = "GPU-a";
-        store_job_put(f.s, &j, on_done, &f);
-        store_put_proc(f.s, &p);
-        store_put_event(f.s, "n1", "GPU-a", &e);
+        store_put(f.s, STORE_JOB, &j, 1, on_done, &f);
+        store_put(f.s, STORE_PROC, &p, 1, NULL, NULL);
+        store_put(f.s, STORE_EVENT, &(struct store_event){"n1", "GPU-a", e}, 1, NULL, NULL);
         struct booking h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
-        store_booking_put(f.s, &h, on_done, &f);
+        store_put(f.s, STORE_BOOKING, &h, 1, on_done, &f);
         struct note note = {NOTE_ALERT, i + 1, i % 2 ? at : 0, STR("x")}; /* open ones stay */
-        store_notes_put(f.s, &note, 1, on_done, &f);
+        store_put(f.s, STORE_NOTE, &note, 1, on_done, &f);
     }
     flush(&f);
     assert_int_equal(find(&f, (struct job_ask){0}).n, OLD + NEW); /* none is old yet */
@@ -319,17 +319,17 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     }
     assert_int_equal(jobs, NEW);
     size_t procs = 0, events = 0;
-    store_procs(f.s, NULL, 0, count_proc, &procs, NULL);
-    store_events(f.s, NULL, 0, 10000, count_event, &events, NULL);
+    store_each(f.s, EACH_PROC(count_proc, &procs), NULL);
+    store_each(f.s, EACH_EVENT(count_event, &events, .limit = 10000), NULL);
     assert_int_equal(procs, NEW);
     assert_int_equal(events, NEW);
     size_t holds = 0;
-    store_holds(f.s, 0, 0, count_hold, &holds, NULL);
+    store_each(f.s, EACH_BOOKING(count_hold, &holds), NULL);
     assert_int_equal(holds, NEW + 1);
     AUTO_BUF open = BUF_INIT(65536);
     AUTO_BUF all = BUF_INIT(65536);
-    store_notes(f.s, NOTE_ALERT, true, count_note, &open, NULL);
-    store_notes(f.s, NOTE_ALERT, false, count_note, &all, NULL);
+    store_each(f.s, EACH_NOTE(NOTE_ALERT, count_note, &open, .open = true), NULL);
+    store_each(f.s, EACH_NOTE(NOTE_ALERT, count_note, &all), NULL);
     assert_int_equal(open.len, (OLD + NEW) / 2);
     assert_int_equal(all.len, (OLD + NEW) / 2 + NEW / 2);
     assert_int_equal(find(&f, (struct job_ask){.device = "GPU-a"}).n, NEW);
@@ -349,7 +349,7 @@ static void has_notes(const struct fix *f, int32_t kind, bool open, const char *
     AUTO_BUF b = BUF_INIT(4096);
 
     buf_adds(&b, "");
-    assert_int_equal(store_notes(f->s, kind, open, note_text, &b, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_NOTE(kind, note_text, &b, .open = open), NULL), 0);
     assert_string_equal(b.p, want);
 }
 
@@ -360,12 +360,12 @@ WITH_STORE(notes_come_back_by_kind_and_number)
                                  {NOTE_MESSAGE, 1, 0, STR("")}},
                       then[] = {{NOTE_ALERT, 2, 99, STR("over")}, {NOTE_MESSAGE, 1, NOTE_GONE, STR("")}};
 
-    store_notes_put(f->s, first, ARRAY_LEN(first), on_done, f);
+    store_put(f->s, STORE_NOTE, first, ARRAY_LEN(first), on_done, f);
     flush(f);
     assert_int_equal(f->result, 0);
     has_notes(f, NOTE_ALERT, false, "1=one 2=two ");
     has_notes(f, NOTE_MESSAGE, true, "1= ");
-    store_notes_put(f->s, then, ARRAY_LEN(then), on_done, f);
+    store_put(f->s, STORE_NOTE, then, ARRAY_LEN(then), on_done, f);
     flush(f);
     fix_reopen(f);
     has_notes(f, NOTE_ALERT, false, "1=one 2!=over ");
@@ -394,7 +394,7 @@ static struct booking hold_make(int64_t id, int64_t from_ms, int64_t until_ms)
 static void put_booking(struct fix *f, const struct booking *h)
 {
     f->result = 1;
-    store_booking_put(f->s, h, on_done, f);
+    store_put(f->s, STORE_BOOKING, h, 1, on_done, f);
     flush(f);
     assert_int_equal(f->result, 0);
 }
@@ -412,7 +412,7 @@ static struct found find_holds(struct fix *f, int64_t from_ms, int64_t to_ms)
     struct found got = {0};
     struct err err = {0};
 
-    if (store_holds(f->s, from_ms, to_ms, on_hold, &got, &err) < 0)
+    if (store_each(f->s, EACH_BOOKING(on_hold, &got, .from_ms = from_ms, .to_ms = to_ms), &err) < 0)
         fail_msg("%s", err.msg);
     return got;
 }
@@ -421,7 +421,7 @@ WITH_STORE(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
 {
     struct booking h = hold_make(7, 1000, 2000), *got = NULL;
 
-    assert_int_equal(store_booking_get(f->s, 0, &got, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_BOOKING(0, &got), NULL), 0);
     put_booking(f, &h);
     h.until_ms = 3000;
     h.changes = 1;
@@ -430,7 +430,7 @@ WITH_STORE(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
     h.released_ms = 2500;
     put_booking(f, &h);
     fix_reopen(f);
-    assert_int_equal(store_booking_get(f->s, 7, &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_BOOKING(7, &got), NULL), 1);
     const int64_t numbers[][2] = {{got->id, 7},         {got->from_ms, 1000}, {got->until_ms, 3000},
                                   {got->changes, 1},    {got->count, 2},      {got->kind, BOOKING_WAIT},
                                   {got->created_ms, 5}, {got->changed_ms, 6}, {got->released_ms, 2500}};
@@ -442,7 +442,7 @@ WITH_STORE(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         assert_string_equal(texts[i][0], texts[i][1]);
     free(got);
-    assert_int_equal(store_booking_get(f->s, 8, &got, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_BOOKING(8, &got), NULL), 0);
 }
 
 WITH_STORE(holds_of_a_time_come_by_start)
@@ -462,7 +462,7 @@ WITH_STORE(holds_of_a_time_come_by_start)
     assert_int_equal(some.n, 1); /* what ends when it begins, and begins when it ends, does not count */
     assert_int_equal(some.ids[0], 3);
     struct booking *got = NULL;
-    assert_int_equal(store_booking_get(f->s, 0, &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_BOOKING(0, &got), NULL), 1);
     assert_int_equal(got->id, 3); /* the highest number there was */
     free(got);
 }
@@ -505,10 +505,10 @@ WITH_STORE(beside_a_hub_jobs_are_only_read)
     int result = 1;
 
     put(f, &j);
-    assert_int_equal(store_open_tools(&tools, f->dir, NULL), 0);
+    assert_int_equal(store_open_tools(&tools, f->dir, NULL, NULL), 0);
     struct fix beside = {.s = tools};
     assert_int_equal(find(&beside, (struct job_ask){0}).n, 1);
-    store_job_change(tools, &(struct job_change){.id = 7, .end_ms = 5}, on_stored, &result);
+    store_put(tools, STORE_JOB_CHANGE, &(struct job_change){.id = 7, .end_ms = 5}, 1, on_stored, &result);
     store_flush(tools, NULL);
     assert_int_equal(result, -EROFS);
     store_close(tools);

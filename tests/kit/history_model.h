@@ -145,7 +145,7 @@ static inline void h_send(struct store *to, const struct h_model *m, const struc
                             .shift_ms = s->shift_ms,
                             .bytes = {s->bytes, s->len}};
 
-    if (!store_has_blob(to, node, s->facts))
+    if (store_get_blob(to, node, s->facts, NULL, NULL) != 1)
         store_put_blob(to, node, BLOB_FACTS, s->facts, buf_str(&m->facts));
     store_append(to, &b, 1, done, arg);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "store/records.h"
+#include "store/samples.h"
 
 static inline char *dir_new(void)
 {

@@ -52,7 +52,7 @@ static inline void whole_hub_token(struct hub *h, const char *text, enum role ro
         abort();
     mem_copy_str(st.role, sizeof(st.role), role_words[role]);
     mem_copy_str(st.person, sizeof(st.person), person);
-    if (store_token_put(h->store, &st, NULL) < 0)
+    if (store_put_now(h->store, STORE_TOKEN, &st, NULL) < 0)
         abort();
 }
 

@@ -28,25 +28,16 @@ struct world {
     int asked;
 };
 
-static int each_proc(void *arg, const char *node, int64_t from_ms,
-                     void (*each)(void *each_arg, const struct store_proc *p), void *each_arg, struct err *err)
-{
-    struct world *w = arg;
-    (void)node, (void)err;
-    for (size_t i = 0; i < w->n_procs; i++)
-        if (w->procs[i].last_ms >= from_ms)
-            each(each_arg, &w->procs[i]);
-    return 0;
-}
-
-static int each_job(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
-                    void *each_arg, struct err *err)
+static int each_record(void *arg, const struct store_each *e, struct err *err)
 {
     struct world *w = arg;
     (void)err;
-    for (size_t i = 0; i < w->n_jobs; i++)
-        if (job_fits(&w->jobs[i], ask))
-            each(each_arg, &w->jobs[i]);
+    for (size_t i = 0; e->kind == STORE_PROC && i < w->n_procs; i++)
+        if (w->procs[i].last_ms >= e->from_ms)
+            e->give.proc(e->arg, &w->procs[i]);
+    for (size_t i = 0; e->kind == STORE_JOB && i < w->n_jobs; i++)
+        if (job_fits(&w->jobs[i], e->jobs))
+            e->give.job(e->arg, &w->jobs[i]);
     return 0;
 }
 
@@ -87,10 +78,9 @@ static bool stopped(void *arg)
 static struct past_source past_of(struct world *w)
 {
     return (struct past_source){.store = (struct store *)w,
-                                .procs_arg = w,
+                                .each = each_record,
+                                .arg = w,
                                 .stop_arg = w,
-                                .procs = each_proc,
-                                .jobs = each_job,
                                 .history = some_history,
                                 .stop = stopped};
 }

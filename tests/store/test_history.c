@@ -179,7 +179,7 @@ static void a_tool_reads_beside_the_hub(void **unused)
     send_live(s, &m, H0, 2);
     settle(s);
     send_live(s, &m, H0 + 120000, 1);
-    assert_int_equal(store_open_history(&tool, dir, &hub_decoder, NULL), 0);
+    assert_int_equal(store_open_tools(&tool, dir, &hub_decoder, NULL), 0);
     h_check_all(tool, &m, H0, H0 + H_HOUR);
     store_close(tool);
     store_close(s);

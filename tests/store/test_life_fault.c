@@ -74,7 +74,7 @@ static void send_one(struct store *s, const struct h_model *m, int i, int *kept)
                             .shift_ms = x->shift_ms,
                             .bytes = {x->bytes, x->len}};
 
-    if (!store_has_blob(s, node, x->facts))
+    if (store_get_blob(s, node, x->facts, NULL, NULL) != 1)
         store_put_blob(s, node, BLOB_FACTS, x->facts, buf_str(&m->facts));
     store_append(s, &b, 1, kept ? note_kept : NULL, kept);
 }

@@ -103,7 +103,7 @@ static struct found find_all(struct store *s)
     struct found f = {.whole = true};
     struct err err = {0};
 
-    if (store_scan(s, found_one, &f, &err) < 0)
+    if (store_each_batch(s, NULL, found_one, &f, &err) < 0)
         fail_msg("%s", err.msg);
     return f;
 }
@@ -165,7 +165,7 @@ WITH_STORE(a_scan_can_be_stopped, false)
     for (uint64_t i = 1; i < 5; i++)
         put_one(f, "a", 1, i, NULL);
     fix_flush(f);
-    assert_int_equal(store_scan(f->s, stop_at_two, &n, NULL), -77);
+    assert_int_equal(store_each_batch(f->s, NULL, stop_at_two, &n, NULL), -77);
     assert_int_equal(n, 2);
 }
 
@@ -303,15 +303,15 @@ WITH_STORE(blobs_are_found_at_once_and_kept, false)
     AUTO_BUF small = BUF_INIT(2);
     struct err err;
 
-    assert_false(store_has_blob(f->s, "a", 7));
+    assert_false(store_get_blob(f->s, "a", 7, NULL, NULL) == 1);
     store_put_blob(f->s, "a", BLOB_FACTS, 7, STR("facts\0x"));
     store_put_blob(f->s, "a", BLOB_PROCS, UINT64_MAX, STR(""));
     store_put_blob(f->s, "a", BLOB_FACTS, 0, STR("no name"));
     for (int i = 0; i < 2; i++) { /* queued, then kept */
-        assert_true(store_has_blob(f->s, "a", 7));
-        assert_true(store_has_blob(f->s, "a", UINT64_MAX));
-        assert_false(store_has_blob(f->s, "b", 7));
-        assert_false(store_has_blob(f->s, "a", 0));
+        assert_true(store_get_blob(f->s, "a", 7, NULL, NULL) == 1);
+        assert_true(store_get_blob(f->s, "a", UINT64_MAX, NULL, NULL) == 1);
+        assert_false(store_get_blob(f->s, "b", 7, NULL, NULL) == 1);
+        assert_false(store_get_blob(f->s, "a", 0, NULL, NULL) == 1);
         buf_reset(&got);
         assert_int_equal(store_get_blob(f->s, "a", 7, &got, NULL), 1);
         assert_int_equal(got.len, 7);
@@ -325,8 +325,8 @@ WITH_STORE(blobs_are_found_at_once_and_kept, false)
     for (uint64_t i = 1; i < 50; i++) /* more than are remembered per node */
         store_put_blob(f->s, "a", BLOB_PROCS, 1000 + i, STR("p"));
     fix_flush(f);
-    assert_true(store_has_blob(f->s, "a", 1001));
-    assert_true(store_has_blob(f->s, "a", 7));
+    assert_true(store_get_blob(f->s, "a", 1001, NULL, NULL) == 1);
+    assert_true(store_get_blob(f->s, "a", 7, NULL, NULL) == 1);
     store_put_blob(f->s, "a", BLOB_FACTS, 7, STR("facts\0x")); /* again: nothing changes */
     fix_flush(f);
 }
@@ -351,7 +351,7 @@ static struct text nodes_text(struct store *s)
 {
     struct text t = {""};
 
-    assert_int_equal(store_nodes(s, node_text, &t, NULL), 0);
+    assert_int_equal(store_each(s, EACH_NODE(node_text, &t), NULL), 0);
     return t;
 }
 
@@ -359,10 +359,10 @@ WITH_STORE(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
 {
     struct store_node n = {.key = "b", .own_name = "dgx1", .address = "10.0.0.1", .first_ms = 50, .last_ms = 60};
 
-    store_put_node(f->s, &n);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     n.last_ms = 70;
     n.facts = UINT64_MAX;
-    store_put_node(f->s, &n);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     fix_flush(f);
     assert_string_equal(nodes_text(f->s).s, "b,,dgx1,10.0.0.1,000,50,70,18446744073709551615,0,;");
     mem_copy_str(n.name, sizeof(n.name), "Grete");
@@ -370,9 +370,9 @@ WITH_STORE(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
     n.first_ms = 55;
     n.last_ms = 65;
     n.procs = 3;
-    store_put_node(f->s, &n);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     n = (struct store_node){.key = "a", .maintenance = true, .secret = "vesta-1"};
-    store_put_node(f->s, &n);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     fix_flush(f);
     const char *want = "a,,,,010,0,0,0,0,vesta-1;b,Grete,dgx1,10.0.0.1,101,50,70,18446744073709551615,3,;";
     assert_string_equal(nodes_text(f->s).s, want);
@@ -394,7 +394,7 @@ static struct text procs_text(struct store *s, const char *node, int64_t from_ms
 {
     struct text t = {""};
 
-    assert_int_equal(store_procs(s, node, from_ms, proc_text, &t, NULL), 0);
+    assert_int_equal(store_each(s, EACH_PROC(proc_text, &t, .node = node, .from_ms = from_ms), NULL), 0);
     return t;
 }
 
@@ -403,28 +403,28 @@ WITH_STORE(a_process_is_extended_by_its_identity, false)
     struct store_proc p = {.node = "a", .device = "GPU-1", .first_ms = 100, .last_ms = 100, .mem_max = 5};
 
     p.fact = (struct proc_fact){.pid = 42, .start_ms = 90, .uid = -1, .cmd = "python3 train.py"};
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     mem_copy_str(p.fact.user, sizeof(p.fact.user), "ada"); /* found out later */
     p.first_ms = p.last_ms = 105;
     p.mem_max = 9;
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     p.last_ms = 103; /* late news neither shortens nor ends it, nor forgets what was found out */
     p.mem_max = 2;
     p.ended = true;
     p.fact.user[0] = 0;
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     fix_flush(f);
     assert_string_equal(procs_text(f->s, "a", 0).s, "a,GPU-1,42,90,ada,python3 train.py,100,105,9,0;");
     mem_copy_str(p.fact.user, sizeof(p.fact.user), "ada");
     p.last_ms = 105;
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     p.fact.start_ms = 200; /* the number again, another process */
     p.first_ms = p.last_ms = 210;
     p.ended = false;
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     p.node = "b";
     p.device = "GPU-0";
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     fix_flush(f);
     assert_string_equal(procs_text(f->s, NULL, 0).s, "a,GPU-1,42,90,ada,python3 train.py,100,105,9,1;"
                                                      "a,GPU-1,42,200,ada,python3 train.py,210,210,2,0;"
@@ -446,7 +446,8 @@ static struct text events_text(struct store *s, const char *node, int64_t from_m
 {
     struct text t = {""};
 
-    assert_int_equal(store_events(s, node, from_ms, limit, event_text, &t, NULL), 0);
+    assert_int_equal(store_each(s, EACH_EVENT(event_text, &t, .node = node, .from_ms = from_ms, .limit = limit), NULL),
+                     0);
     return t;
 }
 
@@ -454,14 +455,15 @@ WITH_STORE(events_come_newest_first_and_once, false)
 {
     struct node_event e = {.at_ms = 10, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fell off the bus"};
 
-    store_put_event(f->s, "a", "GPU-1", &e);
-    store_put_event(f->s, "a", "GPU-1", &e);
+    store_put(f->s, STORE_EVENT, &(struct store_event){"a", "GPU-1", e}, 1, NULL, NULL);
+    store_put(f->s, STORE_EVENT, &(struct store_event){"a", "GPU-1", e}, 1, NULL, NULL);
     fix_flush(f);
-    store_put_event(f->s, "a", "GPU-1", &e); /* the same batch sent again after a crash */
+    store_put(f->s, STORE_EVENT, &(struct store_event){"a", "GPU-1", e}, 1, NULL,
+              NULL); /* the same batch sent again after a crash */
     e = (struct node_event){.at_ms = 20, .kind = EVENT_DOWN};
-    store_put_event(f->s, "b", NULL, &e);
+    store_put(f->s, STORE_EVENT, &(struct store_event){"b", NULL, e}, 1, NULL, NULL);
     e.at_ms = 5;
-    store_put_event(f->s, "a", "", &e);
+    store_put(f->s, STORE_EVENT, &(struct store_event){"a", "", e}, 1, NULL, NULL);
     fix_flush(f);
     assert_string_equal(events_text(f->s, NULL, 0, SIZE_MAX).s,
                         "b,,20,10,0,0,;a,GPU-1,10,1,2,79,fell off the bus;a,,5,10,0,0,;");
@@ -482,13 +484,13 @@ WITH_STORE(a_takeover_moves_history_and_leaves_the_future, false)
     put_one(f, "old", 1, 1, NULL);
     fix_flush(f);
     put_one(f, "old", 1, 2, NULL); /* queued when the takeover is */
-    store_put_node(f->s, &n);
-    store_put_event(f->s, "old", NULL, &e);
-    store_put_proc(f->s, &p);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
+    store_put(f->s, STORE_EVENT, &(struct store_event){"old", NULL, e}, 1, NULL, NULL);
+    store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
     mem_copy_str(n.key, sizeof(n.key), "new");
     n.first_ms = 5;
     n.name[0] = 0;
-    store_put_node(f->s, &n);
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     store_take_over(f->s, "old", "new");
     put_one(f, "old", 1, 3, NULL); /* it came back all the same: a node of its own again */
     fix_flush(f);
@@ -537,18 +539,18 @@ WITH_STORE(tokens_are_there_at_once, false)
     struct text all = {""};
 
     memset(t.hash, 0xab, sizeof(t.hash));
-    assert_int_equal(store_token_get(f->s, "k2", &got, NULL), 0);
-    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
-    assert_int_equal(store_token_get(f->s, "k2", &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_TOKEN("k2", &got), NULL), 0);
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_TOKEN("k2", &got), NULL), 1);
     assert_memory_equal(got.hash, t.hash, sizeof(t.hash));
     t.revoked_ms = 9;
-    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
     t = (struct store_token){.id = "k1", .role = "member", .person = "ada", .created_ms = 4, .used_ms = 6};
-    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
-    assert_int_equal(store_tokens(f->s, NULL, token_text, &all, NULL), 0);
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_TOKEN(token_text, &all), NULL), 0);
     assert_string_equal(all.s, "k1,member,ada,,,0000,4,0,6;k2,agent,,a,dgx1,abab,5,9,0;");
     all.s[0] = 0;
-    assert_int_equal(store_tokens(f->s, "a", token_text, &all, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_TOKEN(token_text, &all, .node = "a"), NULL), 0);
     assert_string_equal(all.s, "k2,agent,,a,dgx1,abab,5,9,0;");
 }
 
@@ -557,11 +559,11 @@ WITH_STORE(a_token_that_is_put_changes_their_version, false)
     struct store_token t = {.id = "k1", .role = "admin"};
     AUTO_BUF one = BUF_INIT(100), two = BUF_INIT(100);
 
-    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
-    assert_int_equal(store_setting_get(f->s, STORE_TOKENS_VERSION, &one, NULL), 1);
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_SETTING(STORE_TOKENS_VERSION, &one), NULL), 1);
     t.revoked_ms = 9;
-    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
-    assert_int_equal(store_setting_get(f->s, STORE_TOKENS_VERSION, &two, NULL), 1);
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_SETTING(STORE_TOKENS_VERSION, &two), NULL), 1);
     assert_string_not_equal(one.p, two.p);
 }
 
@@ -569,14 +571,14 @@ WITH_STORE(settings_are_there_at_once, false)
 {
     AUTO_BUF got = BUF_INIT(100);
 
-    assert_int_equal(store_setting_get(f->s, "cookie key", &got, NULL), 0);
-    assert_int_equal(store_setting_put(f->s, "cookie key", STR("\0\1"), NULL), 0);
-    assert_int_equal(store_setting_put(f->s, "cookie key", STR("\0\2\3"), NULL), 0);
-    assert_int_equal(store_setting_get(f->s, "cookie key", &got, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_SETTING("cookie key", &got), NULL), 0);
+    assert_int_equal(store_put_now(f->s, STORE_SETTING, &(struct store_setting){"cookie key", STR("\0\1")}, NULL), 0);
+    assert_int_equal(store_put_now(f->s, STORE_SETTING, &(struct store_setting){"cookie key", STR("\0\2\3")}, NULL), 0);
+    assert_int_equal(store_get(f->s, GET_SETTING("cookie key", &got), NULL), 1);
     assert_int_equal(got.len, 3);
     assert_memory_equal(got.p, "\0\2\3", 3);
     AUTO_BUF zeroed = {0};
-    assert_int_equal(store_setting_get(f->s, "cookie key", &zeroed, NULL), 1);
+    assert_int_equal(store_get(f->s, GET_SETTING("cookie key", &zeroed), NULL), 1);
     assert_int_equal(zeroed.len, 3);
 }
 

@@ -67,7 +67,7 @@ static void send_next(struct sender *se)
 
     *t = (struct sent){se, se->next++};
     b.facts = 1 + b.number / 50; /* a new blob now and then */
-    if (!store_has_blob(se->s, "n", b.facts))
+    if (store_get_blob(se->s, "n", b.facts, NULL, NULL) != 1)
         store_put_blob(se->s, "n", BLOB_FACTS, b.facts, STR("facts"));
     store_append(se->s, &b, 1, sent_done, t);
 }
@@ -115,7 +115,7 @@ static int check(struct tally *t, const char *dir)
     t->s = open_dir(dir, NULL);
     assert_non_null(t->s);
     memset(t->copies, 0, sizeof(t->copies));
-    assert_int_equal(store_scan(t->s, tally_one, t, NULL), 0);
+    assert_int_equal(store_each_batch(t->s, NULL, tally_one, t, NULL), 0);
     for (size_t i = 0; i < TOTAL; i++) {
         if (t->acked[i] && !t->copies[i])
             fail_msg("batch %zu was acknowledged and is not there", i); /* T1 */

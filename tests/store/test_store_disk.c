@@ -70,7 +70,7 @@ static struct count count(struct store *s)
     struct count c = {0};
     struct err err = {0};
 
-    if (store_scan(s, count_one, &c, &err) < 0)
+    if (store_each_batch(s, NULL, count_one, &c, &err) < 0)
         fail_msg("%s", err.msg);
     return c;
 }
@@ -190,8 +190,8 @@ static void what_is_older_than_keep_ms_goes(void **unused)
     assert_int_equal(c.first, 4);
     assert_int_equal(c.n, 4);
     assert_false(dir_has(dir, "log-1.db"));
-    assert_false(store_has_blob(s, "n", 101)); /* nobody names it any more */
-    assert_true(store_has_blob(s, "n", 104));
+    assert_false(store_get_blob(s, "n", 101, NULL, NULL) == 1); /* nobody names it any more */
+    assert_true(store_get_blob(s, "n", 104, NULL, NULL) == 1);
     assert_true(store_has(s, "n", 1, 1)); /* remembered as long as its run goes on */
     clock_set_for_test(NOW + 1000000);
     put(s, 8, 8, 1000); /* late: it goes too, with the run that only it belonged to */
@@ -271,13 +271,13 @@ static void a_nodes_newest_blobs_stay(void **unused)
     clock_set_for_test(NOW);
     struct store *s = open_conf(&conf);
     put(s, 1, 2, 1000);
-    store_put_node(s, &n);
+    store_put(s, STORE_NODE, &n, 1, NULL, NULL);
     flush(s);
     clock_set_for_test(NOW + 100000);
     put(s, 100, 100, 1000);
     assert_int_equal(count(s).n, 1);
-    assert_true(store_has_blob(s, "n", 101));
-    assert_false(store_has_blob(s, "n", 102));
+    assert_true(store_get_blob(s, "n", 101, NULL, NULL) == 1);
+    assert_false(store_get_blob(s, "n", 102, NULL, NULL) == 1);
     store_close(s);
     clock_set_for_test(-1);
     dir_free(dir);
@@ -320,25 +320,25 @@ static void tools_read_everything_and_write_tokens_beside_a_hub(void **unused)
     int result = 1;
 
     (void)unused;
-    assert_int_equal(store_open_tools(&tools, deep, NULL), 0); /* before there ever was a hub */
-    assert_int_equal(store_token_put(tools, &t, NULL), 0);
+    assert_int_equal(store_open_tools(&tools, deep, NULL, NULL), 0); /* before there ever was a hub */
+    assert_int_equal(store_put_now(tools, STORE_TOKEN, &t, NULL), 0);
     assert_int_equal(count(tools).n, 0);
     hub = open_conf(&conf);
-    assert_int_equal(store_token_get(hub, "k1", &t, NULL), 1);
+    assert_int_equal(store_get(hub, GET_TOKEN("k1", &t), NULL), 1);
     t.revoked_ms = 77;
-    assert_int_equal(store_token_put(tools, &t, NULL), 0);
+    assert_int_equal(store_put_now(tools, STORE_TOKEN, &t, NULL), 0);
     t.revoked_ms = 0;
-    assert_int_equal(store_token_get(hub, "k1", &t, NULL), 1); /* fresh */
+    assert_int_equal(store_get(hub, GET_TOKEN("k1", &t), NULL), 1); /* fresh */
     assert_int_equal(t.revoked_ms, 77);
     put(hub, 1, 3, 100);
     assert_int_equal(count(tools).n, 3);
-    assert_true(store_has_blob(tools, "n", 101));
+    assert_true(store_get_blob(tools, "n", 101, NULL, NULL) == 1);
     char bytes[10];
     struct store_batch b = batch_make("n", 1, 4, bytes, sizeof(bytes));
     store_append(tools, &b, 1, note_result, &result);
-    store_put_event(tools, "n", NULL, &e);
-    store_put_node(tools, &n);
-    store_put_proc(tools, &p);
+    store_put(tools, STORE_EVENT, &(struct store_event){"n", NULL, e}, 1, NULL, NULL);
+    store_put(tools, STORE_NODE, &n, 1, NULL, NULL);
+    store_put(tools, STORE_PROC, &p, 1, NULL, NULL);
     store_put_blob(tools, "n", BLOB_FACTS, 1, STR("x"));
     store_take_over(tools, "n", "m");
     assert_false(store_has(tools, "n", 1, 1)); /* it keeps no index */
@@ -403,7 +403,7 @@ static void t7_a_newer_file_is_refused(void **unused)
     exec(dir, "log-1.db", "PRAGMA user_version=1");
     exec(dir, "muster.db", "PRAGMA user_version=9");
     refused(dir, -ENOTSUP, "muster.db", "newer muster");
-    assert_int_equal(store_open_tools(&s, dir, NULL), -ENOTSUP);
+    assert_int_equal(store_open_tools(&s, dir, NULL, NULL), -ENOTSUP);
     exec(dir, "muster.db", "PRAGMA user_version=8");
     s = open_conf(&conf);
     assert_int_equal(count(s).n, 1);
@@ -541,7 +541,7 @@ static void a_scan_reads_around_damage_and_says_so(void **unused)
     put(s, 1, 15, 3000);
     memset(junk, 0x5a, sizeof(junk));
     overwrite(dir, "log-2.db", 2 * 4096, junk, sizeof(junk)); /* while it runs */
-    assert_int_equal(store_scan(s, count_quietly, &n, &err), -EUCLEAN);
+    assert_int_equal(store_each_batch(s, NULL, count_quietly, &n, &err), -EUCLEAN);
     assert_non_null(strstr(err.msg, "log-2.db"));
     assert_true(n >= 10 && n < 15);
     store_close(s);
@@ -592,7 +592,8 @@ static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unus
         if (i == 2)
             exec(dir, "muster.db", "PRAGMA journal_mode=WAL");
         refused(dir, i == 3 ? -EUCLEAN : -ENODATA, "muster.db", "--start-empty");
-        assert_int_equal(store_open_tools(&s, dir, &err), i == 3 ? -EUCLEAN : -ENODATA); /* nor does a tool make one */
+        assert_int_equal(store_open_tools(&s, dir, NULL, &err),
+                         i == 3 ? -EUCLEAN : -ENODATA); /* nor does a tool make one */
         assert_int_equal(i == 0, !dir_has(dir, "muster.db"));
         assert_int_equal(aside_all(dir, to, &err), 1);
         assert_string_equal(to, "set-aside-1");
@@ -767,7 +768,9 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
             struct found f = {.whole = true};
             struct err err = {0};
-            assert_int_equal(store_newest(s, cases[i].back_ms, cases[i].max, note_found, &f, &err), 0);
+            assert_int_equal(store_each_batch(s, &(struct newest_ask){cases[i].back_ms, cases[i].max}, note_found, &f,
+                                              &err),
+                             0);
             print_message("%lld %zu: %zu %zu\n", (long long)cases[i].back_ms, cases[i].max, f.of[0], f.of[1]);
             assert_int_equal(f.of[0], cases[i].a);
             assert_int_equal(f.of[1], cases[i].b);
@@ -779,7 +782,7 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
     store_take_over(s, "b", "c"); /* what was b's is c's */
     flush(s);
     struct found f = {.whole = true};
-    assert_int_equal(store_newest(s, 0, 100, note_found, &f, NULL), 0);
+    assert_int_equal(store_each_batch(s, &(struct newest_ask){0, 100}, note_found, &f, NULL), 0);
     assert_true(f.of[1] == 0 && f.of[2] == 1 && f.last[2] == 10);
     store_close(s);
     dir_free(dir);
@@ -810,7 +813,7 @@ static void the_newest_batches_are_found_around_damage(void **unused)
         assert_true(dir_has(dir, "log-3.db"));
         memset(junk, 0x5a, sizeof(junk));
         overwrite(dir, "log-2.db", cases[i].at, junk, sizeof(junk));
-        assert_int_equal(store_newest(s, 1000000, 1000, note_found, &f, &err), -EUCLEAN);
+        assert_int_equal(store_each_batch(s, &(struct newest_ask){1000000, 1000}, note_found, &f, &err), -EUCLEAN);
         print_message("%zu %zu %zu: %s\n", f.of[0], f.of[1], f.of[2], err.msg);
         assert_true(f.whole && f.of[0] >= 5 && f.of[2] == 5);
         assert_non_null(strstr(err.msg, "log-2.db"));

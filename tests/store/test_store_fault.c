@@ -69,7 +69,7 @@ static void play_append(struct play *p, uint64_t number)
     *t = (struct told){p, number};
     p->result[number] = 1;
     b.facts = blob_of(number);
-    if (!store_has_blob(p->s, NODE_NAME, b.facts))
+    if (store_get_blob(p->s, NODE_NAME, b.facts, NULL, NULL) != 1)
         store_put_blob(p->s, NODE_NAME, BLOB_FACTS, b.facts, STR("facts"));
     store_append(p->s, &b, 1, tell, t);
 }
@@ -87,7 +87,7 @@ static void play_scenario(struct play *p)
         if (i % (BATCHES / ROUNDS) == 0)
             store_flush(p->s, NULL);
         if (i == BATCHES / 2)
-            p->token = store_token_put(p->s, &t, NULL) == 0;
+            p->token = store_put_now(p->s, STORE_TOKEN, &t, NULL) == 0;
     }
     store_flush(p->s, NULL);
 }
@@ -115,7 +115,7 @@ static void play_check(struct play *p)
     for (int again = 0; again < 2; again++) {
         memset(p->copies, 0, sizeof(p->copies));
         p->torn = p->blobless = 0;
-        if (store_scan(p->s, play_count, p, &err) < 0)
+        if (store_each_batch(p->s, NULL, play_count, p, &err) < 0)
             fail_msg("%s", err.msg);
         for (uint64_t i = 1; i <= BATCHES; i++) {
             if (again || p->kept[i])
@@ -132,7 +132,7 @@ static void play_check(struct play *p)
             assert_int_equal(p->result[i], 0);
     }
     if (p->token)
-        assert_int_equal(store_token_get(p->s, "k", &t, NULL), 1);
+        assert_int_equal(store_get(p->s, GET_TOKEN("k", &t), NULL), 1);
     store_close(p->s);
 }
 
@@ -268,7 +268,7 @@ static void a_batch_waits_for_a_blob_that_found_no_room(void **unused)
     fault_install();
     assert_int_equal(store_open(&p.s, &conf, NULL, NULL), 0);
     store_put_blob(p.s, NODE_NAME, BLOB_FACTS, 5, str_n(bytes, 20 << 20)); /* more than the queue ever takes */
-    assert_false(store_has_blob(p.s, NODE_NAME, 5));
+    assert_false(store_get_blob(p.s, NODE_NAME, 5, NULL, NULL) == 1);
     struct store_batch b = batch_make(NODE_NAME, 1, 1, bytes, 100);
     b.facts = 5;
     store_append(p.s, &b, 1, count_results, n);
@@ -311,17 +311,17 @@ static void records_are_tried_again_until_they_are_durable(void **unused)
     play_append(&p, 1);                          /* kept already: that needs no disk, and says nothing of it */
     assert_int_equal(store_flush(p.s, NULL), 0);
     assert_int_equal(p.result[1], 0);
-    store_put_event(p.s, NODE_NAME, NULL, &e);
+    store_put(p.s, STORE_EVENT, &(struct store_event){NODE_NAME, NULL, e}, 1, NULL, NULL);
     assert_int_equal(store_flush(p.s, NULL), -ENOSPC);
     store_stat(p.s, &st);
     assert_int_equal(st.last_error, -ENOSPC);
     assert_non_null(strstr(st.error, "muster.db"));
     assert_non_null(strstr(st.error, "No space left"));
     e.at_ms = 2;
-    store_put_event(p.s, NODE_NAME, NULL, &e);
+    store_put(p.s, STORE_EVENT, &(struct store_event){NODE_NAME, NULL, e}, 1, NULL, NULL);
     fault_arm(FAULT_NONE, 0);
     assert_int_equal(store_flush(p.s, NULL), 0);
-    assert_int_equal(store_events(p.s, NULL, 0, 10, count_event, &n, NULL), 0);
+    assert_int_equal(store_each(p.s, EACH_EVENT(count_event, &n, .limit = 10), NULL), 0);
     assert_int_equal(n, 2);
     store_stat(p.s, &st);
     assert_int_equal(st.last_error, 0);
@@ -355,13 +355,13 @@ static void what_has_a_result_is_refused_while_the_disk_is_full(void **unused)
     fault_install();
     assert_int_equal(play_open(&p), 0);
     fault_arm(FAULT_FULL, 1);
-    store_job_put(p.s, &j, on_stored, &result);
+    store_put(p.s, STORE_JOB, &j, 1, on_stored, &result);
     store_flush(p.s, NULL);
     fault_arm(FAULT_NONE, 0);
     assert_int_equal(result, -ENOSPC);
     assert_int_equal(store_flush(p.s, NULL), 0);
-    assert_int_equal(store_job_get(p.s, 7, &got, NULL), 0); /* it is not tried again: the giver was told */
-    store_job_put(p.s, &j, on_stored, &result);
+    assert_int_equal(store_get(p.s, GET_JOB(7, &got), NULL), 0); /* it is not tried again: the giver was told */
+    store_put(p.s, STORE_JOB, &j, 1, on_stored, &result);
     assert_int_equal(store_flush(p.s, NULL), 0);
     assert_int_equal(result, 0);
     store_close(p.s);

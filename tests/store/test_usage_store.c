@@ -58,7 +58,7 @@ static void expect(struct fix *f, const struct usage_ask *ask, const char *want)
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     assert_int_equal(store_flush(f->s, NULL), 0);
-    assert_int_equal(store_usage(f->s, ask, say, &b, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_USAGE(ask, say, &b), NULL), 0);
     assert_string_equal(b.p ? b.p : "", want);
 }
 
@@ -72,7 +72,7 @@ static void expect_marks(struct fix *f, const char *want)
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     assert_int_equal(store_flush(f->s, NULL), 0);
-    assert_int_equal(store_usage_marks(f->s, say_mark, &b, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_USAGE_MARK(say_mark, &b), NULL), 0);
     assert_string_equal(b.p ? b.p : "", want);
 }
 
@@ -87,7 +87,7 @@ static void put(struct fix *f, const char *node, int64_t hour, struct usage_devi
     struct usage_span s = {hour * H, (hour + 1) * H, n, d};
     struct usage_day day = {hour / 24 * 24 * H, (hour / 24 + 1) * 24 * H};
 
-    store_usage_put(f->s, &(struct usage_put){node, 1, 1, &s, &mark, "UTC", &day});
+    store_put(f->s, STORE_USAGE, &(struct usage_put){node, 1, 1, &s, &mark, "UTC", &day}, 1, NULL, NULL);
 }
 
 static const struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
@@ -132,17 +132,17 @@ WITH_STORE(days_are_their_hours_added_up)
 
 WITH_STORE(a_mark_stays_until_its_hour_was_counted)
 {
-    store_usage_mark(f->s, "a", 5 * H, 7);
-    store_usage_mark(f->s, "a", 6 * H, 8);
+    store_put(f->s, STORE_USAGE_MARK, &(struct usage_mark){"a", 5 * H, 7}, 1, NULL, NULL);
+    store_put(f->s, STORE_USAGE_MARK, &(struct usage_mark){"a", 6 * H, 8}, 1, NULL, NULL);
     expect_marks(f, "a@5:7 a@6:8 ");
     put(f, "a", 5, second, 1, 6); /* more has come since that was counted */
     expect_marks(f, "a@5:7 a@6:8 ");
     put(f, "a", 5, second, 1, 0);
     put(f, "a", 6, second, 1, 8);
     expect_marks(f, "a@5:7 ");
-    store_usage_mark(f->s, "a", 5 * H, 9);
+    store_put(f->s, STORE_USAGE_MARK, &(struct usage_mark){"a", 5 * H, 9}, 1, NULL, NULL);
     expect_marks(f, "a@5:9 ");
-    store_usage_mark(f->s, "a", 5 * H, 0);
+    store_put(f->s, STORE_USAGE_MARK, &(struct usage_mark){"a", 5 * H, 0}, 1, NULL, NULL);
     expect_marks(f, "");
 }
 
@@ -158,12 +158,12 @@ WITH_STORE(a_node_that_is_taken_over_brings_its_hours)
     put(f, "old", 3, first + 1, 1, 0);
     put(f, "old", 4, first + 1, 1, 0);
     put(f, "new", 4, second, 1, 0);
-    store_usage_mark(f->s, "old", 4 * H, 3);
+    store_put(f->s, STORE_USAGE_MARK, &(struct usage_mark){"old", 4 * H, 3}, 1, NULL, NULL);
     store_take_over(f->s, "old", "new");
     expect(f, &all,
            "new@3-4 GPU-2/H200 f99 u0 d0 e0; new@4-5 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
     expect_marks(f, "new@4:3 ");
-    assert_int_equal(store_usage_reach(f->s, say_reach, &b, NULL), 0);
+    assert_int_equal(store_each(f->s, EACH_USAGE_REACH(say_reach, &b), NULL), 0);
     assert_string_equal(b.p, "new 3 to 4 ");
 }
 
@@ -189,10 +189,10 @@ WITH_STORE(reading_stops_when_told)
     put(f, "a", 3, second, 1, 0);
     put(f, "a", 4, second, 1, 0);
     assert_int_equal(store_flush(f->s, NULL), 0);
-    assert_int_equal(store_usage(f->s, &all, stop_at_once, &n, NULL), -EPIPE);
+    assert_int_equal(store_each(f->s, EACH_USAGE(&all, stop_at_once, &n), NULL), -EPIPE);
     assert_int_equal(n, 1);
     stopped.stop = yes;
-    assert_int_equal(store_usage(f->s, &stopped, say, &b, NULL), -ECANCELED);
+    assert_int_equal(store_each(f->s, EACH_USAGE(&stopped, say, &b), NULL), -ECANCELED);
 }
 
 static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
@@ -206,7 +206,7 @@ static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
     (void)unused;
     f.s = store_new_for_test(f.dir, NULL);
     put(&f, "a", 24, second, 1, 0);
-    store_usage_mark(f.s, "a", 25 * H, 5);
+    store_put(f.s, STORE_USAGE_MARK, &(struct usage_mark){"a", 25 * H, 5}, 1, NULL, NULL);
     store_close(f.s);
     f.s = store_new_for_test(f.dir, NULL);
     expect(&f, &all, want);

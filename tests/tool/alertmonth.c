@@ -141,7 +141,7 @@ static void happens(struct node *n, int gpu, int tick, enum event_kind kind, int
 
     snprintf(e.text, sizeof(e.text), "%s", text);
     snprintf(uuid, sizeof(uuid), "GPU-%s-%d", n->name, gpu);
-    store_put_event(import_sink_store(in), n->key, gpu < 0 ? "" : uuid, &e);
+    store_put(import_sink_store(in), STORE_EVENT, &(struct store_event){n->key, gpu < 0 ? "" : uuid, e}, 1, NULL, NULL);
 }
 
 static void kept(void *arg, int result)
@@ -169,7 +169,7 @@ static void books(const struct node *n, int gpu, int a, int b, int who)
 
     snprintf(uuid, sizeof(uuid), "GPU-%s-%d", n->name, gpu);
     snprintf(place, sizeof(place), "%s:%d", n->name, gpu);
-    store_booking_put(import_sink_store(in), &h, kept, NULL);
+    store_put(import_sink_store(in), STORE_BOOKING, &h, 1, kept, NULL);
 }
 
 /* Booked and used, with what is ordinary: late, with pauses, somebody else by mistake for some minutes. */
@@ -325,7 +325,7 @@ static void facts_at(struct node *n, int t)
         die(&err);
     snprintf(rec.key, sizeof(rec.key), "%s", n->key);
     snprintf(rec.own_name, sizeof(rec.own_name), "%s", n->name);
-    store_put_node(import_sink_store(in), &rec);
+    store_put(import_sink_store(in), STORE_NODE, &rec, 1, NULL, NULL);
     if (import_sink_sync(in, &err) < 0)
         die(&err);
 }
@@ -435,7 +435,7 @@ static void put_procs(const struct node *n, int gpu, const uint8_t *who, int32_t
                                .sm = -1};
         if (who[t]) {
             snprintf(p.fact.user, sizeof(p.fact.user), "%s", people[who[t] - 1]);
-            store_put_proc(import_sink_store(in), &p);
+            store_put(import_sink_store(in), STORE_PROC, &p, 1, NULL, NULL);
         }
         t = end;
     }

@@ -38,22 +38,13 @@ static void put(const char *node, int64_t hour, const char *device, const char *
     struct usage_span s = {hour * H, (hour + 1) * H, 1, &d};
     struct usage_day day = {hour / 24 * DAY, (hour / 24 + 1) * DAY};
 
-    store_usage_put(store, &(struct usage_put){node, 1, 1, &s, NULL, "UTC", &day});
+    store_put(store, STORE_USAGE, &(struct usage_put){node, 1, 1, &s, NULL, "UTC", &day}, 1, NULL, NULL);
 }
 
-static int usage(void *arg, const struct usage_ask *ask,
-                 int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
-                 struct err *err)
+static int each_of(void *arg, const struct store_each *e, struct err *err)
 {
     (void)arg;
-    return store_usage(store, ask, each, each_arg, err);
-}
-
-static int jobs(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
-                void *each_arg, struct err *err)
-{
-    (void)arg;
-    return store_jobs(store, ask, each, each_arg, err);
+    return store_each(store, e, err);
 }
 
 static void nothing(void *arg, int result)
@@ -72,19 +63,19 @@ static void fill(void)
     put("n2", 3, "GPU-2", "ana", H / 4, H / 4);
     put("n2", 4, "GPU-2", "", H / 4, H / 4);
     put("n2", 5, "GPU-2", "", 0, 0);
-    store_job_put(store,
-                  &(struct job_fact){.id = 7,
-                                     .start_ms = H,
-                                     .end_ms = 2 * H + H / 2,
-                                     .name = "train",
-                                     .kind = "record",
-                                     .person = "kim",
-                                     .owner = "",
-                                     .node = "n1",
-                                     .devices = "GPU-1",
-                                     .pids = "",
-                                     .attrs = ""},
-                  nothing, NULL);
+    store_put(store, STORE_JOB,
+              &(struct job_fact){.id = 7,
+                                 .start_ms = H,
+                                 .end_ms = 2 * H + H / 2,
+                                 .name = "train",
+                                 .kind = "record",
+                                 .person = "kim",
+                                 .owner = "",
+                                 .node = "n1",
+                                 .devices = "GPU-1",
+                                 .pids = "",
+                                 .attrs = ""},
+              1, nothing, NULL);
 }
 
 static void close_store(void)
@@ -113,8 +104,7 @@ static void expect(struct sums_ask a, const char *want)
     a.people = people;
     a.nodes = nodes;
     a.n_nodes = 2;
-    a.usage = usage;
-    a.jobs = jobs;
+    a.each = each_of;
     for (int days = 0; days < 2; days++) { /* the same out of hours and out of days */
         a.days_zone = days ? utc : NULL;
         if (sums_run(&a, &mem, &t, &err) < 0)
@@ -198,7 +188,7 @@ static void too_much_is_refused(void **unused)
 
     (void)unused;
     fill();
-    struct sums_ask a = {.period = PERIOD_HOUR, .zone = utc, .to_ms = 40000 * H, .usage = usage, .jobs = jobs};
+    struct sums_ask a = {.period = PERIOD_HOUR, .zone = utc, .to_ms = 40000 * H, .each = each_of};
     assert_int_equal(sums_run(&a, &mem, &t, &err), -E2BIG);
     assert_non_null(strstr(err.msg, "hours"));
     zone_free(utc);
