@@ -6,31 +6,32 @@
 const char *const severity_words[SEVERITIES + 1] = {"info", "warning", "critical", NULL};
 const char *const alert_words[ALERT_STATES] = {"pending", "firing", "resolved"};
 
-static const size_t alert_texts[] = {offsetof(struct alert, rule),   offsetof(struct alert, subject),
-                                     offsetof(struct alert, node),   offsetof(struct alert, place),
-                                     offsetof(struct alert, device), offsetof(struct alert, person),
-                                     offsetof(struct alert, text),   offsetof(struct alert, advice),
-                                     offsetof(struct alert, told_to)};
-static const size_t silence_texts[] = {offsetof(struct silence, rule),   offsetof(struct silence, node),
-                                       offsetof(struct silence, person), offsetof(struct silence, by),
-                                       offsetof(struct silence, reason), offsetof(struct silence, owner)};
+static const struct record_field alert_fields[] = {
+#define FIELD(no, field, ...) RECORD_FIELD(alert, no, field, __VA_ARGS__),
+#define KEY                   FIELD
+#include "model/alert.def"
+#undef KEY
+#undef FIELD
+};
+const struct record_kind alert_record = {NULL, alert_fields, ARRAY_LEN(alert_fields), sizeof(struct alert)};
+
+static const struct record_field silence_fields[] = {
+#define FIELD(no, field, ...) RECORD_FIELD(silence, no, field, __VA_ARGS__),
+#define KEY                   FIELD
+#include "model/silence.def"
+#undef KEY
+#undef FIELD
+};
+const struct record_kind silence_record = {NULL, silence_fields, ARRAY_LEN(silence_fields), sizeof(struct silence)};
 
 struct alert *alert_copy(const struct alert *a)
 {
-    struct alert *to = mem_alloc(sizeof(*to) + mem_text_bytes(a, alert_texts, ARRAY_LEN(alert_texts)));
-
-    *to = *a;
-    mem_text_move(to, alert_texts, ARRAY_LEN(alert_texts), (char *)(to + 1));
-    return to;
+    return record_copy(&alert_record, a);
 }
 
 struct silence *silence_copy(const struct silence *s)
 {
-    struct silence *to = mem_alloc(sizeof(*to) + mem_text_bytes(s, silence_texts, ARRAY_LEN(silence_texts)));
-
-    *to = *s;
-    mem_text_move(to, silence_texts, ARRAY_LEN(silence_texts), (char *)(to + 1));
-    return to;
+    return record_copy(&silence_record, s);
 }
 
 enum alert_state alert_state(const struct alert *a)

@@ -9,13 +9,22 @@
 
 const char *const message_words[MESSAGE_KINDS] = {"fired", "resolved", "reminder", "notice", "report", "answer"};
 
-static const size_t texts[] = {offsetof(struct message, channel), offsetof(struct message, to),
-                               offsetof(struct message, person),  offsetof(struct message, thread),
-                               offsetof(struct message, rule),    offsetof(struct message, title),
-                               offsetof(struct message, text),    offsetof(struct message, html),
-                               offsetof(struct message, blocks),  offsetof(struct message, alerts)};
-static const size_t file_texts[] = {offsetof(struct message_file, name), offsetof(struct message_file, type),
-                                    offsetof(struct message_file, title)};
+static const struct record_field fields[] = {
+#define FIELD(no, field, ...) RECORD_FIELD(message, no, field, __VA_ARGS__),
+#define KEY                   FIELD
+#include "model/message.def"
+#undef KEY
+#undef FIELD
+};
+const struct record_kind message_record = {NULL, fields, ARRAY_LEN(fields), sizeof(struct message)};
+
+static const struct record_field file_fields[] = {
+    RECORD_FIELD(message_file, 1, name, TEXT, NULL, "name", 0),
+    RECORD_FIELD(message_file, 2, type, TEXT, NULL, "type", 0),
+    RECORD_FIELD(message_file, 3, title, TEXT, NULL, "title", 0),
+    RECORD_FIELD(message_file, 4, bytes, BLOB, NULL, NULL, 0),
+};
+const struct record_kind message_file_record = {NULL, file_fields, ARRAY_LEN(file_fields), sizeof(struct message_file)};
 
 /* As it may be read: nothing in it moves a cursor or turns text round, whichever way it goes out. */
 static const char *show(const char *s, struct buf *room, int (*add)(struct buf *out, struct str s))
@@ -27,31 +36,29 @@ static const char *show(const char *s, struct buf *room, int (*add)(struct buf *
     return room->p ? room->p : "";
 }
 
+/* Into room, which it leaves behind it. */
+static void copy_into(const struct record_kind *kind, const void *from, void *to, char **room)
+{
+    size_t n = record_pack(kind, from, *room);
+
+    record_unpack(kind, *room, to);
+    *room += n;
+}
+
 static struct message *copy_whole(const struct message *m)
 {
-    size_t text_bytes = mem_text_bytes(m, texts, ARRAY_LEN(texts));
-    size_t size = sizeof(*m) + m->n_files * sizeof(*m->files) + text_bytes;
+    size_t size = sizeof(*m) + m->n_files * sizeof(*m->files) + record_pack(&message_record, m, NULL);
 
     for (size_t i = 0; i < m->n_files; i++)
-        size += mem_text_bytes(&m->files[i], file_texts, ARRAY_LEN(file_texts)) + m->files[i].bytes.len;
+        size += record_pack(&message_file_record, &m->files[i], NULL);
     struct message *to = mem_alloc(size);
     struct message_file *files = (struct message_file *)(to + 1);
     char *room = (char *)(files + m->n_files);
-
-    *to = *m;
+    copy_into(&message_record, m, to, &room);
+    to->n_files = m->n_files;
     to->files = files;
-    mem_text_move(to, texts, ARRAY_LEN(texts), room);
-    room += text_bytes;
-    for (size_t i = 0; i < m->n_files; i++) {
-        files[i] = m->files[i];
-        text_bytes = mem_text_bytes(&files[i], file_texts, ARRAY_LEN(file_texts));
-        mem_text_move(&files[i], file_texts, ARRAY_LEN(file_texts), room);
-        room += text_bytes;
-        if (files[i].bytes.len)
-            memcpy(room, files[i].bytes.p, files[i].bytes.len);
-        files[i].bytes.p = room;
-        room += files[i].bytes.len;
-    }
+    for (size_t i = 0; i < m->n_files; i++)
+        copy_into(&message_file_record, &m->files[i], &files[i], &room);
     return to;
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "model/record.h"
 
 enum message_kind {
     MESSAGE_FIRED,
@@ -32,23 +33,15 @@ struct message_file {
 };
 
 struct message {
-    int64_t id; /* above 0; of one channel those with lower ones go first */
-    int64_t created_ms;
-    int32_t kind, severity;
-    const char *channel;
-    const char *to;     /* whom there: a mail address, a Slack user or channel, an address to answer to; empty: as the
-                           channel says */
-    const char *person; /* who that is; empty: nobody we know */
-    const char *thread; /* Slack: the message this one answers; empty: none */
-    const char *rule;
-    const char *title;  /* one line, without an end */
-    const char *text;   /* lines; may be empty */
-    const char *html;   /* of a mail; empty: made of title and text; it may show its files: <img src="cid:usage.png"> */
-    const char *blocks; /* of Slack, a JSON array; empty: made of title and text */
-    const char *alerts; /* their numbers, commas between; of many the first ones */
+#define FIELD(no, field, type, column, json, most) RECORD_##type field;
+#define KEY                                        FIELD
+#include "model/message.def"
+#undef KEY
+#undef FIELD
     size_t n_files;
     const struct message_file *files;
 };
+extern const struct record_kind message_record, message_file_record;
 
 struct message *message_copy(const struct message *m); /* in one piece, for free() */
 
