@@ -9,7 +9,7 @@
 struct store_ops {
     const char *name;
     void (*close)(struct store *s);
-    int (*flush)(struct store *s, struct err *err);
+    int (*flush)(struct store *s, bool settle, struct err *err); /* settle: as store_settle says */
 
     /* Records. */
     int (*put)(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
@@ -34,7 +34,6 @@ struct store_ops {
     void (*session_end)(struct store *s, void *session);
     int (*history)(struct store *s, const char *node, int tier, struct sink *sink, struct err *err);
     int (*node_at)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
-    int (*settle)(struct store *s, struct err *err);
 };
 
 struct history_session {

@@ -141,11 +141,20 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
 
 /* ---- puts ---- */
 
-static int embedded_flush(struct store *s, struct err *err)
+static int embedded_flush(struct store *s, bool settle, struct err *err)
 {
     struct embedded *e = emb(s);
-    int r = e->w ? writer_flush(e->w, err) : 0;
+    int r = 0;
 
+    if (settle && e->compact) {
+        writer_seal(e->w);
+        r = embedded_flush(s, false, err);
+        if (r == 0)
+            r = compact_settle(e->compact, err); /* files of compacted logs go with the next */
+        if (r < 0)
+            return r;
+    }
+    r = e->w ? writer_flush(e->w, err) : 0;
     if (!e->done.ev)
         done_run(&e->done);
     return r;
@@ -340,21 +349,6 @@ static int embedded_history(struct store *s, const char *node, int tier, struct 
     return past_read(emb(s)->past, node, tier, sink, err);
 }
 
-static int embedded_settle(struct store *s, struct err *err)
-{
-    struct embedded *e = emb(s);
-
-    if (!e->compact)
-        return embedded_flush(s, err);
-    writer_seal(e->w);
-    int r = embedded_flush(s, err);
-    if (r == 0)
-        r = compact_settle(e->compact, err);
-    if (r == 0)
-        r = embedded_flush(s, err); /* files of compacted logs go */
-    return r;
-}
-
 static const struct store_ops embedded_ops = {
     .name = "embedded",
     .close = embedded_close,
@@ -374,5 +368,4 @@ static const struct store_ops embedded_ops = {
     .session_end = embedded_session_end,
     .history = embedded_history,
     .node_at = embedded_node_at,
-    .settle = embedded_settle,
 };

@@ -38,11 +38,6 @@ static int64_t class_start(int class, int64_t from_ms)
 
 /* ---- writing ---- */
 
-static int run(struct records *r, sqlite3_stmt *st)
-{
-    return db_errno(r->h, st ? db_run(st) : sqlite3_errcode(r->h));
-}
-
 static int put_devices(struct records *r, const struct job_fact *j)
 {
     struct str rest = str_of(j->devices), one;
@@ -56,7 +51,7 @@ static int put_devices(struct records *r, const struct job_fact *j)
         db_bind_int(st, 2, class_of(j));
         db_bind_int(st, 3, j->start_ms);
         db_bind_int(st, 4, j->id);
-        code = run(r, st);
+        code = records_run(r, st);
     }
     return code;
 }
@@ -72,7 +67,7 @@ int records_put_job(struct records *r, const struct job_fact *j)
     sqlite3_stmt *st = db_stmt(&r->st, STORE_JOB);
 
     bind_job(st, j);
-    int code = run(r, st);
+    int code = records_run(r, st);
     return code < 0 || sqlite3_changes(r->h) == 0 ? code : put_devices(r, j);
 }
 
@@ -86,12 +81,10 @@ int records_change_job(struct records *r, const struct job_change *c)
     struct job_fact j = job_changed(old, c);
     sqlite3_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
     bind_job(st, &j);
-    code = run(r, st);
+    code = records_run(r, st);
     if (code < 0 || (class_of(old) == class_of(&j) && strcmp(old->devices, j.devices) == 0))
         return code;
-    st = db_stmt(&r->st, R_DROP_JOB_DEVICES);
-    db_bind_int(st, 1, j.id);
-    code = run(r, st);
+    code = RECORDS_RUN(r, R_DROP_JOB_DEVICES, NULL, j.id);
     return code < 0 ? code : put_devices(r, &j);
 }
 
@@ -197,11 +190,7 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     int code = records_begin(r, &err);
 
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
-        db_bind_int(st, 1, before_ms);
-        if (steps[i] != R_DROP_OLD_SPANS)
-            db_bind_int(st, 2, max);
-        code = run(r, st);
+        code = RECORDS_RUN(r, (size_t)steps[i], NULL, before_ms, max);
         if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES && steps[i] != R_DROP_OLD_SPANS)
             gone = MAX(gone, sqlite3_changes64(r->h));
     }

@@ -92,10 +92,34 @@ void records_tidy(struct records *r)
     }
 }
 
-static int records_run(struct records *r, sqlite3_stmt *st)
+int records_run(struct records *r, sqlite3_stmt *st)
 {
     int rc = st ? db_run(st) : sqlite3_errcode(r->h);
 
+    return db_errno(r->h, rc);
+}
+
+int records_run_with(struct records *r, size_t stmt, const char *text, const int64_t *v, size_t n)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, stmt);
+    int at = 1;
+
+    if (text)
+        db_bind_text(st, at++, text);
+    for (size_t i = 0; i < n; i++)
+        db_bind_int(st, at++, v[i]);
+    return records_run(r, st);
+}
+
+int records_move_rows(struct records *r, const char *table, const char *from, const char *to)
+{
+    char *sql =
+        to ? sqlite3_mprintf("UPDATE OR IGNORE %s SET node = %Q WHERE node = %Q; DELETE FROM %s WHERE node = %Q", table,
+                             to, from, table, from)
+           : sqlite3_mprintf("DELETE FROM %s WHERE node = %Q", table, from);
+    int rc = sql ? db_exec(r->h, sql) : SQLITE_NOMEM;
+
+    sqlite3_free(sql);
     return db_errno(r->h, rc);
 }
 
@@ -114,12 +138,7 @@ int records_put_blob(struct records *r, const char *node, enum blob_kind kind, u
 
 int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_TOUCH_BLOB);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, (int64_t)id);
-    db_bind_int(st, 3, log);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_TOUCH_BLOB, node, (int64_t)id, log);
 }
 
 int records_put(struct records *r, enum store_kind kind, const void *record)
@@ -148,48 +167,39 @@ int records_put_now(struct records *r, enum store_kind kind, const void *record,
 
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
 {
-    /* what cannot move is there already under the new name */
-    static const int steps[] = {R_MOVE_PROCS, R_DROP_PROCS, R_MOVE_EVENTS, R_DROP_EVENTS, R_MOVE_SPANS,
-                                R_DROP_SPANS, R_MOVE_JOBS,  R_FIRST_SEEN,  R_MOVE_NODE,   R_DROP_NODE};
-    sqlite3_stmt *st = db_stmt(&r->st, R_ALIAS);
+    static const char *const tables[] = {"processes", "events", "node_spans", "jobs", "usage_marks"};
+    static const int steps[] = {R_ALIAS, R_FIRST_SEEN, R_MOVE_NODE, R_DROP_NODE};
+    int code = 0;
 
-    db_bind_text(st, 1, from);
-    db_bind_text(st, 2, to);
-    db_bind_int(st, 3, log);
-    db_bind_int(st, 4, row);
-    int code = records_run(r, st);
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        st = db_stmt(&r->st, (size_t)steps[i]);
+        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
         db_bind_text(st, 1, from);
-        if (sqlite3_bind_parameter_count(st) > 1)
-            db_bind_text(st, 2, to);
+        db_bind_text(st, 2, to);
+        db_bind_int(st, 3, log);
+        db_bind_int(st, 4, row);
         code = records_run(r, st);
     }
+    for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
+        code = records_move_rows(r, tables[i], from, to);
     return code < 0 ? code : records_move_usage(r, from, to);
 }
 
 /* Its blobs stay until their log goes: the index in memory says that they are there. */
 int records_drop_node(struct records *r, const char *key)
 {
-    static const int steps[] = {R_DROP_PROCS, R_DROP_EVENTS, R_DROP_SPANS, R_DROP_TOKENS_OF, R_DROP_NODE};
-    int code = 0;
+    static const char *const tables[] = {"processes", "events", "node_spans"};
+    int code = RECORDS_RUN(r, R_DROP_TOKENS_OF, key, 0);
 
-    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
-        db_bind_text(st, 1, key);
-        code = records_run(r, st);
-    }
+    if (code == 0)
+        code = RECORDS_RUN(r, R_DROP_NODE, key, 0);
+    for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
+        code = records_move_rows(r, tables[i], key, NULL);
     return code;
 }
 
 int records_put_log(struct records *r, const struct log_sum *sum)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_LOG);
-    const int64_t v[] = {sum->n, sum->batches, sum->bytes, sum->first_ms, sum->last_ms};
-
-    for (size_t i = 0; i < ARRAY_LEN(v); i++)
-        db_bind_int(st, (int)i + 1, v[i]);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_PUT_LOG, NULL, sum->n, sum->batches, sum->bytes, sum->first_ms, sum->last_ms);
 }
 
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run)
@@ -208,38 +218,24 @@ int records_put_seen(struct records *r, const char *node, const struct seen_run 
 
 int records_drop_log(struct records *r, int64_t n)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_LOG);
-
-    db_bind_int(st, 1, n);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_DROP_LOG, NULL, n);
 }
 
 int records_drop_before(struct records *r, int64_t oldest_log)
 {
-    sqlite3_stmt *seen = db_stmt(&r->st, R_DROP_SEEN), *blobs = db_stmt(&r->st, R_DROP_BLOBS);
+    int code = RECORDS_RUN(r, R_DROP_SEEN, NULL, oldest_log);
 
-    db_bind_int(seen, 1, oldest_log);
-    int code = records_run(r, seen);
-    if (code < 0)
-        return code;
-    db_bind_int(blobs, 1, oldest_log);
-    return records_run(r, blobs);
+    return code < 0 ? code : RECORDS_RUN(r, R_DROP_BLOBS, NULL, oldest_log);
 }
 
 int records_compacted(struct records *r, int64_t n)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_COMPACTED);
-
-    db_bind_int(st, 1, n);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_COMPACTED, NULL, n);
 }
 
 int records_drop_old_logs(struct records *r, int64_t before_ms)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_OLD_LOGS);
-
-    db_bind_int(st, 1, before_ms);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_DROP_OLD_LOGS, NULL, before_ms);
 }
 
 int records_oldest_log(struct records *r, int64_t *ret)

@@ -166,12 +166,6 @@ const char *const records_sql[R_COUNT] = {
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
-    [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
-    [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
-    [R_MOVE_EVENTS] = "UPDATE OR IGNORE events SET node = ?2 WHERE node = ?1",
-    [R_DROP_EVENTS] = "DELETE FROM events WHERE node = ?1",
-    [R_MOVE_SPANS] = "UPDATE OR IGNORE node_spans SET node = ?2 WHERE node = ?1",
-    [R_DROP_SPANS] = "DELETE FROM node_spans WHERE node = ?1",
     /* all but the one in force then */
     [R_DROP_OLD_SPANS] = "DELETE FROM node_spans WHERE from_ms < ?1 AND EXISTS (SELECT 1 FROM node_spans n WHERE"
                          " n.node = node_spans.node AND n.from_ms > node_spans.from_ms AND n.from_ms <= ?1)",
@@ -189,7 +183,6 @@ const char *const records_sql[R_COUNT] = {
                    " AND last_ms BETWEEN :from AND :to + 86400000 AND first_ms < :to UNION ALL"
                    " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = :node"
                    " AND last_ms > :to + 86400000 AND last_ms - first_ms > 86400000 AND first_ms < :to " PROC_ORDER,
-    [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
                      " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
     [R_MOVE_NODE] = "UPDATE OR IGNORE nodes SET key = ?2 WHERE key = ?1",
@@ -271,12 +264,6 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_USAGE_MARK] = "DELETE FROM usage_marks WHERE node = ?1 AND at_ms = ?2 AND seq <= ?3",
     [R_DROP_USAGE_MARKS_AT] = "DELETE FROM usage_marks WHERE node = ?1 AND at_ms = ?2",
     [R_USAGE_MARKS] = "SELECT {usage_marks} FROM usage_marks ORDER BY node, at_ms",
-    [R_MOVE_USAGE_HOURS] = "UPDATE OR IGNORE usage_hours SET node = ?2 WHERE node = ?1",
-    [R_DROP_USAGE_HOURS] = "DELETE FROM usage_hours WHERE node = ?1",
-    [R_MOVE_USAGE_DAYS] = "UPDATE OR IGNORE usage_days SET node = ?2 WHERE node = ?1",
-    [R_DROP_USAGE_DAYS] = "DELETE FROM usage_days WHERE node = ?1",
-    [R_MOVE_USAGE_MARKS] = "UPDATE OR IGNORE usage_marks SET node = ?2 WHERE node = ?1",
-    [R_DROP_USAGE_MARKS] = "DELETE FROM usage_marks WHERE node = ?1",
     [R_DROP_OLD_USAGE_HOURS] = "DELETE FROM usage_hours WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_DAYS] = "DELETE FROM usage_days WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_MARKS] = "DELETE FROM usage_marks WHERE at_ms < ?1",

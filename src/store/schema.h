@@ -12,18 +12,11 @@ enum {
     R_PUT_JOB_DEVICE,
     R_DROP_JOB_DEVICES,
     R_ALIAS,
-    R_MOVE_PROCS,
-    R_DROP_PROCS,
-    R_MOVE_EVENTS,
-    R_DROP_EVENTS,
-    R_MOVE_SPANS,
-    R_DROP_SPANS,
     R_DROP_OLD_SPANS,
     R_SPAN_AT,
     R_UPSET_AT,
     R_PROCS_AT,
     R_PROCS_IN,
-    R_MOVE_JOBS,
     R_FIRST_SEEN,
     R_MOVE_NODE,
     R_DROP_NODE,
@@ -79,12 +72,6 @@ enum {
     R_DROP_USAGE_MARK,
     R_DROP_USAGE_MARKS_AT,
     R_USAGE_MARKS,
-    R_MOVE_USAGE_HOURS,
-    R_DROP_USAGE_HOURS,
-    R_MOVE_USAGE_DAYS,
-    R_DROP_USAGE_DAYS,
-    R_MOVE_USAGE_MARKS,
-    R_DROP_USAGE_MARKS,
     R_DROP_OLD_USAGE_HOURS,
     R_DROP_OLD_USAGE_DAYS,
     R_DROP_OLD_USAGE_MARKS,
@@ -105,5 +92,14 @@ struct records {
     int wal_pages;
     struct usage_known *known; /* usage_table.c */
 };
+
+int records_run(struct records *r, sqlite3_stmt *st);
+/* A statement that takes a text (NULL: none) and then numbers; those that it has no place for are left out. */
+#define RECORDS_RUN(r, stmt, text, ...)                                                                                \
+    records_run_with(r, stmt, text, (const int64_t[]){__VA_ARGS__},                                                    \
+                     sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+int records_run_with(struct records *r, size_t stmt, const char *text, const int64_t *v, size_t n);
+/* Rows of a node become another's; what cannot is there already under the new name, and goes. to NULL: all go. */
+int records_move_rows(struct records *r, const char *table, const char *from, const char *to);
 
 #endif

@@ -15,7 +15,7 @@ void store_close(struct store *s)
 
 int store_flush(struct store *s, struct err *err)
 {
-    return s->ops->flush(s, err);
+    return s->ops->flush(s, false, err);
 }
 
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
@@ -161,5 +161,5 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
 
 int store_settle(struct store *s, struct err *err)
 {
-    return s->ops->settle(s, err);
+    return s->ops->flush(s, true, err);
 }

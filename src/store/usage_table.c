@@ -187,11 +187,6 @@ static const char *get_id(void *arg, struct rd *in)
 
 /* ---- writing ---- */
 
-static int run(struct records *r, sqlite3_stmt *st)
-{
-    return db_errno(r->h, st ? db_run(st) : sqlite3_errcode(r->h));
-}
-
 /* zone -1: an hour. */
 static int put_span(struct records *r, int64_t zone, int64_t node, const struct usage_span *s)
 {
@@ -208,7 +203,7 @@ static int put_span(struct records *r, int64_t zone, int64_t node, const struct 
     db_bind_bytes(st, 4, buf_str(&b));
     if (zone >= 0)
         db_bind_int(st, 5, zone);
-    return run(r, st);
+    return records_run(r, st);
 }
 
 static int put_day(struct records *r, int64_t zone, int64_t node, const struct usage_day *day)
@@ -237,30 +232,7 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
     struct usage_span s = usage_sum_span(&sum, day->from_ms, end_ms);
     if (s.n)
         return put_span(r, zone, node, &s);
-    st = db_stmt(&r->st, R_DROP_USAGE_DAY);
-    db_bind_int(st, 1, day->from_ms);
-    db_bind_int(st, 2, node);
-    db_bind_int(st, 3, zone);
-    return run(r, st);
-}
-
-static int drop_hour(struct records *r, int64_t node, int64_t at_ms)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_USAGE_HOUR);
-
-    db_bind_int(st, 1, at_ms);
-    db_bind_int(st, 2, node);
-    return run(r, st);
-}
-
-static int unmark(struct records *r, const char *node, int64_t at_ms, int64_t seq)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_USAGE_MARK);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, at_ms);
-    db_bind_int(st, 3, seq);
-    return run(r, st);
+    return RECORDS_RUN(r, R_DROP_USAGE_DAY, NULL, day->from_ms, node, zone);
 }
 
 int records_put_usage(struct records *r, const struct usage_put *u)
@@ -269,9 +241,10 @@ int records_put_usage(struct records *r, const struct usage_put *u)
     int code = name_id(r, u->node, &node);
 
     for (size_t i = 0; i < u->n && code == 0; i++) {
-        code = u->hours[i].n ? put_span(r, -1, node, &u->hours[i]) : drop_hour(r, node, u->hours[i].at_ms);
+        code = u->hours[i].n ? put_span(r, -1, node, &u->hours[i])
+                             : RECORDS_RUN(r, R_DROP_USAGE_HOUR, NULL, u->hours[i].at_ms, node);
         if (code == 0 && u->marks && u->marks[i])
-            code = unmark(r, u->node, u->hours[i].at_ms, u->marks[i]);
+            code = RECORDS_RUN(r, R_DROP_USAGE_MARK, u->node, u->hours[i].at_ms, u->marks[i]);
     }
     if (code == 0 && u->n_days)
         code = name_id(r, u->zone, &zone);
@@ -285,38 +258,23 @@ int records_drop_usage(struct records *r, int64_t before_ms)
     static const int steps[] = {R_DROP_OLD_USAGE_HOURS, R_DROP_OLD_USAGE_DAYS, R_DROP_OLD_USAGE_MARKS};
     int code = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
-        db_bind_int(st, 1, before_ms);
-        code = run(r, st);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
+        code = RECORDS_RUN(r, (size_t)steps[i], NULL, before_ms);
     return code;
 }
 
 int records_move_usage(struct records *r, const char *from, const char *to)
 {
-    static const int steps[] = {R_MOVE_USAGE_HOURS, R_DROP_USAGE_HOURS, R_MOVE_USAGE_DAYS, R_DROP_USAGE_DAYS};
+    char a[24], b[24];
     int64_t old, new;
     int code = name_ask(r, R_USAGE_NAME, from, &old);
 
-    if (code == 1) {
-        code = name_id(r, to, &new);
-        for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-            sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
-            db_bind_int(st, 1, old);
-            if (i % 2 == 0)
-                db_bind_int(st, 2, new);
-            code = run(r, st);
-        }
-    }
-    for (int i = 0; i < 2 && code == 0; i++) {
-        sqlite3_stmt *st = db_stmt(&r->st, i ? R_DROP_USAGE_MARKS : R_MOVE_USAGE_MARKS);
-        db_bind_text(st, 1, from);
-        if (i == 0)
-            db_bind_text(st, 2, to);
-        code = run(r, st);
-    }
-    return code;
+    if (code <= 0 || (code = name_id(r, to, &new)) < 0)
+        return code;
+    snprintf(a, sizeof(a), "%lld", (long long)old);
+    snprintf(b, sizeof(b), "%lld", (long long)new);
+    code = records_move_rows(r, "usage_hours", a, b);
+    return code < 0 ? code : records_move_rows(r, "usage_days", a, b);
 }
 
 /* ---- reading ---- */
