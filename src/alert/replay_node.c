@@ -207,7 +207,7 @@ struct taking {
     bool full;
 };
 
-static void take_proc(void *arg, const struct store_proc *p)
+static void take_proc(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
     struct alert_replay_node *r = k->r;

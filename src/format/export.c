@@ -79,6 +79,8 @@ static void put_record(struct json *j, const struct record_kind *kind, const voi
             continue;
         if (!record_is_number(f))
             text(j, f->json, f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record));
+        else if (f->type == FIELD_FLAG)
+            json_bool(j, f->json, record_int(f, record) != 0);
         else
             json_int(j, f->json, record_int(f, record));
     }
@@ -119,11 +121,7 @@ static void put_json(struct buf *out, const struct export_record *r)
         put_samples(&j, r);
         break;
     case REC_PROCESS:
-        put_record(&j, &proc_kept, r->proc);
-        json_int(&j, "first", r->first_ms);
-        json_int(&j, "last", r->last_ms);
-        json_int(&j, "mem_max", r->mem_max);
-        json_bool(&j, "ended", r->ended);
+        put_record(&j, &proc_record, r->proc);
         break;
     case REC_EVENT:
         put_event(&j, r->event);
@@ -175,7 +173,7 @@ static void csv_record(struct buf *out, const struct export_record *r)
 {
     AUTO_BUF detail = BUF_INIT(EXPORT_LINE_MAX);
     char iso[32] = "";
-    int64_t at = r->kind == REC_PROCESS ? r->first_ms : r->kind == REC_EVENT ? r->event->at_ms : 0;
+    int64_t at = r->kind == REC_PROCESS ? r->proc->first_ms : r->kind == REC_EVENT ? r->event->at_ms : 0;
 
     if (r->kind == REC_JOB)
         at = r->job->start_ms;

@@ -45,9 +45,7 @@ struct export_record {
     int64_t per;                      /* v counts 1 / per */
     size_t n;
     const int64_t *at_ms, *v;
-    const struct proc_fact *proc;
-    int64_t first_ms, last_ms, mem_max;
-    bool ended;
+    const struct proc_span *proc;
     const struct node_event *event;
     const struct job_fact *job;
 };

@@ -324,32 +324,33 @@ static int take_record(struct cursor *c, const struct record_kind *kind, void *r
     memset(ret, 0, kind->size);
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        int64_t v;
-        if (f->type == FIELD_TEXT && !f->json) {
+        int64_t v = f->none;
+        int r = 0;
+        if (f->type == FIELD_TEXT && !f->json)
             *record_text(f, ret) = "";
-        } else if (f->type == FIELD_TEXT) {
-            if (keep_text(c, f->json, (size_t)f->most, record_text(f, ret)) < 0)
-                return -EINVAL;
-        } else if (f->type == FIELD_NAME) {
-            if (text_into(c, f->json, record_array(f, ret), f->size) < 0)
-                return -EINVAL;
-        } else if (f->json) {
-            if (int_into(c, f->json, f->none, f->most, f->none, &v) < 0)
-                return -EINVAL;
+        else if (f->type == FIELD_TEXT)
+            r = keep_text(c, f->json, (size_t)f->most, record_text(f, ret));
+        else if (f->type == FIELD_NAME)
+            r = text_into(c, f->json, record_array(f, ret), f->size);
+        else if (f->type == FIELD_FLAG)
+            r = bool_into(c, f->json, (bool *)record_array(f, ret));
+        else if (f->json)
+            r = int_into(c, f->json, f->none, f->most, f->none, &v);
+        if (r < 0)
+            return -EINVAL;
+        if (f->type == FIELD_INT)
             record_set_int(f, ret, v);
-        }
     }
     return 0;
 }
 
-static int take_process(struct cursor *c, struct export_record *ret)
+static int take_process(struct cursor *c)
 {
-    if (take_record(c, &proc_kept, &c->r->proc) < 0)
-        return -EINVAL;
-    INT("first", 1, TIME_END_MS, 1, ret->first_ms);
-    INT("last", 1, TIME_END_MS, 1, ret->last_ms);
-    INT("mem_max", -1, INT64_MAX, -1, ret->mem_max);
-    return bool_into(c, "ended", &ret->ended);
+    int r = take_record(c, &proc_record, &c->r->proc);
+
+    c->r->proc.node = c->r->node;
+    c->r->proc.device = c->r->device;
+    return r;
 }
 
 static int take_job(struct cursor *c)
@@ -436,7 +437,7 @@ static int take_object(struct cursor *c, struct export_record *ret)
         code = take_samples(c, ret);
         break;
     case REC_PROCESS:
-        code = take_process(c, ret);
+        code = take_process(c);
         break;
     case REC_EVENT:
         code = take_event(c);

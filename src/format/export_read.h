@@ -37,7 +37,7 @@ struct export_reader {
     struct node_fact fact;
     struct device_fact dev;
     struct custom_fact custom;
-    struct proc_fact proc;
+    struct proc_span proc;
     struct node_event event;
     struct job_fact job;
     int64_t *at_ms, *v;

@@ -412,21 +412,13 @@ static bool device_fits(const struct export *x, const char *uuid)
     return n->self;
 }
 
-static void take_proc(void *arg, const struct store_proc *p)
+static void take_proc(void *arg, const struct proc_span *p)
 {
     struct export *x = arg;
 
     if (x->failed || p->first_ms >= x->to_ms || !device_fits(x, p->device))
         return;
-    x->failed = put(x,
-                    &(struct export_record){.kind = REC_PROCESS,
-                                            .device = p->device,
-                                            .proc = &p->fact,
-                                            .first_ms = p->first_ms,
-                                            .last_ms = p->last_ms,
-                                            .mem_max = p->mem_max,
-                                            .ended = p->ended},
-                    NULL);
+    x->failed = put(x, &(struct export_record){.kind = REC_PROCESS, .device = p->device, .proc = p}, NULL);
 }
 
 static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)

@@ -458,18 +458,9 @@ static int take(struct import *x, const struct export_record *r, struct err *err
         x->done.processes++;
         x->done.left_out += x->in && !s;
         if (s)
-            store_put(s, STORE_PROC,
-                      &(struct store_proc){.node = r->node,
-                                           .device = r->device,
-                                           .fact = *r->proc,
-                                           .first_ms = r->first_ms,
-                                           .last_ms = r->last_ms,
-                                           .mem_max = r->mem_max,
-                                           .ended = r->ended,
-                                           .sm = -1},
-                      1, NULL, NULL);
+            store_put(s, STORE_PROC, r->proc, 1, NULL, NULL);
         if (s)
-            import_sink_mark(x->in, r->node, r->first_ms, r->last_ms);
+            import_sink_mark(x->in, r->node, r->proc->first_ms, r->proc->last_ms);
         /* they wait in memory for the disk, a bounded number of them */
         return s && x->done.processes % 1000 == 0 ? store_flush(s, err) : 0;
     case REC_EVENT:

@@ -77,7 +77,7 @@ static void set_bins(uint64_t *bins, size_t from, size_t to)
 }
 
 /* Under which names a record counts. Teams are those of when it began, or of the beginning of what is asked for. */
-static size_t names_of(const struct reading *k, const struct store_proc *p, const char *names[TEAMS_MAX])
+static size_t names_of(const struct reading *k, const struct proc_span *p, const char *names[TEAMS_MAX])
 {
     const struct people *c = k->q->people;
 
@@ -95,7 +95,7 @@ static size_t names_of(const struct reading *k, const struct store_proc *p, cons
     return MAX(1u, MIN(n, TEAMS_MAX));
 }
 
-static void take_record(void *arg, const struct store_proc *p)
+static void take_record(void *arg, const struct proc_span *p)
 {
     struct reading *k = arg;
     const struct series_frame *f = k->f;

@@ -86,7 +86,7 @@ struct taking {
 };
 
 /* The stretch of the same person on the same device that this one touches; NULL: it begins a new one. */
-static struct span *touching(const struct taking *k, const struct store_proc *p)
+static struct span *touching(const struct taking *k, const struct proc_span *p)
 {
     for (size_t i = k->to->n; i-- > 0;) {
         struct span *s = &k->to->v[i];
@@ -98,7 +98,7 @@ static struct span *touching(const struct taking *k, const struct store_proc *p)
     return NULL;
 }
 
-static void take(void *arg, const struct store_proc *p)
+static void take(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
     const struct span_ask *a = k->ask;

@@ -206,7 +206,7 @@ struct taking {
     size_t count, cap;
 };
 
-static void take_proc(void *arg, const struct store_proc *p)
+static void take_proc(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
 

@@ -46,18 +46,15 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
 }
 
 #define NUMBER(wire, kept, shown, ctype, field, js, unknown, max, how, said)                                           \
-    [PLACE(wire, kept, shown)] =                                                                                       \
-        RECORD_FIELD(proc_fact, 1, field, INT, #field, js, max, .none = (unknown), .put = PUT_##how, .words = (said)),
+    [PLACE(wire, kept, shown)] = RECORD_FIELD(OWNER, 1 + PLACE(wire, kept, shown), MEMBER(field), INT, #field, js,     \
+                                              max, .none = (unknown), .put = PUT_##how, .words = (said)),
 #define TEXT(wire, kept, shown, bytes, field, js, how, said)                                                           \
-    [PLACE(wire, kept, shown)] =                                                                                       \
-        RECORD_FIELD(proc_fact, 1, field, NAME, #field, js, 0, .put = PUT_##how, .words = (said)),
+    [PLACE(wire, kept, shown)] = RECORD_FIELD(OWNER, 1 + PLACE(wire, kept, shown), MEMBER(field), NAME, #field, js, 0, \
+                                              .put = PUT_##how, .words = (said)),
+#define OWNER                    proc_fact
+#define MEMBER(field)            field
 #define PLACE(wire, kept, shown) (wire)
 static const struct record_field wire_fields[] = {
-#include "model/proc.def"
-};
-#undef PLACE
-#define PLACE(wire, kept, shown) (kept)
-static const struct record_field kept_fields[] = {
 #include "model/proc.def"
 };
 #undef PLACE
@@ -65,9 +62,27 @@ static const struct record_field kept_fields[] = {
 static const struct record_field shown_fields[] = {
 #include "model/proc.def"
 };
+#undef PLACE
+#undef OWNER
+#undef MEMBER
+#define PLACE(wire, kept, shown)   (kept)
+#define OWNER                      proc_span
+#define MEMBER(field)              fact.field
+#define SEEN(at, field, type, ...) [at] = RECORD_FIELD(proc_span, 1 + (at), field, type, #field, __VA_ARGS__)
+static const struct record_field kept_fields[] = {
+    SEEN(0, node, TEXT, NULL, 0, .put = PUT_KEY),
+    SEEN(1, device, TEXT, NULL, 0, .put = PUT_KEY),
+#include "model/proc.def"
+    SEEN(14, first_ms, INT, "first", RECORD_TIME_MAX, .put = PUT_MIN, .none = 1),
+    SEEN(15, last_ms, INT, "last", RECORD_TIME_MAX, .put = PUT_MAX, .none = 1),
+    SEEN(16, mem_max, INT, "mem_max", INT64_MAX, .put = PUT_MAX, .none = -1),
+    SEEN(17, ended, FLAG, "ended", 0, .put = PUT_NEWER),
+    SEEN(18, kind, INT, NULL, 0, .put = PUT_FILL),
+    SEEN(19, sm, INT, NULL, 0, .put = PUT_FILL, .none = -1),
+};
 const struct record_kind proc_wire = {NULL, wire_fields, ARRAY_LEN(wire_fields), sizeof(struct proc_fact)};
-const struct record_kind proc_kept = {NULL, kept_fields, ARRAY_LEN(kept_fields), sizeof(struct proc_fact)};
 const struct record_kind proc_shown = {NULL, shown_fields, ARRAY_LEN(shown_fields), sizeof(struct proc_fact)};
+const struct record_kind proc_record = {"processes", kept_fields, ARRAY_LEN(kept_fields), sizeof(struct proc_span)};
 
 bool node_id_parse(struct str hex, struct node_id *ret)
 {

@@ -74,7 +74,18 @@ struct proc_fact {
 #undef NUMBER
 #undef TEXT
 };
-extern const struct record_kind proc_wire, proc_kept, proc_shown; /* its fields in the order of each */
+extern const struct record_kind proc_wire, proc_shown; /* its fields in the order of each */
+
+struct proc_span {             /* a process on a device: start and end */
+    const char *node, *device; /* key, uuid */
+    struct proc_fact fact;
+    int64_t first_ms, last_ms; /* seen */
+    int64_t mem_max;
+    bool ended;
+    uint8_t kind; /* enum proc_kind bits; 0 unknown */
+    int32_t sm;   /* mean, 0.01 %, so far; -1 unknown */
+};
+extern const struct record_kind proc_record;
 
 struct proc_list {
     size_t n;

@@ -179,14 +179,14 @@ static void tell_change(struct peers *p, const struct peer *peer, struct peer_pr
 
 static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc *t, bool ended)
 {
-    struct store_proc sp = {.node = peer->rec.key,
-                            .device = t->device,
-                            .first_ms = t->first_ms,
-                            .last_ms = t->last_ms,
-                            .mem_max = t->mem_max,
-                            .ended = ended,
-                            .kind = t->kind,
-                            .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
+    struct proc_span sp = {.node = peer->rec.key,
+                           .device = t->device,
+                           .first_ms = t->first_ms,
+                           .last_ms = t->last_ms,
+                           .mem_max = t->mem_max,
+                           .ended = ended,
+                           .kind = t->kind,
+                           .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
     record_unpack(&proc_wire, t->fact, &sp.fact);
     tell_change(p, peer, t);
     t->saved_ms = t->last_ms;
@@ -329,7 +329,7 @@ void late_put(struct late_procs *l, struct peers *p, struct peer *peer)
     *l = (struct late_procs){0};
 }
 
-static void load_proc(void *arg, const struct store_proc *sp)
+static void load_proc(void *arg, const struct proc_span *sp)
 {
     struct peers *p = arg;
     struct peer *peer = sp->ended ? NULL : peers_find(p, sp->node);

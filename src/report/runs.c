@@ -215,8 +215,7 @@ static void job_pieces(struct making *k, const struct labelled *l)
 }
 
 /* The job a process is part of; NULL: none. */
-static const struct labelled *claimed(const struct making *k, uint32_t node, const struct store_proc *p,
-                                      int64_t last_ms)
+static const struct labelled *claimed(const struct making *k, uint32_t node, const struct proc_span *p, int64_t last_ms)
 {
     const struct host *h = &k->hosts[node];
 
@@ -232,7 +231,7 @@ static const struct labelled *claimed(const struct making *k, uint32_t node, con
     return NULL;
 }
 
-static void take_process(void *arg, const struct store_proc *p)
+static void take_process(void *arg, const struct proc_span *p)
 {
     struct making *k = arg;
     bool still = !p->ended && p->last_ms >= k->ask->now_ms - SEEN_LATELY_MS;

@@ -63,14 +63,14 @@ static int64_t span_of(const struct simulate_conf *conf)
 static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool ended)
 {
     struct on_gpu *on = &n->on[gpu];
-    struct store_proc p = {.node = n->key,
-                           .device = n->node.fact.devices[gpu].uuid,
-                           .fact = on->fact,
-                           .first_ms = on->first_ms,
-                           .last_ms = on->last_ms,
-                           .mem_max = on->mem_max,
-                           .ended = ended,
-                           .sm = -1};
+    struct proc_span p = {.node = n->key,
+                          .device = n->node.fact.devices[gpu].uuid,
+                          .fact = on->fact,
+                          .first_ms = on->first_ms,
+                          .last_ms = on->last_ms,
+                          .mem_max = on->mem_max,
+                          .ended = ended,
+                          .sm = -1};
 
     store_put(import_sink_store(b->in), STORE_PROC, &p, 1, NULL, NULL);
     b->procs++;

@@ -1,11 +1,12 @@
 /*
- * kinds.c: the fields of nodes, processes, events, tokens, notes, settings and marks in muster.db, a line each;
+ * kinds.c: the fields of nodes, events, tokens, notes, settings and marks in muster.db, a line each;
  * model/record.h says how to read it.
  */
 #include "store/kinds.h"
 
 #include "base/mem.h"
 #include "model/booking.h"
+#include "model/fact.h"
 #include "model/job.h"
 
 #define NODE(no, field, type, column, ...) RECORD_FIELD(store_node, no, field, type, column, NULL, 0, __VA_ARGS__)
@@ -25,21 +26,6 @@ static const struct record_field node_fields[] = {
     NODE(13, sampled_ms, INT, "sampled_ms", .put = PUT_MAX),
 };
 static const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};
-
-#define PROC(no, field, type, column, ...) RECORD_FIELD(store_proc, no, field, type, column, NULL, 0, __VA_ARGS__)
-static const struct record_field proc_fields[] = {
-    PROC(1, node, TEXT, "node", .put = PUT_KEY),        PROC(2, device, TEXT, "device", .put = PUT_KEY),
-    PROC(3, first_ms, INT, "first_ms", .put = PUT_MIN), PROC(4, last_ms, INT, "last_ms", .put = PUT_MAX),
-    PROC(5, mem_max, INT, "mem_max", .put = PUT_MAX),   PROC(6, ended, FLAG, "ended", .put = PUT_NEWER),
-    PROC(7, kind, INT, "kind", .put = PUT_FILL),        PROC(8, sm, INT, "sm", .put = PUT_FILL, .none = -1),
-#define NUMBER(wire, kept, shown, ctype, field, json, unknown, most, how, words)                                       \
-    PROC(9 + (kept), fact.field, INT, #field, .none = (unknown), .put = PUT_##how),
-#define TEXT(wire, kept, shown, size, field, json, how, words)                                                         \
-    PROC(9 + (kept), fact.field, NAME, #field, .put = PUT_##how),
-#include "model/proc.def"
-};
-static const struct record_kind proc_record = {"processes", proc_fields, ARRAY_LEN(proc_fields),
-                                               sizeof(struct store_proc)};
 
 #define EVENT(no, field, type, column) RECORD_FIELD(store_event, no, field, type, column, NULL, 0)
 static const struct record_field event_fields[] = {

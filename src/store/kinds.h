@@ -7,7 +7,7 @@
 
 union any_record { /* room for one */
     struct store_node node;
-    struct store_proc proc;
+    struct proc_span proc;
     struct store_event event;
     struct job_fact job;
     struct booking booking;

@@ -52,16 +52,6 @@ struct store_node {
     int64_t sampled_ms;    /* when it last sent a sample; 0: never */
 };
 
-struct store_proc {            /* a process on a device: start and end */
-    const char *node, *device; /* key, uuid */
-    struct proc_fact fact;
-    int64_t first_ms, last_ms; /* seen */
-    int64_t mem_max;
-    bool ended;
-    uint8_t kind; /* enum proc_kind bits; 0 unknown */
-    int32_t sm;   /* mean, 0.01 %, so far; -1 unknown */
-};
-
 struct store_event { /* what happened, and to whom */
     const char *node, *device;
     struct node_event event;
@@ -150,7 +140,7 @@ int store_flush(struct store *s, struct err *err);
 
 enum store_kind {
     STORE_NODE,       /* struct store_node */
-    STORE_PROC,       /* struct store_proc */
+    STORE_PROC,       /* struct proc_span */
     STORE_EVENT,      /* struct store_event */
     STORE_JOB,        /* struct job_fact */
     STORE_BOOKING,    /* struct booking */
@@ -209,7 +199,7 @@ struct store_each { /* which ones, and who is given each of them; what a kind do
     const struct usage_ask *usage;
     union {
         void (*node)(void *arg, const struct store_node *n);
-        void (*proc)(void *arg, const struct store_proc *p);
+        void (*proc)(void *arg, const struct proc_span *p);
         void (*event)(void *arg, const char *node, const char *device, const struct node_event *e);
         void (*job)(void *arg, const struct job_fact *j);
         void (*booking)(void *arg, const struct booking *h);

@@ -111,7 +111,7 @@ static void add_use(struct work *w, const char *uuid, const struct count_use *u)
     d->uses[d->n_uses++].login = arena_strn(&w->ret->mem, u->login, strlen(u->login));
 }
 
-static void take_proc(void *arg, const struct store_proc *p)
+static void take_proc(void *arg, const struct proc_span *p)
 {
     struct work *w = arg;
     int64_t last_ms = p->last_ms + w->tick_ms + (p->ended ? 0 : USAGE_LATE_MS);

@@ -312,14 +312,14 @@ static void fake_procs(const struct store_each *e)
     for (size_t i = 0; i < ARRAY_LEN(stays); i++) {
         char device[16];
         snprintf(device, sizeof(device), "GPU-%d", stays[i].gpu);
-        struct store_proc p = {.node = e->node,
-                               .device = device,
-                               .fact = fact_of(&stays[i]),
-                               .first_ms = stays[i].from_ms,
-                               .last_ms = stays[i].to_ms - 10 * SECOND,
-                               .mem_max = 1 << 30,
-                               .ended = true,
-                               .sm = -1};
+        struct proc_span p = {.node = e->node,
+                              .device = device,
+                              .fact = fact_of(&stays[i]),
+                              .first_ms = stays[i].from_ms,
+                              .last_ms = stays[i].to_ms - 10 * SECOND,
+                              .mem_max = 1 << 30,
+                              .ended = true,
+                              .sm = -1};
         if (p.last_ms >= e->from_ms)
             e->give.proc(e->arg, &p);
     }

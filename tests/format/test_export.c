@@ -80,7 +80,12 @@ static void records_come_back_in_every_format(void **unused)
             struct node_fact fact = {.cpus = 128, .tick_ms = 1000};
             struct device_fact dev = {.uuid = "GPU-one", .index = 3, .minor = -1, .mig = -1, .vendor = VENDOR_NVIDIA};
             struct custom_fact custom = {.per = 10, .kind = KIND_COUNTER, .unit = UNIT_WATTS};
-            struct proc_fact proc = {.pid = 77, .ppid = 1, .start_ms = 1699999999999, .uid = -1, .slurm_job = 9};
+            struct proc_span proc =
+                {.fact = {.pid = 77, .ppid = 1, .start_ms = 1699999999999, .uid = -1, .slurm_job = 9},
+                 .first_ms = 1700000000000,
+                 .last_ms = 1700000000002,
+                 .mem_max = 1ll << 40,
+                 .ended = i % 2};
             struct node_event event = {.at_ms = 1700000000001, .kind = EVENT_XID, .slot = 1, .code = -79};
             struct job_fact job = {.id = INT64_MAX,
                                    .start_ms = 1,
@@ -100,7 +105,7 @@ static void records_come_back_in_every_format(void **unused)
             mem_copy_str(dev.name, sizeof(dev.name), nasty[i]);
             mem_copy_str(dev.note, sizeof(dev.note), format == EXPORT_OPENMETRICS ? "" : nasty[i]);
             mem_copy_str(custom.name, sizeof(custom.name), nasty[i]);
-            mem_copy_str(proc.cmd, sizeof(proc.cmd), nasty[i]);
+            mem_copy_str(proc.fact.cmd, sizeof(proc.fact.cmd), nasty[i]);
             mem_copy_str(event.text, sizeof(event.text), nasty[i]);
             struct export_record recs[] = {
                 {.kind = REC_NODE, .node = "aa", .name = nasty[i], .fact = &fact},
@@ -126,14 +131,7 @@ static void records_come_back_in_every_format(void **unused)
                  .n = 4,
                  .at_ms = at,
                  .v = v},
-                {.kind = REC_PROCESS,
-                 .node = "aa",
-                 .device = "GPU-one",
-                 .proc = &proc,
-                 .first_ms = 1700000000000,
-                 .last_ms = 1700000000002,
-                 .mem_max = 1ll << 40,
-                 .ended = i % 2},
+                {.kind = REC_PROCESS, .node = "aa", .device = "GPU-one", .proc = &proc},
                 {.kind = REC_EVENT, .node = "aa", .device = "", .event = &event},
                 {.kind = REC_JOB, .node = "aa", .job = &job},
             };

@@ -81,11 +81,11 @@ static int some_procs(void *arg, const struct store_each *e, struct err *err)
 
     (void)arg, (void)err;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        struct store_proc p = {.node = e->node,
-                               .device = all[i].device,
-                               .first_ms = all[i].first_ms,
-                               .last_ms = all[i].last_ms,
-                               .ended = all[i].ended};
+        struct proc_span p = {.node = e->node,
+                              .device = all[i].device,
+                              .first_ms = all[i].first_ms,
+                              .last_ms = all[i].last_ms,
+                              .ended = all[i].ended};
         mem_copy_str(p.fact.user, sizeof(p.fact.user), all[i].user);
         if (p.last_ms >= e->from_ms)
             e->give.proc(e->arg, &p);

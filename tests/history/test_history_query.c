@@ -126,11 +126,11 @@ static int fake_procs(void *arg, const struct store_each *e, struct err *err)
 {
     (void)arg, (void)err;
     for (size_t i = 0; strcmp(e->node, "key-dgx1") == 0 && i < n_held; i++) {
-        struct store_proc p = {.node = e->node,
-                               .device = held[i].device,
-                               .first_ms = held[i].first_ms,
-                               .last_ms = held[i].last_ms,
-                               .ended = held[i].ended};
+        struct proc_span p = {.node = e->node,
+                              .device = held[i].device,
+                              .first_ms = held[i].first_ms,
+                              .last_ms = held[i].last_ms,
+                              .ended = held[i].ended};
         mem_copy_str(p.fact.user, sizeof(p.fact.user), held[i].user);
         if (p.last_ms >= e->from_ms)
             e->give.proc(e->arg, &p);

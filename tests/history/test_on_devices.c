@@ -94,7 +94,7 @@ static int procs(void *arg, const struct store_each *e, struct err *err)
     assert_true(!e->node || strcmp(e->node, "n") == 0);
     for (size_t i = 0; i < ARRAY_LEN(records); i++) {
         const struct record *r = &records[i];
-        struct store_proc p = {r->node, r->device, {.pid = r->pid}, r->first, r->last, r->mem, r->ended, 0, -1};
+        struct proc_span p = {r->node, r->device, {.pid = r->pid}, r->first, r->last, r->mem, r->ended, 0, -1};
         snprintf(p.fact.user, sizeof(p.fact.user), "%s", r->user);
         if (r->last >= e->from_ms)
             e->give.proc(e->arg, &p);

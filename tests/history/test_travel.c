@@ -108,7 +108,7 @@ static void a_node_is_known_as_it_was(void **unused)
     dir_free(dir);
 }
 
-static void note_pid(void *arg, const struct store_proc *p)
+static void note_pid(void *arg, const struct proc_span *p)
 {
     char *to = arg;
 
@@ -143,12 +143,12 @@ static void processes_of_then_are_found(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(procs); i++)
         for (int other = 0; other < 2; other++) {
-            struct store_proc p = {.node = other ? "bb" : "aa",
-                                   .device = "GPU-one",
-                                   .fact = {.pid = procs[i].pid + 100 * other, .start_ms = procs[i].first_ms},
-                                   .first_ms = procs[i].first_ms,
-                                   .last_ms = procs[i].last_ms,
-                                   .ended = true};
+            struct proc_span p = {.node = other ? "bb" : "aa",
+                                  .device = "GPU-one",
+                                  .fact = {.pid = procs[i].pid + 100 * other, .start_ms = procs[i].first_ms},
+                                  .first_ms = procs[i].first_ms,
+                                  .last_ms = procs[i].last_ms,
+                                  .ended = true};
             store_put(s, STORE_PROC, &p, 1, NULL, NULL);
         }
     assert_int_equal(store_flush(s, NULL), 0);

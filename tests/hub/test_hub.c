@@ -66,10 +66,10 @@ static void many_nodes_are_all_found_and_one_is_dropped(void **unused)
 
 struct seen {
     int n, ended;
-    struct store_proc last;
+    struct proc_span last;
 };
 
-static void see(void *arg, const struct store_proc *p)
+static void see(void *arg, const struct proc_span *p)
 {
     struct seen *s = arg;
     s->n++;
@@ -121,7 +121,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     dir_free(dir);
 }
 
-static void find_late(void *arg, const struct store_proc *p)
+static void find_late(void *arg, const struct proc_span *p)
 {
     struct seen *s = arg;
     if (strcmp(p->fact.name, "gone") == 0) {

@@ -256,7 +256,7 @@ static int64_t set_clock(void)
     return __atomic_load_n(&clock_ms, __ATOMIC_SEQ_CST);
 }
 
-static void count_proc(void *arg, const struct store_proc *p)
+static void count_proc(void *arg, const struct proc_span *p)
 {
     (void)p;
     ++*(size_t *)arg;
@@ -296,7 +296,7 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     for (int i = 0; i < OLD + NEW; i++) {
         int64_t at = i < OLD ? 1000 + i : 500000;
         struct job_fact j = job_make(i + 1, at, i % 2 ? at + 10 : 0);
-        struct store_proc p = {.node = "n1", .device = "GPU-a", .fact = {.pid = i + 1}, .first_ms = at, .last_ms = at};
+        struct proc_span p = {.node = "n1", .device = "GPU-a", .fact = {.pid = i + 1}, .first_ms = at, .last_ms = at};
         struct node_event e = {.at_ms = at, .kind = EVENT_XID, .code = i};
         j.devices = "GPU-a";
         store_put(f.s, STORE_JOB, &j, 1, on_done, &f);

@@ -18,7 +18,7 @@ static int64_t at(int day, int h, int m, int s)
 }
 
 struct world {
-    const struct store_proc *procs;
+    const struct proc_span *procs;
     size_t n_procs;
     const struct job_fact *jobs;
     size_t n_jobs;
@@ -132,7 +132,7 @@ static void check(size_t i, const char *id, int day, int minutes, int gpus, int6
 
 static void a_tree_is_one_run_on_the_devices_of_its_processes(void **unused)
 {
-    const struct store_proc procs[] = {
+    const struct proc_span procs[] = {
         PROC("k1", "g1", 11, 10, "kim", at(0, 10, 0, 0), at(0, 10, 59, 59)),
         PROC("k1", "g2", 12, 10, "kim", at(0, 10, 0, 0), at(0, 10, 59, 59)),
         PROC("k1", "g1", 21, 20, "lee", at(0, 12, 0, 0), at(0, 12, 0, 0)),
@@ -155,7 +155,7 @@ static void a_tree_is_one_run_on_the_devices_of_its_processes(void **unused)
 
 static void devices_that_come_and_go_count_as_long_as_they_were_held(void **unused)
 {
-    const struct store_proc procs[] = {
+    const struct proc_span procs[] = {
         PROC("k1", "g1", 11, 10, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59)),
         PROC("k1", "g2", 12, 10, "kim", at(0, 1, 20, 0), at(0, 1, 29, 59)),
         PROC("k1", "g2", 13, 10, "kim", at(0, 1, 25, 0),
@@ -179,7 +179,7 @@ static void devices_that_come_and_go_count_as_long_as_they_were_held(void **unus
 
 static void a_pid_that_comes_back_much_later_is_another_run(void **unused)
 {
-    const struct store_proc procs[] = {
+    const struct proc_span procs[] = {
         PROC("k1", "g1", 11, 10, "kim", at(0, 1, 0, 0), at(0, 1, 9, 59)),
         PROC("k1", "g1", 12, 10, "kim", at(0, 1, 15, 0), at(0, 1, 24, 59)), /* 5 minutes later: the same */
         PROC("k1", "g1", 10, 10, "kim", at(0, 7, 0, 0), at(0, 7, 9, 59)),
@@ -197,7 +197,7 @@ static void a_pid_that_comes_back_much_later_is_another_run(void **unused)
 
 static void a_labelled_job_takes_its_processes(void **unused)
 {
-    const struct store_proc procs[] = {
+    const struct proc_span procs[] = {
         PROC("k1", "g1", 11, 10, "kim", at(0, 1, 0, 0), at(0, 1, 29, 59)), /* by device and person */
         PROC("k1", "g3", 77, 70, "kim", at(0, 1, 0, 0), at(0, 1, 29, 59)), /* by its root's pid: one device more */
         PROC("k1", "g1", 31, 30, "lee", at(0, 1, 0, 0), at(0, 1, 29, 59)), /* somebody else there */
@@ -253,7 +253,7 @@ static void a_labelled_job_takes_its_processes(void **unused)
 
 static void a_slurm_job_is_one_run_on_all_its_nodes(void **unused)
 {
-    struct store_proc procs[] = {
+    struct proc_span procs[] = {
         PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59)),
         PROC("k2", "g1", 12, 12, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59)),
     };
@@ -270,7 +270,7 @@ static void a_slurm_job_is_one_run_on_all_its_nodes(void **unused)
 
 static void an_allocation_of_slurm_is_a_run_and_what_is_labelled_in_it_is_not(void **unused)
 {
-    struct store_proc procs[] = {
+    struct proc_span procs[] = {
         PROC("k1", "g1", 11, 11, "kim", at(0, 1, 10, 0), at(0, 1, 59, 59)), /* of both */
         PROC("k2", "g2", 12, 12, "kim", at(0, 1, 10, 0), at(0, 1, 59, 59)),
     };
@@ -322,9 +322,9 @@ static void an_allocation_of_slurm_is_a_run_and_what_is_labelled_in_it_is_not(vo
 
 static void a_display_server_is_no_run(void **unused)
 {
-    struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "gdm", at(0, 1, 0, 0), at(0, 1, 59, 59)),
-                                 PROC("k1", "g1", 12, 12, "kim", at(0, 2, 0, 0), at(0, 2, 59, 59)),
-                                 PROC("k1", "g1", 13, 13, "kim", at(0, 3, 0, 0), at(0, 3, 59, 59))};
+    struct proc_span procs[] = {PROC("k1", "g1", 11, 11, "gdm", at(0, 1, 0, 0), at(0, 1, 59, 59)),
+                                PROC("k1", "g1", 12, 12, "kim", at(0, 2, 0, 0), at(0, 2, 59, 59)),
+                                PROC("k1", "g1", 13, 13, "kim", at(0, 3, 0, 0), at(0, 3, 59, 59))};
     struct world w = {procs, ARRAY_LEN(procs), .n_jobs = 0};
     struct zone *z = zone_utc();
     (void)unused;
@@ -341,8 +341,8 @@ static void a_display_server_is_no_run(void **unused)
 
 static void a_run_that_goes_on_counts_to_now(void **unused)
 {
-    struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 52, 0)),
-                                 PROC("k1", "g2", 12, 12, "kim", at(0, 1, 0, 0), at(0, 1, 40, 0))};
+    struct proc_span procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 52, 0)),
+                                PROC("k1", "g2", 12, 12, "kim", at(0, 1, 0, 0), at(0, 1, 40, 0))};
     struct world w = {procs, ARRAY_LEN(procs), .n_jobs = 0};
     struct zone *z = zone_utc();
     (void)unused;
@@ -367,7 +367,7 @@ static void days_are_those_of_the_zone_and_so_is_their_utilisation(void **unused
                  {"CET-1CEST,M3.5.0,M10.5.0/3", 2, {0, 1}, {120, 360}},
                  {"<+0530>-5:30", 1, {1, 1}, {480, 0}},
                  {"<-0930>9:30", 1, {0, 0}, {480, 0}}};
-    const struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 20, 0, 0), at(1, 3, 59, 59))};
+    const struct proc_span procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 20, 0, 0), at(1, 3, 59, 59))};
     struct err err = {0};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -399,7 +399,7 @@ static void a_run_over_the_day_the_clocks_change_has_all_its_minutes(void **unus
     assert_int_equal(zone_load("CET-1CEST,M3.5.0,M10.5.0/3", &z, &err), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int32_t date = date_of(2026, cases[i].month, cases[i].day);
-        const struct store_proc procs[] = {
+        const struct proc_span procs[] = {
             PROC("k1", "g1", 11, 11, "kim", zone_date_ms(z, date - 1), zone_date_ms(z, date + 2) - 1)};
         struct world w = {procs, 1, .n_jobs = 0};
         read_runs(&w, z, date - DAY - 1, date - DAY + 1, zone_date_ms(z, date + 9));
@@ -414,7 +414,7 @@ static void a_run_over_the_day_the_clocks_change_has_all_its_minutes(void **unus
 
 static void where_minutes_are_gone_hours_are_asked(void **unused)
 {
-    const struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59))};
+    const struct proc_span procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59))};
     struct world w = {procs, 1, .minutes_gone = true};
     struct zone *z = zone_utc();
     (void)unused;
@@ -430,7 +430,7 @@ static void where_minutes_are_gone_hours_are_asked(void **unused)
 
 static void it_stops_when_told_and_nothing_is_nothing(void **unused)
 {
-    const struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59))};
+    const struct proc_span procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 59, 59))};
     struct world w = {procs, 1, .stopped = true};
     struct zone *z = zone_utc();
     struct past_source past = past_of(&w);

@@ -380,7 +380,7 @@ WITH_STORE(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
     assert_string_equal(nodes_text(f->s).s, want);
 }
 
-static void proc_text(void *arg, const struct store_proc *p)
+static void proc_text(void *arg, const struct proc_span *p)
 {
     struct text *t = arg;
     size_t len = strlen(t->s);
@@ -400,7 +400,7 @@ static struct text procs_text(struct store *s, const char *node, int64_t from_ms
 
 WITH_STORE(a_process_is_extended_by_its_identity, false)
 {
-    struct store_proc p = {.node = "a", .device = "GPU-1", .first_ms = 100, .last_ms = 100, .mem_max = 5};
+    struct proc_span p = {.node = "a", .device = "GPU-1", .first_ms = 100, .last_ms = 100, .mem_max = 5};
 
     p.fact = (struct proc_fact){.pid = 42, .start_ms = 90, .uid = -1, .cmd = "python3 train.py"};
     store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
@@ -477,7 +477,7 @@ WITH_STORE(a_takeover_moves_history_and_leaves_the_future, false)
 {
     struct store_node n = {.key = "old", .name = "rack 1", .first_ms = 1, .last_ms = 2};
     struct node_event e = {.at_ms = 10, .kind = EVENT_NEW};
-    struct store_proc p = {.node = "old", .device = "GPU-1", .fact = {.pid = 1}};
+    struct proc_span p = {.node = "old", .device = "GPU-1", .fact = {.pid = 1}};
     AUTO_BUF got = BUF_INIT(100);
 
     store_put_blob(f->s, "old", BLOB_FACTS, 7, STR("facts"));

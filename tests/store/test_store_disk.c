@@ -316,7 +316,7 @@ static void tools_read_everything_and_write_tokens_beside_a_hub(void **unused)
     struct store_token t = {.id = "k1", .role = "admin"};
     struct node_event e = {.at_ms = 1, .kind = EVENT_XID};
     struct store_node n = {.key = "n"};
-    struct store_proc p = {.node = "n", .device = "d"};
+    struct proc_span p = {.node = "n", .device = "d"};
     int result = 1;
 
     (void)unused;

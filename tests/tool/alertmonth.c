@@ -424,15 +424,15 @@ static void put_procs(const struct node *n, int gpu, const uint8_t *who, int32_t
         int end = t + 1;
         while (end < n_ticks && who[end] == who[t])
             end++;
-        struct store_proc p = {.node = n->key,
-                               .device = uuid,
-                               .fact = {.pid = ++*pid, .start_ms = ms_of(t), .uid = -1, .name = "python"},
-                               .first_ms = ms_of(t),
-                               .last_ms = ms_of(end - 1),
-                               .mem_max = 20ll << 30,
-                               .ended = end < n_ticks,
-                               .kind = PROC_COMPUTE,
-                               .sm = -1};
+        struct proc_span p = {.node = n->key,
+                              .device = uuid,
+                              .fact = {.pid = ++*pid, .start_ms = ms_of(t), .uid = -1, .name = "python"},
+                              .first_ms = ms_of(t),
+                              .last_ms = ms_of(end - 1),
+                              .mem_max = 20ll << 30,
+                              .ended = end < n_ticks,
+                              .kind = PROC_COMPUTE,
+                              .sm = -1};
         if (who[t]) {
             snprintf(p.fact.user, sizeof(p.fact.user), "%s", people[who[t] - 1]);
             store_put(import_sink_store(in), STORE_PROC, &p, 1, NULL, NULL);
