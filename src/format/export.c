@@ -19,23 +19,6 @@ static void text(struct json *j, const char *key, const char *v)
         json_cstr(j, key, v);
 }
 
-static void put_node(struct json *j, const struct node_fact *f)
-{
-    text(j, "name", f->name);
-    text(j, "os", f->os);
-    text(j, "kernel", f->kernel);
-    text(j, "arch", f->arch);
-    text(j, "cpu", f->cpu);
-    json_int(j, "cpus", f->cpus);
-    text(j, "driver", f->driver);
-    text(j, "cuda", f->cuda);
-    text(j, "agent", f->agent);
-    text(j, "boot_id", f->boot_id);
-    text(j, "machine_id", f->machine_id);
-    text(j, "collector", f->collector);
-    json_int(j, "tick_ms", f->tick_ms);
-}
-
 static void put_device(struct json *j, const struct device_fact *d)
 {
     text(j, "parent", d->parent);
@@ -109,7 +92,8 @@ static void put_json(struct buf *out, const struct export_record *r)
     text(&j, "device", r->device);
     switch (r->kind) {
     case REC_NODE:
-        put_node(&j, r->fact);
+        text(&j, "name", r->fact->name);
+        put_record(&j, &node_facts, r->fact);
         break;
     case REC_DEVICE:
         put_device(&j, r->dev);

@@ -224,27 +224,6 @@ static int bool_into(struct cursor *c, const char *key, bool *ret)
         (to) = (__typeof__(to))got_;                                                                                   \
     } while (0)
 
-static int take_node(struct cursor *c)
-{
-    struct node_fact *f = &c->r->fact;
-
-    *f = (struct node_fact){0};
-    TEXT("name", f->name);
-    TEXT("os", f->os);
-    TEXT("kernel", f->kernel);
-    TEXT("arch", f->arch);
-    TEXT("cpu", f->cpu);
-    INT("cpus", 0, INT32_MAX, 0, f->cpus);
-    TEXT("driver", f->driver);
-    TEXT("cuda", f->cuda);
-    TEXT("agent", f->agent);
-    TEXT("boot_id", f->boot_id);
-    TEXT("machine_id", f->machine_id);
-    TEXT("collector", f->collector);
-    INT("tick_ms", 0, INT32_MAX, 0, f->tick_ms);
-    return 0;
-}
-
 static int take_device(struct cursor *c)
 {
     struct device_fact *d = &c->r->dev;
@@ -341,6 +320,14 @@ static int take_record(struct cursor *c, const struct record_kind *kind, void *r
         if (f->type == FIELD_INT)
             record_set_int(f, ret, v);
     }
+    return 0;
+}
+
+static int take_node(struct cursor *c)
+{
+    if (take_record(c, &node_facts, &c->r->fact) < 0)
+        return -EINVAL;
+    TEXT("name", c->r->fact.name);
     return 0;
 }
 

@@ -45,6 +45,15 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
     *to = l;
 }
 
+#define NUMBER(ctype, field, js, max, said) RECORD_FIELD(node_fact, 1, field, INT, NULL, js, max, .words = (said)),
+#define TEXT(bytes, field, js, said)        RECORD_FIELD(node_fact, 1, field, NAME, NULL, js, 0, .words = (said)),
+static const struct record_field node_fields[] = {
+#include "model/node.def"
+};
+#undef NUMBER
+#undef TEXT
+const struct record_kind node_facts = {NULL, node_fields, ARRAY_LEN(node_fields), sizeof(struct node_fact)};
+
 #define NUMBER(wire, kept, shown, ctype, field, js, unknown, max, how, said)                                           \
     [PLACE(wire, kept, shown)] = RECORD_FIELD(OWNER, 1 + PLACE(wire, kept, shown), MEMBER(field), INT, #field, js,     \
                                               max, .none = (unknown), .put = PUT_##how, .words = (said)),

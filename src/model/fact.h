@@ -50,19 +50,17 @@ struct custom_fact { /* a metric declared at run time; its id is METRIC_CUSTOM +
 
 struct node_fact {
     char name[NAME_MAX_LEN]; /* host name, unless told otherwise */
-    char os[NAME_MAX_LEN], kernel[64], arch[16];
-    char cpu[NAME_MAX_LEN];
-    int32_t cpus;
-    char driver[32], cuda[16]; /* driver version; "13.0" */
-    char agent[32];            /* our version there */
-    char boot_id[40];
-    char machine_id[40]; /* a hint only: cloned images share it */
-    char collector[64];  /* which ways of reading are in use, comma separated */
-    int32_t tick_ms;
+#define NUMBER(type, field, ...) type field;
+#define TEXT(size, field, ...)   char field[size];
+#include "model/node.def"
+#undef NUMBER
+#undef TEXT
     size_t n_devices, n_custom;
     struct device_fact *devices;
     struct custom_fact *custom;
 };
+
+extern const struct record_kind node_facts;
 
 enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
 

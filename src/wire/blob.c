@@ -59,6 +59,15 @@ static bool uuids_differ(const struct device_fact *d, size_t n)
     return true;
 }
 
+static void put_fields(struct buf *raw, const struct record_kind *kind, const void *record)
+{
+    for (const struct record_field *f = kind->fields; f < kind->fields + kind->n; f++)
+        if (record_is_number(f))
+            buf_zigzag(raw, record_int(f, record));
+        else
+            put_text(raw, record_array(f, record), f->size);
+}
+
 static void put_device(struct buf *raw, const struct device_fact *d)
 {
     put_text(raw, d->uuid, sizeof(d->uuid));
@@ -88,18 +97,7 @@ int wire_put_facts(struct buf *out, const struct node_id *node, const struct nod
         return -EINVAL;
     if (put_name(&raw, f->name, sizeof(f->name)) < 0)
         return -EINVAL;
-    put_text(&raw, f->os, sizeof(f->os));
-    put_text(&raw, f->kernel, sizeof(f->kernel));
-    put_text(&raw, f->arch, sizeof(f->arch));
-    put_text(&raw, f->cpu, sizeof(f->cpu));
-    buf_zigzag(&raw, f->cpus);
-    put_text(&raw, f->driver, sizeof(f->driver));
-    put_text(&raw, f->cuda, sizeof(f->cuda));
-    put_text(&raw, f->agent, sizeof(f->agent));
-    put_text(&raw, f->boot_id, sizeof(f->boot_id));
-    put_text(&raw, f->machine_id, sizeof(f->machine_id));
-    put_text(&raw, f->collector, sizeof(f->collector));
-    buf_zigzag(&raw, f->tick_ms);
+    put_fields(&raw, &node_facts, f);
     buf_varint(&raw, f->n_devices);
     for (size_t i = 0; i < f->n_devices; i++)
         put_device(&raw, &f->devices[i]);
@@ -127,11 +125,7 @@ int wire_put_procs(struct buf *out, const struct node_id *node, const struct pro
         const struct proc_fact *p = &l->v[i];
         if (p->start_ms < 0 || p->start_ms >= WIRE_TIME_END)
             return -EINVAL;
-        for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
-            if (record_is_number(f))
-                buf_zigzag(&raw, record_int(f, p));
-            else
-                put_text(&raw, record_array(f, p), f->size);
+        put_fields(&raw, &proc_wire, p);
     }
     return put_blob(out, FRAME_PROCS, node, &raw, ret_id);
 }
@@ -223,21 +217,23 @@ static size_t in_many(struct in *in, size_t max, size_t min_len, const char *wha
     return 0;
 }
 
+static void in_fields(struct in *in, const struct record_kind *kind, void *ret)
+{
+    for (const struct record_field *f = kind->fields; f < kind->fields + kind->n; f++) {
+        int64_t most = record_int_max(f);
+        if (!record_is_number(f))
+            in_text(in, record_array(f, ret), f->size, f->words);
+        else if (f->most == RECORD_TIME_MAX)
+            record_set_int(f, ret, in_range(in, 0, WIRE_TIME_END - 1, f->words));
+        else
+            record_set_int(f, ret, in_range(in, -most - 1, most, f->words));
+    }
+}
+
 static void in_facts(struct in *in, struct node_fact *f)
 {
     in_name(in, f->name, sizeof(f->name), "the node's name");
-    in_text(in, f->os, sizeof(f->os), "the system's name");
-    in_text(in, f->kernel, sizeof(f->kernel), "the kernel");
-    in_text(in, f->arch, sizeof(f->arch), "the architecture");
-    in_text(in, f->cpu, sizeof(f->cpu), "the processor");
-    f->cpus = in_i32(in, "the number of processors");
-    in_text(in, f->driver, sizeof(f->driver), "the driver");
-    in_text(in, f->cuda, sizeof(f->cuda), "the CUDA version");
-    in_text(in, f->agent, sizeof(f->agent), "the agent's version");
-    in_text(in, f->boot_id, sizeof(f->boot_id), "the boot id");
-    in_text(in, f->machine_id, sizeof(f->machine_id), "the machine id");
-    in_text(in, f->collector, sizeof(f->collector), "the collector");
-    f->tick_ms = in_i32(in, "the tick");
+    in_fields(in, &node_facts, f);
     f->n_devices = in_many(in, DEVICES_MAX, DEVICE_MIN_LEN, "the devices");
     f->devices = f->n_devices ? mem_zero(f->n_devices, sizeof(*f->devices)) : NULL;
     for (size_t i = 0; i < f->n_devices && in_ok(in); i++)
@@ -269,19 +265,6 @@ int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
     return rc;
 }
 
-static void in_proc(struct in *in, struct proc_fact *p)
-{
-    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++) {
-        int64_t most = record_int_max(f);
-        if (!record_is_number(f))
-            in_text(in, record_array(f, p), f->size, f->words);
-        else if (f->most == RECORD_TIME_MAX)
-            record_set_int(f, p, in_range(in, 0, WIRE_TIME_END - 1, f->words));
-        else
-            record_set_int(f, p, in_range(in, -most - 1, most, f->words));
-    }
-}
-
 int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)
 {
     struct str raw = STR("");
@@ -294,7 +277,7 @@ int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)
     struct proc_list l = {.n = in_many(&in, PROCS_MAX, PROC_MIN_LEN, "the processes")};
     l.v = l.n ? mem_zero(l.n, sizeof(*l.v)) : NULL;
     for (size_t i = 0; i < l.n && in_ok(&in); i++)
-        in_proc(&in, &l.v[i]);
+        in_fields(&in, &proc_wire, &l.v[i]);
     rc = in_end(&in, "processes", err);
     if (rc < 0)
         proc_list_fini(&l);
