@@ -84,7 +84,7 @@ int records_change_job(struct records *r, const struct job_change *c)
     code = records_run(r, st);
     if (code < 0 || (class_of(old) == class_of(&j) && strcmp(old->devices, j.devices) == 0))
         return code;
-    code = RECORDS_RUN(r, R_DROP_JOB_DEVICES, NULL, j.id);
+    code = RECORDS_RUN(r, R_DROP_JOB_DEVICES, DB_INT(j.id));
     return code < 0 ? code : put_devices(r, &j);
 }
 
@@ -190,7 +190,7 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     int code = records_begin(r, &err);
 
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        code = RECORDS_RUN(r, (size_t)steps[i], NULL, before_ms, max);
+        code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(before_ms), DB_INT(max));
         if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES && steps[i] != R_DROP_OLD_SPANS)
             gone = MAX(gone, sqlite3_changes64(r->h));
     }

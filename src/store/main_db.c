@@ -94,21 +94,7 @@ void records_tidy(struct records *r)
 
 int records_run(struct records *r, sqlite3_stmt *st)
 {
-    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
-
-    return db_errno(r->h, rc);
-}
-
-int records_run_with(struct records *r, size_t stmt, const char *text, const int64_t *v, size_t n)
-{
-    sqlite3_stmt *st = db_stmt(&r->st, stmt);
-    int at = 1;
-
-    if (text)
-        db_bind_text(st, at++, text);
-    for (size_t i = 0; i < n; i++)
-        db_bind_int(st, at++, v[i]);
-    return records_run(r, st);
+    return db_errno(r->h, db_try(&r->st, st));
 }
 
 int records_move_rows(struct records *r, const char *table, const char *from, const char *to)
@@ -126,19 +112,12 @@ int records_move_rows(struct records *r, const char *table, const char *from, co
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
                      struct str bytes)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_BLOB);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, (int64_t)id);
-    db_bind_int(st, 3, kind);
-    db_bind_int(st, 4, log);
-    db_bind_bytes(st, 5, bytes);
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_PUT_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(kind), DB_INT(log), DB_BYTES(bytes));
 }
 
 int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log)
 {
-    return RECORDS_RUN(r, R_TOUCH_BLOB, node, (int64_t)id, log);
+    return RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(log));
 }
 
 int records_put(struct records *r, enum store_kind kind, const void *record)
@@ -161,7 +140,7 @@ int records_put_now(struct records *r, enum store_kind kind, const void *record,
     sqlite3_stmt *st = db_stmt(&r->st, kind == STORE_TOKEN ? R_TOKEN_PUT_NOW : kind);
 
     record_bind(st, main_records[kind], record);
-    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
+    int rc = db_try(&r->st, st);
     return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
 }
 
@@ -171,14 +150,8 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
     static const int steps[] = {R_ALIAS, R_FIRST_SEEN, R_MOVE_NODE, R_DROP_NODE};
     int code = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
-        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
-        db_bind_text(st, 1, from);
-        db_bind_text(st, 2, to);
-        db_bind_int(st, 3, log);
-        db_bind_int(st, 4, row);
-        code = records_run(r, st);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
+        code = RECORDS_RUN(r, (size_t)steps[i], DB_TEXT(from), DB_TEXT(to), DB_INT(log), DB_INT(row));
     for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
         code = records_move_rows(r, tables[i], from, to);
     return code < 0 ? code : records_move_usage(r, from, to);
@@ -188,10 +161,10 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
 int records_drop_node(struct records *r, const char *key)
 {
     static const char *const tables[] = {"processes", "events", "node_spans"};
-    int code = RECORDS_RUN(r, R_DROP_TOKENS_OF, key, 0);
+    int code = RECORDS_RUN(r, R_DROP_TOKENS_OF, DB_TEXT(key));
 
     if (code == 0)
-        code = RECORDS_RUN(r, R_DROP_NODE, key, 0);
+        code = RECORDS_RUN(r, R_DROP_NODE, DB_TEXT(key));
     for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
         code = records_move_rows(r, tables[i], key, NULL);
     return code;
@@ -199,43 +172,40 @@ int records_drop_node(struct records *r, const char *key)
 
 int records_put_log(struct records *r, const struct log_sum *sum)
 {
-    return RECORDS_RUN(r, R_PUT_LOG, NULL, sum->n, sum->batches, sum->bytes, sum->first_ms, sum->last_ms);
+    return RECORDS_RUN(r, R_PUT_LOG, DB_INT(sum->n), DB_INT(sum->batches), DB_INT(sum->bytes), DB_INT(sum->first_ms),
+                       DB_INT(sum->last_ms));
 }
 
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_SEEN);
     AUTO_BUF b = BUF_INIT(SEEN_BYTES_MAX);
 
     if (seen_write(run, &b) < 0)
         return b.err;
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, (int64_t)run->run);
-    db_bind_int(st, 3, run->last_log);
-    db_bind_bytes(st, 4, buf_str(&b));
-    return records_run(r, st);
+    return RECORDS_RUN(r, R_PUT_SEEN, DB_TEXT(node), DB_INT((int64_t)run->run), DB_INT(run->last_log),
+                       DB_BYTES(buf_str(&b)));
 }
 
 int records_drop_log(struct records *r, int64_t n)
 {
-    return RECORDS_RUN(r, R_DROP_LOG, NULL, n);
+    return RECORDS_RUN(r, R_DROP_LOG, DB_INT(n));
 }
 
 int records_drop_before(struct records *r, int64_t oldest_log)
 {
-    int code = RECORDS_RUN(r, R_DROP_SEEN, NULL, oldest_log);
+    int code = RECORDS_RUN(r, R_DROP_SEEN, DB_INT(oldest_log));
 
-    return code < 0 ? code : RECORDS_RUN(r, R_DROP_BLOBS, NULL, oldest_log);
+    return code < 0 ? code : RECORDS_RUN(r, R_DROP_BLOBS, DB_INT(oldest_log));
 }
 
 int records_compacted(struct records *r, int64_t n)
 {
-    return RECORDS_RUN(r, R_COMPACTED, NULL, n);
+    return RECORDS_RUN(r, R_COMPACTED, DB_INT(n));
 }
 
 int records_drop_old_logs(struct records *r, int64_t before_ms)
 {
-    return RECORDS_RUN(r, R_DROP_OLD_LOGS, NULL, before_ms);
+    return RECORDS_RUN(r, R_DROP_OLD_LOGS, DB_INT(before_ms));
 }
 
 int records_oldest_log(struct records *r, int64_t *ret)

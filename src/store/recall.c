@@ -11,18 +11,6 @@
 
 #define RECALL_MAX (64u << 20) /* for a buffer that came without a limit of its own */
 
-/* The next row: 1, 0 at the end, or -errno with a sentence. The statement is ready for the next use unless 1. */
-static int recall_step(struct records *r, sqlite3_stmt *st, struct err *err)
-{
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
-
-    if (rc == SQLITE_ROW)
-        return 1;
-    int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
-    sqlite3_reset(st);
-    return code;
-}
-
 #define TEXT(field, i) mem_copy_str((field), sizeof(field), db_text(st, (i)))
 #define INT(i)         sqlite3_column_int64(st, (i))
 
@@ -31,7 +19,7 @@ int records_load_seen(struct records *r, struct index *x, struct err *err)
     sqlite3_stmt *st = db_stmt(&r->st, R_SEEN);
     int code;
 
-    while ((code = recall_step(r, st, err)) == 1) {
+    while ((code = db_next(&r->st, st, err)) == 1) {
         struct index_node *node = index_get(x, db_text(st, 0));
         if (!node || seen_read(&node->seen, (uint64_t)INT(1), INT(2), db_bytes(st, 3)) < 0) {
             sqlite3_reset(st);
@@ -48,7 +36,7 @@ int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, st
     size_t n = 0, cap = 0;
     int code;
 
-    while ((code = recall_step(r, st, err)) == 1) {
+    while ((code = db_next(&r->st, st, err)) == 1) {
         VEC_ROOM(v, n, cap);
         struct log_sum sum = {.n = INT(0),
                               .batches = INT(1),
@@ -70,7 +58,7 @@ int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, st
 int records_last_log(struct records *r, int64_t *ret, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_LAST_LOG);
-    int code = recall_step(r, st, err);
+    int code = db_next(&r->st, st, err);
 
     if (code < 0)
         return code;
@@ -86,7 +74,7 @@ int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct
     size_t n = 0, cap = 0;
     int code;
 
-    while ((code = recall_step(r, st, err)) == 1) {
+    while ((code = db_next(&r->st, st, err)) == 1) {
         VEC_ROOM(v, n, cap);
         struct alias *a = &v[n++];
         TEXT(a->from, 0);
@@ -105,11 +93,8 @@ int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct
 
 int records_has_blob(struct records *r, const char *node, uint64_t id)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_HAS_BLOB);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, (int64_t)id);
-    int code = recall_step(r, st, NULL);
+    sqlite3_stmt *st = DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id));
+    int code = db_next(&r->st, st, NULL);
     if (code == 1)
         sqlite3_reset(st);
     return code;
@@ -118,7 +103,7 @@ int records_has_blob(struct records *r, const char *node, uint64_t id)
 /* The first column of at most one row, added to ret. */
 static int recall_bytes(struct records *r, sqlite3_stmt *st, struct buf *ret, struct err *err)
 {
-    int code = recall_step(r, st, err);
+    int code = db_next(&r->st, st, err);
 
     if (code != 1)
         return code;
@@ -131,11 +116,7 @@ static int recall_bytes(struct records *r, sqlite3_stmt *st, struct buf *ret, st
 
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_GET_BLOB);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, (int64_t)id);
-    return recall_bytes(r, st, ret, err);
+    return recall_bytes(r, DB_STMT(&r->st, R_GET_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), ret, err);
 }
 
 /* What a statement asks for by name; what it does not is left out. */
@@ -160,7 +141,7 @@ int records_get(struct records *r, const struct store_get *g, struct err *err)
     bind_text_as(st, ":name", g->name);
     if (g->kind == STORE_SETTING)
         return recall_bytes(r, st, g->ret.setting, err);
-    int code = recall_step(r, st, err);
+    int code = db_next(&r->st, st, err);
     if (code != 1)
         return code;
     record_read(st, main_records[g->kind], &rec);
@@ -241,7 +222,7 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
     bind_int_as(st, ":at", e->at_ms);
     bind_int_as(st, ":limit", (int64_t)MIN(e->limit, (size_t)INT64_MAX));
     bind_int_as(st, ":note", e->note);
-    while ((code = recall_step(r, st, err)) == 1) {
+    while ((code = db_next(&r->st, st, err)) == 1) {
         record_read(st, kind, &rec);
         give_record(e, &rec);
     }
@@ -251,21 +232,16 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
                     struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_UPSET_AT);
-
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, at_ms);
-    int code = recall_step(r, st, err);
+    sqlite3_stmt *st = DB_STMT(&r->st, R_UPSET_AT, DB_TEXT(node), DB_INT(at_ms));
+    int code = db_next(&r->st, st, err);
     if (code == 1) {
         ret->hung_since_ms = INT(0) == EVENT_HUNG ? INT(1) : 0;
         sqlite3_reset(st);
     }
     if (code < 0)
         return code;
-    st = db_stmt(&r->st, R_SPAN_AT);
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, at_ms);
-    code = recall_step(r, st, err);
+    st = DB_STMT(&r->st, R_SPAN_AT, DB_TEXT(node), DB_INT(at_ms));
+    code = db_next(&r->st, st, err);
     if (code == 1) {
         *ret_facts = (uint64_t)INT(0);
         TEXT(ret->name, 1);

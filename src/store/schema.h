@@ -93,12 +93,8 @@ struct records {
     struct usage_known *known; /* usage_table.c */
 };
 
-int records_run(struct records *r, sqlite3_stmt *st);
-/* A statement that takes a text (NULL: none) and then numbers; those that it has no place for are left out. */
-#define RECORDS_RUN(r, stmt, text, ...)                                                                                \
-    records_run_with(r, stmt, text, (const int64_t[]){__VA_ARGS__},                                                    \
-                     sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-int records_run_with(struct records *r, size_t stmt, const char *text, const int64_t *v, size_t n);
+int records_run(struct records *r, sqlite3_stmt *st); /* 0 or -errno */
+#define RECORDS_RUN(r, stmt, ...) records_run((r), DB_STMT(&(r)->st, (stmt), __VA_ARGS__))
 /* Rows of a node become another's; what cannot is there already under the new name, and goes. to NULL: all go. */
 int records_move_rows(struct records *r, const char *table, const char *from, const char *to);
 

@@ -232,7 +232,7 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
     struct usage_span s = usage_sum_span(&sum, day->from_ms, end_ms);
     if (s.n)
         return put_span(r, zone, node, &s);
-    return RECORDS_RUN(r, R_DROP_USAGE_DAY, NULL, day->from_ms, node, zone);
+    return RECORDS_RUN(r, R_DROP_USAGE_DAY, DB_INT(day->from_ms), DB_INT(node), DB_INT(zone));
 }
 
 int records_put_usage(struct records *r, const struct usage_put *u)
@@ -242,9 +242,9 @@ int records_put_usage(struct records *r, const struct usage_put *u)
 
     for (size_t i = 0; i < u->n && code == 0; i++) {
         code = u->hours[i].n ? put_span(r, -1, node, &u->hours[i])
-                             : RECORDS_RUN(r, R_DROP_USAGE_HOUR, NULL, u->hours[i].at_ms, node);
+                             : RECORDS_RUN(r, R_DROP_USAGE_HOUR, DB_INT(u->hours[i].at_ms), DB_INT(node));
         if (code == 0 && u->marks && u->marks[i])
-            code = RECORDS_RUN(r, R_DROP_USAGE_MARK, u->node, u->hours[i].at_ms, u->marks[i]);
+            code = RECORDS_RUN(r, R_DROP_USAGE_MARK, DB_TEXT(u->node), DB_INT(u->hours[i].at_ms), DB_INT(u->marks[i]));
     }
     if (code == 0 && u->n_days)
         code = name_id(r, u->zone, &zone);
@@ -259,7 +259,7 @@ int records_drop_usage(struct records *r, int64_t before_ms)
     int code = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
-        code = RECORDS_RUN(r, (size_t)steps[i], NULL, before_ms);
+        code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(before_ms));
     return code;
 }
 
