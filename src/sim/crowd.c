@@ -290,8 +290,10 @@ static void member_send(struct crowd *c, struct member *m)
         clock_mono_ms() < m->retry_ms)
         return;
     if (m->fd < 0 && !member_connect(c, m)) {
+        char why[120];
+        snprintf(why, sizeof(why), "cannot connect: %s", strerror(errno));
         m->busy = true; /* it would be */
-        member_fail(c, m, 0, "cannot connect");
+        member_fail(c, m, 0, why);
         return;
     }
     buf_reset(&c->body);
@@ -529,10 +531,10 @@ static int allow_files(int64_t nodes, struct err *err)
     rlim_t want = (rlim_t)nodes + FD_OTHERS;
     if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur >= want)
         return 0;
-    rl.rlim_cur = want;
-    rl.rlim_max = MAX(rl.rlim_max, want); /* root may */
-    if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
+    struct rlimit more = {want, MAX(rl.rlim_max, want)}, most = {rl.rlim_max, rl.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0) /* root may */
         return 0;
+    setrlimit(RLIMIT_NOFILE, &most);
     return err_set(err, -EMFILE,
                    "%lld nodes need as many open files, and this process may have fewer: raise `ulimit -n`",
                    (long long)nodes);
