@@ -13,37 +13,10 @@
 
 static const char *const spool_modes[] = {"auto", "always", NULL};
 
-/* clang-format off */
+#define SETTING(...) OPT_ROW(agent_conf, __VA_ARGS__)
 const struct opt agent_opts[] = {
-    OPT(agent_conf, hub, 'u', OPT_LIST, NULL, "URL", "where to send; repeat it to send everything to several hubs, for a move", .url = true),
-    OPT(agent_conf, token_file, 'T', OPT_PATH, NULL, "FILE", "file with the token for the hub (an enroll token, or this node's own)"),
-    OPT(agent_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "the token itself; on a command line others can see it, so prefer --token-file or the environment"),
-    OPT(agent_conf, pin, 0, OPT_STR, NULL, "sha256//BASE64", "trust exactly this public key of the hub, whoever signed it; the hub prints it"),
-    OPT(agent_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
-    OPT(agent_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too", .url = true),
-    OPT(agent_conf, name, 'n', OPT_STR, NULL, "NAME", "what this node is called; the host name unless told"),
-    OPT(agent_conf, tick, 't', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
-    OPT(agent_conf, interval, 'i', OPT_DURATION, "5s", "TIME", "time between sends; the hub may ask for another", .min = 200, .max = 600000),
-    OPT(agent_conf, collect_timeout, 0, OPT_DURATION, "5s", "TIME", "a driver that has not answered for this long is hung", .min = 500, .max = 600000),
-    OPT(agent_conf, collector, 'c', OPT_STR, "auto", "LIST", "how to read devices: auto, none, or names separated by commas (nvml, smi, replay, exec)"),
-    OPT(agent_conf, nvml_lib, 0, OPT_PATH, NULL, "FILE", "NVML library to load instead of the system's"),
-    OPT(agent_conf, smi, 0, OPT_PATH, "nvidia-smi", "FILE", "nvidia-smi for the smi collector"),
-    OPT(agent_conf, replay, 0, OPT_PATH, NULL, "FILE", "recorded trace to play as if it were this machine"),
-    OPT(agent_conf, exec, 0, OPT_LIST, NULL, "COMMAND", "command or file that gives custom metrics; may be repeated"),
-    OPT(agent_conf, cmdline, 0, OPT_BOOL, "true", NULL, "read command lines of GPU processes (who sees them is the hub's rule)"),
-    OPT(agent_conf, state_dir, 0, OPT_PATH, NULL, "DIR", "folder for this node's id, token and spool"),
-    OPT(agent_conf, spool_dir, 0, OPT_PATH, NULL, "DIR", "folder for batches that wait for the hub; below the state folder unless told"),
-    OPT(agent_conf, spool_max_bytes, 0, OPT_BYTES, "256M", "BYTES", "the spool of one hub never grows past this; the oldest go first", .min = 1 << 20, .max = 1ll << 44),
-    OPT(agent_conf, spool_max_age, 0, OPT_DURATION, "72h", "TIME", "batches older than this are given up", .min = 60000, .max = 366ll * 86400000),
-    OPT(agent_conf, spool, 0, OPT_CHOICE, "auto", "WHEN", "write batches to disk when the hub does not take them (auto), or always", .choices = spool_modes),
-    OPTN(agent_conf, "stdout", to_stdout, 0, OPT_BOOL, NULL, NULL, "write the wire stream to standard output instead of to a hub", .no_file = true),
-    OPT(agent_conf, env_file, 0, OPT_PATH, NULL, "FILE", "file of MUSTER_NAME=value lines; ~/.config/muster/agent.env or " CONF_ENV_FILE " when it is there", .no_file = true),
-    OPT(agent_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
-    OPT(agent_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
-    OPT(agent_conf, child_fd, 0, OPT_INT, "-1", "FD", "internal: be the collector process", .min = -1, .max = 1 << 20, .hidden = true, .no_file = true),
-    {0},
-};
-/* clang-format on */
+#include "agent/settings.def"
+    {0}};
 
 void conf_fini(struct agent_conf *c)
 {

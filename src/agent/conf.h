@@ -5,28 +5,15 @@
 #ifndef AGENT_CONF_H
 #define AGENT_CONF_H
 
-#include "base/opt.h"
+#include "base/opt_def.h"
 #include "collect/collect.h"
 
 enum spool_mode { SPOOL_AUTO, SPOOL_ALWAYS };
 
 struct agent_conf {
-    struct opt_list hub; /* after conf_load: http:// or https://, no slash at the end */
-    char *token, *token_file;
-    char *pin, *ca_file, *proxy;
-    char *name;                              /* NULL: the host's */
-    int64_t tick, interval, collect_timeout; /* ms */
-    char *collector, *nvml_lib, *smi, *replay;
-    struct opt_list exec;
-    bool cmdline;
-    char *state_dir; /* after conf_load: NULL only where there is no home to put it in */
-    char *spool_dir; /* NULL: below state_dir */
-    int64_t spool_max_bytes, spool_max_age;
-    int spool; /* enum spool_mode */
-    int log_level, log_format;
-    bool to_stdout;
-    char *env_file;
-    int64_t child_fd; /* -1; else this process is the collector and talks there */
+#define SETTING OPT_MEMBER
+#include "agent/settings.def"
+#undef SETTING
 };
 
 extern const struct opt agent_opts[];
