@@ -2,8 +2,7 @@
  * auth.h: makes and compares tokens (model/token.h) and other secrets. It stores nothing. A token is "mst_" id(8) "_"
  * secret(43 base64url characters); only SHA-256 of the secret is kept.
  */
-#ifndef ACCESS_AUTH_H
-#define ACCESS_AUTH_H
+#pragma once
 
 #include "base/err.h"
 #include "model/token.h"
@@ -26,5 +25,3 @@ void secret_new(char text[SECRET_MAX], uint8_t hash[32]);
 bool secret_hash(struct str text, uint8_t hash[32]); /* false: not of that form */
 /* The value of one cookie out of a Cookie header; empty when it is not there. */
 struct str cookie_value(struct str header, const char *name);
-
-#endif

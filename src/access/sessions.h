@@ -7,8 +7,7 @@
  * SESSIONS_PER_TOKEN of a token and SESSIONS_MAX in all: the one not used for longest gives way. S3 When a session was
  * last used is noted once an hour. S4 Links are kept in memory alone: each works once, for ONCE_MS.
  */
-#ifndef ACCESS_SESSIONS_H
-#define ACCESS_SESSIONS_H
+#pragma once
 
 #include "access/tokens.h"
 
@@ -39,5 +38,3 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
 
 void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
 int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
-
-#endif

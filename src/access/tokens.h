@@ -3,8 +3,7 @@
  * What was looked up is remembered while no token changes: revoking takes effect within a second.
  * Who has a node is decided by what was put, whether or not the disk has it yet.
  */
-#ifndef ACCESS_TOKENS_H
-#define ACCESS_TOKENS_H
+#pragma once
 
 #include "access/auth.h"
 
@@ -34,5 +33,3 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
 int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
 /* The node's tokens are on their way out of the store: none of them is good any more. */
 void tokens_forget(struct tokens *t, const char *node);
-
-#endif

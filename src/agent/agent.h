@@ -2,8 +2,7 @@
  * agent.h: the agent as a whole: one event loop around the collector process (collector_keeper.h), the batch being
  * filled (filler.h) and a sender for each hub (sender.h), until a signal ends it.
  */
-#ifndef AGENT_AGENT_H
-#define AGENT_AGENT_H
+#pragma once
 
 #include "agent/conf.h"
 
@@ -12,5 +11,3 @@
  * 0 after an end in good order; -errno with a sentence when it could not start.
  */
 int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err);
-
-#endif

@@ -8,8 +8,7 @@
  * ends. K4 A child that ended is started again at once the first time, then with growing pauses; exit status
  * CHILD_EXIT_STALE asks for a new one.
  */
-#ifndef AGENT_COLLECTOR_KEEPER_H
-#define AGENT_COLLECTOR_KEEPER_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -45,5 +44,3 @@ const struct keeper_state *keeper_state(const struct keeper *k);
 int64_t keeper_paused_until_ms(const struct keeper *k); /* wall clock; 0: not paused */
 pid_t keeper_pid(const struct keeper *k);               /* -1: none now */
 void keeper_free(struct keeper *k);                     /* waits a second for children to end, then kills them */
-
-#endif

@@ -2,8 +2,7 @@
  * conf.h: the agent's settings: one table, filled from an env file, the environment and flags, of which the later ones
  * win. `muster agent`, `muster-agent` and whoever reads this machine without a hub (local.h) share it.
  */
-#ifndef AGENT_CONF_H
-#define AGENT_CONF_H
+#pragma once
 
 #include "base/opt_def.h"
 #include "collect/collect.h"
@@ -33,5 +32,3 @@ void conf_fini(struct agent_conf *c);
 
 /* The part that the collector process gets. Borrows from c; *exec_room is memory for the list, freed by the caller. */
 void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room);
-
-#endif

@@ -2,8 +2,7 @@
  * control.h: `muster-agent pause 10m`, `resume` and `status` reach the running agent by a unix socket in its state
  * folder (0600). One line in, some lines out, closed. Only root and the agent's own user are heard.
  */
-#ifndef AGENT_CONTROL_H
-#define AGENT_CONTROL_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -21,5 +20,3 @@ void control_close(struct control *c); /* removes the socket */
 /* The other end: ask and wait. 0 with the answer; -ENOENT, -ECONNREFUSED: no agent runs there; -EREMOTEIO: it said no,
  * and the answer says why. */
 int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * counter.h: counters that a collector counts itself start at 0 with each new collector process; here they go on from
  * where they were, per device, so that what leaves the agent never falls within a run.
  */
-#ifndef AGENT_COUNTER_H
-#define AGENT_COUNTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void counters_free(struct counters *c);
 void counters_restart(struct counters *c); /* the next value of each device comes from a new process */
 /* The value to send for v. A v below the last one within a process counts as a start from 0, too. */
 int64_t counters_take(struct counters *c, const char *uuid, int64_t v);
-
-#endif

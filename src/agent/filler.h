@@ -7,8 +7,7 @@
  * the batch first. F2 M_busy never falls within a run (counter.h). F3 Node metrics go on whether or not the collector
  * speaks. F4 A batch never passes the caps of wire.h.
  */
-#ifndef AGENT_FILLER_H
-#define AGENT_FILLER_H
+#pragma once
 
 #include "collect/child.h"
 #include "collect/host.h"
@@ -38,5 +37,3 @@ void filler_beat(struct filler *f, int64_t now_ms, int64_t mono_ms);
 void filler_event(struct filler *f, enum event_kind kind, int64_t at_ms, int64_t code, const char *text);
 void filler_flush(struct filler *f);             /* closes the batch if there is anything in it */
 const char *filler_name(const struct filler *f); /* the node's name as it goes out */
-
-#endif

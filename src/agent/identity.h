@@ -1,8 +1,7 @@
 /*
  * identity.h: which node this is (a random id kept in the state folder) and which run of the agent (a random number).
  */
-#ifndef AGENT_IDENTITY_H
-#define AGENT_IDENTITY_H
+#pragma once
 
 #include "base/err.h"
 #include "model/fact.h"
@@ -19,5 +18,3 @@ int identity_open(struct node_identity *ret, const char *dir, struct err *err);
 /* For the wire on standard output: the id when one is there, else all zero; makes and locks nothing. */
 void identity_peek(struct node_identity *ret, const char *dir);
 void identity_close(struct node_identity *id);
-
-#endif

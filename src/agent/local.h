@@ -2,8 +2,7 @@
  * local.h: this machine without a hub, for `muster ls` and `muster top`: the collector process is started, and what it
  * says comes as the same four things a hub gets from an agent, so that the caller can feed its live state.
  */
-#ifndef AGENT_LOCAL_H
-#define AGENT_LOCAL_H
+#pragma once
 
 #include "agent/conf.h"
 #include "model/batch.h"
@@ -31,5 +30,3 @@ void local_close(struct local *l);   /* lets go of the driver; never waits for i
 /* Open, the first tick and one more (what is a difference of two is known then), close. Returns as local_next for the
  * first; the second may be missing when it does not come in time. */
 int local_snapshot(const struct agent_conf *conf, int64_t timeout_ms, const struct local_sink *sink, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* spawn.h: start the collector process: this very program, executed again, with a socket pair between. */
-#ifndef AGENT_SPAWN_H
-#define AGENT_SPAWN_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -13,5 +12,3 @@
 int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_pid, int *ret_fd, struct err *err);
 /* The other side: what main() does when conf->child_fd says so. Returns an exit status. */
 int spawn_be_collector(const struct agent_conf *conf);
-
-#endif

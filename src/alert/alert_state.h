@@ -8,8 +8,7 @@
  * W3 Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is
  * the same one, also after a restart, for ALERT_STATES_NOTICE_MS.
  */
-#ifndef ALERT_ALERT_STATE_H
-#define ALERT_ALERT_STATE_H
+#pragma once
 
 #include "alert/rule.h"
 #include "model/alert.h"
@@ -38,5 +37,3 @@ const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_
  * until the next look; NULL: it is not there. */
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                       const char *told_to);
-
-#endif

@@ -6,8 +6,7 @@
  * U1 Days are those of the zone; one of 23 or 25 hours counts as such. U2 Of hours and days of which more than a
  * quarter was not seen nothing is said. U3 The same usage gives the same findings: a restart changes nothing.
  */
-#ifndef ALERT_BASELINE_H
-#define ALERT_BASELINE_H
+#pragma once
 
 #include "alert/rule.h"
 #include "base/mem.h"
@@ -37,5 +36,3 @@ int64_t usage_baseline_hour(const struct zone *z, int64_t now_ms);
 /* 0; -ECANCELED; what usage gave. ret is ended with usage_baseline_fini in any case. */
 int usage_baseline_run(const struct usage_baseline_ask *ask, struct usage_baseline *ret, struct err *err);
 void usage_baseline_fini(struct usage_baseline *s);
-
-#endif

@@ -3,8 +3,7 @@
  * kept. An alert that fires or is resolved is durable before anybody is told of it (screens may show it a moment
  * earlier); what fired survives a restart, and fires once.
  */
-#ifndef ALERT_FEATURE_H
-#define ALERT_FEATURE_H
+#pragma once
 
 #include "hub/feature.h"
 #include "hub/hub.h"
@@ -25,5 +24,3 @@ struct alert_rules *hub_alerts_rules_again(struct hub *h); /* the same, the call
 /* What would fire now if nothing had to last: see is called for each. */
 void hub_alerts_test(struct hub *h, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
                      void *arg);
-
-#endif

@@ -7,8 +7,7 @@
  * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked,
  * by as much as the slowest rule needs, so that what was so already is known.
  */
-#ifndef ALERT_REPLAY_H
-#define ALERT_REPLAY_H
+#pragma once
 
 #include "alert/rule.h"
 #include "base/zone.h"
@@ -57,5 +56,3 @@ struct alert_replay_said {
 void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret); /* borrowed */
 /* Of every rule that is on, in the rules' order; those that cannot look back (alert_rule.now_only) too. */
 const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n);
-
-#endif

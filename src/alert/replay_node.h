@@ -6,8 +6,7 @@
  * A minute shows the newest values of its samples (of most metrics their mean: store/samples.h, H4), and work if any of
  * them did. What came late counts as if it had come in time. On any thread.
  */
-#ifndef ALERT_REPLAY_NODE_H
-#define ALERT_REPLAY_NODE_H
+#pragma once
 
 #include "alert/rule.h"
 #include "history/history.h"
@@ -45,5 +44,3 @@ int alert_replay_node_load(struct alert_replay_node *r, const struct alert_repla
                            const struct past_source *past, int64_t from_ms, int64_t to_ms, struct err *err);
 /* The minute that ends at at_ms, one that is loaded; each later than the one before. */
 void alert_replay_node_play(struct alert_replay_node *r, struct live *l, int64_t at_ms);
-
-#endif

@@ -3,8 +3,7 @@
  * in the filter language. A rule looks at the scene (all that is known at this moment) and says what it finds; how long
  * that must last is alert_state.h's business.
  */
-#ifndef ALERT_RULE_H
-#define ALERT_RULE_H
+#pragma once
 
 #include "base/opt.h"
 #include "book/book.h"
@@ -119,5 +118,3 @@ const struct alert_rule *alert_rules_find(const struct alert_rules *r, const cha
 int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity);
 /* Every rule that is not off, over the scene. */
 void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
-
-#endif

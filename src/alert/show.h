@@ -1,6 +1,5 @@
 /* show.h: alerts, silences and channels as the API shows them. */
-#ifndef ALERT_SHOW_H
-#define ALERT_SHOW_H
+#pragma once
 
 #include "alert/rule.h"
 #include "base/json.h"
@@ -24,5 +23,3 @@ void alert_json(struct json *j, const struct alert *a, const struct silence *s);
 void silence_json(struct json *j, const struct silence *s);
 void channel_json(struct json *j, const struct channel_now *c);
 size_t alerts_loud(const struct alerts_now *now, int64_t now_ms); /* how many fire and are not silenced */
-
-#endif

@@ -8,8 +8,7 @@
  * them when one is due, of all that still fires; in quiet hours there is none. T6 Who has no address, or wants nothing
  * told, is passed over.
  */
-#ifndef ALERT_TELL_H
-#define ALERT_TELL_H
+#pragma once
 
 #include "alert/rule.h"
 #include "notify/channel.h"
@@ -44,5 +43,3 @@ struct tell_ask {
 };
 typedef void tell_fn(void *arg, const struct message *m); /* without an id; borrowed for the call */
 void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg);
-
-#endif

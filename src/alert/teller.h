@@ -2,8 +2,7 @@
  * teller.h: sees what is new of the alerts, and sends the messages it makes (tell.h). That somebody is told of an alert
  * is stored with the messages that tell it, in one transaction: a restart tells nothing twice and forgets nothing.
  */
-#ifndef ALERT_TELLER_H
-#define ALERT_TELLER_H
+#pragma once
 
 #include "alert/alert_state.h"
 #include "alert/show.h"
@@ -21,5 +20,3 @@ size_t alert_teller_passed(const struct alert_teller *t,
 /* After a look: what is due is told. alert_state.h learns what was told, and what `now` has of it is gone then. */
 void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules,
                        struct alert_states *w, int64_t now_ms);
-
-#endif

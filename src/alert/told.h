@@ -3,8 +3,7 @@
  * channel, to which address, and who that is. It outlives changes of muster.yaml and of the people known: whoever was
  * told that it fired is the one to be told that it is over.
  */
-#ifndef ALERT_TOLD_H
-#define ALERT_TOLD_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -19,5 +18,3 @@ struct told {
 bool told_next(struct str *rest, struct told *ret);
 /* Puts it into the list: instead of the same one told before, or behind all. False: the list is full. */
 bool told_put(struct buf *list, const struct told *t);
-
-#endif

@@ -8,8 +8,7 @@
  * two weeks that were different (a holiday, a crash) do not change what is usual, and steady use with noise is hardly
  * ever far from it (test_usual.c counts).
  */
-#ifndef ALERT_USUAL_H
-#define ALERT_USUAL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/zone.h"
@@ -40,5 +39,3 @@ void usual_text(struct buf *out, const char *who, const struct usual *h, int64_t
 void low_text(struct buf *out, const char *who, int64_t used_ms, int64_t assigned_ms, int32_t day);
 /* Used less than a tenth of what was assigned; what was not assigned cannot be used too little. */
 bool low_is(int64_t used_ms, int64_t assigned_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* wording.h: the words of one message about alerts of one rule: a line, and what stands below it. */
-#ifndef ALERT_WORDING_H
-#define ALERT_WORDING_H
+#pragma once
 
 #include "alert/rule.h"
 #include "model/alert.h"
@@ -25,5 +24,3 @@ void wording_of(const struct wording_ask *k, struct wording *ret);
 bool wording_person(struct str *rest, struct str *ret);
 /* Is it this person's own, which somebody else has taken? The last person of such an alert is whose it is. */
 bool wording_owner(const struct alert_rule *rule, const struct alert *a, const char *person);
-
-#endif

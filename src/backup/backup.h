@@ -6,8 +6,7 @@
  * damaged or cut off is refused before anything is changed. K4 kill -9 or a failure at any point of a restore leaves
  * the folder as it was, or wholly replaced. K5 What a newer muster wrote is refused with a sentence.
  */
-#ifndef BACKUP_BACKUP_H
-#define BACKUP_BACKUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err);
  */
 int backup_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
                    struct backup_sum *ret, char *old, struct err *err);
-
-#endif

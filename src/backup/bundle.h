@@ -5,8 +5,7 @@
  * B1 A bundle that was cut off, or of which any byte is another, is refused. B2 A newer version is refused with a
  * sentence. B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, however large the file claims to be.
  */
-#ifndef BACKUP_BUNDLE_H
-#define BACKUP_BUNDLE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -51,5 +50,3 @@ int bundle_open(struct bundle_reader *r, struct err *err);
 /* 1 and the next part, whose payload is good until the next call; 0 after the last one, when nothing follows it. */
 int bundle_next(struct bundle_reader *r, enum part_type *ret_type, struct str *ret, struct err *err);
 void bundle_reader_fini(struct bundle_reader *r);
-
-#endif

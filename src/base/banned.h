@@ -2,8 +2,7 @@
  * banned.h: turns C library calls that are easy to get wrong into compile errors. Included by mem.h, so that every file
  * has it.
  */
-#ifndef BASE_BANNED_H
-#define BASE_BANNED_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,5 +23,3 @@
 #define atoi(a) BANNED(atoi)
 #undef atol
 #define atol(a) BANNED(atol)
-
-#endif

@@ -1,11 +1,8 @@
 /* base64.h: bytes as text, as RFC 4648 writes them, with padding and without line ends. */
-#ifndef BASE_BASE64_H
-#define BASE_BASE64_H
+#pragma once
 
 #include "base/buf.h"
 
 void base64_add(struct buf *out, struct str bytes);
 /* Onto the end of out. -EBADMSG: it is not base64; out is as it was then. */
 int base64_read(struct str text, struct buf *out);
-
-#endif

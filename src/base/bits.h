@@ -1,6 +1,5 @@
 /* bits.h: a small fixed set of numbers, as words; more than 64 fit. */
-#ifndef BASE_BITS_H
-#define BASE_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ static inline bool bits_has(const struct bits *b, unsigned i)
 {
     return b->w[i / 64] >> (i % 64) & 1;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * buf.h: a growing byte buffer that states its maximum and is always terminated.
  * The first failure sticks in b->err, so a writer may check once, at the end; every call also returns it.
  */
-#ifndef BASE_BUF_H
-#define BASE_BUF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ uint64_t rd_varint(struct rd *r);
 int64_t rd_zigzag(struct rd *r);
 const uint8_t *rd_bytes(struct rd *r, size_t n); /* NULL when short */
 struct str rd_text(struct rd *r, size_t max);    /* bad when longer than max; empty then */
-
-#endif

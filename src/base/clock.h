@@ -1,7 +1,6 @@
 /* clock.h: the only place that reads a clock. Wall time is UTC milliseconds; durations come from the monotonic clock.
  */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ const char *clock_span(int64_t ms, char out[24]);
 /* RFC 3339 text, or seconds since the epoch with decimals, or milliseconds (a number of 10^11 and more). 0 or -EINVAL.
  */
 int clock_parse(const char *s, size_t n, int64_t *ret);
-
-#endif

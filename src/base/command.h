@@ -3,8 +3,7 @@
  * needs: of the environment, as in process.h. done is called once, unless it was stopped first. No shell is involved;
  * its locale is C.
  */
-#ifndef BASE_COMMAND_H
-#define BASE_COMMAND_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -25,5 +24,3 @@ int command_start(struct command **ret, struct event_base *loop, const char *con
 int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
                 size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
 void command_stop(struct command *c); /* accepts NULL; its end is seen to on the loop */
-
-#endif

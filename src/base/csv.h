@@ -2,8 +2,7 @@
  * csv.h: records of comma-separated text (RFC 4180): quotes doubled inside quotes, commas and line ends inside quotes
  * belong to the cell, lines end with \n or \r\n. Bounded by what it was given; never writes into it.
  */
-#ifndef BASE_CSV_H
-#define BASE_CSV_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -31,5 +30,3 @@ int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err);
 /* A cell as csv_next reads it back: in quotes where it must be. For programs: what a spreadsheet might run is marked by
  * csv_text of format/words.h. */
 void csv_add(struct buf *out, const char *s);
-
-#endif

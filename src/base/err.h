@@ -1,6 +1,5 @@
 /* err.h: what failed, in one sentence a person can act on. Library folders set it; only the top prints it. */
-#ifndef BASE_ERR_H
-#define BASE_ERR_H
+#pragma once
 
 struct err {
     int code; /* negative errno, 0 = none */
@@ -13,5 +12,3 @@ int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* Put "fmt: " before what is there, to say in which larger thing it failed. Returns err->code, or code if err is NULL.
  */
 int err_prefix(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

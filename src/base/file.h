@@ -1,6 +1,5 @@
 /* file.h: whole files in, whole files out, folders made. */
-#ifndef BASE_FILE_H
-#define BASE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int file_or_env_secret(const char *file, const char *env, struct buf *ret, struc
 int file_state_dir(const char *leaf, char *out, size_t size);
 /* Our own program, to start it once more: its path or, where a newer one lies there, what leads to it all the same. */
 const char *file_self(char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* json.h: a streaming JSON writer onto a buf. Commas and escapes are its business; nesting is the caller's. */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void json_escape(struct buf *out, struct str v);              /* with quotes; fo
 
 /* The same exact decimal for other formats (CSV, Prometheus). */
 int buf_fixed(struct buf *b, int64_t v, int64_t per);
-
-#endif

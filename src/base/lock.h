@@ -1,6 +1,5 @@
 /* lock.h: a mutex that is held until the end of its block. */
-#ifndef BASE_LOCK_H
-#define BASE_LOCK_H
+#pragma once
 
 #include <pthread.h>
 
@@ -14,5 +13,3 @@ static inline void lock_drop(pthread_mutex_t **mutex)
     pthread_mutex_unlock(*mutex);
 }
 #define LOCKED(mutex) __attribute__((cleanup(lock_drop), unused)) pthread_mutex_t *locked = lock_take(mutex)
-
-#endif

@@ -2,8 +2,7 @@
  * log.h: one line per thing that happened, to standard error. Only programs (agent, hub, cmd) call it; all other
  * folders return errors. Never pass a token or a command line.
  */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void log_line(enum log_level level, const char *area, const char *fmt, ...) __at
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
-
-#endif

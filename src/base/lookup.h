@@ -2,8 +2,7 @@
  * lookup.h: finds things by a hash of their name. It holds pointers to them; the things stay the caller's, who also
  * compares names, since two may have one hash. A struct lookup is zeroed at first.
  */
-#ifndef BASE_LOOKUP_H
-#define BASE_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline size_t lookup_next_place(const struct lookup *l, uint64_t hash, si
 {
     return (size_t)(uintptr_t)lookup_next(l, hash, at) - 1;
 }
-
-#endif

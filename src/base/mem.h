@@ -2,8 +2,7 @@
  * mem.h: allocation that never returns NULL (without memory the process ends), and locals that clean up after
  * themselves. Every size that comes from outside is capped before it gets here.
  */
-#ifndef BASE_MEM_H
-#define BASE_MEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ char *arena_strn(struct arena *a, const char *s, size_t n);
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
 #define AUTO_ARENA __attribute__((cleanup(arena_fini))) struct arena
-
-#endif

@@ -3,8 +3,7 @@
  * 3339,
  * "+3 days", milliseconds since 1970. A span is added to now; empty is now. docs/bookings.md has the list. Pure.
  */
-#ifndef BASE_MOMENT_H
-#define BASE_MOMENT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -24,5 +23,3 @@ int moment_span(struct str s, const char *what, int64_t *ret, struct err *err);
 const char *moment_text(int64_t ms, int64_t now_ms, const struct zone *zone, char out[MOMENT_TEXT]);
 /* "2026-11-17 14:00" in UTC, as comments.json has it. */
 const char *moment_minutes(int64_t ms, char out[MOMENT_TEXT]);
-
-#endif

@@ -2,12 +2,9 @@
  * notify.h: tells the supervisor that the program is ready, reloads or ends (systemd's sd_notify protocol). Without a
  * supervisor nothing happens.
  */
-#ifndef BASE_NOTIFY_H
-#define BASE_NOTIFY_H
+#pragma once
 
 #include <stdint.h>
 
 void notify(const char *state);   /* "READY=1", "STOPPING=1", "WATCHDOG=1", "RELOADING=1\nMONOTONIC_USEC=…" */
 int64_t notify_watchdog_ms(void); /* how often "WATCHDOG=1" is due (half of what was asked for); 0: not at all */
-
-#endif

@@ -3,8 +3,7 @@
  * loop over it. An option named "rule.util" is --rule-util, MUSTER_RULE_UTIL, and rule: {util: ...} in muster.yaml.
  * Order of weight: flag, environment, file, default.
  */
-#ifndef BASE_OPT_H
-#define BASE_OPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ int opt_env_text(const struct opt *opts, void *conf, struct str text, const char
 /* parse/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and
  * what was expected. */
 int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
-
-#endif

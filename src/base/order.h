@@ -1,6 +1,5 @@
 /* order.h: what is sorted: comparing, sorting, and finding a place in it. */
-#ifndef BASE_ORDER_H
-#define BASE_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ static inline int order_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
-
-#endif

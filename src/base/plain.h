@@ -2,8 +2,7 @@
  * plain.h: text from outside made fit to be shown: on a terminal, in a mail, in a message. Control characters, what
  * turns the direction of letters round, and bytes that are not UTF-8 become U+FFFD: they are seen, and do nothing.
  */
-#ifndef BASE_PLAIN_H
-#define BASE_PLAIN_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -22,5 +21,3 @@ int plain_json(struct buf *out, struct str s);
 /* JSON whose texts are to be shown: what may not be is U+FFFD, also where it was written as an escape; \n and \t stay.
  */
 int plain_answer(struct buf *out, struct str s);
-
-#endif

@@ -8,8 +8,7 @@
  * none but its three. C6 Whoever frees a loop calls
  * process_end_all first: nothing that was started stays behind, neither as a process nor as memory.
  */
-#ifndef BASE_PROCESS_H
-#define BASE_PROCESS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -59,5 +58,3 @@ void process_end_all(struct event_base *loop);
 struct str process_said(const struct process *p); /* the end of what came on its standard error */
 /* The last line of that which is not empty, without what cannot be shown. */
 void process_last_words(struct str said, char *ret, size_t size);
-
-#endif

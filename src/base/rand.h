@@ -1,6 +1,5 @@
 /* rand.h: random bits from the kernel, checksums and hashes of our own formats. */
-#ifndef BASE_RAND_H
-#define BASE_RAND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct prng {
 };
 uint64_t prng_next(struct prng *g);
 double prng_unit(struct prng *g);
-
-#endif

@@ -2,8 +2,7 @@
  * secret.h: keeps secrets (tokens, passwords in addresses) out of places where others read them: process lists,
  * screens, logs.
  */
-#ifndef BASE_SECRET_H
-#define BASE_SECRET_H
+#pragma once
 
 #include "base/opt.h"
 
@@ -22,5 +21,3 @@ int secret_text(struct buf *out, struct str s); /* the same for every address in
  * good. Called first thing in main. Up to "--".
  */
 void secret_args(const struct opt *opts, int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* str.h: views into text. Never writes, never allocates, never needs a terminator. */
-#ifndef BASE_STR_H
-#define BASE_STR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ int str_near(struct str typed, struct str meant);
 size_t str_utf8(struct str s, uint32_t *ret); /* the first code point: its bytes, or 0 if it is not UTF-8 */
 bool str_utf8_ok(struct str s);               /* valid UTF-8 without NUL or other control characters (tab excepted) */
 int str_width(struct str s);                  /* columns on a terminal */
-
-#endif

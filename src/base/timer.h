@@ -1,6 +1,5 @@
 /* timer.h: calls a function later, on the event loop: once, or again and again. */
-#ifndef BASE_TIMER_H
-#define BASE_TIMER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void timer_after(struct timer *t, int64_t ms); /* once, so long from now */
 void timer_every(struct timer *t, int64_t ms); /* from now on, so often */
 void timer_stop(struct timer *t);
 bool timer_is_set(const struct timer *t); /* it will call some time */
-
-#endif

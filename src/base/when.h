@@ -1,7 +1,6 @@
 /* when.h: the moments and spans a person may write: "now", "-24h", "now-90m", RFC 3339, seconds or milliseconds since
  * 1970. */
-#ifndef BASE_WHEN_H
-#define BASE_WHEN_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -10,5 +9,3 @@
 
 /* 0, or -EINVAL with a sentence that begins with what (the parameter's name). */
 int when_parse(struct str s, const char *what, int64_t now_ms, int64_t *ret, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * once. K3 A job that was cancelled, or whose time is up, is told so through job_stopped; one that still waits does not
  * run at all. K4 The loop never waits for a worker, but in work_free.
  */
-#ifndef BASE_WORKERS_H
-#define BASE_WORKERS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ int work_add(struct work *w, struct work_job *j, int64_t limit_ms); /* 0, or -EA
 size_t work_busy(const struct work *w);                             /* jobs whose done is due */
 void job_cancel(struct work_job *j);
 bool job_stopped(void *j); /* cancelled, or out of time: fits history_ask's stop */
-
-#endif

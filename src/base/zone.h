@@ -6,8 +6,7 @@
  * is refused with a sentence. Z3 Every moment has one local time; of the local times that come twice the first is
  * meant, and of those that never come the first moment after the gap.
  */
-#ifndef BASE_ZONE_H
-#define BASE_ZONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ extern const char *const period_words[PERIODS + 1]; /* "hour", ..., "all", NULL 
 int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t at_ms, int64_t *ret_next);
 /* "2026-11-15 14:00", "2026-11-15", "2026-W46" (weeks from Monday; else the first day's date), "2026-11", "2026". */
 const char *zone_period_label(const struct zone *z, enum period p, int week_start, int64_t from_ms, char out[24]);
-
-#endif

@@ -6,8 +6,7 @@
  * own. B2 A change counts from book_begin on, so that nobody else gets what is being written; until it is settled what
  * was before counts too. B3 Nothing here reads a clock.
  */
-#ifndef BOOK_BOOK_H
-#define BOOK_BOOK_H
+#pragma once
 
 #include "base/err.h"
 #include "model/booking.h"
@@ -59,5 +58,3 @@ void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const
  */
 void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct booking *h, enum booking_state to),
                void *arg);
-
-#endif

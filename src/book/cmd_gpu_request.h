@@ -2,8 +2,7 @@
  * cmd_gpu_request.h: the options that say which GPUs would do, for `muster free` and `muster wait`, at a hub or on this
  * machine alone.
  */
-#ifndef BOOK_CMD_GPU_REQUEST_H
-#define BOOK_CMD_GPU_REQUEST_H
+#pragma once
 
 #include "base/json.h"
 #include "book/queue.h"
@@ -44,5 +43,3 @@ const char *gpu_request_host(char out[NAME_MAX_LEN]);
 /* Out of what the hub answered: {"where", "devices": [{"device"}]}. */
 struct json_t;
 void found_read(struct json_t *o, struct found_gpus *ret);
-
-#endif

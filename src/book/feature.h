@@ -2,8 +2,7 @@
  * feature.h: makes and changes bookings (feature.c) and waits (waits.c), on the loop. They are shown, announced and
  * answered when they are durable.
  */
-#ifndef BOOK_FEATURE_H
-#define BOOK_FEATURE_H
+#pragma once
 
 #include "book/book.h"
 #include "hub/hub.h"
@@ -21,5 +20,3 @@ void waits_tick(struct hub *hub, int64_t now_ms);
 void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms); /* who waits, or was given, is there */
 void waits_over(struct hub *hub, const struct booking *h);                  /* it ended, and nothing was given */
 bool waits_reach(struct hub *hub, const char *person);                      /* can a message say whose turn it is? */
-
-#endif

@@ -1,6 +1,5 @@
 /* ics.h: bookings as an iCalendar feed (RFC 5545), for calendars that subscribe. */
-#ifndef BOOK_ICS_H
-#define BOOK_ICS_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/booking.h"
@@ -10,5 +9,3 @@ void render_ics_start(struct buf *out, const char *name); /* of the calendar */
  */
 void render_ics_booking(struct buf *out, const struct booking *h);
 void render_ics_end(struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* may.h: decides who may book for whom, and who may change a booking. Pure functions. */
-#ifndef BOOK_MAY_H
-#define BOOK_MAY_H
+#pragma once
 
 #include "access/auth.h"
 #include "model/booking.h"
@@ -30,5 +29,3 @@ int book_may_change(enum book_auth auth, const struct booker *who, struct str ty
                     struct err *err);
 /* The asker in a record: their name, or "token ID", or the one they typed. */
 void book_by(const struct booker *who, const char *typed, char ret[BOOKING_PERSON_MAX]);
-
-#endif

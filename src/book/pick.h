@@ -2,8 +2,7 @@
  * pick.h: from words to devices ("dgx2:0,1", or any two of a model) and back. It reads the live state and changes
  * nothing.
  */
-#ifndef BOOK_PICK_H
-#define BOOK_PICK_H
+#pragma once
 
 #include "base/buf.h"
 #include "book/book.h"
@@ -45,5 +44,3 @@ int pick_possible(const struct node_now *const *nodes, size_t n, const struct pi
 
 /* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */
 void pick_places(struct live *l, struct str devices, struct buf *ret);
-
-#endif

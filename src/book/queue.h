@@ -7,8 +7,7 @@
  * kept that long, also while the hub starts. Who is told by a message need not be heard of: they wait until their wait
  * ends. Q3 Nothing here reads a clock or writes.
  */
-#ifndef BOOK_QUEUE_H
-#define BOOK_QUEUE_H
+#pragma once
 
 #include "book/pick.h"
 
@@ -68,5 +67,3 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
                  const struct queue_calls *calls);
 /* How many came before this one and still wait. */
 size_t queue_ahead(struct book *b, int64_t id);
-
-#endif

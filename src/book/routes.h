@@ -1,6 +1,5 @@
 /* routes.h: what the route files about bookings share. */
-#ifndef BOOK_ROUTES_H
-#define BOOK_ROUTES_H
+#pragma once
 
 #include "book/may.h"
 #include "hub/handlers.h"
@@ -24,5 +23,3 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
 enum reply_how reply_refused(struct reply *rp, int code, const struct err *err);
 /* The booking of the path, for free(). Other than 1: rp has the answer. */
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);
-
-#endif

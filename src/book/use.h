@@ -1,6 +1,5 @@
 /* use.h: compares a booking with what really happens on its devices. */
-#ifndef BOOK_USE_H
-#define BOOK_USE_H
+#pragma once
 
 #include "model/booking.h"
 #include "now/live.h"
@@ -18,5 +17,3 @@ extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", 
  */
 enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
                              const char *others[USE_NAMES], size_t *ret_n);
-
-#endif

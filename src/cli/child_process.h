@@ -3,8 +3,7 @@
  * relay. Each is this program again, started with its own arguments and ended with its parent; one that dies by itself
  * is started again, a little later each time.
  */
-#ifndef CLI_CHILD_PROCESS_H
-#define CLI_CHILD_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int64_t child_process_due(struct child_process *p);
 /* For whoever has no SIGCHLD: look whether it ended, then as child_process_due. */
 int64_t child_process_tend(struct child_process *p);
 void child_process_stop(struct child_process *p); /* ask it to end, and wait */
-
-#endif

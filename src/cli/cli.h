@@ -2,8 +2,7 @@
  * cli.h: what every subcommand does first: defaults, configuration file, environment, flags, --help, errors in one
  * line.
  */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#pragma once
 
 #include "base/opt.h"
 
@@ -36,5 +35,3 @@ int cli_width(int fallback);
 void cli_table_params(struct buf *path, int64_t told, const char *file);
 /* Colour wanted: a terminal, TERM not dumb, NO_COLOR not set. */
 bool cli_colour(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* client.h: asking a hub, for the command line: one request, one answer, an error in words. */
-#ifndef CLI_CLIENT_H
-#define CLI_CLIENT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -60,5 +59,3 @@ int client_line_follow(struct client_line *l, const char *path, int64_t quiet_ms
 void client_line_sleep(struct client_line *l, int64_t ms); /* or until it is stopped */
 void client_line_stop(struct client_line *l);              /* from any thread, for good */
 bool client_line_stopped(const struct client_line *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* cmd.h: the subcommands. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 could not reach or read something. */
-#ifndef CLI_CMD_H
-#define CLI_CMD_H
+#pragma once
 
 #include "base/opt.h"
 
@@ -37,5 +36,3 @@ int cmd_start(const struct cmd *c, int argc, char **argv); /* its exit code */
 #include "cli/commands.def"
 #undef COMMAND
 #undef PROGRAM
-
-#endif

@@ -1,6 +1,5 @@
 /* here.h: this machine without a hub: what its collector says, as a live state (now/live.h). */
-#ifndef CLI_HERE_H
-#define CLI_HERE_H
+#pragma once
 
 #include "agent/local.h"
 #include "now/live.h"
@@ -24,5 +23,3 @@ int here_open(struct here *h, int64_t tick_ms, struct err *err);
 int here_once(struct here *h, struct err *err);
 int here_next(struct here *h, int64_t timeout_ms, struct err *err); /* as local_next */
 void here_close(struct here *h);
-
-#endif

@@ -1,6 +1,5 @@
 /* listing.h: rows of a hub's answer as a table on standard output. */
-#ifndef CLI_LISTING_H
-#define CLI_LISTING_H
+#pragma once
 
 #include <jansson.h>
 
@@ -53,5 +52,3 @@ int listing_ask(const struct hub_listing *l, const struct client_conf *conf, enu
 /* Members of an object: "" and 0 where there is none. */
 const char *text_of(const json_t *o, const char *key);
 int64_t int_of(const json_t *o, const char *key);
-
-#endif

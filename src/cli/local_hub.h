@@ -2,8 +2,7 @@
  * local_hub.h: where the hub of a data folder listens. It is left in the folder (hub.url, mode 0600) while the hub
  * runs, so that its user's command line knows to whom the token in there may be sent, and to nobody else.
  */
-#ifndef CLI_LOCAL_HUB_H
-#define CLI_LOCAL_HUB_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,5 +12,3 @@ void local_hub_end(const char *dir);
 /* The admin token of a hub of ours that runs and listens at this URL; unnamed: the user gave none. Nothing is added
  * where there is none. */
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* local_token.h: tokens that a hub's own user has without asking: kept in its data folder, mode 0600. */
-#ifndef CLI_LOCAL_TOKEN_H
-#define CLI_LOCAL_TOKEN_H
+#pragma once
 
 #include "access/auth.h"
 #include "base/err.h"
@@ -10,5 +9,3 @@
  * done is said. 0 or -errno. */
 int local_start_empty(const char *dir, const char *area, struct err *err);
 int local_token(const char *dir, const char *file, enum role role, const char *note, struct err *err);
-
-#endif

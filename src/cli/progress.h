@@ -1,6 +1,5 @@
 /* progress.h: how far a long command has got, on standard error when that is a terminal; silent otherwise. */
-#ifndef CLI_PROGRESS_H
-#define CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void progress_start(struct progress *p, const char *what, const char *unit, int6
 void progress_at(struct progress *p, int64_t done);        /* cheap: says something four times a second */
 void progress_watch(void *p, int64_t done, int64_t total); /* the same for whoever is told both */
 void progress_end(struct progress *p);                     /* takes the line away */
-
-#endif

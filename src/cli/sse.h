@@ -1,6 +1,5 @@
 /* sse.h: takes a stream of server-sent events apart, in whatever pieces it comes. */
-#ifndef CLI_SSE_H
-#define CLI_SSE_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -16,5 +15,3 @@ struct sse {
  * each says when that is negative, or -EMSGSIZE when an event is too long. */
 int sse_take(struct sse *s, struct str piece, int (*each)(void *arg, struct str name, struct str data), void *arg);
 void sse_fini(struct sse *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* state.h: a hub's newest state, asked for and read, for commands that show it. */
-#ifndef CLI_STATE_H
-#define CLI_STATE_H
+#pragma once
 
 #include "cli/client.h"
 #include "model/now.h"
@@ -17,5 +16,3 @@ struct hub_state {
 int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
                   struct err *err);
 void hub_state_fini(struct hub_state *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* relay.h: the settings of `muster relay`; a hub writes them to a file for the relay it starts. */
-#ifndef CMD_RELAY_H
-#define CMD_RELAY_H
+#pragma once
 
 #include "relay/settings.h"
 
@@ -11,5 +10,3 @@ struct relay_conf {
     int log_level, log_format;
 };
 extern const struct opt relay_cmd_opts[];
-
-#endif

@@ -2,8 +2,7 @@
  * bin.h: what is kept of a series in a span of time: count, sum, least, most and newest value. The past is kept in
  * tiers, whose bins have a minute or an hour; a chunk has a bin's numbers in lanes.
  */
-#ifndef CODEC_BIN_H
-#define CODEC_BIN_H
+#pragma once
 
 #include "codec/chunk.h"
 #include "model/fact.h"
@@ -43,5 +42,3 @@ int64_t lane_pos(int64_t at_ms, int64_t start, int64_t len); /* what LANE_POS is
 struct str slot_name(const struct node_fact *f, unsigned slot, char room[24]);
 struct str custom_name(const struct node_fact *f, unsigned metric, char room[24]);
 int64_t floor_to(int64_t v, int64_t step);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * B1 What was put is got again, for every v. B2 block_get_part never reads past r nor writes past ret.
  */
-#ifndef CODEC_BLOCK_H
-#define CODEC_BLOCK_H
+#pragma once
 
 #include "codec/numbers.h"
 
@@ -27,5 +26,3 @@ struct block_reader { /* room; zeroed at first */
 bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
                     size_t last);
 void block_reader_fini(struct block_reader *b);
-
-#endif

@@ -8,8 +8,7 @@
  * A column is one metric over some of the devices, at the chunk's ticks. A lane is one number of a cell: raw chunks
  * have one, tiers have several (count, sum, ...). Pure: no clock, no disk.
  */
-#ifndef CODEC_CHUNK_H
-#define CODEC_CHUNK_H
+#pragma once
 
 #include "base/err.h"
 #include "codec/block.h"
@@ -121,5 +120,3 @@ static inline const int64_t *chunk_lane(const struct chunk_cells *c, size_t dev,
 {
     return c->v + (dev * c->lanes + lane) * c->n_ticks;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* chunk_coding.h: the constants of the chunk format, for chunk.c, which writes it, and chunk_read.c. */
-#ifndef CODEC_CHUNK_CODING_H
-#define CODEC_CHUNK_CODING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ enum chunk_section {
 };
 
 #define PLANES_MAX 8u /* version 1 */
-
-#endif

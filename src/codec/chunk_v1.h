@@ -1,10 +1,7 @@
 /* chunk_v1.h: a column as version 1 wrote it. */
-#ifndef CODEC_CHUNK_V1_H
-#define CODEC_CHUNK_V1_H
+#pragma once
 
 #include "codec/chunk.h"
 
 /* c has its sizes and room; v and have are filled in. False: makes no sense. */
 bool chunk_v1_column(struct rd *r, struct chunk_cells *c);
-
-#endif

@@ -3,8 +3,7 @@
  * C1 ints_get(ints_put(v)) == v for every v, to the bit. C2 ints_get never reads past r, never writes past ret[n].
  * C3 The first byte names the coding, so that later versions can add one.
  */
-#ifndef CODEC_INTS_H
-#define CODEC_INTS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -21,5 +20,3 @@ enum ints_coding {
 int ints_put(struct buf *out, const int64_t *v, size_t n);
 /* Exactly n values, or -EBADMSG; what ret[0..n) then holds does not matter. n is the caller's to cap. */
 int ints_get(struct rd *r, int64_t *ret, size_t n);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * N1 numbers_get(numbers_put(v)) == v for every v. N2 numbers_get never reads past r nor writes past ret[n].
  */
-#ifndef CODEC_NUMBERS_H
-#define CODEC_NUMBERS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -32,5 +31,3 @@ bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t 
  */
 bool numbers_get_part(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to);
 void numbers_room_fini(struct numbers_room *room);
-
-#endif

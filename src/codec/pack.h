@@ -1,6 +1,5 @@
 /* pack.h: numbers of a few bits each, one after another, lowest bit first; the last byte's spare bits are 0. */
-#ifndef CODEC_PACK_H
-#define CODEC_PACK_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ static inline uint64_t unzigzag(uint64_t z)
 {
     return z >> 1 ^ (0 - (z & 1));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * table.h: decoded samples of one node, as rows (ticks) and series (device, metric), on their way into chunks. Rows may
  * come in any order. Holds at most about TABLE_CELLS cells: when full, write it out, reset it and go on.
  */
-#ifndef CODEC_TABLE_H
-#define CODEC_TABLE_H
+#pragma once
 
 #include "codec/bin.h"
 #include "model/batch.h"
@@ -39,5 +38,3 @@ int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *a
 int chunks_merge(struct chunk_writer *w, int from_tier, int tier, const struct str *from, size_t n, struct buf *out,
                  struct table_chunk *ret, uint32_t *ret_damaged);
 bool chunk_whole(struct str bytes, int tier); /* head and columns are as they were written */
-
-#endif

@@ -5,8 +5,7 @@
  * u8 1; varint devices; of each: name of the device, name of its model, varints free, unused and down in ms and energy
  * in mJ, varint logins; of each: name, varints held, busy, long, MiB*s, mJ.
  */
-#ifndef CODEC_USAGE_CODE_H
-#define CODEC_USAGE_CODE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -35,5 +34,3 @@ struct usage_sum_up {
 };
 void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s);
 struct usage_span usage_sum_span(const struct usage_sum_up *u, int64_t at_ms, int64_t end_ms);
-
-#endif

@@ -5,8 +5,7 @@
  * Before its first tick the child takes a CHILD_FACTS message from the parent, when one waits in the socket: the facts
  * of its predecessor. The devices in them keep their slots, and are lost until they are seen.
  */
-#ifndef COLLECT_CHILD_H
-#define COLLECT_CHILD_H
+#pragma once
 
 #include "collect/child_msg.h"
 #include "collect/collect.h"
@@ -25,5 +24,3 @@ int child_main(int fd, const char *collector_list, const struct collect_conf *co
  */
 int child_run(int fd, const struct collector_ops *const *table, const char *collector_list,
               const struct collect_conf *conf, const char *proc_root);
-
-#endif

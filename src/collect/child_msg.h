@@ -6,8 +6,7 @@
  * C2 Every message that child_msg_* writes is at most CHILD_MSG_MAX bytes.
  * C3 What the reader hands out is in bounds: slots of the facts, processes of the last complete list, clean UTF-8.
  */
-#ifndef COLLECT_CHILD_MSG_H
-#define COLLECT_CHILD_MSG_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -69,5 +68,3 @@ int child_msg_procs(struct buf *out, const struct proc_list *l, size_t *at, uint
 int child_msg_tick(struct buf *out, const struct child_tick *t);
 int child_msg_event(struct buf *out, const struct node_event *e);
 int child_msg_status(struct buf *out, uint8_t status, const char *why);
-
-#endif

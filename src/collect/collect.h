@@ -3,8 +3,7 @@
  * never in the agent itself. Every collector that finds devices is used, in the order of collectors[]; a device two of
  * them see (same uuid or PCI address) belongs to the first.
  */
-#ifndef COLLECT_COLLECT_H
-#define COLLECT_COLLECT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -112,5 +111,3 @@ void collect_text(char *dst, size_t size, struct str s);
 void collect_quoted(char *dst, size_t size, struct str s); /* the same, less quotes around it */
 /* "00000000:3B:00.0" -> "0000:3b:00.0". Empty when it is no PCI address. */
 void collect_pci(char dst[20], struct str s);
-
-#endif

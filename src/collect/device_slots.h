@@ -6,8 +6,7 @@
  *    is there goes: it was configured away, not lost.
  * R4 Lost and back are events, once each.
  */
-#ifndef COLLECT_DEVICE_SLOTS_H
-#define COLLECT_DEVICE_SLOTS_H
+#pragma once
 
 #include "collect/child_msg.h"
 #include "collect/collect.h"
@@ -43,5 +42,3 @@ void device_slots_take(struct device_slots *r, unsigned source, const struct rea
 /* Instead of take, when a collector could not be read this time: its devices are not lost, just without values. */
 void device_slots_excuse(struct device_slots *r, unsigned source);
 void device_slots_end(struct device_slots *r);
-
-#endif

@@ -11,8 +11,7 @@
  * _ratio, …). Values are kept in thousandths (counters and bytes whole, ratios in ten-thousandths), finer when the
  * first one has more decimals.
  */
-#ifndef COLLECT_EXEC_H
-#define COLLECT_EXEC_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -38,5 +37,3 @@ struct exec_bad { /* lines that were skipped; the first one, for people */
 };
 /* All lines of a text into ret. A metric of one device that comes twice counts once, as it came last. */
 void exec_text(struct exec_types *types, struct str text, struct reading *ret, struct exec_bad *bad);
-
-#endif

@@ -1,6 +1,5 @@
 /* host.h: this machine's own metrics (CPU, load, RAM, disks, network, uptime) and facts. No fork, no driver. */
-#ifndef COLLECT_HOST_H
-#define COLLECT_HOST_H
+#pragma once
 
 #include "model/fact.h"
 
@@ -28,5 +27,3 @@ struct host_disk { /* a local file system of the mount table */
     char source[256], path[256], type[16];
 };
 size_t host_mounts(struct str mounts, struct host_disk *ret, size_t max); /* each source once */
-
-#endif

@@ -1,6 +1,5 @@
 /* nvml_dev.h: a GPU or a MIG instance as NVML shows it: what it is, how it is asked, and what it does not answer. */
-#ifndef COLLECT_NVML_DEV_H
-#define COLLECT_NVML_DEV_H
+#pragma once
 
 #include "collect/nvml_lib.h"
 #include "model/fact.h"
@@ -85,5 +84,3 @@ void nvml_answer(struct nvml_ask *a, enum metric m, int rc, int64_t v);
 
 /* Power limit, highest clocks, PCIe link: what changes seldom, for the first sample of a device. */
 void nvml_ask_limits(struct nvml_ask *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* nvml_events.h: what the driver reports by itself (Xid errors, memory errors, MIG changes), received in a thread. */
-#ifndef COLLECT_NVML_EVENTS_H
-#define COLLECT_NVML_EVENTS_H
+#pragma once
 
 #include "collect/nvml_dev.h"
 
@@ -18,5 +17,3 @@ struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *c
 bool nvml_events_next(struct nvml_events *e, struct nvml_news *ret); /* false: no more; accepts NULL */
 /* 0, or -ETIMEDOUT when a call to the driver does not return: everything stays in use for ever. */
 int nvml_events_free(struct nvml_events *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* nvml_gpm.h: what the GPU's own performance counters say (Hopper and later): two samples, and what lies between them.
  */
-#ifndef COLLECT_NVML_GPM_H
-#define COLLECT_NVML_GPM_H
+#pragma once
 
 #include "collect/nvml_dev.h"
 
@@ -11,5 +10,3 @@
  */
 bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d);
 void nvml_gpm_close(const struct nvml *lib, struct nvml_dev *d);
-
-#endif

@@ -3,8 +3,7 @@
  * SDK is needed to build. Each symbol is paired with the struct of its own version; an unsuffixed name is the oldest.
  * Every call but the few marked NEED may be missing (NULL).
  */
-#ifndef COLLECT_NVML_LIB_H
-#define COLLECT_NVML_LIB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -198,5 +197,3 @@ enum nvml_verdict nvml_judge(int rc);
 
 /* A number of any type, as an integer. */
 int64_t nvml_number(unsigned type, union nvml_value v);
-
-#endif

@@ -2,8 +2,7 @@
  * nvml_pci.h: what the kernel tells of NVIDIA's GPUs without waking or asking them: /proc/driver/nvidia/gpus and the
  * PCI power state in /sys. `root` goes before both paths: "" but in tests.
  */
-#ifndef COLLECT_NVML_PCI_H
-#define COLLECT_NVML_PCI_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool nvml_pci_asleep(const char *root, const char *pci);
 bool nvml_pci_may_sleep(const char *root, const char *pci);
 /* Fill name, uuid, minor, pci and vendor. False when the driver has not read the uuid yet. */
 bool nvml_pci_fact(const char *root, const char *pci, struct device_fact *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * stays in the list: as lost when the driver no longer has it, as asleep when asking would wake it; it is the same
  * device when it comes back.
  */
-#ifndef COLLECT_NVML_SCAN_H
-#define COLLECT_NVML_SCAN_H
+#pragma once
 
 #include "collect/nvml_dev.h"
 #include "collect/nvml_pci.h"
@@ -26,5 +25,3 @@ bool nvml_list_stale(const struct nvml_list *l, const struct nvml *lib);
 void nvml_list_lose(struct nvml_dev *d, const char *note, int64_t now_ms);
 void nvml_list_close(struct nvml_list *l); /* the driver is let go: no handle counts any more */
 void nvml_list_fini(struct nvml_list *l);
-
-#endif

@@ -3,8 +3,7 @@
  * own slower schedule, in a thread of their own, so that a tick never waits for them. A tick takes what came since the
  * last.
  */
-#ifndef COLLECT_NVML_SLOW_H
-#define COLLECT_NVML_SLOW_H
+#pragma once
 
 #include "collect/nvml_dev.h"
 
@@ -30,5 +29,3 @@ void nvml_slow_ecc_now(struct nvml_slow *s, size_t i);             /* the driver
 int nvml_slow_bad(struct nvml_slow *s);                          /* an NVML code bad for the whole driver, or 0 */
 bool nvml_slow_mig_changed(struct nvml_slow *s);                 /* the list of MIG instances is not what it was */
 int64_t nvml_slow_stuck_ms(struct nvml_slow *s, int64_t now_ms); /* how long the call in progress has taken; 0: none */
-
-#endif

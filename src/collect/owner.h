@@ -3,8 +3,7 @@
  * this order: the Slurm job, the Kubernetes pod, who logged in before sudo, the session it is in; else it stays as it
  * is. A process of an ordinary user is that user's, whatever it says of itself.
  */
-#ifndef COLLECT_OWNER_H
-#define COLLECT_OWNER_H
+#pragma once
 
 #include "model/fact.h"
 
@@ -23,5 +22,3 @@ struct owner {
 /* f: runtime, pod and slurm_job are filled; the pod becomes "namespace/name" where that can be found. */
 void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *ret);
 bool owner_system(int64_t uid); /* root, a system user, nobody: environ is worth reading only then */
-
-#endif

@@ -2,8 +2,7 @@
  * piped.h: a command that runs beside us, whose output we read as it comes. It has a process group of its own, no
  * standard input and no standard error, and is told to end when this process does. Nothing here ever waits for it.
  */
-#ifndef COLLECT_PIPED_H
-#define COLLECT_PIPED_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ void piped_signal_all(int sig); /* to every group; from a signal handler too */
 
 /* "exit status 3", "killed by signal 9". */
 const char *piped_words(int status, char out[40]);
-
-#endif

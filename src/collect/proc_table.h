@@ -2,8 +2,7 @@
  * proc_table.h: which processes are on the node's devices: the processes by pid, each once, and which devices each is
  * on. Both in a fixed order, whatever the driver's, so that lists can be compared as bytes.
  */
-#ifndef COLLECT_PROC_TABLE_H
-#define COLLECT_PROC_TABLE_H
+#pragma once
 
 #include "collect/device_slots.h"
 
@@ -19,5 +18,3 @@ typedef int proc_table_ask_fn(void *arg, int32_t pid, struct proc_fact *ret);
 void proc_table_fini(struct proc_table *c);
 /* ask is for processes that the reading knows only by pid; NULL: nobody can be asked. */
 void proc_table_fill(struct proc_table *c, const struct device_slots *r, proc_table_ask_fn *ask, void *arg);
-
-#endif

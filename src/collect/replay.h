@@ -2,8 +2,7 @@
  * replay.h: a recorded trace (CSV with a header line), read once and asked at any moment: it loops. One trace serves
  * many virtual GPUs, each with its own offset, from any thread: after loading nothing changes.
  */
-#ifndef COLLECT_REPLAY_H
-#define COLLECT_REPLAY_H
+#pragma once
 
 #include "base/err.h"
 #include "model/metric.h"
@@ -37,5 +36,3 @@ struct replay_use {
     int64_t since_ms; /* on the scale of t_ms: when the process was first there without a gap, in this lap */
 };
 size_t replay_uses(const struct replay *r, int64_t t_ms, struct replay_use *ret, size_t max); /* how many there are */
-
-#endif

@@ -3,8 +3,7 @@
  * order, with or without units. Pure: also for text that came from another machine. Whatever is no number ([N/A],
  * [Not Supported], ERR!, ...) is absent.
  */
-#ifndef COLLECT_SMI_H
-#define COLLECT_SMI_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -41,5 +40,3 @@ bool smi_unknown_field(struct str line, struct str *ret);
 bool smi_value(struct str text, struct str unit, enum metric m, int64_t *ret);
 /* Words that tell more than that a value is absent: the GPU is lost, needs a reset, may not be asked. */
 void smi_remark(struct str text, struct device_fact *fact);
-
-#endif

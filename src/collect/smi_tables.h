@@ -2,8 +2,7 @@
  * smi_tables.h: the tables that nvidia-smi prints again and again in loop mode, one of GPUs and one of the processes on
  * them, put together line by line. Pure: the lines come from a pipe or from another machine.
  */
-#ifndef COLLECT_SMI_TABLES_H
-#define COLLECT_SMI_TABLES_H
+#pragma once
 
 #include "collect/smi.h"
 
@@ -41,5 +40,3 @@ void smi_tables_list(struct smi_tables *t, struct str line);
 /* The last whole table into ret, values only when they were not read before, and who is on it: processes told of within
  * keep_ms. False: there is none yet. */
 bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, struct reading *ret);
-
-#endif

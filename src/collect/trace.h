@@ -1,9 +1,6 @@
 /* trace.h: a recording of an H200 at work that is part of the program: for the demo, and for trying things out. */
-#ifndef COLLECT_TRACE_H
-#define COLLECT_TRACE_H
+#pragma once
 
 #include "base/str.h"
 
 struct str trace_text(void); /* as replay_load reads it; lives as long as the program */
-
-#endif

@@ -2,8 +2,7 @@
  * who.h: from a pid to user, program, container, Slurm job, pod. Reads /proc; cached by (pid, start time).
  * Never blocks on a name service: users are looked up in a thread and appear when known.
  */
-#ifndef COLLECT_WHO_H
-#define COLLECT_WHO_H
+#pragma once
 
 #include "model/fact.h"
 
@@ -28,5 +27,3 @@ int64_t who_began_ms(int32_t pid);
 
 /* Pure: the text of /proc/PID/cgroup -> runtime, container, pod, slurm_job of ret. */
 void cgroup_parse(struct str text, struct proc_fact *ret);
-
-#endif

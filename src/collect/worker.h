@@ -2,8 +2,7 @@
  * worker.h: one thread for calls that may hang (a name service, a dead disk). Its owner never waits for it: on
  * worker_free a thread that is stuck is left behind and frees everything when it gets out.
  */
-#ifndef COLLECT_WORKER_H
-#define COLLECT_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ struct worker *worker_new(void (*run)(void *arg), void (*fini)(void *arg), void 
 void worker_kick(struct worker *w);
 bool worker_settle(struct worker *w, int64_t max_ms); /* wait until it is idle; false when that took too long */
 void worker_free(struct worker *w);                   /* accepts NULL; never waits */
-
-#endif

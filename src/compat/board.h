@@ -5,8 +5,7 @@
  * A row is red when load >= 5 %, memory-controller load > 2 % or somebody has a process on it (the old rule), or when
  * the hub says that the GPU is held or busy; green when none of that is so; grey when that is not known.
  */
-#ifndef COMPAT_BOARD_H
-#define COMPAT_BOARD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -55,5 +54,3 @@ struct board_page {
     int64_t refresh_s, stale_s; /* reloads itself so often; says that it is old when it is older than that */
 };
 void board_html(struct buf *out, const struct board *b, const struct board_page *p);
-
-#endif

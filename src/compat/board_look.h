@@ -1,7 +1,6 @@
 /* board_look.h: the static page's style and script, and what its policy allows: their SHA-256 (a test holds them
  * together). Colours as in web/style.css. */
-#ifndef COMPAT_BOARD_LOOK_H
-#define COMPAT_BOARD_LOOK_H
+#pragma once
 
 #define BOARD_STYLE                                                                                                    \
     "\n:root{color-scheme:light dark;--bg:#fff;--raised:#f6f8fa;--ink:#1f2328;--dim:#59636e;--line:#d1d9e0;"           \
@@ -51,5 +50,3 @@
 
 #define BOARD_STYLE_HASH  "sha256-4elSxSwquubocrfYUjBN+KK6zik43SB9kN4TklZ7fSA="
 #define BOARD_SCRIPT_HASH "sha256-R0Ex//bJQMzBrMMF7Ej5fmlRNgUMyMyRwVaAKibNh0c="
-
-#endif

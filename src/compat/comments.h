@@ -3,8 +3,7 @@
  * comments (`//`) and both shapes it came in (lists and objects), changed cell by cell, written back with everything
  * nobody touched. Pure.
  */
-#ifndef COMPAT_COMMENTS_H
-#define COMPAT_COMMENTS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -43,5 +42,3 @@ bool remark_same(const struct remark *a, const struct remark *b);
 struct remark remark_at(const struct remark *r, int64_t now_ms);
 /* A booking as an entry; NULL: none. */
 struct remark remark_of(const struct booking *h);
-
-#endif

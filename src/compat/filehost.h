@@ -6,8 +6,7 @@
  * itself is sent alone. L2 Readings of the future are sent as of now; those older than a day are not sent. L3 Newest
  * reading older than FILES_STALE_MS: the node says so.
  */
-#ifndef COMPAT_FILEHOST_H
-#define COMPAT_FILEHOST_H
+#pragma once
 
 #include "relay/readings.h"
 #include "uplink/post.h"
@@ -34,5 +33,3 @@ void filehost_labels(struct filehost *l, const char *labels); /* what sources sa
 void filehost_round(struct filehost *l);                      /* all files of a pass have been taken */
 void filehost_fail(struct filehost *l, const char *why);      /* they cannot be had */
 void filehost_leave(struct filehost *l, const char *why);     /* nobody brings it any more; forgotten after a while */
-
-#endif

@@ -2,8 +2,7 @@
  * files.h: machines known by GPU Monitor's files: those that are asked for them, listed or found by sources, and those
  * whose files come into a folder.
  */
-#ifndef COMPAT_FILES_H
-#define COMPAT_FILES_H
+#pragma once
 
 #include "compat/filehost.h"
 #include "relay/settings.h"
@@ -18,5 +17,3 @@ bool files_wanted(const struct relay_settings *s);
 struct json;
 void files_sources(const struct files *f, struct json *j); /* finder_tell of its sources; the folder is one */
 size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES]); /* adds to the states */
-
-#endif

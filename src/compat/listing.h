@@ -1,6 +1,5 @@
 /* listing.h: the names in a folder's page, as Python's http.server, nginx or Apache write one. Pure. */
-#ifndef COMPAT_LISTING_H
-#define COMPAT_LISTING_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -10,5 +9,3 @@
  * servers' and names that do not fit are passed over. */
 bool listing_next(struct str *rest, char ret[LISTING_NAME_MAX + 1]);
 int64_t listing_date_ms(struct str date); /* "Sun, 15 Nov 2026 08:41:39 GMT" of a header; 0: it is none */
-
-#endif

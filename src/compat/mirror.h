@@ -7,8 +7,7 @@
  * and not when somebody else wrote it since it was read. R3 What nobody here knows (hosts, members) stays as it is. R4
  * What they last agreed on is kept in the data folder, so a restart is no change.
  */
-#ifndef COMPAT_MIRROR_H
-#define COMPAT_MIRROR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ void mirror_free(struct mirror *m);                  /* accepts NULL; after the 
 void mirror_set(struct mirror *m, const char *path); /* NULL: none */
 void mirror_look(struct mirror *m);                  /* bookings have changed */
 void mirror_tick(struct mirror *m, int64_t now_ms);  /* once a second */
-
-#endif

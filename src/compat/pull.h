@@ -4,8 +4,7 @@
  * changed is not sent again where the server can tell. U3 A machine that does not answer is asked again after a while
  * that doubles up to a minute; the others do not notice.
  */
-#ifndef COMPAT_PULL_H
-#define COMPAT_PULL_H
+#pragma once
 
 #include "compat/filehost.h"
 #include "relay/list.h"
@@ -16,5 +15,3 @@ void pull_free(struct pull *p); /* before the filehosts */
 /* Whom to ask, and how: those that are new are asked at once, those that are gone are left. port: of those that name
  * none. */
 void pull_set(struct pull *p, const struct target_list *l, int port, int64_t every_ms, size_t at_once);
-
-#endif

@@ -2,8 +2,7 @@
  * sheet.h: one host's rows of Web-GPU-Monitor's load_data.csv: which commands to run there, what their lines mean, and
  * the rows, to the byte as the old script wrote them. Pure.
  */
-#ifndef COMPAT_SHEET_H
-#define COMPAT_SHEET_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -20,5 +19,3 @@ bool sheet_ended(const struct sheet *s);      /* nothing more will come: the con
 bool sheet_whole(const struct sheet *s);      /* everything was said */
 const char *sheet_why(const struct sheet *s); /* why there are no rows; empty: there are, or nothing was said */
 void sheet_rows(const struct sheet *s, const char *host, struct buf *out);
-
-#endif

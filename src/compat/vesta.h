@@ -1,6 +1,5 @@
 /* vesta.h: what vesta's senders ask of the hub: to be registered, to take a sample in, to send a message. */
-#ifndef COMPAT_VESTA_H
-#define COMPAT_VESTA_H
+#pragma once
 
 #include "hub/api.h"
 
@@ -10,5 +9,3 @@ int vesta_register(struct hub *h, struct request *rq, struct str host_name, char
 int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *err);
 /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
 int vesta_notify(struct hub *h, struct request *rq, struct err *err);
-
-#endif

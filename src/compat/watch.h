@@ -4,8 +4,7 @@
  * network file system) when it looks the same twice in a row, LOOK_MS apart. W2 A folder that is not there, or not
  * yet, is looked for again. W3 A machine whose files are gone is left.
  */
-#ifndef COMPAT_WATCH_H
-#define COMPAT_WATCH_H
+#pragma once
 
 #include "compat/filehost.h"
 
@@ -15,5 +14,3 @@ void watch_free(struct watch *w);                 /* before the filehosts */
 void watch_set(struct watch *w, const char *dir); /* NULL: none */
 struct json;
 void watch_tell(const struct watch *w, struct json *j); /* the folder as a source, as finder_tell has them */
-
-#endif

@@ -1,7 +1,6 @@
 /* job.h: the samples of one job out of a worker's file, for drawing: times, and per metric and GPU a column of numbers.
  */
-#ifndef DASK_JOB_H
-#define DASK_JOB_H
+#pragma once
 
 #include "dask/samples.h"
 
@@ -43,5 +42,3 @@ struct box {
 };
 /* Sorts v. False: none of them is a number. n is left with how many are. */
 bool box_of(double *v, size_t *n, struct box *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* peaks.h: the highest value of a metric per GPU, of a worker's file as a whole or per job. */
-#ifndef DASK_PEAKS_H
-#define DASK_PEAKS_H
+#pragma once
 
 #include "base/lookup.h"
 #include "dask/samples.h"
@@ -25,5 +24,3 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
              struct peaks *ret, struct err *err);
 bool peaks_any(const struct peaks *p); /* has it a value at all? */
 void peaks_fini(struct peaks *p);
-
-#endif

@@ -5,8 +5,7 @@
  * M1 Memory is bounded by the longest record, SAMPLES_RECORD_MAX. M2 Any bytes are survived; an error names the file
  * and the line. M3 A cell that is empty or no number (None, nan) is absent, not zero.
  */
-#ifndef DASK_SAMPLES_H
-#define DASK_SAMPLES_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -57,5 +56,3 @@ struct worker_files {
 /* Every *_<number>.csv of a folder, or one file. -ENOENT: there is none; -EEXIST: a number is there twice. */
 int worker_files_find(const char *path, struct worker_files *ret, struct err *err);
 void worker_files_fini(struct worker_files *w);
-
-#endif

@@ -3,8 +3,7 @@
  * they and the twenty libraries behind them would be mapped by every hub and every `muster ls`; loaded by name, a
  * machine without them runs everything but charts, which say what to install.
  */
-#ifndef DRAW_CAIRO_LIB_H
-#define DRAW_CAIRO_LIB_H
+#pragma once
 
 #include <cairo/cairo-pdf.h>
 #include <cairo/cairo.h>
@@ -78,5 +77,3 @@ struct cairo_lib {
 /* Loaded once, by whichever thread is first, and kept for good. -ENOENT with what to install; asked again, it tries
  * again. */
 int cairo_lib_load(const struct cairo_lib **ret, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * font.h: text on cairo, in the system's sans serif and, letter by letter, in whichever other font has what that one
  * lacks (cairo's own text calls know one font at a time). Left to right; no shaping of scripts that join letters.
  */
-#ifndef DRAW_FONT_H
-#define DRAW_FONT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void font_show(cairo_t *cr, struct str s, double size, bool bold);
 struct str font_fit(struct str s, double size, bool bold, double width, char *out, size_t out_size);
 /* Whether some font here has every letter of s; *ret_missing: the first that none has. */
 bool font_has(struct str s, uint32_t *ret_missing);
-
-#endif

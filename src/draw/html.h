@@ -1,11 +1,8 @@
 /* html.h: text into HTML, as an element's content or between double quotes. */
-#ifndef DRAW_HTML_H
-#define DRAW_HTML_H
+#pragma once
 
 #include "base/buf.h"
 
 /* & < > " ' are escaped; control characters, and what is not UTF-8, become U+FFFD. */
 void html_text(struct buf *out, struct str s);
 void html_cstr(struct buf *out, const char *s);
-
-#endif

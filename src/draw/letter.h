@@ -2,8 +2,7 @@
  * letter.h: a title, tables and a picture as plain text and as HTML for mail: what a report that goes out by itself is
  * made of. Everything in it is borrowed for the call.
  */
-#ifndef DRAW_LETTER_H
-#define DRAW_LETTER_H
+#pragma once
 
 #include "model/rows.h"
 
@@ -30,5 +29,3 @@ struct letter {
 /* Without the title: whoever sends it says that apart. */
 void letter_text(struct buf *out, const struct letter *l, int width);
 void letter_mail(struct buf *out, const struct letter *l);
-
-#endif

@@ -3,8 +3,7 @@
  * but those that travel with the mail (cid:NAME). Programs that read mail drop style sheets, SVG and data: pictures,
  * each another one of them; all show the background of a table's cell, so that is what bars are made of.
  */
-#ifndef DRAW_MAIL_H
-#define DRAW_MAIL_H
+#pragma once
 
 #include "model/rows.h"
 
@@ -31,5 +30,3 @@ void mail_line(struct buf *out, struct str text);   /* a paragraph */
 void mail_screen(struct buf *out, struct str text); /* lines whose letters stand below each other */
 void mail_picture(struct buf *out, const char *src, const char *alt, int width);
 void mail_end(struct buf *out, const struct mail *m);
-
-#endif

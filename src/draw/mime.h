@@ -6,8 +6,7 @@
  * addresses: any server takes them. I3 The same message gives the same bytes, its Message-ID among them, so that a
  * second copy is known for one. I4 What is told of an alert later refers to the mail that told it first.
  */
-#ifndef DRAW_MIME_H
-#define DRAW_MIME_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/message.h"
@@ -26,5 +25,3 @@ int mime_mail(struct buf *out, const struct mime_ask *k);
 void mime_html(struct buf *out, const struct message *m, const char *hub);
 /* A header, folded, and encoded (RFC 2047) where it must be. */
 void mime_header(struct buf *out, const char *name, struct str value);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Functions after paper_open cannot fail by themselves: the first failure sticks and paper_close tells it.
  */
-#ifndef DRAW_PAPER_H
-#define DRAW_PAPER_H
+#pragma once
 
 #include "draw/plot.h"
 #include "model/rows.h"
@@ -47,5 +46,3 @@ void paper_table(struct paper *p, const struct paper_table *t);
 /* The same of rows as `muster ls` and CSV have them: titles, alignment, and what a screen would show. n_bold as above.
  */
 void paper_rows(struct paper *p, const struct rows *r, size_t n_bold);
-
-#endif

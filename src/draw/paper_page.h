@@ -1,6 +1,5 @@
 /* paper_page.h: the PDF page being written, for paper.c and paper_table.c. */
-#ifndef DRAW_PAPER_PAGE_H
-#define DRAW_PAPER_PAGE_H
+#pragma once
 
 #include "draw/paper.h"
 #include "draw/pen.h"
@@ -20,5 +19,3 @@ struct paper {
 bool paper_need(struct paper *p, double points);
 /* The next line of rest that fits. */
 struct str paper_wrap(struct str *rest, double size, bool bold, double width);
-
-#endif

@@ -2,8 +2,7 @@
  * pen.h: what charts and pages are drawn with: rectangles, lines, paths, text, in points from the top left. Onto cairo
  * (PNG, PDF) or as SVG. cairo writes SVG, too, but text as outlines that nobody can search, select or restyle.
  */
-#ifndef DRAW_PEN_H
-#define DRAW_PEN_H
+#pragma once
 
 #include "base/buf.h"
 #include "draw/font.h"
@@ -42,5 +41,3 @@ void pen_up(struct pen *p);
 void pen_group(struct pen *p, const char *class);
 void pen_hint(struct pen *p, struct str text); /* of the rectangle that comes next */
 void pen_group_end(struct pen *p);
-
-#endif

@@ -7,8 +7,7 @@
  * known (NAN) is not drawn as zero: a line has a gap there. L4 Any thread may draw; it takes milliseconds, so a hub
  * does it on a worker.
  */
-#ifndef DRAW_PLOT_H
-#define DRAW_PLOT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -88,5 +87,3 @@ int plot_can_write(const char *text, struct err *err);
 
 /* The page's colours as 0xrrggbb, for tables and HTML that go with a chart; place as in plot_series.colour, from 1. */
 uint32_t plot_colour(int place);
-
-#endif

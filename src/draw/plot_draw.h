@@ -1,6 +1,5 @@
 /* plot_draw.h: a chart onto a pen, in a frame: for plot.c's files and paper.c's pages. */
-#ifndef DRAW_PLOT_DRAW_H
-#define DRAW_PLOT_DRAW_H
+#pragma once
 
 #include "draw/pen.h"
 #include "draw/plot.h"
@@ -18,5 +17,3 @@ cairo_status_t plot_write(void *closure, const unsigned char *data, unsigned len
 void plot_metadata(const struct cairo_lib *c, cairo_surface_t *s, const char *title, int64_t at_ms);
 /* Letters without hinting, so that they are as wide as font_width says. */
 void plot_fonts(const struct cairo_lib *c, cairo_t *cr);
-
-#endif

@@ -1,6 +1,5 @@
 /* plot_marks.h: what stands between a chart's axes, and the frame that says where. For plot.c. */
-#ifndef DRAW_PLOT_MARKS_H
-#define DRAW_PLOT_MARKS_H
+#pragma once
 
 #include "draw/pen.h"
 #include "draw/plot.h"
@@ -36,5 +35,3 @@ void slot_tick(const struct plot_frame *f, size_t i, struct tick *ret);
 uint32_t series_colour(const struct plot *p, size_t i);
 
 void plot_marks(struct pen *pen, const struct plot_frame *f);
-
-#endif

@@ -2,8 +2,7 @@
  * scale.h: axes of charts: which round numbers, or moments of a calendar, stand on one, and what is written there.
  * Pure.
  */
-#ifndef DRAW_SCALE_H
-#define DRAW_SCALE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/zone.h"
@@ -33,5 +32,3 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
 const char *scale_number(const struct scale *s, double v, char out[48]);
 /* Under bars: the beginning of a period of about step_ms, as tick.text and tick.under. */
 void scale_period(const struct zone *z, int64_t at_ms, int64_t step_ms, struct tick *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* strips.h: series of a history as charts, one per metric above each other, as PNG, SVG or PDF. */
-#ifndef DRAW_STRIPS_H
-#define DRAW_STRIPS_H
+#pragma once
 
 #include "draw/plot.h"
 #include "model/series.h"
@@ -15,5 +14,3 @@ void strips_add(struct strips *s, const struct series *one);       /* copied */
 /* Fails as plot_draw_stack does; -ENOENT too where there is no series. zone NULL: UTC. */
 int strips_draw(const struct strips *s, const char *title, const struct zone *zone, enum plot_format format,
                 struct buf *ret, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * is read again as the same record. E3 Reading any line gives a record, nothing, or an error with the column; memory is
  * that of the line. OpenMetrics carries nodes, devices, custom metrics and samples; the others carry everything.
  */
-#ifndef FORMAT_EXPORT_H
-#define FORMAT_EXPORT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -81,5 +80,3 @@ void openmetrics_family(struct buf *out, const char *name, const char *add, cons
                         const char *help);
 /* The Prometheus family of a metric declared at run time. */
 void prom_custom_name(const struct custom_fact *c, char out[128]);
-
-#endif

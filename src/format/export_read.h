@@ -1,6 +1,5 @@
 /* export_read.h: what the readers of the three formats share. */
-#ifndef FORMAT_EXPORT_READ_H
-#define FORMAT_EXPORT_READ_H
+#pragma once
 
 #include "format/export.h"
 
@@ -74,5 +73,3 @@ int read_csv(struct cursor *c, struct export_record *ret);
 int read_om(struct cursor *c, struct export_record *ret);
 /* An object of the JSON lines, also in CSV's last column. */
 int export_object(struct cursor *c, struct export_record *ret);
-
-#endif

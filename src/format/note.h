@@ -2,8 +2,7 @@
  * note.h: alerts, silences and messages as the bytes of a note (model/note.h). They are JSON, so that a later muster
  * can read them when it has more members.
  */
-#ifndef FORMAT_NOTE_H
-#define FORMAT_NOTE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,5 +16,3 @@ void message_write(const struct message *m, struct buf *out);
 struct alert *alert_read(struct str bytes, struct err *err);
 struct silence *silence_read(struct str bytes, struct err *err);
 struct message *message_read(struct str bytes, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* render.h: views and rows -> text, JSON, CSV, Prometheus. Pure: bytes onto a buf, which must be checked for err
  * once at the end. */
-#ifndef FORMAT_RENDER_H
-#define FORMAT_RENDER_H
+#pragma once
 
 #include "base/err.h"
 
@@ -86,5 +85,3 @@ void render_vesta_host(struct buf *out, const struct view *v, const struct node_
  * "" when there is none. */
 int state_parse(struct str json, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
                 size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err);
-
-#endif

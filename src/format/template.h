@@ -5,8 +5,7 @@
  *
  * Texts of vesta's settings work as they are: {host_name} and {lost_th}, or {} for the first and the second of them.
  */
-#ifndef FORMAT_TEMPLATE_H
-#define FORMAT_TEMPLATE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -26,5 +25,3 @@ struct template_scene {
 int template_check(struct str text, struct err *err);
 /* Numbers as people read them. */
 void template_fill(struct buf *out, const char *text, const struct template_scene *s);
-
-#endif

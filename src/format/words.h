@@ -1,6 +1,5 @@
 /* words.h: sentences, times and cells that several screens have alike. */
-#ifndef FORMAT_WORDS_H
-#define FORMAT_WORDS_H
+#pragma once
 
 #include "model/now.h"
 #include "model/rows.h"
@@ -38,5 +37,3 @@ void cell_shown(struct buf *b, const struct column_spec *col, const struct cell 
 
 /* A cell of CSV. A spreadsheet runs what begins like a formula; ' says that it is text. */
 void csv_text(struct buf *out, const char *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* cmd_import.h: exported history into a data folder or to a hub, for `muster import` and for whatever makes such lines.
  */
-#ifndef HISTORY_CMD_IMPORT_H
-#define HISTORY_CMD_IMPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE 
                struct err *err);
 /* "3 samples (1 were there already), ..." */
 void import_say(const struct import_done *done, bool dry_run, FILE *to);
-
-#endif

@@ -6,8 +6,7 @@
  * again from the start. Calls wait for the disk or the hub when too much is under way; nothing counts as kept before
  * import_sink_finish returned 0.
  */
-#ifndef HISTORY_CMD_IMPORT_SINK_H
-#define HISTORY_CMD_IMPORT_SINK_H
+#pragma once
 
 #include "base/err.h"
 #include "cli/client.h"
@@ -37,5 +36,3 @@ void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms,
 int import_sink_sync(struct import_sink *l, struct err *err);
 /* Everything is durable. settle: and a data folder's logs are chunks. */
 int import_sink_finish(struct import_sink *l, bool settle, struct err *err);
-
-#endif

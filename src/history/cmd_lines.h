@@ -1,8 +1,7 @@
 /*
  * cmd_lines.h: a hub's answer about history (/api/v1/history as JSON), as series of numbers, for pictures and tables.
  */
-#ifndef HISTORY_CMD_LINES_H
-#define HISTORY_CMD_LINES_H
+#pragma once
 
 #include "base/buf.h"
 #include "format/render.h"
@@ -23,5 +22,3 @@ struct lines {
 /* one_agg: titles need not say which. False: it is not what a hub would say. */
 bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret);
 void lines_fini(struct lines *l);
-
-#endif

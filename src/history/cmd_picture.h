@@ -2,8 +2,7 @@
  * cmd_picture.h: samples as lines or boxes, one chart per metric above each other: a PNG, SVG or PDF, or dots on a
  * terminal. Where the samples are from is the caller's business.
  */
-#ifndef HISTORY_CMD_PICTURE_H
-#define HISTORY_CMD_PICTURE_H
+#pragma once
 
 #include "draw/plot.h"
 
@@ -30,5 +29,3 @@ struct picture {
 int picture_draw(const struct picture *p, enum plot_format format, struct buf *ret, struct err *err);
 /* columns, and lines of each chart. */
 void picture_term(const struct picture *p, int columns, int lines, struct buf *ret);
-
-#endif

@@ -7,8 +7,7 @@
  * HISTORY_POINTS_MAX bins per series and HISTORY_CELLS_MAX in all. Q3 A gap is SERIES_NONE, never 0. Q4 Numbers are
  * exact: stored integers for min, max, sum, last and count; a hundredth of the stored unit for avg and rate.
  */
-#ifndef HISTORY_HISTORY_H
-#define HISTORY_HISTORY_H
+#pragma once
 
 #include "hub/past.h"
 #include "model/now.h"
@@ -60,5 +59,3 @@ int history_query_run(const struct history_query *q, const struct past_source *p
 int64_t history_step(int64_t span_ms, int64_t points); /* the finest of a table of round steps that needs no more */
 /* n bins behind `before` earlier ones into n numbers; extra: v counts this many to the stored unit. */
 void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg agg, int64_t step_ms, int64_t *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* history_plan.h: a resolved query: what history.c makes of words and history_run.c answers. */
-#ifndef HISTORY_HISTORY_PLAN_H
-#define HISTORY_HISTORY_PLAN_H
+#pragma once
 
 #include "history/history.h"
 
@@ -53,5 +52,3 @@ struct history_query {
     struct plan_node *nodes;
     struct people *people; /* who is who; NULL: logins are persons */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * a history query. A user held a device in a bin when a process of theirs was on it at any moment of the bin. Private
  * to history/.
  */
-#ifndef HISTORY_HOLDS_H
-#define HISTORY_HOLDS_H
+#pragma once
 
 #include "history/history_plan.h"
 
@@ -36,5 +35,3 @@ static inline bool user_hold_has(const struct user_hold *h, size_t bin)
 {
     return h->bins[bin / 64] >> (bin % 64) & 1;
 }
-
-#endif

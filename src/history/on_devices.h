@@ -1,6 +1,5 @@
 /* on_devices.h: which person is on which devices: now, from a view; and in the past, from process records. */
-#ifndef HISTORY_ON_DEVICES_H
-#define HISTORY_ON_DEVICES_H
+#pragma once
 
 #include "base/mem.h"
 #include "history/history.h"
@@ -60,5 +59,3 @@ struct spans {
 /* Out of past's process records, on any thread. 0 or -errno. ret is ended with spans_fini in any case. */
 int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err);
 void spans_fini(struct spans *s);
-
-#endif

@@ -3,8 +3,7 @@
  * on the devices, and states judged by the rule in force now. Up to two hours back the samples themselves are read,
  * further back the minute tier. Names, devices and custom metrics are those in force then, as far as they are known.
  */
-#ifndef HISTORY_TRAVEL_H
-#define HISTORY_TRAVEL_H
+#pragma once
 
 #include "history/history.h"
 #include "now/live.h"
@@ -31,5 +30,3 @@ void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
  * samples, oldest first; ret has room for max. A count, or -errno. */
 int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
                    struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* address.h: addresses of peers and blocks of them, as people and sockets write them. */
-#ifndef HTTP_ADDRESS_H
-#define HTTP_ADDRESS_H
+#pragma once
 
 #include "base/str.h"
 
@@ -9,5 +8,3 @@ bool address_block_ok(const char *block); /* "10.0.0.0/8", "::1", for checking a
 /* In one of these blocks or addresses? */
 bool address_in(const char *address, const char *const *blocks, size_t n);
 bool address_is_loopback(const char *address);
-
-#endif

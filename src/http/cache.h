@@ -3,8 +3,7 @@
  * the same version is used again within the same second; one that took long to make for longer, up to twenty times what
  * it cost (at most a second): so readers never take more than a twentieth of a core for it.
  */
-#ifndef HTTP_CACHE_H
-#define HTTP_CACHE_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -41,5 +40,3 @@ void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms
  * few keys of ours, never one that a request could make up. */
 void cache_keep(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b);
 void cache_reset(struct cache *c);
-
-#endif

@@ -3,8 +3,7 @@
  * every line ends with CR LF, and there is no bare CR or LF, NUL or other control character in one. Trailers are
  * checked and forgotten; one that would say how long the body is, or to whom it goes, is refused.
  */
-#ifndef HTTP_CHUNKS_H
-#define HTTP_CHUNKS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -23,5 +22,3 @@ void chunks_fini(struct chunks *c);
  * HTTP status: -400, -413 (larger than max), -431.
  */
 int chunks_take(struct chunks *c, struct str in, size_t *used);
-
-#endif

@@ -2,8 +2,7 @@
  * compress.h: large answers compressed beside the loop: a hundred megabytes take half a second. A blob that several
  * wait for is compressed once. The thread is its own: an answer does not wait behind questions about the past.
  */
-#ifndef HTTP_COMPRESS_H
-#define HTTP_COMPRESS_H
+#pragma once
 
 #include "http/cache.h"
 
@@ -13,5 +12,3 @@ struct compress *compress_new(struct event_base *loop);
 void compress_free(struct compress *p); /* waits for what is under way; every done is called */
 /* done(arg) is called on the loop once b->gz is there, or could not be made. False: too much waits already. */
 bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), void *arg);
-
-#endif

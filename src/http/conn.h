@@ -2,8 +2,7 @@
  * conn.h: a connection, as httpd.c (requests in, replies out) and httpd_late.c (replies that come later, streams) know
  * it. Others use httpd.h.
  */
-#ifndef HTTP_CONN_H
-#define HTTP_CONN_H
+#pragma once
 
 #include "http/chunks.h"
 #include "http/head.h"
@@ -98,5 +97,3 @@ void conn_reply(struct conn *c, struct reply *rp);
 void conn_move(struct conn *c, bool full);
 void conn_end(struct conn *c);
 void conn_unref_blob(const void *p, size_t n, void *blob); /* bytes of a blob have left */
-
-#endif

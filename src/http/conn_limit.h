@@ -1,6 +1,5 @@
 /* conn_limit.h: limits how many connections each address may have, so that one of them cannot take all there are. */
-#ifndef HTTP_CONN_LIMIT_H
-#define HTTP_CONN_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ bool conn_limit_enter(struct conn_limit *g, const char *address,
                       size_t max);                                /* one more; false when it has max already */
 void conn_limit_leave(struct conn_limit *g, const char *address); /* one that entered */
 size_t conn_limit_count(const struct conn_limit *g);              /* addresses */
-
-#endif

@@ -3,8 +3,7 @@
  * H1 Two readings are never possible: a repeated or unclear Content-Length, a Transfer-Encoding beside it, blanks
  * before a colon, folded lines, bare CR or LF and control characters are all refused. H2 Every count has a cap.
  */
-#ifndef HTTP_HEAD_H
-#define HTTP_HEAD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -34,5 +33,3 @@ size_t head_count(const struct head *h, const char *name);    /* how often it st
 /* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
 bool header_parse(struct str line, struct str *name, struct str *value);
 bool header_text_ok(struct str value); /* no control characters but a tab */
-
-#endif

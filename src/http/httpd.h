@@ -11,8 +11,7 @@
  * Not evhttp: libevent 2.1's reads a body of any route up to one limit before anybody is asked, takes a repeated
  * Content-Length, lets a reader that drips bytes stay for ever, and answers errors in HTML.
  */
-#ifndef HTTP_HTTPD_H
-#define HTTP_HTTPD_H
+#pragma once
 
 #include "http/reply.h"
 #include "http/request.h"
@@ -78,5 +77,3 @@ void httpd_stream_write(struct stream_conn *s, const void *p, size_t n); /* at m
 void httpd_stream_blob(struct stream_conn *s, struct blob *b);           /* by reference */
 void httpd_stream_flush(struct stream_conn *s); /* writes and blobs since the last go out together */
 void httpd_stream_end(struct stream_conn *s);   /* closed() is not called */
-
-#endif

@@ -3,8 +3,7 @@
  * what happened. These are made from the loop only, never from within a call on the io, so that its owner may end it at
  * any time but then. Not a bufferevent: libevent 2.1's reads 4 KiB a turn and sends one turn late.
  */
-#ifndef HTTP_IO_H
-#define HTTP_IO_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -43,5 +42,3 @@ void io_group_free(struct io_group *g);          /* after its ios */
 void io_join(struct io *io, struct io_group *g); /* from now on; NULL, or again: nothing */
 size_t io_queued(const struct io *io);           /* bytes not sent yet */
 void io_finish(struct io *io); /* nothing more will be sent: say so to the other side, go on reading */
-
-#endif

@@ -1,6 +1,5 @@
 /* origin.h: whether a request was meant for this server: by its Host and its Origin. */
-#ifndef HTTP_ORIGIN_H
-#define HTTP_ORIGIN_H
+#pragma once
 
 #include "base/str.h"
 
@@ -11,5 +10,3 @@
 bool host_allowed(struct str host_header, const char *const *names, size_t n);
 /* Origin of a write must be the host asked; absent is allowed only for clients that are no browser (no Cookie). */
 bool origin_allowed(struct str origin, struct str host_header, bool has_cookie);
-
-#endif

@@ -1,6 +1,5 @@
 /* ports.h: the addresses a server listens on. */
-#ifndef HTTP_PORTS_H
-#define HTTP_PORTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ int ports_open(struct ports *p, const char *address, int *ret_port, struct err *
 bool ports_has(const struct ports *p, const char *address);
 void ports_close(struct ports *p, const char *address); /* NULL: all */
 void ports_resume(struct ports *p);                     /* once a second */
-
-#endif

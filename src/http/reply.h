@@ -1,6 +1,5 @@
 /* reply.h: one HTTP reply, to be sent by the server. */
-#ifndef HTTP_REPLY_H
-#define HTTP_REPLY_H
+#pragma once
 
 #include "base/json.h"
 #include "http/cache.h"
@@ -30,5 +29,3 @@ bool reply_wrong(struct reply *rp, const char *what); /* false: a 400 that says 
 struct json reply_object(struct reply *rp, size_t max);
 enum reply_how reply_object_end(struct reply *rp, struct json *j);
 const char *status_words(int status); /* "Not Found" */
-
-#endif

@@ -2,8 +2,7 @@
  * reply_head.h: the head of a reply (status line and headers) as bytes. Pure but for the date, which is made once a
  * second.
  */
-#ifndef HTTP_REPLY_HEAD_H
-#define HTTP_REPLY_HEAD_H
+#pragma once
 
 #include "http/reply.h"
 
@@ -19,5 +18,3 @@ struct reply_head {
 };
 
 void reply_head_put(struct buf *out, const struct reply *rp, const struct reply_head *a, struct reply_date *date);
-
-#endif

@@ -1,6 +1,5 @@
 /* request.h: one HTTP request as the server read it. What the program knows of who asks is its own (who, memo). */
-#ifndef HTTP_REQUEST_H
-#define HTTP_REQUEST_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -56,5 +55,3 @@ int64_t request_int(const struct request *rq, const char *name, int64_t def, int
 
 /* A body that is one JSON object, the caller's. NULL: rp has a 400 that says what is wrong with it. */
 struct json_t *read_object(const struct request *rq, struct reply *rp);
-
-#endif

@@ -1,6 +1,5 @@
 /* room.h: how many connections the hub may accept: as many as it may open files, less those it needs itself. */
-#ifndef HTTP_ROOM_H
-#define HTTP_ROOM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * where it is what decided, else 0.
  */
 size_t room_connections(size_t want, size_t now, size_t *ret_limit);
-
-#endif

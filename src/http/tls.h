@@ -1,6 +1,5 @@
 /* tls.h: the hub's certificate: read from files, or made here and kept. */
-#ifndef HTTP_TLS_H
-#define HTTP_TLS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -12,5 +11,3 @@ int tls_load(const char *cert, const char *key, struct ssl_ctx_st **ret, struct 
 int tls_own(const char *dir, struct ssl_ctx_st **ret, struct err *err);
 /* "sha256//BASE64=" of the public key: what agents and curl pin. */
 int tls_pin(struct ssl_ctx_st *tls, char out[64]);
-
-#endif

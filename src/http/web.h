@@ -1,6 +1,5 @@
 /* web.h: the files of web/, as tools/build-web put them into the binary: each whole and gzipped. */
-#ifndef HTTP_WEB_H
-#define HTTP_WEB_H
+#pragma once
 
 #include "http/cache.h"
 
@@ -16,5 +15,3 @@ extern const char web_rules[];
 /* The same for other documents of ours, as reports in HTML and charts in SVG, which have their styles and pictures in
  * them. */
 extern const char web_document_rules[];
-
-#endif

@@ -7,8 +7,7 @@
  * A3 A foreign Host is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here
  * logs.
  */
-#ifndef HUB_API_H
-#define HUB_API_H
+#pragma once
 
 #include "http/reply.h"
 #include "http/request.h"
@@ -127,5 +126,3 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp);
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp);
 /* Run what was admitted (api_admit is called here if it was not before). */
 enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp);
-
-#endif

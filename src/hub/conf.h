@@ -1,6 +1,5 @@
 /* conf.h: the settings of a hub: its own, and behind them those of its features, each from a table of its own. */
-#ifndef HUB_CONF_H
-#define HUB_CONF_H
+#pragma once
 
 #include "base/opt_def.h"
 
@@ -26,5 +25,3 @@ const void *hub_conf_value(const struct hub_conf *conf, const char *name);
 int hub_conf_check(void *self, const struct hub_conf *conf, void **next, struct err *err);
 /* The data folder to use: as told, or the usual one. 0 or -errno. */
 int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err);
-
-#endif

@@ -1,9 +1,6 @@
 /* decode.h: the functions by which the store decodes batches and facts. */
-#ifndef HUB_DECODE_H
-#define HUB_DECODE_H
+#pragma once
 
 #include "store/samples.h"
 
 extern const struct store_decoder hub_decoder;
-
-#endif

@@ -8,8 +8,7 @@
  * is not finished. Z3 A full queue refuses at once, and so does one with some of this address already. Z4 What is drawn
  * is new when it is there: the cache counts from then.
  */
-#ifndef HUB_EASEL_H
-#define HUB_EASEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct viewer *easel_make(struct easel *e, const char *peer, struct drawing *d, 
                           void *arg);
 void easel_leave(struct viewer *v);          /* done is not called any more; accepts NULL */
 uint64_t easel_turns(const struct easel *e); /* pieces drawn so far */
-
-#endif

@@ -7,8 +7,7 @@
  * A feature includes and calls those before it in the list. Those behind it hear its news (news.h), or registered a
  * function with it when they opened.
  */
-#ifndef HUB_FEATURE_H
-#define HUB_FEATURE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ void features_tick(struct features *f, int64_t now_ms);
 void features_status(const struct features *f, struct status *s);
 void features_stop(struct features *f);
 void features_close(struct features *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* handlers.h: the functions the route table points at, one per answer. */
-#ifndef HUB_HANDLERS_H
-#define HUB_HANDLERS_H
+#pragma once
 
 #include "hub/api.h"
 
@@ -63,5 +62,3 @@ bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
 void own_url(const struct request *rq, char out[OWN_URL_MAX]);
 #define MAX_SMALL_BODY 4096
 #define MAX_RULES_BODY 262144
-
-#endif

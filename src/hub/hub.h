@@ -1,6 +1,5 @@
 /* hub.h: the parts of a hub, for the files of this folder. Programs use server.h. */
-#ifndef HUB_HUB_H
-#define HUB_HUB_H
+#pragma once
 
 #include "http/httpd.h"
 #include "hub/api.h"
@@ -83,5 +82,3 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
 /* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
  * is the caller's still. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
-
-#endif

@@ -9,8 +9,7 @@
  * outer one. N4 All of it is borrowed for the call. N5 Features that are not open yet, or are being closed, are not
  * told.
  */
-#ifndef HUB_NEWS_H
-#define HUB_NEWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ void hub_news(struct hub *h, const struct news *n);
 void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e);
 /* NEWS_TIME; node NULL: of every node. */
 void hub_time(struct hub *h, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* past.h: what a question about the past is answered from, beside the loop (past_ask of api.h). */
-#ifndef HUB_PAST_H
-#define HUB_PAST_H
+#pragma once
 
 #include "model/job.h"
 #include "store/samples.h"
@@ -37,5 +36,3 @@ static inline int past_each(const struct past_source *past, const struct store_e
 {
     return past->each ? past->each(past->arg, e, err) : 0;
 }
-
-#endif

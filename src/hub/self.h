@@ -1,6 +1,5 @@
 /* self.h: what the hub says of itself: notices on every screen, lines in the log, and its own metrics. */
-#ifndef HUB_SELF_H
-#define HUB_SELF_H
+#pragma once
 
 #include "hub/hub.h"
 
@@ -17,5 +16,3 @@ void self_notice(struct hub *h, char out[NOTICE_MAX]);
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics);
 void self_status(void *self, struct status *s); /* the kernel's own; self: the hub */
 void self_say(struct hub *h);                   /* to the log what is new of the store */
-
-#endif

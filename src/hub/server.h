@@ -1,6 +1,5 @@
 /* server.h: a hub from start to end, for `muster hub`. */
-#ifndef HUB_SERVER_H
-#define HUB_SERVER_H
+#pragma once
 
 #include "hub/conf.h"
 
@@ -19,5 +18,3 @@ bool hub_own_pin(const struct hub *h, char out[64]);
 /* Until SIGTERM or SIGINT: 0. taken (may be NULL) is called after each reload that was taken. */
 int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg);
 void hub_close(struct hub *h); /* what was taken is made durable first */
-
-#endif

@@ -3,8 +3,7 @@
  * battery, a wrong time server, somebody's hand) must not cost history: after a jump forward, and after a start, the
  * time goes on from where it was until the clock has run evenly for an hour; after a jump back it is not known as long.
  */
-#ifndef HUB_TRUSTED_CLOCK_H
-#define HUB_TRUSTED_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int64_t trusted_clock_doubt(const struct trusted_clock *s);
 int64_t trusted_clock_now_ms(void);
 void trusted_clock_start(int64_t newest_ms);
 int64_t trusted_clock_now_doubt(void);
-
-#endif

@@ -2,8 +2,7 @@
  * cmd_label.h: tells a hub of a command as a job, from a thread beside it: the command never waits for the hub. A hub
  * that is away is asked again now and then; when the command has ended, for a few seconds more.
  */
-#ifndef JOBS_CMD_LABEL_H
-#define JOBS_CMD_LABEL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ struct label *label_begin(const struct client_conf *conf, const struct label_fac
 /* Says how it ended, and waits until the hub knows or the time for that is up. 0 with the job's id, or -errno with a
  * sentence. Frees l, and accepts NULL. */
 int label_end(struct label *l, const struct label_end *e, char ret_id[32], struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* routes.h: what routes.c and routes_put.c share, and desk.c answers with. */
-#ifndef JOBS_ROUTES_H
-#define JOBS_ROUTES_H
+#pragma once
 
 #include "hub/handlers.h"
 #include "model/job.h"
@@ -10,5 +9,3 @@ bool job_id_parse(struct str s, int64_t *ret);
 int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 /* A job as JSON; all: its command line too. */
 void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
-
-#endif

@@ -2,8 +2,7 @@
  * squeue.h: which GPUs Slurm's running jobs have: the pure readers of what `squeue` and `scontrol -d -o show job`
  * print. Bounded: SLURM_JOBS jobs; text is cut or refused, never trusted.
  */
-#ifndef JOBS_SQUEUE_H
-#define JOBS_SQUEUE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -43,5 +42,3 @@ void slurm_jobs_fini(struct slurm_jobs *j);
 
 /* Whether "dgx[1-2,05-10],ws3" names this host; a host's domain does not count where the list has none. */
 bool slurm_list_has(struct str list, const char *host);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Two locks, in this order: disk (the file), lock (the rest). Every function says which it wants held, or takes.
  */
-#ifndef LIB_KEEP_H
-#define LIB_KEEP_H
+#pragma once
 
 #include <pthread.h>
 
@@ -59,5 +58,3 @@ struct keep_copy {
  * 2 when it is the same one and has grown; 0 when there is nothing new; -ESTALE after keep_clear; -EIO, -EBADMSG.
  */
 int keep_fetch(struct keep *k, int64_t number, struct keep_copy *c);
-
-#endif

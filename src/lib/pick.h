@@ -1,6 +1,5 @@
 /* pick.h: what a sampler is asked for, out of text: which metrics, in which columns, and which devices. */
-#ifndef LIB_PICK_H
-#define LIB_PICK_H
+#pragma once
 
 #include "base/err.h"
 #include "collect/collect.h"
@@ -36,5 +35,3 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret);
  */
 int pick_devices(const struct reading *r, const char *list, const char *visible, size_t *ret, size_t max,
                  struct err *err);
-
-#endif

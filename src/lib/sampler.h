@@ -1,6 +1,5 @@
 /* sampler.h: what the parts of the library know of a sampler. Its promises are muster.h's. */
-#ifndef LIB_SAMPLER_H
-#define LIB_SAMPLER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -66,5 +65,3 @@ int sampler_fail(const struct err *e, int code, char *err, size_t err_size);
 
 /* How a cursor's sample looks to the rest of the library. */
 const struct tape_state *cursor_state(const muster_cursor *c);
-
-#endif

@@ -4,8 +4,7 @@
  * differences to the sample before. Blocks are ours alone and never leave the process but to its spill file; still,
  * whatever the bytes are, reading them ends with a sample, the end, or -EBADMSG.
  */
-#ifndef LIB_TAPE_H
-#define LIB_TAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ struct tape_head {
 #define TAPE_BLOCK_MAX  (1u << 20)
 void tape_head_put(const struct tape_head *h, uint8_t out[TAPE_HEAD_BYTES]);
 int tape_head_get(const uint8_t in[TAPE_HEAD_BYTES], struct tape_head *ret); /* 0 or -EBADMSG */
-
-#endif

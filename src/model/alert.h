@@ -2,8 +2,7 @@
  * alert.h: something is wrong now, or was: which rule found it, with what, since when. All text is borrowed, and never
  * NULL in what is handed out.
  */
-#ifndef MODEL_ALERT_H
-#define MODEL_ALERT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ extern const struct record_kind silence_record;
 struct silence *silence_copy(const struct silence *s);
 bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms);
 bool alert_concerns(const struct alert *a, const char *person); /* it is about that person's GPUs or bookings */
-
-#endif

@@ -2,8 +2,7 @@
  * batch.h: what one agent sends at once: some ticks of samples, column by column, who was on the devices, and what
  * happened. Key: (node, run, number). run is 64 random bits per agent start; number counts up from 1.
  */
-#ifndef MODEL_BATCH_H
-#define MODEL_BATCH_H
+#pragma once
 
 #include "base/mem.h"
 #include "model/event.h"
@@ -62,5 +61,3 @@ struct hello {
     char name[NAME_MAX_LEN];
     char why[160]; /* in words, when collect is not ok */
 };
-
-#endif

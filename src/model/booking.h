@@ -2,8 +2,7 @@
  * booking.h: some devices are a person's for a time. Bookings, and the waits of `muster wait`, are this one kind of
  * record. All text is borrowed, and never NULL in what the store gives.
  */
-#ifndef MODEL_BOOKING_H
-#define MODEL_BOOKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct booking_now {
     char comment[BOOKING_COMMENT_MAX + 1];
     char until[32]; /* "Tue 17 Nov 14:00": for sentences; empty: not told */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* event.h: something happened, at a moment, to a node or a device. */
-#ifndef MODEL_EVENT_H
-#define MODEL_EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ struct node_event {
     int64_t code;
     char text[160];
 };
-
-#endif

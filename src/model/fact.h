@@ -3,8 +3,7 @@
  * They travel as blobs named by their content (wire/), only when they change.
  * Text is capped here, checked where it enters (wire/): valid UTF-8, no control characters.
  */
-#ifndef MODEL_FACT_H
-#define MODEL_FACT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ void node_origin_id(struct str key, struct node_id *ret);
 /* Names that enter from outside: non-empty, at most max bytes, valid UTF-8, no control characters, no '"', '\\' or '/'.
  */
 bool name_ok(struct str s, size_t max);
-
-#endif

@@ -1,6 +1,5 @@
 /* gather.h: collects samples, tick by tick, into one batch: for an agent, a simulation and other senders. */
-#ifndef MODEL_GATHER_H
-#define MODEL_GATHER_H
+#pragma once
 
 #include "model/batch.h"
 
@@ -20,5 +19,3 @@ void gather_event(struct gather *g, const struct node_event *e);
 /* Hand out what was gathered (borrowed until the next call on g) with key and blob names left to the caller. */
 void gather_batch(struct gather *g, struct batch *ret);
 void gather_reset(struct gather *g);
-
-#endif

@@ -3,8 +3,7 @@
  * ran on which devices is joined by node, devices and time when somebody asks; nothing of it is written on samples.
  * All text is borrowed, and never NULL in what the store gives.
  */
-#ifndef MODEL_JOB_H
-#define MODEL_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int job_order(const void *a, const void *b);
 
 #define JOB_ID_LEN 17 /* 16 hex digits and the end */
 const char *job_id_text(int64_t id, char out[JOB_ID_LEN]);
-
-#endif

@@ -2,8 +2,7 @@
  * labels.h: what sources of names say of a node beside its name (docs/discovery.md): names with values, as one text of
  * lines "name=value\n", sorted by name. Pure. Absent labels are NULL or "", which are the same.
  */
-#ifndef MODEL_LABELS_H
-#define MODEL_LABELS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -28,5 +27,3 @@ static inline bool labels_same(const char *a, const char *b)
 
 struct json;
 void labels_json(struct json *j, const char *key, const char *labels); /* as an object */
-
-#endif

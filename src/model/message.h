@@ -2,8 +2,7 @@
  * message.h: a message that is sent through a channel. Until it was sent it is stored as a note (note.h). All text is
  * borrowed, and never NULL in what is handed out.
  */
-#ifndef MODEL_MESSAGE_H
-#define MODEL_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct message *message_copy(const struct message *m); /* in one piece, for free
 /* Title and text as Slack takes them: & < > escaped, cut before Slack would. */
 struct buf;
 void message_slack(const struct message *m, struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* metric.h: the table of metrics.def, and text of a value. */
-#ifndef MODEL_METRIC_H
-#define MODEL_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ int metric_human(struct buf *out, enum metric m, int64_t v);
 int throttle_words(struct buf *out, uint64_t mask);
 /* What an Xid number means and whether the GPU needs a reset; NULL when unknown. */
 const char *xid_words(unsigned xid);
-
-#endif

@@ -2,8 +2,7 @@
  * names.h: what machines and models of GPUs are called on screens: `names:` of muster.yaml. The real names stay what
  * they are known, searched and asked for by.
  */
-#ifndef MODEL_NAMES_H
-#define MODEL_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ const char *names_keep(struct str text);
 /* What the nth of several is called: "dgx1" -> "dgx1~2". The base is cut where both have no room. */
 void name_nth(const char *base, unsigned n, char *out, size_t size);
 bool name_is_nth(const char *base, const char *name); /* is it one of those? */
-
-#endif

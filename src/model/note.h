@@ -2,8 +2,7 @@
  * note.h: a note: bytes by kind and number, which its owner writes as it likes. Alerts, silences, messages still to be
  * sent, which report went out: records that nobody asks for by anything but their kind.
  */
-#ifndef MODEL_NOTE_H
-#define MODEL_NOTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ struct note {
                         put NOTE_GONE: take it away */
     struct str bytes;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * now.h: the newest state of nodes and devices, with the age of every fact: what now/ keeps and selects, and format/
  * shows, and the command line gets back from a hub's JSON. A view borrows; it never owns.
  */
-#ifndef MODEL_NOW_H
-#define MODEL_NOW_H
+#pragma once
 
 #include "model/batch.h"
 #include "model/booking.h"
@@ -124,5 +123,3 @@ static inline const char *device_shown(const struct device_now *d)
 
 void device_now_fini(struct device_now *d);
 void node_now_fini(struct node_now *n);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * A line that is new is a column that is new: a store that has none adds it (store/record_sql.h), as not known.
  */
-#ifndef MODEL_RECORD_H
-#define MODEL_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ size_t record_pack(const struct record_kind *kind, const void *record, char *to)
 const char *record_unpack(const struct record_kind *kind, const char *from, void *ret);
 /* A copy in one piece, for free(). */
 void *record_copy(const struct record_kind *kind, const void *record);
-
-#endif

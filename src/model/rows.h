@@ -1,6 +1,5 @@
 /* rows.h: a flat table of typed cells, for lists that become text, CSV or JSON. Owns everything in it. */
-#ifndef MODEL_ROWS_H
-#define MODEL_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void cell_screen(struct cell *c, const char *fmt, ...) __attribute__((format(pri
  */
 int rows_pick(struct rows *r, char *const *names, size_t n, struct err *err);
 void rows_fini(struct rows *r);
-
-#endif

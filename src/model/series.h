@@ -1,7 +1,6 @@
 /* series.h: one metric of one device (or of a group of them) over time, in bins of equal length: what history/ makes
  * of the store and format/ shows. Everything is borrowed. */
-#ifndef MODEL_SERIES_H
-#define MODEL_SERIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct series_frame {
     bool users;       /* groups by user */
     uint32_t damaged; /* columns that could not be read */
 };
-
-#endif

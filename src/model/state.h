@@ -1,6 +1,5 @@
 /* state.h: the six states of a device, and those of a node: one order, one mark, one word on every screen. */
-#ifndef MODEL_STATE_H
-#define MODEL_STATE_H
+#pragma once
 
 #include "base/str.h"
 
@@ -32,5 +31,3 @@ extern const char *const node_words[NODE_STATES];
 
 int dev_state_by_word(struct str s);  /* or -1 */
 int node_state_by_word(struct str s); /* or -1 */
-
-#endif

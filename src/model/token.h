@@ -1,6 +1,5 @@
 /* token.h: who has a token, and what for. */
-#ifndef MODEL_TOKEN_H
-#define MODEL_TOKEN_H
+#pragma once
 
 #include "model/fact.h"
 
@@ -16,5 +15,3 @@ struct token {
     bool revoked;
     int64_t expires_ms; /* 0: never. One that has expired is revoked, too */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * usage.h: who held which device for how long, in whole numbers: per node and hour, rolled up to days.
  * Of every device: sum of held + free + unused + down is the time counted, exactly; of every login: busy <= held.
  */
-#ifndef MODEL_USAGE_H
-#define MODEL_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct usage_table {
 /* Which part of a shared device is whose. */
 enum usage_split { SPLIT_MEMORY, SPLIT_EQUAL, SPLIT_SM, SPLITS };
 extern const char *const usage_split_words[]; /* "memory", "equal", "sm", NULL */
-
-#endif

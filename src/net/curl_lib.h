@@ -3,8 +3,7 @@
  * libraries would be mapped and relocated in the collector process, too, which never opens a connection: about 0.9 MB
  * of private memory on each node. Loaded by name it also runs where libcurl has no versioned symbols.
  */
-#ifndef NET_CURL_LIB_H
-#define NET_CURL_LIB_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -41,5 +40,3 @@ struct curl_lib {
 
 /* The system's libcurl, with either TLS library; it stays loaded for good. */
 int curl_lib_load(struct curl_lib *ret, struct err *err);
-
-#endif

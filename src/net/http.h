@@ -2,8 +2,7 @@
  * http.h: POSTs and GETs on the loop. One libcurl multi for the process; a call is a handle that is used again and
  * keeps its connection. Redirects are not followed, since a token goes with every request.
  */
-#ifndef NET_HTTP_H
-#define NET_HTTP_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -70,5 +69,3 @@ int http_send(struct http_call *c, const struct http_request *q, struct err *err
 /* A header of an answer, by name, trimmed. */
 bool http_header(const struct http_result *r, const char *name, struct str *ret);
 void http_cancel(struct http_call *c); /* done is not called */
-
-#endif

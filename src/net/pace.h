@@ -9,8 +9,7 @@
  * while more than half is left; the rest is spread over the time until the reset. A3 Never slower than one request in
  * ten seconds, but for a Retry-After.
  */
-#ifndef NET_PACE_H
-#define NET_PACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void pace_parts_sent(struct pace_parts *p, uint64_t part, int64_t now_ms);
 void pace_parts_back(struct pace_parts *p, uint64_t part); /* it is not under way any more */
 void pace_parts_told(struct pace_parts *p, uint64_t part, int64_t now_ms, struct str remaining, struct str reset);
 void pace_parts_hold(struct pace_parts *p, uint64_t part, int64_t until_ms);
-
-#endif

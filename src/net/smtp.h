@@ -7,8 +7,7 @@
  * no longer than it may. M3 Each receiver is accounted for: the server has taken the mail for them, may take it later,
  * or never will. M4 No sentence holds the password, nor what the server says to it.
  */
-#ifndef NET_SMTP_H
-#define NET_SMTP_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -48,5 +47,3 @@ struct smtp_ask_text {
 int smtp_ask_read(char *text, size_t n, struct smtp_ask_text *ret); /* text is written to. 0 or -EBADMSG */
 void smtp_result_write(struct buf *out, const struct smtp_result *r, size_t n_to);
 int smtp_result_read(struct str text, size_t n_to, struct smtp_result *ret); /* -EBADMSG: not of so many receivers */
-
-#endif

@@ -6,8 +6,7 @@
  * longer than SSH_LINE_MAX is cut and its rest passed over. S3 ended is called exactly once for each start, with a
  * sentence that says what to do, unless it was stopped first. S4 Bounded: as base/process.h says.
  */
-#ifndef NET_SSH_H
-#define NET_SSH_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -59,5 +58,3 @@ int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ss
 void ssh_args_fini(struct ssh_args *a);
 /* What ssh's last words and its exit status mean, for whoever runs the hub. */
 void ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160]);
-
-#endif

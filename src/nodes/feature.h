@@ -1,6 +1,5 @@
 /* feature.h: nodes in the hub: what the files of this folder share, and what others ask of them. */
-#ifndef NODES_FEATURE_H
-#define NODES_FEATURE_H
+#pragma once
 
 #include "hub/hub.h"
 #include "nodes/peers.h"
@@ -45,5 +44,3 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /*
 int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err);
-
-#endif

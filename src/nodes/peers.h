@@ -2,8 +2,7 @@
  * peers.h: what the hub keeps of a node beside its live state: its record, its clock, what it sent lately, the
  * processes whose end is still to come. Every node in the live state has one, found by its key.
  */
-#ifndef NODES_PEERS_H
-#define NODES_PEERS_H
+#pragma once
 
 #include "now/live.h"
 #include "store/samples.h"
@@ -92,5 +91,3 @@ void late_see(struct late_procs *l, const char *device, const struct proc_fact *
 void late_put(struct late_procs *l, struct peers *p, struct peer *peer); /* and ends l */
 /* Records of processes from before the hub started, so that their end is seen. */
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err);
-
-#endif

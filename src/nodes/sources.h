@@ -2,8 +2,7 @@
  * sources.h: what relays say of their sources of names (docs/discovery.md): kept in memory, by relay, until they say
  * something else or nothing for SOURCES_KEEP_MS.
  */
-#ifndef NODES_SOURCES_H
-#define NODES_SOURCES_H
+#pragma once
 
 #include "base/err.h"
 #include "model/now.h"
@@ -15,5 +14,3 @@ struct sources_said *sources_said_new(void);
 void sources_said_free(struct sources_said *s);
 /* A sentence for every screen on those that fail; empty: none does. */
 void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[NOTICE_MAX]);
-
-#endif

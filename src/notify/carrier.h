@@ -6,8 +6,7 @@
  * the load is gone then. K2 After a stop nothing is called, and nothing that was borrowed is used. K3 It takes a
  * limited time and limited memory, whatever is answered. K4 No sentence holds a secret, or an address that is one.
  */
-#ifndef NOTIFY_CARRIER_H
-#define NOTIFY_CARRIER_H
+#pragma once
 
 #include "base/err.h"
 #include "hub/hub.h"
@@ -53,5 +52,3 @@ struct carrier {
 extern const struct carrier carrier_http, carrier_command, carrier_mail;
 /* Of channels of this type; NULL: nobody registered as one. */
 const struct carrier *carrier_of(const struct carriers *s, enum channel_type type);
-
-#endif

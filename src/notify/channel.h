@@ -3,8 +3,7 @@
  * channel takes it. Where a channel leads is a secret: it comes from a file or the environment when it is needed, so
  * that a new one counts at once, and no sentence here holds it.
  */
-#ifndef NOTIFY_CHANNEL_H
-#define NOTIFY_CHANNEL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/opt.h"
@@ -78,5 +77,3 @@ int channel_url(const struct channel *c, struct buf *ret, struct err *err);
 int channel_secret(const struct channel *c, struct buf *ret, struct err *err);
 /* What is sent: JSON, or of ntfy text. */
 void channel_body(const struct channel *c, const struct message *m, struct buf *out);
-
-#endif

@@ -2,8 +2,7 @@
  * digest.h: several messages that waited, as one. In their order, each with its time and all it says: nothing is left
  * out. A digest can be part of another one, and shows as the messages it is of.
  */
-#ifndef NOTIFY_DIGEST_H
-#define NOTIFY_DIGEST_H
+#pragma once
 
 #include "base/zone.h"
 #include "model/message.h"
@@ -18,5 +17,3 @@ bool digest_takes(const struct message *m);
  */
 struct message *digest_of(const struct message *const *v, size_t n, size_t max, const struct zone *z,
                           size_t *ret_taken);
-
-#endif

@@ -9,8 +9,7 @@
  * wait. O6 Where more than a few have waited they are joined into one (notify/digest.h), unless a program reads them:
  * all of them are in it, in their order.
  */
-#ifndef NOTIFY_OUTBOX_H
-#define NOTIFY_OUTBOX_H
+#pragma once
 
 #include "hub/feature.h"
 #include "hub/hub.h"
@@ -36,5 +35,3 @@ void outbox_try(struct outbox *o, const struct channel *c, const struct message 
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
 /* Which channels fail, in a sentence; "": none. */
 void outbox_notice(struct outbox *o, char *out, size_t size);
-
-#endif

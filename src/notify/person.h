@@ -2,8 +2,7 @@
  * person.h: one sentence to one person, who waits for it, through every channel that leads to them. Alerts have their
  * own way, with rules of who is told (alert/tell.h).
  */
-#ifndef NOTIFY_PERSON_H
-#define NOTIFY_PERSON_H
+#pragma once
 
 #include "hub/hub.h"
 
@@ -15,5 +14,3 @@
 size_t notify_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg);
 bool notify_reaches(const struct hub *h, const char *person, const char *rule); /* would that tell them? */
-
-#endif

@@ -3,8 +3,7 @@
  * (hub/easel.h). Each node is shown as it is when its turn comes, the whole as of one moment or a little later; one
  * that goes meanwhile is left out.
  */
-#ifndef NOW_DRAW_H
-#define NOW_DRAW_H
+#pragma once
 
 #include "hub/api.h"
 #include "model/now.h"
@@ -16,5 +15,3 @@ struct drawing *draw_state(const struct view *v, struct filter *f);
 /* The first event of a stream, compressed as well. f is lent, for as long as there are steps. */
 struct drawing *draw_snapshot(const struct view *v, struct filter *f);
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);
-
-#endif

@@ -7,8 +7,7 @@
  * true nor false, and `not` leaves it so; only what is certainly true matches. F4 Values of a device out of sight
  * (stale, hung, lost) are not known, but for how much memory it has; who was on it when last seen is.
  */
-#ifndef NOW_FILTER_H
-#define NOW_FILTER_H
+#pragma once
 
 #include "model/now.h"
 
@@ -47,5 +46,3 @@ bool filter_match_proc(const struct filter *f, const struct node_now *n, const s
 
 /* Names a filter can ask for, those of metrics.def left out; NULL at the end. */
 const char *filter_name(size_t i);
-
-#endif

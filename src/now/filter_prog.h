@@ -1,6 +1,5 @@
 /* filter_prog.h: a filter as a program: conditions and the operations between them, in postfix order. */
-#ifndef NOW_FILTER_PROG_H
-#define NOW_FILTER_PROG_H
+#pragma once
 
 #include "now/filter.h"
 
@@ -81,5 +80,3 @@ struct filter {
     size_t pool_len;
     bool timed, mine;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* gpu_index.h: which nodes have a GPU or a MIG instance, by its uuid. */
-#ifndef NOW_GPU_INDEX_H
-#define NOW_GPU_INDEX_H
+#pragma once
 
 #include "base/lookup.h"
 #include "now/node.h"
@@ -11,5 +10,3 @@ void gpu_index_remove(struct lookup *gpus, const struct live_node *n); /* all of
 struct live_node *gpu_index_find(const struct lookup *gpus, struct str uuid, size_t *at);
 /* The device of n; NULL: it has none such. */
 struct device_now *gpu_index_in(const struct live_node *n, struct str uuid);
-
-#endif

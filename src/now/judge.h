@@ -2,8 +2,7 @@
  * judge.h: the rule of states, for live.c: which state, why, and how long that stays so if nothing more is heard. Quick
  * enough for every batch; words are only made when why or amount changed.
  */
-#ifndef NOW_JUDGE_H
-#define NOW_JUDGE_H
+#pragma once
 
 #include "now/live.h"
 
@@ -57,5 +56,3 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
 /* The last: "kim until Tue 17 Nov 14:00". */
 const char *judge_booked(const struct device_now *d, char out[160]);
 void judge_words(const struct verdict *v, const char *told, char reason[160]);
-
-#endif

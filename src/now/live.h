@@ -4,8 +4,7 @@
  * knows its age. L3 Each change a screen would show raises the node's version and the live version. L4 Nothing here
  * reads a clock: the caller passes now_ms.
  */
-#ifndef NOW_LIVE_H
-#define NOW_LIVE_H
+#pragma once
 
 #include "model/now.h"
 
@@ -123,5 +122,3 @@ size_t live_count(const struct live *l);
 /* Borrowed, sorted by name in natural order (dgx2 before dgx10); retired ones left out unless all. Valid until a node
  * is added or dropped. */
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n);
-
-#endif

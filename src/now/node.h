@@ -1,6 +1,5 @@
 /* node.h: a node of the live state, with what is known beyond what is shown, and how facts and batches change it. */
-#ifndef NOW_NODE_H
-#define NOW_NODE_H
+#pragma once
 
 #include "now/judge.h"
 
@@ -55,5 +54,3 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
 /* Who has a device booked; NULL: nobody. True when that is another one. */
 bool node_set_booking(struct booking_now **at, const struct booking_now *to);
 void node_free(struct live_node *n);
-
-#endif

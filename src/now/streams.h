@@ -4,8 +4,7 @@
  * reader only remembers how far it got. A reader is never waited for: while more than a MiB is queued it gets nothing
  * new (and then the newest of each node), and when that lasts it is dropped and may connect again.
  */
-#ifndef NOW_STREAMS_H
-#define NOW_STREAMS_H
+#pragma once
 
 #include "hub/api.h"
 
@@ -21,5 +20,3 @@ void streams_beat(struct streams *s, int64_t now_ms);     /* the time to every r
                                                              would not be let in any more is dropped */
 void streams_reset(struct streams *s);                    /* rights changed: everybody connects again */
 size_t streams_count(const struct streams *s);
-
-#endif

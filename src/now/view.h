@@ -1,6 +1,5 @@
 /* view.h: a request's selection out of live state: nodes, and of these the devices that a filter matches. */
-#ifndef NOW_VIEW_H
-#define NOW_VIEW_H
+#pragma once
 
 #include "base/mem.h"
 #include "now/filter.h"
@@ -25,5 +24,3 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a);
 /* The same for one node: n itself, a copy, or NULL. ret_which tells one choice of devices from another. */
 const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
                                  uint64_t *ret_which);
-
-#endif

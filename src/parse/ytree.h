@@ -2,8 +2,7 @@
  * ytree.h: YAML text as a tree, each value with its place in the text. Bounded: 1 MiB of text, YTREE_DEPTH levels,
  * YTREE_NODES values, no anchors, aliases or tags, one document. In muster only: the lean agent does without.
  */
-#ifndef PARSE_YTREE_H
-#define PARSE_YTREE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -46,5 +45,3 @@ void ytree_fini(struct ytree *t);
 int ytree_fail(const struct ytree *t, const struct ynode *at, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 const struct ynode *ynode_get(const struct ynode *map, const char *key); /* NULL: not there, or no map */
-
-#endif

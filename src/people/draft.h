@@ -2,8 +2,7 @@
  * draft.h: within people/: a struct people while it is being made: lists that only grow, in the order things were read.
  * What is said twice is merged, or refused, when they are sorted at the end: no list is searched while it grows.
  */
-#ifndef PEOPLE_DRAFT_H
-#define PEOPLE_DRAFT_H
+#pragma once
 
 #include "parse/ytree.h"
 #include "people/people_body.h"
@@ -77,5 +76,3 @@ void draft_rule(struct draft_rules *r, const char *login, const char *node, cons
 
 int draft_sections(struct draft *d); /* people_read.c */
 int draft_aliases(struct draft *d, struct str text, const char *path);
-
-#endif

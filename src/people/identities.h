@@ -2,8 +2,7 @@
  * identities.h: which persons the processes of one moment belong to: logins looked up in struct people, with the groups
  * of that moment, each person once. For one thread.
  */
-#ifndef PEOPLE_IDENTITIES_H
-#define PEOPLE_IDENTITIES_H
+#pragma once
 
 #include "model/now.h"
 #include "people/people.h"
@@ -14,5 +13,3 @@ void identities_free(struct identities *r);                               /* wit
 /* NULL: the login says all there is to know. */
 const struct identity *identities_who(struct identities *r, const char *node, const struct proc_fact *f);
 void identities_node(struct identities *r, struct node_now *n); /* every process of it */
-
-#endif

@@ -7,8 +7,7 @@
  * caller's own. N4 Records keep the login; a person is looked up when asked, so new settings change the past too. N5
  * Nothing here logs, blocks on a name service, or reads a clock.
  */
-#ifndef PEOPLE_PEOPLE_H
-#define PEOPLE_PEOPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ int32_t allotment_nodes_on(const struct allotment *a, int32_t day);
 
 /* First day with an assignment, and the day after the last (INT32_MAX: it goes on). False: there is no step. */
 bool company_period(const struct company *co, int32_t *first, int32_t *end);
-
-#endif

@@ -2,8 +2,7 @@
  * people_body.h: within people/: what a struct people is made of. Everything is in its arena; lists are sorted for
  * searching.
  */
-#ifndef PEOPLE_PEOPLE_BODY_H
-#define PEOPLE_PEOPLE_BODY_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -55,5 +54,3 @@ struct people {
     struct person_group *lands;   /* patterns of nodes, one of these for each company */
     int64_t *changes;             /* moments at which a membership begins or ends, ascending, each once */
 };
-
-#endif

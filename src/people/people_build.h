@@ -2,8 +2,7 @@
  * people_build.h: makes a struct people out of what was read: sections of muster.yaml, aliases.csv, a W&B dashboard's
  * config.yaml, Unix groups. All of it or none: the first mistake is named with its place, and nothing is made.
  */
-#ifndef PEOPLE_PEOPLE_BUILD_H
-#define PEOPLE_PEOPLE_BUILD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/opt.h"
@@ -22,5 +21,3 @@ struct people_src {
     const struct zone *zone;            /* where days begin; NULL: UTC */
 };
 int people_new(const struct people_src *src, struct people **ret, struct err *err);
-
-#endif

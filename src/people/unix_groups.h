@@ -2,8 +2,7 @@
  * unix_groups.h: the system's groups, as `getent group` and `getent passwd` print them: what NSS knows, LDAP and SSSD
  * included. Pure: who runs getent is the hub's business, since a name service may take its time.
  */
-#ifndef PEOPLE_UNIX_GROUPS_H
-#define PEOPLE_UNIX_GROUPS_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/opt.h"
@@ -29,5 +28,3 @@ void unix_groups_add(struct unix_groups *g, struct str getent_group, const struc
 void unix_groups_primary(struct unix_groups *g, struct str getent_passwd); /* after the groups */
 bool unix_groups_same(const struct unix_groups *a, const struct unix_groups *b);
 void unix_groups_fini(struct unix_groups *g);
-
-#endif

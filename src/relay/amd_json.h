@@ -2,8 +2,7 @@
  * amd_json.h: what AMD's tools print with --json: rocm-smi of any version, and amd-smi's metric, static and list. Pure:
  * also for text that came from another machine. Whatever is no number ("N/A") is absent.
  */
-#ifndef RELAY_AMD_JSON_H
-#define RELAY_AMD_JSON_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -15,5 +14,3 @@
  * uuid. 0, or -EINVAL with a reason.
  */
 int amd_json(struct str text, struct reading *ret, struct err *err);
-
-#endif

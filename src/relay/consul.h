@@ -1,6 +1,5 @@
 /* consul.h: what is particular about Consul: addresses, indexes, the old file. Pure: nothing is sent here. */
-#ifndef RELAY_CONSUL_H
-#define RELAY_CONSUL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,5 +17,3 @@ void consul_url(struct str base, uint64_t index, struct buf *ret);
 uint64_t consul_index(uint64_t had, struct str header);
 /* fetch_stats_conf.json of GPU Monitor: its CONSUL_SERVICE_URI. */
 int consul_old_conf(struct str json, struct buf *ret, struct err *err);
-
-#endif

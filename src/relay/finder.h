@@ -3,8 +3,7 @@
  * I1 A source that fails keeps its machines; that it fails, and why, goes to the log once. I2 Settings that are set
  * again change only the sources that are new or gone; and no machine is gone before a new source has answered.
  */
-#ifndef RELAY_FINDER_H
-#define RELAY_FINDER_H
+#pragma once
 
 #include "base/json.h"
 #include "relay/list.h"
@@ -23,5 +22,3 @@ int finder_check(const struct relay_settings *s, struct err *err); /* are they s
 void finder_tell(const struct finder *f, const char *way, struct json *j);
 void finder_add(const struct finder *f,
                 struct target_list *l); /* names that are there already stay as they are, but for more labels */
-
-#endif

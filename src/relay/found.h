@@ -5,8 +5,7 @@
  * F2 A name or address that no host can have is left out and counted, and the rest stays. F3 Settled, a list is sorted
  * by name and has each name once; labels of its other mentions are added to the first by address and port.
  */
-#ifndef RELAY_FOUND_H
-#define RELAY_FOUND_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -58,5 +57,3 @@ int found_sinfo(struct found_list *l, struct str text, struct err *err);
 void found_ssh_config(struct found_list *l, struct str text, void (*include)(void *arg, struct str path), void *arg);
 /* A DNS answer to a question for SRV records, as it came. Target "." is none. */
 int found_srv(struct found_list *l, const uint8_t *answer, size_t n, struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * An entry is [user@]host[:port]; host may have ranges, gpu[01-20] or r[1-2]n[1,3,5-7]. Several may stand in one text,
  * with commas between. A machine is called as it was written, less the user.
  */
-#ifndef RELAY_LIST_H
-#define RELAY_LIST_H
+#pragma once
 
 #include "base/err.h"
 #include "base/lookup.h"
@@ -51,5 +50,3 @@ void ini_fini(struct ini *i);
 /* Everything the settings say, config.ini too. *ret_key: the key to use, the settings' own first; owned by the caller.
  */
 int target_list_of(const struct relay_settings *s, struct target_list *ret, char **ret_key, struct err *err);
-
-#endif

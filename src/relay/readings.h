@@ -9,8 +9,7 @@
  * less than 10 MiB in use. E4 Times are the node's: its zone is told, or taken from the clock time of `uptime` and when
  * that file was written.
  */
-#ifndef RELAY_READINGS_H
-#define RELAY_READINGS_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -46,5 +45,3 @@ int64_t readings_at(const struct readings *r, const struct readings_zone *z); /*
 bool readings_read(const struct readings *r, const struct readings_zone *z, struct reading *ret);
 int32_t readings_cpus(const struct readings *r); /* 0: not said */
 uint64_t readings_skipped(const struct readings *r);
-
-#endif

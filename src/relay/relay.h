@@ -3,8 +3,7 @@
  * opened at once; those that stand do not count. R2 Machines come and go with the list; one that is gone is kept as
  * unlisted for UNLISTED_MS. R3 Nothing that happens to one machine is seen by another.
  */
-#ifndef RELAY_RELAY_H
-#define RELAY_RELAY_H
+#pragma once
 
 #include "relay/ssh_node.h"
 
@@ -25,5 +24,3 @@ struct relay_stat {
     uint64_t rounds;
 };
 void relay_stat(const struct relay *r, struct relay_stat *ret);
-
-#endif

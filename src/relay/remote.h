@@ -5,8 +5,7 @@
  * The script writes no file, needs no root, and starts nothing per sample but nvidia-smi, which loops by itself. Each
  * line begins with a letter that says what it is; lines of the three writers come in any order, each whole.
  */
-#ifndef RELAY_REMOTE_H
-#define RELAY_REMOTE_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -41,5 +40,3 @@ uint64_t remote_skipped(const struct remote *r);
 /* The devices and who is on them, as of the last whole table; node metrics into ret->node. False: nothing yet. */
 bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret);
 void remote_fact(const struct remote *r, struct node_fact *ret); /* name, os, kernel, arch, cpu, cpus, boot_id */
-
-#endif

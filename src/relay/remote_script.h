@@ -3,9 +3,6 @@
  * ended, every, apps, lines, fields. It uses shell builtins wherever they will do; what each line it prints means is in
  * remote.c and sysfs_gpu.h.
  */
-#ifndef RELAY_REMOTE_SCRIPT_H
-#define RELAY_REMOTE_SCRIPT_H
+#pragma once
 
 extern const char remote_script_text[];
-
-#endif

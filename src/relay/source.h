@@ -8,8 +8,7 @@
  * read at once. What fails is tried again after 1 s, then twice as long each time up to a minute.
  * O4 on_list must not close its source.
  */
-#ifndef RELAY_SOURCE_H
-#define RELAY_SOURCE_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -75,5 +74,3 @@ void source_end(struct source *s, struct found_list *l, int r, const struct err 
 void source_again(struct source *s, int64_t ms); /* instead: look after ms */
 /* What an HTTP answer that is no list says, in one line. */
 void source_http_words(const struct http_result *r, const char *whom, char ret[320]);
-
-#endif

@@ -6,8 +6,7 @@
  * turn. O3 A connection that ended is tried again after a while that doubles from 1 s to 5 min, less up to half of it
  * by chance; a sample makes it 1 s again.
  */
-#ifndef RELAY_SSH_NODE_H
-#define RELAY_SSH_NODE_H
+#pragma once
 
 #include "net/ssh.h"
 #include "relay/list.h"
@@ -43,5 +42,3 @@ struct ssh_node_stat {
     uint64_t rounds;
 };
 void ssh_node_stat(const struct ssh_node *o, struct ssh_node_stat *ret);
-
-#endif

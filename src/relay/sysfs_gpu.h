@@ -5,8 +5,7 @@
  * Lines are "{", then "CARD FILE VALUE", "kfd GPUID DOMAIN LOCATION", "proc PID GPUID BYTES" in any order, then "}": a
  * round. A card that /sys shows is told of by /sys; the tools then only name it.
  */
-#ifndef RELAY_SYSFS_GPU_H
-#define RELAY_SYSFS_GPU_H
+#pragma once
 
 #include "collect/collect.h"
 
@@ -26,5 +25,3 @@ const char *sysfs_gpu_words(const struct sysfs_gpu *c);
 /* The GPUs of the last whole round and who is on them, values only when they were not read before. host: for GPUs that
  * have no number of their own. False: there are none. */
 bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret);
-
-#endif

@@ -10,8 +10,7 @@
  * the other nodes of a run of which only the first one logs. C5 The same input gives the same rows; work is bounded,
  * and it stops when told to.
  */
-#ifndef REPORT_COMPARE_H
-#define REPORT_COMPARE_H
+#pragma once
 
 #include "report/runs.h"
 
@@ -59,5 +58,3 @@ struct comparison {
 int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,
                  struct comparison *ret, struct err *err);
 void comparison_fini(struct comparison *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* compare_rows.h: W&B and agents beside each other as a table: by company and period, or run by run. */
-#ifndef REPORT_COMPARE_ROWS_H
-#define REPORT_COMPARE_ROWS_H
+#pragma once
 
 #include "report/compare.h"
 #include "report/report_rows.h"
@@ -20,5 +19,3 @@ void claims_table(const struct comparison *c, const struct zone *z, enum naming 
                   struct report_table *ret);
 /* How many runs there are of each kind, as sentences; nothing when there are none. */
 void claims_notes(struct buf *out, const struct comparison *c);
-
-#endif

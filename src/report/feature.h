@@ -6,8 +6,7 @@
  * twice and forgets nothing. E2 What cannot be made or stored is tried again, until it is too old. E3 One that was due
  * while the hub was off goes out once, within a day; older ones are left out, and that is said.
  */
-#ifndef REPORT_FEATURE_H
-#define REPORT_FEATURE_H
+#pragma once
 
 #include "hub/feature.h"
 #include "hub/hub.h"
@@ -19,5 +18,3 @@ struct hub_schedules;
 const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, size_t *ret_n);
 enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
                                   const char *channel);
-
-#endif

@@ -2,8 +2,7 @@
  * make.h: makes a scheduled report (report/schedule.h): the question on the loop, the numbers and the drawing beside
  * it. For the routes, and for the hub, which sends it.
  */
-#ifndef REPORT_MAKE_H
-#define REPORT_MAKE_H
+#pragma once
 
 #include "hub/api.h"
 #include "report/schedule.h"
@@ -43,5 +42,3 @@ struct past_ask *scheduled_job_ask(struct scheduled_job *k);
 void scheduled_job_format(struct scheduled_job *k, const char *format); /* its reply is "text", "html" or "png" */
 /* Once it ran, and its reply has no status: what it became, until k's end is called. */
 const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k);
-
-#endif

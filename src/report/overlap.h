@@ -2,8 +2,7 @@
  * overlap.h: runs that were on the same host, and where that is known on the same of its devices, at the same time. By
  * intervals: a run is compared with every one that is not over yet, not only with the one before it. Pure.
  */
-#ifndef REPORT_OVERLAP_H
-#define REPORT_OVERLAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ struct overlap_run {
 /* Sorts them by host, beginning, end and number, and fills in what is found. The number of groups, which are numbered
  * in that order. */
 size_t overlap_find(struct overlap_run *v, size_t n);
-
-#endif

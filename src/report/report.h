@@ -8,8 +8,7 @@
  * as left out. R3 Hours above what was assigned are cut per day, before days are added up. R4 A company that was
  * assigned nodes has its rows whether anything ran or not.
  */
-#ifndef REPORT_REPORT_H
-#define REPORT_REPORT_H
+#pragma once
 
 #include "base/err.h"
 #include "people/people.h"
@@ -101,5 +100,3 @@ bool report_project_counts(const struct company *co, const struct run_day *r);
 /* Where the period of a day begins. */
 int32_t report_week(int32_t day, int week_start);
 int32_t report_month(int32_t day);
-
-#endif

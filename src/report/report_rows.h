@@ -1,6 +1,5 @@
 /* report_rows.h: a report as a table: columns in their order, with the headings people know. */
-#ifndef REPORT_REPORT_ROWS_H
-#define REPORT_REPORT_ROWS_H
+#pragma once
 
 #include "model/rows.h"
 #include "report/report.h"
@@ -39,5 +38,3 @@ void report_number(struct cell *c, const struct column_spec *col, int64_t v);
 /* What a reader must know beside the rows, a sentence each with a line end: what was left out. Nothing when there is
  * nothing. */
 void report_notes(struct buf *out, const struct report *r);
-
-#endif

@@ -7,8 +7,7 @@
  * is that of its devices while it was on them, from the minute tier (the hour tier where minutes are not kept any
  * more); what was not measured stays absent. U3 Work and memory are bounded, and it stops when told to.
  */
-#ifndef REPORT_RUNS_H
-#define REPORT_RUNS_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/zone.h"
@@ -76,5 +75,3 @@ int runs_history(const struct runs_ask *ask, const char *key, const char *const 
                  int64_t to_ms, struct history *ret, struct err *err);
 #define RUNS_METRICS    2
 #define RUNS_CHUNK_DAYS 8 /* of a node are read at once */
-
-#endif

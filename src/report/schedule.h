@@ -7,8 +7,7 @@
  * is meant once. B2 Whatever clock and settings do, a period that was seen to is not due again; one whose moment is
  * more than a day gone by is left out. B3 Nothing here reads a clock.
  */
-#ifndef REPORT_SCHEDULE_H
-#define REPORT_SCHEDULE_H
+#pragma once
 
 #include "base/zone.h"
 #include "model/usage.h"
@@ -65,5 +64,3 @@ enum scheduled_step {
  * its end is the new done_ms. ret_missed: how many periods before it nobody was told of. */
 enum scheduled_step scheduled_step(const struct scheduled *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
                                    struct scheduled_due *ret, uint32_t *ret_missed);
-
-#endif

@@ -1,6 +1,5 @@
 /* share.h: pieces of GPU time, and how busy the GPUs were in them: what compare.c dealt out to W&B's runs. */
-#ifndef REPORT_SHARE_H
-#define REPORT_SHARE_H
+#pragma once
 
 #include "report/runs.h"
 
@@ -20,5 +19,3 @@ struct share {
  * RUNS_CHUNK_DAYS at a time; only within the days asked for. -ECANCELED: ask->stop said so.
  */
 int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct share *v, size_t n, struct err *err);
-
-#endif

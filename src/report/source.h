@@ -2,8 +2,7 @@
  * source.h: run-days that somebody else counted, beside those of agents (runs.h): W&B. Whoever has them registers with
  * report when it opens.
  */
-#ifndef REPORT_SOURCE_H
-#define REPORT_SOURCE_H
+#pragma once
 
 #include "report/runs.h"
 
@@ -32,5 +31,3 @@ struct runs_source {
 struct hub;
 void report_take_source(struct hub *h, const struct runs_source *s);
 const struct runs_source *report_source(void *hub); /* NULL: nobody registered */
-
-#endif

@@ -1,6 +1,5 @@
 /* write.h: a report as JSON, CSV, a table for terminals, a mail, or a PDF. It runs on a worker. */
-#ifndef REPORT_WRITE_H
-#define REPORT_WRITE_H
+#pragma once
 
 #include "base/zone.h"
 #include "format/render.h"
@@ -44,5 +43,3 @@ bool report_has_periods(const struct report_doc *d);         /* rows of days, we
 size_t report_company_end(const struct report *r, size_t i); /* the row after the last of row i's company */
 /* pdf.c. -ENOENT: something to draw with is not installed, in words. */
 int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* cmd_simulate.h: many invented nodes talking to a hub over real HTTP, as agents do: numbered batches, kept until
  * acknowledged. */
-#ifndef SIM_CMD_SIMULATE_H
-#define SIM_CMD_SIMULATE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/opt.h"
@@ -14,5 +13,3 @@ struct simulate_conf {
 
 /* The past instead, as fast as it goes: into a folder, or to a hub. 0 or -errno. */
 int backfill_run(const struct simulate_conf *conf, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * crowd.h: simulates nodes in one process: each plays a part of its own, or, of thousands, a few (the actors) do and
  * the others repeat their values.
  */
-#ifndef SIM_CROWD_H
-#define SIM_CROWD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ struct replay;
  * made, with a checksum of its values, so that another program can tell what must be in the store; NULL: none. */
 int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const char *host, int port,
               const char *token, FILE *ledger, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* demo.h: what a demo's hub must already know when it starts: a week gone by, and the node that went down before. */
-#ifndef SIM_DEMO_H
-#define SIM_DEMO_H
+#pragma once
 
 #include "base/err.h"
 
@@ -8,5 +7,3 @@
 int demo_prepare(const char *dir, struct err *err);
 /* DIR/demo.yaml: the invented people's teams and companies, and bookings for whoever looks. Written where it is not. */
 int demo_config(const char *dir, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * demo_cluster.h: an invented cluster that plays the recorded H200 trace: nodes, GPUs, people and their jobs, which
  * begin and end. For the demo, for load and for tests; the same seed gives the same play.
  */
-#ifndef SIM_DEMO_CLUSTER_H
-#define SIM_DEMO_CLUSTER_H
+#pragma once
 
 #include "base/rand.h"
 #include "collect/replay.h"
@@ -44,5 +43,3 @@ void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *tr
 void demo_cluster_fini(struct demo_cluster_node *n);
 /* Play up to at_ms and add one tick to g. A hung node adds its own metrics only. */
 void demo_cluster_tick(struct demo_cluster_node *n, int64_t at_ms, struct gather *g);
-
-#endif

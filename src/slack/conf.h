@@ -2,8 +2,7 @@
  * conf.h: the section `slack` of muster.yaml: the bot of this hub. Its tokens are secrets: they come from files or the
  * environment when they are needed, so that a new one counts at once, and no sentence here holds one.
  */
-#ifndef SLACK_CONF_H
-#define SLACK_CONF_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -38,5 +37,3 @@ const char *slack_conf_url(const struct slack_conf *c);   /* where people find t
 const char *slack_conf_api(const struct slack_conf *c);   /* without a slash behind */
 const char *slack_conf_hooks(const struct slack_conf *c); /* the same: what addresses to answer to begin with */
 const char *slack_conf_ca_file(const struct slack_conf *c); /* NULL, as an exception: the system's */
-
-#endif

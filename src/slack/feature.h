@@ -8,8 +8,7 @@
  * for the Slack id, or for the mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no log
  * holds a token.
  */
-#ifndef SLACK_FEATURE_H
-#define SLACK_FEATURE_H
+#pragma once
 
 #include "base/err.h"
 #include "hub/feature.h"
@@ -31,5 +30,3 @@ const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms);
 int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err);
 /* Takes h. Answers through rq when it was taken. */
 enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h);
-
-#endif

@@ -2,8 +2,7 @@
  * heard.h: one thing that Slack sent, whichever way it came: a message, a slash command, a button. It is cut down here
  * to what is used of it, each part checked and bounded; text is as people typed it.
  */
-#ifndef SLACK_HEARD_H
-#define SLACK_HEARD_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -51,5 +50,3 @@ enum slack_frame slack_frame_kind(struct str json);
 
 /* Text as Slack writes it (&lt; <https://x|x> <#C1|gpus>) as people typed it. */
 void slack_plain(struct buf *out, struct str text);
-
-#endif

@@ -5,8 +5,7 @@
  * A child that dies, that is silent for a while, or has no connection for half a minute is an error that is shown. When
  * Socket Mode is switched off at Slack's side nothing is tried any more until the settings are read again.
  */
-#ifndef SLACK_LINE_H
-#define SLACK_LINE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -24,5 +23,3 @@ void slack_line_keep(struct slack_line *l, const struct slack_conf *conf); /* th
 void slack_line_tick(struct slack_line *l);
 void slack_line_ack(struct slack_line *l, const char *envelope_id);
 const char *slack_line_error(const struct slack_line *l, int64_t *ret_since_ms); /* "": all is well, or it is off */
-
-#endif

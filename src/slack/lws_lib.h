@@ -4,8 +4,7 @@
  * but Socket Mode, which says what to install. Its structs change between versions: only the one that was there when
  * this was built is taken.
  */
-#ifndef SLACK_LWS_LIB_H
-#define SLACK_LWS_LIB_H
+#pragma once
 
 #include <libwebsockets.h>
 
@@ -37,5 +36,3 @@ struct lws_lib {
 
 /* It stays loaded for good. -ENOENT with what to install. */
 int lws_lib_load(struct lws_lib *ret, struct err *err);
-
-#endif

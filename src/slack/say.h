@@ -8,8 +8,7 @@
  * Slack's limits, and names in them cannot mention anybody: & < > are escaped. Y4 Any text is survived; at most
  * SAY_TEXT_MAX bytes of it are read.
  */
-#ifndef SLACK_SAY_H
-#define SLACK_SAY_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -97,5 +96,3 @@ void say_told(struct buf *out, const struct message *m);
  * chooses their own.
  */
 const char *say_person(const struct people *c, const char *slack_id, const char *mail);
-
-#endif

@@ -2,8 +2,7 @@
  * saying.h: asks the bot something within the hub and gets its answer (slack/say.h): for Slack's two ways in and for
  * POST /api/v1/say.
  */
-#ifndef SLACK_SAYING_H
-#define SLACK_SAYING_H
+#pragma once
 
 #include "hub/hub.h"
 #include "slack/say.h"
@@ -25,5 +24,3 @@ bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be a
 
 /* POST /api/v1/say: answers later. talk: as one in a channel that is not said to the bot */
 enum reply_how saying_post(struct hub *h, struct request *rq, struct str text, bool talk);
-
-#endif

@@ -3,8 +3,7 @@
  * they came; one that is older than five minutes, or from the future, counts for nothing, so that none can be sent
  * again.
  */
-#ifndef SLACK_SIGN_H
-#define SLACK_SIGN_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -16,5 +15,3 @@ int slack_sign_check(struct str secret, struct str timestamp, struct str signatu
                      struct err *err);
 /* "v0=..." into ret; for tests, and for who signs. */
 void slack_sign(struct str secret, struct str timestamp, struct str body, char ret[68]);
-
-#endif

@@ -11,8 +11,7 @@
  * are too long, are passed over; the connection stays. X4 Certificates are checked. X5 After a failure 1 to 60 s pass,
  * longer each time, before the next address is asked for.
  */
-#ifndef SLACK_SOCKET_H
-#define SLACK_SOCKET_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -29,5 +28,3 @@ struct socket_url {
     int port;
 };
 bool socket_url_parse(struct str url, struct socket_url *ret);
-
-#endif

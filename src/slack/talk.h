@@ -2,8 +2,7 @@
  * talk.h: one conversation: the question, the requests it takes, the answer as it grows. An answer is
  * written once and becomes both blocks and plain text.
  */
-#ifndef SLACK_TALK_H
-#define SLACK_TALK_H
+#pragma once
 
 #include <jansson.h>
 
@@ -93,5 +92,3 @@ void say_buttons(struct say *s, const struct say_button *v, size_t n);
 void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60]);
 /* The answer is no, for the asker's eyes. */
 void say_no(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

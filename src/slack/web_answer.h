@@ -2,8 +2,7 @@
  * web_answer.h: what an answer of Slack's Web API means: HTTP says 200 of most errors, and the body says which one.
  * Pure; any bytes are survived. No sentence repeats an answer, but for the word Slack has for the error.
  */
-#ifndef SLACK_WEB_ANSWER_H
-#define SLACK_WEB_ANSWER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -31,5 +30,3 @@ void slack_answer_read(int status, struct str body, int64_t retry_after_ms, stru
 void slack_answer_plain(int status, struct str body, int64_t retry_after_ms, struct slack_result *ret);
 /* Text of a member of a member: "channel", "id". "": it is not there. */
 const char *slack_answer_text(const json_t *body, const char *outer, const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * The token goes to the base address alone, and into no sentence. L3 An answer is limited in bytes and time, and
  * redirects are not followed. L4 Addresses to answer to lie under the known one; uploads go over https.
  */
-#ifndef SLACK_WEB_API_H
-#define SLACK_WEB_API_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -40,5 +39,3 @@ int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struc
 int slack_post(struct slack_ask **ret, struct slack *s, struct str token, const char *to, const struct message *m,
                slack_done_fn *done, void *arg, struct err *err);
 void slack_ask_free(struct slack_ask *k); /* done is not called; not inside it. Accepts NULL */
-
-#endif

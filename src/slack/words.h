@@ -2,8 +2,7 @@
  * words.h: reads what people write of GPUs and times, in any order: "4 h200 on dgx2 with 40G for 2h from tomorrow
  * 9:00". Views into the text; nothing is copied.
  */
-#ifndef SLACK_WORDS_H
-#define SLACK_WORDS_H
+#pragma once
 
 #include "slack/talk.h"
 
@@ -28,5 +27,3 @@ bool say_is_node(const struct say *s, struct str name);
 /* "dgx2:3" or "dgx2:0,1": a node we have, and which GPUs. */
 bool say_is_place(const struct say *s, struct str word, struct str *ret_node, struct str *ret_gpus);
 const char *say_when(struct say *s, int64_t at_ms); /* as people say it, in the asker's zone; kept */
-
-#endif

@@ -4,8 +4,7 @@
  * What is set aside can be found by its name alone, also by the next run. A3 A muster.db that is not there, or empty,
  * beside logs or history is refused: a new one would make everybody a stranger.
  */
-#ifndef STORE_ASIDE_H
-#define STORE_ASIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct aside_sum {
 int aside_look(const char *dir, struct aside_sum *ret);
 /* What a screen says of it; "": nothing. */
 void aside_words(const struct aside_sum *a, char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* backend.h: what a backend must provide; store.c calls it for records.h and samples.h, which says what is promised.
  * One const struct each. */
-#ifndef STORE_BACKEND_H
-#define STORE_BACKEND_H
+#pragma once
 
 #include "store/done.h"
 #include "store/sink.h"
@@ -46,5 +45,3 @@ struct store {
     const struct store_ops *ops;
     struct store_conf conf; /* as it was opened; beside a running hub all zero but for dir and decoder */
 };
-
-#endif

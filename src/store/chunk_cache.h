@@ -5,8 +5,7 @@
  * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
  * samples. The caller empties it when a mark has moved.
  */
-#ifndef STORE_CHUNK_CACHE_H
-#define STORE_CHUNK_CACHE_H
+#pragma once
 
 #include "codec/chunk.h"
 #include "store/chunks.h"
@@ -43,5 +42,3 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
  */
 int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g,
                        struct chunk_cache_chunk *c, size_t column, struct str *ret);
-
-#endif

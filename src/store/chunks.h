@@ -10,8 +10,7 @@
  *
  * Chunks and the mark that says so are one transaction (H1). Calls return 0 or -errno; chunks_fail has the sentence.
  */
-#ifndef STORE_CHUNKS_H
-#define STORE_CHUNKS_H
+#pragma once
 
 #include "codec/table.h"
 #include "store/db.h"
@@ -86,5 +85,3 @@ int chunks_mend(struct chunks *c);
 int64_t chunks_used_bytes(struct chunks *c); /* without free pages */
 /* Gives free pages back to the system when there are many, at most n of them. 1: there is more to do. */
 int chunks_vacuum(struct chunks *c, int n);
-
-#endif

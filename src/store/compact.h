@@ -6,8 +6,7 @@
  * is marked. So kill -9 at any point neither loses nor doubles. X2 Memory: one node's samples of one log at a time. X3
  * What fails (a full disk) is tried again; nothing waits for it.
  */
-#ifndef STORE_COMPACT_H
-#define STORE_COMPACT_H
+#pragma once
 
 #include "store/writer.h"
 
@@ -16,5 +15,3 @@ struct compact;
 int compact_open(struct compact **ret, const struct store_conf *conf, struct writer *w, struct err *err);
 void compact_close(struct compact *c);                  /* at the next joint: what is left waits for the next start */
 int compact_settle(struct compact *c, struct err *err); /* wait until one whole round is done: 0 or how it failed */
-
-#endif

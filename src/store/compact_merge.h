@@ -5,8 +5,7 @@
  * is left as it is, so that no more is lost than was, and readers keep telling. M3 Hours are made when a day of minutes
  * is over; until then they are what its minutes add up to (chunk_row.summed).
  */
-#ifndef STORE_COMPACT_MERGE_H
-#define STORE_COMPACT_MERGE_H
+#pragma once
 
 #include "store/chunks.h"
 
@@ -14,5 +13,3 @@
 
 /* over: the bucket is; all of it becomes one chunk. *damaged grows by what is found to be. 0 or -errno. */
 int merge_group(struct chunks *db, struct chunk_writer *w, const struct chunk_group *q, bool over, uint32_t *damaged);
-
-#endif

@@ -2,8 +2,7 @@
  * db.h: SQLite for this folder alone: files opened with the settings they all share, failures as errno and a sentence.
  * A connection is used by one thread.
  */
-#ifndef STORE_DB_H
-#define STORE_DB_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ static inline struct str db_bytes(sqlite3_stmt *st, int i)
     const void *p = sqlite3_column_blob(st, i);
     return str_n(p ? p : "", p ? (size_t)sqlite3_column_bytes(st, i) : 0);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * done.h: brings the results of writes back to the caller's loop: posted by any thread, called on the loop's, in order.
  * Without a loop they wait until somebody calls done_run.
  */
-#ifndef STORE_DONE_H
-#define STORE_DONE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -29,5 +28,3 @@ void done_fini(struct done_queue *q);                         /* calls what is l
 void done_add(struct done_queue *q, struct done d);           /* done_wake must follow */
 void done_wake(struct done_queue *q);
 bool done_run(struct done_queue *q); /* on the caller's thread; false when there was nothing */
-
-#endif

@@ -1,6 +1,5 @@
 /* group.h: one commit: everything that was queued, written in one transaction per file. */
-#ifndef STORE_GROUP_H
-#define STORE_GROUP_H
+#pragma once
 
 #include "store/logs.h"
 #include "store/op.h"
@@ -32,5 +31,3 @@ int group_write_records(struct commit_group *g, struct store_op *ops, struct rec
                         struct err *err);
 /* Batches of ops into the log; sets batch->put, clears append->fresh where all is kept already. Nothing to do is 0. */
 int group_write_batches(struct commit_group *g, struct store_op *ops, struct log *log, struct err *err);
-
-#endif

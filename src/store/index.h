@@ -2,8 +2,7 @@
  * index.h: what the store knows of each node without asking the disk: its kept batch numbers and its newest blobs.
  * Nodes are interned: a pointer is good until the index ends. Not locked here: see writer.h for who may touch what.
  */
-#ifndef STORE_INDEX_H
-#define STORE_INDEX_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/fact.h"
@@ -49,5 +48,3 @@ struct node_blob *index_put_blob(struct index_node *n, uint64_t id);   /* made i
 void index_prune(struct index_node *n, int64_t oldest_log);
 void index_add_row(struct index_node *n, int64_t log, int64_t row);
 void index_drop_rows(struct index_node *n, int64_t log); /* those of this log */
-
-#endif

@@ -1,6 +1,5 @@
 /* kinds.h: the kinds of records in muster.db. */
-#ifndef STORE_KINDS_H
-#define STORE_KINDS_H
+#pragma once
 
 #include "model/record.h"
 #include "store/records.h"
@@ -17,5 +16,3 @@ union any_record { /* room for one */
     struct usage_mark mark;
 };
 extern const struct record_kind *const main_records[]; /* by enum store_kind; NULL at the end */
-
-#endif

@@ -1,6 +1,5 @@
 /* lock.h: makes sure that one hub, or one tool that replaces everything, has a data folder at a time. */
-#ifndef STORE_LOCK_H
-#define STORE_LOCK_H
+#pragma once
 
 #include "base/err.h"
 
@@ -8,5 +7,3 @@
 int store_lock(const char *dir, int *ret, struct err *err);
 /* The same with another file, and without a sentence when it is -EBUSY: pid is who has it. */
 int store_lock_file(const char *path, int *ret, char pid[24], struct err *err);
-
-#endif

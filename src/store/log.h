@@ -7,8 +7,7 @@
  * G1 A batch is in it whole or not at all. G2 Once log_commit returned 0 it survives power loss. G3 Nothing is ever
  * changed or deleted in it. G4 It does not look for repeats: the index does, over all files.
  */
-#ifndef STORE_LOG_H
-#define STORE_LOG_H
+#pragma once
 
 #include "store/aside.h"
 #include "store/db.h"
@@ -77,5 +76,3 @@ int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, s
 int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME]); /* as aside_put */
 int log_unlink(const char *dir, int64_t n);                          /* 0 also when it was not there */
 int64_t log_file_bytes(const char *dir, int64_t n);
-
-#endif

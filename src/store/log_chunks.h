@@ -6,8 +6,7 @@
  * F1 A piece never changes, and lives until everybody who has it gave it back. F2 What was used a short while ago is
  * not pushed out: when there is no room, rows are decoded each time.
  */
-#ifndef STORE_LOG_CHUNKS_H
-#define STORE_LOG_CHUNKS_H
+#pragma once
 
 #include "codec/chunk.h"
 #include "model/fact.h"
@@ -47,5 +46,3 @@ bool fresh_room(struct fresh *f, int64_t now_ms); /* one more would be kept */
 bool fresh_put(struct fresh *f, const char *node, int64_t log, struct fresh_piece *const *instead, size_t n_instead,
                struct fresh_piece *p, int64_t now_ms);
 void fresh_drop_before(struct fresh *f, int64_t log); /* logs before this one are in chunks */
-
-#endif

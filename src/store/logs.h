@@ -6,8 +6,7 @@
  * A file without a row is read again at the next open, so a crash at any point loses nothing. Dropping unlinks first
  * and forgets the row after, for the same reason.
  */
-#ifndef STORE_LOGS_H
-#define STORE_LOGS_H
+#pragma once
 
 #include "store/log.h"
 #include "store/main_db.h"
@@ -44,5 +43,3 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
 void logs_tidy(struct logs *g);
 int64_t logs_bytes(const struct logs *g);
 uint32_t logs_damaged(const struct logs *g);
-
-#endif

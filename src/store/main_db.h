@@ -3,8 +3,7 @@
  * log files. The writer thread has one, the caller has another; SQLite keeps them apart.
  * Calls return 0 or -errno; those that say so also fill err.
  */
-#ifndef STORE_MAIN_DB_H
-#define STORE_MAIN_DB_H
+#pragma once
 
 #include "store/db.h"
 #include "store/index.h"
@@ -67,5 +66,3 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 /* A token or a setting, in a transaction of its own. */
 int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err);
-
-#endif

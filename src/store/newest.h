@@ -1,6 +1,5 @@
 /* newest.h: each node's newest batches, from the logs there are: what the hub shows of it when it starts. */
-#ifndef STORE_NEWEST_H
-#define STORE_NEWEST_H
+#pragma once
 
 #include "store/logs.h"
 #include "store/main_db.h"
@@ -10,5 +9,3 @@
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
                 size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                 void *arg, struct err *err);
-
-#endif

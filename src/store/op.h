@@ -2,8 +2,7 @@
  * op.h: what waits for the writer thread, one allocation each, in a list. The struct says by its kind what it is: each
  * begins with struct store_op.
  */
-#ifndef STORE_OP_H
-#define STORE_OP_H
+#pragma once
 
 #include "store/index.h"
 #include "store/samples.h"
@@ -95,5 +94,3 @@ int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 /* Any other records that can wait, but for their done. NULL: they are too large. */
 struct store_op *op_records_new(enum store_kind kind, const void *v, size_t n);
-
-#endif

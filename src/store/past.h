@@ -6,8 +6,7 @@
  * or its file is gone, it was compacted just now: its rows are forgotten, so the node begins again with a new moment
  * (H1).
  */
-#ifndef STORE_PAST_H
-#define STORE_PAST_H
+#pragma once
 
 #include "store/main_db.h"
 #include "store/sink.h"
@@ -42,5 +41,3 @@ struct facts_cache {
 const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
                                   const char *node, uint64_t id);
 void facts_fini(struct facts_cache *c);
-
-#endif

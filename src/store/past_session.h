@@ -2,8 +2,7 @@
  * past_session.h: what a reading of history needs: connections from a pool, log files kept open, and one moment of
  * history.db with the list of logs that goes with it. Private to past.c.
  */
-#ifndef STORE_PAST_SESSION_H
-#define STORE_PAST_SESSION_H
+#pragma once
 
 #include <pthread.h>
 
@@ -84,5 +83,3 @@ int past_log_open(struct past_session *x, const struct log_ref *log, struct past
 /* Rows that came before we started are looked for in the file, once. */
 int past_log_find_rows(struct past_log *l, int64_t before, struct err *err);
 int past_log_find_key(struct past_log *l, const char *key, int64_t *ret, struct err *err); /* 1: there it is */
-
-#endif

@@ -8,8 +8,7 @@
  *
  * ?N is the field of number N. What else a statement binds has numbers from RECORD_MORE on.
  */
-#ifndef STORE_RECORD_SQL_H
-#define STORE_RECORD_SQL_H
+#pragma once
 
 #include "model/record.h"
 #include "store/db.h"
@@ -31,5 +30,3 @@ static inline void record_read(sqlite3_stmt *st, const struct record_kind *kind,
 {
     record_read_at(st, 0, kind, ret);
 }
-
-#endif

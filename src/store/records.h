@@ -13,8 +13,7 @@
  * here but store_close. Puts without a result (blobs, nodes, processes, events) are tried again until they are durable;
  * queries show them after the next commit.
  */
-#ifndef STORE_RECORDS_H
-#define STORE_RECORDS_H
+#pragma once
 
 #include "base/err.h"
 #include "model/booking.h"
@@ -239,5 +238,3 @@ typedef int store_each_fn(void *arg, const struct store_each *e, struct err *err
  * sent a sample and goes, its record, events and agent tokens. */
 void store_take_over(struct store *s, const char *from, const char *to);
 void store_stat(const struct store *s, struct store_stat *ret);
-
-#endif

@@ -9,8 +9,7 @@
  * counted, and the rest is read. H6 A query does bounded work, runs on any thread, waits for nobody who writes, and
  * stops when told to.
  */
-#ifndef STORE_SAMPLES_H
-#define STORE_SAMPLES_H
+#pragma once
 
 #include "codec/bin.h"
 #include "model/batch.h"
@@ -121,5 +120,3 @@ int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_
  * how it failed.
  */
 int store_settle(struct store *s, struct err *err);
-
-#endif

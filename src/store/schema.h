@@ -1,7 +1,6 @@
 /* schema.h: the tables of muster.db and every statement run on them, for main_db.c, recall.c and the *_table.c files.
  */
-#ifndef STORE_SCHEMA_H
-#define STORE_SCHEMA_H
+#pragma once
 
 #include "store/main_db.h"
 
@@ -26,5 +25,3 @@ int records_run(struct records *r, sqlite3_stmt *st); /* 0 or -errno */
 #define RECORDS_RUN(r, stmt, ...) records_run((r), DB_STMT(&(r)->st, (stmt), __VA_ARGS__))
 /* Rows of a node become another's; what cannot is there already under the new name, and goes. to NULL: all go. */
 int records_move_rows(struct records *r, const char *table, const char *from, const char *to);
-
-#endif

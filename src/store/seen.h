@@ -3,8 +3,7 @@
  * Bounded: past SEEN_RUNS runs or SEEN_RANGES ranges the ones longest out of use are forgotten, so that a node that
  * numbers its batches badly costs a megabyte and no more. One that counts up has one range per run.
  */
-#ifndef STORE_SEEN_H
-#define STORE_SEEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void seen_prune(struct seen *s, int64_t oldest_log); /* forget runs whose last l
 int seen_write(const struct seen_run *r, struct buf *out);
 int seen_read(struct seen *s, uint64_t run, int64_t last_log,
               struct str bytes); /* a run not there yet; 0 or -EBADMSG */
-
-#endif

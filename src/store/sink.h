@@ -2,8 +2,7 @@
  * sink.h: collects the answer to a question about history: chunks and batches go in, in any order. Whoever reads them
  * (past.c) knows nothing of what is asked; the sinks know nothing of where things are kept.
  */
-#ifndef STORE_SINK_H
-#define STORE_SINK_H
+#pragma once
 
 #include "codec/chunk.h"
 #include "codec/table.h"
@@ -71,5 +70,3 @@ struct series_sink {
 void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms);
 int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg);
 void series_fini(struct series_sink *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* usage_table.h: counted hours in muster.db; records.h says what they promise. */
-#ifndef STORE_USAGE_TABLE_H
-#define STORE_USAGE_TABLE_H
+#pragma once
 
 #include "store/main_db.h"
 
@@ -14,5 +13,3 @@ int records_usage(struct records *r, const struct usage_ask *ask,
 
 struct usage_known;
 void usage_known_free(struct usage_known *k); /* accepts NULL */
-
-#endif

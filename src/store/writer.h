@@ -6,8 +6,7 @@
  * by the caller, seen numbers by the thread, both under the lock; the thread may read seen without it. W4 What has no
  * result (records, blobs) and could not be written goes back to the head of the queue.
  */
-#ifndef STORE_WRITER_H
-#define STORE_WRITER_H
+#pragma once
 
 #include "store/done.h"
 #include "store/logs.h"
@@ -41,5 +40,3 @@ void writer_compacted(struct writer *w, int64_t log); /* it is in chunks and may
 void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg); /* called on the writer's thread; NULL: none */
 /* For writer_stat; why: how the last round behind ended, code 0: well. */
 void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why);
-
-#endif

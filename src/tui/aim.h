@@ -2,8 +2,7 @@
  * aim.h: tagged processes, and a signal for them or for the chosen one, after a confirmation. What is aimed at is held
  * by a handle from then on (feed.h): a process that ends meanwhile is not mistaken for another with its number.
  */
-#ifndef TUI_AIM_H
-#define TUI_AIM_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -35,5 +34,3 @@ void aim_clear(struct top *t); /* no tags */
 void aim_begin(struct top *t); /* asks */
 void aim_key(struct top *t, int key);
 void aim_words(const struct aim *a, struct buf *out); /* the question */
-
-#endif

@@ -1,6 +1,5 @@
 /* feed.h: where the rows of `muster top` come from: this machine or a hub. No call waits for data. */
-#ifndef TUI_FEED_H
-#define TUI_FEED_H
+#pragma once
 
 #include "model/now.h"
 #include "tui/lanes.h"
@@ -43,5 +42,3 @@ struct feed {
     /* What is wrong, the worst first; otherwise as events. NULL: alerts are a hub's, and this is none. */
     bool (*alerts)(void *arg, const struct feed_alert **ret, size_t *ret_n);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* feeds.h: the two feeds a screen can have. */
-#ifndef TUI_FEEDS_H
-#define TUI_FEEDS_H
+#pragma once
 
 #include "cli/client.h"
 #include "tui/feed.h"
@@ -12,5 +11,3 @@ void feed_local_close(struct feed *f);
 /* A hub's stream, followed by a thread of its own, which connects again when it breaks. conf is borrowed. */
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err);
 void feed_hub_close(struct feed *f);
-
-#endif

@@ -2,8 +2,7 @@
  * lanes.h: what GPUs did and who was on them, bin by bin, for the history screen: what a feed gives, and how it is
  * drawn.
  */
-#ifndef TUI_LANE_H
-#define TUI_LANE_H
+#pragma once
 
 #include "model/fact.h"
 #include "tui/sheet.h"
@@ -44,5 +43,3 @@ void lanes_held(struct lanes *p, const char *device, const char *user, int64_t f
 void lane_draw(const struct lanes *p, const struct lane *r, struct sheet *s, int y, int x, int width);
 /* The times below it. */
 void lanes_axis(const struct lanes *p, struct sheet *s, int y, int x, int width);
-
-#endif

@@ -1,6 +1,5 @@
 /* run.h: `muster top` on a terminal. */
-#ifndef TUI_RUN_H
-#define TUI_RUN_H
+#pragma once
 
 #include "base/err.h"
 #include "tui/feed.h"
@@ -19,5 +18,3 @@ struct run_conf {
  * Returns when somebody quits (0), or a signal asks for the end (its number); the terminal is as it was then.
  */
 int run_screen(const struct feed *feed, const struct run_conf *conf, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* screen.h: the terminal: colours, keys, and that it is as before whatever ends the program (but SIGKILL). */
-#ifndef TUI_SCREEN_H
-#define TUI_SCREEN_H
+#pragma once
 
 #include "base/err.h"
 #include "tui/sheet.h"
@@ -20,5 +19,3 @@ void screen_measure(int *ret_w, int *ret_h);
 int screen_key(int *ret_y, int *ret_x, bool *ret_twice);
 int screen_signal_fd(void); /* readable when a signal came */
 int screen_signal(void);    /* its number; 0: none */
-
-#endif

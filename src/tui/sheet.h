@@ -2,8 +2,7 @@
  * sheet.h: a screenful of characters with styles, made without a terminal: views draw here, screen.c shows it, tests
  * read it. Everything is clipped to the sheet.
  */
-#ifndef TUI_SHEET_H
-#define TUI_SHEET_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/state.h"
@@ -42,5 +41,3 @@ void sheet_glyph(struct sheet *s, int y, int x, uint32_t c, uint8_t style);
 void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_t style);
 /* The newest of n values in percent (above 100: not known), two to a column, over h lines; ASCII: one to a column. */
 void sheet_plot(struct sheet *s, int y, int x, int width, int h, const uint8_t *v, size_t n, uint8_t style);
-
-#endif

@@ -2,8 +2,7 @@
  * top.h: what `muster top` shows and what its keys do, without a terminal: state in, a sheet out. run.c adds the
  * terminal and the loop, tests add keys.
  */
-#ifndef TUI_TOP_H
-#define TUI_TOP_H
+#pragma once
 
 #include "history/on_devices.h"
 #include "now/view.h"
@@ -140,5 +139,3 @@ extern const char *const history_words[];      /* "hour", ...; ends with NULL */
 /* device.c: the upper part of a device's page; returns the line below it. */
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
                 const struct device_now *d);
-
-#endif

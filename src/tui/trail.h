@@ -1,6 +1,5 @@
 /* trail.h: the utilisation of every device and node since `muster top` began, a value a tick, for small plots. */
-#ifndef TUI_TRAIL_H
-#define TUI_TRAIL_H
+#pragma once
 
 #include "model/now.h"
 
@@ -15,5 +14,3 @@ const uint8_t *trails_of(const struct trails *t, const char *key, size_t *ret_n)
 
 /* The mean utilisation of a node's devices in 0.01 %; -1: not known. */
 int64_t node_util(const struct node_now *n);
-
-#endif

@@ -2,8 +2,7 @@
  * backlog.h: one hub's batches on disk: a spool (uplink/spool.h) that is synced within a second, reports what it had to
  * drop, and logs a failure once.
  */
-#ifndef UPLINK_BACKLOG_H
-#define UPLINK_BACKLOG_H
+#pragma once
 
 #include "uplink/spool.h"
 #include "wire/packet.h"
@@ -24,5 +23,3 @@ void backlog_done(struct backlog *b, uint64_t run, uint64_t number);
 bool backlog_peek(struct backlog *b, size_t i, struct spool_rec *ret);
 bool backlog_blob(struct backlog *b, uint64_t id, struct buf *ret);
 void backlog_stat(const struct backlog *b, struct spool_stat *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * badge.h: how a sender proves to one hub who it is: with the token it was given (flag, environment, file) or, after an
  * enrolment, with the node's own token, kept in the hub's folder. The node's own is used as long as the hub accepts it.
  */
-#ifndef UPLINK_BADGE_H
-#define UPLINK_BADGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int badge_keep(struct badge *t, const char *own, struct err *err); /* a new own 
  * taken over gives away no token that adds others. */
 void badge_taken(struct badge *t);
 bool badge_in(const struct badge *t, struct str text); /* text holds one of them: do not show it */
-
-#endif

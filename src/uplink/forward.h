@@ -6,8 +6,7 @@
  * comes first, and every frame is of the node it names. A3 A batch goes on with the blobs it was taken under, or not at
  * all.
  */
-#ifndef UPLINK_FORWARD_H
-#define UPLINK_FORWARD_H
+#pragma once
 
 #include "wire/packet.h"
 #include "wire/stream.h"
@@ -32,5 +31,3 @@ enum forward_news { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
  * batch, should it be one; *ret is the caller's then. */
 int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
                  struct err *err);
-
-#endif

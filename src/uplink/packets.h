@@ -5,8 +5,7 @@
  * K1 A packet leaves when the hub has named its key as stored, or when its owner removes it. K2 A blob goes with the
  * first request that needs it, and again when that request was not answered or the hub says that it lacks it.
  */
-#ifndef UPLINK_PACKETS_H
-#define UPLINK_PACKETS_H
+#pragma once
 
 #include "wire/packet.h"
 #include "wire/wire.h"
@@ -48,5 +47,3 @@ void packets_learn(struct packets *q, const struct sent_blobs *sent, const struc
 /* Those that are stored leave; each is told of before. Returns how many. */
 typedef void packets_stored_fn(void *arg, const struct waiting_packet *w);
 size_t packets_stored(struct packets *q, const struct answer *a, packets_stored_fn *stored, void *arg);
-
-#endif

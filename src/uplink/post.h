@@ -3,8 +3,7 @@
  * and a bound on how many requests are under way at once. What one node's sender fails at is its own; that the hub as a
  * whole is away is said once.
  */
-#ifndef UPLINK_POST_H
-#define UPLINK_POST_H
+#pragma once
 
 #include "base/err.h"
 #include "uplink/sender.h"
@@ -33,5 +32,3 @@ void lane_free(struct post_lane *l);
 struct sender *lane_sender(struct post_lane *l);
 /* What sources say of the node (model/labels.h); told once the hub has heard of the node, and when they change. */
 void lane_labels(struct post_lane *l, const char *labels);
-
-#endif

@@ -2,8 +2,7 @@
  * segment.h: one file of the spool: records and the blobs they name, one after the other, and an index of them in
  * memory. The caller opens and closes the file. docs/spool.md has the bytes.
  */
-#ifndef UPLINK_SEGMENT_H
-#define UPLINK_SEGMENT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -61,5 +60,3 @@ void segment_forget(struct segment *g, size_t i); /* here alone */
 
 /* The blob's offset, or 0. */
 uint32_t segment_blob(const struct segment *g, uint64_t id);
-
-#endif

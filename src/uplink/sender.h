@@ -11,8 +11,7 @@
  * is given up is counted and told (EVENT_DROPPED). D4 After a failure the next try comes after a random time up to 1 s,
  * 2 s, 4 s … 60 s, and never before the hub's own `retry`.
  */
-#ifndef UPLINK_SENDER_H
-#define UPLINK_SENDER_H
+#pragma once
 
 #include "net/http.h"
 #include "uplink/badge.h"
@@ -85,5 +84,3 @@ void sender_stat(const struct sender *s, struct sender_stat *ret);
 
 /* Pure: the pause after the n-th failure in a row (from 1), with u in [0, 1) as the dice. */
 int64_t sender_backoff_ms(unsigned failures, double u);
-
-#endif

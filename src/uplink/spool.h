@@ -6,8 +6,7 @@
  * counted. S4 A torn or damaged file costs only the damaged records: the rest is read, the damage is counted. S5
  * spool_done forgets exactly that record, across restarts (a record may come back after a crash, never vanish).
  */
-#ifndef UPLINK_SPOOL_H
-#define UPLINK_SPOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int spool_blob(struct spool *s, uint64_t id, struct buf *ret, struct err *err); 
 int spool_done(struct spool *s, uint64_t run, uint64_t number, struct err *err);
 int spool_sync(struct spool *s, struct err *err);
 void spool_stat(const struct spool *s, struct spool_stat *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * batches. T1 Each HELLO has a state and, unless it is ok, a reason. T2 While there is nothing to send, a HELLO goes
  * out every 10 s. T3 A change of state or words goes out at once.
  */
-#ifndef UPLINK_UPLINK_H
-#define UPLINK_UPLINK_H
+#pragma once
 
 #include "collect/collect.h"
 #include "uplink/post.h"
@@ -34,5 +33,3 @@ void uplink_send_due(struct uplink *t, int64_t every_ms);
  * goes when it is due, as above. */
 void uplink_next(const struct uplink *t, struct batch_key *ret);
 void uplink_pass(struct uplink *t, struct packet *p, int64_t every_ms);
-
-#endif

@@ -6,8 +6,7 @@
  * held, of everybody. C3 An hour's numbers depend on nothing but count_reach_ms before it and count_ahead_ms after it.
  * C4 Energy of all and of nobody is the device's, to the millijoule.
  */
-#ifndef USAGE_COUNT_H
-#define USAGE_COUNT_H
+#pragma once
 
 #include "base/mem.h"
 #include "model/usage.h"
@@ -70,5 +69,3 @@ void count_device(const struct count_rule *rule, const struct count_input *in, c
 
 /* total in parts as w says, exactly: the largest remainders get one more, the first of equals. All w 0: nothing. */
 void count_split(int64_t total, const int64_t *w, size_t n, int64_t *ret);
-
-#endif

@@ -7,8 +7,7 @@
  * node are counted without a gap from its first to now: one of which nothing is known counts as down. L3 The loop never
  * waits here, but in ledger_free.
  */
-#ifndef USAGE_LEDGER_H
-#define USAGE_LEDGER_H
+#pragma once
 
 #include "base/zone.h"
 #include "now/live.h"
@@ -55,5 +54,3 @@ struct ledger_stat {
 };
 uint64_t ledger_counted(const struct ledger *l); /* hours of nodes since it was made; accepts NULL */
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * same store gives the same numbers, now or later (count.h). On any thread, with records read through a store of that
  * thread's own.
  */
-#ifndef USAGE_RECOUNT_H
-#define USAGE_RECOUNT_H
+#pragma once
 
 #include "store/samples.h"
 #include "usage/count.h"
@@ -30,5 +29,3 @@ struct recounted {
 int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
             struct recounted *ret, struct err *err);
 void recounted_fini(struct recounted *r);
-
-#endif

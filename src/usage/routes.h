@@ -1,6 +1,5 @@
 /* routes.h: what the routes about usage ask of the hub, and a question about usage for others who have one. */
-#ifndef USAGE_ROUTES_H
-#define USAGE_ROUTES_H
+#pragma once
 
 #include "base/err.h"
 #include "model/rows.h"
@@ -72,5 +71,3 @@ enum idle_column {
     IDLE_COLUMNS
 };
 void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, int64_t now_ms, struct rows *ret);
-
-#endif

@@ -5,8 +5,7 @@
  * U1 Sums are exact: what is in the store, added up once per row. Somebody in two teams counts in both; the total
  * counts everything once. U2 An hour belongs to the period it begins in. U3 The work is bounded: SUMS_ROWS_MAX rows.
  */
-#ifndef USAGE_SUMS_H
-#define USAGE_SUMS_H
+#pragma once
 
 #include "base/zone.h"
 #include "people/people.h"
@@ -51,5 +50,3 @@ struct sums_ask {
 
 /* Fills ret's rows, total and what is known of it; all text is mem's or lives as long as ask. -E2BIG, -ECANCELED. */
 int sums_run(const struct sums_ask *ask, struct arena *mem, struct usage_table *ret, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h: usage as JSON, rows for text and CSV, and a page. */
-#ifndef USAGE_TABLE_H
-#define USAGE_TABLE_H
+#pragma once
 
 #include "base/buf.h"
 #include "draw/plot.h"
@@ -19,5 +18,3 @@ void render_usage_html(struct buf *out, const struct usage_table *t, const char 
 int render_usage_plot(struct buf *out, const struct usage_table *t, const char *title, enum plot_format format,
                       struct err *err);
 int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *title, int64_t now_ms, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* tariff.h: what a GPU-hour costs, by model, and how much CO2 a kilowatt-hour makes. */
-#ifndef USAGE_TARIFF_H
-#define USAGE_TARIFF_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -22,5 +21,3 @@ int tariff_parse(char *const *prices, size_t n, const char *currency, const char
 void tariff_copy(struct tariff *to, const struct tariff *from);
 void tariff_fini(struct tariff *t);
 int64_t tariff_price(const struct tariff *t, const char *model); /* -1: none */
-
-#endif

@@ -2,8 +2,7 @@
  * trend.h: how many GPUs each person has been using lately, as moving averages over 2 h, 24 h and a week: whom to ask
  * for one. A GPU that several share is split by the memory of their processes. Pure.
  */
-#ifndef USAGE_TREND_H
-#define USAGE_TREND_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -30,5 +29,3 @@ void trend_use(struct trend *t, const char *name, double gpus);
  * for ever_ms. Who uses nothing and has not for long is forgotten. */
 bool trend_step(struct trend *t, int64_t now_ms, int64_t ever_ms);
 const struct trend_person *trend_find(const struct trend *t, const char *name); /* NULL: none */
-
-#endif

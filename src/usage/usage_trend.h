@@ -2,8 +2,7 @@
  * usage_trend.h: keeps the averages of trend.h up to date: a step a minute out of the live state. What went before is
  * read back from counted hours when the hub starts, so it needs no file of its own.
  */
-#ifndef USAGE_USAGE_TREND_H
-#define USAGE_USAGE_TREND_H
+#pragma once
 
 #include "usage/trend.h"
 
@@ -13,5 +12,3 @@ struct usage_trend *usage_trend_new(struct hub *h); /* reads back, on a worker *
 void usage_trend_free(struct usage_trend *a);       /* after the workers */
 void usage_trend_tick(struct usage_trend *a, int64_t now_ms);
 const struct trend *usage_trend_trend(const struct usage_trend *a);
-
-#endif

@@ -2,8 +2,7 @@
  * days.h: run-days out of what W&B said of runs (wandb/store.h), for the report, the comparison and push. Days
  * are those of the file's zone. Deleted runs are left out; runs with a tag that says they are not ours are marked.
  */
-#ifndef WANDB_DAYS_H
-#define WANDB_DAYS_H
+#pragma once
 
 #include "report/source.h"
 #include "wandb/store.h"
@@ -20,5 +19,3 @@ extern const struct runs_source wandb_runs; /* these two, registered with report
 
 /* Is one of these in a JSON list of tags? What is no such list has none. */
 bool wandb_tagged(const char *tags, const char *const *wanted, size_t n);
-
-#endif

@@ -7,8 +7,7 @@
  * that came to its end. D3 What fails is tried again, a few times, and is said. D4 The key is no argument: it is in the
  * environment, a file or netrc.
  */
-#ifndef WANDB_FEATURE_H
-#define WANDB_FEATURE_H
+#pragma once
 
 #include "hub/feature.h"
 #include "hub/hub.h"
@@ -22,5 +21,3 @@ int wandb_times(const struct opt_list *l, const char *what, int32_t *ret, size_t
 /* The last of them at or before now, and the next after it, in a zone. INT64_MIN, INT64_MAX: none. */
 void wandb_slots(const int32_t *minutes, size_t n, const struct zone *z, int64_t now_ms, int64_t *ret_last,
                  int64_t *ret_next);
-
-#endif

@@ -13,8 +13,7 @@
  * Text that is put is borrowed until the call returns. Text that is handed out is valid during the callback, which must
  * not call the store again.
  */
-#ifndef WANDB_STORE_H
-#define WANDB_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -238,5 +237,3 @@ int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct e
 /* Those after an id, oldest first: whoever passes them on keeps the last id. */
 typedef int wandb_event_fn(void *arg, const struct wandb_event *e);
 int64_t wandb_events_each(struct wandb_store *s, int64_t after, wandb_event_fn *each, void *arg, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * store_sql.h: the tables of wandb.db, every statement that is run on them, and how values get into those and out of
  * them: for store*.c of this folder, and for backups.
  */
-#ifndef WANDB_STORE_SQL_H
-#define WANDB_STORE_SQL_H
+#pragma once
 
 #include "store/record_sql.h"
 #include "wandb/store.h"
@@ -37,5 +36,3 @@ sqlite3_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct re
 int wandb_step(struct wandb_store *s, sqlite3_stmt *st);
 /* The numbers of the one row there is: the same. */
 int wandb_ints(struct wandb_store *s, sqlite3_stmt *st, int64_t *ret, int n);
-
-#endif

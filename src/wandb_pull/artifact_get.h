@@ -2,8 +2,7 @@
  * artifact_get.h: the requests that fetch one file out of a version of an artifact, by the artifact's name. Pure, as
  * wandb_push/artifact.h is.
  */
-#ifndef WANDB_PULL_ARTIFACT_GET_H
-#define WANDB_PULL_ARTIFACT_GET_H
+#pragma once
 
 #include "wandb_pull/errand.h"
 
@@ -27,5 +26,3 @@ struct artifact_get {
 void artifact_get_init(struct artifact_get *g);
 void artifact_get_fini(struct artifact_get *g);
 struct errand artifact_get_errand(struct artifact_get *g);
-
-#endif

@@ -2,8 +2,7 @@
  * ask.h: what a pull asks of W&B, in the words its own client uses, and the shape of the answers. Pure: text in, text
  * out. An answer that lacks what says whether it is complete is an error, never a short list.
  */
-#ifndef WANDB_PULL_ASK_H
-#define WANDB_PULL_ASK_H
+#pragma once
 
 #include <jansson.h>
 
@@ -43,5 +42,3 @@ int ask_projects_read(const json_t *data, const char *before, struct ask_page *r
 int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err);
 /* The list of samples: NULL when the run has none. -ENOENT: there is no such run (any more). */
 int ask_events_read(const json_t *data, const json_t **ret, struct err *err);
-
-#endif

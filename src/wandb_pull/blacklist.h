@@ -1,7 +1,6 @@
 /* blacklist.h: the dashboard's list of runs that count nowhere: a JSON file, and where the config says so an artifact.
  */
-#ifndef WANDB_PULL_BLACKLIST_H
-#define WANDB_PULL_BLACKLIST_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -27,5 +26,3 @@ void blacklist_fini(struct blacklist *b);
  */
 int blacklist_pull(struct wandb *w, struct event_base *base, const struct wandb_config *c, struct wandb_store *s,
                    struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * cmd_talk.h: what the verbs of `muster wandb` that speak to W&B share: their options, the config, the key, a client
  * on a loop of its own.
  */
-#ifndef WANDB_PULL_CMD_TALK_H
-#define WANDB_PULL_CMD_TALK_H
+#pragma once
 
 #include <limits.h>
 
@@ -54,5 +53,3 @@ int talk_days(const struct opt_cmd *help, const struct talk *t, const char *star
               int32_t *ret_to);
 /* What W&B, a file or the store gave as an exit code: EXIT_USAGE for what the user can mend in the config. */
 int talk_code(const struct err *err);
-
-#endif

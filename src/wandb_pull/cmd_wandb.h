@@ -1,6 +1,5 @@
 /* cmd_wandb.h: the verbs of `muster wandb`, for its table. */
-#ifndef WANDB_PULL_CMD_WANDB_H
-#define WANDB_PULL_CMD_WANDB_H
+#pragma once
 
 #include "cli/cmd.h"
 
@@ -20,5 +19,3 @@ extern const struct opt_cmd wandb_pull_help, wandb_push_help, wandb_check_help, 
 struct talk;
 struct wandb_store;
 int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to);
-
-#endif

@@ -5,8 +5,7 @@
  * G1 All of it or none: the first mistake is named with its place, and nothing comes of it. G2 A config never changes
  * once it is read; what it returns lives as long as it does. G3 It holds no key of W&B (wandb_pull/key.h).
  */
-#ifndef WANDB_PULL_CONFIG_H
-#define WANDB_PULL_CONFIG_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -81,5 +80,3 @@ int wandb_config_days(const struct wandb_config *c, int32_t today, int32_t *from
 
 /* How many samples to ask of a run: one for each minute of its life, within WANDB_SAMPLES_MIN and c->samples. */
 int32_t wandb_config_samples(const struct wandb_config *c, int64_t created_ms, int64_t heartbeat_ms);
-
-#endif

@@ -6,8 +6,7 @@
  * D1 The errands of one errands_run go on side by side. D2 After the first failure no further request is sent; those
  * under way are waited for, and the first failure is returned.
  */
-#ifndef WANDB_PULL_ERRAND_H
-#define WANDB_PULL_ERRAND_H
+#pragma once
 
 #include "wandb_pull/web_api.h"
 
@@ -25,5 +24,3 @@ int errands_run(struct wandb *w, struct event_base *base, const struct errand *v
 const json_t *answer_at(const json_t *data, const char *path);
 /* The same of a text: NULL for anything else, and for an empty one. */
 const char *answer_text(const json_t *data, const char *path);
-
-#endif

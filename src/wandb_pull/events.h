@@ -2,8 +2,7 @@
  * events.h: the answer with a run's samples, which is most of what W&B sends: read as it came, one sample at a time,
  * without a tree of it. What is not as it usually is, is left to the JSON library, so both read the same.
  */
-#ifndef WANDB_PULL_EVENTS_H
-#define WANDB_PULL_EVENTS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,5 +15,3 @@ typedef void events_fn(void *arg, struct str sample);
  */
 int64_t events_read(const char *what, struct str body, struct buf *room, events_fn *each, void *arg, uint64_t *ret_odd,
                     struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* explain.h: how the GPUs of a run were counted: every rule, every value it looked at, and whether the run counts. */
-#ifndef WANDB_PULL_EXPLAIN_H
-#define WANDB_PULL_EXPLAIN_H
+#pragma once
 
 #include "wandb_pull/rule.h"
 #include "wandb_pull/run.h"
@@ -19,5 +18,3 @@ int32_t explain_day(const struct wandb_config *c, const struct run_node *r);
 /* Metadata that rules look at must have been told (rules_apply says so). */
 void explain_text(struct buf *out, const struct explain_ask *ask);
 void explain_json(struct buf *out, const struct explain_ask *ask);
-
-#endif

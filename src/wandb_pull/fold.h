@@ -7,8 +7,7 @@
  * without a label of a node (/l:NAME) behind; nothing else, system.gpu.process.* least of all. F4 All GPUs and nodes of
  * a day are one heap, as the old tool had it. F5 A string that is not a JSON object is refused whole.
  */
-#ifndef WANDB_PULL_FOLD_H
-#define WANDB_PULL_FOLD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -40,5 +39,3 @@ bool fold_next(const struct fold *f, size_t *at, struct fold_day *ret);
 /* The same for one day; false: nothing is known of it. */
 bool fold_get(const struct fold *f, int32_t day, struct fold_day *ret);
 size_t fold_samples(const struct fold *f); /* taken since the reset, whichever day they are of */
-
-#endif

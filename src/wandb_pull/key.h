@@ -2,8 +2,7 @@
  * key.h: finds the API key of W&B: in the flag, $WANDB_API_KEY, a file, or netrc, in this order. It is never part of an
  * error.
  */
-#ifndef WANDB_PULL_KEY_H
-#define WANDB_PULL_KEY_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,5 +27,3 @@ void key_wipe(struct buf *key); /* overwrites it, and frees */
 
 /* The password of a machine in the text of a netrc, else that of `default`. 0, -ENOENT, or -EBADMSG: not a netrc. */
 int netrc_find(struct str text, struct str host, struct buf *ret);
-
-#endif

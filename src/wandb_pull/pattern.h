@@ -4,8 +4,7 @@
  * capitals, ^ $, ( ) (?: ), |, * + ? {n} {n,} {n,m} and their lazy forms, (?i) in front. No back-references, no
  * look-around. Bytes, not characters: é is two of them.
  */
-#ifndef WANDB_PULL_PATTERN_H
-#define WANDB_PULL_PATTERN_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -20,5 +19,3 @@ void pattern_free(struct pattern *p);
 /* The first match: what the first group took in it, or all of it where there is no group. False: it does not match, or
  * the group took nothing. */
 bool pattern_find(const struct pattern *p, struct str text, struct str *ret);
-
-#endif

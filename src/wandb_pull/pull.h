@@ -8,8 +8,7 @@
  * answers under way, never all runs or their metrics. U4 Metrics never become fewer: where W&B has none any more, those
  * that are stored stay. U5 A run's hours are kept also when its metrics could not be had; they are asked for again.
  */
-#ifndef WANDB_PULL_PULL_H
-#define WANDB_PULL_PULL_H
+#pragma once
 
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
@@ -53,5 +52,3 @@ struct pull_sum {
 /* 0 also when projects failed: complete says so. -ECANCELED: progress stopped it. Else nothing could go on: the store,
  * or a key that W&B does not take (-EACCES). */
 int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* pull_body.h: the structs of a pull, for the pull*.c files of this folder. */
-#ifndef WANDB_PULL_PULL_BODY_H
-#define WANDB_PULL_PULL_BODY_H
+#pragma once
 
 #include "base/buf.h"
 #include "wandb_pull/ask.h"
@@ -111,5 +110,3 @@ void pull_project_next(struct pull_project *pr, char *cursor); /* takes cursor; 
 /* pull_run.c */
 bool pull_run_next(struct pull *p); /* one due run done or asked for; false: none now */
 void pull_run_free(struct pull_run *r);
-
-#endif

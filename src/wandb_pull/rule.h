@@ -9,8 +9,7 @@
  * RULE_GPUS_MAX is absent. L5 A zero that was read somewhere is as good as absent (an unreadable field gives one); a
  * zero that was written in the rule is meant: such runs are left out.
  */
-#ifndef WANDB_PULL_RULE_H
-#define WANDB_PULL_RULE_H
+#pragma once
 
 #include "base/err.h"
 #include "parse/ytree.h"
@@ -84,5 +83,3 @@ unsigned rule_expr_fields(const struct rule_expr *e);
 /* 0 with *ret, -ENODATA: it has no value, -EAGAIN: it needs metadata. because (may be NULL): why, then. */
 int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct rule_listener *told, int32_t *ret,
                   char because[RULE_BECAUSE]);
-
-#endif

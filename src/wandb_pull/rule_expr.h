@@ -1,6 +1,5 @@
 /* rule_expr.h: within wandb_pull/: an expression as a program, in postfix order. */
-#ifndef WANDB_PULL_RULE_EXPR_H
-#define WANDB_PULL_RULE_EXPR_H
+#pragma once
 
 #include "wandb_pull/pattern.h"
 #include "wandb_pull/rule.h"
@@ -51,5 +50,3 @@ struct rule_expr {
     size_t n;
     struct rule_op ops[RULE_OPS];
 };
-
-#endif

@@ -5,8 +5,7 @@
  * N1 It borrows from the json_t it was read from, which must outlive it. N2 config and summaryMetrics are JSON within
  * JSON; they are decoded when a rule first looks at them, and at most RUN_SCALAR_MAX bytes of each.
  */
-#ifndef WANDB_PULL_RUN_H
-#define WANDB_PULL_RUN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -87,5 +86,3 @@ bool run_path_parse(struct str s, struct run_path *ret);
 
 /* ISO 8601 as W&B writes it, with or without Z, fraction or offset: UTC where it names none. False: not one. */
 bool run_time(struct str s, int64_t *ret_ms);
-
-#endif

@@ -2,8 +2,7 @@
  * scan.h: JSON text, gone through without a tree of it: W&B sends samples by the megabyte, and two of a hundred values
  * are kept. Each function takes one thing off the front; false: it is not there, or not whole.
  */
-#ifndef WANDB_PULL_SCAN_H
-#define WANDB_PULL_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -102,5 +101,3 @@ static inline bool scan_value(struct scan *s, struct str *ret)
     } while (depth);
     return true;
 }
-
-#endif

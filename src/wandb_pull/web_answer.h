@@ -2,8 +2,7 @@
  * web_answer.h: what W&B answered, read: the data of a GraphQL question, or what went wrong, in whichever of the four
  * shapes it is said: {"errors":[{"message"}],"data"}, {"error":"text"}, {"error":{"message"}}, {"errors":["text"]}.
  */
-#ifndef WANDB_PULL_WEB_ANSWER_H
-#define WANDB_PULL_WEB_ANSWER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ int wandb_answer_status(const char *what, int status, struct str body, struct er
 bool wandb_answer_words(struct str body, struct buf *ret);
 /* Whether the vendor's client tries again after this HTTP status (0: no answer). */
 bool wandb_again(int status, bool conflict_again);
-
-#endif

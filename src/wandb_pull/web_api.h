@@ -8,8 +8,7 @@
  * -Reset allow. W3 Answers that are on their way take at most `bytes`, and one answer more. W4 The key goes to the base
  * address alone, and into no message. W5 Whatever comes back is survived and becomes data or one sentence.
  */
-#ifndef WANDB_PULL_WEB_API_H
-#define WANDB_PULL_WEB_API_H
+#pragma once
 
 #include <event2/event.h>
 #include <jansson.h>
@@ -85,5 +84,3 @@ struct wandb_count {
     int in_flight_peak;
 };
 struct wandb_count wandb_counts(const struct wandb *w);
-
-#endif

@@ -1,6 +1,5 @@
 /* alert.h: W&B's own alert, which it carries to people by mail or chat. It belongs to a run, which is made for it. */
-#ifndef WANDB_PUSH_ALERT_H
-#define WANDB_PUSH_ALERT_H
+#pragma once
 
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
@@ -16,5 +15,3 @@ struct wandb_alert {
 /* Into the config's dashboard: -EINVAL when it has none. The loop runs meanwhile. */
 int wandb_alert_send(struct wandb *w, struct event_base *base, const struct wandb_config *config,
                      const struct wandb_alert *a, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * content, so a second try after a failure goes on with the version of the first. A3 Content that is there already is
  * not sent again.
  */
-#ifndef WANDB_PUSH_ARTIFACT_H
-#define WANDB_PUSH_ARTIFACT_H
+#pragma once
 
 #include "wandb_pull/errand.h"
 #include "wandb_push/digest.h"
@@ -58,5 +57,3 @@ void artifact_manifest(const struct artifact *a, struct buf *ret);
 /* Headers of an upload as W&B lists them, "Name:value" each, NULL-ended; free_headers takes them back. */
 char **upload_headers(const json_t *list);
 void free_headers(char **v);
-
-#endif

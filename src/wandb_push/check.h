@@ -3,8 +3,7 @@
  * what they say. The rules are the old tool's later ones (docs/wandb.md). What is found wrong is a line each, "title:
  * text".
  */
-#ifndef WANDB_PUSH_CHECK_H
-#define WANDB_PUSH_CHECK_H
+#pragma once
 
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
@@ -58,5 +57,3 @@ struct check_sum {
 /* -EINVAL: no dashboard in the config. Else W&B could not be asked, and nothing is known. ret: check_fini, always. */
 int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *err);
 void check_fini(struct check_sum *c);
-
-#endif

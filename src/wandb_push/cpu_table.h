@@ -2,8 +2,7 @@
  * cpu_table.h: CPU hours of a company by the week, for companies that are lent CPUs as well (`cpu_tables:` of the
  * config). The old tool had these tables for one company.
  */
-#ifndef WANDB_PUSH_CPU_TABLE_H
-#define WANDB_PUSH_CPU_TABLE_H
+#pragma once
 
 #include "wandb_push/tables.h"
 
@@ -13,5 +12,3 @@
  */
 int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int32_t cpus, const struct report *weekly,
                     struct table ret[2], struct err *err);
-
-#endif

@@ -8,8 +8,7 @@
  * its line and why, and the others go on; a file that is not such a table at all is refused. D4 What is written is read
  * back the same. D5 Times are those of the zone, without an offset; one that names an offset is taken by it.
  */
-#ifndef WANDB_PUSH_DATASET_H
-#define WANDB_PUSH_DATASET_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -74,5 +73,3 @@ int64_t dataset_write_deleted(struct wandb_store *s, const struct zone *zone, in
 void dataset_row_text(struct buf *out, enum dataset_set set, const struct zone *zone, const struct wandb_run *run,
                       const struct wandb_day *day);
 void dataset_head_text(struct buf *out, enum dataset_set set);
-
-#endif

@@ -1,6 +1,5 @@
 /* dataset_columns.h: the columns of a dataset (dataset.def), for reading and writing it. */
-#ifndef WANDB_PUSH_DATASET_COLUMNS_H
-#define WANDB_PUSH_DATASET_COLUMNS_H
+#pragma once
 
 #include "wandb_push/dataset.h"
 
@@ -31,5 +30,3 @@ enum {
 #undef COLUMN
     DATASET_COLUMNS
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* digest.h: checksums as W&B writes them. */
-#ifndef WANDB_PUSH_DIGEST_H
-#define WANDB_PUSH_DIGEST_H
+#pragma once
 
 #include "base/str.h"
 
@@ -17,5 +16,3 @@ const char *sha256_hex(struct str s, char out[SHA256_HEX_SIZE]);
  * for. out has room for n + 1.
  */
 const char *digest_name(struct str s, size_t n, char *out);
-
-#endif

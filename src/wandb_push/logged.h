@@ -6,8 +6,7 @@
  * pushed, and a second try goes on with the run of the first. G2 A run has the tag of the newest only when all of it is
  * there.
  */
-#ifndef WANDB_PUSH_LOGGED_H
-#define WANDB_PUSH_LOGGED_H
+#pragma once
 
 #include "wandb_push/artifact.h"
 #include "wandb_push/tables.h"
@@ -50,5 +49,3 @@ struct errand logged_tag(struct logged *l);
 
 /* The line of history, and the summary: what the run shows. */
 void logged_history(const struct logged *l, struct buf *ret);
-
-#endif

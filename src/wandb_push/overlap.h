@@ -4,8 +4,7 @@
  * the whole time of the runs (report/overlap.h); runs that are deleted, barred, tagged as not ours, without GPUs, or of
  * projects that do not count are not looked at.
  */
-#ifndef WANDB_PUSH_OVERLAP_H
-#define WANDB_PUSH_OVERLAP_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -47,5 +46,3 @@ size_t overlaps_text(struct buf *out, const struct overlaps *o, size_t at, const
 /* What W&B's alert says: the teams that have any, by name, a line each. */
 #define OVERLAP_TITLE "Overlap of runs found"
 void overlaps_teams(struct buf *out, const struct overlaps *o);
-
-#endif

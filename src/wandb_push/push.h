@@ -7,8 +7,7 @@
  * any moment, if it had one before: new runs are whole and tagged before old ones lose the tag. P3 Pushing the same
  * again makes nothing new; a push that was cut off is healed by the next.
  */
-#ifndef WANDB_PUSH_PUSH_H
-#define WANDB_PUSH_PUSH_H
+#pragma once
 
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
@@ -37,5 +36,3 @@ struct push_sum {
 
 /* -EINVAL: the config lacks something, as its dashboard. Else what W&B, the store or the report gave. */
 int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err);
-
-#endif

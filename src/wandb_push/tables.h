@@ -5,8 +5,7 @@
  * T1 Keys, headings, order of rows and rounding are the old tool's (docs/wandb.md). T2 The same run-days make the same
  * bytes. T3 Numbers are exact decimals; hours and percents have a decimal always, as a Python float is written.
  */
-#ifndef WANDB_PUSH_TABLES_H
-#define WANDB_PUSH_TABLES_H
+#pragma once
 
 #include "report/report.h"
 #include "report/report_rows.h"
@@ -63,5 +62,3 @@ int32_t tables_last_day(const struct company *co, int32_t to);
 /* One table of the first rows (0: of all); without rows it has the one column "column". */
 int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err);
 void table_fini(struct table *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* tagged.h: runs of a project that have a tag, and how it is taken from one of them. Pure, as artifact.h is. */
-#ifndef WANDB_PUSH_TAGGED_H
-#define WANDB_PUSH_TAGGED_H
+#pragma once
 
 #include "wandb_pull/errand.h"
 
@@ -36,5 +35,3 @@ struct untag {
 };
 struct errand untag_errand(struct untag *u);
 void untag_fini(struct untag *u);
-
-#endif

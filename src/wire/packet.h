@@ -2,8 +2,7 @@
  * packet.h: what leaves a node, as bytes that several hubs and the spool share: a packet (one encoded batch) and its
  * enclosures (the blobs it names: facts and a process list). Both are counted references and never change once made.
  */
-#ifndef WIRE_PACKET_H
-#define WIRE_PACKET_H
+#pragma once
 
 #include "base/buf.h"
 #include "model/batch.h"
@@ -30,5 +29,3 @@ struct packet *packet_new(const struct batch_key *key, int64_t at_ms, struct enc
                           struct buf *frame); /* takes frame's memory, refers to the blobs; one reference */
 struct packet *packet_ref(struct packet *p);
 void packet_unref(struct packet *p);
-
-#endif

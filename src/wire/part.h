@@ -2,8 +2,7 @@
  * part.h: what the files of wire/ share and nobody else sees: frames being written, packed bodies, and a reader that
  * keeps its first error.
  */
-#ifndef WIRE_PART_H
-#define WIRE_PART_H
+#pragma once
 
 #include <zstd.h>
 
@@ -59,5 +58,3 @@ struct body {
     uint32_t raw_len;
 };
 int body_read(struct str payload, size_t skip, size_t raw_max, struct body *ret, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * T1 What has no whole frame yet waits, and never more of it than STREAM_FRAME_MAX. T2 The first thing wrong ends the
  * stream: there is no way to find the next frame. T3 Frames of unknown type are passed over.
  */
-#ifndef WIRE_STREAM_H
-#define WIRE_STREAM_H
+#pragma once
 
 #include "base/buf.h"
 #include "wire/wire.h"
@@ -23,5 +22,3 @@ void stream_fini(struct stream *s);
 void stream_add(struct stream *s, struct str bytes);
 /* 1: a frame, its checksum verified, good until the next call; 0: more is needed; -EBADMSG with a reason. */
 int stream_next(struct stream *s, struct frame *ret, struct err *err);
-
-#endif

@@ -10,8 +10,7 @@
  * WIRE_RAM_MAX. W3 Frames of unknown type are skipped by their length: a newer agent can talk to an older hub. W4
  * Nothing decoded holds text that is not valid UTF-8 or a count above the caps in model/fact.h.
  */
-#ifndef WIRE_WIRE_H
-#define WIRE_WIRE_H
+#pragma once
 
 #include "base/err.h"
 #include "model/batch.h"
@@ -92,5 +91,3 @@ struct answer {
 };
 int answer_write(struct buf *out, const struct answer *a);
 int answer_parse(struct str text, struct answer *ret, struct err *err); /* unknown words are skipped */
-
-#endif
