@@ -62,8 +62,7 @@ static const char *read_token(json_t *o, struct store_token *t)
     const char *key;
     json_t *v;
     int64_t span_ms;
-    json_object_foreach(o, key, v)
-    {
+    json_object_foreach (o, key, v) {
         if (strcmp(key, "role") == 0 && json_is_string(v)) {
             int role = role_by_word(str_of(json_string_value(v)));
             if (role != ROLE_ENROLL && role != ROLE_AGENT && role != ROLE_MEMBER && role != ROLE_READER)

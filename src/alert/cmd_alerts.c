@@ -224,11 +224,9 @@ static int list_channels(struct cmd_call *c)
                                                      "nobody is told: muster.yaml has no channels")},
                         &o);
 
-    json_array_foreach(json_object_get(o, "channels"), i, one)
-    {
+    json_array_foreach (json_object_get(o, "channels"), i, one)
         if (code == EXIT_OK && !json_is_true(json_object_get(one, "ok")))
             code = EXIT_NO;
-    }
     return code;
 }
 
@@ -327,15 +325,11 @@ static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
     int64_t more = -(int64_t)json_array_size(json_object_get(o, "rows"));
     char until[MOMENT_TEXT];
 
-    json_array_foreach(json_object_get(o, "rules"), i, one)
-    {
+    json_array_foreach (json_object_get(o, "rules"), i, one)
         more += int_of(one, "alerts");
-    }
     buf_adds(out, "\nnot looked at, since nothing is stored of it:");
-    json_array_foreach(json_object_get(o, "left_out"), i, one)
-    {
+    json_array_foreach (json_object_get(o, "left_out"), i, one)
         buf_addf(out, "%s %s", i ? "," : "", json_string_value(one));
-    }
     buf_addc(out, '\n');
     if (!json_is_true(json_object_get(o, "complete")))
         buf_addf(out, "this is not all: it was looked at until %s, then the time was up; ask for a shorter time\n",

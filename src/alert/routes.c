@@ -189,8 +189,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     struct err err = {0};
     int64_t until_ms = 0;
 
-    json_object_foreach(o, key, v)
-    {
+    json_object_foreach (o, key, v) {
         size_t i = 0;
         while (i < ARRAY_LEN(known) && strcmp(key, known[i]) != 0)
             i++;

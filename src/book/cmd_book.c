@@ -127,10 +127,8 @@ static void say(const char *what, json_t *row, struct buf *out)
     buf_addc(out, '\n');
     json_t *others = json_object_get(row, "others"), *one;
     size_t i;
-    json_array_foreach(others, i, one)
-    {
+    json_array_foreach (others, i, one)
         buf_addf(out, "%s%s", i ? ", " : "in use now by ", json_string_value(one));
-    }
     if (json_array_size(others))
         buf_addc(out, '\n');
     zone_free(zone);
@@ -193,10 +191,8 @@ static void put_use(struct cell *c, json_t *row)
         buf_adds(&b, "no");
     else
         buf_addf(&b, "by %s", strcmp(use, "others") == 0 ? "" : text_of(row, "person"));
-    json_array_foreach(json_object_get(row, "others"), i, one)
-    {
+    json_array_foreach (json_object_get(row, "others"), i, one)
         buf_addf(&b, "%s%s", i || strcmp(use, "others") != 0 ? ", " : "", json_string_value(one));
-    }
     cell_text(c, buf_str(&b));
 }
 

@@ -85,8 +85,7 @@ void found_read(json_t *o, struct found_gpus *ret)
     gpu_request_host(own);
     mem_copy_str(ret->places, sizeof(ret->places), where ? where : "");
     buf_reset(&ret->uuids);
-    json_array_foreach(json_object_get(o, "devices"), i, one)
-    {
+    json_array_foreach (json_object_get(o, "devices"), i, one) {
         const char *uuid = json_string_value(json_object_get(one, "device"));
         const char *node = json_string_value(json_object_get(one, "node"));
         struct str head = str_of(node ? node : "");

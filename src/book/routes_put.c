@@ -110,8 +110,7 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
     AUTO_BUF words = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     if (!json_is_array(v) || json_array_size(v) > BOOKING_DEVICES || json_array_size(v) == 0)
         return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs");
-    json_array_foreach(v, i, one)
-    {
+    json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
             return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
@@ -179,10 +178,8 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
                         .more_ms = -1,
                         .count = -1};
     bool good = d->o != NULL;
-    json_object_foreach(d->o, key, v)
-    {
+    json_object_foreach (d->o, key, v)
         good = good && take(a, rq, d, key, v, fresh, rp);
-    }
     if (!good)
         return false;
     int ways = d->has_devices + (d->gpus.p != NULL) + (d->count > 0 || d->model.len || d->node.len);

@@ -196,8 +196,7 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
     bool good = o != NULL;
 
     *q = nothing;
-    json_object_foreach(o, key, v)
-    {
+    json_object_foreach (o, key, v) {
         struct str text = str_n(json_string_value(v), json_string_length(v));
         if (json_is_null(v))
             continue;

@@ -262,8 +262,7 @@ static void ask_nodes(struct report *r, const struct doctor_conf *conf)
         return; /* not for us to read */
     json_auto_t *all = client_json(buf_str(&answer));
     json_t *n;
-    json_array_foreach(all, i, n)
-    {
+    json_array_foreach (all, i, n) {
         const char *name = json_string_value(json_object_get(n, "name"));
         const char *own = json_string_value(json_object_get(n, "own_name"));
         const char *was = json_string_value(json_object_get(n, "belonged_to"));

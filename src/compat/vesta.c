@@ -145,8 +145,7 @@ static void post_gpu(struct vesta_post *p, const json_t *o, int64_t index)
     for (size_t k = 0; k < ARRAY_LEN(values); k++)
         if (number(o, values[k].name, values[k].max, &v))
             sample_set(s, values[k].m, v * values[k].scale);
-    json_array_foreach(json_object_get(o, "processes"), i, proc)
-    {
+    json_array_foreach (json_object_get(o, "processes"), i, proc) {
         if (i >= VESTA_PROCS_MAX)
             break;
         post_process(p, slot, proc);
@@ -165,8 +164,7 @@ static int post_parse(struct vesta_post *p, struct str body, struct err *err)
     int r = 0;
     if (!root)
         return err_set(err, -EINVAL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
-    json_object_foreach(root, key, o)
-    {
+    json_object_foreach (root, key, o) {
         struct str rest = str_of(key);
         if (!str_skip(&rest, "gpu:") || !str_int(rest, &index) || index < 0 || index >= VESTA_GPUS_MAX ||
             !json_is_object(o) || by_index[index])

@@ -131,8 +131,7 @@ const char *samples_unit(const char *csv_path, const char *metric, char out[32])
     json_t *column;
     size_t i;
     out[0] = 0;
-    json_array_foreach(json_object_get(o, "columns"), i, column)
-    {
+    json_array_foreach (json_object_get(o, "columns"), i, column) {
         const char *name = json_string_value(json_object_get(column, "name"));
         if (name && strcmp(name, metric) == 0)
             take(column, "unit", out, 32);

@@ -158,8 +158,7 @@ static int get_metrics(struct parse *p, const json_t *o, struct sample *ret)
 
     if (r < 0 || !list)
         return r;
-    json_object_foreach(list, key, v)
-    {
+    json_object_foreach (list, key, v) {
         int m = metric_by_name(str_of(key));
         int64_t value = 0;
         if (m < 0)
@@ -179,8 +178,7 @@ static int get_ages(struct parse *p, const json_t *o, int64_t at_ms, int64_t *v_
 
     if (r < 0 || !list)
         return r;
-    json_object_foreach(list, key, v)
-    {
+    json_object_foreach (list, key, v) {
         int m = metric_by_name(str_of(key));
         int64_t age = 0;
         if ((r = get_ms(p, list, key, &age)) < 0)
@@ -205,8 +203,7 @@ static int get_custom(struct parse *p, const json_t *o, const struct node_fact *
         return refuse(p, "custom", "has too many elements");
     p->budget -= max * sizeof(**ret);
     *ret = mem_zero(MAX(max, 1), sizeof(**ret));
-    json_object_foreach(list, key, v)
-    {
+    json_object_foreach (list, key, v) {
         size_t i = 0;
         while (i < f->n_custom && strcmp(f->custom[i].name, key) != 0)
             i++;
@@ -462,10 +459,8 @@ static int get_labels(struct parse *p, const json_t *o, char **ret)
 
     if (r < 0 || !all)
         return r;
-    json_object_foreach(all, name, v)
-    {
+    json_object_foreach (all, name, v)
         labels_add(ret, str_of(name), str_n(json_string_value(v), json_string_length(v)));
-    }
     return 0;
 }
 

@@ -48,8 +48,7 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
     size_t i, k;
 
     l.v = mem_zero(json_array_size(series) + 1, sizeof(*l.v));
-    json_array_foreach(series, i, s)
-    {
+    json_array_foreach (series, i, s) {
         json_t *v = json_object_get(s, "v"), *one;
         const char *unit = json_string_value(json_object_get(s, "unit"));
         struct line *to = &l.v[l.n++];
@@ -57,10 +56,8 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
         to->title = title_of(s, one_agg);
         to->metric = mem_str(metric ? metric : "?");
         to->v = mem_zero(json_array_size(v) + 1, sizeof(*to->v));
-        json_array_foreach(v, k, one)
-        {
+        json_array_foreach (v, k, one)
             to->v[k] = json_is_number(one) ? json_number_value(one) : NAN;
-        }
         static const char *const units[] = {"",        "ratio", "bytes",     "bytes_per_second",
                                             "celsius", "watts", "joules",    "hertz",
                                             "seconds", "mask",  "per_second"};

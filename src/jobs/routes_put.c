@@ -153,8 +153,7 @@ static bool take_devices(json_t *v, char **ret, struct reply *rp)
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_DEVICES)
         return reply_wrong(rp, "devices must be a list of at most 256 UUIDs");
-    json_array_foreach(v, i, one)
-    {
+    json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
             return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
@@ -172,8 +171,7 @@ static bool take_pids(json_t *v, char **ret, struct reply *rp)
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_PIDS)
         return reply_wrong(rp, "pids must be a list of at most 256 numbers");
-    json_array_foreach(v, i, one)
-    {
+    json_array_foreach (v, i, one) {
         json_int_t pid = json_integer_value(one);
         if (!json_is_integer(one) || pid < 1 || pid > INT32_MAX)
             return reply_wrong(rp, "pids must be numbers of processes");
@@ -259,10 +257,8 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
     json_t *v;
     *d = (struct draft){.o = read_object(rq, rp), .start_ms = -1, .end_ms = -1};
     bool good = d->o != NULL;
-    json_object_foreach(d->o, key, v)
-    {
+    json_object_foreach (d->o, key, v)
         good = good && take(a, rq, d, key, v, fresh, rp);
-    }
     return good;
 }
 

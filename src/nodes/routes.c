@@ -109,8 +109,7 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
     char node[NAME_MAX_LEN];
     if (!o)
         return REPLY_NOW;
-    json_object_foreach(o, key, v)
-    {
+    json_object_foreach (o, key, v) {
         if (strcmp(key, "name") == 0 && (json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)))
             name = ""; /* back to its own */
         else if (strcmp(key, "name") == 0 && json_is_string(v) &&

@@ -177,10 +177,8 @@ static char *labels_read(json_t *o)
     char *labels = NULL;
     const char *name;
     json_t *v;
-    json_object_foreach(o, name, v)
-    {
+    json_object_foreach (o, name, v)
         labels_add(&labels, str_of(name), str_n(json_string_value(v), json_string_length(v)));
-    }
     return labels;
 }
 
@@ -193,13 +191,10 @@ static int take_labels(struct api *a, struct str json, struct err *err)
     json_t *nodes = json_object_get(all, "labels"), *v;
     const char *key;
     int r = json_is_object(nodes) ? 0 : err_set(err, -EINVAL, "'labels' must be an object with an object per node");
-    json_object_foreach(nodes, key, v)
-    {
+    json_object_foreach (nodes, key, v)
         if (r == 0 && (!json_is_object(v) || !node_origin_ok(str_of(key))))
             r = err_set(err, -EINVAL, "labels of '%.80s': a node is ssh:NAME or file:NAME, its labels an object", key);
-    }
-    json_object_foreach(nodes, key, v)
-    {
+    json_object_foreach (nodes, key, v) {
         AUTO_FREE char *labels = r == 0 ? labels_read(v) : NULL;
         if (r == 0)
             registry_labels(a->hub, key, labels);

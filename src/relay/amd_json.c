@@ -122,8 +122,7 @@ static bool rocm_all(json_t *root, struct reading *ret)
     const char *key;
     json_t *card;
     bool any = false;
-    json_object_foreach(root, key, card)
-    {
+    json_object_foreach (root, key, card) {
         struct str s = str_of(key);
         int64_t index;
         if (str_eq(s, "system"))
@@ -186,8 +185,7 @@ static bool amd_all(json_t *list, struct reading *ret)
     size_t i;
     json_t *gpu;
     bool any = false;
-    json_array_foreach(list, i, gpu)
-    {
+    json_array_foreach (list, i, gpu) {
         const json_t *index = json_object_get(gpu, "gpu");
         if (!json_is_integer(index) || json_integer_value(index) < 0 || json_integer_value(index) > 4096)
             continue;

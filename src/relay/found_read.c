@@ -47,8 +47,7 @@ static void label_tags(struct found_list *l, struct found *f, const json_t *tags
     AUTO_BUF all = BUF_INIT(256);
     size_t i;
     json_t *tag;
-    json_array_foreach(tags, i, tag)
-    {
+    json_array_foreach (tags, i, tag) {
         size_t before = all.len;
         struct str s = text_of(tag);
         if (!s.len)
@@ -68,11 +67,9 @@ static void label_meta(struct found_list *l, struct found *f, json_t *meta)
 {
     const char *key;
     json_t *v;
-    json_object_foreach(meta, key, v)
-    {
+    json_object_foreach (meta, key, v)
         if (!str_starts(str_of(key), "consul-"))
             found_label(l, f, str_of(key), text_of(v));
-    }
 }
 
 /* The worst of its checks. */
@@ -81,8 +78,7 @@ static struct str health_of(const json_t *checks)
     static const char *const order[] = {"passing", "warning", "critical", "maintenance"};
     size_t i, worst = 0;
     json_t *c;
-    json_array_foreach(checks, i, c)
-    {
+    json_array_foreach (checks, i, c) {
         for (size_t k = worst + 1; k < ARRAY_LEN(order); k++)
             if (str_eq(text_at(c, "Status"), order[k]))
                 worst = k;
@@ -119,10 +115,8 @@ int found_consul(struct found_list *l, struct str text, struct err *err)
     size_t i;
     if (!all)
         return -EBADMSG;
-    json_array_foreach(all, i, one)
-    {
+    json_array_foreach (all, i, one)
         consul_one(l, one);
-    }
     return filled(l, err);
 }
 
@@ -150,19 +144,15 @@ static int sd_groups(struct found_list *l, const json_t *all, struct err *err)
     size_t i, k;
     json_t *group, *target, *v;
     const char *key;
-    json_array_foreach(all, i, group)
-    {
+    json_array_foreach (all, i, group) {
         json_t *targets = json_object_get(group, "targets"), *labels = json_object_get(group, "labels");
         if (!json_is_array(targets) || (labels && !json_is_object(labels) && !json_is_null(labels)))
             return err_set(err, -EBADMSG, "group %zu is not {\"targets\": [...], \"labels\": {...}}", i + 1);
-        json_array_foreach(targets, k, target)
-        {
+        json_array_foreach (targets, k, target) {
             struct found *f = sd_target(l, text_of(target));
-            json_object_foreach(labels, key, v)
-            {
+            json_object_foreach (labels, key, v)
                 if (f && !str_starts(str_of(key), "__"))
                     found_label(l, f, str_of(key), text_of(v));
-            }
         }
     }
     return filled(l, err);

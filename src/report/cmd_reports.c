@@ -72,10 +72,8 @@ static void add_channels(struct buf *out, json_t *o)
     json_t *one;
     size_t i;
 
-    json_array_foreach(json_object_get(o, "channels"), i, one)
-    {
+    json_array_foreach (json_object_get(o, "channels"), i, one)
         buf_addf(out, "%s%s", i ? ", " : "", json_string_value(one) ? json_string_value(one) : "");
-    }
 }
 
 static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)

@@ -94,8 +94,7 @@ void say_tell_bookings(struct say *s, json_t *o)
     size_t i;
 
     rows_init(&rows, columns, ARRAY_LEN(columns));
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach (list, i, row) {
         struct cell *c = rows_add(&rows);
         cell_int(&c[0], say_int(row, "id"));
         cell_text(&c[1], str_of(say_text(row, "person")));

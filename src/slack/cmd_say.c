@@ -77,11 +77,9 @@ static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, st
         plain_json(&out, buf_str(raw));
     else if (text[0])
         buf_addf(&out, "%s\n", text);
-    json_array_foreach(json_object_get(o, "files"), i, f)
-    {
+    json_array_foreach (json_object_get(o, "files"), i, f)
         if (r == EXIT_OK && !conf->json)
             r = put_file(conf, f, &out, err);
-    }
     if (r == EXIT_OK)
         r = cli_print(&say_help, &out);
     return r == EXIT_OK && json_is_true(json_object_get(o, "refused")) ? EXIT_NO : r;

@@ -261,8 +261,7 @@ static void places_of(json_t *devices, struct buf *out)
     size_t i;
     json_t *d;
 
-    json_array_foreach(devices, i, d)
-    {
+    json_array_foreach (devices, i, d) {
         const char *node = say_text(d, "node");
         if (strcmp(node, last) != 0)
             buf_addf(out, "%s%s:", out->len ? " " : "", node);
@@ -290,8 +289,7 @@ static void tell_people(struct say *s, struct str body)
     char since[24], idle[24];
 
     rows_init(&rows, columns, ARRAY_LEN(columns));
-    json_array_foreach(o, i, row)
-    {
+    json_array_foreach (o, i, row) {
         const char *person = say_text(row, "person");
         AUTO_BUF where = BUF_INIT(65536);
         AUTO_BUF mem = BUF_INIT(64);

@@ -266,13 +266,11 @@ static void tell_numbers(struct say *s, struct str body)
     AUTO_BUF mean = BUF_INIT(64);
     AUTO_BUF most = BUF_INIT(64);
 
-    json_array_foreach(json_object_get(o, "series"), i, row)
-    {
+    json_array_foreach (json_object_get(o, "series"), i, row) {
         bool max = strcmp(say_text(row, "agg"), "max") == 0;
         unit = say_text(row, "unit")[0] ? say_text(row, "unit") : unit;
         n += !max;
-        json_array_foreach(json_object_get(row, "v"), k, v)
-        {
+        json_array_foreach (json_object_get(row, "v"), k, v) {
             if (!json_is_number(v))
                 continue;
             if (max)

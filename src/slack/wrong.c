@@ -52,8 +52,7 @@ void say_tell_alerts(struct say *s, json_t *o)
         say_head(s, "%zu %s now", n, n == 1 ? "thing is wrong" : "things are wrong");
     else
         say_line(s, "Nothing is wrong now.");
-    json_array_foreach(list, i, row)
-    {
+    json_array_foreach (list, i, row) {
         if (i < SHOWN)
             one_alert(s, row);
         else
@@ -157,8 +156,7 @@ static void silence_one(struct say *s, json_t *rows, struct wanted *w)
     size_t i;
     json_t *row;
 
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         if (say_int(row, "id") != w->alert)
             continue;
         w->rule = str_of(say_text(row, "rule"));
@@ -183,8 +181,7 @@ static void check_rule(struct say *s, struct str body)
     if (!read_silence(s, str_of(s->what), &w)) { /* it was understood before */
         return;
     }
-    json_array_foreach(json_object_get(o, "rows"), i, row)
-    {
+    json_array_foreach (json_object_get(o, "rows"), i, row) {
         const char *name = say_text(row, "rule");
         int n = str_near(w.rule, str_of(name));
         known |= str_glob(w.rule, str_of(name));

@@ -305,13 +305,11 @@ static void take_series(struct lanes *p, const json_t *body)
     size_t i, k;
     json_t *one, *v;
 
-    json_array_foreach(json_object_get(body, "series"), i, one)
-    {
+    json_array_foreach (json_object_get(body, "series"), i, one) {
         const char *device = json_string_value(json_object_get(one, "device"));
         struct lane *r = device ? (struct lane *)lanes_find(p, device) : NULL;
         int64_t shift = (json_integer_value(json_object_get(body, "from")) - p->from_ms) / p->step_ms;
-        json_array_foreach(json_object_get(one, "v"), k, v)
-        {
+        json_array_foreach (json_object_get(one, "v"), k, v) {
             int64_t at = (int64_t)k + shift;
             if (r && json_is_number(v) && at >= 0 && at < (int64_t)p->bins)
                 r->util[at] = (uint8_t)MIN(MAX(json_number_value(v) * 100 + 0.5, 0), 100);
@@ -324,8 +322,7 @@ static void take_spans(struct lanes *p, const json_t *body, int64_t now_ms)
     size_t i;
     json_t *one;
 
-    json_array_foreach(json_object_get(body, "spans"), i, one)
-    {
+    json_array_foreach (json_object_get(body, "spans"), i, one) {
         const char *device = json_string_value(json_object_get(one, "device"));
         const char *user = json_string_value(json_object_get(one, "user"));
         bool ended = json_is_true(json_object_get(one, "ended"));

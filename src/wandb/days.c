@@ -24,8 +24,9 @@ bool wandb_tagged(const char *tags, const char *const *wanted, size_t n)
     bool found = false;
     size_t i;
 
-    json_array_foreach(list, i, tag) for (size_t k = 0; k < n && json_is_string(tag) && !found; k++) found =
-        str_eq_nocase(str_of(json_string_value(tag)), wanted[k]);
+    json_array_foreach (list, i, tag)
+        for (size_t k = 0; k < n && json_is_string(tag) && !found; k++)
+            found = str_eq_nocase(str_of(json_string_value(tag)), wanted[k]);
     return found;
 }
 

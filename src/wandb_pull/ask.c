@@ -101,11 +101,9 @@ static int page_read(const json_t *list, const char *before, struct ask_page *re
 
     if (!json_is_array(edges))
         return err_set(err, -EBADMSG, "the answer has no list");
-    json_array_foreach(edges, i, edge)
-    {
+    json_array_foreach (edges, i, edge)
         if (!json_is_object(json_object_get(edge, "node")))
             return err_set(err, -EBADMSG, "entry %zu of the list is missing", i + 1);
-    }
     if (!json_is_boolean(more))
         return err_set(err, -EBADMSG, "the answer does not say whether there is more");
     *ret = (struct ask_page){.edges = edges, .count = -1};

@@ -101,8 +101,7 @@ static int64_t by_library(const char *what, struct str body, events_fn *each, vo
 
     if (r == 0)
         r = ask_events_read(data, &list, err);
-    json_array_foreach(list, i, e)
-    {
+    json_array_foreach (list, i, e) {
         if (!json_is_string(e)) {
             ++*ret_odd;
             continue;

@@ -73,8 +73,7 @@ static int take_projects(struct pull_team *t, const struct ask_page *page, struc
     AUTO_FREE const char **names = mem_zero(n, sizeof(*names));
     const json_t *edge;
 
-    json_array_foreach(page->edges, i, edge)
-    {
+    json_array_foreach (page->edges, i, edge) {
         names[i] = json_string_value(json_object_get(json_object_get(edge, "node"), "name"));
         if (!names[i] || !names[i][0] || strlen(names[i]) > WANDB_NAME_MAX || !str_utf8_ok(str_of(names[i])))
             return err_set(err, -EBADMSG, "project %zu of the list has no name that can be one", i + 1);

@@ -49,8 +49,7 @@ static void read_runs(struct pull_page *page, const json_t *edges)
     size_t i;
 
     page->v = mem_zero(json_array_size(edges), sizeof(*page->v));
-    json_array_foreach(edges, i, edge)
-    {
+    json_array_foreach (edges, i, edge) {
         struct page_run *r = &page->v[page->n];
         if (run_node_read(json_object_get(edge, "node"), &r->node, NULL) < 0) {
             pr->p->st->unread++;

@@ -42,7 +42,9 @@ static bool json_words(const json_t *j, struct buf *ret)
     size_t i, before = ret->len;
 
     if (json_is_array(errors)) {
-        json_array_foreach(errors, i, e) if (i < ERRORS_MAX) add_error(ret, e);
+        json_array_foreach (errors, i, e)
+            if (i < ERRORS_MAX)
+                add_error(ret, e);
         if (json_array_size(errors) > ERRORS_MAX)
             buf_addf(ret, " (and %zu more)", json_array_size(errors) - ERRORS_MAX);
     } else if (errors) {

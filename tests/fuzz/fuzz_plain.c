@@ -42,12 +42,9 @@ static void no_text_obeyed(const json_t *j)
         plain_text(&out, str_n(json_string_value(j), json_string_length(j)));
         must(str_eq_str(buf_str(&out), str_n(json_string_value(j), json_string_length(j))));
     }
-    json_array_foreach(j, i, v)
-    {
+    json_array_foreach (j, i, v)
         no_text_obeyed(v);
-    }
-    json_object_foreach((json_t *)(uintptr_t)j, key, v)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)j, key, v) {
         must(plain_is(str_of(key)) || strpbrk(key, "\n\t"));
         no_text_obeyed(v);
     }

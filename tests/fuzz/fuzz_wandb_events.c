@@ -34,8 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if ((r < 0) != (err.msg[0] != 0))
         abort();
     if (wandb_answer_data("Ask", 200, str_n(p, n), &data, NULL) == 0 && ask_events_read(data, &list, NULL) == 0) {
-        json_array_foreach(list, i, e) if (json_is_string(e))
-            gather(&want, str_n(json_string_value(e), json_string_length(e)));
+        json_array_foreach (list, i, e)
+            if (json_is_string(e))
+                gather(&want, str_n(json_string_value(e), json_string_length(e)));
         if (r < 0 || !str_eq_str(buf_str(&got), buf_str(&want)))
             abort();
     }

@@ -468,8 +468,7 @@ static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unuse
     const struct say_answer *a = say_answer(s);
     json_t *o = json_loads(a->blocks, 0, NULL);
     assert_true(json_array_size(o) > 3 && json_array_size(o) <= 50);
-    json_array_foreach(o, i, b)
-    {
+    json_array_foreach (o, i, b) {
         json_t *t = json_object_get(json_object_get(b, "text"), "text");
         assert_true(json_string_length(t) <= 3000);
     }
