@@ -105,9 +105,8 @@ static int64_t note_id(const uint8_t hash[32])
     return (int64_t)(id >> 2) + 1;
 }
 
-static void kept(void *arg, int result)
+static void kept(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("hub", "a browser's session could not be stored: %s", strerror(-result));
 }
@@ -363,10 +362,9 @@ static void *open_access(struct hub *h)
     return h;
 }
 
-static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
     const struct access_settings *c = feature_settings(conf, &access_feature);
-    (void)self, (void)next;
     if (c->proxy_header && !c->proxy_from.n)
         return err_set(err, -EINVAL, "proxy.header needs proxy.from: the addresses it is believed from");
     for (size_t i = 0; i < c->proxy_from.n; i++)
@@ -376,12 +374,11 @@ static int check_settings(void *self, const struct hub_conf *conf, void **next, 
     return 0;
 }
 
-static void take_settings(void *self, void *next)
+static void take_settings(void *self, UNUSED void *next)
 {
     struct hub *h = self;
     const struct access_settings *c = feature_settings(&h->conf, &access_feature);
     struct api *a = &h->api;
-    (void)next;
     a->proxy_header = c->proxy_header;
     a->proxies = (const char *const *)c->proxy_from.v;
     a->n_proxies = c->proxy_from.n;

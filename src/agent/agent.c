@@ -182,9 +182,8 @@ static void on_beat(void *arg)
     filler_beat(a->filler, clock_wall_ms(), clock_mono_ms());
 }
 
-static void on_watchdog(void *arg)
+static void on_watchdog(UNUSED void *arg)
 {
-    (void)arg;
     notify("WATCHDOG=1");
 }
 
@@ -421,13 +420,11 @@ static int agent_reload(struct agent *a, struct err *err)
     return 0;
 }
 
-static void on_hup(evutil_socket_t sig, short what, void *arg)
+static void on_hup(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
 {
     struct agent *a = arg;
     struct err err = {0};
 
-    (void)sig;
-    (void)what;
     if (a->stop_mono)
         return;
     char text[80];

@@ -182,13 +182,11 @@ static void keeper_child_ended(struct keeper *k, int status)
     keeper_retry_later(k);
 }
 
-static void on_child(evutil_socket_t sig, short what, void *arg)
+static void on_child(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
 {
     struct keeper *k = arg;
     int status = 0;
 
-    (void)sig;
-    (void)what;
     if (k->pid > 0 && waitpid(k->pid, &status, WNOHANG) == k->pid)
         keeper_child_ended(k, status);
     keeper_reap_dying(k);
@@ -249,10 +247,8 @@ static void keeper_read(struct keeper *k)
     }
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_readable(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     keeper_read(arg);
 }
 

@@ -96,14 +96,13 @@ static bool peer_may(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && (who.uid == 0 || who.uid == geteuid());
 }
 
-static void on_accept(evutil_socket_t listener, short what, void *arg)
+static void on_accept(evutil_socket_t listener, UNUSED short what, void *arg)
 {
     struct control *c = arg;
     struct timeval limit = {.tv_sec = CLIENT_S};
     size_t i = 0;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    (void)what;
     if (fd < 0)
         return;
     while (i < CLIENTS_MAX && c->clients[i])

@@ -298,11 +298,10 @@ static int read_rules(const char *path, struct buf *ret, struct err *err)
     return r;
 }
 
-static void fill_tally(struct cell *c, json_t *o, const struct listing_at *at)
+static void fill_tally(struct cell *c, json_t *o, UNUSED const struct listing_at *at)
 {
     char span[24];
 
-    (void)at;
     if (int_of(o, "alerts"))
         cell_text(&c[4], str_of(int_of(o, "longest") > 0 ? clock_span(int_of(o, "longest"), span) : ""));
 }

@@ -96,11 +96,7 @@ static void close_alerts(void *self)
     baselines_free(d->baselines);
     gpus_free(d->gpus);
     forget_lost(d);
-    free(d->lost);
-    free(d->past);
-    free(d->past_list);
-    free(d->silences);
-    free(d->recent);
+    FREE_ALL(d->lost, d->past, d->past_list, d->silences, d->recent);
     alert_states_free(d->watch);
     alert_rules_free(d->rules);
     free(d);
@@ -129,11 +125,10 @@ static int check_channels(const struct alert_rules *rules, const struct hub_conf
     return r;
 }
 
-static int prepare_rules(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_rules(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     struct alert_rules *rules = *next = rules_of(conf, err);
 
-    (void)self;
     return rules ? check_channels(rules, conf, err) : -EINVAL;
 }
 
@@ -276,9 +271,8 @@ static void forget_old(struct hub_alerts *d, int64_t now_ms)
 /* ---- looking ---- */
 
 /* What could not be stored is tried by nobody again: it would fire anew after a restart. */
-static void kept(void *arg, int result)
+static void kept(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("alert", "an alert could not be stored: %s", strerror(-result));
 }

@@ -93,9 +93,8 @@ int gpus_load(struct gpus *g, struct store *store, struct err *err)
     return store_each(store, EACH_NOTE(NOTE_GPUS, take_note, g), err);
 }
 
-static void kept(void *arg, int result)
+static void kept(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("alert", "how many GPUs nodes have cannot be stored: %s", strerror(-result));
 }

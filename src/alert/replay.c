@@ -156,11 +156,7 @@ void alert_replay_free(struct alert_replay *r)
     rest(r);
     for (size_t i = 0; i < r->n_found; i++)
         free(r->found[i]);
-    free(r->found);
-    free(r->played);
-    free(r->holds);
-    free(r->tally);
-    free(r->days);
+    FREE_ALL(r->found, r->played, r->holds, r->tally, r->days);
     alert_rules_free(r->rules);
     people_unref(r->people);
     free(r);
@@ -336,11 +332,10 @@ static void show_booking(struct alert_replay *r, const struct booking *h, int64_
     }
 }
 
-static void turned(void *arg, const struct booking *h, enum booking_state to)
+static void turned(void *arg, const struct booking *h, UNUSED enum booking_state to)
 {
     struct alert_replay *r = arg;
 
-    (void)to;
     show_booking(r, h, r->until_ms);
 }
 

@@ -150,12 +150,7 @@ static void unload(struct alert_replay_node *r)
     for (size_t i = 0; i < r->n_spans; i++)
         node_fact_fini(&r->spans[i].was.fact);
     r->n_spans = r->at_span = r->n_uuids = r->n_customs = r->n_lanes = 0;
-    free(r->values);
-    free(r->work);
-    free(r->alive);
-    free(r->slots);
-    free(r->columns);
-    free(r->pairs);
+    FREE_ALL(r->values, r->work, r->alive, r->slots, r->columns, r->pairs);
     r->values = NULL;
     r->work = r->alive = NULL;
     r->slots = NULL;
@@ -171,15 +166,7 @@ void alert_replay_node_free(struct alert_replay_node *r)
     free(r->labels);
     node_fact_fini(&r->fact);
     arena_fini(&r->arena);
-    free(r->stays);
-    free(r->on);
-    free(r->uses);
-    free(r->upsets);
-    free(r->looks);
-    free(r->spans);
-    free(r->uuids);
-    free(r->customs);
-    free(r->lanes);
+    FREE_ALL(r->stays, r->on, r->uses, r->upsets, r->looks, r->spans, r->uuids, r->customs, r->lanes);
     free(r);
 }
 

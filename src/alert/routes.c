@@ -56,12 +56,11 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
     return REPLY_NOW;
 }
 
-static enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     size_t n;
     const struct alert_rule *v = alert_rules_all(hub_alerts_rules(a->hub), &n);
 
-    (void)rq;
     begin(rp);
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);

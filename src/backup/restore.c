@@ -63,13 +63,9 @@ static const struct db_kind *kind_of(const char *name)
 }
 
 /* SQL out of a file may make tables, indexes and triggers, and nothing else. */
-static int only_make(void *arg, int what, const char *a, const char *b, const char *c, const char *d)
+static int only_make(UNUSED void *arg, int what, UNUSED const char *a, UNUSED const char *b, UNUSED const char *c,
+                     UNUSED const char *d)
 {
-    (void)arg;
-    (void)a;
-    (void)b;
-    (void)c;
-    (void)d;
     switch (what) {
     case SQLITE_CREATE_TABLE:
     case SQLITE_CREATE_INDEX:

@@ -15,6 +15,7 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define MAX(a, b)    ((a) > (b) ? (a) : (b))
+#define UNUSED       __attribute__((unused)) /* before a parameter that others need */
 
 void *mem_alloc(size_t n);                      /* aborts when there is none; n may be 0 */
 void *mem_zero(size_t n, size_t size);          /* n * size zeroed bytes, overflow checked */

@@ -97,11 +97,10 @@ static void on_time(void *arg)
     process_free(p);
 }
 
-static void on_out(evutil_socket_t fd, short what, void *arg)
+static void on_out(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct process *p = arg;
     char bytes[16384];
-    (void)what;
     for (size_t taken = 0; taken < PROCESS_READ_MAX && !p->stopped;) {
         ssize_t n = read(fd, bytes, sizeof(bytes));
         if (n > 0) {
@@ -118,10 +117,9 @@ static void on_out(evutil_socket_t fd, short what, void *arg)
 }
 
 /* The end of what it says is what counts: the first half goes when there is no more room. */
-static void on_err(evutil_socket_t fd, short what, void *arg)
+static void on_err(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct process *p = arg;
-    (void)what;
     if (p->n_said == sizeof(p->said)) {
         memmove(p->said, p->said + PROCESS_SAID_MAX / 2, PROCESS_SAID_MAX / 2);
         p->n_said = PROCESS_SAID_MAX / 2;
@@ -133,10 +131,9 @@ static void on_err(evutil_socket_t fd, short what, void *arg)
         close_end(p, ERR);
 }
 
-static void on_in(evutil_socket_t fd, short what, void *arg)
+static void on_in(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct process *p = arg;
-    (void)what;
     ssize_t n = write(fd, p->in.p + p->written, p->in.len - p->written);
     if (n > 0)
         p->written += (size_t)n;
@@ -320,10 +317,7 @@ void process_stop(struct process *p)
     ending(p);
 }
 
-static void tell_nobody(void *arg, int status)
-{
-    (void)arg, (void)status;
-}
+static void tell_nobody(UNUSED void *arg, UNUSED int status) {}
 
 void process_drop(struct process *p)
 {

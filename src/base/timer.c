@@ -13,12 +13,10 @@ struct timer {
     bool every;
 };
 
-static void on_due(evutil_socket_t fd, short what, void *arg)
+static void on_due(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct timer *t = arg;
 
-    (void)fd;
-    (void)what;
     if (!t->every)
         event_del(t->event);
     t->call(t->arg); /* may free it */

@@ -433,9 +433,7 @@ void zone_free(struct zone *z)
 {
     if (!z)
         return;
-    free(z->times);
-    free(z->which);
-    free(z->kinds);
+    FREE_ALL(z->times, z->which, z->kinds);
     free(z);
 }
 

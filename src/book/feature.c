@@ -305,10 +305,9 @@ enum book_auth book_auth_of(const struct hub_conf *conf)
     return (enum book_auth)c->auth;
 }
 
-static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
     const struct access_settings *access = feature_settings(conf, &access_feature);
-    (void)self, (void)next;
     if (book_auth_of(conf) == BOOK_PROXY && !access->proxy_header)
         return err_set(err, -EINVAL, "bookings.auth: proxy needs proxy.header, in which the proxy names people");
     return 0;

@@ -76,20 +76,18 @@ static void see_hello(void *arg, const struct hello *h)
 {
     ((struct seen *)arg)->hello = *h;
 }
-static void see_facts(void *arg, uint64_t id, const struct node_fact *f)
+static void see_facts(void *arg, UNUSED uint64_t id, const struct node_fact *f)
 {
     struct seen *s = arg;
-    (void)id;
     s->devices = f->n_devices;
     mem_copy_str(s->driver, sizeof(s->driver), f->driver);
     mem_copy_str(s->collector, sizeof(s->collector), f->collector);
     if (f->n_devices)
         mem_copy_str(s->first, sizeof(s->first), f->devices[0].name);
 }
-static void see_procs(void *arg, uint64_t id, const struct proc_list *l)
+static void see_procs(void *arg, UNUSED uint64_t id, const struct proc_list *l)
 {
     struct seen *s = arg;
-    (void)id;
     s->processes = l->n;
     s->unnamed = 0;
     for (size_t i = 0; i < l->n; i++)

@@ -68,10 +68,9 @@ struct run {
     char **argv;
 };
 
-static void on_stop(evutil_socket_t sig, short what, void *arg)
+static void on_stop(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
 {
     struct run *r = arg;
-    (void)sig, (void)what;
     event_base_loopbreak(r->loop);
 }
 
@@ -84,13 +83,12 @@ static int take_settings(struct run *r, const struct relay_conf *conf, struct er
     return got < 0 ? got : files_set(r->files, &conf->machines, err);
 }
 
-static void on_reload(evutil_socket_t sig, short what, void *arg)
+static void on_reload(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
 {
     struct run *r = arg;
     struct relay_conf conf = {0};
     struct err err = {0};
     int argi;
-    (void)sig, (void)what;
     int got = cli_load(&relay_help, &conf, r->argc, r->argv, true, &argi, &err);
     if (got == 0)
         got = take_settings(r, &conf, &err);

@@ -27,12 +27,11 @@ struct relay_child {
     char pin[64];
 };
 
-static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
     const struct relay_settings *c = feature_settings(conf, &relay_feature);
     struct target_list l = {0};
     char *key = NULL;
-    (void)self, (void)next;
     int r = target_list_of(c, &l, &key, err);
     target_list_fini(&l);
     free(key);
@@ -148,25 +147,22 @@ static void *open_relay(struct hub *h)
     return t;
 }
 
-static void take_settings(void *self, void *next)
+static void take_settings(void *self, UNUSED void *next)
 {
     struct relay_child *t = self;
-    (void)next;
     if (t->url)
         renew(t);
 }
 
 /* It begins when everything else is there. */
-static int begin(void *self, struct err *err)
+static int begin(void *self, UNUSED struct err *err)
 {
-    (void)err;
     renew(self);
     return 0;
 }
 
-static void tend(void *self, int64_t now_ms)
+static void tend(void *self, UNUSED int64_t now_ms)
 {
-    (void)now_ms;
     child_process_tend(&((struct relay_child *)self)->part);
 }
 

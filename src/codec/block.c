@@ -47,10 +47,7 @@ void block_writer_free(struct block_writer *w)
     if (!w)
         return;
     numbers_free(w->numbers);
-    free(w->s);
-    free(w->row);
-    free(w->d);
-    free(w->e);
+    FREE_ALL(w->s, w->row, w->d, w->e);
     buf_fini(&w->trial);
     buf_fini(&w->best);
     free(w);

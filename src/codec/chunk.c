@@ -61,10 +61,7 @@ void chunk_writer_free(struct chunk_writer *w)
     buf_fini(&w->body);
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(w->usual[i]);
-    free(w->parts);
-    free(w->devs);
-    free(w->v);
-    free(w->n_of);
+    FREE_ALL(w->parts, w->devs, w->v, w->n_of);
     block_writer_free(w->block);
     numbers_free(w->numbers);
     free(w);

@@ -185,11 +185,7 @@ void chunk_fini(struct chunk *c)
         free(c->devs[i]);
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(c->usual[i]);
-    free(c->devs);
-    free(c->columns);
-    free(c->devices);
-    free(c->ticks);
-    free(c->text);
+    FREE_ALL(c->devs, c->columns, c->devices, c->ticks, c->text);
     *c = (struct chunk){0};
 }
 
@@ -365,10 +361,7 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 
 void chunk_cells_fini(struct chunk_cells *c)
 {
-    free(c->v);
-    free(c->have);
-    free(c->flat);
-    free(c->present);
+    FREE_ALL(c->v, c->have, c->flat, c->present);
     block_reader_fini(&c->block);
     buf_fini(&c->room[0]);
     buf_fini(&c->room[1]);

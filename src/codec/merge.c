@@ -34,14 +34,9 @@ static void merge_fini(struct merge *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         chunk_fini(&m->v[i].c);
-        free(m->v[i].row);
-        free(m->v[i].dev);
-        free(m->v[i].done);
+        FREE_ALL(m->v[i].row, m->v[i].dev, m->v[i].done);
     }
-    free(m->v);
-    free(m->ticks);
-    free(m->usual);
-    free(m->devs);
+    FREE_ALL(m->v, m->ticks, m->usual, m->devs);
     chunk_cells_fini(&m->cells);
 }
 

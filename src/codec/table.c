@@ -78,12 +78,7 @@ void table_free(struct table *t)
     if (!t)
         return;
     table_reset(t);
-    free(t->at);
-    free(t->series);
-    free(t->slots);
-    free(t->devs);
-    free(t->names);
-    free(t->order);
+    FREE_ALL(t->at, t->series, t->slots, t->devs, t->names, t->order);
     buf_fini(&t->out);
     free(t);
 }
@@ -265,15 +260,7 @@ struct cells {
 
 static void cells_fini(struct cells *c)
 {
-    free(c->v);
-    free(c->ticks);
-    free(c->usual);
-    free(c->have);
-    free(c->have_of);
-    free(c->devs);
-    free(c->bins);
-    free(c->bin_of);
-    free(c->bin_end);
+    FREE_ALL(c->v, c->ticks, c->usual, c->have, c->have_of, c->devs, c->bins, c->bin_of, c->bin_end);
 }
 
 /* Present bits of one device; NULL when every tick has it. False when none has. */

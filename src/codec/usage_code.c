@@ -102,9 +102,8 @@ int usage_decode(struct rd *in, const struct usage_names *names, struct arena *m
     return in->bad ? -EBADMSG : 0;
 }
 
-static int put_text(void *arg, struct buf *out, const char *name)
+static int put_text(UNUSED void *arg, struct buf *out, const char *name)
 {
-    (void)arg;
     return buf_text(out, str_of(name));
 }
 

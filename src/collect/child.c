@@ -438,9 +438,8 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
 }
 
 /* The parent died: so do the commands we run, asked first and then made to, and we. */
-static void child_orphaned(int sig)
+static void child_orphaned(UNUSED int sig)
 {
-    (void)sig;
     piped_signal_all(SIGTERM); /* NOLINT(bugprone-signal-handler): kill() over a static table */
     poll(NULL, 0, ORPHAN_WAIT_MS);
     piped_signal_all(SIGKILL);

@@ -362,9 +362,7 @@ static const char *read_tick(struct child_msg *msg, struct rd *r)
     for (size_t i = 0; i < t.n_custom; i++)
         get_value(r, msg, &t.custom[i]);
     if (r->bad || rd_left(r)) {
-        free(t.samples);
-        free(t.uses);
-        free(t.custom);
+        FREE_ALL(t.samples, t.uses, t.custom);
         return "tick";
     }
     if (!t.uses_changed) { /* those of the last tick hold on */
@@ -372,9 +370,7 @@ static const char *read_tick(struct child_msg *msg, struct rd *r)
         t.n_uses = msg->tick.n_uses;
         msg->tick.uses = NULL;
     }
-    free(msg->tick.samples);
-    free(msg->tick.uses);
-    free(msg->tick.custom);
+    FREE_ALL(msg->tick.samples, msg->tick.uses, msg->tick.custom);
     msg->tick = t;
     return NULL;
 }
@@ -434,8 +430,6 @@ void child_msg_fini(struct child_msg *msg)
     node_fact_fini(&msg->facts);
     proc_list_fini(&msg->procs);
     proc_list_fini(&msg->coming);
-    free(msg->tick.samples);
-    free(msg->tick.uses);
-    free(msg->tick.custom);
+    FREE_ALL(msg->tick.samples, msg->tick.uses, msg->tick.custom);
     *msg = (struct child_msg){0};
 }

@@ -87,9 +87,7 @@ void reading_fini(struct reading *r)
         return;
     for (size_t i = 0; i < r->cap_devices; i++)
         free(r->devices[i].uses);
-    free(r->devices);
-    free(r->custom);
-    free(r->events);
+    FREE_ALL(r->devices, r->custom, r->events);
     arena_fini(&r->known);
     *r = (struct reading){0};
 }

@@ -16,11 +16,7 @@ void device_slots_fini(struct device_slots *r)
     if (!r)
         return;
     node_fact_fini(&r->facts);
-    free(r->samples);
-    free(r->uses);
-    free(r->custom);
-    free(r->events);
-    free(r->seats);
+    FREE_ALL(r->samples, r->uses, r->custom, r->events, r->seats);
     *r = (struct device_slots){0};
 }
 

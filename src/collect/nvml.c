@@ -559,10 +559,7 @@ static void nvml_close(struct collector *c)
     if (!c || c->stuck || disconnect(c, NULL) < 0)
         return; /* a thread still uses what is in it */
     nvml_list_fini(&c->list);
-    free(c->procs);
-    free(c->asks);
-    free(c->path);
-    free(c->root);
+    FREE_ALL(c->procs, c->asks, c->path, c->root);
     free(c);
 }
 

@@ -466,10 +466,7 @@ int nvml_slow_free(struct nvml_slow *s)
     if (s->wake >= 0)
         close(s->wake);
     pthread_mutex_destroy(&s->lock);
-    free(s->inbox);
-    free(s->ecc_now);
-    free(s->util);
-    free(s->procs);
+    FREE_ALL(s->inbox, s->ecc_now, s->util, s->procs);
     free(s);
     return 0;
 }

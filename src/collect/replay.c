@@ -359,9 +359,7 @@ void replay_free(struct replay *r)
 {
     if (!r)
         return;
-    free(r->rows);
-    free(r->v);
-    free(r->uses);
+    FREE_ALL(r->rows, r->v, r->uses);
     free(r);
 }
 
@@ -484,11 +482,10 @@ static void replay_known(struct proc_fact *p, int32_t pid, int64_t start_ms)
     mem_copy_str(p->name, sizeof(p->name), REPLAY_USER);
 }
 
-static int replay_read(struct collector *c, struct reading *ret, struct err *err)
+static int replay_read(struct collector *c, struct reading *ret, UNUSED struct err *err)
 {
     struct prng g = {c->seed};
     struct replay_use uses[USES_MAX];
-    (void)err;
 
     mem_copy_str(ret->driver, sizeof(ret->driver), "replay");
     for (int64_t i = 0; i < c->gpus; i++) {

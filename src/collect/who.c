@@ -439,8 +439,6 @@ void who_free(struct who *w)
     worker_free(w->worker); /* the users go with it */
     for (size_t i = 0; i < w->n; i++)
         free(w->v[i]);
-    free(w->v);
-    free(w->proc);
-    free(w->pods);
+    FREE_ALL(w->v, w->proc, w->pods);
     free(w);
 }

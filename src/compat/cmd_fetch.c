@@ -90,9 +90,8 @@ static void on_line(void *arg, struct str line)
     }
 }
 
-static void on_ended(void *arg, const char *sentence, int status)
+static void on_ended(void *arg, const char *sentence, UNUSED int status)
 {
-    (void)status;
     call_done(arg, sentence);
 }
 

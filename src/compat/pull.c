@@ -245,9 +245,7 @@ static void well_free(struct well *w)
         filehost_leave(l, "unlisted: it is no longer in the list of machines to pull from");
     http_call_free(w->call);
     timer_free(w->timer);
-    free(w->files);
-    free(w->host);
-    free(w->labels);
+    FREE_ALL(w->files, w->host, w->labels);
     free(w);
 }
 

@@ -173,11 +173,10 @@ void render_vesta_states(struct buf *out, const struct view *v)
     buf_addc(out, '\n');
 }
 
-void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n)
+void render_vesta_host(struct buf *out, UNUSED const struct view *v, const struct node_now *n)
 {
     struct json j = json_on(out);
 
-    (void)v;
     json_obj(&j, NULL);
     put_host(&j, n, true);
     json_end_obj(&j);

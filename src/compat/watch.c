@@ -162,12 +162,11 @@ static void forget_news(struct watch *w)
     w->fd = -1;
 }
 
-static void on_news(evutil_socket_t fd, short what, void *arg)
+static void on_news(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct watch *w = arg;
     _Alignas(struct inotify_event) char buf[16384];
     ssize_t n = read(fd, buf, sizeof(buf));
-    (void)what;
     for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
         const struct inotify_event *e = (const void *)(buf + at);
         at += (ssize_t)sizeof(*e) + e->len;

@@ -207,10 +207,8 @@ static int by_series(const void *a, const void *b)
     return ORDER(x->device, y->device) ?: ORDER(p, q) ?: strcmp(x->metric, y->metric);
 }
 
-static int count_one(void *arg, const char *uuid, const char *metric)
+static int count_one(void *arg, UNUSED const char *uuid, UNUSED const char *metric)
 {
-    (void)uuid;
-    (void)metric;
     *(int *)arg = 1;
     return 1; /* enough */
 }
@@ -366,11 +364,10 @@ static int each_span(struct export *x,
     return r;
 }
 
-static int put_span(struct export *x, int64_t from, int64_t to, void *arg, struct err *err)
+static int put_span(struct export *x, int64_t from, int64_t to, UNUSED void *arg, struct err *err)
 {
     int r = 0;
 
-    (void)arg;
     for (size_t s = 0; s < x->node->n_series && r == 0; s++)
         r = put_series(x, s, from, to, err);
     return r;
@@ -421,11 +418,10 @@ static void take_proc(void *arg, const struct proc_span *p)
     x->failed = put(x, &(struct export_record){.kind = REC_PROCESS, .device = p->device, .proc = p}, NULL);
 }
 
-static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
+static void take_event(void *arg, UNUSED const char *node, const char *device, const struct node_event *e)
 {
     struct export *x = arg;
 
-    (void)node;
     if (!x->failed && e->at_ms < x->to_ms && device_fits(x, device))
         x->failed = put(x, &(struct export_record){.kind = REC_EVENT, .device = device, .event = e}, NULL);
 }

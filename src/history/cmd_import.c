@@ -193,12 +193,10 @@ struct has {
     bool any;
 };
 
-static int note_any(void *arg, const char *device, const char *metric)
+static int note_any(void *arg, UNUSED const char *device, UNUSED const char *metric)
 {
     struct has *h = arg;
 
-    (void)device;
-    (void)metric;
     h->any = true;
     return 1;
 }

@@ -140,15 +140,13 @@ static size_t exchange_header_count(const struct request *rq, const char *name)
 
 /* ---- replies ---- */
 
-void conn_unref_blob(const void *p, size_t n, void *blob)
+void conn_unref_blob(UNUSED const void *p, UNUSED size_t n, void *blob)
 {
-    (void)p, (void)n;
     blob_unref(blob);
 }
 
-static void free_bytes(const void *p, size_t n, void *own)
+static void free_bytes(UNUSED const void *p, UNUSED size_t n, void *own)
 {
-    (void)p, (void)n;
     free(own);
 }
 
@@ -514,10 +512,9 @@ static void conn_step(struct conn *c)
 }
 
 /* A turn for those who wait: each once, as far as the time of one turn allows; at least one. */
-static void on_again(evutil_socket_t fd, short what, void *arg)
+static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct httpd *h = arg;
-    (void)fd, (void)what;
     h->spent_us = 0;
     h->stat.turns++;
     for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us < TURN_US; n--) {

@@ -163,10 +163,9 @@ static int push_out(struct io *io)
     return IO_SENT;
 }
 
-static void on_event(evutil_socket_t fd, short what, void *arg)
+static void on_event(UNUSED evutil_socket_t fd, short what, void *arg)
 {
     struct io *io = arg;
-    (void)fd;
     int words = io->failed ? IO_ERROR : 0;
     if (!words && (what & EV_WRITE)) {
         bool had = evbuffer_get_length(io->out) > 0 || io->sending;
@@ -187,12 +186,11 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 
 /* ---- groups ---- */
 
-static void group_look(evutil_socket_t fd, short what, void *arg)
+static void group_look(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct io_group *g = arg;
     struct epoll_event e[GROUP_STEP];
     int n, all = 0, rounds = 0;
-    (void)fd, (void)what;
     do {
         n = epoll_wait(g->epoll, e, GROUP_STEP, 0);
         g->n = MAX(n, 0);
@@ -213,10 +211,9 @@ static void group_look(evutil_socket_t fd, short what, void *arg)
         event_add(g->any, NULL);
 }
 
-static void group_any(evutil_socket_t fd, short what, void *arg)
+static void group_any(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct io_group *g = arg;
-    (void)fd, (void)what;
     event_add(g->look, &g->every);
 }
 

@@ -49,11 +49,10 @@ void ports_free(struct ports *p)
     free(p);
 }
 
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len, void *arg)
+static void on_accept(UNUSED struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len, void *arg)
 {
     struct ports *p = arg;
     char peer[64] = "";
-    (void)l;
     if (len > 0 && from->sa_family == AF_INET)
         inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)from)->sin_addr, peer, sizeof(peer));
     else if (len > 0 && from->sa_family == AF_INET6)
@@ -62,10 +61,9 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
     p->fn(p->arg, fd, mapped ? peer + 7 : peer);
 }
 
-static void on_accept_error(struct evconnlistener *l, void *arg)
+static void on_accept_error(UNUSED struct evconnlistener *l, void *arg)
 {
     struct ports *p = arg;
-    (void)l;
     int why = EVUTIL_SOCKET_ERROR();
     if ((why == EMFILE || why == ENFILE) && p->full && p->full(p->arg))
         return;       /* whoever waits is accepted in the next turn */

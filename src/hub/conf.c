@@ -65,9 +65,8 @@ int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct er
     return r < 0 ? err_set(err, r, "no folder for data: HOME is not set; use --data") : 0;
 }
 
-int hub_conf_check(void *self, const struct hub_conf *conf, void **next, struct err *err)
+int hub_conf_check(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
-    (void)self, (void)next;
     if (!conf->listen.n)
         return err_set(err, -EINVAL, "listen: there must be an address");
     if (!conf->tls_cert != !conf->tls_key)

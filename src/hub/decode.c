@@ -25,12 +25,11 @@ static int decode_batch(void *d, struct str frame, struct batch *ret, struct err
     return f.type == FRAME_BATCH ? wire_batch(d, &f, ret, err) : err_set(err, -EBADMSG, "not a batch");
 }
 
-static int decode_facts(void *d, struct str frame, struct node_fact *ret, struct err *err)
+static int decode_facts(UNUSED void *d, struct str frame, struct node_fact *ret, struct err *err)
 {
     struct frame f;
     int r = wire_one(frame, &f, err);
 
-    (void)d;
     if (r < 0)
         return r;
     return f.type == FRAME_FACTS ? wire_facts(&f, ret, err) : err_set(err, -EBADMSG, "not facts");

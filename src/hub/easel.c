@@ -114,12 +114,11 @@ static void next_turn(struct easel *e)
         event_add(e->turn, &(struct timeval){0});
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *arg)
+static void on_turn(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct easel *e = arg;
     struct sheet *s = e->head;
     bool done = false;
-    (void)fd, (void)what;
 
     if (!s)
         return;

@@ -2,10 +2,9 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 
-static enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_healthz(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     char why[NOTICE_MAX] = "";
-    (void)rq;
     rp->type = "text/plain; charset=utf-8";
     rp->body = BUF_INIT(512);
     buf_adds(&rp->body, "ok\n"); /* alive, whatever the disk says: nothing is gained by a restart */
@@ -23,9 +22,8 @@ static enum reply_how get_readyz(struct api *a, struct request *rq, struct reply
     return get_healthz(a, rq, rp);
 }
 
-static enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
-    (void)a, (void)rq;
     rp->status = 204;
     snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");
     return REPLY_NOW;

@@ -64,10 +64,9 @@ enum reply_how get_page(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_asset(struct api *a, struct request *rq, struct reply *rp)
+enum reply_how get_asset(UNUSED struct api *a, struct request *rq, struct reply *rp)
 {
     struct asset *at = web_assets;
-    (void)a;
     while (at->path && !str_eq(rq->tail, at->path))
         at++;
     if (!at->path)

@@ -83,9 +83,8 @@ static bool admit(void *arg, struct request *rq, struct reply *rp)
     return ok;
 }
 
-static size_t max_body(void *arg, const struct request *rq)
+static size_t max_body(UNUSED void *arg, const struct request *rq)
 {
-    (void)arg;
     return rq->route->max_body;
 }
 
@@ -120,9 +119,8 @@ static void on_tick(void *arg)
         event_base_loopexit(s->hub.loop, NULL);
 }
 
-static void on_watchdog(void *arg)
+static void on_watchdog(UNUSED void *arg)
 {
-    (void)arg;
     notify("WATCHDOG=1");
 }
 
@@ -263,12 +261,11 @@ static int do_reload(struct server *s, struct err *err)
     return r;
 }
 
-static void on_signal(evutil_socket_t sig, short what, void *arg)
+static void on_signal(evutil_socket_t sig, UNUSED short what, void *arg)
 {
     struct server *s = arg;
     struct err err = {0};
     char state[80];
-    (void)what;
     if (sig == SIGHUP) {
         snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
         notify(state);

@@ -80,16 +80,12 @@ struct recording {
 
 /* ---- what the collector says ---- */
 
-static void take_hello(void *arg, const struct hello *h)
-{
-    (void)arg, (void)h;
-}
+static void take_hello(UNUSED void *arg, UNUSED const struct hello *h) {}
 
-static void take_facts(void *arg, uint64_t id, const struct node_fact *f)
+static void take_facts(void *arg, UNUSED uint64_t id, const struct node_fact *f)
 {
     struct recording *r = arg;
 
-    (void)id;
     r->n_slots = 0;
     for (size_t i = 0; i < f->n_devices && i < DEVICES_MAX; i++) {
         size_t k = 0;
@@ -104,11 +100,10 @@ static void take_facts(void *arg, uint64_t id, const struct node_fact *f)
     }
 }
 
-static void take_procs(void *arg, uint64_t id, const struct proc_list *l)
+static void take_procs(void *arg, UNUSED uint64_t id, const struct proc_list *l)
 {
     struct recording *r = arg;
 
-    (void)id;
     proc_list_fini(&r->procs);
     proc_list_copy(&r->procs, l);
 }

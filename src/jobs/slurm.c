@@ -89,9 +89,8 @@ static void load(struct hub_slurm *d, int64_t now_ms)
 
 /* ---- what squeue said ---- */
 
-static void stored(void *arg, int result)
+static void stored(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("slurm", "a job could not be stored: %s", strerror(-result));
 }

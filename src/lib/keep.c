@@ -41,9 +41,7 @@ void keep_fini(struct keep *k)
         return;
     if (k->fd >= 0)
         close(k->fd);
-    free(k->grows.p);
-    free(k->full.p);
-    free(k->dir);
+    FREE_ALL(k->grows.p, k->full.p, k->dir);
     pthread_mutex_destroy(&k->disk);
     pthread_mutex_destroy(&k->lock);
     *k = (struct keep){.fd = -1};

@@ -42,12 +42,7 @@ void gather_free(struct gather *g)
         free(g->cols[i].have);
         free(g->cols[i].v);
     }
-    free(g->cols);
-    free(g->out);
-    free(g->at_ms);
-    free(g->uses);
-    free(g->events);
-    free(g->index);
+    FREE_ALL(g->cols, g->out, g->at_ms, g->uses, g->events, g->index);
     free(g);
 }
 

@@ -127,10 +127,7 @@ void device_now_fini(struct device_now *d)
 {
     if (!d)
         return;
-    free(d->procs);
-    free(d->custom);
-    free(d->booking);
-    free(d->next);
+    FREE_ALL(d->procs, d->custom, d->booking, d->next);
     *d = (struct device_now){0};
 }
 
@@ -140,9 +137,7 @@ void node_now_fini(struct node_now *n)
         return;
     for (size_t i = 0; i < n->n_devices; i++)
         device_now_fini(&n->devices[i]);
-    free(n->devices);
-    free(n->custom);
-    free(n->labels);
+    FREE_ALL(n->devices, n->custom, n->labels);
     node_fact_fini(&n->fact);
     *n = (struct node_now){0};
 }

@@ -164,13 +164,12 @@ static void on_timer(void *arg)
     http_sweep(h);
 }
 
-static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socketp)
+static int want_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg, void *socketp)
 {
     struct http *h = arg;
     struct event *e = socketp;
     short bits = (short)(EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) | (what & CURL_POLL_OUT ? EV_WRITE : 0));
 
-    (void)easy;
     if (e) {
         event_free(e);
         h->curl.multi_assign(h->multi, fd, NULL);
@@ -183,11 +182,10 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
     return 0;
 }
 
-static int want_timer(CURLM *multi, long ms, void *arg)
+static int want_timer(UNUSED CURLM *multi, long ms, void *arg)
 {
     struct http *h = arg;
 
-    (void)multi;
     if (ms >= 0)
         timer_after(h->timer, ms);
     else

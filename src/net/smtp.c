@@ -78,9 +78,8 @@ static void heard_reply(struct talk *s, struct str line)
         s->step = STEP_BODY;
 }
 
-static int on_debug(CURL *easy, curl_infotype type, char *p, size_t n, void *arg)
+static int on_debug(UNUSED CURL *easy, curl_infotype type, char *p, size_t n, void *arg)
 {
-    (void)easy;
     if (type == CURLINFO_HEADER_OUT)
         heard_command(arg, str_n(p, n));
     else if (type == CURLINFO_HEADER_IN)
@@ -98,9 +97,8 @@ static size_t on_read(char *out, size_t size, size_t n, void *arg)
     return take;
 }
 
-static size_t on_write(char *p, size_t size, size_t n, void *arg)
+static size_t on_write(UNUSED char *p, size_t size, size_t n, UNUSED void *arg)
 {
-    (void)p, (void)arg;
     return size * n;
 }
 

@@ -45,9 +45,8 @@ static const struct column_spec columns[] = {
     {"reason", "REASON", CELL_TEXT, .weight = 6},
 };
 
-static void fill_row(struct cell *c, json_t *node, const struct listing_at *at)
+static void fill_row(struct cell *c, json_t *node, UNUSED const struct listing_at *at)
 {
-    (void)at;
     if (json_is_true(json_object_get(node, "retired")))
         cell_text(&c[1], STR("retired"));
 }

@@ -130,10 +130,9 @@ static int recall_batch(void *arg, const struct store_batch *b)
     return 0;
 }
 
-static void note_event(void *arg, const char *node, const char *device, const struct node_event *e)
+static void note_event(void *arg, UNUSED const char *node, UNUSED const char *device, const struct node_event *e)
 {
     int64_t *newest_ms = arg;
-    (void)node, (void)device;
     *newest_ms = MAX(*newest_ms, e->at_ms);
 }
 

@@ -164,9 +164,8 @@ static void sources_said_json(const struct sources_said *s, int64_t now_ms, stru
 
 /* ---- routes ---- */
 
-enum reply_how get_sources(struct api *a, struct request *rq, struct reply *rp)
+enum reply_how get_sources(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
-    (void)rq;
     rp->body = BUF_INIT(16u << 20);
     sources_said_json(a->sources, clock_wall_ms(), &rp->body);
     return REPLY_NOW;

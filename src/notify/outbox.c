@@ -84,9 +84,8 @@ struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err
     return NULL;
 }
 
-static int prepare_channels(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_channels(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    (void)self;
     *next = outbox_channels_of(conf, err);
     return *next ? 0 : -EINVAL;
 }
@@ -112,9 +111,7 @@ static void box_free(struct box *b)
         b->carrier->stop(b->load);
     for (size_t i = 0; i < b->n; i++)
         free(b->v[i]);
-    free(b->v);
-    free(b->channel);
-    free(b->to);
+    FREE_ALL(b->v, b->channel, b->to);
     free(b);
 }
 
@@ -218,9 +215,8 @@ int64_t outbox_next_id(struct outbox *o)
 
 /* ---- in and out ---- */
 
-static void gone(void *arg, int result)
+static void gone(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("channel", "that a message was sent cannot be noted, it may come again: %s", strerror(-result));
 }

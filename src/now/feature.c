@@ -70,11 +70,10 @@ static void drop_rule(void *next)
     free(n);
 }
 
-static int prepare_rule(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_rule(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     const struct now_settings *c = feature_settings(conf, &now_feature);
     struct now_next *n = *next = mem_zero(1, sizeof(*n));
-    (void)self;
     int r = read_rule(c, &n->rule, err);
     return r < 0 ? r : names_parse(c->names.v, c->names.n, &n->names, err);
 }

@@ -513,11 +513,10 @@ void live_join(struct live *l, struct node_now *now, struct node_now *old, int64
 
 /* ---- what agents say ---- */
 
-bool live_run_conflict(const struct live *l, const struct node_now *now, uint64_t run, int64_t now_ms)
+bool live_run_conflict(UNUSED const struct live *l, const struct node_now *now, uint64_t run, int64_t now_ms)
 {
     const struct live_node *n = (const struct live_node *)now;
 
-    (void)l;
     return run == n->twin && run != n->run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
 }
 

@@ -101,15 +101,13 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
     return REPLY_NOW;
 }
 
-static void render_json(struct buf *out, const struct view *v, const void *arg)
+static void render_json(struct buf *out, const struct view *v, UNUSED const void *arg)
 {
-    (void)arg;
     render_state(out, v);
 }
 
-static struct drawing *make_state(struct select *s, const void *arg)
+static struct drawing *make_state(struct select *s, UNUSED const void *arg)
 {
-    (void)arg;
     struct filter *f = s->filter;
     s->filter = NULL;
     return draw_state(&s->view, f);

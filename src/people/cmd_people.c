@@ -82,11 +82,10 @@ static void put_amount(struct cell *c, json_t *v)
     cell_screen(c, "%.2f", json_number_value(v));
 }
 
-static void fill_person(struct cell *c, json_t *o, const struct listing_at *at)
+static void fill_person(struct cell *c, json_t *o, UNUSED const struct listing_at *at)
 {
     json_t *ema = json_object_get(o, "ema");
 
-    (void)at;
     if (c[0].absent) {
         c[0].absent = false;
         cell_screen(&c[0], "(unknown)");
@@ -111,13 +110,12 @@ static int by_score(const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-static void fill_idle(struct cell *c, json_t *o, const struct listing_at *at)
+static void fill_idle(struct cell *c, json_t *o, UNUSED const struct listing_at *at)
 {
     json_t *mem = json_object_get(o, "memory"), *cost = json_object_get(o, "cost");
     char span[24], money[32];
     AUTO_BUF b = BUF_INIT(100);
 
-    (void)at;
     cell_text(&c[3], str_of(clock_span((int64_t)(json_number_value(json_object_get(o, "idle")) * 1000), span)));
     if (json_is_integer(mem)) {
         metric_human(&b, M_mem_used, json_integer_value(mem));

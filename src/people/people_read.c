@@ -66,9 +66,8 @@ static int read_gpus_per_node(struct reading *rd, const struct ynode *v, const c
     return r == 0 && !*(int32_t *)to ? fail(rd, v, "a node has at least one GPU") : r;
 }
 
-static int read_day(struct reading *rd, const struct ynode *v, const char *what, void *to)
+static int read_day(struct reading *rd, const struct ynode *v, UNUSED const char *what, void *to)
 {
-    (void)what;
     if (v->kind != YNODE_TEXT || !date_parse(str_trim(v->text), to))
         return fail(rd, v, "expected a day, as 2026-01-31");
     return 0;

@@ -256,9 +256,7 @@ int finder_set(struct finder *f, const struct relay_settings *s, struct err *err
         for (size_t i = 0; i < n; i++)
             if (fresh[i] && v[i])
                 entry_free(v[i]);
-        free(v);
-        free(way);
-        free(fresh);
+        FREE_ALL(v, way, fresh);
         return r;
     }
     for (size_t i = 0; i < n; i++) {

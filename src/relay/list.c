@@ -15,9 +15,7 @@
 void target_list_fini(struct target_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        free(l->v[i].host);
-        free(l->v[i].user);
-        free(l->v[i].labels);
+        FREE_ALL(l->v[i].host, l->v[i].user, l->v[i].labels);
     }
     free(l->v);
     lookup_fini(&l->by_name);
@@ -191,9 +189,7 @@ int target_list_add(struct target_list *l, struct str text, const char *user, st
 
 void ini_fini(struct ini *i)
 {
-    free(i->user);
-    free(i->hosts);
-    free(i->key);
+    FREE_ALL(i->user, i->hosts, i->key);
     *i = (struct ini){0};
 }
 

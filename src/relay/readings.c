@@ -72,10 +72,7 @@ void readings_free(struct readings *r)
 {
     if (!r)
         return;
-    free(r->rows);
-    free(r->apps);
-    free(r->people);
-    free(r->children);
+    FREE_ALL(r->rows, r->apps, r->people, r->children);
     free(r);
 }
 

@@ -52,10 +52,9 @@ static void on_want(void *arg, struct ssh_node *o)
     turns(r);
 }
 
-static void on_settled(void *arg, struct ssh_node *o)
+static void on_settled(void *arg, UNUSED struct ssh_node *o)
 {
     struct relay *r = arg;
-    (void)o;
     r->connecting--;
     turns(r);
 }

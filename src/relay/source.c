@@ -65,9 +65,7 @@ void source_close(struct source *s)
         return;
     timer_free(s->timer);
     found_list_fini(&s->last);
-    free(s->what);
-    free(s->only);
-    free(s->user);
+    FREE_ALL(s->what, s->only, s->user);
     if (s->ops->close)
         s->ops->close(s);
     free(s);

@@ -76,14 +76,13 @@ static void consul_close(struct source *s)
     free(c->header);
 }
 
-static int consul_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                       struct err *err)
+static int consul_open(struct source *s, UNUSED struct event_base *loop, struct http *http,
+                       const struct source_conf *conf, struct err *err)
 {
     AUTO_BUF base = BUF_INIT(2048), old = BUF_INIT(2048), text = {0};
     struct consul *c = (struct consul *)s;
     const char *what = conf->what;
     int r = 0;
-    (void)loop;
     if (!http)
         return err_set(err, -EINVAL, "there is no HTTP client");
     if (str_ends(str_of(what), ".json") && str_find(str_of(what), "://") < 0) {

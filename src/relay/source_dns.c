@@ -67,9 +67,7 @@ static void *ask(void *arg)
     if (n > 0)
         send_all(q->fd, answer, (size_t)n);
     close(q->fd);
-    free(answer);
-    free(state);
-    free(q->name);
+    FREE_ALL(answer, state, q->name);
     free(q);
     return NULL;
 }
@@ -101,11 +99,10 @@ static void take(struct dns *d, uint8_t code, struct str answer)
         source_end(&d->s, &l, found_srv(&l, (const uint8_t *)answer.p, answer.len, &err), &err);
 }
 
-static void on_answer(evutil_socket_t fd, short what, void *arg)
+static void on_answer(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct dns *d = arg;
     char bytes[8192];
-    (void)what;
     ssize_t n = read(fd, bytes, sizeof(bytes));
     if (n > 0 && buf_add(&d->answer, bytes, (size_t)n) == 0)
         return;
@@ -157,7 +154,7 @@ static void dns_close(struct source *s)
 }
 
 /* "_muster._tcp.example.org", "gpu.service.consul@127.0.0.1:8600". */
-static int dns_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int dns_open(struct source *s, struct event_base *loop, UNUSED struct http *http, const struct source_conf *conf,
                     struct err *err)
 {
     struct str name = str_of(conf->what), where = STR(""), host;
@@ -165,7 +162,6 @@ static int dns_open(struct source *s, struct event_base *loop, struct http *http
     int at = str_find(name, "@");
     struct dns *d = (struct dns *)s;
     int64_t port = 53;
-    (void)http;
     if (at >= 0) {
         where = str_n(name.p + at + 1, name.len - (size_t)at - 1);
         name.len = (size_t)at;

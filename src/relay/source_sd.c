@@ -39,11 +39,10 @@ static void file_look(struct source *s)
     source_end(s, &l, r, &err);
 }
 
-static int file_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                     struct err *err)
+static int file_open(UNUSED struct source *s, UNUSED struct event_base *loop, UNUSED struct http *http,
+                     const struct source_conf *conf, struct err *err)
 {
     struct str what = str_of(conf->what);
-    (void)s, (void)loop, (void)http;
     if (!str_ends(what, ".json") && !str_ends(what, ".yml") && !str_ends(what, ".yaml"))
         return err_set(err, -EINVAL, "'%.200s' does not end in .json, .yml or .yaml", conf->what);
     return 0;
@@ -98,12 +97,11 @@ static void http_close(struct source *s)
     free(h->every);
 }
 
-static int http_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                     struct err *err)
+static int http_open(struct source *s, UNUSED struct event_base *loop, struct http *http,
+                     const struct source_conf *conf, struct err *err)
 {
     struct http_sd *h = (struct http_sd *)s;
     struct str what = str_of(conf->what);
-    (void)loop;
     if (!http)
         return err_set(err, -EINVAL, "there is no HTTP client");
     if (!str_starts(what, "http://") && !str_starts(what, "https://"))

@@ -44,11 +44,10 @@ static void sinfo_close(struct source *s)
     free(i->program);
 }
 
-static int sinfo_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                      struct err *err)
+static int sinfo_open(struct source *s, struct event_base *loop, UNUSED struct http *http,
+                      const struct source_conf *conf, struct err *err)
 {
     struct sinfo *i = (struct sinfo *)s;
-    (void)http;
     if (conf->what[0] == '-')
         return err_set(err, -EINVAL, "'%.80s' is not a partition", conf->what);
     i->loop = loop;

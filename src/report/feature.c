@@ -44,14 +44,13 @@ struct hub_schedules {
 #define SETTINGS report
 #include "base/opt_def.h"
 
-static int prepare_reports(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_reports(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     const struct opt_section *section = hub_conf_value(conf, "channels");
     struct channels *c = channels_new();
     struct schedules *b = *next = schedules_new();
     int r = channels_read(c, section, err);
 
-    (void)self;
     if (r == 0) /* `config show` leaves channels out, which may hold secrets: what it prints is understood still */
         r = schedules_read(b, hub_conf_value(conf, "reports"), section->text ? c : NULL, err);
     channels_free(c);
@@ -151,9 +150,8 @@ static int load_marks(void *self, struct err *err)
     return MIN(store_each(d->h->store, EACH_NOTE(NOTE_REPORT, load_mark, d), err), 0);
 }
 
-static void kept(void *arg, int result)
+static void kept(UNUSED void *arg, int result)
 {
-    (void)arg;
     if (result < 0)
         log_warn("report", "which report went out could not be stored: %s", strerror(-result));
 }

@@ -278,13 +278,7 @@ static void report_end(struct past_ask *k)
         free((char *)job->nodes[i].key);
         free((char *)job->nodes[i].name);
     }
-    free(job->nodes);
-    free(job->company);
-    free(job->from);
-    free(job->to);
-    free(job->last);
-    free(job->zone);
-    free(job->own_zone);
+    FREE_ALL(job->nodes, job->company, job->from, job->to, job->last, job->zone, job->own_zone);
     people_unref(job->people);
     free(job);
 }

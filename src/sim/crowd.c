@@ -89,9 +89,8 @@ struct crowd {
 
 static volatile sig_atomic_t asked_to_stop;
 
-static void on_signal(int sig)
+static void on_signal(UNUSED int sig)
 {
-    (void)sig;
     asked_to_stop = 1;
 }
 
@@ -581,9 +580,7 @@ static void member_stop(struct member *m)
     packets_fini(&m->queue);
     enclosure_unref(m->facts);
     enclosure_unref(m->procs);
-    free(m->blobs.v);
-    free(m->name);
-    free(m->token);
+    FREE_ALL(m->blobs.v, m->name, m->token);
     buf_fini(&m->in);
     buf_fini(&m->out);
 }
@@ -622,11 +619,7 @@ static void stop(struct crowd *c)
     }
     wire_enc_free(c->enc);
     buf_fini(&c->body);
-    free(c->actors);
-    free(c->members);
-    free(c->due);
-    free(c->latency);
-    free(c->settled);
+    FREE_ALL(c->actors, c->members, c->due, c->latency, c->settled);
     close(c->epoll);
 }
 

@@ -76,9 +76,8 @@ void say_tell_book(struct say *s, json_t *o)
 
 /* ---- what is booked, and giving it back ---- */
 
-void say_ask_bookings(struct say *s, struct str rest)
+void say_ask_bookings(struct say *s, UNUSED struct str rest)
 {
-    (void)rest;
     say_get(s, "/api/v1/bookings");
 }
 

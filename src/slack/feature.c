@@ -70,11 +70,10 @@ struct hub_slack {
 #define SETTINGS slack
 #include "base/opt_def.h"
 
-static int prepare_section(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_section(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     struct slack_conf *c = *next = slack_conf_new();
 
-    (void)self;
     return slack_conf_read(c, hub_conf_value(conf, "slack"), err);
 }
 
@@ -527,13 +526,12 @@ enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply
     return REPLY_LATER;
 }
 
-static void tick(void *self, int64_t now_ms)
+static void tick(void *self, UNUSED int64_t now_ms)
 {
     struct hub_slack *d = self;
     int64_t now = clock_mono_ms();
     struct asking *next;
 
-    (void)now_ms;
     if (!is_on(d))
         return;
     if (!d->own[0] && !d->auth && d->link && now >= d->auth_mono)

@@ -1,11 +1,10 @@
 /* say_commands.c: the one table of what the bot does when it is spoken to. */
 #include "slack/talk.h"
 
-static void ask_help(struct say *s, struct str rest)
+static void ask_help(struct say *s, UNUSED struct str rest)
 {
     AUTO_BUF b = BUF_INIT(8192);
 
-    (void)rest;
     say_head(s, "What I do");
     for (const struct say_command *c = say_commands; c->name; c++)
         if (c->usage)

@@ -201,9 +201,8 @@ static void tell_list(struct say *s, struct str body)
     parsed_fini(&p);
 }
 
-void say_tell_free(struct say *s, size_t call, struct str body)
+void say_tell_free(struct say *s, UNUSED size_t call, struct str body)
 {
-    (void)call;
     if (s->count == FREE_PICK)
         tell_pick(s, body);
     else
@@ -377,9 +376,8 @@ static void tell_node(struct say *s, struct str body)
     parsed_fini(&p);
 }
 
-void say_tell_who(struct say *s, size_t call, struct str body)
+void say_tell_who(struct say *s, UNUSED size_t call, struct str body)
 {
-    (void)call;
     if (s->count == WHO_NODE)
         tell_node(s, body);
     else

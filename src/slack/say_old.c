@@ -33,11 +33,10 @@ static void ask_all_detail(struct say *s, struct str rest)
 }
 
 /* `<command>.txt`, titled `response: <command>`. What is no letter of a file's name is a line. */
-static void tell_list(struct say *s, size_t call, struct str body)
+static void tell_list(struct say *s, UNUSED size_t call, struct str body)
 {
     char name[80], title[120];
 
-    (void)call;
     snprintf(title, sizeof(title), "response: %.100s", s->what);
     snprintf(name, sizeof(name), "%.70s.txt", s->what);
     for (char *p = name; *p; p++)
@@ -47,7 +46,7 @@ static void tell_list(struct say *s, size_t call, struct str body)
     say_file(s, name, title, "text/plain", body.len ? body : STR("no hosts\n"));
 }
 
-static void ask_help(struct say *s, struct str rest)
+static void ask_help(struct say *s, UNUSED struct str rest)
 {
     static const char *const about[SAY_OLDS] = {"the hosts that are watched",
                                                 "all hosts, and the processes on their GPUs",
@@ -58,7 +57,6 @@ static void ask_help(struct say *s, struct str rest)
     const struct say_conf *c = s->ask.conf;
     AUTO_BUF b = BUF_INIT(8192);
 
-    (void)rest;
     for (size_t i = 0; i < SAY_OLDS; i++)
         if (c->keywords[i][0])
             buf_addf(&b, "`%s%s`: %s\n", c->prefix, c->keywords[i], about[i]);
@@ -84,14 +82,13 @@ static void ask_where(struct say *s, struct str rest)
     say_get(s, target.p);
 }
 
-static void tell_where(struct say *s, size_t call, struct str body)
+static void tell_where(struct say *s, UNUSED size_t call, struct str body)
 {
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *n = json_array_get(json_object_get(o, "nodes"), 0);
     const char *address = say_text(n, "address");
     json_t *age = json_object_get(n, "age_ms");
 
-    (void)call;
     say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
              age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", say_text(n, "state"));
 }

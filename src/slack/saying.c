@@ -15,10 +15,8 @@ struct one_saying {
     struct asker who;
 };
 
-static struct str no_header(const struct request *rq, const char *name)
+static struct str no_header(UNUSED const struct request *rq, UNUSED const char *name)
 {
-    (void)rq;
-    (void)name;
     return str_n("", 0);
 }
 

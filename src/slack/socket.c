@@ -310,12 +310,11 @@ static int bytes_out(struct sock *s, struct conn *c)
 
 /* ---- libwebsockets' side ---- */
 
-static int on_socket(struct lws *wsi, enum lws_callback_reasons why, void *user, void *in, size_t len)
+static int on_socket(UNUSED struct lws *wsi, enum lws_callback_reasons why, void *user, void *in, size_t len)
 {
     struct conn *c = user;
     char error[200];
 
-    (void)wsi;
     switch (why) {
     case LWS_CALLBACK_CLIENT_RECEIVE:
         bytes_in(c->s, c, in, len);

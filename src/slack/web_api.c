@@ -44,9 +44,7 @@ struct slack_ask {
 
 void slack_set(struct slack *s, const struct slack_server *at)
 {
-    free(s->api);
-    free(s->hooks);
-    free(s->ca_file);
+    FREE_ALL(s->api, s->hooks, s->ca_file);
     s->api = mem_str(at->api);
     s->hooks = mem_str(at->hooks);
     s->ca_file = mem_str(at->ca_file);
@@ -71,9 +69,7 @@ void slack_free(struct slack *s)
     if (!s)
         return;
     http_free(s->http);
-    free(s->api);
-    free(s->hooks);
-    free(s->ca_file);
+    FREE_ALL(s->api, s->hooks, s->ca_file);
     free(s);
 }
 

@@ -38,12 +38,11 @@ static bool longest(struct str *rest, bool (*parse)(const void *arg, struct str 
     return true;
 }
 
-static bool parse_span(const void *arg, struct str text, int64_t *ret)
+static bool parse_span(UNUSED const void *arg, struct str text, int64_t *ret)
 {
     int64_t ms;
     bool letter = false;
 
-    (void)arg;
     for (size_t i = 0; i < text.len; i++)
         letter |= isalpha((unsigned char)text.p[i]) != 0;
     if (str_eq_nocase(text, "an hour") || str_eq_nocase(text, "a day"))

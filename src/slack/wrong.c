@@ -7,9 +7,8 @@
 
 /* ---- alerts ---- */
 
-void say_ask_alerts(struct say *s, struct str rest)
+void say_ask_alerts(struct say *s, UNUSED struct str rest)
 {
-    (void)rest;
     say_get(s, "/api/v1/alerts");
 }
 
@@ -233,8 +232,7 @@ void say_ask_unsilence(struct say *s, struct str rest)
     say_call(s, "DELETE", target.p, NULL);
 }
 
-void say_tell_unsilence(struct say *s, json_t *o)
+void say_tell_unsilence(struct say *s, UNUSED json_t *o)
 {
-    (void)o;
     say_line(s, "That silence is over.");
 }

@@ -267,9 +267,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     }
     if (r == 0)
         writer_compacted(c->w, log);
-    free(x.keys);
-    free(x.rows);
-    free(x.aliases);
+    FREE_ALL(x.keys, x.rows, x.aliases);
     return r;
 }
 

@@ -93,10 +93,8 @@ int db_run(sqlite3_stmt *st)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static int db_wal_hook(void *arg, sqlite3 *h, const char *name, int pages)
+static int db_wal_hook(void *arg, UNUSED sqlite3 *h, UNUSED const char *name, int pages)
 {
-    (void)h;
-    (void)name;
     *(int *)arg = pages;
     return SQLITE_OK;
 }

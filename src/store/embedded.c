@@ -254,9 +254,8 @@ static void *embedded_session(struct store *s)
     return emb(s)->past ? past_session_new(emb(s)->past) : NULL;
 }
 
-static void embedded_session_end(struct store *s, void *session)
+static void embedded_session_end(UNUSED struct store *s, void *session)
 {
-    (void)s;
     past_session_free(session);
 }
 

@@ -97,11 +97,10 @@ static bool is_ours(const struct reading *g, int64_t log, int64_t row)
     return strcmp(alias_resolve(g->x->aliases, g->x->n_aliases, g->name, log, row), g->node) == 0;
 }
 
-static int load_column(void *arg, const struct chunk *c, size_t column, struct str *ret)
+static int load_column(void *arg, UNUSED const struct chunk *c, size_t column, struct str *ret)
 {
     struct reading *g = arg;
 
-    (void)c;
     return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
 }
 

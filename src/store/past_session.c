@@ -122,9 +122,7 @@ void past_session_rest(struct past_session *x)
     for (size_t i = 0; r && i < PAST_LOGS_KEEP; i++)
         if (r->logs[i].n)
             log_reader_end(r->logs[i].l);
-    free(x->aliases);
-    free(x->logs);
-    free(x->marks);
+    FREE_ALL(x->aliases, x->logs, x->marks);
     if (r)
         past_reader_put(x->p, r);
     *x = (struct past_session){.p = x->p};

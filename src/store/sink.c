@@ -336,11 +336,7 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
 void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
-    free(b->last_ms);
-    free(b->keys);
-    free(b->place);
-    free(b->names);
-    free(b->cuts);
+    FREE_ALL(b->last_ms, b->keys, b->place, b->names, b->cuts);
     chunk_cells_fini(&b->s.cells);
 }
 
@@ -459,9 +455,8 @@ static void series_add(struct series_sink *p, struct str device, struct chunk_ke
     p->v[p->n++] = (struct series_name){mem_strn(device.p, device.len), mem_strn(metric.p, metric.len)};
 }
 
-static int series_chunk(struct sink *s, const struct chunk *c, int tier)
+static int series_chunk(struct sink *s, const struct chunk *c, UNUSED int tier)
 {
-    (void)tier;
     for (size_t k = 0; k < c->n_columns; k++)
         for (size_t d = 0; d < c->columns[k].n_devs; d++)
             series_add((struct series_sink *)s, c->devices[c->columns[k].devs[d]], c->columns[k].key);

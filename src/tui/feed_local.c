@@ -89,12 +89,11 @@ static bool here_events(void *arg, const struct feed_event **ret, size_t *ret_n)
 
 /* ---- signals ---- */
 
-static int here_aim(void *arg, int32_t pid, int64_t start_ms)
+static int here_aim(UNUSED void *arg, int32_t pid, int64_t start_ms)
 {
     enum { NEAR_MS = 1500 }; /* the kernel's word of when it booted moves with the clock */
     char path[64];
     struct stat st;
-    (void)arg;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     if (fd < 0)
@@ -110,9 +109,8 @@ static int here_aim(void *arg, int32_t pid, int64_t start_ms)
     return r < 0 ? r : fd;
 }
 
-static int here_fire(void *arg, int fd, int sig)
+static int here_fire(UNUSED void *arg, int fd, int sig)
 {
-    (void)arg;
     return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 ? -errno : 0;
 }
 

@@ -105,11 +105,10 @@ static void *open_usage(struct hub *h)
     return h;
 }
 
-static int prepare_tariff(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_tariff(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     const struct usage_settings *c = feature_settings(conf, &usage_feature);
     struct tariff *t = *next = mem_zero(1, sizeof(*t));
-    (void)self;
     return tariff_parse(c->price.v, c->price.n, c->currency, c->co2, t, err);
 }
 

@@ -334,9 +334,8 @@ static enum reply_how get_usage(struct api *a, struct request *rq, struct reply 
     return ask_later(a->hub, rq, rp, &k->ask);
 }
 
-static enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_recount(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
-    (void)rq;
     rp->status = 202;
     rp->body = BUF_INIT(256);
     buf_addf(&rp->body, "{\"hours\":%zu}\n", ledger_recount(a->hub->ledger, clock_wall_ms()));

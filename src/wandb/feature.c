@@ -127,11 +127,10 @@ static int zone_of(const char *path, struct zone **ret, struct err *err)
     return r < 0 ? r : zone_load(name, ret, err);
 }
 
-static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
     const struct wandb_settings *c = feature_settings(conf, &wandb_feature);
     int32_t times[TIMES_MAX];
-    (void)self, (void)next;
     int r = wandb_times(&c->schedule, "wandb.schedule", times, TIMES_MAX, err);
 
     if (r >= 0)
@@ -406,13 +405,12 @@ static void *open_wandb(struct hub *h)
     return d;
 }
 
-static void take_settings(void *self, void *next)
+static void take_settings(void *self, UNUSED void *next)
 {
     struct hub_wandb *d = self;
     const struct wandb_settings *c = settings_of(d);
     struct err err = {0};
 
-    (void)next;
     if (!d->loaded)
         state_load(d);
     zone_free(d->zone);

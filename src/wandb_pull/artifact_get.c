@@ -27,9 +27,7 @@ void artifact_get_fini(struct artifact_get *g)
 {
     if (!g)
         return;
-    free(g->id);
-    free(g->url);
-    free(g->cursor);
+    FREE_ALL(g->id, g->url, g->cursor);
     buf_fini(&g->bytes);
     buf_fini(&g->variables);
 }

@@ -106,10 +106,8 @@ static int on_progress(void *arg, const struct pull_state *s)
     return sh->stopped;
 }
 
-static void on_signal(evutil_socket_t fd, short what, void *arg)
+static void on_signal(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    (void)fd;
-    (void)what;
     ((struct show *)arg)->stopped = true;
 }
 

@@ -342,15 +342,11 @@ static void fini(struct pull *p)
     }
     for (size_t i = 0; i < p->n_projects; i++) {
         pull_page_free(p->projects[i]->page);
-        free(p->projects[i]->name);
-        free(p->projects[i]->cursor);
-        free(p->projects[i]);
+        FREE_ALL(p->projects[i]->name, p->projects[i]->cursor, p->projects[i]);
     }
     for (size_t i = 0; i < p->n_teams; i++)
         free(p->teams[i].cursor);
-    free(p->projects);
-    free(p->teams);
-    free(p->days);
+    FREE_ALL(p->projects, p->teams, p->days);
     fold_free(p->fold);
     buf_fini(&p->query);
     buf_fini(&p->sample);

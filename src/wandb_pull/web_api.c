@@ -80,10 +80,7 @@ static void request_free(struct request *q)
     http_call_free(q->call);
     for (size_t i = 0; i < q->n_headers; i++)
         free(q->headers[i]);
-    free(q->headers);
-    free(q->op);
-    free(q->method);
-    free(q->url);
+    FREE_ALL(q->headers, q->op, q->method, q->url);
     buf_fini(&q->body);
     free(q);
 }
@@ -572,8 +569,6 @@ void wandb_free(struct wandb *w)
     wipe(w->key);
     wipe(w->basic);
     wipe(w->auth);
-    free(w->url);
-    free(w->ca_file);
-    free(w->proxy);
+    FREE_ALL(w->url, w->ca_file, w->proxy);
     free(w);
 }

@@ -58,10 +58,7 @@ void artifact_fini(struct artifact *a)
     if (!a)
         return;
     forget_upload(a);
-    free(a->id);
-    free(a->base);
-    free(a->manifest);
-    free(a->birth);
+    FREE_ALL(a->id, a->base, a->manifest, a->birth);
     buf_fini(&a->variables);
     buf_fini(&a->json);
 }

@@ -60,11 +60,7 @@ void logged_fini(struct logged *l)
         return;
     for (size_t i = 0; i < TABLES_MAX; i++) {
         artifact_fini(&l->artifacts[i]);
-        free(l->names[i]);
-        free(l->files[i]);
-        free(l->paths[i]);
-        free(l->sums[i]);
-        free(l->urls[i]);
+        FREE_ALL(l->names[i], l->files[i], l->paths[i], l->sums[i], l->urls[i]);
     }
     free_headers(l->headers);
     free(l->storage_id);
@@ -281,10 +277,8 @@ static int finish_next(void *self, struct wandb_request *ret, struct err *err)
     return l->text.err || l->path.err || line.err ? err_set(err, -EMSGSIZE, "a name is too long for W&B") : 1;
 }
 
-static int finish_take(void *self, const struct wandb_answer *a, struct err *err)
+static int finish_take(void *self, UNUSED const struct wandb_answer *a, UNUSED struct err *err)
 {
-    (void)a;
-    (void)err;
     ((struct logged *)self)->at = 1;
     return 0;
 }

@@ -23,12 +23,7 @@ void tagged_init(struct tagged *t)
 
 static void run_fini(struct tagged_run *r)
 {
-    free(r->storage_id);
-    free(r->id);
-    free(r->display);
-    free(r->notes);
-    free(r->group);
-    free(r->config);
+    FREE_ALL(r->storage_id, r->id, r->display, r->notes, r->group, r->config);
     for (size_t i = 0; i < r->n_tags; i++)
         free(r->tags[i]);
     free(r->tags);
