@@ -5,7 +5,7 @@
 
 static bool plain(struct str s)
 {
-    return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len));
+    return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len) && !memchr(s.p, 0, s.len));
 }
 
 bool told_next(struct str *rest, struct told *ret)
@@ -15,7 +15,7 @@ bool told_next(struct str *rest, struct told *ret)
 
     while (str_line(rest, &line))
         if (str_cut(&line, '\t', &at) && str_int(at, &t.at_ms) && str_cut(&line, '\t', &t.channel) &&
-            str_cut(&line, '\t', &t.to) && plain(line)) {
+            str_cut(&line, '\t', &t.to) && plain(t.channel) && plain(t.to) && plain(line)) {
             t.person = line;
             *ret = t;
             return true;
