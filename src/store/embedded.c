@@ -268,60 +268,10 @@ static void embedded_stat(struct store *s, struct store_stat *ret)
 
 /* ---- batches ---- */
 
-struct scan {
-    int (*each)(void *arg, const struct store_batch *b);
-    void *arg;
-    const struct alias *aliases;
-    size_t n_aliases;
-    int64_t log;
-    int stopped; /* what each said */
-};
-
-static int scan_row(void *arg, const struct store_batch *b, int64_t row)
+static int embedded_each_batch(struct store *s, const struct newest_ask *ask,
+                               int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
-    struct scan *sc = arg;
-    struct store_batch now = *b;
-
-    now.node = alias_resolve(sc->aliases, sc->n_aliases, b->node, sc->log, row);
-    sc->stopped = sc->each(sc->arg, &now);
-    return sc->stopped;
-}
-
-static int scan_logs(struct embedded *e, int (*each)(void *arg, const struct store_batch *b), void *arg,
-                     struct err *err)
-{
-    struct scan sc = {.each = each, .arg = arg};
-    AUTO_FREE struct alias *aliases = NULL;
-    AUTO_FREE int64_t *logs = NULL;
-    AUTO_FREE struct log_sum *sealed = NULL;
-    size_t n = 0, n_sealed = 0, at = 0;
-    int worst = 0;
-    int r = records_aliases(e->rec, &aliases, &sc.n_aliases, err);
-
-    if (r == 0)
-        r = records_load_logs(e->rec, &sealed, &n_sealed, err);
-    if (r == 0)
-        r = log_list(e->dir, &logs, &n, NULL, err);
-    if (r < 0)
-        return r;
-    sc.aliases = aliases;
-    for (size_t i = 0; i < n; i++) {
-        struct err why = {0};
-        sc.log = logs[i];
-        while (at < n_sealed && sealed[at].n < logs[i])
-            at++;
-        r = log_scan(e->dir, logs[i], at < n_sealed && sealed[at].n == logs[i], scan_row, &sc, &why);
-        if (sc.stopped)
-            return sc.stopped;
-        if (r < 0 && r != -ENOENT) /* ENOENT: dropped for its age a moment ago */
-            worst = err_set(err, r, "%s", why.msg);
-    }
-    return worst;
-}
-
-static int scan_newest(struct embedded *e, const struct newest_ask *ask,
-                       int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
-{
+    struct embedded *e = emb(s);
     AUTO_FREE struct alias *aliases = NULL;
     AUTO_FREE struct log_ref *logs = NULL;
     size_t n_aliases = 0;
@@ -331,12 +281,6 @@ static int scan_newest(struct embedded *e, const struct newest_ask *ask,
         return r;
     size_t n = writer_logs(e->w, &logs);
     return newest_each(e->dir, logs, n, aliases, n_aliases, ask->back_ms, ask->max, each, arg, err);
-}
-
-static int embedded_each_batch(struct store *s, const struct newest_ask *newest,
-                               int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
-{
-    return newest ? scan_newest(emb(s), newest, each, arg, err) : scan_logs(emb(s), each, arg, err);
 }
 
 /* ---- history ---- */

@@ -393,43 +393,6 @@ int log_probe(const char *dir, int64_t n, struct err *err)
     return r;
 }
 
-int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
-             void *arg, struct err *err)
-{
-    char path[4096];
-    sqlite3 *h;
-    sqlite3_stmt *st = NULL;
-
-    log_path(path, dir, n);
-    int r = log_open_read(&h, path, sealed, err);
-    if (r < 0)
-        return r == -ENODATA ? 0 : r;
-    int rc = sqlite3_prepare_v2(h,
-                                "SELECT b.id, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes"
-                                " FROM batch b LEFT JOIN node n ON n.id = b.node ORDER BY b.id",
-                                -1, &st, NULL);
-    while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        struct store_batch b = {
-            .node = db_text(st, 1),
-            .run = (uint64_t)sqlite3_column_int64(st, 2),
-            .number = (uint64_t)sqlite3_column_int64(st, 3),
-            .at_ms = sqlite3_column_int64(st, 4),
-            .shift_ms = sqlite3_column_int64(st, 5),
-            .facts = (uint64_t)sqlite3_column_int64(st, 6),
-            .procs = (uint64_t)sqlite3_column_int64(st, 7),
-            .bytes = db_bytes(st, 8),
-        };
-        rc = *b.node ? SQLITE_OK : SQLITE_CORRUPT;
-        if (rc == SQLITE_OK)
-            r = each(arg, &b, sqlite3_column_int64(st, 0));
-    }
-    if (r == 0 && rc != SQLITE_DONE && rc != SQLITE_OK)
-        r = db_fail(h, rc, "read", err);
-    sqlite3_finalize(st);
-    db_close(h);
-    return r;
-}
-
 /* ---- a node at a time ---- */
 
 enum { LR_GET, LR_ROWS, LR_TIMES, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };

@@ -43,9 +43,6 @@ void log_seal(struct log *l);
 void log_finish(const char *dir, int64_t n); /* the same for one sealed before a crash, if it still has a WAL */
 
 int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err); /* for what reads it its own way */
-/* Read-only, beside a writer or not. each gets the row's number too. */
-int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
-             void *arg, struct err *err);
 
 /* A log open for reading a node at a time. */
 struct log_reader;

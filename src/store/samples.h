@@ -35,11 +35,10 @@ void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
 
 /*
- * Every durable batch, oldest log first, in the order of appends. Stops when each returns other than 0, and returns
- * that. A damaged log costs only itself: the others are read, then -EUCLEAN is returned with a sentence naming it.
- * newest: for the start, before anything is appended: the newest of every node that are still in logs, each node's in
+ * For the start, before anything is appended: the newest batches of every node that are still in logs, each node's in
  * the order they came, with nothing older than back_ms before its newest, and about max of them in all but at least the
- * newest of each. NULL: all of them, for tools and tests.
+ * newest of each. Stops when each returns other than 0, and returns that. A damaged log costs only itself: the others
+ * are read, then -EUCLEAN is returned with a sentence naming it.
  */
 struct newest_ask {
     int64_t back_ms;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 
+#include "scan_store.h"
 #include "store_dir.h"
 
 #define COUNT(a) ((int)ARRAY_LEN(a))
@@ -103,7 +104,7 @@ static struct found find_all(struct store *s)
     struct found f = {.whole = true};
     struct err err = {0};
 
-    if (store_each_batch(s, NULL, found_one, &f, &err) < 0)
+    if (scan_store(s, found_one, &f, &err) < 0)
         fail_msg("%s", err.msg);
     return f;
 }
@@ -165,7 +166,7 @@ WITH_STORE(a_scan_can_be_stopped, false)
     for (uint64_t i = 1; i < 5; i++)
         put_one(f, "a", 1, i, NULL);
     fix_flush(f);
-    assert_int_equal(store_each_batch(f->s, NULL, stop_at_two, &n, NULL), -77);
+    assert_int_equal(scan_store(f->s, stop_at_two, &n, NULL), -77);
     assert_int_equal(n, 2);
 }
 

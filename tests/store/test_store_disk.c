@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "scan_store.h"
 #include "store/aside.h"
 #include "store_dir.h"
 
@@ -70,7 +71,7 @@ static struct count count(struct store *s)
     struct count c = {0};
     struct err err = {0};
 
-    if (store_each_batch(s, NULL, count_one, &c, &err) < 0)
+    if (scan_store(s, count_one, &c, &err) < 0)
         fail_msg("%s", err.msg);
     return c;
 }
@@ -541,7 +542,7 @@ static void a_scan_reads_around_damage_and_says_so(void **unused)
     put(s, 1, 15, 3000);
     memset(junk, 0x5a, sizeof(junk));
     overwrite(dir, "log-2.db", 2 * 4096, junk, sizeof(junk)); /* while it runs */
-    assert_int_equal(store_each_batch(s, NULL, count_quietly, &n, &err), -EUCLEAN);
+    assert_int_equal(scan_store(s, count_quietly, &n, &err), -EUCLEAN);
     assert_non_null(strstr(err.msg, "log-2.db"));
     assert_true(n >= 10 && n < 15);
     store_close(s);

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 
 #include "fault_vfs.h"
+#include "scan_store.h"
 #include "store_dir.h"
 
 #define BATCHES   6
@@ -115,7 +116,7 @@ static void play_check(struct play *p)
     for (int again = 0; again < 2; again++) {
         memset(p->copies, 0, sizeof(p->copies));
         p->torn = p->blobless = 0;
-        if (store_each_batch(p->s, NULL, play_count, p, &err) < 0)
+        if (scan_store(p->s, play_count, p, &err) < 0)
             fail_msg("%s", err.msg);
         for (uint64_t i = 1; i <= BATCHES; i++) {
             if (again || p->kept[i])

@@ -1,0 +1,108 @@
+/* scan_store.h: all batches that a store has in its logs, read from the files themselves. */
+#ifndef TESTS_KIT_SCAN_STORE_H
+#define TESTS_KIT_SCAN_STORE_H
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "store/backend.h"
+#include "store/log.h"
+#include "store/main_db.h"
+#include "store/past.h"
+
+/* Read-only, beside a writer or not. each gets the row's number too. */
+static inline int scan_log(const char *dir, int64_t n, bool sealed,
+                           int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg, struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+    sqlite3_stmt *st = NULL;
+
+    log_path(path, dir, n);
+    int r = log_open_read(&h, path, sealed, err);
+    if (r < 0)
+        return r == -ENODATA ? 0 : r;
+    int rc = sqlite3_prepare_v2(h,
+                                "SELECT b.id, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes"
+                                " FROM batch b LEFT JOIN node n ON n.id = b.node ORDER BY b.id",
+                                -1, &st, NULL);
+    while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        struct store_batch b = {
+            .node = db_text(st, 1),
+            .run = (uint64_t)sqlite3_column_int64(st, 2),
+            .number = (uint64_t)sqlite3_column_int64(st, 3),
+            .at_ms = sqlite3_column_int64(st, 4),
+            .shift_ms = sqlite3_column_int64(st, 5),
+            .facts = (uint64_t)sqlite3_column_int64(st, 6),
+            .procs = (uint64_t)sqlite3_column_int64(st, 7),
+            .bytes = db_bytes(st, 8),
+        };
+        rc = *b.node ? SQLITE_OK : SQLITE_CORRUPT;
+        if (rc == SQLITE_OK)
+            r = each(arg, &b, sqlite3_column_int64(st, 0));
+    }
+    if (r == 0 && rc != SQLITE_DONE && rc != SQLITE_OK)
+        r = db_fail(h, rc, "read", err);
+    sqlite3_finalize(st);
+    db_close(h);
+    return r;
+}
+
+struct scan {
+    int (*each)(void *arg, const struct store_batch *b);
+    void *arg;
+    const struct alias *aliases;
+    size_t n_aliases;
+    int64_t log;
+    int stopped; /* what each said */
+};
+
+static inline int scan_row(void *arg, const struct store_batch *b, int64_t row)
+{
+    struct scan *sc = arg;
+    struct store_batch now = *b;
+
+    now.node = alias_resolve(sc->aliases, sc->n_aliases, b->node, sc->log, row);
+    sc->stopped = sc->each(sc->arg, &now);
+    return sc->stopped;
+}
+
+/* Every durable batch, oldest log first, in the order of appends. Stops when each returns other than 0, and returns
+ * that. A damaged log costs only itself: the others are read, then -EUCLEAN is returned with a sentence naming it. */
+static inline int scan_store(const struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg,
+                             struct err *err)
+{
+    struct scan sc = {.each = each, .arg = arg};
+    AUTO_FREE struct alias *aliases = NULL;
+    AUTO_FREE int64_t *logs = NULL;
+    AUTO_FREE struct log_sum *sealed = NULL;
+    size_t n = 0, n_sealed = 0, at = 0;
+    int worst = 0;
+    struct records *rec = NULL;
+    int r = records_open(&rec, s->conf.dir, DB_READ, err);
+
+    if (r == 0)
+        r = records_aliases(rec, &aliases, &sc.n_aliases, err);
+    if (r == 0)
+        r = records_load_logs(rec, &sealed, &n_sealed, err);
+    records_close(rec);
+    if (r == 0)
+        r = log_list(s->conf.dir, &logs, &n, NULL, err);
+    if (r < 0)
+        return r;
+    sc.aliases = aliases;
+    for (size_t i = 0; i < n; i++) {
+        struct err why = {0};
+        sc.log = logs[i];
+        while (at < n_sealed && sealed[at].n < logs[i])
+            at++;
+        r = scan_log(s->conf.dir, logs[i], at < n_sealed && sealed[at].n == logs[i], scan_row, &sc, &why);
+        if (sc.stopped)
+            return sc.stopped;
+        if (r < 0 && r != -ENOENT) /* ENOENT: dropped for its age a moment ago */
+            worst = err_set(err, r, "%s", why.msg);
+    }
+    return worst;
+}
+
+#endif
