@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "base/secret.h"
 #include "cli/cmd.h"
 

@@ -2,7 +2,6 @@
  * routes_tokens.c: the route by which an admin makes a token from the page, to add a node or for a person. The token is
  * shown once.
  */
-#include <errno.h>
 #include <jansson.h>
 
 #include "access/auth.h"

@@ -5,7 +5,6 @@
 #include "alert/teller.h"
 
 #include "alert/tell.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
 #include "format/note.h"

@@ -1,7 +1,6 @@
 /* cmd_gpu_request.c: writes the GPUs somebody asks for as URL parameters, as JSON, and as a search on this machine. */
 #include "book/cmd_gpu_request.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <unistd.h>

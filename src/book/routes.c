@@ -2,15 +2,14 @@
  * routes.c: the routes that read bookings: one, or those of a span of time, as JSON and CSV. Open ones are in memory;
  * those that are over are read beside the loop.
  */
-#include <errno.h>
 
+#include "book/routes.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "book/ics.h"
 #include "book/pick.h"
 #include "book/queue.h"
-#include "book/routes.h"
 #include "book/use.h"
 #include "format/render.h"
 #include "hub/handlers.h"

@@ -1,8 +1,6 @@
 /* local_token.c: tokens made once and left in the data folder, for the local command line and the local agent. */
 #include "cli/local_token.h"
 
-#include <errno.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -2,7 +2,6 @@
  */
 #include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
 
 #include "base/file.h"
 #include "base/mem.h"

@@ -2,7 +2,6 @@
  * form.c: the reservation form of GPU Monitor's page, as its users and scripts still post it: host, id, name, date,
  * comment, and save or reset. Only where names are typed; a redirect follows, so that a reload does not post again.
  */
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/moment.h"

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/timer.h"

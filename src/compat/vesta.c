@@ -9,7 +9,6 @@
 #include <jansson.h>
 
 #include "access/auth.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "model/gather.h"

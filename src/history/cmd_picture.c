@@ -2,7 +2,6 @@
 #include "history/cmd_picture.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "dask/job.h"

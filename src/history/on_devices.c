@@ -1,7 +1,6 @@
 /* on_devices.c: gathers processes by the person who owns them. */
 #include "history/on_devices.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/order.h"

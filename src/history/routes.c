@@ -1,5 +1,4 @@
 /* routes.c: the route /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
-#include <errno.h>
 
 #include "base/mem.h"
 #include "draw/strips.h"

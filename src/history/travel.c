@@ -4,8 +4,6 @@
  */
 #include "history/travel.h"
 
-#include <errno.h>
-
 #include "now/judge.h"
 
 #define MINUTE_MS 60000ll

@@ -2,7 +2,6 @@
  * ask.c: hands questions about the past to a worker and sends its answers: late replies, ETags, gzip, readers that
  * left.
  */
-#include <errno.h>
 
 #include "base/rand.h"
 #include "base/workers.h"

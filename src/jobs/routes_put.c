@@ -3,7 +3,6 @@
  * admin for everybody. The id is made from who labels the job and the key they chose, so a retry is the same job.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 
 #include "access/auth.h"

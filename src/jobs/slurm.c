@@ -5,7 +5,6 @@
  * One squeue per poll for the whole cluster, and one scontrol when there is a job whose GPUs are not known yet; never
  * more often than every 30 s. While squeue fails nothing changes.
  */
-#include <errno.h>
 
 #include "base/clock.h"
 #include "base/command.h"

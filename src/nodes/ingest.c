@@ -3,7 +3,6 @@
  * durable. What a node may send is decided by its token before anything of it counts.
  */
 #include <errno.h>
-#include <inttypes.h>
 
 #include "access/tokens.h"
 #include "base/clock.h"

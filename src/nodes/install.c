@@ -2,7 +2,6 @@
  * install.c: what a new node needs: the script that adds it in one line, and the agent binary. Also our nodes as a list
  * of targets for Prometheus.
  */
-#include <errno.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 

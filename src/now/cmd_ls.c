@@ -1,7 +1,5 @@
 /* cmd_ls.c: `muster ls`: which GPUs there are and who is on them: this machine's at once, or a hub's. */
-#include <errno.h>
 #include <pwd.h>
-#include <signal.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -7,7 +7,6 @@
 #include "access/sessions.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/rand.h"
 #include "format/render.h"
 #include "http/conn_limit.h"
 #include "hub/easel.h"

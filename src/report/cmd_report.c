@@ -1,7 +1,6 @@
 /* cmd_report.c: `muster report`: what companies used of what was assigned to them. The hub does the work; this asks. */
 #include <errno.h>
 
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"

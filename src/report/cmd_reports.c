@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/zone.h"
 #include "cli/listing.h"
 

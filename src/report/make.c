@@ -4,7 +4,6 @@
  */
 #include "report/make.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/base64.h"

@@ -2,7 +2,6 @@
 #include "report/share.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/order.h"
 

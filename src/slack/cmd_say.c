@@ -4,7 +4,6 @@
 
 #include "base/base64.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/client.h"

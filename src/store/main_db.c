@@ -4,8 +4,6 @@
  */
 #include "store/main_db.h"
 
-#include <errno.h>
-
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/kinds.h"

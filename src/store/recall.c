@@ -1,5 +1,4 @@
 /* recall.c: reading muster.db. Every query is a loop over rows of one prepared statement. */
-#include <errno.h>
 
 #include "base/mem.h"
 #include "store/kinds.h"

@@ -2,8 +2,6 @@
  * here. */
 #include "store/records.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 #include "store/backend.h"
 

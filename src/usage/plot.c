@@ -2,8 +2,6 @@
  * plot.c: usage as a chart and as a document. Over periods: GPU-hours held, stacked by key, the largest first and
  * the others in one; in all: a bar per key, busy below idle.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,6 +1,4 @@
 /* routes_idle.c: the route about GPUs that somebody holds without work: for how long, by whom, worth how much. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/order.h"

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "wandb_pull/cmd_wandb.h"

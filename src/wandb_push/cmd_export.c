@@ -1,7 +1,6 @@
 /* cmd_export.c: `muster wandb export`: what is stored of W&B runs as the dashboard's dataset. */
 #include <errno.h>
 
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "wandb_pull/cmd_talk.h"

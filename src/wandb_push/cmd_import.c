@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"

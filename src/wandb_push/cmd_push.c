@@ -1,5 +1,4 @@
 /* cmd_push.c: `muster wandb push`: the dataset and the tables to where W&B's dashboards look for them. */
-#include <errno.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"

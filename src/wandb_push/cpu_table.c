@@ -3,8 +3,6 @@
  */
 #include "wandb_push/cpu_table.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/zone.h"
