@@ -20,7 +20,7 @@ enum { GPUS = 8, TICK_S = 30, A_DAY = 86400 / TICK_S, SLOT = A_DAY / 2, PEOPLE =
 
 enum flag { HOT = 1, THROTTLED = 2, PENDING = 4, GONE = 8, SPIKE = 16 };
 enum quiet { TALKS, SILENT, HUNG };
-enum trouble { DOWN, HANGS, LOSES, HEAT, SLOW, REMAP, XID, IDLE, UNUSED, TAKEN, TROUBLES, BOOKED_WELL };
+enum trouble { DOWN, HANGS, LOSES, HEAT, SLOW, REMAP, XID, IDLE, LEFT_UNUSED, TAKEN, TROUBLES, BOOKED_WELL };
 
 static const char *const people[PEOPLE] = {"ana", "ben", "kim", "lee", "mia", "raj", "tom", "yui"};
 
@@ -247,7 +247,7 @@ static void trouble_on(struct node *n, enum trouble kind, int a)
         works(g, a, a + TICKS(20));
         told("gpu-idle", place, ms_of(a + TICKS(20)) + 7200000, ms_of(b));
         break;
-    case UNUSED:
+    case LEFT_UNUSED:
         b = a + TICKS(between(120, 300));
         nobody(g, a - TICKS(5), b);
         books(n, gpu, a, b, who);
