@@ -353,7 +353,7 @@ int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t lim
     struct listing l = {.h = h, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
     json_arr(&l.j, NULL);
     int r =
-        store_each(l.h->store,
+        store_each(h->store,
                    EACH_EVENT(list_event, &l, .node = node, .from_ms = from_ms, .limit = keep ? EVENTS_LOOK : limit),
                    err);
     json_end_arr(&l.j);
