@@ -333,12 +333,12 @@ static void on_answer(void *arg, const struct http_result *h)
         slack_answer_plain(h->status, h->body, h->retry_after_ms, &r);
     else
         slack_answer_read(h->status, h->body, h->retry_after_ms, &r);
-    json_auto_t *body = r.body;
     int next = r.how == SLACK_DONE ? next_step(k, &r, &err) : 1;
     if (next < 0)
         finish_error(k, err.code == -EMSGSIZE ? SLACK_REFUSED : SLACK_AGAIN, err.msg);
     else if (next > 0)
         finish(k, &r);
+    json_decref(r.body);
 }
 
 /* ---- in ---- */
