@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "collect/smi.h"
+#include "collect/smi_tables.h"
 
 #include "test.h"
 
@@ -260,7 +261,28 @@ static void words_of_failure_are_known(void **unused)
     }
 }
 
+/* A machine over ssh prints its tables line by line, and may print for ever. */
+static void tables_without_end_are_capped(UNUSED void **unused)
+{
+    struct smi_tables t = {0};
+    char line[100];
+
+    smi_tables_gpu(&t, str_of("uuid"));
+    smi_tables_app(&t, str_of("gpu_uuid, pid, process_name, used_gpu_memory [MiB]"), 1);
+    for (int i = 0; i < 3 * PROCS_MAX; i++) {
+        snprintf(line, sizeof(line), "GPU-%d", i);
+        smi_tables_gpu(&t, str_of(line));
+        snprintf(line, sizeof(line), "GPU-0, %d, python, 100 MiB", i + 1);
+        smi_tables_app(&t, str_of(line), 1);
+        assert_true(t.coming.n_devices <= DEVICES_MAX && t.now.n_devices <= DEVICES_MAX);
+        assert_int_equal(t.n_seen, MIN(i + 1, PROCS_MAX));
+    }
+    assert_int_equal(t.now.n_devices, DEVICES_MAX);
+    smi_tables_fini(&t);
+}
+
 TESTS(cmocka_unit_test(a_real_table_becomes_a_reading), cmocka_unit_test(an_idle_gpu_has_no_processes_and_says_so),
       cmocka_unit_test(order_units_and_aliases_do_not_matter), cmocka_unit_test(special_values_are_absent),
       cmocka_unit_test(a_lost_gpu_is_lost_not_missing), cmocka_unit_test(a_program_may_have_commas_in_its_name),
-      cmocka_unit_test(what_is_no_row_is_refused), cmocka_unit_test(words_of_failure_are_known))
+      cmocka_unit_test(what_is_no_row_is_refused), cmocka_unit_test(words_of_failure_are_known),
+      cmocka_unit_test(tables_without_end_are_capped))
