@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define LINE_MAX_LEN 256
 #define ANSWER_MAX   (64u << 10)
@@ -100,13 +101,11 @@ static void on_accept(evutil_socket_t listener, UNUSED short what, void *arg)
 {
     struct control *c = arg;
     struct timeval limit = {.tv_sec = CLIENT_S};
-    size_t i = 0;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
         return;
-    while (i < CLIENTS_MAX && c->clients[i])
-        i++;
+    size_t i = FIRST(CLIENTS_MAX, k, !c->clients[k]);
     if (i == CLIENTS_MAX || !peer_may(fd)) {
         close(fd);
         return;

@@ -1,4 +1,4 @@
-/* order.h: what is sorted: comparing, sorting, and finding a place in it. */
+/* order.h: things in a row: comparing and sorting them, and finding one. */
 #pragma once
 
 #include <stddef.h>
@@ -28,6 +28,25 @@
                 high_ = i;                                                                                             \
         }                                                                                                              \
         low_;                                                                                                          \
+    })
+
+/* The first of n things for which it is so, which is asked of the one numbered i; n: there is none. */
+#define FIRST(n, i, so)                                                                                                \
+    ({                                                                                                                 \
+        size_t i = 0, end_ = (n);                                                                                      \
+        while (i < end_ && !(so))                                                                                      \
+            i++;                                                                                                       \
+        i;                                                                                                             \
+    })
+#define ANY(n, i, so) (FIRST(n, i, so) < (n))
+/* The same of the n things of v, asked of the one at e: where it is; NULL: there is none. */
+#define FIND(v, n, e, so)                                                                                              \
+    ({                                                                                                                 \
+        __typeof__(*(v)) *e = NULL;                                                                                    \
+        size_t at_ = 0, end_ = (n);                                                                                    \
+        while (at_ < end_ && (e = &(v)[at_], !(so)))                                                                   \
+            at_++;                                                                                                     \
+        at_ < end_ ? e : NULL;                                                                                         \
     })
 
 /* Comparators of numbers and of pointers to text. */

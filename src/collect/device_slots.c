@@ -2,6 +2,7 @@
 #include "collect/device_slots.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define NO_SOURCE  UINT32_MAX
 #define EVENTS_MAX 1024 /* of one tick */
@@ -238,10 +239,8 @@ void device_slots_excuse(struct device_slots *r, unsigned source)
 
 static bool device_slots_has(const struct device_slots *r, const char *uuid)
 {
-    for (size_t i = 0; i < r->facts.n_devices; i++)
-        if (r->seats[i].seen && !r->facts.devices[i].lost && strcmp(r->facts.devices[i].uuid, uuid) == 0)
-            return true;
-    return false;
+    return ANY(r->facts.n_devices, i,
+               r->seats[i].seen && !r->facts.devices[i].lost && strcmp(r->facts.devices[i].uuid, uuid) == 0);
 }
 
 /* Uses and events name slots: those behind a device that goes move up by one, its own are dropped. */

@@ -1,6 +1,7 @@
 /* exec_text.c: lines of custom metrics. Pure; exec.h says what they look like. */
 #include <errno.h>
 
+#include "base/order.h"
 #include "collect/exec.h"
 
 #define EXEC_LINE_MAX 4096
@@ -35,10 +36,9 @@ static bool name_add(char name[64], struct str s)
 
 static enum exec_type type_of(const struct exec_types *types, const char *name)
 {
-    for (size_t i = 0; i < types->n; i++)
-        if (strcmp(types->v[i].name, name) == 0)
-            return types->v[i].type;
-    return EXEC_UNTYPED;
+    size_t at = FIRST(types->n, i, strcmp(types->v[i].name, name) == 0);
+
+    return at < types->n ? types->v[at].type : EXEC_UNTYPED;
 }
 
 /* Part of a histogram or a summary: its name less the usual ends is declared as one. */
@@ -75,9 +75,7 @@ static int comment_line(struct exec_types *types, struct str rest)
             t = (uint8_t)i;
     if (str_eq(type, "unknown"))
         t = EXEC_UNTYPED;
-    size_t i = 0;
-    while (i < types->n && strcmp(types->v[i].name, clean) != 0)
-        i++;
+    size_t i = FIRST(types->n, k, strcmp(types->v[k].name, clean) == 0);
     if (i == EXEC_TYPES_MAX)
         return 0;
     memcpy(types->v[i].name, clean, sizeof(clean));
@@ -196,10 +194,8 @@ static uint8_t unit_of(struct str name)
 
     if (str_ends(name, "_total"))
         name.len -= strlen("_total");
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (str_ends(name, ends[i].end))
-            return (uint8_t)ends[i].unit;
-    return UNIT_NONE;
+    size_t at = FIRST(ARRAY_LEN(ends), i, str_ends(name, ends[i].end));
+    return at < ARRAY_LEN(ends) ? (uint8_t)ends[at].unit : UNIT_NONE;
 }
 
 /* Digits behind the point that it takes to write it: 2 for "0.25" and for "25e-2". */
@@ -244,10 +240,7 @@ static bool not_a_number(struct str s)
 {
     static const char *const words[] = {"NaN", "Inf", "+Inf", "-Inf", "inf", "+inf", "-inf", "nan", "Infinity"};
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_eq(s, words[i]))
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(words), i, str_eq(s, words[i]));
 }
 
 int exec_line(struct exec_types *types, struct str line, struct custom_reading *ret)
@@ -302,11 +295,9 @@ void exec_text(struct exec_types *types, struct str text, struct reading *ret, s
             collect_text(bad->first, sizeof(bad->first), line);
         if (r <= 0)
             continue;
-        size_t i = 0;
-        while (i < ret->n_custom &&
-               (strcmp(ret->custom[i].name, c.name) != 0 || strcmp(ret->custom[i].device, c.device) != 0))
-            i++;
-        struct custom_reading *to = i < ret->n_custom ? &ret->custom[i] : reading_custom(ret);
+        struct custom_reading *same =
+            FIND(ret->custom, ret->n_custom, e, strcmp(e->name, c.name) == 0 && strcmp(e->device, c.device) == 0);
+        struct custom_reading *to = same ? same : reading_custom(ret);
         if (to)
             *to = c;
     }

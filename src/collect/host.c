@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "collect/collect.h"
 #include "collect/worker.h"
 
@@ -53,10 +54,7 @@ static bool host_local(struct str type)
     static const char *const types[] = {"ext2", "ext3", "ext4",     "xfs",    "btrfs",   "zfs",
                                         "f2fs", "jfs",  "bcachefs", "nilfs2", "reiserfs"};
 
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (str_eq(type, types[i]))
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(types), i, str_eq(type, types[i]));
 }
 
 /* \040 and friends stand for blanks in the mount table. False when it does not fit. */
@@ -91,10 +89,7 @@ size_t host_mounts(struct str mounts, struct host_disk *ret, size_t max)
         if (!host_unescape(source, d->source, sizeof(d->source)) || !host_unescape(path, d->path, sizeof(d->path)))
             continue;
         memcpy(d->type, type.p, MIN(type.len, sizeof(d->type) - 1));
-        size_t i = 0;
-        while (i < n && strcmp(ret[i].source, d->source) != 0) /* bind mounts and subvolumes share their source */
-            i++;
-        n += i == n;
+        n += !ANY(n, i, strcmp(ret[i].source, d->source) == 0); /* bind mounts and subvolumes share their source */
     }
     return n;
 }
@@ -280,12 +275,8 @@ static void host_network(struct host *h, int64_t now, struct sample *ret)
         host_find_ifaces(h, buf_str(&text));
     }
     for (rest = buf_str(&text); str_line(&rest, &line);) {
-        size_t i = 0, k = 0;
-        if (!host_iface(&line, name))
-            continue;
-        while (i < h->n_ifaces && strcmp(h->ifaces[i], name) != 0)
-            i++;
-        if (i == h->n_ifaces)
+        size_t k = 0;
+        if (!host_iface(&line, name) || !ANY(h->n_ifaces, i, strcmp(h->ifaces[i], name) == 0))
             continue;
         while (k < ARRAY_LEN(v) && str_word(&line, &word) && str_uint(word, &v[k]))
             k++;

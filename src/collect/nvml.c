@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "collect/collect.h"
 #include "collect/nvml_events.h"
 #include "collect/nvml_scan.h"
@@ -346,16 +347,11 @@ static void read_sm(struct collector *c, size_t i, struct device_reading *r, int
     struct nvml_dev *d = c->list.v[i];
     size_t n = 0;
     for (size_t k = 0; k < d->n_pids; k++)
-        for (size_t u = 0; u < r->n_uses; u++)
-            if (r->uses[u].pid == d->pids[k].pid) {
-                d->pids[n++] = d->pids[k];
-                break;
-            }
+        if (ANY(r->n_uses, u, r->uses[u].pid == d->pids[k].pid))
+            d->pids[n++] = d->pids[k];
     d->n_pids = n;
     for (size_t u = 0; u < r->n_uses; u++) {
-        size_t k = 0;
-        while (k < d->n_pids && d->pids[k].pid != r->uses[u].pid)
-            k++;
+        size_t k = FIRST(d->n_pids, p, d->pids[p].pid == r->uses[u].pid);
         if (k == d->n_pids)
             VEC_ADD(d->pids, d->n_pids, d->cap_pids, (struct nvml_pid){r->uses[u].pid, now_ms});
         r->uses[u].sm = nvml_slow_sm(c->slow, i, r->uses[u].pid, d->pids[k].since_ms);
@@ -548,10 +544,7 @@ static bool nvml_present(const struct collect_conf *conf)
     static const char *const signs[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"};
     if (conf->nvml_lib || getenv("MUSTER_NVML_LIB"))
         return true;
-    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-        if (access(signs[i], F_OK) == 0)
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(signs), i, access(signs[i], F_OK) == 0);
 }
 
 static void nvml_close(struct collector *c)
@@ -568,10 +561,7 @@ bool collect_quick(enum metric m)
     static const enum metric quick[] = {M_util,   M_mem_util, M_mem_used, M_mem_reserved, M_mem_total,
                                         M_temp,   M_temp_mem, M_power,    M_clock_sm,     M_clock_mem,
                                         M_pstate, M_enc,      M_dec,      M_throttle};
-    for (size_t i = 0; i < ARRAY_LEN(quick); i++)
-        if (quick[i] == m)
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(quick), i, quick[i] == m);
 }
 
 /* Metrics that one call gives are wanted together. */

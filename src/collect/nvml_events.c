@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "collect/worker.h"
 
 enum { QUEUE = 64, WAIT_MS = 500 }; /* each wait costs 45 us of processor; ending may take as long as one */
@@ -24,9 +25,7 @@ struct nvml_events {
 
 static void put(struct nvml_events *e, const struct nvml_event *ev)
 {
-    size_t i = 0;
-    while (i < e->n && e->devs[i]->handle != ev->device)
-        i++;
+    size_t i = FIRST(e->n, k, e->devs[k]->handle == ev->device);
     if (i == e->n)
         return;
     pthread_mutex_lock(&e->lock);

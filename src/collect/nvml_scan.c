@@ -1,28 +1,20 @@
 /* nvml_scan.c: makes the list of devices out of the driver's, the kernel's and what was known before. */
 #include "collect/nvml_scan.h"
 
-#include <assert.h>
-
 #include "base/order.h"
 
 enum { BACK_MS = 5000 }; /* a GPU stays lost for at least so long: no flapping */
 
 static struct nvml_dev *find_uuid(const struct nvml_list *l, const char *uuid)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        assert(l->v[i]);
-        if (!strcmp(l->v[i]->fact.uuid, uuid))
-            return l->v[i];
-    }
-    return NULL;
+    struct nvml_dev **d = FIND(l->v, l->n, e, !strcmp((*e)->fact.uuid, uuid));
+    return d ? *d : NULL;
 }
 
 static struct nvml_dev *find_pci(const struct nvml_list *l, const char *pci)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (!l->v[i]->parent && !strcmp(l->v[i]->fact.pci, pci))
-            return l->v[i];
-    return NULL;
+    struct nvml_dev **d = FIND(l->v, l->n, e, !(*e)->parent && !strcmp((*e)->fact.pci, pci));
+    return d ? *d : NULL;
 }
 
 static struct nvml_dev *add(struct nvml_list *l)

@@ -190,9 +190,7 @@ static void job_links(struct job *j)
 
 static void add_sm(struct inbox *in, const struct nvml_process_sample *p)
 {
-    size_t k = 0;
-    while (k < in->n_sm && in->sm[k].pid != (int32_t)p->pid)
-        k++;
+    size_t k = FIRST(in->n_sm, i, in->sm[i].pid == (int32_t)p->pid);
     if (k == in->n_sm) {
         if (k == PROCS_MAX)
             return;

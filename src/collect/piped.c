@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define PIPED_MAX    16   /* at a time, running or ending */
 #define STUCK_MAX    2    /* of those that do not end */
@@ -30,10 +31,7 @@ static struct piped_group {
 
 static struct piped_group *group_of(pid_t pid)
 {
-    for (size_t i = 0; i < PIPED_MAX; i++)
-        if (groups[i].pid == pid)
-            return &groups[i];
-    return NULL;
+    return FIND(groups, PIPED_MAX, g, g->pid == pid);
 }
 
 /* Reap those that ended, end those that had time to. How many are still there that should not be. */

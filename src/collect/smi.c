@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "base/order.h"
+
 #define SMI_LINE_MAX 8192
 
 /* What a column is: a metric, or one of these. Metrics that come in parts or under two names have a rule of their own.
@@ -114,10 +116,8 @@ static int64_t unit_scale(struct str unit, enum metric m)
         return metrics[m].per;
     if (unit.len == 0)
         unit = str_of(usual[of]);
-    for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (units[i].of == of && str_eq(unit, units[i].word))
-            return units[i].scale;
-    return 0;
+    size_t at = FIRST(ARRAY_LEN(units), i, units[i].of == of && str_eq(unit, units[i].word));
+    return at < ARRAY_LEN(units) ? units[at].scale : 0;
 }
 
 /* "265.89 W" -> "265.89", "W"; "16x" -> "16", "x". */
@@ -332,10 +332,7 @@ int smi_failure(struct str line)
     static const char *const words[] = {"NVIDIA-SMI has failed", "No devices were found", "Failed to initialize NVML",
                                         "Unable to determine the device handle", "Driver/library version mismatch"};
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_find(line, words[i]) >= 0)
-            return -ENODEV;
-    return 0;
+    return ANY(ARRAY_LEN(words), i, str_find(line, words[i]) >= 0) ? -ENODEV : 0;
 }
 
 bool smi_unknown_field(struct str line, struct str *ret)

@@ -3,6 +3,7 @@
 #include "collect/smi_tables.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 static const char *const fields[] = {
     "index",
@@ -95,10 +96,8 @@ static void table_done(struct smi_tables *t)
 
 static bool table_has(const struct reading *r, const struct device_fact *f)
 {
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (strcmp(r->devices[i].fact.uuid, f->uuid) == 0 && strcmp(r->devices[i].fact.pci, f->pci) == 0)
-            return true;
-    return false;
+    return ANY(r->n_devices, i,
+               strcmp(r->devices[i].fact.uuid, f->uuid) == 0 && strcmp(r->devices[i].fact.pci, f->pci) == 0);
 }
 
 /* It may come once or before every table. */
@@ -140,7 +139,6 @@ void smi_tables_gpu(struct smi_tables *t, struct str line)
 void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
 {
     struct smi_app a;
-    size_t i = 0;
 
     if (is_header(line, "gpu_uuid")) {
         smi_header(&t->apps, line);
@@ -149,14 +147,11 @@ void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
     }
     if (!t->apps.n || smi_app(&t->apps, line, &a) < 0)
         return;
-    while (i < t->n_seen && (t->seen[i].app.pid != a.pid || strcmp(t->seen[i].app.uuid, a.uuid) != 0))
-        i++;
-    if (i == t->n_seen && t->n_seen < PROCS_MAX) {
-        VEC_ROOM(t->seen, t->n_seen, t->cap_seen);
-        t->n_seen++;
-    }
-    if (i < t->n_seen)
-        t->seen[i] = (struct smi_seen){a, mono_ms};
+    struct smi_seen *same = FIND(t->seen, t->n_seen, e, e->app.pid == a.pid && strcmp(e->app.uuid, a.uuid) == 0);
+    if (same)
+        *same = (struct smi_seen){a, mono_ms};
+    else if (t->n_seen < PROCS_MAX)
+        VEC_ADD(t->seen, t->n_seen, t->cap_seen, (struct smi_seen){a, mono_ms});
 }
 
 /* ---- the list of instances ---- */

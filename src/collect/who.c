@@ -100,19 +100,16 @@ static void who_name(struct who *w, int64_t uid, int64_t now_ms, char ret[64])
 {
     struct who_users *u = w->users;
     bool kick = false;
-    size_t i = 0;
 
     memset(ret, 0, 64);
     if (uid < 0)
         return;
     pthread_mutex_lock(&u->lock);
-    while (i < u->n && u->v[i].uid != uid)
-        i++;
-    if (i == u->n && u->n < WHO_MAX) {
+    struct who_user *e = FIND(u->v, u->n, k, k->uid == uid);
+    if (!e && u->n < WHO_MAX) {
         VEC_ADD(u->v, u->n, u->cap, (struct who_user){.uid = uid, .asked_ms = now_ms, .wanted = true});
         kick = true;
-    } else if (i < u->n) {
-        struct who_user *e = &u->v[i];
+    } else if (e) {
         if (!e->wanted && now_ms - e->asked_ms > (e->found ? WHO_NAME_MS : WHO_NO_NAME_MS)) {
             e->asked_ms = now_ms;
             e->wanted = kick = true;
@@ -216,15 +213,8 @@ static bool who_starts_jobs(const struct who_stat *s, int32_t pid)
     static const char *const shells[] = {"sh",   "bash", "dash", "zsh", "fish", "ksh",
                                          "mksh", "tcsh", "csh",  "ash", "nu"};
 
-    for (size_t i = 0; i < ARRAY_LEN(starters); i++)
-        if (strcmp(s->comm, starters[i]) == 0)
-            return true;
-    if (s->tty == 0 || s->session != pid)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
-        if (strcmp(s->comm, shells[i]) == 0)
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(starters), i, strcmp(s->comm, starters[i]) == 0) ||
+           (s->tty != 0 && s->session == pid && ANY(ARRAY_LEN(shells), i, strcmp(s->comm, shells[i]) == 0));
 }
 
 /* See who.h. What cannot be read ends the walk: the job is then as large as we can see. */

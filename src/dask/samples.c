@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define CHUNK (256u << 10)
 
@@ -188,10 +189,8 @@ void samples_close(struct samples *s)
 
 int samples_find(const struct samples *s, const char *name)
 {
-    for (size_t i = 0; i < s->n_columns; i++)
-        if (strcmp(s->columns[i], name) == 0)
-            return (int)i;
-    return -1;
+    size_t at = FIRST(s->n_columns, i, strcmp(s->columns[i], name) == 0);
+    return at < s->n_columns ? (int)at : -1;
 }
 
 const char *samples_metrics(const struct samples *s, char *out, size_t size)

@@ -7,6 +7,7 @@
 
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "lib/sampler.h"
 
 /* A column of the CSV is one thing. */
@@ -135,9 +136,7 @@ int muster_note(muster_sampler *s, const char *name, const char *value)
     char *clean = mem_alloc(v.len + 1);
     collect_text(clean, v.len + 1, v);
     pthread_mutex_lock(&s->keep.lock);
-    size_t i = 0;
-    while (i < s->n_notes && strcmp(s->notes[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(s->n_notes, k, strcmp(s->notes[k].name, name) == 0);
     if (i < SAMPLER_NOTES) {
         if (i == s->n_notes)
             mem_copy_str(s->notes[s->n_notes++].name, sizeof(s->notes[i].name), name);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 /* dask-metrics' names; its CSV has the first three in this order, whatever the order they were asked for. */
 static const struct picked classics[] = {
@@ -60,18 +61,12 @@ static int find_column(struct str word, struct picked *ret, struct err *err)
 
 static bool is_always(struct str word)
 {
-    for (size_t i = 0; i < ARRAY_LEN(always); i++)
-        if (str_eq(word, always[i]))
-            return true;
-    return false;
+    return ANY(ARRAY_LEN(always), i, str_eq(word, always[i]));
 }
 
 static bool has_column(const struct pick *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (!strcmp(p->columns[i].name, name))
-            return true;
-    return false;
+    return ANY(p->n, i, !strcmp(p->columns[i].name, name));
 }
 
 static void add_column(struct pick *p, struct picked c)

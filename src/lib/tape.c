@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 enum { TAG_NAME = 1, TAG_SET, TAG_SAMPLE };
@@ -57,10 +58,7 @@ void tape_state_reset(struct tape_state *s)
 
 struct mark *tape_mark(const struct tape_state *s, const char *name)
 {
-    for (size_t i = 0; i < s->n_marks; i++)
-        if (!strcmp(s->marks[i].name, name))
-            return (struct mark *)&s->marks[i];
-    return NULL;
+    return (struct mark *)FIND(s->marks, s->n_marks, m, !strcmp(m->name, name));
 }
 
 struct mark *tape_mark_add(struct tape_state *s, struct str name, enum mark_kind kind)

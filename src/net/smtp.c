@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "net/curl_lib.h"
 
 #define CONNECT_MS 10000
@@ -332,9 +333,7 @@ int smtp_result_read(struct str text, size_t n_to, struct smtp_result *ret)
         }
         if (!str_skip(&line, "to ") || n == SMTP_TO_MAX)
             return -EBADMSG;
-        size_t how = 0;
-        while (how < ARRAY_LEN(how_words) && !str_eq(line, how_words[how]))
-            how++;
+        size_t how = FIRST(ARRAY_LEN(how_words), i, str_eq(line, how_words[i]));
         if (how == ARRAY_LEN(how_words))
             return -EBADMSG;
         r.to[n++] = (enum smtp_how)how;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "relay/source.h"
 
 struct entry { /* one source */
@@ -141,9 +142,7 @@ static int spec_parse(const char *text, struct spec *ret, struct err *err)
             const char **to;
         } keys[] = {{"token_file=", &s.token_file}, {"ca_file=", &s.ca_file}, {"only=", &s.only}, {"user=", &s.user}};
         struct str word = str_of(w);
-        size_t i = 0;
-        while (i < ARRAY_LEN(keys) && !str_skip(&word, keys[i].name))
-            i++;
+        size_t i = FIRST(ARRAY_LEN(keys), k, str_skip(&word, keys[k].name));
         if (i == ARRAY_LEN(keys) || !word.len)
             r = err_set(err, -EINVAL, "sources: '%.60s' is not token_file=, ca_file=, only= or user=", w);
         else
@@ -183,10 +182,8 @@ int finder_check(const struct relay_settings *s, struct err *err)
 
 static struct entry *old_entry(struct finder *f, const char *spec)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (f->v[i] && strcmp(f->v[i]->spec, spec) == 0)
-            return f->v[i];
-    return NULL;
+    struct entry **old = FIND(f->v, f->n, e, *e && strcmp((*e)->spec, spec) == 0);
+    return old ? *old : NULL;
 }
 
 static int read_token(const char *path, struct buf *ret, struct err *err)

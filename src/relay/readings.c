@@ -179,10 +179,7 @@ static bool east(struct str tod, int64_t written_ms, int64_t *ret_ms)
 
 static struct row *row_of(struct readings *r, const char *uuid)
 {
-    for (size_t i = 0; i < r->n_rows; i++)
-        if (strcmp(r->rows[i].fact.uuid, uuid) == 0)
-            return &r->rows[i];
-    return NULL;
+    return FIND(r->rows, r->n_rows, w, strcmp(w->fact.uuid, uuid) == 0);
 }
 
 static void row_value(struct row *w, enum metric m, struct str text, int64_t scale, int64_t max)
@@ -297,21 +294,17 @@ static void take_processes(struct readings *r, struct str text)
     r->apps_known = true;
     while (str_line(&text, &line)) {
         struct app a;
-        size_t i = 0;
         if (!str_trim(line).len)
             continue;
         if (!app_row(line, &a)) {
             r->skipped++;
             continue;
         }
-        while (i < r->n_apps && (r->apps[i].pid != a.pid || strcmp(r->apps[i].uuid, a.uuid) != 0))
-            i++;
-        if (i == r->n_apps && r->n_apps < PROCS_MAX) {
-            VEC_ROOM(r->apps, r->n_apps, r->cap_apps);
-            r->n_apps++;
-        }
-        if (i < r->n_apps)
-            r->apps[i] = a;
+        struct app *same = FIND(r->apps, r->n_apps, e, e->pid == a.pid && strcmp(e->uuid, a.uuid) == 0);
+        if (same)
+            *same = a;
+        else if (r->n_apps < PROCS_MAX)
+            VEC_ADD(r->apps, r->n_apps, r->cap_apps, a);
     }
 }
 
@@ -392,12 +385,9 @@ static void take_disks(struct readings *r, struct str text)
     r->n_disks = 0;
     while (r->n_disks < DISKS_MAX && str_line(&text, &line)) {
         struct disk d;
-        bool twice = false;
         if (!str_starts(line, "/dev/") || !disk_row(line, &d))
             continue; /* its header, a tmpfs: nothing of ours */
-        for (size_t i = 0; i < r->n_disks; i++)
-            twice |= strcmp(r->disks[i].source, d.source) == 0;
-        if (!twice)
+        if (!ANY(r->n_disks, i, strcmp(r->disks[i].source, d.source) == 0))
             r->disks[r->n_disks++] = d;
     }
 }
@@ -491,10 +481,7 @@ int64_t readings_at(const struct readings *r, const struct readings_zone *z)
 
 static const struct person *person_of(const struct readings *r, int32_t pid)
 {
-    for (size_t i = 0; i < r->n_people; i++)
-        if (r->people[i].pid == pid)
-            return &r->people[i];
-    return NULL;
+    return FIND(r->people, r->n_people, p, p->pid == pid);
 }
 
 /* Of the first child that ps knows; the children are named in note. */
@@ -545,11 +532,9 @@ static void read_uses(const struct readings *r, int64_t newest, int64_t offset_m
         const struct app *a = &r->apps[i];
         if (last - a->at > SWEEP_MS || newest - a->at > FRESH_MS)
             continue;
-        for (size_t k = 0; k < ret->n_devices; k++)
-            if (strcmp(ret->devices[k].fact.uuid, a->uuid) == 0) {
-                add_use(r, a, offset_ms, ret, &ret->devices[k]);
-                break;
-            }
+        struct device_reading *d = FIND(ret->devices, ret->n_devices, e, strcmp(e->fact.uuid, a->uuid) == 0);
+        if (d)
+            add_use(r, a, offset_ms, ret, d);
     }
 }
 

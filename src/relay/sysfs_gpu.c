@@ -77,11 +77,11 @@ void sysfs_gpu_begin(struct sysfs_gpu *c)
 
 static struct card *card_of(struct sysfs_gpu *c, struct str name, struct device_reading **ret)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (str_eq(name, c->cards[i].name)) {
-            *ret = &c->coming.devices[i];
-            return &c->cards[i];
-        }
+    size_t at = FIRST(c->n, i, str_eq(name, c->cards[i].name));
+    if (at < c->n) {
+        *ret = &c->coming.devices[at];
+        return &c->cards[at];
+    }
     struct str digits = name;
     int64_t index;
     if (c->n == DEVICES_MAX || name.len >= sizeof(c->cards[0].name) || !str_skip(&digits, "card") ||
@@ -263,9 +263,7 @@ static void warm(struct sample *s, const struct card *k)
 
 static struct before *before_of(struct sysfs_gpu *c, const char *name, bool *is_new)
 {
-    size_t i = 0;
-    while (i < c->n_before && strcmp(c->before[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(c->n_before, k, strcmp(c->before[k].name, name) == 0);
     *is_new = i == c->n_before;
     if (i == DEVICES_MAX)
         return NULL;
@@ -408,10 +406,7 @@ const char *sysfs_gpu_words(const struct sysfs_gpu *c)
 
 static const struct device_reading *by_pci(const struct reading *r, const char *pci)
 {
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (pci[0] && strcmp(r->devices[i].fact.pci, pci) == 0)
-            return &r->devices[i];
-    return NULL;
+    return FIND(r->devices, r->n_devices, d, pci[0] && strcmp(d->fact.pci, pci) == 0);
 }
 
 /* A GPU without a number of its own is known by where it is: whose machine it is belongs to that. */
@@ -441,10 +436,7 @@ static void put_uses(const struct sysfs_gpu *c, struct device_reading *d)
 
 static bool has_uuid(const struct reading *r, const char *uuid)
 {
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (strcmp(r->devices[i].fact.uuid, uuid) == 0)
-            return true;
-    return false;
+    return ANY(r->n_devices, i, strcmp(r->devices[i].fact.uuid, uuid) == 0);
 }
 
 static void add(const struct sysfs_gpu *c, const struct device_reading *from, bool fresh, const char *host,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define KNOWN_MAX 128
 
@@ -23,8 +24,7 @@ size_t packet_bytes(const struct packet *p)
 
 void packets_push(struct packets *q, struct packet *p)
 {
-    VEC_ROOM(q->v, q->n, q->cap);
-    q->v[q->n++] = (struct waiting_packet){.p = packet_ref(p)};
+    VEC_ADD(q->v, q->n, q->cap, (struct waiting_packet){.p = packet_ref(p)});
     q->bytes += packet_bytes(p);
 }
 
@@ -38,11 +38,7 @@ void packets_remove(struct packets *q, size_t i)
 /* Where it is, or n. */
 static size_t find_packet(const struct packets *q, uint64_t run, uint64_t number)
 {
-    size_t i = 0;
-
-    while (i < q->n && (q->v[i].p->run != run || q->v[i].p->number != number))
-        i++;
-    return i;
+    return FIRST(q->n, i, q->v[i].p->run == run && q->v[i].p->number == number);
 }
 
 bool packets_have(const struct packets *q, uint64_t run, uint64_t number)
@@ -55,10 +51,7 @@ bool packets_have(const struct packets *q, uint64_t run, uint64_t number)
 /* Its place among the blobs the hub has, or NULL. */
 static uint64_t *find_known(const struct packets *q, uint64_t id)
 {
-    for (size_t i = 0; i < MIN(q->n_known, (size_t)KNOWN_MAX); i++)
-        if (q->known[i] == id)
-            return &q->known[i];
-    return NULL;
+    return FIND(q->known, MIN(q->n_known, (size_t)KNOWN_MAX), e, *e == id);
 }
 
 static void add_known(struct packets *q, uint64_t id)
@@ -72,13 +65,9 @@ static void add_known(struct packets *q, uint64_t id)
 
 bool packets_want(const struct packets *q, struct sent_blobs *sent, uint64_t id)
 {
-    if (id == 0 || find_known(q, id))
+    if (id == 0 || find_known(q, id) || ANY(sent->n, i, sent->v[i] == id))
         return false;
-    for (size_t i = 0; i < sent->n; i++)
-        if (sent->v[i] == id)
-            return false;
-    VEC_ROOM(sent->v, sent->n, sent->cap);
-    sent->v[sent->n++] = id;
+    VEC_ADD(sent->v, sent->n, sent->cap, id);
     return true;
 }
 
