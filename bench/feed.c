@@ -15,6 +15,7 @@
 #include <event2/http.h>
 #include <sys/resource.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

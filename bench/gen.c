@@ -10,6 +10,7 @@
  *
  * Prints the number of samples and the sum of power in mW.
  */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "telemetry.h"
 

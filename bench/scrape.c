@@ -10,6 +10,7 @@
 #include <event2/http.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

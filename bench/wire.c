@@ -9,6 +9,7 @@
 #include <time.h>
 #include <zstd.h>
 
+#include "base/buf.h"
 #include "base/rand.h"
 #include "wire/wire.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "access/auth.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

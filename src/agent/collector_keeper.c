@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/spawn.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

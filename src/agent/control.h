@@ -6,8 +6,10 @@
 
 #include <event2/event.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 /* line: what was asked, trimmed. Write the answer to out. 0, or -errno: then what is in out is the reason. */
 typedef int control_fn(void *arg, struct str line, struct buf *out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "alert/usual.h"
+#include "base/buf.h"
 
 #define HOUR_MS   3600000ll
 #define LATE_MS   600000ll

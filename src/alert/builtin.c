@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "alert/alert_state.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "book/use.h"

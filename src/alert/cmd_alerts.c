@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "alert/rule.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"

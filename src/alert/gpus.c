@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "alert/rule.h"
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/order.h"

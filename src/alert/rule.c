@@ -5,6 +5,7 @@
 #include "alert/rule.h"
 
 #include "alert/builtin.h"
+#include "base/buf.h"
 #include "format/template.h"
 #include "format/words.h"
 #include "model/alert.h"

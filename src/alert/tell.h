@@ -11,6 +11,7 @@
 #pragma once
 
 #include "alert/rule.h"
+#include "base/buf.h"
 #include "notify/channel.h"
 
 #define TELL_GROUP_MS   10000 /* so long the first waits for others */

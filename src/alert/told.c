@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "base/buf.h"
+
 static bool plain(struct str s)
 {
     return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len) && !memchr(s.p, 0, s.len));

@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 #define TOLD_MAX 200 /* of one alert; nobody else is told then */
 

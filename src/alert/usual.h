@@ -10,8 +10,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/zone.h"
+
+struct buf;
 
 #define USUAL_WEEKS   8
 #define USUAL_LEAST   4

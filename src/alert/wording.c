@@ -1,6 +1,7 @@
 /* wording.c: the sentences of alerts: how many, where, for how long; and to one person, what it has to do with them. */
 #include "alert/wording.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

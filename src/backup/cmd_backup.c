@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "backup/backup.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

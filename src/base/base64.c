@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
+
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void base64_add(struct buf *out, struct str bytes)

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/process.h"
 

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 /* Read a whole file of at most max bytes; ret is overwritten, the caller owns it; untouched on failure. */
 int file_read(const char *path, size_t max, struct buf *ret, struct err *err);

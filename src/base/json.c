@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/plain.h"
 
 /* The comma that is due, and "key": if there is one. */

@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 struct json {
     struct buf *out;

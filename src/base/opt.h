@@ -10,8 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 enum opt_type {
     OPT_BOOL,     /* bool; the flag takes no argument, --no-NAME clears it */

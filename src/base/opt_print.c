@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/opt.h"

@@ -1,6 +1,7 @@
 /* plain.c: one table of what may not be shown, and one walk for all the ways to replace it. */
 #include "base/plain.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 bool plain_point(uint32_t c)

@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 #define PLAIN_MARK "\xef\xbf\xbd" /* U+FFFD */
 

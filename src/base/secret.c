@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #define HIDDEN "***"

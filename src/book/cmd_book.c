@@ -1,6 +1,7 @@
 /* cmd_book.c: `muster book`: books GPUs at a hub, lists bookings, extends and releases them. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "book/queue.h"
 #include "cli/client.h"

@@ -1,8 +1,9 @@
 /* ics.h: bookings as an iCalendar feed (RFC 5545), for calendars that subscribe. */
 #pragma once
 
-#include "base/buf.h"
 #include "model/booking.h"
+
+struct buf;
 
 void render_ics_start(struct buf *out, const char *name); /* of the calendar */
 /* UID stays the same for as long as the booking is kept; SEQUENCE counts its changes. One that was cancelled says so.

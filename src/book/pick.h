@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "book/book.h"
 #include "now/live.h"
+
+struct buf;
 
 /*
  * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 

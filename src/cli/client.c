@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -3,8 +3,10 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 /* Options every command that talks to a hub has: put CLIENT_OPTS(struct, field) in its table. */
 struct client_conf {

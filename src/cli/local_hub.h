@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 int local_hub_say(const char *dir, struct str addresses, struct err *err); /* a line each */
 void local_hub_end(const char *dir);

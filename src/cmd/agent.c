@@ -7,6 +7,7 @@
 
 #include "agent/control.h"
 #include "agent/spawn.h"
+#include "base/buf.h"
 #include "base/plain.h"
 #include "base/secret.h"
 #include "cli/cmd.h"

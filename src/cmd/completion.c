@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"

@@ -1,5 +1,6 @@
 /* config.c: `muster config`: what the hub's settings are, and whether a file of them is good. */
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "agent/local.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* man.c: man pages out of the option tables, written at build time. */
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"

@@ -3,6 +3,7 @@
  * never traps.
  */
 #include "codec/bin.h"
+#include "codec/chunk.h"
 #include "model/metric.h"
 
 int64_t tier_bin_ms(int tier)

@@ -4,8 +4,9 @@
  */
 #pragma once
 
-#include "codec/chunk.h"
 #include "model/fact.h"
+
+struct chunk_key;
 
 enum tier { TIER_RAW, TIER_MINUTE, TIER_HOUR, TIER_COUNT };
 

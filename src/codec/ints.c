@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/buf.h"
 #include "codec/pack.h"
 
 static inline size_t varint_size(uint64_t v)

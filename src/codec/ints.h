@@ -5,7 +5,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct rd;
 
 enum ints_coding {
     INTS_CONST = 0,      /* every value the same */

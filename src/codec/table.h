@@ -5,6 +5,7 @@
 #pragma once
 
 #include "codec/bin.h"
+#include "codec/chunk.h"
 #include "model/batch.h"
 
 #define TABLE_CELLS (2u << 20) /* 16 MB */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
+
 #define VERSION      1
 #define DEVICES_MOST 4096
 #define LOGINS_MOST  65536

@@ -7,9 +7,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "model/usage.h"
+
+struct buf;
+struct rd;
 
 #define USAGE_BYTES_MAX (8u << 20) /* of one span */
 

@@ -8,10 +8,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/batch.h"
 #include "model/fact.h"
+
+struct buf;
 
 #define CHILD_MSG_MAX    (192u << 10) /* below the usual socket buffer, 208 KiB */
 #define CHILD_USES_MAX   2048

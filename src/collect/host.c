@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/order.h"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/order.h"

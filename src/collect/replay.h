@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/str.h"
 #include "model/metric.h"
 
 #define REPLAY_BYTES_MAX (16u << 20)

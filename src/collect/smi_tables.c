@@ -2,6 +2,7 @@
  * processes never is: it has no rows when there are none, and no end mark. */
 #include "collect/smi_tables.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 

@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"

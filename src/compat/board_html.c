@@ -5,6 +5,7 @@
  */
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "compat/board.h"
 #include "compat/board_look.h"

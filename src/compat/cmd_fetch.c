@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <event2/event.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"

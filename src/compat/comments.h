@@ -5,9 +5,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/booking.h"
+
+struct buf;
 
 #define COMMENTS_BYTES (1u << 20)
 #define COMMENTS_INDEX 256 /* GPUs of a host */

@@ -1,7 +1,7 @@
 /* listing.h: the names in a folder's page, as Python's http.server, nginx or Apache write one. Pure. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
 
 #define LISTING_NAME_MAX 255
 

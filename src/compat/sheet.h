@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 #define SHEET_HEADER ",load,load_mem,gpu_idx,gpu_name,gpu_uuid,hostname,username\n"
 #define SHEET_ROWS   256

@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "format/words.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cli.h"

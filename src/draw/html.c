@@ -1,6 +1,7 @@
 /* html.c: escapes text for HTML, one way for every place it may stand in. */
 #include "draw/html.h"
 
+#include "base/buf.h"
 #include "base/plain.h"
 
 static const char *entity(uint32_t point)

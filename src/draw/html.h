@@ -1,7 +1,9 @@
 /* html.h: text into HTML, as an element's content or between double quotes. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 /* & < > " ' are escaped; control characters, and what is not UTF-8, become U+FFFD. */
 void html_text(struct buf *out, struct str s);

@@ -1,6 +1,7 @@
 /* letter.c: writes a report for mail twice, as plain text and as HTML: its parts one below the other. */
 #include "draw/letter.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/mail.h"
 #include "format/render.h"

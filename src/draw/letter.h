@@ -4,7 +4,10 @@
  */
 #pragma once
 
+#include "base/str.h"
 #include "model/rows.h"
+
+struct buf;
 
 #define LETTER_PARTS 6
 

@@ -4,6 +4,7 @@
  */
 #include "draw/mail.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "draw/html.h"

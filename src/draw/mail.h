@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include "base/str.h"
 #include "model/rows.h"
+
+struct buf;
 
 struct mail_table {
     const char *title; /* NULL: none */

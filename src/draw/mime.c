@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/base64.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/zone.h"
 #include "draw/html.h"

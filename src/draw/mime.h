@@ -8,8 +8,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "model/message.h"
+
+struct buf;
 
 #define MIME_MAX (2u << 20) /* room for any message */
 

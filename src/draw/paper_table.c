@@ -1,5 +1,6 @@
 /* paper_table.c: a table over pages: how wide its columns are, its header on each page, its rows. */
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/paper_page.h"
 #include "draw/plot_draw.h"

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "draw/html.h"

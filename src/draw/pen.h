@@ -4,8 +4,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "draw/font.h"
+
+struct buf;
 
 enum pen_anchor { PEN_START, PEN_MIDDLE, PEN_END };
 

@@ -9,9 +9,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/zone.h"
+
+struct buf;
 
 #define PLOT_SERIES_MAX 64          /* more are left out, and the legend says how many */
 #define PLOT_POINTS_MAX (16u << 20) /* n times n_series */

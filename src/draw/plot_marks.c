@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/plot_draw.h"
 

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/zone.h"
 
 #define TICKS_MAX 64

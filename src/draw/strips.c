@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #define STRIP_HEIGHT 220

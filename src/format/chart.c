@@ -1,6 +1,7 @@
 /* chart.c: numbers over time as dots: braille with axes, or one line of blocks. */
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "format/render.h"
 #include "format/words.h"

@@ -8,11 +8,12 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/event.h"
 #include "model/fact.h"
 #include "model/job.h"
+
+struct buf;
 
 enum export_format { EXPORT_JSONL, EXPORT_CSV, EXPORT_OPENMETRICS, EXPORT_FORMATS };
 extern const char *const export_words[EXPORT_FORMATS + 1]; /* ends with NULL */

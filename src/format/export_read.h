@@ -1,6 +1,7 @@
 /* export_read.h: what the readers of the three formats share. */
 #pragma once
 
+#include "base/buf.h"
 #include "format/export.h"
 
 enum { FIELDS_MAX = 40, CSV_COLUMNS = 7, LABELS_MAX = 24, NAMES_MAX = 1 << 20 };

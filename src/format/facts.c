@@ -2,6 +2,7 @@
  * facts.c: the tables a page needs before it shows anything: metrics, states, kinds of events, each with its words. It
  * loops over the tables that everything else uses, so that a page never repeats them.
  */
+#include "base/buf.h"
 #include "base/json.h"
 #include "format/render.h"
 #include "model/event.h"

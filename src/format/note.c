@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/base64.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 

@@ -4,10 +4,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/alert.h"
 #include "model/message.h"
+
+struct buf;
 
 void alert_write(const struct alert *a, struct buf *out);
 void silence_write(const struct silence *s, struct buf *out);

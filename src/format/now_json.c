@@ -1,6 +1,7 @@
 /* now_json.c: the newest state as the API's JSON. docs/api-state.md tells every field; now_parse.c reads it back. */
 #include "format/render.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "format/words.h"

@@ -4,6 +4,7 @@
  */
 #include "format/render.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "format/export.h"

@@ -1,4 +1,5 @@
 /* series.c: history as JSON and CSV, series by series, so that none but the one at hand is in memory. */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "format/render.h"

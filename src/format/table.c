@@ -1,6 +1,7 @@
 /* table.c: rows as text for pipes and screens, as CSV, and as JSON. */
 #include "format/render.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/plain.h"

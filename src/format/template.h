@@ -7,9 +7,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/now.h"
+
+struct buf;
 
 #define TEMPLATE_MAX 1000
 

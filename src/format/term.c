@@ -1,6 +1,7 @@
 /* term.c: text for terminals, in the frames vesta's users know. What is not known is "-", never 0. */
 #include "format/render.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/plain.h"

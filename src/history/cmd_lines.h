@@ -3,8 +3,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "format/render.h"
+
+struct buf;
 
 struct line {
     char *title;  /* "dgx1:0 util" */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "dask/job.h"
 #include "format/render.h"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/when.h"
 #include "history/history_plan.h"
 #include "people/people.h"

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #define READ_SIZE  (64u << 10)

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
 
 struct event_base;
 struct evbuffer;

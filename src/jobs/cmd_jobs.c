@@ -1,6 +1,7 @@
 /* cmd_jobs.c: `muster jobs`: the labelled spans a hub knows, newest first. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/listing.h"

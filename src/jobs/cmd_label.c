@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "agent/local.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "lib/tape.h"
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rand.h"

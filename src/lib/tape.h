@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct rd;
 
 #define TAPE_NAME_MAX  64 /* with the terminator, as the next two */
 #define TAPE_LABEL_MAX 8192

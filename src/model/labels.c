@@ -1,6 +1,7 @@
 /* labels.c: the text form of labels. */
 #include "model/labels.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
 
 #define LABELS_MAX      24 /* of one node */
 #define LABEL_NAME_MAX  64

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 

@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include "base/bits.h"
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 enum metric {
 #define METRIC(no, name, ...) M_##name,

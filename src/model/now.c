@@ -1,6 +1,8 @@
 /* now.c: small questions about the newest state, answered the same way for every screen. */
 #include "model/now.h"
 
+#include "base/buf.h"
+
 void view_tally(const struct view *v, struct tally *ret)
 {
     struct tally t = {.nodes = v->n};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols)

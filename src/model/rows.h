@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 
 enum cell_type { CELL_TEXT, CELL_INT, CELL_FIXED, CELL_BOOL };
 

@@ -6,8 +6,10 @@
 
 #include <event2/event.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 struct http_conf {
     const char *url;

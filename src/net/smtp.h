@@ -9,8 +9,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define SMTP_TO_MAX    20
 #define SMTP_ERROR_MAX 320

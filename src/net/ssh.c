@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/process.h"
 

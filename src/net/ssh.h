@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 
 #define SSH_LINE_MAX 16384
 #define SSH_ARGS_MAX 48

@@ -5,10 +5,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/opt.h"
 #include "model/alert.h"
 #include "model/message.h"
+
+struct buf;
 
 #define CHANNELS_MAX      50
 #define CHANNEL_NAME_MAX  60

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "net/smtp.h"

@@ -1,6 +1,7 @@
 /* cmd_ls.c: `muster ls`: which GPUs there are and who is on them: this machine's at once, or a hub's. */
 #include <pwd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli.h"

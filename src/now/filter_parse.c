@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "now/filter.h"
 #include "now/filter_prog.h"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 
 #define GIB          ((int64_t)1 << 30)

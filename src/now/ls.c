@@ -3,6 +3,7 @@
  */
 #include "now/ls.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/labels.h"

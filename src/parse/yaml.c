@@ -1,6 +1,7 @@
 /* yaml.c: reads a config file into the values of an option table. */
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/opt.h"
 #include "parse/ytree.h"
 

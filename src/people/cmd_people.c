@@ -1,6 +1,7 @@
 /* cmd_people.c: `muster people`: who uses how many GPUs, now and lately; `muster idle`: who holds GPUs without work. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/listing.h"

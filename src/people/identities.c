@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/order.h"
 
 #define ROLL_MAX     65536 /* persons; agents may send any login */

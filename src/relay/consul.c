@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/buf.h"
+
 #define LOCAL "http://127.0.0.1:8500/v1/health/service/"
 
 static bool service_ok(struct str s)

@@ -1,8 +1,10 @@
 /* consul.h: what is particular about Consul: addresses, indexes, the old file. Pure: nothing is sent here. */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define CONSUL_WAIT_MS 60000 /* how long Consul may hold a question until something changes */
 

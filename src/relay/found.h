@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "model/labels.h"

@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <resolv.h>
 #include <yaml.h>
+
+#include "base/buf.h"
 #undef MIN /* resolv.h brings sys/param.h's */
 #undef MAX
 

@@ -1,6 +1,7 @@
 /* remote.c: puts the script for another machine together, and reads the lines it prints there. */
 #include "relay/remote.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "collect/host.h"
 #include "collect/smi_tables.h"

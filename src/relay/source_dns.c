@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/buf.h"
 #undef MIN /* resolv.h brings sys/param.h's */
 #undef MAX
 

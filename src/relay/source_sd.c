@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "relay/source.h"
 

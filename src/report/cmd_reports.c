@@ -2,6 +2,7 @@
  * hub makes and sends them; this asks. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/zone.h"
 #include "cli/listing.h"

@@ -1,6 +1,7 @@
 /* compare_rows.c: the columns and cells of the comparison. */
 #include "report/compare_rows.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/zone.h"
 

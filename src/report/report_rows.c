@@ -1,6 +1,7 @@
 /* report_rows.c: the names of columns, and what a cell shows. */
 #include "report/report_rows.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/zone.h"
 

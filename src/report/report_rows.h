@@ -4,6 +4,8 @@
 #include "model/rows.h"
 #include "report/report.h"
 
+struct buf;
+
 enum headings { HEADINGS_EN, HEADINGS_JA, HEADINGS_COUNT };
 extern const char *const headings_words[HEADINGS_COUNT + 1]; /* "en", "ja"; ends with NULL */
 

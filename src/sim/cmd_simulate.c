@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/http.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"

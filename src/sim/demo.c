@@ -4,6 +4,7 @@
  */
 #include "sim/demo.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

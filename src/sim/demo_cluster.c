@@ -4,6 +4,7 @@
  */
 #include "sim/demo_cluster.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 /* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */

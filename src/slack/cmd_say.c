@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/base64.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/plain.h"
 #include "cli/cli.h"

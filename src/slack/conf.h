@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
+
+struct buf;
 
 /* Commands of the old bot, by the words that start them. */
 enum slack_word { WORD_HOSTS, WORD_ALL, WORD_ALL_CMD, WORD_ALL_DETAIL, WORD_HELP, WORD_WHERE, SLACK_WORDS };

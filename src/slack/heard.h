@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define SLACK_BODY_MAX  (256u << 10) /* of a request, or of a frame */
 #define SLACK_ID_MAX    100          /* bytes of a name that Slack gave */

@@ -10,8 +10,9 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include "base/str.h"
 
+struct buf;
 struct people;
 struct zone;
 

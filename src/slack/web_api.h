@@ -10,7 +10,6 @@
 
 #include <event2/event.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/message.h"
 #include "slack/web_answer.h"

@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/record.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* The number inside is only for the sentence a second one gets. */
 int store_lock_file(const char *path, int *ret, char pid[24], struct err *err)

@@ -4,6 +4,7 @@
  */
 #include "store/main_db.h"
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/kinds.h"

@@ -1,5 +1,6 @@
 /* recall.c: reading muster.db. Every query is a loop over rows of one prepared statement. */
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "store/kinds.h"
 #include "store/main_db.h"

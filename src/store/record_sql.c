@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #define COLUMNS_MAX 8192 /* bytes of all names */

@@ -13,6 +13,8 @@
 #include "model/record.h"
 #include "store/db.h"
 
+struct buf;
+
 #define RECORD_MORE 100
 
 /* sql with its marks filled in, onto out. A column that this file lacks, written by an older muster and open for

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/str.h"
+
+struct buf;
 
 #define SEEN_RUNS   4096
 #define SEEN_RANGES 65536

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "codec/usage_code.h"
 #include "store/schema.h"
 

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "store/group.h"

@@ -4,7 +4,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
 
 #define AIM_MAX 64
 

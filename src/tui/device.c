@@ -1,4 +1,5 @@
 /* device.c: the screen of one GPU: its state in a sentence, its utilisation as a plot, every value the driver gives. */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"

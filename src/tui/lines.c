@@ -1,6 +1,7 @@
 /* lines.c: one line per node, device, process, person and event. Widths come from the sheet's: at 80 columns all that
  * matters fits, wider ones have longer meters and more columns. */
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "format/words.h"

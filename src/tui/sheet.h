@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "model/state.h"
 
 /* What a glyph means, not how it looks: screen.c knows the colours. The first are those of device states. */

@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define SEGMENT_RECORD_MAX (17u << 20) /* one record; a whole POST body fits */
 #define SEGMENT_FILE_MAX   (64u << 20) /* no file of ours is larger: what is behind is not read */

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/zone.h"
 #include "cli/cli.h"

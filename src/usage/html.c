@@ -1,5 +1,6 @@
 /* html.c: usage as one page: a bar per row and a table. Text is escaped; nothing is loaded from anywhere. */
 #include "draw/html.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "usage/table.h"

@@ -4,6 +4,7 @@
  */
 #include "usage/table.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "format/render.h"

@@ -1,10 +1,11 @@
 /* table.h: usage as JSON, rows for text and CSV, and a page. */
 #pragma once
 
-#include "base/buf.h"
 #include "draw/plot.h"
 #include "model/rows.h"
 #include "model/usage.h"
+
+struct buf;
 
 void render_usage_json(struct buf *out, const struct usage_table *t);
 void render_usage_csv(struct buf *out, const struct usage_table *t); /* in seconds and joules */

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "wandb_pull/errand.h"
 
 struct artifact_get {

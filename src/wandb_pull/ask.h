@@ -5,9 +5,11 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+
+struct buf;
 
 #define ASK_PAGE     1000 /* runs of a page, where the server takes it */
 #define ASK_PAGE_MIN 10

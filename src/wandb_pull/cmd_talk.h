@@ -6,6 +6,7 @@
 
 #include <limits.h>
 
+#include "base/buf.h"
 #include "base/opt.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"

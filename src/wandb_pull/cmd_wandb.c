@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "wandb_pull/cmd_wandb.h"

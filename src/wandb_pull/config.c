@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/rand.h"
 #include "parse/ytree.h"

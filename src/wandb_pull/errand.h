@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "wandb_pull/web_api.h"
 
 struct errand {

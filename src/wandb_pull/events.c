@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/fold.h"
 #include "wandb_pull/scan.h"

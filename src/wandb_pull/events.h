@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 /* A sample's text, good during the call. sample.p NULL: those before do not count, all of them come again. */
 typedef void events_fn(void *arg, struct str sample);

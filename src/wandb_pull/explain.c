@@ -1,6 +1,7 @@
 /* explain.c: collects the steps by which the rules came to a number, and writes them as text or as JSON. */
 #include "wandb_pull/explain.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define KEY_MAX 1024 /* bytes; how long one is, is not ours to say */
 

@@ -9,9 +9,10 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "wandb_pull/config.h"
+
+struct buf;
 
 #define RUN_SCALAR_MAX (4u << 20) /* bytes of a config or a summary: more is as if it were not there, and said so */
 #define RUN_ID_MAX     255        /* of a run's id, host, user, state: as the store and the dataset take them */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 enum { WORDS_MAX = 240, ERRORS_MAX = 3 };

@@ -7,8 +7,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 /*
  * A question's answer with its HTTP status. 0: *ret is its "data", an object, the caller's. Else the code that

@@ -13,8 +13,10 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+
+struct buf;
 
 #define WANDB_ANSWER_MAX (64u << 20) /* bytes of one answer, unpacked */
 

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "wandb_pull/errand.h"
 #include "wandb_push/digest.h"
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"

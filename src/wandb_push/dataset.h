@@ -10,10 +10,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/zone.h"
 #include "wandb/store.h"
+
+struct buf;
 
 enum dataset_set {
     DATASET_18,  /* with cpu_count and run_exists */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/order.h"
 #include "report/overlap.h"
 #include "wandb/days.h"

@@ -6,10 +6,11 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
+
+struct buf;
 
 struct overlap {
     const struct company *company;                  /* of the config */

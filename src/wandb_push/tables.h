@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "report/report.h"
 #include "report/report_rows.h"
 #include "wandb_pull/config.h"

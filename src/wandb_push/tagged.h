@@ -1,6 +1,7 @@
 /* tagged.h: runs of a project that have a tag, and how it is taken from one of them. Pure, as artifact.h is. */
 #pragma once
 
+#include "base/buf.h"
 #include "wandb_pull/errand.h"
 
 struct tagged_run {

@@ -1,6 +1,8 @@
 /* upsert.c: writes UpsertBucket, as W&B's own client has it. */
 #include "wandb_push/upsert.h"
 
+#include "base/buf.h"
+
 static const char upsert[] =
     "mutation UpsertBucket($id:String,$name:String,$project:String,$entity:String,$groupName:String,"
     "$displayName:String,$notes:String,$config:JSONString,$host:String,$program:String,$jobType:String,$state:String,"

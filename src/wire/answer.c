@@ -1,6 +1,7 @@
 /* answer.c: the hub's answer to a POST of batches, as lines an agent reads without a parser library. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "wire/wire.h"
 
 #define DAY_MS 86400000

@@ -6,6 +6,7 @@
 
 #include <zstd.h>
 
+#include "base/buf.h"
 #include "wire/wire.h"
 
 #define FRAME_HEAD 9 /* type, length, checksum */

@@ -16,6 +16,8 @@
 #include "model/batch.h"
 #include "model/fact.h"
 
+struct rd;
+
 #define WIRE_VERSION  1
 #define WIRE_RAM_MAX  (32u << 20) /* one decoded batch */
 #define WIRE_BODY_MAX (16u << 20) /* one stream */

@@ -10,6 +10,7 @@
 #include "alert/alert_state.h"
 #include "alert/replay.h"
 #include "alert/replay_node.h"
+#include "base/buf.h"
 #include "now/view.h"
 
 #define SECOND   1000ll

@@ -7,6 +7,7 @@
 
 #include "alert/baseline.h"
 #include "alert/usual.h"
+#include "base/buf.h"
 #include "base/rand.h"
 #include "people/people_build.h"
 #include "temp_store.h"

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 

@@ -1,6 +1,7 @@
 /* Text from outside, made fit to be shown. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/plain.h"

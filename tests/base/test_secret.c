@@ -1,6 +1,7 @@
 /* What lets one in is kept out of process lists, screens and logs. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/secret.h"
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "book/queue.h"
 
 #define NOW  1794733200000ll

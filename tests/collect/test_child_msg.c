@@ -1,6 +1,7 @@
 /* test_child_msg.c: messages of the collector process there and back, cut, and changed (C1 to C3 of child_msg.h). */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "collect/child_msg.h"
 #include "model/state.h"
 

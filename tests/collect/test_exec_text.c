@@ -1,6 +1,7 @@
 /* test_exec_text.c: lines of custom metrics. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "collect/exec.h"
 
 #include "test.h"

@@ -1,6 +1,7 @@
 /* test_host.c: the node's metrics from a recorded tree. */
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "collect/host.h"

@@ -1,6 +1,7 @@
 /* test_smi.c: nvidia-smi's CSV of a real H200, of drivers with other columns, and special values. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "collect/smi.h"
 #include "collect/smi_tables.h"

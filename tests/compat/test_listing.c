@@ -1,6 +1,7 @@
 /* Links in a folder's page. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "compat/listing.h"
 

@@ -1,4 +1,5 @@
 /* test_sheet.c: Web-GPU-Monitor's rows, to the byte. */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "compat/sheet.h"
 

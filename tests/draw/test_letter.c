@@ -1,6 +1,7 @@
 /* test_letter.c: a report as plain text and as HTML for mail. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/letter.h"
 

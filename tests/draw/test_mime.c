@@ -1,4 +1,5 @@
 /* test_mime.c: messages as mails (draw/mime.h). What a mail program makes of them: tests/notify/test_mail.py. */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/mime.h"
 #include "model/alert.h"

@@ -1,4 +1,5 @@
 /* test_scale.c: what stands on axes. */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/scale.h"
 

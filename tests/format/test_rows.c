@@ -1,4 +1,5 @@
 /* test_rows.c: columns picked out of a table of cells. */
+#include "base/buf.h"
 #include "model/rows.h"
 
 #include <errno.h>

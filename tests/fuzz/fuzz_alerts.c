@@ -4,6 +4,7 @@
 
 #include "alert/rule.h"
 #include "alert/told.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "format/note.h"
 #include "format/template.h"

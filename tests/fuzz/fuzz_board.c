@@ -1,6 +1,7 @@
 /* load_data.csv: any bytes become a board or an error; a page of it has no markup but its own. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "compat/board.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
 /* Messages of the collector process, one after another (a byte pair of length before each), into one reader. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "collect/child_msg.h"
 #include "model/state.h"

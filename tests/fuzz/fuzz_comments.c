@@ -1,6 +1,7 @@
 /* GPU Monitor's comments.json: any bytes. What is read can be written, and what was written is read back the same. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "compat/comments.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,6 +2,7 @@
  * back the same. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "wandb_push/dataset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "relay/consul.h"
 #include "relay/found.h"
 

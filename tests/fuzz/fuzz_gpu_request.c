@@ -2,6 +2,7 @@
  * same. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "book/queue.h"
 

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "format/export.h"
 

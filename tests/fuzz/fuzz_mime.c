@@ -2,6 +2,7 @@
  * whoever sends mails for it: any bytes. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "draw/mime.h"
 #include "model/alert.h"

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/buf.h"
 #include "wandb_pull/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,6 +2,7 @@
  * name of a host nothing of the user and password before it is left. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/secret.h"
 

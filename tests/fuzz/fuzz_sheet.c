@@ -1,6 +1,7 @@
 /* What hosts print for `muster fetch`: any bytes; each row that comes of them is one line. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "compat/sheet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
 /* fuzz_state_json.c: any text as a hub's state: one error or nodes that every renderer can show. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "format/render.h"
 

@@ -2,6 +2,7 @@
  * are typed. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "codec/usage_code.h"
 #include "usage/tariff.h"
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/rule.h"
 

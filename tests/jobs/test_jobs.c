@@ -6,6 +6,8 @@
 
 #include "store_dir.h"
 
+#include "base/buf.h"
+
 struct fix {
     char *dir;
     struct store *s;

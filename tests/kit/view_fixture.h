@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/now.h"

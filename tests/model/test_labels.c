@@ -1,6 +1,7 @@
 /* test_labels.c: labels as text: added, joined, bounded, written as JSON. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/labels.h"

@@ -1,6 +1,7 @@
 /* The nouns: metrics, facts, batches gathered tick by tick, questions about a view. */
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "model/gather.h"
 #include "model/now.h"

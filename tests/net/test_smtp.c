@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "test.h"
 

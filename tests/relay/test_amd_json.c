@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "relay/amd_json.h"
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "net/http.h"
 #include "relay/consul.h"
 #include "relay/found.h"

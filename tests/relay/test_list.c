@@ -1,6 +1,7 @@
 /* test_list.c: which machines are read over ssh, as people write them and as the old config.ini has them. */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "relay/list.h"
 
 #include "test.h"

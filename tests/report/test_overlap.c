@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "report/overlap.h"
 #include "store_dir.h"
 #include "wandb_push/overlap.h"

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "backup/backup.h"
+#include "base/buf.h"
 #include "store_dir.h"
 
 #define H 3600000ll

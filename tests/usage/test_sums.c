@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "people/people_build.h"
 #include "temp_store.h"
 #include "usage/sums.h"

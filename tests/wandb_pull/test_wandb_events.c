@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "wandb_pull/events.h"
 

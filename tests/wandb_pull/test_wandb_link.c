@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "net/http.h"
 #include "wandb_pull/web_answer.h"

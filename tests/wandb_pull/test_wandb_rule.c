@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "wandb_pull/config.h"
 #include "wandb_pull/pattern.h"
 #include "wandb_pull/rule.h"

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "report/report.h"
 #include "wandb_pull/config.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "store_dir.h"
 #include "wandb_pull/blacklist.h"
 #include "wandb_push/dataset.h"
