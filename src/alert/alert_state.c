@@ -108,7 +108,7 @@ void alert_states_begin(struct alert_states *w, int64_t now_ms)
 void alert_states_see(struct alert_states *w, const struct alert_rule *r, const struct alert_finding *f)
 {
     struct entry *e = find(w, r->name, f->subject);
-    struct alert a = {.severity = f->severity >= 0 ? f->severity : r->severity,
+    struct alert a = {.severity = r->severity,
                       .since_ms = f->since_ms ? MIN(f->since_ms, w->now_ms) : w->now_ms,
                       .rule = r->name,
                       .subject = f->subject,
@@ -117,7 +117,7 @@ void alert_states_see(struct alert_states *w, const struct alert_rule *r, const 
                       .device = f->device,
                       .person = f->person,
                       .text = f->text,
-                      .advice = f->advice,
+                      .advice = r->advice,
                       .told_to = ""};
 
     if (e && e->seen)

@@ -17,63 +17,6 @@
 #define MIN_ (60 * SEC)
 #define HOUR (60 * MIN_)
 
-static void see_gpu_as(const struct alert_rule *r, const struct node_now *n, const struct device_now *d,
-                       int64_t since_ms, const char *text, bool weak, see_fn *see, void *arg)
-{
-    char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160];
-
-    snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
-    snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
-    struct alert_finding f = {.subject = subject,
-                              .node = n->key,
-                              .place = place,
-                              .device = d->fact.uuid,
-                              .person = holders(d, who).len ? who : "",
-                              .text = text,
-                              .advice = r->advice,
-                              .since_ms = since_ms,
-                              .severity = -1,
-                              .weak = weak};
-    see(arg, r, &f);
-}
-
-static void see_gpu(const struct alert_rule *r, const struct node_now *n, const struct device_now *d, int64_t since_ms,
-                    const char *text, see_fn *see, void *arg)
-{
-    see_gpu_as(r, n, d, since_ms, text, false, see, arg);
-}
-
-static void see_node(const struct alert_rule *r, const struct node_now *n, int64_t since_ms, const char *text,
-                     see_fn *see, void *arg)
-{
-    char subject[NODE_KEY_MAX + 8];
-
-    snprintf(subject, sizeof(subject), "node:%s", n->key);
-    struct alert_finding f = {.subject = subject,
-                              .node = n->key,
-                              .place = node_shown(n),
-                              .device = "",
-                              .person = "",
-                              .text = text,
-                              .advice = r->advice,
-                              .since_ms = since_ms,
-                              .severity = -1};
-    see(arg, r, &f);
-}
-
-static void see_hub(const struct alert_rule *r, const char *subject, const char *text, see_fn *see, void *arg)
-{
-    struct alert_finding f = {.subject = subject,
-                              .node = "",
-                              .place = "",
-                              .device = "",
-                              .person = "",
-                              .text = text,
-                              .advice = r->advice,
-                              .severity = -1};
-    see(arg, r, &f);
-}
-
 /* ---- nodes ---- */
 
 /*
@@ -88,68 +31,77 @@ static bool too_early(const struct scene *s, const struct node_now *n)
 }
 
 /* "the driver of " dgx2 " has not answered" */
-static void node_in(const struct alert_rule *r, const struct scene *s, enum node_state state, const char *before,
-                    const char *behind, see_fn *see, void *arg)
+static void node_in(const struct rule_look *k, enum node_state state, const char *before, const char *behind)
 {
-    char text[640], span[24];
+    char span[24];
 
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        if (n->state != state || n->maintenance || (state == NODE_DOWN && too_early(s, n)))
+    for (size_t i = 0; i < k->s->view->n; i++) {
+        const struct node_now *n = k->s->view->nodes[i];
+        if (n->state != state || n->maintenance || (state == NODE_DOWN && too_early(k->s, n)))
             continue;
         int64_t since = state == NODE_DOWN && n->at_ms ? n->at_ms : n->since_ms;
-        snprintf(text, sizeof(text), "%s%s%s for %s", before, node_shown(n), behind,
-                 clock_span(s->now_ms - since, span));
-        see_node(r, n, since, text, see, arg);
+        rule_found_at(k, n, NULL, since, "%s%s%s for %s", before, node_shown(n), behind,
+                      clock_span(k->s->now_ms - since, span));
     }
 }
 
-static void look_down(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_down(const struct rule_look *k)
 {
-    node_in(r, s, NODE_DOWN, "", " has not been heard of", see, arg);
+    node_in(k, NODE_DOWN, "", " has not been heard of");
 }
 
-static void look_hung(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_hung(const struct rule_look *k)
 {
-    node_in(r, s, NODE_HUNG, "the driver of ", " has not answered", see, arg);
+    node_in(k, NODE_HUNG, "the driver of ", " has not answered");
 }
 
-static void look_clock(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_clock(const struct rule_look *k)
 {
-    char text[640];
-
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        if (!n->clock_off_ms || n->state != NODE_UP)
-            continue;
-        snprintf(text, sizeof(text), "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
-        see_node(r, n, 0, text, see, arg);
+    for (size_t i = 0; i < k->s->view->n; i++) {
+        const struct node_now *n = k->s->view->nodes[i];
+        if (n->clock_off_ms && n->state == NODE_UP)
+            rule_found_at(k, n, NULL, 0, "the clock of %s is off by %.1f s", node_shown(n),
+                          (double)n->clock_off_ms / 1000);
     }
 }
 
 /* Two came with one name, or with one GPU: the second is told apart, and somebody must say which is which. */
-static void look_taken(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_taken(const struct rule_look *k)
 {
-    char text[640];
-
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        if (name_is_nth(n->fact.name, n->name)) {
-            snprintf(text, sizeof(text), "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
-            see_node(r, n, 0, text, see, arg);
-        }
-        for (size_t k = 0; k < n->n_devices; k++) {
-            const struct device_fact *d = &n->devices[k].fact;
-            if (d->parent[0] || d->lost || !strchr(d->uuid, '~'))
-                continue;
-            snprintf(text, sizeof(text), "%s:%d is a GPU that another node reports, too: here it is %s", node_shown(n),
-                     (int)d->index, d->uuid);
-            see_gpu(r, n, &n->devices[k], 0, text, see, arg);
+    for (size_t i = 0; i < k->s->view->n; i++) {
+        const struct node_now *n = k->s->view->nodes[i];
+        if (name_is_nth(n->fact.name, n->name))
+            rule_found_at(k, n, NULL, 0, "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
+        for (size_t d = 0; d < n->n_devices; d++) {
+            const struct device_fact *f = &n->devices[d].fact;
+            if (!f->parent[0] && !f->lost && strchr(f->uuid, '~'))
+                rule_found_at(k, n, &n->devices[d], 0, "%s:%d is a GPU that another node reports, too: here it is %s",
+                              node_shown(n), (int)f->index, f->uuid);
         }
     }
 }
 
 /* ---- GPUs ---- */
+
+/* A GPU on its way through all there are; zeroed at first. */
+struct gpu_at {
+    const struct node_now *n;
+    const struct device_now *d;
+    size_t node, device; /* which comes next */
+};
+
+static bool next_gpu(const struct scene *s, struct gpu_at *g)
+{
+    while (g->node < s->view->n && g->device >= s->view->nodes[g->node]->n_devices) {
+        g->node++;
+        g->device = 0;
+    }
+    if (g->node == s->view->n)
+        return false;
+    g->n = s->view->nodes[g->node];
+    g->d = &g->n->devices[g->device++];
+    return true;
+}
 
 int32_t alert_gpus(const struct node_now *n)
 {
@@ -194,106 +146,82 @@ static bool forgotten(const struct scene *s, const struct alert *a)
 }
 
 /* It is still lost until its node has as many as it should. */
-static void look_forgotten(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_forgotten(const struct rule_look *k)
 {
-    for (size_t i = 0; i < s->n_lost; i++) {
-        const struct alert *a = s->lost[i];
-        const struct node_now *n = forgotten(s, a) ? live_find(s->live, a->node) : NULL;
-        if (!n || n->retired || n->maintenance || (n->state == NODE_UP && alert_gpus(n) >= expected(s, n)))
+    for (size_t i = 0; i < k->s->n_lost; i++) {
+        const struct alert *a = k->s->lost[i];
+        const struct node_now *n = forgotten(k->s, a) ? live_find(k->s->live, a->node) : NULL;
+        if (!n || n->retired || n->maintenance || (n->state == NODE_UP && alert_gpus(n) >= expected(k->s, n)))
             continue;
-        struct alert_finding f = {.subject = a->subject,
-                                  .node = a->node,
-                                  .place = a->place,
-                                  .device = a->device,
-                                  .person = a->person,
-                                  .text = a->text,
-                                  .advice = r->advice,
-                                  .since_ms = a->since_ms,
-                                  .severity = -1,
-                                  .weak = true};
-        see(arg, r, &f);
+        rule_found(k, (struct alert_finding){.subject = a->subject,
+                                             .node = a->node,
+                                             .place = a->place,
+                                             .device = a->device,
+                                             .person = a->person,
+                                             .text = a->text,
+                                             .since_ms = a->since_ms,
+                                             .weak = true});
     }
 }
 
 /* Those that gpu-lost tells of are not told of again. */
-static void look_missing(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_missing(const struct rule_look *k)
 {
-    char text[640];
+    const struct scene *s = k->s;
 
     for (size_t i = 0; i < s->view->n; i++) {
         const struct node_now *n = s->view->nodes[i];
         int32_t want = expected(s, n), have = alert_gpus(n), told = 0;
         if (n->state != NODE_UP || n->maintenance || (n->collect != COLLECT_OK && n->collect != COLLECT_NONE))
             continue;
-        for (size_t k = 0; k < n->n_devices; k++)
-            told += !n->devices[k].fact.parent[0] && n->devices[k].fact.lost;
-        for (size_t k = 0; have + told < want && k < s->n_lost; k++) /* of few nodes: there may be many of those */
-            told += strcmp(s->lost[k]->node, n->key) == 0 && forgotten(s, s->lost[k]);
-        if (have + told >= want)
-            continue;
-        snprintf(text, sizeof(text), "%s has %d of %d GPUs", node_shown(n), (int)have, (int)want);
-        see_node(r, n, 0, text, see, arg);
+        for (size_t d = 0; d < n->n_devices; d++)
+            told += !n->devices[d].fact.parent[0] && n->devices[d].fact.lost;
+        for (size_t a = 0; have + told < want && a < s->n_lost; a++) /* of few nodes: there may be many of those */
+            told += strcmp(s->lost[a]->node, n->key) == 0 && forgotten(s, s->lost[a]);
+        if (have + told < want)
+            rule_found_at(k, n, NULL, 0, "%s has %d of %d GPUs", node_shown(n), (int)have, (int)want);
     }
 }
 
-static void look_lost(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_lost(const struct rule_look *k)
 {
-    char text[640];
-
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        for (size_t k = 0; k < n->n_devices && !n->maintenance && !has_enough(s, n); k++) {
-            const struct device_now *d = &n->devices[k];
-            if (d->state != DEV_LOST)
-                continue;
-            snprintf(text, sizeof(text), "%s:%d (%s) was there and is gone", node_shown(n), (int)d->fact.index,
-                     device_shown(d));
-            see_gpu(r, n, d, d->since_ms, text, see, arg);
-        }
-    }
-    look_forgotten(r, s, see, arg);
+    for (struct gpu_at g = {0}; next_gpu(k->s, &g);)
+        if (g.d->state == DEV_LOST && !g.n->maintenance && !has_enough(k->s, g.n))
+            rule_found_at(k, g.n, g.d, g.d->since_ms, "%s:%d (%s) was there and is gone", node_shown(g.n),
+                          (int)g.d->fact.index, device_shown(g.d));
+    look_forgotten(k);
 }
 
 /* Bits of the driver's mask: heat; power. */
 #define THROTTLE_HEAT  (0x20u | 0x40u)
 #define THROTTLE_POWER (0x4u | 0x80u)
 
-static void look_throttle(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_throttle(const struct rule_look *k)
 {
-    char text[640], words[256];
+    char words[256];
 
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        for (size_t k = 0; k < n->n_devices; k++) {
-            const struct device_now *d = &n->devices[k];
-            uint64_t mask = sample_has(&d->now, M_throttle) ? (uint64_t)d->now.v[M_throttle] & (uint64_t)r->limit : 0;
-            if (d->state > DEV_BUSY || !mask)
-                continue;
-            snprintf(text, sizeof(text), "%s:%d runs slower than it could: %.120s", node_shown(n), (int)d->fact.index,
-                     throttle_text(mask, words).p);
-            see_gpu(r, n, d, 0, text, see, arg);
-        }
+    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
+        const struct sample *now = &g.d->now;
+        uint64_t mask = sample_has(now, M_throttle) ? (uint64_t)now->v[M_throttle] & (uint64_t)k->r->limit : 0;
+        if (g.d->state <= DEV_BUSY && mask)
+            rule_found_at(k, g.n, g.d, 0, "%s:%d runs slower than it could: %.120s", node_shown(g.n),
+                          (int)g.d->fact.index, throttle_text(mask, words).p);
     }
 }
 
-static void look_full(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_full(const struct rule_look *k)
 {
-    char text[640];
-
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        for (size_t k = 0; k < n->n_devices; k++) {
-            const struct device_now *d = &n->devices[k];
-            int64_t left, least;
-            if (d->state > DEV_BUSY || !memory_left(&d->now, &left) || !sample_has(&d->now, M_mem_total))
-                continue;
-            least = d->now.v[M_mem_total] / 10000 * (10000 - r->limit);
-            if (left > 2 * least) /* below that it goes on, and below least it begins */
-                continue;
-            snprintf(text, sizeof(text), "%s:%d has %" PRId64 " MiB of memory left", node_shown(n), (int)d->fact.index,
-                     left >> 20);
-            see_gpu_as(r, n, d, 0, text, left > least, see, arg);
-        }
+    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
+        const struct sample *now = &g.d->now;
+        int64_t left;
+        if (g.d->state > DEV_BUSY || !memory_left(now, &left) || !sample_has(now, M_mem_total))
+            continue;
+        int64_t least = now->v[M_mem_total] / 10000 * (10000 - k->r->limit);
+        struct rule_look as = *k;
+        as.weak = left > least;
+        if (left <= 2 * least) /* below that it goes on, and below least it begins */
+            rule_found_at(&as, g.n, g.d, 0, "%s:%d has %" PRId64 " MiB of memory left", node_shown(g.n),
+                          (int)g.d->fact.index, left >> 20);
     }
 }
 
@@ -308,132 +236,96 @@ static int64_t idle_since(const struct state_rule *rule, const struct device_now
     return MAX(d->idle_since_ms, first);
 }
 
-static void look_idle(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_idle(const struct rule_look *k)
 {
-    char text[640], who[160], idle[24];
+    char who[160], idle[24];
 
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        for (size_t k = 0; k < n->n_devices; k++) {
-            const struct device_now *d = &n->devices[k];
-            if (d->state != DEV_HELD || !d->n_procs || !d->idle_since_ms)
-                continue;
-            int64_t since = idle_since(live_rule(s->live), d, s->now_ms);
-            snprintf(text, sizeof(text), "%s:%d is held by %s and idle for %s", node_shown(n), (int)d->fact.index,
-                     holders(d, who).len ? who : "somebody", clock_span(s->now_ms - since, idle));
-            see_gpu(r, n, d, since, text, see, arg);
-        }
+    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
+        if (g.d->state != DEV_HELD || !g.d->n_procs || !g.d->idle_since_ms)
+            continue;
+        int64_t since = idle_since(live_rule(k->s->live), g.d, k->s->now_ms);
+        rule_found_at(k, g.n, g.d, since, "%s:%d is held by %s and idle for %s", node_shown(g.n), (int)g.d->fact.index,
+                      holders(g.d, who).len ? who : "somebody", clock_span(k->s->now_ms - since, idle));
     }
 }
 
 /* ---- what happened ---- */
 
 /* Of nodes, told once each time. */
-static void look_happened(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_happened(const struct rule_look *k)
 {
-    AUTO_BUF text = BUF_INIT(4096);
+    static const char *const texts[][2] = {[EVENT_NEW] = {"", " is new: it was "},
+                                           [EVENT_BACK] = {"", " is "},
+                                           [EVENT_START] = {"the agent on ", " started: "}};
 
-    for (size_t i = s->n_recent; i-- > 0;) { /* the newest first: of those before it nothing is told again */
-        const struct recent *e = &s->recent[i];
-        const struct node_now *n = e->kind == (uint16_t)r->limit && !e->device[0] ? live_find(s->live, e->node) : NULL;
-        if (!n || n->retired || n->maintenance)
-            continue;
-        buf_reset(&text);
-        switch (e->kind) {
-        case EVENT_NEW:
-            buf_addf(&text, "%s is new: it was %s", node_shown(n), e->text);
-            break;
-        case EVENT_BACK:
-            buf_addf(&text, "%s is %s", node_shown(n), e->text);
-            break;
-        default:
-            buf_addf(&text, "the agent on %s started: %s", node_shown(n), e->text);
-        }
-        see_node(r, n, e->at_ms, text.p, see, arg);
+    for (size_t i = k->s->n_recent; i-- > 0;) { /* the newest first: of those before it nothing is told again */
+        const struct recent *e = &k->s->recent[i];
+        bool fits = e->kind == (uint16_t)k->r->limit && !e->device[0];
+        const struct node_now *n = fits ? live_find(k->s->live, e->node) : NULL;
+        if (n && !n->retired && !n->maintenance)
+            rule_found_at(k, n, NULL, e->at_ms, "%s%s%s%s", texts[e->kind][0], node_shown(n), texts[e->kind][1],
+                          e->text);
     }
 }
 
 /* What was found in W&B's runs: each by itself. */
-static void look_wandb(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_wandb(const struct rule_look *k)
 {
-    for (size_t i = s->n_recent; i-- > 0;) {
-        const struct recent *e = &s->recent[i];
+    for (size_t i = k->s->n_recent; i-- > 0;) {
+        const struct recent *e = &k->s->recent[i];
         char subject[40];
         if (e->kind != EVENT_WANDB || str_starts(str_of(e->text), "done")) /* a pull that came to its end */
             continue;
         snprintf(subject, sizeof(subject), "wandb:%" PRId64, e->code);
-        struct alert_finding f = {.subject = subject,
-                                  .node = "",
-                                  .place = "",
-                                  .device = "",
-                                  .person = "",
-                                  .text = e->text,
-                                  .advice = r->advice,
-                                  .since_ms = e->at_ms,
-                                  .severity = -1};
-        see(arg, r, &f);
+        rule_found(k, (struct alert_finding){.subject = subject, .text = e->text, .since_ms = e->at_ms});
     }
 }
 
-static void look_recent(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_recent(const struct rule_look *k)
 {
-    for (size_t i = s->n_recent; i-- > 0;) { /* the newest of each is the one told of */
-        const struct recent *e = &s->recent[i];
+    for (size_t i = k->s->n_recent; i-- > 0;) { /* the newest of each is the one told of */
+        const struct recent *e = &k->s->recent[i];
         const struct node_now *n = NULL;
-        const struct device_now *d = e->device[0] ? live_find_device(s->live, str_of(e->device), &n) : NULL;
-        char text[640];
-        if (e->kind != (uint16_t)r->limit)
+        const struct device_now *d = e->device[0] ? live_find_device(k->s->live, str_of(e->device), &n) : NULL;
+        if (e->kind != (uint16_t)k->r->limit)
             continue;
         if (!n && e->node[0])
-            n = live_find(s->live, e->node);
+            n = live_find(k->s->live, e->node);
         if (n && (n->retired || n->maintenance))
             continue;
-        if (n && d)
-            snprintf(text, sizeof(text), "%s:%d: %s", node_shown(n), (int)d->fact.index, e->text);
+        if (d)
+            rule_found_at(k, n, d, e->at_ms, "%s:%d: %s", node_shown(n), (int)d->fact.index, e->text);
         else if (n)
-            snprintf(text, sizeof(text), "%s: %s", node_shown(n), e->text);
+            rule_found_at(k, n, NULL, e->at_ms, "%s: %s", node_shown(n), e->text);
         else
-            snprintf(text, sizeof(text), "%s", e->text);
-        if (n && d)
-            see_gpu(r, n, d, e->at_ms, text, see, arg);
-        else if (n)
-            see_node(r, n, e->at_ms, text, see, arg);
-        else
-            see_hub(r, "hub", text, see, arg);
+            rule_found(k, (struct alert_finding){.subject = "hub", .text = e->text});
     }
 }
 
-static void look_started(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_started(const struct rule_look *k)
 {
-    struct alert_finding f = {.subject = "hub",
-                              .node = "",
-                              .place = "",
-                              .device = "",
-                              .person = "",
-                              .text = "the hub has started",
-                              .advice = r->advice,
-                              .since_ms = s->started_ms,
-                              .severity = -1};
-    if (s->started_ms)
-        see(arg, r, &f);
+    if (k->s->started_ms)
+        rule_found(k, (struct alert_finding){.subject = "hub",
+                                             .text = "the hub has started",
+                                             .since_ms = k->s->started_ms});
 }
 
 /* ---- bookings ---- */
 
-static void look_bookings(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_bookings(const struct rule_look *k)
 {
     size_t n;
-    const struct booking *const *v = s->book ? book_all(s->book, &n) : NULL;
+    const struct booking *const *v = k->s->book ? book_all(k->s->book, &n) : NULL;
 
     for (size_t i = 0; v && i < n; i++) {
         const char *others[USE_NAMES];
         size_t n_others = 0;
         char subject[40], text[640];
-        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], s->now_ms) != BOOKING_ACTIVE)
+        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], k->s->now_ms) != BOOKING_ACTIVE)
             continue;
-        enum booking_use use = booking_use(s->live, s->people, v[i], others, &n_others);
-        bool unused = r->limit == USE_UNUSED && use == USE_UNUSED;
-        bool taken = r->limit == USE_OTHERS && (use == USE_OTHERS || use == USE_SHARED);
+        enum booking_use use = booking_use(k->s->live, k->s->people, v[i], others, &n_others);
+        bool unused = k->r->limit == USE_UNUSED && use == USE_UNUSED;
+        bool taken = k->r->limit == USE_OTHERS && (use == USE_OTHERS || use == USE_SHARED);
         if (!unused && !taken)
             continue;
         snprintf(subject, sizeof(subject), "booking:%" PRId64, v[i]->id);
@@ -443,61 +335,40 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
         else
             snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, v[i]->places);
         AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)BOOKING_PERSON_MAX * 2); /* the booker is the last */
-        for (size_t k = 0; k < n_others && taken; k++)
-            buf_addf(&persons, "%s, ", others[k]);
+        for (size_t p = 0; p < n_others && taken; p++)
+            buf_addf(&persons, "%s, ", others[p]);
         buf_adds(&persons, v[i]->person);
-        struct alert_finding f = {.subject = subject,
-                                  .node = "",
-                                  .place = v[i]->places,
-                                  .device = "",
-                                  .person = buf_str(&persons).p,
-                                  .text = text,
-                                  .advice = r->advice,
-                                  .since_ms = 0,
-                                  .severity = -1};
-        see(arg, r, &f);
+        rule_found(k, (struct alert_finding){.subject = subject,
+                                             .place = v[i]->places,
+                                             .person = buf_str(&persons).p,
+                                             .text = text});
     }
 }
 
 /* ---- usage ---- */
 
-static void look_usage(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_usage(const struct rule_look *k)
 {
-    for (size_t i = 0; i < s->n_usage; i++) {
-        const struct usage_news *u = &s->usage[i];
-        struct alert_finding f = {.subject = u->subject,
-                                  .node = "",
-                                  .place = u->name,
-                                  .device = "",
-                                  .person = "",
-                                  .text = u->text,
-                                  .advice = r->advice,
-                                  .since_ms = u->since_ms,
-                                  .severity = -1,
-                                  .weak = u->weak};
-        if (u->kind == (enum usage_news_kind)r->limit)
-            see(arg, r, &f);
+    for (size_t i = 0; i < k->s->n_usage; i++) {
+        const struct usage_news *u = &k->s->usage[i];
+        if (u->kind == (enum usage_news_kind)k->r->limit)
+            rule_found(k, (struct alert_finding){.subject = u->subject,
+                                                 .place = u->name,
+                                                 .text = u->text,
+                                                 .since_ms = u->since_ms,
+                                                 .weak = u->weak});
     }
 }
 
 /* ---- the hub ---- */
 
-static void look_store(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void look_hub(const struct rule_look *k)
 {
-    if (s->store)
-        see_hub(r, "store", s->store, see, arg);
-}
+    static const char *const subjects[] =
+        {[SCENE_STORE] = "store", [SCENE_SOURCES] = "sources", [SCENE_CHANNELS] = "channels"};
 
-static void look_sources(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
-{
-    if (s->sources)
-        see_hub(r, "sources", s->sources, see, arg);
-}
-
-static void look_channels(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
-{
-    if (s->channels)
-        see_hub(r, "channels", s->channels, see, arg);
+    if (k->s->wrong[k->r->limit])
+        rule_found(k, (struct alert_finding){.subject = subjects[k->r->limit], .text = k->s->wrong[k->r->limit]});
 }
 
 /* ---- the table ---- */
@@ -701,7 +572,8 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 10 * SEC,
      .clear_ms = 30 * SEC,
      .now_only = true,
-     .look = look_store},
+     .look = look_hub,
+     .limit = SCENE_STORE},
     {.name = "sources",
      .about = "a source of names of nodes fails",
      .advice = "GET /api/v1/sources says which and why",
@@ -709,7 +581,8 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 5 * MIN_,
      .clear_ms = MIN_,
      .now_only = true,
-     .look = look_sources},
+     .look = look_hub,
+     .limit = SCENE_SOURCES},
     {.name = "channel",
      .about = "a channel that alerts are told through fails",
      .advice = "muster alerts channels says why",
@@ -717,6 +590,7 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 5 * MIN_,
      .clear_ms = MIN_,
      .now_only = true,
-     .look = look_channels},
+     .look = look_hub,
+     .limit = SCENE_CHANNELS},
     {0},
 };

@@ -301,7 +301,7 @@ static void see(void *arg, const struct alert_rule *r, const struct alert_findin
 struct whole_scene { /* a scene and what it borrows from */
     struct scene s;
     struct view view;
-    char sources[NOTICE_MAX], channels[NOTICE_MAX], store[240];
+    char wrong[SCENE_WRONGS][NOTICE_MAX];
 };
 
 /* While rules look at these, alert_state.c makes new ones of its own. */
@@ -325,21 +325,20 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
     store_stat(h->store, &st);
     if (st.last_error)
-        snprintf(w->store, sizeof(w->store), "%s", st.error[0] ? st.error : strerror(-st.last_error));
+        snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : strerror(-st.last_error));
     if (h->api.sources)
-        sources_said_notice(h->api.sources, now_ms, w->sources);
-    outbox_notice(h->outbox, w->channels, sizeof(w->channels));
+        sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
+    outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);
     w->s = (struct scene){.now_ms = now_ms,
                           .started_ms = d->h->started_ms,
                           .view = &w->view,
                           .live = h->live,
                           .people = h->api.people,
                           .book = h->book,
-                          .store = w->store[0] ? w->store : NULL,
-                          .sources = w->sources[0] ? w->sources : NULL,
-                          .channels = w->channels[0] ? w->channels : NULL,
                           .recent = d->recent,
                           .n_recent = d->n_recent};
+    for (int i = 0; i < SCENE_WRONGS; i++)
+        w->s.wrong[i] = w->wrong[i][0] ? w->wrong[i] : NULL;
     w->s.usage = baselines_now(d->baselines, &w->s.n_usage);
     copy_lost(d);
     w->s.lost = (const struct alert *const *)d->lost;

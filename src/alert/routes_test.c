@@ -39,12 +39,12 @@ static void put_finding(void *arg, const struct alert_rule *r, const struct aler
         return;
     json_obj(j, NULL);
     json_cstr(j, "rule", r->name);
-    json_cstr(j, "severity", severity_words[f->severity >= 0 ? f->severity : r->severity]);
+    json_cstr(j, "severity", severity_words[r->severity]);
     json_cstr(j, "subject", f->subject);
     json_cstr(j, "place", f->place);
     json_cstr(j, "person", f->person[0] ? f->person : NULL);
     json_cstr(j, "text", f->text);
-    json_cstr(j, "advice", f->advice);
+    json_cstr(j, "advice", r->advice);
     if (f->since_ms)
         json_int(j, "since", f->since_ms);
     json_int(j, "for", r->for_ms);

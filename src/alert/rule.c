@@ -380,95 +380,100 @@ static int64_t lost_after(const struct scene *s)
     return (s->live ? live_rule(s->live) : &state_rule_default)->down_after_ms;
 }
 
-static void look_one(const struct alert_rule *r, const struct scene *s, const struct node_now *n,
-                     const struct device_now *d, see_fn *see, void *arg)
+void rule_found(const struct rule_look *k, struct alert_finding f)
 {
-    char subject[UUID_MAX + 16], place[NAME_MAX_LEN + 16], who[160] = "";
-    AUTO_BUF text = BUF_INIT(4096);
-    bool is_so = filter_match(r->filter, n, d, s->now_ms);
+    const char **texts[] = {&f.node, &f.place, &f.device, &f.person};
 
-    if (!is_so && !(r->hold && filter_match(r->hold, n, d, s->now_ms)))
-        return;
-    if (d)
-        snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
-    else
-        snprintf(subject, sizeof(subject), "node:%s", n->key);
-    if (d)
-        snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
-    else
-        snprintf(place, sizeof(place), "%s", node_shown(n));
-    template_fill(&text, r->text,
-                  &(struct template_scene){.n = n,
-                                           .d = d,
-                                           .now_ms = s->now_ms,
-                                           .since_ms = d ? d->since_ms : n->since_ms,
-                                           .lost_ms = lost_after(s)});
-    struct alert_finding f = {.subject = subject,
-                              .node = n->key,
-                              .place = place,
-                              .device = d ? d->fact.uuid : "",
-                              .person = d && holders(d, who).len ? who : "",
-                              .text = text.p ? text.p : "",
-                              .advice = r->advice,
-                              .severity = -1,
-                              .weak = !is_so};
-    see(arg, r, &f);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = *texts[i] ? *texts[i] : "";
+    k->see(k->arg, k->r, &f);
 }
 
-static void look_filter(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+void rule_found_at(const struct rule_look *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+                   const char *fmt, ...)
 {
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
+    char subject[MAX(UUID_MAX, NODE_KEY_MAX) + 8], place[NAME_MAX_LEN + 16], who[160] = "";
+    AUTO_BUF text = BUF_INIT(4096);
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    snprintf(subject, sizeof(subject), "%s:%s", d ? "gpu" : "node", d ? d->fact.uuid : n->key);
+    mem_copy_str(place, sizeof(place), node_shown(n));
+    if (d)
+        snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
+    rule_found(k, (struct alert_finding){.subject = subject,
+                                         .node = n->key,
+                                         .place = place,
+                                         .device = d ? d->fact.uuid : "",
+                                         .person = d && holders(d, who).len ? who : "",
+                                         .text = buf_str(&text).p,
+                                         .since_ms = since_ms,
+                                         .weak = k->weak});
+}
+
+static void look_one(struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    AUTO_BUF text = BUF_INIT(4096);
+
+    k->weak = !filter_match(k->r->filter, n, d, k->s->now_ms);
+    if (k->weak && !(k->r->hold && filter_match(k->r->hold, n, d, k->s->now_ms)))
+        return;
+    template_fill(&text, k->r->text,
+                  &(struct template_scene){.n = n,
+                                           .d = d,
+                                           .now_ms = k->s->now_ms,
+                                           .since_ms = d ? d->since_ms : n->since_ms,
+                                           .lost_ms = lost_after(k->s)});
+    rule_found_at(k, n, d, 0, "%s", buf_str(&text).p);
+}
+
+static void look_filter(struct rule_look *k)
+{
+    for (size_t i = 0; i < k->s->view->n; i++) {
+        const struct node_now *n = k->s->view->nodes[i];
         if (n->maintenance)
             continue;
-        if (r->of == ALERT_OF_NODE)
-            look_one(r, s, n, NULL, see, arg);
-        for (size_t k = 0; r->of == ALERT_OF_GPU && k < n->n_devices; k++)
-            look_one(r, s, n, &n->devices[k], see, arg);
+        if (k->r->of == ALERT_OF_NODE)
+            look_one(k, n, NULL);
+        for (size_t d = 0; k->r->of == ALERT_OF_GPU && d < n->n_devices; d++)
+            look_one(k, n, &n->devices[d]);
     }
 }
 
 /* What a built-in finds, in somebody's own words. */
-struct wording {
-    const struct scene *s;
-    see_fn *see;
-    void *arg;
-};
-
 static void see_worded(void *arg, const struct alert_rule *r, const struct alert_finding *found)
 {
-    const struct wording *w = arg;
+    const struct rule_look *k = arg;
     struct alert_finding f = *found;
     AUTO_BUF text = BUF_INIT(4096);
-    struct template_scene t = {.n = f.node[0] && w->s->live ? live_find(w->s->live, f.node) : NULL,
-                               .now_ms = w->s->now_ms,
-                               .since_ms = f.since_ms ? f.since_ms : w->s->now_ms,
-                               .lost_ms = lost_after(w->s)};
+    struct template_scene t = {.n = f.node[0] && k->s->live ? live_find(k->s->live, f.node) : NULL,
+                               .now_ms = k->s->now_ms,
+                               .since_ms = f.since_ms ? f.since_ms : k->s->now_ms,
+                               .lost_ms = lost_after(k->s)};
 
     for (size_t i = 0; t.n && f.device[0] && i < t.n->n_devices && !t.d; i++)
         t.d = strcmp(t.n->devices[i].fact.uuid, f.device) == 0 ? &t.n->devices[i] : NULL;
     template_fill(&text, r->text, &t);
     f.text = buf_str(&text).p;
-    w->see(w->arg, r, &f);
+    k->see(k->arg, r, &f);
 }
 
 void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
 {
     struct scene with = *scene;
-    const struct scene *s = &with;
-    struct wording words = {s, see, arg};
 
     with.expect = r->expect;
     with.n_expect = r->n_expect;
     for (size_t i = 0; i < r->n; i++) {
-        const struct alert_rule *one = &r->v[i];
-        if (one->off)
+        struct rule_look as_it_is = {&r->v[i], &with, see, arg, false};
+        struct rule_look worded = {&r->v[i], &with, see_worded, &as_it_is, false};
+        if (r->v[i].off)
             continue;
-        if (one->look && one->worded)
-            one->look(one, s, see_worded, &words);
-        else if (one->look)
-            one->look(one, s, see, arg);
-        else if (one->filter)
-            look_filter(one, s, see, arg);
+        if (r->v[i].look)
+            r->v[i].look(r->v[i].worded ? &worded : &as_it_is);
+        else if (r->v[i].filter)
+            look_filter(&as_it_is);
     }
 }

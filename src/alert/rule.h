@@ -34,6 +34,9 @@ struct gpus_expected { /* of nodes whose name fits */
     int32_t n;
 };
 
+/* With the hub: the store; which sources of names fail; through which channels nobody is told. */
+enum scene_wrong { SCENE_STORE, SCENE_SOURCES, SCENE_CHANNELS, SCENE_WRONGS };
+
 /* Everything there is to look at. Borrowed. */
 struct scene {
     int64_t now_ms;
@@ -41,11 +44,9 @@ struct scene {
     const struct view *view; /* all nodes, retired ones left out */
     struct live *live;
     const struct people *people;
-    struct book *book;           /* NULL: no bookings */
-    const char *store;           /* what is wrong with the store; NULL: nothing */
-    const char *sources;         /* which sources of names fail; NULL: none */
-    const char *channels;        /* through which channels nobody is told; NULL: none */
-    const struct recent *recent; /* newest last */
+    struct book *book;               /* NULL: no bookings */
+    const char *wrong[SCENE_WRONGS]; /* NULL: nothing */
+    const struct recent *recent;     /* newest last */
     size_t n_recent;
     const struct usage_news *usage;
     size_t n_usage;
@@ -60,13 +61,25 @@ struct scene {
 
 /* What a rule found. Text is borrowed for the call; "" where there is none. */
 struct alert_finding {
-    const char *subject, *node, *place, *device, *person, *text, *advice;
+    const char *subject, *node, *place, *device, *person, *text;
     int64_t since_ms; /* 0: not known */
-    int severity;     /* -1: the rule's */
     bool weak;        /* keeps an alert that fires; makes none */
 };
 struct alert_rule;
 typedef void see_fn(void *arg, const struct alert_rule *r, const struct alert_finding *f);
+
+/* A rule that looks. */
+struct rule_look {
+    const struct alert_rule *r;
+    const struct scene *s;
+    see_fn *see;
+    void *arg;
+    bool weak; /* what it finds is */
+};
+void rule_found(const struct rule_look *k, struct alert_finding f); /* text may be NULL: there is none */
+/* Of a node or, where d is not NULL, of a GPU of it. */
+void rule_found_at(const struct rule_look *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 enum alert_of { ALERT_OF_GPU, ALERT_OF_NODE };
 
@@ -85,7 +98,7 @@ struct alert_rule {
                                 for the last of them. NULL: as to everybody */
     bool now_only;           /* nothing is stored of what it looks at: it cannot look back */
     /* one of the two */
-    void (*look)(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg);
+    void (*look)(const struct rule_look *k);
     const char *when; /* in the filter language, for each GPU or node */
     struct filter *filter;
     const char *until;   /* once it fires it is over when this is so, not as soon as `when` is not; NULL: it is */

@@ -35,7 +35,7 @@ static const char *look(struct alert_states *l, int64_t now_ms, const char *subj
     alert_states_begin(l, now_ms);
     while (str_word(&rest, &one)) {
         snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
-        struct alert_finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
+        struct alert_finding f = {subject, "", "", "", "", "it is so", 0, false};
         alert_states_see(l, &rule, &f);
         alert_states_see(l, &rule, &f); /* twice is once */
     }
@@ -123,7 +123,7 @@ static void what_fired_survives_a_restart(void **unused)
 static const char *look_as(struct alert_states *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms,
                            bool weak, struct told *t)
 {
-    struct alert_finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
+    struct alert_finding f = {"a", "", "", "", "", "it is so", since_ms, weak};
 
     t->text[0] = 0;
     alert_states_begin(l, now_ms);
@@ -248,7 +248,7 @@ static void rules_find_what_is_wrong(void **unused)
     struct scene s = {.now_ms = NOW,
                       .view = &c->v,
                       .live = live,
-                      .store = "no space left",
+                      .wrong[SCENE_STORE] = "no space left",
                       .recent = recent,
                       .n_recent = ARRAY_LEN(recent)};
     AUTO_BUF b = BUF_INIT(1 << 20);
@@ -519,7 +519,7 @@ static void a_built_in_rule_takes_ones_own_words(void **unused)
     struct alert_rules *r = alert_rules_new();
     struct cluster *c = cluster_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .store = "no space left"};
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"};
     struct err err = {0};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
