@@ -47,19 +47,10 @@ static char *shown(const char *spec)
     return buf_take(&out);
 }
 
-/* As text; they are sorted and checked (found.h). */
-static char *labels_of(const struct found *f)
-{
-    AUTO_BUF out = BUF_INIT((size_t)LABELS_MAX * (LABEL_NAME_MAX + LABEL_VALUE_MAX + 2) + 1);
-    for (size_t i = 0; i < f->n_labels; i++)
-        buf_addf(&out, "%s=%s\n", f->labels[i].name, f->labels[i].value);
-    return out.len ? buf_take(&out) : NULL;
-}
-
 static void on_list(void *arg, struct source *s, const struct found *v, size_t n, const char *error)
 {
     struct entry *e = arg;
-    bool ssh_port = !source_ops_of(s)->service_port;
+    bool ssh_port = !s->ops->service_port;
     if (error) {
         if (!e->error[0])
             e->since_ms = clock_wall_ms();
@@ -70,13 +61,12 @@ static void on_list(void *arg, struct source *s, const struct found *v, size_t n
     struct target_list next = {0};
     e->error[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        AUTO_FREE char *labels = labels_of(&v[i]);
         target_list_put(&next, str_of(v[i].name), v[i].address, v[i].user, ssh_port ? v[i].port : 0);
-        target_list_label(&next, str_of(v[i].name), labels);
+        target_list_label(&next, str_of(v[i].name), v[i].labels);
     }
     target_list_fini(&e->list);
     e->list = next;
-    log_info("relay", "%s: %zu machines%s%s", e->name, n, source_note(s)[0] ? "; " : "", source_note(s));
+    log_info("relay", "%s: %zu machines%s%s", e->name, n, s->note[0] ? "; " : "", s->note);
     e->finder->changed(e->finder->arg);
 }
 

@@ -23,9 +23,8 @@ static bool host_ok(struct str s, size_t max)
 
 static const char *keep(struct found_list *l, struct str s)
 {
-    const char *p;
     l->text.max = FOUND_TEXT_MAX;
-    p = arena_strn(&l->text, s.p, s.len);
+    const char *p = arena_strn(&l->text, s.p, s.len);
     l->full = l->full || !p;
     return p;
 }
@@ -42,27 +41,8 @@ struct found *found_list_add(struct found_list *l, struct str name, struct str a
     l->full = l->full || l->n == FOUND_MAX;
     if (l->full || !(f.name = keep(l, name)) || !(f.address = keep(l, address)))
         return NULL;
-    VEC_ROOM(l->v, l->n, l->cap);
-    l->v[l->n] = f;
-    return &l->v[l->n++];
-}
-
-void found_label(struct found_list *l, struct found *f, struct str name, struct str value)
-{
-    if (!f || !label_value_ok(value) || !label_name_ok(name))
-        return;
-    for (size_t i = 0; i < f->n_labels; i++)
-        if (str_eq(name, f->labels[i].name))
-            return;
-    if (f->n_labels == FOUND_LABELS_MAX)
-        return;
-    if (!f->labels && !(f->labels = arena_alloc(&l->text, FOUND_LABELS_MAX, sizeof(*f->labels)))) {
-        l->full = true;
-        return;
-    }
-    struct found_label one = {keep(l, name), keep(l, value)};
-    if (one.name && one.value)
-        f->labels[f->n_labels++] = one;
+    VEC_ADD(l->v, l->n, l->cap, f);
+    return &l->v[l->n - 1];
 }
 
 static int by_name(const void *pa, const void *pb)
@@ -70,12 +50,6 @@ static int by_name(const void *pa, const void *pb)
     const struct found *a = pa, *b = pb;
 
     return strcmp(a->name, b->name) ?: strcmp(a->address, b->address) ?: a->port - b->port;
-}
-
-static int by_label(const void *pa, const void *pb)
-{
-    const struct found_label *a = pa, *b = pb;
-    return strcmp(a->name, b->name);
 }
 
 void found_list_settle(struct found_list *l)
@@ -87,12 +61,11 @@ void found_list_settle(struct found_list *l)
             l->v[kept++] = l->v[i];
             continue;
         }
-        for (size_t k = 0; k < l->v[i].n_labels; k++)
-            found_label(l, &l->v[kept - 1], str_of(l->v[i].labels[k].name), str_of(l->v[i].labels[k].value));
+        char *all = labels_join(l->v[kept - 1].labels, l->v[i].labels);
+        FREE_ALL(l->v[kept - 1].labels, l->v[i].labels);
+        l->v[kept - 1].labels = all;
     }
     l->n = kept;
-    for (size_t i = 0; i < kept; i++)
-        SORT(l->v[i].labels, l->v[i].n_labels, by_label);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -107,18 +80,16 @@ bool found_list_same(const struct found_list *a, const struct found_list *b)
     for (size_t i = 0; i < a->n; i++) {
         const struct found *x = &a->v[i], *y = &b->v[i];
         if (strcmp(x->name, y->name) != 0 || strcmp(x->address, y->address) != 0 || x->port != y->port ||
-            !same_text(x->user, y->user) || x->n_labels != y->n_labels)
+            !same_text(x->user, y->user) || !labels_same(x->labels, y->labels))
             return false;
-        for (size_t k = 0; k < x->n_labels; k++)
-            if (strcmp(x->labels[k].name, y->labels[k].name) != 0 ||
-                strcmp(x->labels[k].value, y->labels[k].value) != 0)
-                return false;
     }
     return true;
 }
 
 void found_list_fini(struct found_list *l)
 {
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i].labels);
     free(l->v);
     arena_fini(&l->text);
     *l = (struct found_list){0};

@@ -1,7 +1,7 @@
 /*
  * found.h: nodes that a source of names found: a bounded list, and the pure readers of what sources say.
  *
- * F1 A list has at most FOUND_MAX nodes and FOUND_TEXT_MAX bytes of text; past that it is `full` and no answer at all.
+ * F1 A list has at most FOUND_MAX nodes and FOUND_TEXT_MAX bytes of names; past that it is `full` and no answer at all.
  * F2 A name or address that no host can have is left out and counted, and the rest stays. F3 Settled, a list is sorted
  * by name and has each name once; labels of its other mentions are added to the first by address and port.
  */
@@ -11,19 +11,14 @@
 #include "base/mem.h"
 #include "model/labels.h"
 
-#define FOUND_MAX        8192
-#define FOUND_TEXT_MAX   (64u << 20)
-#define FOUND_LABELS_MAX LABELS_MAX
+#define FOUND_MAX      8192
+#define FOUND_TEXT_MAX (64u << 20)
 
-struct found_label {
-    const char *name, *value;
-};
 struct found {
     const char *name, *address; /* never empty; the same where the source knows no address */
     const char *user;           /* NULL: not said */
     int port;                   /* 0: not said */
-    struct found_label *labels;
-    size_t n_labels;
+    char *labels;               /* model/labels.h; NULL: none; owned */
 };
 
 struct found_list {
@@ -37,8 +32,6 @@ struct found_list {
 
 /* NULL: left out. What is returned is good until the next add. address may be empty. port: 0 or below is none. */
 struct found *found_list_add(struct found_list *l, struct str name, struct str address, int64_t port);
-/* A label that is there already stays as it is; one that cannot be a label, or is one too many, is left out. */
-void found_label(struct found_list *l, struct found *f, struct str name, struct str value);
 void found_list_settle(struct found_list *l);
 bool found_list_same(const struct found_list *a, const struct found_list *b); /* both settled */
 void found_list_fini(struct found_list *l);

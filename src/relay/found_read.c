@@ -42,9 +42,16 @@ static int filled(const struct found_list *l, struct err *err)
     return l->full ? err_set(err, -EBADMSG, "more than %d nodes, or too much text about them", FOUND_MAX) : 0;
 }
 
+/* NULL: it was left out. */
+static void label_node(struct found *f, struct str name, struct str value)
+{
+    if (f)
+        labels_add(&f->labels, name, value);
+}
+
 /* ---- Consul ---- */
 
-static void label_tags(struct found_list *l, struct found *f, const json_t *tags)
+static void label_tags(struct found *f, const json_t *tags)
 {
     AUTO_BUF all = BUF_INIT(256);
     size_t i;
@@ -61,17 +68,17 @@ static void label_tags(struct found_list *l, struct found *f, const json_t *tags
             break;
         }
     }
-    found_label(l, f, STR("consul_tags"), buf_str(&all));
+    label_node(f, STR("consul_tags"), buf_str(&all));
 }
 
 /* What people say of their nodes; what Consul adds of its own says nothing here. */
-static void label_meta(struct found_list *l, struct found *f, json_t *meta)
+static void label_meta(struct found *f, json_t *meta)
 {
     const char *key;
     json_t *v;
     json_object_foreach (meta, key, v)
         if (!str_starts(str_of(key), "consul-"))
-            found_label(l, f, str_of(key), text_of(v));
+            label_node(f, str_of(key), text_of(v));
 }
 
 /* The worst of its checks. */
@@ -101,13 +108,13 @@ static void consul_one(struct found_list *l, json_t *j)
     struct found *f = found_list_add(l, name, address, port);
     if (!f)
         return;
-    found_label(l, f, STR("consul_dc"), text_at(where, "Datacenter"));
-    found_label(l, f, STR("consul_service"), health ? text_at(service, "Service") : text_at(j, "ServiceName"));
-    label_tags(l, f, health ? json_object_get(service, "Tags") : json_object_get(j, "ServiceTags"));
+    label_node(f, STR("consul_dc"), text_at(where, "Datacenter"));
+    label_node(f, STR("consul_service"), health ? text_at(service, "Service") : text_at(j, "ServiceName"));
+    label_tags(f, health ? json_object_get(service, "Tags") : json_object_get(j, "ServiceTags"));
     if (health)
-        found_label(l, f, STR("consul_health"), health_of(json_object_get(j, "Checks")));
-    label_meta(l, f, health ? json_object_get(service, "Meta") : json_object_get(j, "ServiceMeta"));
-    label_meta(l, f, health ? json_object_get(node, "Meta") : json_object_get(j, "NodeMeta"));
+        label_node(f, STR("consul_health"), health_of(json_object_get(j, "Checks")));
+    label_meta(f, health ? json_object_get(service, "Meta") : json_object_get(j, "ServiceMeta"));
+    label_meta(f, health ? json_object_get(node, "Meta") : json_object_get(j, "NodeMeta"));
 }
 
 int found_consul(struct found_list *l, struct str text, struct err *err)
@@ -154,7 +161,7 @@ static int sd_groups(struct found_list *l, const json_t *all, struct err *err)
             struct found *f = sd_target(l, text_of(target));
             json_object_foreach (labels, key, v)
                 if (f && !str_starts(str_of(key), "__"))
-                    found_label(l, f, str_of(key), text_of(v));
+                    label_node(f, str_of(key), text_of(v));
         }
     }
     return filled(l, err);
@@ -287,10 +294,10 @@ int found_sinfo(struct found_list *l, struct str text, struct err *err)
         if (!has_gpu(gres))
             continue;
         struct found *f = found_list_add(l, name, name, 0);
-        found_label(l, f, STR("slurm_gres"), gres);
+        label_node(f, STR("slurm_gres"), gres);
         while (state.len && strchr("*~#!%$@^-+", state.p[state.len - 1])) /* marks: not answering, powered off, ... */
             state.len--;
-        found_label(l, f, STR("slurm_state"), state);
+        label_node(f, STR("slurm_state"), state);
     }
     return filled(l, err);
 }

@@ -30,11 +30,6 @@ static void on_timer(void *arg)
     s->ops->look(s);
 }
 
-void source_again(struct source *s, int64_t ms)
-{
-    timer_after(s->timer, ms);
-}
-
 int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
                 const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err)
 {
@@ -54,7 +49,7 @@ int source_open(struct source **ret, const struct source_ops *ops, struct event_
     s->user = mem_str(conf->user);
     s->every_ms = conf->every_ms > 0 ? conf->every_ms : ops->every_ms;
     s->timer = timer_new(loop, on_timer, s);
-    source_again(s, 0);
+    timer_after(s->timer, 0);
     *ret = s;
     return 0;
 }
@@ -69,16 +64,6 @@ void source_close(struct source *s)
     if (s->ops->close)
         s->ops->close(s);
     free(s);
-}
-
-const struct source_ops *source_ops_of(const struct source *s)
-{
-    return s->ops;
-}
-
-const char *source_note(const struct source *s)
-{
-    return s->note;
 }
 
 static bool wanted(const char *only, struct str name)
@@ -97,8 +82,10 @@ static void fit(struct source *s, struct found_list *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        if (!wanted(s->only, str_of(l->v[i].name)))
+        if (!wanted(s->only, str_of(l->v[i].name))) {
+            free(l->v[i].labels);
             continue;
+        }
         l->v[n] = l->v[i];
         if (!l->v[n].user)
             l->v[n].user = s->user;
@@ -121,7 +108,7 @@ void source_give(struct source *s, struct found_list *l, const char *note)
     s->given = true;
     s->failed = 0;
     s->error[0] = 0;
-    source_again(s, s->every_ms);
+    timer_after(s->timer, s->every_ms);
     if (news)
         s->on_list(s->arg, s, s->last.v, s->last.n, NULL);
 }
@@ -132,7 +119,7 @@ void source_fail(struct source *s, const char *why)
     bool news = strcmp(s->error, why) != 0;
     s->failed++;
     mem_copy_str(s->error, sizeof(s->error), why);
-    source_again(s, ms - (int64_t)((double)ms * rand_unit() / 4)); /* not all at the same moment */
+    timer_after(s->timer, ms - (int64_t)((double)ms * rand_unit() / 4)); /* not all at the same moment */
     if (news)
         s->on_list(s->arg, s, s->last.v, s->last.n, s->error);
 }

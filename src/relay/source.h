@@ -49,28 +49,26 @@ const struct source_ops *source_kind(const char *spec, const char **ret);
 int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
                 const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err);
 void source_close(struct source *s);
-const struct source_ops *source_ops_of(const struct source *s);
-/* Beside a list that came: names that were left out, a token that sees only a part. "": nothing to say. */
-const char *source_note(const struct source *s);
 
-/* ---- for the kinds ---- */
 struct source {
     const struct source_ops *ops;
     source_list_fn *on_list;
     void *arg;
     char *what, *only, *user;
     int64_t every_ms;
-    struct timer *timer;
+    struct timer *timer; /* when it looks again */
     struct found_list last;
     bool given; /* last is an answer */
     unsigned failed;
-    char error[320], note[160];
+    char error[320];
+    char note[160]; /* beside a list that came: names that were left out, a token that sees only a part. "": nothing */
 };
+
+/* ---- for the kinds ---- */
 /* Takes l; arms the next look. note: a sentence to stand beside it, or NULL. */
 void source_give(struct source *s, struct found_list *l, const char *note);
 void source_fail(struct source *s, const char *why); /* arms the next look */
 /* One or the other: r below 0 with err's words, or the list. */
 void source_end(struct source *s, struct found_list *l, int r, const struct err *err);
-void source_again(struct source *s, int64_t ms); /* instead: look after ms */
 /* What an HTTP answer that is no list says, in one line. */
 void source_http_words(const struct http_result *r, const char *whom, char ret[320]);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/timer.h"
 #include "relay/consul.h"
 #include "relay/source.h"
 
@@ -38,7 +39,7 @@ static void on_answer(void *arg, const struct http_result *r)
         source_http_words(r, "Consul", words);
         source_fail(&c->s, words);
         if (r->retry_after_ms > 0)
-            source_again(&c->s, r->retry_after_ms);
+            timer_after(c->s.timer, r->retry_after_ms);
         return;
     }
     if (found_consul(&l, r->body, &err) < 0) {
@@ -51,7 +52,7 @@ static void on_answer(void *arg, const struct http_result *r)
     bool held = c->index || had;
     source_give(&c->s, &l, part ? "Consul's token sees only a part of the list" : NULL);
     if (held) /* else its answers have no index: ask now and then */
-        source_again(&c->s, MAX(c->asked_mono + APART_MS - clock_mono_ms(), (int64_t)0));
+        timer_after(c->s.timer, MAX(c->asked_mono + APART_MS - clock_mono_ms(), (int64_t)0));
 }
 
 static void consul_look(struct source *s)

@@ -23,10 +23,13 @@ static void held(struct found_list *l, int r)
     for (size_t i = 0; i < l->n; i++) {
         const struct found *f = &l->v[i];
         check(f->name[0] && f->name[0] != '-' && f->address[0] && f->address[0] != '-');
-        check(f->port >= 0 && f->port < 65536 && f->n_labels <= FOUND_LABELS_MAX);
+        check(f->port >= 0 && f->port < 65536);
         check(i == 0 || strcmp(l->v[i - 1].name, f->name) < 0);
-        for (size_t k = 0; k < f->n_labels; k++)
-            check(f->labels[k].value[0] && str_utf8_ok(str_of(f->labels[k].value)));
+        struct str rest = str_of(f->labels ? f->labels : ""), name, value;
+        size_t labels = 0;
+        for (; labels_next(&rest, &name, &value); labels++)
+            check(label_name_ok(name) && label_value_ok(value));
+        check(labels <= LABELS_MAX);
     }
     check(found_list_same(l, l));
     found_list_fini(l);

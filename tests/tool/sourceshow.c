@@ -14,11 +14,12 @@ static void on_list(void *arg, struct source *s, const struct found *v, size_t n
     printf("%s n=%zu", error ? "failing" : "list", n);
     for (size_t i = 0; i < n; i++) {
         printf(" %s%s%s@%s:%d", v[i].user ? v[i].user : "", v[i].user ? "/" : "", v[i].name, v[i].address, v[i].port);
-        for (size_t k = 0; k < v[i].n_labels; k++)
-            printf("%c%s=%s", k ? ',' : '{', v[i].labels[k].name, v[i].labels[k].value);
-        printf("%s", v[i].n_labels ? "}" : "");
+        struct str rest = str_of(v[i].labels ? v[i].labels : ""), name, value;
+        for (char c = '{'; labels_next(&rest, &name, &value); c = ',')
+            printf("%c%.*s=%.*s", c, STR_ARG(name), STR_ARG(value));
+        printf("%s", v[i].labels ? "}" : "");
     }
-    printf(" | %s\n", error ? error : source_note(s));
+    printf(" | %s\n", error ? error : s->note);
     fflush(stdout);
 }
 
