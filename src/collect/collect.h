@@ -25,7 +25,6 @@ struct device_reading {
     struct sample sample; /* only what is fresh at this tick */
     size_t n_uses, cap_uses;
     struct raw_use *uses;
-    bool uses_known; /* false: the driver would not say who is on it */
 };
 
 struct custom_reading {
@@ -79,7 +78,7 @@ bool collect_quick(enum metric m);
 
 struct collector; /* each backend's own */
 struct collector_ops {
-    const char *name, *summary;
+    const char *name;
     bool (*present)(const struct collect_conf *conf); /* cheap, no side effects */
     int (*open)(struct collector **ret, const struct collect_conf *conf, struct err *err);
     /*

@@ -228,7 +228,6 @@ static int exec_read(struct collector *c, struct reading *ret, struct err *err)
 
 const struct collector_ops collector_exec = {
     .name = "exec",
-    .summary = "custom metrics that commands print and files hold",
     .present = exec_present,
     .open = exec_open,
     .read = exec_read,

@@ -318,7 +318,6 @@ static bool read_list(struct collector *c, struct nvml_ask *a, struct device_rea
         return nvml_judge(rc) != NVML_ABSENT;
     for (size_t i = 0; i < MIN((size_t)n, c->n_procs); i++)
         add_use(r, kind, c->procs + i * stride);
-    r->uses_known = true;
     return true;
 }
 
@@ -381,9 +380,7 @@ static void read_dev(struct collector *c, size_t i, struct device_reading *out, 
     else
         read_gpu(a);
     if (d->instances == 0 && !c->picky)
-        read_uses(c, d, a, out);
-    else
-        out->uses_known = !c->picky; /* they are listed with the instances */
+        read_uses(c, d, a, out); /* else they are listed with the instances */
     for (enum metric m = 0; m < M_COUNT; m++)
         if (sample_has(&d->first, m))
             sample_set(&out->sample, m, d->first.v[m]);
@@ -416,7 +413,6 @@ static void lose(struct collector *c, size_t i, int rc, struct device_reading *o
     out->fact = d->fact;
     out->sample.have = (struct bits){0};
     out->n_uses = 0;
-    out->uses_known = false;
 }
 
 static struct outcome read_all(struct collector *c, struct reading *r, int64_t now_ms)
@@ -608,7 +604,6 @@ static int nvml_open(struct collector **ret, const struct collect_conf *conf, st
 
 const struct collector_ops collector_nvml = {
     .name = "nvml",
-    .summary = "NVIDIA GPUs through the driver's own library",
     .present = nvml_present,
     .open = nvml_open,
     .read = nvml_read,

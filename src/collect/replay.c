@@ -511,7 +511,6 @@ static int replay_read(struct collector *c, struct reading *ret, UNUSED struct e
             replay_known(p, uses[k].pid + (int32_t)i * PID_STEP, ret->at_ms - (t_ms - uses[k].since_ms));
             device_reading_use(d, (struct raw_use){p->pid, PROC_COMPUTE, uses[k].mem, -1, p});
         }
-        d->uses_known = c->known != NULL;
     }
     return 0;
 }
@@ -527,7 +526,6 @@ static void replay_close(struct collector *c)
 
 const struct collector_ops collector_replay = {
     .name = "replay",
-    .summary = "a recorded trace, as if its GPUs were here",
     .present = replay_present,
     .open = replay_open,
     .read = replay_read,

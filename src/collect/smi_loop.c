@@ -171,8 +171,6 @@ static void apps_read(struct collector *c, int64_t mono)
     }
     if (c->apps.p.pid && loop_read(c, &c->apps, apps_line) == 1)
         piped_stop(&c->apps.p);
-    if (!c->apps.p.pid)
-        c->tables.apps_known = false;
 }
 
 static int smi_read(struct collector *c, struct reading *ret, struct err *err)
@@ -200,7 +198,6 @@ static int smi_read(struct collector *c, struct reading *ret, struct err *err)
 
 const struct collector_ops collector_smi = {
     .name = "smi",
-    .summary = "nvidia-smi, kept running; for when the driver's library cannot be used",
     .present = smi_present,
     .open = smi_open,
     .read = smi_read,

@@ -80,7 +80,6 @@ void smi_tables_gpus_anew(struct smi_tables *t)
 void smi_tables_apps_anew(struct smi_tables *t)
 {
     t->apps.n = 0;
-    t->apps_known = false;
 }
 
 /* ---- the table of GPUs ---- */
@@ -143,7 +142,6 @@ void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
 
     if (is_header(line, "gpu_uuid")) {
         smi_header(&t->apps, line);
-        t->apps_known = true;
         return;
     }
     if (!t->apps.n || smi_app(&t->apps, line, &a) < 0)
@@ -198,7 +196,6 @@ void smi_tables_list(struct smi_tables *t, struct str line)
 
 static void add_uses(const struct smi_tables *t, struct device_reading *d)
 {
-    d->uses_known = t->apps_known;
     for (size_t k = 0; k < t->n_seen; k++)
         if (strcmp(t->seen[k].app.uuid, d->fact.uuid) == 0)
             device_reading_use(d, (struct raw_use){t->seen[k].app.pid, PROC_COMPUTE, t->seen[k].app.mem, -1, NULL});

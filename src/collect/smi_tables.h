@@ -16,7 +16,7 @@ struct smi_tables {
     size_t n_migs, cap_migs;
     struct device_fact *migs; /* instances, as a list named them */
     char parent[UUID_MAX];    /* of those that come next in it */
-    bool fresh, apps_known;
+    bool fresh;
     size_t n_seen, cap_seen;
     struct smi_seen {
         struct smi_app app;

@@ -55,7 +55,7 @@ struct readings {
     struct person *people;
     struct child *children;
     struct disk disks[DISKS_MAX], root; /* root: of the status; its total 0: not said */
-    bool cut, apps_known;
+    bool cut;
     int64_t ram_used, ram_total, load1; /* -1: not said */
     int32_t cpus;
     int64_t offset_ms; /* E4 */
@@ -292,7 +292,6 @@ static void take_processes(struct readings *r, struct str text)
 {
     struct str line;
     r->n_apps = 0;
-    r->apps_known = true;
     while (str_line(&text, &line)) {
         struct app a;
         if (!str_trim(line).len)
@@ -587,7 +586,6 @@ bool readings_read(const struct readings *r, const struct readings_zone *z, stru
             continue; /* E2 */
         struct device_reading *d = reading_add(ret);
         d->fact = w->fact;
-        d->uses_known = r->apps_known;
         if (!old)
             d->sample = w->sample;
     }

@@ -29,8 +29,8 @@ struct source_conf {
 };
 
 struct source_ops {
-    const char *name, *summary, *what; /* what: the argument's name in help */
-    bool service_port;                 /* found.port is the announced service's, not sshd's */
+    const char *name;
+    bool service_port; /* found.port is the announced service's, not sshd's */
     int64_t every_ms;
     size_t size; /* of its struct, which begins with a struct source; it comes zeroed. 0: that alone */
     int (*open)(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,

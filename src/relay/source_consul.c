@@ -107,8 +107,6 @@ static int consul_open(struct source *s, UNUSED struct event_base *loop, struct 
 
 const struct source_ops source_consul = {
     .name = "consul",
-    .summary = "nodes of a Consul service, by catalog or health; a service's name asks the local agent",
-    .what = "URL|SERVICE|fetch_stats_conf.json",
     .service_port = true,
     .every_ms = 20000,
     .size = sizeof(struct consul),

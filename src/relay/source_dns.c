@@ -186,8 +186,6 @@ static int dns_open(struct source *s, struct event_base *loop, UNUSED struct htt
 
 const struct source_ops source_dns_srv = {
     .name = "dns_srv",
-    .summary = "targets of SRV records, of the system's name servers or of one that is named; asked every 30 s",
-    .what = "NAME[@SERVER[:PORT]]",
     .service_port = true,
     .every_ms = 30000,
     .size = sizeof(struct dns),

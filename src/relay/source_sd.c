@@ -51,8 +51,6 @@ static int file_open(UNUSED struct source *s, UNUSED struct event_base *loop, UN
 
 const struct source_ops source_file_sd = {
     .name = "file_sd",
-    .summary = "Prometheus' file_sd: JSON or YAML, by pattern; looked at every 5 s",
-    .what = "PATTERN",
     .service_port = true,
     .every_ms = 5000,
     .open = file_open,
@@ -118,8 +116,6 @@ static int http_open(struct source *s, UNUSED struct event_base *loop, struct ht
 
 const struct source_ops source_http_sd = {
     .name = "http_sd",
-    .summary = "Prometheus' http_sd: a JSON list at an address, asked for every minute",
-    .what = "URL",
     .service_port = true,
     .every_ms = 60000,
     .size = sizeof(struct http_sd),

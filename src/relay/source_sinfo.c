@@ -57,8 +57,6 @@ static int sinfo_open(struct source *s, struct event_base *loop, UNUSED struct h
 
 const struct source_ops source_sinfo = {
     .name = "sinfo",
-    .summary = "Slurm's nodes with a gpu among their gres, of a partition or of all; asked every minute",
-    .what = "PARTITION|all",
     .every_ms = 60000,
     .size = sizeof(struct sinfo),
     .open = sinfo_open,

@@ -71,8 +71,6 @@ static void config_look(struct source *s)
 
 const struct source_ops source_ssh_config = {
     .name = "ssh_config",
-    .summary = "Host lines without patterns of an ssh configuration; looked at every 10 s",
-    .what = "FILE",
     .every_ms = 10000,
     .look = config_look,
 };

@@ -32,7 +32,7 @@ struct sysfs_gpu {
     struct reading coming, now; /* coming.devices[i] is cards[i] */
     struct reading json;        /* as the tools have it */
     struct buf text;
-    bool in_json, in_round, fresh, json_fresh, kfd_known;
+    bool in_json, in_round, fresh, json_fresh;
     char words[120];
     size_t n_kfd, n_uses, n_uses_now, n_before;
     struct kfd {
@@ -70,7 +70,7 @@ void sysfs_gpu_begin(struct sysfs_gpu *c)
     reading_reset(&c->coming);
     reading_reset(&c->json);
     c->n = c->n_kfd = c->n_uses = c->n_before = 0;
-    c->in_json = c->in_round = c->kfd_known = false;
+    c->in_json = c->in_round = false;
     c->words[0] = 0;
 }
 
@@ -351,10 +351,8 @@ bool sysfs_gpu_line(struct sysfs_gpu *c, struct str line, int64_t mono_ms)
     }
     if (!str_word(&line, &first))
         return false;
-    if (str_eq(first, "kfd") || str_eq(first, "proc")) {
-        c->kfd_known = true;
+    if (str_eq(first, "kfd") || str_eq(first, "proc"))
         return str_eq(first, "kfd") ? take_kfd(c, line) : take_proc(c, line);
-    }
     if (str_eq(first, "driver")) {
         collect_text(c->coming.driver, sizeof(c->coming.driver), line);
         return true;
@@ -428,7 +426,6 @@ static void by_place(struct device_fact *f, const char *host)
 
 static void put_uses(const struct sysfs_gpu *c, struct device_reading *d)
 {
-    d->uses_known = c->kfd_known && d->fact.vendor == VENDOR_AMD;
     for (size_t i = 0; i < c->n_kfd && d->fact.pci[0]; i++)
         for (size_t k = 0; k < c->n_uses_now && strcmp(c->kfd[i].pci, d->fact.pci) == 0; k++)
             if (c->uses_now[k].id == c->kfd[i].id)

@@ -77,7 +77,6 @@ static void every_driver_tells_who_is_on_a_device(void **unused)
     for (int lib = 0; lib < LIBS; lib++) {
         assert_int_equal(start(lib, script, NULL), 0);
         assert_int_equal(tick(), 0);
-        assert_true(got.devices[0].uses_known);
         assert_int_equal(got.devices[0].n_uses, 3); /* pid 0 is nobody we can name */
         assert_int_equal(use_of(0, 101)->mem, 1000);
         assert_int_equal(use_of(0, 101)->kind, PROC_COMPUTE);
@@ -115,15 +114,14 @@ static void what_is_not_supported_is_absent_and_not_asked_again(void **unused)
     assert_int_equal(stub_calls("nvmlDeviceGetPowerUsage", 0), 1);
     assert_int_equal(stub_calls("nvmlDeviceGetPowerUsage", 1), 3);
     assert_int_equal(stub_calls("nvmlDeviceGetMPSComputeRunningProcesses*", 0), 1);
-    assert_true(got.devices[0].uses_known);
 }
 
-static void a_list_that_is_refused_is_unknown_not_empty(void **unused)
+static void a_list_that_is_refused_costs_nothing_else(void **unused)
 {
     (void)unused;
     assert_int_equal(start(TODAY, "proc 0 7 7\nrc nvmlDeviceGet*RunningProcesses* 4", NULL), 0);
     assert_int_equal(tick(), 0);
-    assert_false(got.devices[0].uses_known);
+    assert_int_equal(got.devices[0].n_uses, 0);
     assert_true(has(0, M_util));
 }
 
@@ -216,7 +214,6 @@ static void a_lost_gpu_stays_in_the_list_and_comes_back_as_itself(void **unused)
         assert_string_equal(got.devices[1].fact.uuid, GPU(2));
         assert_true(got.devices[1].fact.lost);
         assert_false(has(1, M_util) || has(1, M_mem_total));
-        assert_false(got.devices[1].uses_known);
         assert_true(has(0, M_util) && has(2, M_util));
         assert_false(got.devices[0].fact.lost || got.devices[2].fact.lost);
         assert_string_equal(got.devices[1].fact.note, "GPU is lost");
@@ -586,7 +583,7 @@ static void a_busy_gpu_and_a_server_are_not_let_go(void **unused)
 
 SCENES(SCENE(every_driver_gives_the_values_of_a_tick), SCENE(every_driver_tells_who_a_device_is),
        SCENE(every_driver_tells_who_is_on_a_device), SCENE(a_hundred_processes_are_all_listed),
-       SCENE(what_is_not_supported_is_absent_and_not_asked_again), SCENE(a_list_that_is_refused_is_unknown_not_empty),
+       SCENE(what_is_not_supported_is_absent_and_not_asked_again), SCENE(a_list_that_is_refused_costs_nothing_else),
        SCENE(a_value_the_driver_does_not_know_now_is_asked_for_again),
        SCENE(process_utilisation_is_not_asked_for_an_empty_gpu),
        SCENE(the_slow_thread_brings_its_values_to_the_tick_once),

@@ -160,7 +160,6 @@ static void processes_of_an_old_sweep_are_over(void **unused)
     take(r, READINGS_PROCESSES, "2026/11/15 09:40:20.000, GPU-a, 6400, x, 7\n");
     assert_true(readings_read(r, &automatic, &got));
     assert_int_equal(got.devices[0].n_uses, 0);
-    assert_true(got.devices[0].uses_known);
     reading_fini(&got);
     readings_free(r);
 }
