@@ -8,6 +8,9 @@
 #   make fuzz       fuzz targets; FUZZ=1 CC=clang: libFuzzer                     make lint  clang-format, clang-tidy, cppcheck
 #   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
 
+# Rules that make brings along are all tried for each of some thousand files: without them it is ready in a fifth of the time.
+MAKEFLAGS += -r
+
 VERSION := 0.1.0
 CC      ?= gcc
 OBJCOPY ?= objcopy
