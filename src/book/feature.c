@@ -249,16 +249,7 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
     return reply_conflict(rp, &h->api, x, me, rq->now_ms);
 }
 
-/* ---- reading ---- */
-
-int bookings_get(struct hub *h, int64_t id, struct booking **ret, struct err *err)
-{
-    const struct booking *x = book_find(h->book, id);
-    if (!x)
-        return store_get(h->store, GET_BOOKING(id, ret), err);
-    *ret = booking_copy(x);
-    return 1;
-}
+/* ---- what was stored ---- */
 
 /* One that ended while no hub ran is told of now; told before, the store keeps it once. */
 static void load_one(void *arg, const struct booking *x)

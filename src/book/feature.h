@@ -13,7 +13,6 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
 /* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
  * As book_begin; by: who. */
 int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg);
-int bookings_get(struct hub *h, int64_t id, struct booking **ret, struct err *err); /* 1, 0, -errno; for free() */
 
 /* ---- waits.c ---- */
 void waits_tick(struct hub *hub, int64_t now_ms);

@@ -405,9 +405,10 @@ static enum reply_how get_booking(struct api *a, struct request *rq, struct repl
     AUTO_FREE struct booking *h = NULL;
     char me[BOOKING_PERSON_MAX];
     me_of(a, rq, me);
-    if (booking_of_path(a, rq, rp, &h) == 1)
+    int r = booking_of_path(a, rq, rp, &h);
+    if (r == 1)
         reply_booking(rp, a, h, me, rq->now_ms, 200);
-    return REPLY_NOW;
+    return look_how(r);
 }
 
 /* clang-format off */

@@ -3,6 +3,7 @@
 
 #include "book/may.h"
 #include "hub/handlers.h"
+#include "hub/look.h"
 
 struct hub_conf;
 struct json;
@@ -21,5 +22,5 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
                               int64_t now_ms);
 /* What book_may, pick_named and the like say, as its answer. */
 enum reply_how reply_refused(struct reply *rp, int code, const struct err *err);
-/* The booking of the path, for free(). Other than 1: rp has the answer. */
+/* The booking of the path, for free(). Other than 1: rp has the answer, or it is being looked up: look_how. */
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);

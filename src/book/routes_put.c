@@ -40,11 +40,15 @@ int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct 
 {
     struct err err = {0};
     int64_t id;
-    int r = str_int(rq->tail, &id) && id > 0 ? bookings_get(a->hub, id, ret, &err) : 0;
+    bool is_id = str_int(rq->tail, &id) && id > 0;
+    const struct booking *x = is_id ? book_find(a->book, id) : NULL;
+    int r = is_id && !x ? look_booking(a->hub, rq, id, ret, &err) : x != NULL;
+    if (x)
+        *ret = booking_copy(x);
     if (r == 0)
         reply_problem(rp, 404, "there is no booking '%.*s'; /api/v1/bookings lists them", (int)MIN(rq->tail.len, 40u),
                       rq->tail.p);
-    else if (r < 0)
+    else if (r < 0 && r != -EINPROGRESS)
         reply_problem(rp, 503, "bookings cannot be read: %s", err.msg);
     return r;
 }
@@ -339,8 +343,9 @@ enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp
     AUTO_FREE struct booking *h = NULL;
     struct draft d;
     enum reply_how how = REPLY_NOW;
-    if (booking_of_path(a, rq, rp, &h) != 1)
-        return REPLY_NOW;
+    int r = booking_of_path(a, rq, rp, &h);
+    if (r != 1)
+        return look_how(r);
     if (draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp)) {
         struct booking to = *h;
         if (apply(&to, &d, rq->now_ms, rp))
@@ -353,8 +358,9 @@ enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp
 enum reply_how delete_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
-    if (booking_of_path(a, rq, rp, &h) != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
-        return REPLY_NOW;
+    int r = booking_of_path(a, rq, rp, &h);
+    if (r != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
+        return look_how(r);
     struct booking to = *h;
     to.released_ms = rq->now_ms;
     to.changes++;

@@ -291,32 +291,32 @@ enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
     return read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
 }
 
-/* The wait of the path, the asker's to change. NULL: rp has the answer. */
-static struct booking *own_wait(struct api *a, struct request *rq, struct reply *rp)
+/* The wait of the path, the asker's to change, for free(). Other than 1: as booking_of_path says. */
+static int own_wait(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
 {
     struct booker who = booker_of(rq);
-    struct booking *h = NULL;
     struct err err = {0};
+    int r = booking_of_path(a, rq, rp, ret);
+    const struct booking *h = *ret;
 
-    if (booking_of_path(a, rq, rp, &h) != 1)
-        return NULL;
-    int r = h->kind == BOOKING_WAIT
-                ? book_may_change(book_auth_of(&a->hub->conf), &who, request_query(rq, "person"), h, &err)
-                : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
-    if (r == 0)
-        return h;
-    reply_refused(rp, r, &err);
-    free(h);
-    return NULL;
+    if (r != 1)
+        return r;
+    r = h->kind == BOOKING_WAIT
+            ? book_may_change(book_auth_of(&a->hub->conf), &who, request_query(rq, "person"), h, &err)
+            : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
+    if (r < 0)
+        reply_refused(rp, r, &err);
+    return r == 0 ? 1 : 0;
 }
 
 /* Still there. */
 enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct booking *h = own_wait(a, rq, rp);
+    AUTO_FREE struct booking *h = NULL;
+    int r = own_wait(a, rq, rp, &h);
 
-    if (!h)
-        return REPLY_NOW;
+    if (r != 1)
+        return look_how(r);
     waits_heard(a->hub, h, rq->now_ms);
     reply_wait(rp, a, h, rq->now_ms, 200);
     return REPLY_NOW;
@@ -324,10 +324,11 @@ enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *r
 
 enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct booking *h = own_wait(a, rq, rp);
+    AUTO_FREE struct booking *h = NULL;
+    int r = own_wait(a, rq, rp, &h);
 
-    if (!h)
-        return REPLY_NOW;
+    if (r != 1)
+        return look_how(r);
     enum booking_state state = booking_state(h, rq->now_ms);
     if (state == BOOKING_OVER || state == BOOKING_RELEASED) {
         reply_wait(rp, a, h, rq->now_ms, 200);

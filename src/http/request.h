@@ -6,6 +6,7 @@
 
 struct asker;
 struct json_t;
+struct kept_request;
 struct reply;
 struct route;
 
@@ -39,6 +40,7 @@ struct request {
     const struct route *route; /* what is asked for; NULL: it is not known yet */
     struct asker *who;         /* httpd_ops.who_size bytes, zeroed for each request */
     void *memo;                /* httpd_ops.memo_size bytes, zeroed for each connection; NULL: none is kept */
+    struct kept_request *kept; /* a copy that waited for something, with what it waited for; NULL: as it came */
 };
 /*
  * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.

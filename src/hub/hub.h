@@ -17,6 +17,7 @@ struct peers;
 struct say_conf;
 struct usage_trend;
 struct ledger;
+struct looks;
 struct queue;
 struct sessions;
 struct streams;
@@ -45,7 +46,8 @@ struct hub {
     struct ledger *ledger;           /* usage, counted */
     struct usage_trend *usage_trend; /* who to ask for a GPU */
     struct tariff *tariff;
-    struct work *work; /* for questions about the past */
+    struct work *work;   /* for questions about the past */
+    struct looks *looks; /* for single records of it */
     struct compress *compress;
     struct easel *easel;        /* answers about all nodes */
     struct outbox *outbox;      /* who is to be told of it */

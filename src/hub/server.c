@@ -28,6 +28,7 @@
 #include "hub/decode.h"
 #include "hub/easel.h"
 #include "hub/hub.h"
+#include "hub/look.h"
 #include "hub/self.h"
 #include "hub/trusted_clock.h"
 
@@ -395,7 +396,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     if (r == 0)
         r = open_store(h, conf, err);
-    if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
+    if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->looks = looks_new(h))))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
         h->compress = compress_new(h->loop);
@@ -476,6 +477,8 @@ void hub_close(struct hub *h)
         return;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
+    looks_free(h->looks);
+    h->looks = NULL;
     compress_free(h->compress);
     h->compress = NULL; /* what is answered late goes as it is */
     features_stop(&s->hub.features);

@@ -11,6 +11,7 @@
 #include "format/render.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/look.h"
 #include "hub/past.h"
 #include "jobs/routes.h"
 #include "now/filter.h"
@@ -108,11 +109,11 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 {
     struct err err = {0};
     int64_t id;
-    int r = job_id_parse(rq->tail, &id) ? store_get(a->hub->store, GET_JOB(id, ret), &err) : 0;
+    int r = job_id_parse(rq->tail, &id) ? look_job(a->hub, rq, id, ret, &err) : 0;
     if (r == 0)
         reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
                       rq->tail.p);
-    else if (r < 0)
+    else if (r < 0 && r != -EINPROGRESS)
         reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
     return r;
 }
@@ -120,9 +121,10 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 static enum reply_how get_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct job_fact *j = NULL;
-    if (job_of_path(a, rq, rp, &j) == 1)
+    int r = job_of_path(a, rq, rp, &j);
+    if (r == 1)
         reply_job(rp, a, j, job_shows_all(a, rq->who, j));
-    return REPLY_NOW;
+    return look_how(r);
 }
 
 /* ---- those of a time ---- */

@@ -11,6 +11,7 @@
 #include "base/rand.h"
 #include "base/when.h"
 #include "hub/hub.h"
+#include "hub/look.h"
 #include "jobs/routes.h"
 #include "now/view.h"
 
@@ -40,28 +41,35 @@ struct labelling {
     int status; /* when it went well */
 };
 
-static void labelled(void *arg, int result)
+static void answer_label(void *arg, struct looked *found)
 {
     struct labelling *l = arg;
     struct reply rp = {0};
-    struct job_fact *j = NULL;
-    struct err err = {0};
-    int r = result < 0 ? result : store_get(l->h->store, GET_JOB(l->id, &j), &err);
-    if (result == -ENOSPC)
+    if (found->r == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: try again later");
-    else if (r < 0)
-        reply_problem(&rp, 503, "the hub cannot store: %s", err.msg[0] ? err.msg : strerror(-r));
-    else if (r == 0)
+    else if (found->r < 0)
+        reply_problem(&rp, 503, "the hub cannot store: %s", found->err.msg[0] ? found->err.msg : strerror(-found->r));
+    else if (found->r == 0)
         reply_problem(&rp, 404, "the job went while it was changed: it was too old to be kept");
     else
-        reply_job(&rp, &l->h->api, j, true);
-    if (r == 1)
+        reply_job(&rp, &l->h->api, found->job, true);
+    if (found->r == 1)
         rp.status = l->status;
-    if (result == -EAGAIN)
+    if (found->r == -EAGAIN)
         snprintf(rp.extra, sizeof(rp.extra), "Retry-After: 2");
     httpd_late_reply(l->late, &rp);
-    free(j);
     free(l);
+}
+
+/* Answered with what is kept: of two that were sent with one key at once that is the first. */
+static void labelled(void *arg, int result)
+{
+    struct labelling *l = arg;
+    struct looked none = {.r = result};
+    if (result == 0)
+        none.r = look_up(l->h, STORE_JOB, l->id, answer_label, l, &none.err);
+    if (none.r < 0)
+        answer_label(l, &none);
 }
 
 static struct labelling *labelling_new(struct hub *h, struct request *rq, int64_t id, int status)
@@ -86,11 +94,10 @@ static enum reply_how put_job(struct hub *h, struct request *rq, const struct jo
     return REPLY_LATER;
 }
 
-static enum reply_how change_job(struct hub *h, struct request *rq, const struct job_change *c)
+static enum reply_how change_job(struct hub *h, struct request *rq, const struct job_fact *old,
+                                 const struct job_change *c)
 {
-    AUTO_FREE struct job_fact *old = NULL;
-    if (store_get(h->store, GET_JOB(c->id, &old), NULL) == 1)
-        mark_job(h, old);
+    mark_job(h, old);
     store_put(h->store, STORE_JOB_CHANGE, c, 1, labelled, labelling_new(h, rq, c->id, 200));
     return REPLY_LATER;
 }
@@ -193,17 +200,10 @@ static bool take_attrs(json_t *v, char **ret, struct reply *rp)
     return true;
 }
 
-static bool take_parent(struct api *a, json_t *v, int64_t *ret, struct reply *rp)
+static bool take_parent(json_t *v, int64_t *ret, struct reply *rp)
 {
-    AUTO_FREE struct job_fact *parent = NULL;
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    struct err err = {0};
-    if (!json_is_string(v) || !job_id_parse(s, ret))
-        return reply_wrong(rp, "parent must be a job's id: 16 hex digits");
-    int r = store_get(a->hub->store, GET_JOB(*ret, &parent), &err);
-    if (r < 0)
-        return reply_refuse(rp, 503, "jobs cannot be read: %s", err.msg);
-    return r == 1 || reply_wrong(rp, "parent is not known: there is no such job");
+    return (json_is_string(v) && job_id_parse(s, ret)) || reply_wrong(rp, "parent must be a job's id: 16 hex digits");
 }
 
 static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
@@ -239,7 +239,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (fresh && strcmp(key, "node") == 0)
         return take_node(a, v, &d->node, rp);
     if (fresh && strcmp(key, "parent") == 0)
-        return take_parent(a, v, &d->parent, rp);
+        return take_parent(v, &d->parent, rp);
     if (fresh && strcmp(key, "start") == 0)
         return take_when(v, key, rq->now_ms, &d->start_ms, rp);
     if (fresh && strcmp(key, "key") == 0)
@@ -338,7 +338,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
 {
     char owner[NODE_KEY_MAX + 16];
     const char *node = rq->who->role == ROLE_AGENT ? rq->who->token.node : d->node;
-    AUTO_FREE struct job_fact *kept = NULL;
+    AUTO_FREE struct job_fact *parent = NULL, *kept = NULL;
     struct err err = {0};
     owner_of(rq, owner);
     if (!node)
@@ -359,7 +359,13 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
                          .attrs = d->attrs ? d->attrs : ""};
     if (j.end_ms && j.end_ms < j.start_ms)
         return reply_problem(rp, 400, "end is before start");
-    int r = d->key ? store_get(a->hub->store, GET_JOB(j.id, &kept), &err) : 0;
+    int r = d->parent ? look_job(a->hub, rq, d->parent, &parent, &err) : 1;
+    if (r == 0)
+        return reply_problem(rp, 400, "parent is not known: there is no such job");
+    if (r == 1)
+        r = d->key ? look_job(a->hub, rq, j.id, &kept, &err) : 0;
+    if (r == -EINPROGRESS)
+        return REPLY_LATER;
     if (r < 0)
         return reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
     if (r == 1) { /* sent again: what is kept stays */
@@ -388,8 +394,9 @@ enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
     AUTO_FREE struct job_fact *j = NULL;
     struct draft d;
     enum reply_how how = REPLY_NOW;
-    if (job_of_path(a, rq, rp, &j) != 1)
-        return REPLY_NOW;
+    int r = job_of_path(a, rq, rp, &j);
+    if (r != 1)
+        return look_how(r);
     if (!may_change(rq, j))
         return reply_problem(rp, 403,
                              "this job is somebody else's: its person, an admin or its node's agent changes it");
@@ -404,7 +411,7 @@ enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
         if (d.end_ms >= 0 && d.end_ms < j->start_ms)
             reply_problem(rp, 400, "end is before start");
         else
-            how = change_job(a->hub, rq, &c);
+            how = change_job(a->hub, rq, j, &c);
     }
     draft_fini(&d);
     return how;

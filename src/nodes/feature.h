@@ -40,7 +40,3 @@ void registry_labels(struct hub *h, const char *key, const char *labels); /* a k
 int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
 int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
-/* JSON array. keep: NULL, or which of the newest few thousand; n NULL: a node that is not known any more. */
-int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
-                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
-                    struct err *err);

@@ -3,7 +3,6 @@
 
 #include "access/tokens.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/order.h"
 #include "hub/handlers.h"
@@ -11,11 +10,10 @@
 #include "nodes/feature.h"
 #include "nodes/sources.h"
 
-#define JOIN_MS     30000             /* after a start who is alive has spoken by then */
-#define RECALL_MS   120000            /* values are shown for so long when newer samples do not bring them */
-#define RECALL_MAX  30000             /* batches read at the start; at least one of each node */
-#define EVENTS_LOOK 2000              /* so many are looked at where not all are wanted */
-#define PROCS_BACK  (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
+#define JOIN_MS    30000             /* after a start who is alive has spoken by then */
+#define RECALL_MS  120000            /* values are shown for so long when newer samples do not bring them */
+#define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
+#define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
 static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame *ret)
 {
@@ -314,50 +312,6 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
     peers_drop(h->peers, key);
     live_drop(h->live, key);
     return 0;
-}
-
-/* ---- events out ---- */
-
-struct listing {
-    struct hub *h;
-    struct json j;
-    size_t left; /* to be listed */
-    bool (*keep)(void *arg, const struct node_now *n, const char *device);
-    void *arg;
-};
-
-static void list_event(void *arg, const char *node, const char *device, const struct node_event *e)
-{
-    struct listing *l = arg;
-    const struct node_now *n = live_find(l->h->live, node);
-    if (l->left == 0 || (l->keep && !l->keep(l->arg, n, device)))
-        return;
-    l->left--;
-    json_obj(&l->j, NULL);
-    json_int(&l->j, "at", e->at_ms);
-    json_cstr(&l->j, "node", n ? n->name : node);
-    json_cstr(&l->j, "node_id", node);
-    json_cstr(&l->j, "device", device && device[0] ? device : NULL);
-    json_cstr(&l->j, "kind", e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
-    json_int(&l->j, "code", e->code);
-    if (e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 && xid_words((unsigned)e->code))
-        json_cstr(&l->j, "meaning", xid_words((unsigned)e->code));
-    json_cstr(&l->j, "text", e->text);
-    json_end_obj(&l->j);
-}
-
-int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
-                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
-                    struct err *err)
-{
-    struct listing l = {.h = h, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
-    json_arr(&l.j, NULL);
-    int r =
-        store_each(h->store,
-                   EACH_EVENT(list_event, &l, .node = node, .from_ms = from_ms, .limit = keep ? EVENTS_LOOK : limit),
-                   err);
-    json_end_arr(&l.j);
-    return r < 0 ? r : 0;
 }
 
 const struct feature nodes_feature = {.name = "nodes",

@@ -5,9 +5,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "hub/handlers.h"
+#include "hub/past.h"
 #include "model/names.h"
 #include "nodes/feature.h"
 #include "now/view.h"
+
+#define EVENTS_LOOK 2000 /* so many are looked at where not all are wanted */
 
 static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
 {
@@ -152,36 +155,104 @@ static enum reply_how delete_node(struct api *a, struct request *rq, struct repl
     return node_done(rq, rp, tail_name(rq, node) ? registry_delete(a->hub, node, &err) : -ENOENT, &err);
 }
 
-struct event_sieve {
-    const struct filter *filter;
-    int64_t now_ms;
+/* ---- what happened ---- */
+
+struct events_list {
+    struct past_ask ask;     /* first */
+    char node[NODE_KEY_MAX]; /* "": all */
+    int64_t from_ms, now_ms;
+    size_t limit;
+    struct filter *filter; /* NULL: all */
+    struct listed_event *v;
+    size_t n, cap;
 };
 
-/* Events of a GPU that fits now; of a node, where one of its GPUs does. */
-static bool keep_event(void *arg, const struct node_now *n, const char *device)
+struct listed_event {
+    char node[NODE_KEY_MAX], device[UUID_MAX];
+    struct node_event event;
+};
+
+static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
-    const struct event_sieve *s = arg;
-    if (!n)
-        return false;
-    for (size_t i = 0; device && device[0] && i < n->n_devices; i++)
+    struct events_list *l = arg;
+    VEC_ROOM(l->v, l->n, l->cap);
+    struct listed_event *x = &l->v[l->n++];
+    x->event = *e;
+    mem_copy_str(x->node, sizeof(x->node), node);
+    mem_copy_str(x->device, sizeof(x->device), device ? device : "");
+}
+
+static void events_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct events_list *l = (struct events_list *)k;
+    size_t look = l->filter ? EVENTS_LOOK : l->limit;
+    struct err err = {0};
+    if (past_each(past, EACH_EVENT(take_event, l, .node = l->node, .from_ms = l->from_ms, .limit = look), &err) < 0)
+        reply_problem(rp, 503, "events cannot be read: %s", err.msg);
+}
+
+/* Events of a GPU that fits now; of a node, where one of its GPUs does. */
+static bool event_fits(const struct events_list *l, const struct node_now *n, const char *device)
+{
+    if (!l->filter || !n)
+        return !l->filter;
+    for (size_t i = 0; device[0] && i < n->n_devices; i++)
         if (strcmp(n->devices[i].fact.uuid, device) == 0)
-            return filter_match(s->filter, n, &n->devices[i], s->now_ms);
-    return device && device[0] ? filter_match(s->filter, n, NULL, s->now_ms)
-                               : filter_match_node(s->filter, n, s->now_ms);
+            return filter_match(l->filter, n, &n->devices[i], l->now_ms);
+    return device[0] ? filter_match(l->filter, n, NULL, l->now_ms) : filter_match_node(l->filter, n, l->now_ms);
+}
+
+static void event_json(struct json *j, const struct listed_event *x, const struct node_now *n)
+{
+    const struct node_event *e = &x->event;
+    json_obj(j, NULL);
+    json_int(j, "at", e->at_ms);
+    json_cstr(j, "node", n ? n->name : x->node);
+    json_cstr(j, "node_id", x->node);
+    json_cstr(j, "device", x->device[0] ? x->device : NULL);
+    json_cstr(j, "kind", e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
+    json_int(j, "code", e->code);
+    if (e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 && xid_words((unsigned)e->code))
+        json_cstr(j, "meaning", xid_words((unsigned)e->code));
+    json_cstr(j, "text", e->text);
+    json_end_obj(j);
+}
+
+static void events_settle(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct events_list *l = (struct events_list *)k;
+    rp->body = BUF_INIT(64u << 20);
+    struct json j = json_on(&rp->body);
+    json_arr(&j, NULL);
+    for (size_t i = 0, left = l->limit; i < l->n && left > 0; i++) {
+        const struct node_now *n = live_find(a->live, l->v[i].node);
+        if (event_fits(l, n, l->v[i].device)) {
+            event_json(&j, &l->v[i], n);
+            left--;
+        }
+    }
+    json_end_arr(&j);
+}
+
+static void events_end(struct past_ask *k)
+{
+    struct events_list *l = (struct events_list *)k;
+    filter_free(l->filter);
+    FREE_ALL(l->v, l);
 }
 
 static enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), from = request_query(rq, "from");
-    int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 1000);
+    struct events_list ask = {.ask = {.run = events_run, .end = events_end},
+                              .now_ms = rq->now_ms,
+                              .limit = (size_t)request_int(rq, "limit", 100, 1, 1000)};
     struct view v;
-    const char *key = NULL;
     char name[NAME_MAX_LEN];
-    struct err err = {0};
     AUTO_FILTER *filter = NULL;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    if (from.len && clock_parse(from.p, from.len, &from_ms) < 0)
+    if (from.len && clock_parse(from.p, from.len, &ask.from_ms) < 0)
         return reply_problem(rp, 400,
                              "from '%.*s' is not a time: write 2026-11-15T10:46:12Z, or milliseconds or seconds since "
                              "1970",
@@ -191,16 +262,16 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
             return reply_problem(rp, 404, "no node has a name that long");
         memcpy(name, node.p, node.len);
         name[node.len] = 0;
-        struct view_ask ask = {.node = name, .all = true};
-        if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
+        struct view_ask which = {.node = name, .all = true};
+        if (view_of(a->live, &which, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
-        key = v.nodes[0]->key;
+        mem_copy_str(ask.node, sizeof(ask.node), v.nodes[0]->key);
     }
-    rp->body = BUF_INIT(64u << 20);
-    struct event_sieve sieve = {filter, rq->now_ms};
-    if (registry_events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
-        return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
-    return REPLY_NOW;
+    struct events_list *l = mem_alloc(sizeof(*l));
+    *l = ask;
+    l->filter = filter;
+    filter = NULL;
+    return ask_then(a->hub, rq, rp, &l->ask, events_settle);
 }
 
 /* ---- what agents send ---- */

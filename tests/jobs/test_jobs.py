@@ -98,6 +98,8 @@ class Jobs(lib.Case):
         other = self.made(self.lee, name="train", key="run-1")
         self.assertNotEqual(other["id"], first["id"])
         self.assertNotEqual(self.made(self.kim, name="train")["id"], self.made(self.kim, name="train")["id"])
+        part = self.made(self.lee, name="part", key="run-1 part", parent=first["id"])
+        self.assertEqual(self.post(self.lee, name="another", key="run-1 part", parent=first["id"]), (200, part))
         # two clients at the same moment
         ids, threads = [], []
         for _ in range(8):

@@ -1,0 +1,216 @@
+/* look.c: reads records one at a time beside the loop, and keeps the requests that wait for them. */
+#include "hub/look.h"
+
+#include <assert.h>
+
+#include "base/workers.h"
+#include "hub/hub.h"
+
+#define QUEUE_MAX 4096 /* records that may wait to be read; one takes microseconds */
+#define LIMIT_MS  30000
+#define TOO_MUCH  "too much is being asked at once; try again in a moment"
+#define KEPT_MAX  2 /* records that one request needs: a job, and its parent */
+
+struct looks {
+    struct hub *h;
+    struct work *work;
+    struct store *store; /* the thread's own, opened when first asked */
+};
+
+struct lookup {          /* a job of the thread's */
+    struct work_job job; /* first */
+    struct looks *l;
+    struct looked found;
+    look_fn *then;
+    void *arg;
+};
+
+struct looks *looks_new(struct hub *h)
+{
+    struct looks *l = mem_zero(1, sizeof(*l));
+
+    l->h = h;
+    l->work = work_new(h->loop, 1, QUEUE_MAX);
+    if (l->work)
+        return l;
+    free(l);
+    return NULL;
+}
+
+void looks_free(struct looks *l)
+{
+    if (!l)
+        return;
+    work_free(l->work);
+    store_close(l->store);
+    free(l);
+}
+
+static void read_record(struct work_job *j)
+{
+    struct lookup *k = (struct lookup *)j;
+    struct looked *f = &k->found;
+    struct looks *l = k->l;
+
+    f->r = l->store ? 0 : store_open_tools(&l->store, l->h->data, NULL, &f->err);
+    if (f->r == 0)
+        f->r = store_get(l->store, f->kind == STORE_JOB ? GET_JOB(f->id, &f->job) : GET_BOOKING(f->id, &f->booking),
+                         &f->err);
+}
+
+static void tell(struct work_job *j)
+{
+    struct lookup *k = (struct lookup *)j;
+
+    if (!j->ran)
+        k->found.r = err_set(&k->found.err, -EAGAIN, TOO_MUCH);
+    k->then(k->arg, &k->found);
+    FREE_ALL(k->found.job, k->found.booking, k);
+}
+
+int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void *arg, struct err *err)
+{
+    struct lookup *k = mem_zero(1, sizeof(*k));
+
+    *k = (struct lookup){.job = {.run = read_record, .done = tell},
+                         .l = h->looks,
+                         .found = {.kind = kind, .id = id},
+                         .then = then,
+                         .arg = arg};
+    int r = h->looks ? work_add(h->looks->work, &k->job, LIMIT_MS) : -EAGAIN;
+    if (r == 0)
+        return 0;
+    free(k);
+    return err_set(err, r, TOO_MUCH);
+}
+
+/* ---- requests that wait ---- */
+
+struct kept_request {
+    struct hub *h;
+    struct request rq;
+    struct asker who;
+    struct late *late;
+    struct looked found[KEPT_MAX];
+    size_t n;
+    bool waits; /* for one more */
+    char text[];
+};
+
+static void reply_kept_late(void *arg, struct reply *rp)
+{
+    httpd_late_reply(arg, rp);
+}
+
+static struct str no_header(UNUSED const struct request *rq, UNUSED const char *name)
+{
+    return str_n("", 0);
+}
+
+static void move_text(char **to, struct str *s)
+{
+    if (s->len)
+        memcpy(*to, s->p, s->len);
+    (*to)[s->len] = 0;
+    s->p = *to;
+    *to += s->len + 1;
+}
+
+static struct kept_request *keep_request(struct hub *h, struct request *rq)
+{
+    size_t n = rq->path.len + rq->tail.len + rq->body.len + 3;
+    for (size_t i = 0; i < rq->n_query; i++)
+        n += rq->query[i].name.len + rq->query[i].value.len + 2;
+    struct kept_request *k = mem_zero(1, sizeof(*k) + n);
+    char *at = k->text;
+
+    k->h = h;
+    k->rq = *rq;
+    k->who = *rq->who;
+    k->rq.who = &k->who;
+    k->rq.memo = k->rq.conn = NULL;
+    k->rq.header = no_header;
+    k->rq.header_count = NULL;
+    k->rq.take = reply_kept_late;
+    k->rq.kept = k;
+    move_text(&at, &k->rq.path);
+    move_text(&at, &k->rq.tail);
+    move_text(&at, &k->rq.body);
+    for (size_t i = 0; i < rq->n_query; i++) {
+        move_text(&at, &k->rq.query[i].name);
+        move_text(&at, &k->rq.query[i].value);
+    }
+    return k;
+}
+
+static void kept_free(struct kept_request *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        FREE_ALL(k->found[i].job, k->found[i].booking);
+    free(k);
+}
+
+static void handle_again(void *arg, struct looked *found)
+{
+    struct kept_request *k = arg;
+    struct reply rp = {0};
+
+    k->found[k->n++] = *found;
+    found->job = NULL;
+    found->booking = NULL;
+    k->waits = false;
+    k->who.people = k->h->api.people; /* they may be others by now */
+    enum reply_how how = api_handle(&k->h->api, &k->rq, &rp);
+    if (how == REPLY_NOW)
+        httpd_late_reply(k->late, &rp);
+    else
+        reply_fini(&rp);
+    if (!k->waits)
+        kept_free(k);
+}
+
+/* 1: it was read, *ret; -EINPROGRESS: it is being read; -errno. */
+static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, int64_t id, const struct looked **ret,
+                       struct err *err)
+{
+    struct kept_request *k = rq->kept;
+
+    for (size_t i = 0; k && i < k->n; i++)
+        if (k->found[i].kind == kind && k->found[i].id == id) {
+            *ret = &k->found[i];
+            return 1;
+        }
+    if (!k)
+        k = keep_request(h, rq);
+    assert(k->n < KEPT_MAX);
+    int r = look_up(h, kind, id, handle_again, k, err);
+    if (r < 0) {
+        if (!rq->kept)
+            kept_free(k);
+        return r;
+    }
+    if (!k->late)
+        k->rq.take_arg = k->late = httpd_late(rq);
+    k->waits = true;
+    return -EINPROGRESS;
+}
+
+int look_job(struct hub *h, struct request *rq, int64_t id, struct job_fact **ret, struct err *err)
+{
+    const struct looked *f;
+    int r = find_looked(h, rq, STORE_JOB, id, &f, err);
+
+    if (r == 1 && f->r == 1)
+        *ret = job_copy(f->job);
+    return r != 1 ? r : f->r < 0 ? err_set(err, f->r, "%s", f->err.msg) : f->r;
+}
+
+int look_booking(struct hub *h, struct request *rq, int64_t id, struct booking **ret, struct err *err)
+{
+    const struct looked *f;
+    int r = find_looked(h, rq, STORE_BOOKING, id, &f, err);
+
+    if (r == 1 && f->r == 1)
+        *ret = booking_copy(f->booking);
+    return r != 1 ? r : f->r < 0 ? err_set(err, f->r, "%s", f->err.msg) : f->r;
+}
