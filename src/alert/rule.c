@@ -331,8 +331,6 @@ static int read_all(struct reading *rd, const struct ynode *root)
 {
     int code = 0;
 
-    if (root && root->kind != YNODE_MAP)
-        return ytree_fail(rd->t, root, rd->err, "expected names of rules, or rules:");
     for (size_t i = 0; root && i < root->n && code == 0; i++) {
         const struct ynode *key = &root->keys[i], *v = &root->v[i];
         struct alert_rule *r = find(rd->r, key->text);
@@ -354,15 +352,10 @@ static int read_all(struct reading *rd, const struct ynode *root)
 int alert_rules_read(struct alert_rules *r, const struct opt_section *section, struct err *err)
 {
     AUTO_YTREE t = {0};
-
-    if (!section->text)
-        return 0;
-    int code =
-        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
-    if (code < 0)
-        return code;
     struct reading rd = {r, &t, err};
-    return read_all(&rd, t.root);
+    int code = ytree_section(section, "names of rules, or rules:", &t, err);
+
+    return code < 0 ? code : read_all(&rd, t.root);
 }
 
 int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity)

@@ -493,6 +493,14 @@ bool str_utf8_ok(struct str s)
     return true;
 }
 
+bool str_visible(struct str s, const char *but)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~' || strchr(but, s.p[i]))
+            return false;
+    return true;
+}
+
 /* Columns of a code point, as terminals of today draw it. East Asian wide and emoji: 2; combining: 0. */
 static int str_columns(uint32_t c)
 {

@@ -90,14 +90,13 @@ static bool url_ok(const struct channel *c, struct str s)
 
     while (*v && !str_starts(s, *v))
         v++;
-    for (size_t i = 0; *v && i < s.len; i++)
-        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
-            return false;
-    if (c->type == CHANNEL_MAIL && *v) { /* a host and a port: who logs in is said elsewhere */
+    if (!*v || !str_visible(s, ""))
+        return false;
+    if (c->type == CHANNEL_MAIL) { /* a host and a port: who logs in is said elsewhere */
         s = str_n(s.p + strlen(*v), s.len - strlen(*v));
         return s.len && !memchr(s.p, '/', s.len) && !memchr(s.p, '@', s.len);
     }
-    return *v && s.len > strlen(*v);
+    return s.len > strlen(*v);
 }
 
 /* Nothing that would need quotes, and nothing that could end a line or an address. */
@@ -105,12 +104,8 @@ bool mail_address_ok(struct str s)
 {
     int at = str_find(s, "@");
 
-    if (at <= 0 || s.len > 254 || (size_t)at + 1 == s.len || str_rfind(s, "@") != at)
-        return false;
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126 || strchr("<>()[],;:\\\"", s.p[i]))
-            return false;
-    return true;
+    return at > 0 && s.len <= 254 && (size_t)at + 1 < s.len && str_rfind(s, "@") == at &&
+           str_visible(s, "<>()[],;:\\\"");
 }
 
 static int read_word(struct reading *rd, const struct ynode *at, const char *const *words, int n, const char *list,
@@ -298,14 +293,9 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
 int channels_read(struct channels *c, const struct opt_section *section, struct err *err)
 {
     AUTO_YTREE t = {0};
-
-    if (!section->text)
-        return 0;
-    int r =
-        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
     struct reading rd = {c, &t, err};
-    if (r == 0 && t.root && t.root->kind != YNODE_MAP)
-        r = ytree_fail(&t, t.root, err, "expected names of channels");
+    int r = ytree_section(section, "names of channels", &t, err);
+
     for (size_t i = 0; r == 0 && t.root && i < t.root->n; i++)
         r = read_one(&rd, &t.root->keys[i], &t.root->v[i]);
     return r;

@@ -231,6 +231,16 @@ int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, 
     return r;
 }
 
+int ytree_section(const struct opt_section *s, const char *what, struct ytree *ret, struct err *err)
+{
+    if (!s || !s->text)
+        return 0;
+    int r = ytree_read(str_of(s->text), &(struct ytree_ask){.path = s->path, .line = s->line}, ret, err);
+    if (r == 0 && what && ret->root && ret->root->kind != YNODE_MAP)
+        r = ytree_fail(ret, ret->root, err, "expected %s", what);
+    return r;
+}
+
 void ytree_fini(struct ytree *t)
 {
     arena_fini(&t->arena);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/opt.h"
 #include "base/str.h"
 
 #define YTREE_TEXT  (1u << 20)
@@ -39,6 +40,9 @@ struct ytree_ask {
 };
 /* 0, or -EINVAL or -EMSGSIZE with "path:line:column: sentence"; ret is ended with ytree_fini in any case. */
 int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, struct err *err);
+/* The same of a section of muster.yaml; where there is none there is no root. what: it is a map of these, or -EINVAL
+ * with "expected " before it; NULL: it may be anything. */
+int ytree_section(const struct opt_section *s, const char *what, struct ytree *ret, struct err *err);
 void ytree_fini(struct ytree *t);
 
 /* -EINVAL with "path:line:column: " before the sentence. */

@@ -472,33 +472,26 @@ static void read_tags(struct draft *d, const struct ynode *v)
 
 /* ---- all of them ---- */
 
-static int open_section(struct draft *d, const struct opt_section *s, struct ytree *t)
-{
-    if (!s || !s->text)
-        return 0;
-    return ytree_read(str_of(s->text), &(struct ytree_ask){.path = s->path, .line = s->line}, t, d->err);
-}
-
 int draft_sections(struct draft *d)
 {
     static const char *const only[] = {"companies", "ignore_tags", "ignore_tag", NULL};
     const struct people_src *src = d->src;
     struct reading rd = {d, &d->people, false};
-    int r = open_section(d, src->people, &d->people);
+    int r = ytree_section(src->people, NULL, &d->people, d->err);
     if (r == 0 && d->people.root)
         r = read_people(&rd, d->people.root);
     if (r == 0)
-        r = open_section(d, src->teams, &d->teams);
+        r = ytree_section(src->teams, NULL, &d->teams, d->err);
     rd.t = &d->teams;
     if (r == 0 && d->teams.root)
         r = read_groups(&rd, d->teams.root, GROUP_TEAM);
     if (r == 0)
-        r = open_section(d, src->projects, &d->projects);
+        r = ytree_section(src->projects, NULL, &d->projects, d->err);
     rd.t = &d->projects;
     if (r == 0 && d->projects.root)
         r = read_groups(&rd, d->projects.root, GROUP_PROJECT);
     if (r == 0)
-        r = open_section(d, src->companies, &d->companies);
+        r = ytree_section(src->companies, NULL, &d->companies, d->err);
     rd.t = &d->companies;
     if (r == 0 && d->companies.root)
         r = read_companies(&rd, d->companies.root);

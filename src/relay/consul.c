@@ -10,10 +10,7 @@
 
 static bool service_ok(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > 126 || strchr("/?#&%:\\\"", s.p[i]))
-            return false;
-    return s.len > 0 && s.len <= 128;
+    return s.len > 0 && s.len <= 128 && str_visible(s, "/?#&%:\\\"");
 }
 
 int consul_base(const char *what, struct buf *ret, struct err *err)

@@ -218,14 +218,9 @@ int schedules_read(struct schedules *b, const struct opt_section *section, const
                    struct err *err)
 {
     AUTO_YTREE t = {0};
-
-    if (!section->text)
-        return 0;
-    int r =
-        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
     struct reading rd = {b, channels, &t, err};
-    if (r == 0 && t.root && t.root->kind != YNODE_MAP)
-        r = ytree_fail(&t, t.root, err, "expected names of reports");
+    int r = ytree_section(section, "names of reports", &t, err);
+
     for (size_t i = 0; r == 0 && t.root && i < t.root->n; i++)
         r = read_one(&rd, &t.root->keys[i], &t.root->v[i]);
     return r;

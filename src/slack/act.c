@@ -10,9 +10,8 @@
 
 static bool understood(struct say *s, const struct say_words *w, const char *as)
 {
-    if (w->odd.len)
-        say_no(s, "I do not understand '%.*s': say it as `%s`.", (int)MIN(w->odd.len, 60u), w->odd.p, as);
-    return !w->odd.len;
+    return !w->odd.len ||
+           say_no(s, "I do not understand '%.*s': say it as `%s`.", (int)MIN(w->odd.len, 60u), w->odd.p, as);
 }
 
 static void member(struct json *j, const char *key, struct str v)
@@ -67,8 +66,8 @@ void say_tell_book(struct say *s, json_t *o)
     bool later = from > s->ask.now_ms + 60000;
     char says[40];
 
-    say_line(s, "Booked for %s: %s%s%s until %s.", say_text(o, "person"), say_text(o, "where"), later ? " from " : "",
-             later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
+    say_line(s, "Booked for %s: %s%s%s until %s.", slack_text(o, "person"), slack_text(o, "where"),
+             later ? " from " : "", later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
     say_small(s, "It is booking %lld: `release %lld` gives it back early.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
     say_buttons(s, &(struct say_button){"release", says}, 1);
@@ -96,11 +95,11 @@ void say_tell_bookings(struct say *s, json_t *o)
     json_array_foreach (list, i, row) {
         struct cell *c = rows_add(&rows);
         cell_int(&c[0], say_int(row, "id"));
-        cell_text(&c[1], str_of(say_text(row, "person")));
-        cell_text(&c[2], str_of(say_text(row, "where")));
+        cell_text(&c[1], str_of(slack_text(row, "person")));
+        cell_text(&c[2], str_of(slack_text(row, "where")));
         cell_some_text(&c[3], say_int(row, "from") ? say_when(s, say_int(row, "from")) : "");
         cell_text(&c[4], str_of(say_when(s, say_int(row, "until"))));
-        cell_some_text(&c[5], say_text(row, "comment"));
+        cell_some_text(&c[5], slack_text(row, "comment"));
     }
     if (rows.n)
         say_rows(s, "bookings", &rows);
@@ -138,9 +137,8 @@ void say_ask_release(struct say *s, struct str rest)
 
 void say_tell_release(struct say *s, json_t *o)
 {
-
-    if (say_text(o, "where")[0])
-        say_line(s, "Released: %s.", say_text(o, "where"));
+    if (slack_text(o, "where")[0])
+        say_line(s, "Released: %s.", slack_text(o, "where"));
     else
         say_line(s, "You do not wait any more.");
 }

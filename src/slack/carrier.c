@@ -39,17 +39,15 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
                      carried_fn *done, void *arg, struct err *err)
 {
     struct slack *link = NULL;
+    const char *usual = "";
     AUTO_BUF token = {0};
-    int r = hub_slack_link(feature_self(&s->h->features, &slack_feature), &link, &token, err);
+    int r = hub_slack_link(feature_self(&s->h->features, &slack_feature), &link, &token, &usual, err);
 
     if (r < 0)
         return r;
     struct load *l = mem_zero(1, sizeof(*l));
     *l = (struct load){.done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20)};
-    const char *to = m->to[0]       ? m->to
-                     : c->to[0]     ? c->to[0]
-                     : c->to_person ? ""
-                                    : hub_slack_channel(feature_self(&s->h->features, &slack_feature));
+    const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : usual;
     if (!m->blocks[0] && !m->n_files) {
         say_told(&l->blocks, m);
         l->m.blocks = buf_str(&l->blocks).p;

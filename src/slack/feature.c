@@ -48,7 +48,6 @@ struct hub_slack {
     struct hub *h;
     struct slack_conf *conf;
     char *section; /* what conf was made of; "": nothing */
-    struct say_conf say;
     struct slack *link;
     struct slack_line *line;
     struct slack_ask *auth;
@@ -103,11 +102,9 @@ static bool is_on(const struct hub_slack *d)
 
 static int open_link(struct hub_slack *d, struct err *err)
 {
-    struct slack_server at = {slack_conf_api(d->conf), slack_conf_hooks(d->conf), slack_conf_ca_file(d->conf)};
-
     if (!d->link)
-        return slack_new(&d->link, d->h->loop, &at, err);
-    slack_set(d->link, &at);
+        return slack_new(&d->link, d->h->loop, &d->conf->server, err);
+    slack_set(d->link, &d->conf->server);
     return 0;
 }
 
@@ -124,10 +121,7 @@ static void take_section(void *self, void *next)
     d->conf = c;
     free(d->section);
     d->section = mem_str(text);
-    d->say = (struct say_conf){.prefix = slack_conf_prefix(c), .open = slack_conf_open(c), .url = slack_conf_url(c)};
-    for (int i = 0; i < SAY_OLDS; i++)
-        d->say.keywords[i] = slack_conf_word(c, (enum slack_word)i);
-    d->h->say = &d->say;
+    d->h->say = &c->say;
     d->error[0] = 0;
     d->auth_mono = 0;
     if (!same)
@@ -145,19 +139,16 @@ static void take_section(void *self, void *next)
     slack_conf_free(old);
 }
 
-int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, struct err *err)
+int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, const char **ret_channel,
+                   struct err *err)
 {
     if (!is_on(d) || !d->link)
         return err_set(err, -ENOENT, "there is no bot: the section slack has no token");
     int r = slack_conf_secret(d->conf, SLACK_TOKEN, token, err);
-    if (r == 0)
-        *ret = d->link;
+    *ret = d->link;
+    if (ret_channel)
+        *ret_channel = d->conf->channel;
     return r;
-}
-
-const char *hub_slack_channel(const struct hub_slack *d)
-{
-    return slack_conf_channel(d->conf);
 }
 
 const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms)
@@ -175,7 +166,7 @@ const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms)
 static void on_auth(void *arg, const struct slack_result *r)
 {
     struct hub_slack *d = arg;
-    const char *own = slack_answer_text(r->body, NULL, "user_id");
+    const char *own = slack_text(r->body, "user_id");
 
     d->auth = NULL;
     if (r->how == SLACK_DONE) {
@@ -198,7 +189,7 @@ static void ask_auth(struct hub_slack *d)
     AUTO_BUF token = {0};
     struct slack *link = NULL;
     struct err err = {0};
-    int r = hub_slack_link(d, &link, &token, &err);
+    int r = hub_slack_link(d, &link, &token, NULL, &err);
 
     d->auth_mono = clock_mono_ms() + AUTH_MS;
     if (r == 0)
@@ -371,7 +362,7 @@ static void ask_say(struct asking *a, const char *mail)
                            .called = x->user};
 
     a->saying = true;
-    if (!saying(h, &k, said, a)) {
+    if (!saying(h, &k, NULL, said, a)) {
         a->saying = false;
         asking_end(a);
     }
@@ -410,7 +401,7 @@ static void on_mail(void *arg, const struct slack_result *r)
 {
     struct asking *a = arg;
     json_t *user = json_object_get(r->body, "user");
-    const char *mail = slack_answer_text(user, "profile", "email");
+    const char *mail = slack_text(json_object_get(user, "profile"), "email");
 
     a->ask = NULL;
     known_put(a->d, a->heard->user, mail, r->how == SLACK_DONE ? KNOWN_MS : UNKNOWN_MS);
@@ -433,7 +424,7 @@ static void ask_who(struct asking *a)
         ask_say(a, k->mail[0] ? k->mail : NULL);
         return;
     }
-    int r = hub_slack_link(d, &link, &token, &err);
+    int r = hub_slack_link(d, &link, &token, NULL, &err);
     if (r == 0)
         r = slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, &err);
     if (r < 0)

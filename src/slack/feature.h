@@ -20,9 +20,10 @@ struct slack;
 struct hub_slack;
 extern const struct carrier carrier_slack; /* registered with notify */
 
-/* For the carrier: to post with. token is overwritten, and the caller's. */
-int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, struct err *err);
-const char *hub_slack_channel(const struct hub_slack *d); /* where what names no other goes; "": nowhere */
+/* For the carrier: to post with, and where what names no other channel goes ("": nowhere; ret_channel may be NULL).
+ * token is overwritten, and the caller's. */
+int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, const char **ret_channel,
+                   struct err *err);
 /* What is wrong with the way in, in a sentence, and since when; "": nothing. */
 const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms);
 

@@ -6,6 +6,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "slack/web_answer.h"
+
+#define URL_MAX 500
 
 static const size_t texts[] = {
     offsetof(struct heard, id),      offsetof(struct heard, user),   offsetof(struct heard, channel),
@@ -54,14 +57,6 @@ static bool id_ok(struct str s)
     return s.len <= SLACK_ID_MAX;
 }
 
-static bool url_ok(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
-            return false;
-    return s.len <= 500;
-}
-
 /* jansson's text may hold anything but NUL; lines of a message stay lines. */
 static bool text_ok(const char *s)
 {
@@ -73,17 +68,11 @@ static bool text_ok(const char *s)
     return strlen(s) <= SLACK_TEXT_MAX;
 }
 
-static const char *text_of(json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
-}
-
 static bool heard_ok(const struct heard *h)
 {
     return id_ok(str_of(h->id)) && id_ok(str_of(h->user)) && id_ok(str_of(h->channel)) && id_ok(str_of(h->ts)) &&
-           id_ok(str_of(h->thread)) && id_ok(str_of(h->action)) && url_ok(str_of(h->respond)) && text_ok(h->text);
+           id_ok(str_of(h->thread)) && id_ok(str_of(h->action)) && strlen(h->respond) <= URL_MAX &&
+           str_visible(str_of(h->respond), "") && text_ok(h->text);
 }
 
 static struct heard *checked(struct heard *h, struct err *err)
@@ -112,20 +101,20 @@ static bool drop_mention(const char **text)
 static struct heard *event_of(json_t *o, struct err *err)
 {
     json_t *e = json_object_get(o, "event");
-    const char *type = text_of(e, "type");
+    const char *type = slack_text(e, "type");
     struct heard h = {.kind = HEARD_MESSAGE,
-                      .id = text_of(o, "event_id"),
-                      .user = text_of(e, "user"),
-                      .channel = text_of(e, "channel"),
-                      .ts = text_of(e, "ts"),
-                      .thread = text_of(e, "thread_ts"),
-                      .text = text_of(e, "text"),
-                      .direct = strcmp(text_of(e, "channel_type"), "im") == 0};
+                      .id = slack_text(o, "event_id"),
+                      .user = slack_text(e, "user"),
+                      .channel = slack_text(e, "channel"),
+                      .ts = slack_text(e, "ts"),
+                      .thread = slack_text(e, "thread_ts"),
+                      .text = slack_text(e, "text"),
+                      .direct = strcmp(slack_text(e, "channel_type"), "im") == 0};
     bool mention = strcmp(type, "app_mention") == 0;
 
-    if (strcmp(text_of(o, "type"), "url_verification") == 0)
-        return checked(&(struct heard){.kind = HEARD_CHALLENGE, .text = text_of(o, "challenge")}, err);
-    if (strcmp(text_of(o, "type"), "event_callback") != 0)
+    if (strcmp(slack_text(o, "type"), "url_verification") == 0)
+        return checked(&(struct heard){.kind = HEARD_CHALLENGE, .text = slack_text(o, "challenge")}, err);
+    if (strcmp(slack_text(o, "type"), "event_callback") != 0)
         return bad(err, "an event of no kind");
     if ((!mention && strcmp(type, "message") != 0) || json_object_get(e, "subtype") || json_object_get(e, "bot_id") ||
         !h.user[0] || !h.channel[0] || !h.ts[0] || strlen(h.text) > SLACK_TEXT_MAX)
@@ -142,16 +131,16 @@ static struct heard *action_of(json_t *o, struct err *err)
     json_t *message = json_object_get(o, "message"), *from = json_object_get(o, "container");
     struct heard h = {.kind = HEARD_BUTTON,
                       .to_bot = true,
-                      .id = text_of(o, "trigger_id"),
-                      .user = text_of(json_object_get(o, "user"), "id"),
-                      .channel = text_of(json_object_get(o, "channel"), "id"),
-                      .ts = message ? text_of(message, "ts") : text_of(from, "message_ts"),
-                      .thread = message ? text_of(message, "thread_ts") : text_of(from, "thread_ts"),
-                      .text = text_of(first, "value"),
-                      .action = text_of(first, "action_id"),
-                      .respond = text_of(o, "response_url")};
+                      .id = slack_text(o, "trigger_id"),
+                      .user = slack_text(json_object_get(o, "user"), "id"),
+                      .channel = slack_text(json_object_get(o, "channel"), "id"),
+                      .ts = message ? slack_text(message, "ts") : slack_text(from, "message_ts"),
+                      .thread = message ? slack_text(message, "thread_ts") : slack_text(from, "thread_ts"),
+                      .text = slack_text(first, "value"),
+                      .action = slack_text(first, "action_id"),
+                      .respond = slack_text(o, "response_url")};
 
-    if (strcmp(text_of(o, "type"), "block_actions") != 0 || !h.user[0] || !h.text[0])
+    if (strcmp(slack_text(o, "type"), "block_actions") != 0 || !h.user[0] || !h.text[0])
         return nothing();
     if (strlen(h.text) > SLACK_VALUE_MAX)
         return bad(err, "a button with a value that is too long");
@@ -167,7 +156,7 @@ struct heard *heard_command(struct str (*get)(void *arg, const char *name), void
                   {"user_id", offsetof(struct heard, user), SLACK_ID_MAX},
                   {"channel_id", offsetof(struct heard, channel), SLACK_ID_MAX},
                   {"text", offsetof(struct heard, text), SLACK_TEXT_MAX},
-                  {"response_url", offsetof(struct heard, respond), 500}};
+                  {"response_url", offsetof(struct heard, respond), URL_MAX}};
     struct heard h = {.kind = HEARD_COMMAND, .to_bot = true};
     AUTO_ARENA room = {0};
 
@@ -184,7 +173,7 @@ struct heard *heard_command(struct str (*get)(void *arg, const char *name), void
 
 static struct str json_field(void *arg, const char *name)
 {
-    return str_of(text_of(arg, name));
+    return str_of(slack_text(arg, name));
 }
 
 static json_t *load(struct str json, struct err *err)
@@ -217,7 +206,7 @@ struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
 {
     json_auto_t *o = load(json, err);
     json_t *payload = json_object_get(o, "payload");
-    const char *id = text_of(o, "envelope_id"), *type = text_of(o, "type");
+    const char *id = slack_text(o, "envelope_id"), *type = slack_text(o, "type");
     struct heard *h = NULL;
 
     if (o && (!id[0] || !id_ok(str_of(id)))) {
@@ -239,7 +228,7 @@ struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
 enum slack_frame slack_frame_kind(struct str json)
 {
     json_auto_t *o = load(json, NULL);
-    const char *type = text_of(o, "type"), *reason = text_of(o, "reason");
+    const char *type = slack_text(o, "type"), *reason = slack_text(o, "reason");
     enum slack_frame kind = SLACK_OTHER;
 
     if (!o)

@@ -12,16 +12,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "base/rand.h"
 #include "slack/conf.h"
-#include "slack/heard.h"
+#include "slack/socket.h"
 #include "slack/web_api.h"
 
 #define LINE_MAX_BYTES (2u << 20)
 #define SILENT_MS      45000 /* it says every 10 s that it is there */
 #define DOWN_MS        30000 /* without a connection for so long is an error */
-#define BACK_MS        1000
-#define BACK_MAX_MS    60000
 
 struct slack_line {
     struct event_base *loop;
@@ -39,14 +36,6 @@ struct slack_line {
     char why[200], error[260];
     int64_t since_ms;
 };
-
-static int64_t back_off(unsigned *tries)
-{
-    int64_t longest = MIN((int64_t)BACK_MS << MIN(*tries + 1, 16u), BACK_MAX_MS);
-
-    ++*tries;
-    return BACK_MS + (int64_t)(rand_unit() * (double)(longest - BACK_MS));
-}
 
 struct slack_line *slack_line_new(struct event_base *loop, void (*envelope)(void *arg, struct str json), void *arg)
 {
@@ -97,7 +86,7 @@ static void tell(struct slack_line *l, const char *name, const char *value)
 static void on_url(void *arg, const struct slack_result *r)
 {
     struct slack_line *l = arg;
-    const char *url = slack_answer_text(r->body, NULL, "url");
+    const char *url = slack_text(r->body, "url");
 
     l->ask = NULL;
     if (r->how == SLACK_DONE && str_starts(str_of(url), "wss://")) {
@@ -106,7 +95,7 @@ static void on_url(void *arg, const struct slack_result *r)
         tell(l, "url", url);
         return;
     }
-    l->ask_mono = clock_mono_ms() + MAX(back_off(&l->tries_url), r->wait_ms);
+    l->ask_mono = clock_mono_ms() + MAX(socket_back_off(&l->tries_url), r->wait_ms);
     went_down(l, r->error[0] ? r->error : "Slack's answer has no address");
     if (r->how == SLACK_REFUSED || str_of(r->word).len) /* that will not mend itself */
         l->down_mono -= DOWN_MS;
@@ -122,7 +111,7 @@ static void ask_url(struct slack_line *l)
         r = slack_ask(&l->ask, l->link, "apps.connections.open", buf_str(&token), NULL, NULL, on_url, l, &err);
     if (r == 0)
         return;
-    l->ask_mono = clock_mono_ms() + back_off(&l->tries_url);
+    l->ask_mono = clock_mono_ms() + socket_back_off(&l->tries_url);
     went_down(l, err.msg);
     l->down_mono -= DOWN_MS;
 }
@@ -195,7 +184,7 @@ static void on_ended(void *arg, int status)
     l->child = NULL;
     drop_ask(l);
     buf_reset(&l->out);
-    l->start_mono = clock_mono_ms() + back_off(&l->tries_child);
+    l->start_mono = clock_mono_ms() + socket_back_off(&l->tries_child);
     if (l->disabled || !l->conf)
         return;
     bool said_why = said[0] && WIFEXITED(status);
@@ -212,7 +201,7 @@ static void on_ended(void *arg, int status)
 static void start(struct slack_line *l)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
-    const char *ca = slack_conf_ca_file(l->conf);
+    const char *ca = l->conf->server.ca_file;
     char self[512];
     const char *argv[] = {file_self(self, sizeof(self)), "slack-socket", ca ? "--ca-file" : NULL, ca, NULL};
     struct err err = {0};
@@ -221,7 +210,7 @@ static void start(struct slack_line *l)
     if (process_start(&l->child, l->loop, argv, &(struct process_env){.needs = NEEDS_NET}, STR(""), &calls, l, &err) <
         0) {
         l->child = NULL;
-        l->start_mono = clock_mono_ms() + back_off(&l->tries_child);
+        l->start_mono = clock_mono_ms() + socket_back_off(&l->tries_child);
         went_down(l, err.msg);
     }
 }

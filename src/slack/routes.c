@@ -80,42 +80,30 @@ static struct str field(void *arg, const char *name)
     return STR("");
 }
 
-/* The form of a request that is Slack's; scratch is for free(). False: rp has the answer. */
-static bool form_of(struct api *a, struct request *rq, struct reply *rp, struct fields *ret, char **scratch)
+/* A command or a button, which are forms. */
+static enum reply_how hear_form(struct api *a, struct request *rq, struct reply *rp, bool command)
 {
+    struct fields f = {.n = 0};
     struct err err = {0};
+    AUTO_FREE char *scratch = mem_alloc(rq->body.len + 1);
 
     if (!is_slack(a, rq, rp))
-        return false;
-    *scratch = mem_alloc(rq->body.len + 1);
-    if (request_form(rq->body, *scratch, ret->v, &ret->n, &err) == 0)
-        return true;
-    reply_problem(rp, 400, "%s", err.msg);
-    return false;
+        return REPLY_NOW;
+    if (request_form(rq->body, scratch, f.v, &f.n, &err) < 0)
+        return reply_problem(rp, 400, "%s", err.msg);
+    if (command && field(&f, "ssl_check").len) /* Slack looks whether the address is there */
+        return REPLY_NOW;
+    return hear(a, rq, rp, command ? heard_command(field, &f, &err) : heard_action(field(&f, "payload"), &err), &err);
 }
 
 static enum reply_how post_slack_command(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct fields f = {.n = 0};
-    struct err err = {0};
-    AUTO_FREE char *scratch = NULL;
-
-    if (!form_of(a, rq, rp, &f, &scratch))
-        return REPLY_NOW;
-    if (field(&f, "ssl_check").len) /* Slack looks whether the address is there */
-        return REPLY_NOW;
-    return hear(a, rq, rp, heard_command(field, &f, &err), &err);
+    return hear_form(a, rq, rp, true);
 }
 
 static enum reply_how post_slack_action(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct fields f = {.n = 0};
-    struct err err = {0};
-    AUTO_FREE char *scratch = NULL;
-
-    if (!form_of(a, rq, rp, &f, &scratch))
-        return REPLY_NOW;
-    return hear(a, rq, rp, heard_action(field(&f, "payload"), &err), &err);
+    return hear_form(a, rq, rp, false);
 }
 
 /* clang-format off */

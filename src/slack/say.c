@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 #include "people/people.h"
-#include "slack/talk.h"
+#include "slack/words.h"
 
 #define BODY_MAX (8u << 20) /* of an answer that is read on the loop */
 
@@ -76,11 +76,6 @@ static struct str without_mention(struct str text)
 
 /* ---- which command ---- */
 
-static bool is_node(const struct say *s, struct str name)
-{
-    return s->ask.is_node && name.len && s->ask.is_node(s->ask.arg, name);
-}
-
 /* The old bot's, whole and letter by letter; rest: the host of WHERE, or the one that was named alone. */
 static const struct say_command *old_command(const struct say *s, struct str text, struct str *rest)
 {
@@ -95,31 +90,21 @@ static const struct say_command *old_command(const struct say *s, struct str tex
         if (word[0] && str_eq(text, word))
             return &say_old_commands[i];
         if (i == SAY_WHERE && word[0] && str_skip(&tail, word) && tail.len && *tail.p == ' ' &&
-            is_node(s, str_trim(tail))) {
+            say_is_node(s, str_trim(tail))) {
             *rest = str_trim(tail);
             return &say_old_commands[i];
         }
     }
-    if (!any || !is_node(s, text) || s->ask.way != SAY_TALK)
+    if (!any || !say_is_node(s, text) || s->ask.way != SAY_TALK)
         return NULL;
     *rest = text;
     return &say_old_commands[SAY_ALL];
 }
 
-static bool in_words(const char *words, struct str w)
-{
-    struct str rest = str_of(words), one;
-
-    while (words && str_word(&rest, &one))
-        if (one.len == w.len && strncasecmp(one.p, w.p, w.len) == 0)
-            return true;
-    return false;
-}
-
 static const struct say_command *our_command(struct str word)
 {
     for (const struct say_command *c = say_commands; c->name; c++)
-        if (str_eq_nocase(word, c->name) || in_words(c->also, word))
+        if (str_eq_nocase(word, c->name) || say_is_one(word, c->also, strncasecmp))
             return c;
     return NULL;
 }
@@ -140,7 +125,7 @@ static const struct say_command *find_ours(struct str text, struct str *rest)
         const struct say_command *c = our_command(word);
         if (c)
             return c;
-        if (!in_words(fillers, word))
+        if (!say_is_one(word, fillers, strncasecmp))
             return NULL;
     }
     return NULL;
@@ -203,7 +188,7 @@ static void start(struct say *s, struct str text)
         while (text.len && strchr("?! ", text.p[text.len - 1]))
             text.len--;
         c = find_ours(text, &rest);
-        if (!c && is_node(s, text)) {
+        if (!c && say_is_node(s, text)) {
             c = our_command(STR("who"));
             rest = text;
         }

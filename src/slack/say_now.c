@@ -42,13 +42,11 @@ static bool free_filter(struct say *s, struct str text, const struct say_words *
             buf_addf(to, " memfree>=%.*s", STR_ARG(w->mem));
         return true;
     }
-    if (filter_new(text, s->ask.person, &f, &err) < 0) {
-        say_no(s,
-               "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free model:h200 "
-               "memfree>=40G`.",
-               (int)MIN(w->odd.len, 60u), w->odd.p, err.message);
-        return false;
-    }
+    if (filter_new(text, s->ask.person, &f, &err) < 0)
+        return say_no(s,
+                      "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free "
+                      "model:h200 memfree>=40G`.",
+                      (int)MIN(w->odd.len, 60u), w->odd.p, err.message);
     filter_free(f);
     buf_addf(to, " (%.*s)", STR_ARG(text));
     return true;
@@ -62,19 +60,16 @@ void say_ask_free(struct say *s, struct str rest)
 
     if (!say_words(s, rest, &w))
         return;
-    if (w.count && !w.odd.len) {
-        free_target(&w, &target);
-        s->count = FREE_PICK;
-        s->title = say_keep(s, str_trim(rest));
-        say_get(s, target.p);
-        return;
-    }
-    if (!free_filter(s, rest, &w, &filter))
-        return;
-    s->count = FREE_LIST;
+    s->count = w.count && !w.odd.len ? FREE_PICK : FREE_LIST;
     s->title = say_keep(s, str_trim(rest));
-    buf_adds(&target, "/api/v1/state");
-    say_param(&target, "filter", buf_str(&filter));
+    if (s->count == FREE_PICK) {
+        free_target(&w, &target);
+    } else {
+        if (!free_filter(s, rest, &w, &filter))
+            return;
+        buf_adds(&target, "/api/v1/state");
+        say_param(&target, "filter", buf_str(&filter));
+    }
     say_get(s, target.p);
 }
 
@@ -83,23 +78,21 @@ static void tell_pick(struct say *s, struct str body)
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *v = json_object_get(o, "devices");
     size_t n = json_array_size(v);
-    const char *model = say_text(json_array_get(v, 0), "model");
+    const char *model = slack_text(json_array_get(v, 0), "model");
     bool same = n > 0;
 
     for (size_t i = 1; i < n; i++)
-        same &= strcmp(say_text(json_array_get(v, i), "model"), model) == 0;
-    say_line(s, "%zu free now: %s%s%s%s", n, say_text(o, "where"), same ? " (" : "", same ? model : "",
+        same &= strcmp(slack_text(json_array_get(v, i), "model"), model) == 0;
+    say_line(s, "%zu free now: %s%s%s%s", n, slack_text(o, "where"), same ? " (" : "", same ? model : "",
              same ? ")" : "");
     say_small(s, "Nothing is taken by asking: `book %s for 4h` makes them yours.", s->title);
 }
 
-/* The nodes of a state, as the hub wrote it; view borrows from them. */
+/* The nodes of a state, as the hub wrote it. */
 struct parsed {
     struct node_now *nodes;
-    size_t n;
-    const struct node_now **list;
+    size_t n, of; /* of: GPUs there are in all */
     char notice[NOTICE_MAX];
-    struct view view;
 };
 
 static bool parse(struct say *s, struct str body, struct parsed *ret)
@@ -107,17 +100,10 @@ static bool parse(struct say *s, struct str body, struct parsed *ret)
     struct err err = {0};
     bool demo;
     int64_t at_ms;
-    size_t of;
 
     *ret = (struct parsed){0};
-    if (state_parse(body, &ret->nodes, &ret->n, &demo, &at_ms, &of, ret->notice, &err) < 0) {
-        say_no(s, "That did not work: %s.", err.msg);
-        return false;
-    }
-    ret->list = mem_zero(ret->n + 1, sizeof(*ret->list));
-    for (size_t i = 0; i < ret->n; i++)
-        ret->list[i] = &ret->nodes[i];
-    ret->view = (struct view){.at_ms = at_ms, .demo = demo, .n = ret->n, .nodes = ret->list, .of = of};
+    if (state_parse(body, &ret->nodes, &ret->n, &demo, &at_ms, &ret->of, ret->notice, &err) < 0)
+        return say_no(s, "That did not work: %s.", err.msg);
     return true;
 }
 
@@ -126,7 +112,6 @@ static void parsed_fini(struct parsed *p)
     for (size_t i = 0; i < p->n; i++)
         node_now_fini(&p->nodes[i]);
     free(p->nodes);
-    free(p->list);
 }
 
 /* "0,1,4" of those of a model. */
@@ -167,7 +152,7 @@ static void tell_list(struct say *s, struct str body)
         return;
     rows_init(&rows, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < p.n; i++) {
-        const struct node_now *node = p.list[i];
+        const struct node_now *node = &p.nodes[i];
         n += node->n_devices;
         for (size_t k = 0; k < node->n_devices; k++) {
             const struct device_now *d = &node->devices[k];
@@ -193,7 +178,7 @@ static void tell_list(struct say *s, struct str body)
         s->refused = true;
         say_line(s, "No GPU%s is free now. `wait 1` tells you when one is.", s->title[0] ? " like that" : "");
     } else {
-        say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.view.of, n), s->title[0] ? ": " : "", s->title);
+        say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.of, n), s->title[0] ? ": " : "", s->title);
         say_rows(s, "free", &rows);
         say_small(s, "%s%s", p.notice[0] ? p.notice : "As of ", p.notice[0] ? "" : say_when(s, s->ask.now_ms));
     }
@@ -215,18 +200,14 @@ enum { WHO_ALL, WHO_NODE, WHO_PERSON }; /* say.count */
 
 void say_ask_who(struct say *s, struct str rest)
 {
-    static const char idle[] = " is on uses using has the node host gpu gpus holds at what which whose running ";
+    static const char idle[] = "is on uses using has the node host gpu gpus holds at what which whose running";
     AUTO_BUF target = BUF_INIT(4096);
     AUTO_BUF filter = BUF_INIT(1024);
-    AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
     struct str word = {0}, w, node = {0}, gpus = {0};
 
-    while (str_word(&rest, &w)) {
-        buf_reset(&padded);
-        buf_addf(&padded, " %.*s ", STR_ARG(w));
-        if (!strstr(idle, padded.p))
+    while (str_word(&rest, &w))
+        if (!say_is_one(w, idle, strncmp))
             word = w;
-    }
     if (!word.len) {
         buf_adds(&target, "/api/v1/people");
     } else if (say_is_node(s, word) || say_is_place(s, word, &node, &gpus)) {
@@ -261,7 +242,7 @@ static void places_of(json_t *devices, struct buf *out)
     json_t *d;
 
     json_array_foreach (devices, i, d) {
-        const char *node = say_text(d, "node");
+        const char *node = slack_text(d, "node");
         if (strcmp(node, last) != 0)
             buf_addf(out, "%s%s:", out->len ? " " : "", node);
         else
@@ -289,7 +270,7 @@ static void tell_people(struct say *s, struct str body)
 
     rows_init(&rows, columns, ARRAY_LEN(columns));
     json_array_foreach (o, i, row) {
-        const char *person = say_text(row, "person");
+        const char *person = slack_text(row, "person");
         AUTO_BUF where = BUF_INIT(65536);
         AUTO_BUF mem = BUF_INIT(64);
         if (!say_int(row, "gpus") || (s->count == WHO_PERSON && strcasecmp(person, s->what) != 0))
@@ -337,8 +318,8 @@ static void tell_node(struct say *s, struct str body)
         return;
     rows_init(&rows, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < p.n; i++)
-        for (size_t k = 0; k < p.list[i]->n_devices; k++) {
-            const struct device_now *d = &p.list[i]->devices[k];
+        for (size_t k = 0; k < p.nodes[i].n_devices; k++) {
+            const struct device_now *d = &p.nodes[i].devices[k];
             struct cell *c = rows_add(&rows);
             AUTO_BUF who = BUF_INIT(1024);
             AUTO_BUF mem = BUF_INIT(64);
@@ -363,9 +344,9 @@ static void tell_node(struct say *s, struct str body)
         }
     if (p.n) {
         AUTO_BUF words = BUF_INIT(1024);
-        if (p.list[0]->state != NODE_UP || p.list[0]->reason[0])
-            buf_addf(&words, ": %s%s%s", node_words[p.list[0]->state], p.list[0]->reason[0] ? ", " : "",
-                     p.list[0]->reason);
+        if (p.nodes[0].state != NODE_UP || p.nodes[0].reason[0])
+            buf_addf(&words, ": %s%s%s", node_words[p.nodes[0].state], p.nodes[0].reason[0] ? ", " : "",
+                     p.nodes[0].reason);
         say_head(s, "%s%s", s->what, buf_str(&words).p);
     }
     if (rows.n)

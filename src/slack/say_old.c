@@ -2,34 +2,18 @@
 #include "slack/words.h"
 
 /* A list of the terminal's page; rest: one host. */
-static void ask_page(struct say *s, const char *how, struct str rest)
+static void ask_page(struct say *s, struct str rest)
 {
+    static const char *const how[] = {[SAY_HOSTS] = "&list=names",
+                                      [SAY_ALL] = "&list=processes",
+                                      [SAY_ALL_CMD] = "",
+                                      [SAY_ALL_DETAIL] = "&detail=true"};
     AUTO_BUF target = BUF_INIT(4096);
 
     s->what = say_keep(s, s->ask.text);
-    buf_addf(&target, "/?term=true%s", how);
+    buf_addf(&target, "/?term=true%s", how[s->cmd - say_old_commands]);
     say_param(&target, "node", rest);
     say_get(s, target.p);
-}
-
-static void ask_hosts(struct say *s, struct str rest)
-{
-    ask_page(s, "&list=names", rest);
-}
-
-static void ask_all(struct say *s, struct str rest)
-{
-    ask_page(s, "&list=processes", rest);
-}
-
-static void ask_all_cmd(struct say *s, struct str rest)
-{
-    ask_page(s, "", rest);
-}
-
-static void ask_all_detail(struct say *s, struct str rest)
-{
-    ask_page(s, "&detail=true", rest);
 }
 
 /* `<command>.txt`, titled `response: <command>`. What is no letter of a file's name is a line. */
@@ -86,18 +70,18 @@ static void tell_where(struct say *s, UNUSED size_t call, struct str body)
 {
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *n = json_array_get(json_object_get(o, "nodes"), 0);
-    const char *address = say_text(n, "address");
+    const char *address = slack_text(n, "address");
     json_t *age = json_object_get(n, "age_ms");
 
     say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
-             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", say_text(n, "state"));
+             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", slack_text(n, "state"));
 }
 
 const struct say_command say_old_commands[SAY_OLDS + 1] = {
-    [SAY_HOSTS] = {"hosts", .ask = ask_hosts, .tell = tell_list, .any_size = true},
-    [SAY_ALL] = {"all", .ask = ask_all, .tell = tell_list, .any_size = true},
-    [SAY_ALL_CMD] = {"all_cmd", .ask = ask_all_cmd, .tell = tell_list, .any_size = true},
-    [SAY_ALL_DETAIL] = {"all_detail", .ask = ask_all_detail, .tell = tell_list, .any_size = true},
+    [SAY_HOSTS] = {"hosts", .ask = ask_page, .tell = tell_list, .any_size = true},
+    [SAY_ALL] = {"all", .ask = ask_page, .tell = tell_list, .any_size = true},
+    [SAY_ALL_CMD] = {"all_cmd", .ask = ask_page, .tell = tell_list, .any_size = true},
+    [SAY_ALL_DETAIL] = {"all_detail", .ask = ask_page, .tell = tell_list, .any_size = true},
     [SAY_HELP] = {"help", .open = true, .ask = ask_help},
     [SAY_WHERE] = {"where", .ask = ask_where, .tell = tell_where},
     {0},

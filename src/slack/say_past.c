@@ -94,15 +94,13 @@ struct usage_words {
 
 static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
 {
-    static const char idle[] = " of for from the in did use used hours gpu gpus and ";
+    static const char idle[] = "of for from the in did use used hours gpu gpus and";
     struct str w;
 
     *u = (struct usage_words){.last_ms = 7 * DAY_MS};
     while (str_word(&rest, &w)) {
-        AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
         struct str next = rest, one;
-        buf_addf(&padded, " %.*s ", STR_ARG(w));
-        if (take_last(w, &rest, &u->last_ms) || strstr(idle, padded.p))
+        if (take_last(w, &rest, &u->last_ms) || say_is_one(w, idle, strncmp))
             continue;
         if (str_eq_nocase(w, "by") && str_word(&next, &one) && kind_word(one, &u->by)) {
             rest = next;
@@ -110,18 +108,13 @@ static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
         }
         if (!u->whom && kind_word(w, &u->kind))
             continue;
-        if (u->whom) {
-            say_no(s, "I do not understand '%.*s': say it as `usage me last 7d`, `usage vision last month`.",
-                   (int)MIN(w.len, 60u), w.p);
-            return false;
-        }
-        bool me = str_eq_nocase(w, "me") || str_eq_nocase(w, "my") || str_eq_nocase(w, "mine");
-        bool all = str_eq_nocase(w, "all") || str_eq_nocase(w, "everybody") || str_eq_nocase(w, "everyone");
+        if (u->whom)
+            return say_no(s, "I do not understand '%.*s': say it as `usage me last 7d`, `usage vision last month`.",
+                          (int)MIN(w.len, 60u), w.p);
+        bool me = say_is_one(w, "me my mine", strncasecmp), all = say_is_one(w, "all everybody everyone", strncasecmp);
         u->whom = me ? s->ask.person : all ? NULL : say_keep(s, w);
-        if (me && !s->ask.person[0]) {
-            say_no(s, "I do not know who you are here: say a name, as `usage kim last 7d`.");
-            return false;
-        }
+        if (me && !s->ask.person[0])
+            return say_no(s, "I do not know who you are here: say a name, as `usage kim last 7d`.");
     }
     if (u->whom && !u->kind && !people_find(s->ask.people, u->whom))
         u->kind = group_of(s->ask.people, u->whom);
@@ -204,7 +197,7 @@ static void no_metric(struct say *s, struct str w)
 
 void say_ask_history(struct say *s, struct str rest)
 {
-    static const char idle[] = " of for from the in on gpu node host show plot ";
+    static const char idle[] = "of for from the in on gpu node host show plot";
     AUTO_BUF target = BUF_INIT(8192);
     AUTO_BUF from = BUF_INIT(64);
     struct str w, place = {0}, metric = STR("util"), node, gpus;
@@ -212,9 +205,7 @@ void say_ask_history(struct say *s, struct str rest)
     bool all = false, said = false;
 
     while (str_word(&rest, &w)) {
-        AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
-        buf_addf(&padded, " %.*s ", STR_ARG(w));
-        if (strstr(idle, padded.p) || take_last(w, &rest, &last_ms))
+        if (say_is_one(w, idle, strncmp) || take_last(w, &rest, &last_ms))
             continue;
         if (!place.len && (say_is_node(s, w) || say_is_place(s, w, &node, &gpus) || memchr(w.p, '*', w.len)))
             place = w;
@@ -267,8 +258,8 @@ static void tell_numbers(struct say *s, struct str body)
     AUTO_BUF most = BUF_INIT(64);
 
     json_array_foreach (json_object_get(o, "series"), i, row) {
-        bool max = strcmp(say_text(row, "agg"), "max") == 0;
-        unit = say_text(row, "unit")[0] ? say_text(row, "unit") : unit;
+        bool max = strcmp(slack_text(row, "agg"), "max") == 0;
+        unit = slack_text(row, "unit")[0] ? slack_text(row, "unit") : unit;
         n += !max;
         json_array_foreach (json_object_get(row, "v"), k, v) {
             if (!json_is_number(v))

@@ -4,7 +4,10 @@
  */
 #include "slack/saying.h"
 
+#include <jansson.h>
+
 #include "base/clock.h"
+#include "hub/handlers.h"
 #include "now/live.h"
 
 struct one_saying {
@@ -83,8 +86,7 @@ static bool knows_node(void *arg, struct str name)
     return live_find(h->live, text) != NULL;
 }
 
-/* own: somebody with rights of their own; NULL: whoever the person is, or nobody. */
-static bool begin(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
+bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
 {
     const struct say_conf *conf = h->say ? h->say : &say_usual;
     AUTO_BUF url = BUF_INIT(65536);
@@ -125,11 +127,6 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
     return true;
 }
 
-bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *arg)
-{
-    return begin(h, k, NULL, done, arg);
-}
-
 bool saying_answers(struct hub *h, const struct saying_ask *k)
 {
     struct say_ask ask = {.text = k->text,
@@ -156,12 +153,19 @@ static void reply_answer(void *arg, const struct say_answer *a)
     httpd_late_reply(arg, &rp);
 }
 
-enum reply_how saying_post(struct hub *h, struct request *rq, struct str text, bool talk)
+enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct saying_ask k = {.text = text, .way = talk ? SAY_TALK : SAY_TO_US};
-    struct late *late = httpd_late(rq);
+    json_auto_t *o = read_object(rq, rp);
+    const char *text = json_string_value(json_object_get(o, "text"));
+    bool talk = json_is_true(json_object_get(o, "talk"));
 
-    if (!begin(h, &k, rq, reply_answer, late))
+    if (!o)
+        return REPLY_NOW;
+    if (!text || !str_utf8_ok(str_of(text)))
+        return reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
+    struct late *late = httpd_late(rq);
+    struct saying_ask k = {.text = str_of(text), .way = talk ? SAY_TALK : SAY_TO_US};
+    if (!saying(a->hub, &k, rq, reply_answer, late))
         reply_answer(late, &(struct say_answer){.text = "", .blocks = ""});
     return REPLY_LATER;
 }

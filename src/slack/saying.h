@@ -15,12 +15,10 @@ struct saying_ask {
 };
 typedef void saying_fn(void *arg, const struct say_answer *a); /* a: until it returns */
 /*
- * False: ordinary talk, and done is not called. Else done is called once, on the loop: before this returns, or later
- * (when what was asked for is durable, or a question about the past is answered).
+ * own: of somebody with rights of their own; NULL: whoever the person is asks, or nobody. False: ordinary talk, and
+ * done is not called. Else done is called once, on the loop: before this returns, or later (when what was asked for is
+ * durable, or a question about the past is answered).
  */
-bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *arg);
+bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg);
 
 bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be answered, whoever asks? */
-
-/* POST /api/v1/say: answers later. talk: as one in a channel that is not said to the bot */
-enum reply_how saying_post(struct hub *h, struct request *rq, struct str text, bool talk);

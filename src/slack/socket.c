@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "slack/heard.h"
@@ -64,11 +66,8 @@ bool socket_url_parse(struct str url, struct socket_url *ret)
     struct socket_url u = {.port = 443};
     uint64_t port;
 
-    if (!str_skip(&url, "wss://"))
+    if (!str_skip(&url, "wss://") || !str_visible(url, "#@"))
         return false;
-    for (size_t i = 0; i < url.len; i++)
-        if ((unsigned char)url.p[i] <= 32 || (unsigned char)url.p[i] > 126 || url.p[i] == '#' || url.p[i] == '@')
-            return false;
     const char *slash = memchr(url.p, '/', url.len);
     struct str host = str_n(url.p, slash ? (size_t)(slash - url.p) : url.len), name;
     struct str path = slash ? str_n(slash, url.len - host.len) : STR("/");
@@ -89,37 +88,35 @@ bool socket_url_parse(struct str url, struct socket_url *ret)
 
 static void tell(struct sock *s, struct str line)
 {
-    while (line.len) {
-        ssize_t n = write(s->conf->out_fd, line.p, line.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            s->over = true; /* nobody listens */
-            return;
-        }
-        line = str_n(line.p + n, line.len - (size_t)n);
-    }
+    if (file_put(s->conf->out_fd, line.p, line.len) < 0)
+        s->over = true; /* nobody listens */
 }
 
 static void tell_state(struct sock *s, const char *state, const char *error)
 {
-    json_auto_t *o = json_pack("{s:s}", "socket", state);
     AUTO_BUF line = BUF_INIT(4096);
+    struct json j = json_on(&line);
 
+    json_obj(&j, NULL);
+    json_cstr(&j, "socket", state);
     if (error)
-        json_object_set_new(o, "error", json_string(error)); /* NULL, and so not set, where it is no UTF-8 */
-    char *text = json_dumps(o, JSON_COMPACT);
-    buf_addf(&line, "%s\n", text ? text : "");
+        json_cstr(&j, "error", error);
+    json_end_obj(&j);
+    buf_addc(&line, '\n');
     tell(s, buf_str(&line));
-    free(text);
+}
+
+int64_t socket_back_off(unsigned *tries)
+{
+    int64_t longest = MIN((int64_t)BACK_MS << MIN(*tries + 1, 16u), BACK_MAX_MS);
+
+    ++*tries;
+    return BACK_MS + (int64_t)(rand_unit() * (double)(longest - BACK_MS));
 }
 
 static void want_later(struct sock *s)
 {
-    int64_t longest = MIN((int64_t)BACK_MS << MIN(s->tries + 1, 16u), BACK_MAX_MS);
-
-    s->tries++;
-    s->want_mono = clock_mono_ms() + BACK_MS + (int64_t)(rand_unit() * (double)(longest - BACK_MS));
+    s->want_mono = clock_mono_ms() + socket_back_off(&s->tries);
 }
 
 static void want_now(struct sock *s)
@@ -290,15 +287,14 @@ static bool conn_waits(const struct sock *s, const struct conn *c)
 static int bytes_out(struct sock *s, struct conn *c)
 {
     if (c->n_acks) {
-        json_t *o = json_pack("{s:s}", "envelope_id", c->acks[0]);
-        char *text = json_dumps(o, JSON_COMPACT);
-        size_t n = text ? strlen(text) : 0;
+        struct json j = json_on(&c->tx);
         buf_reset(&c->tx);
         c->tx.max = LWS_PRE + SLACK_ID_MAX * 6 + 64;
         buf_fill(&c->tx, 0, LWS_PRE);
-        buf_adds(&c->tx, text ? text : "");
-        free(text);
-        json_decref(o);
+        json_obj(&j, NULL);
+        json_cstr(&j, "envelope_id", c->acks[0]);
+        json_end_obj(&j);
+        size_t n = c->tx.len - LWS_PRE;
         memmove(c->acks, c->acks + 1, --c->n_acks * sizeof(*c->acks));
         if (s->lws.write(c->wsi, (unsigned char *)c->tx.p + LWS_PRE, n, LWS_WRITE_TEXT) < (int)n)
             return -1;

@@ -20,6 +20,7 @@ struct socket_conf {
     const char *ca_file; /* NULL: the system's */
     int in_fd, out_fd;
 };
+int64_t socket_back_off(unsigned *tries); /* ms before the next try: X5, for whoever starts it, too */
 int socket_run(const struct socket_conf *conf, struct err *err);
 
 /* "wss://host:port/path?query" taken apart; false: it is no such address. */

@@ -43,13 +43,6 @@ void say_param(struct buf *target, const char *name, struct str value)
     buf_addurl(target, value);
 }
 
-const char *say_text(json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
-}
-
 int64_t say_int(json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
@@ -109,64 +102,37 @@ static void plain(struct say *s, struct str text)
         buf_addc(&s->text, '\n');
 }
 
-/* A line of the plain text; and into ret as a block has it, at most max bytes. */
-__attribute__((format(printf, 4, 0))) static void line(struct say *s, struct buf *ret, size_t max, const char *fmt,
-                                                       va_list ap)
+/* A part of the answer as a block; ready: as a block has it. */
+static void put_block(struct say *s, enum say_part part, struct str ready)
 {
-    AUTO_BUF b = BUF_INIT(65536);
+    bool head = part == PART_HEAD, small = part == PART_SMALL;
 
-    buf_vaddf(&b, fmt, ap);
-    plain(s, buf_str(&b));
-    escape(ret, buf_str(&b), max);
-}
-
-void say_head(struct say *s, const char *fmt, ...)
-{
-    AUTO_BUF cut = BUF_INIT(1024);
-    va_list ap;
-
-    va_start(ap, fmt);
-    line(s, &cut, HEAD_MAX, fmt, ap);
-    va_end(ap);
-    if (block(s, "header")) {
-        text_object(s, "text", "plain_text", buf_str(&cut));
-        json_end_obj(&s->j);
-    }
-}
-
-static void section(struct say *s, struct str ready)
-{
-    if (block(s, "section")) {
-        text_object(s, "text", "mrkdwn", ready);
-        json_end_obj(&s->j);
-    }
-}
-
-void say_line(struct say *s, const char *fmt, ...)
-{
-    AUTO_BUF cut = BUF_INIT(8192);
-    va_list ap;
-
-    va_start(ap, fmt);
-    line(s, &cut, SECTION_MAX, fmt, ap);
-    va_end(ap);
-    section(s, buf_str(&cut));
-}
-
-void say_small(struct say *s, const char *fmt, ...)
-{
-    AUTO_BUF cut = BUF_INIT(8192);
-    va_list ap;
-
-    va_start(ap, fmt);
-    line(s, &cut, SECTION_MAX, fmt, ap);
-    va_end(ap);
-    if (block(s, "context")) {
+    if (!block(s, head ? "header" : small ? "context" : "section"))
+        return;
+    if (small)
         json_arr(&s->j, "elements");
-        text_object(s, NULL, "mrkdwn", buf_str(&cut));
+    text_object(s, small ? NULL : "text", head ? "plain_text" : "mrkdwn", ready);
+    if (small)
         json_end_arr(&s->j);
-        json_end_obj(&s->j);
+    json_end_obj(&s->j);
+}
+
+bool say_add(struct say *s, enum say_part part, const char *fmt, ...)
+{
+    AUTO_BUF b = BUF_INIT(65536), cut = BUF_INIT(8192);
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    if (part == PART_NO) {
+        s->refused = s->ephemeral = true;
+        s->n_calls = s->at = 0;
     }
+    plain(s, buf_str(&b));
+    escape(&cut, buf_str(&b), part == PART_HEAD ? HEAD_MAX : SECTION_MAX);
+    put_block(s, part, buf_str(&cut));
+    return part != PART_NO;
 }
 
 void say_pre(struct say *s, const char *name, struct str text)
@@ -184,7 +150,7 @@ void say_pre(struct say *s, const char *name, struct str text)
     buf_adds(&cut, FENCE);
     if (cut.len <= SECTION_MAX) {
         plain(s, text);
-        section(s, buf_str(&cut));
+        put_block(s, PART_LINE, buf_str(&cut));
         return;
     }
     snprintf(file, sizeof(file), "%s.txt", name);
@@ -241,17 +207,4 @@ void say_buttons(struct say *s, const struct say_button *v, size_t n)
     }
     json_end_arr(&s->j);
     json_end_obj(&s->j);
-}
-
-void say_no(struct say *s, const char *fmt, ...)
-{
-    AUTO_BUF b = BUF_INIT(8192);
-    va_list ap;
-
-    va_start(ap, fmt);
-    buf_vaddf(&b, fmt, ap);
-    va_end(ap);
-    s->refused = s->ephemeral = true;
-    s->n_calls = s->at = 0;
-    say_line(s, "%.*s", STR_ARG(buf_str(&b)));
 }

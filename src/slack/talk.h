@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "slack/say.h"
+#include "slack/web_answer.h"
 
 struct say_command {
     const char *name;    /* what one types */
@@ -71,14 +72,16 @@ void say_call(struct say *s, const char *method, const char *target, const struc
 void say_get(struct say *s, const char *target);
 void say_param(struct buf *target, const char *name, struct str value); /* nothing where it is empty */
 
-/* Of an answer's JSON; "" and 0 where there is no such member. */
-const char *say_text(json_t *o, const char *key);
-int64_t say_int(json_t *o, const char *key);
+int64_t say_int(json_t *o, const char *key); /* of an answer's JSON; 0 where there is no such member */
 
 /* ---- answering; text may be anything: it is escaped where it must be ---- */
-void say_head(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void say_line(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));  /* a paragraph */
-void say_small(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* small print */
+enum say_part { PART_HEAD, PART_LINE, PART_SMALL, PART_NO };
+/* False of a no alone, for whoever returns it. */
+bool say_add(struct say *s, enum say_part part, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define say_head(s, ...)  say_add(s, PART_HEAD, __VA_ARGS__)
+#define say_line(s, ...)  say_add(s, PART_LINE, __VA_ARGS__)  /* a paragraph */
+#define say_small(s, ...) say_add(s, PART_SMALL, __VA_ARGS__) /* small print */
+#define say_no(s, ...)    say_add(s, PART_NO, __VA_ARGS__)    /* the answer is no, for the asker's eyes */
 /* Letters of one width; what is too long for a message becomes the file NAME.txt. */
 void say_pre(struct say *s, const char *name, struct str text);
 struct rows;
@@ -89,7 +92,5 @@ struct say_button {
     const char *label, *says;
 };
 void say_buttons(struct say *s, const struct say_button *v, size_t n);
-/* What buttons under an alert say: of one alert, or of all of a rule (alert 0). */
-void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60]);
-/* The answer is no, for the asker's eyes. */
-void say_no(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Those under an alert: they silence it, or all of a rule (alert 0). */
+void say_silences(struct say *s, int64_t alert, const char *rule);

@@ -13,16 +13,11 @@ static bool one_word(const char *s)
 /* Of one alert it is that one that is silenced; of several, the rule, and the button says so. */
 static void add_buttons(struct say *s, const struct message *m)
 {
-    char hour[60], hours[60], label[2][60];
     int64_t alert = 0;
     bool one = str_int(str_of(m->alerts), &alert) && alert > 0;
 
-    if (!one && !one_word(m->rule))
-        return;
-    say_silences(one ? alert : 0, m->rule, hour, hours);
-    snprintf(label[0], sizeof(label[0]), "silence %s%s1 h", one ? "" : m->rule, one ? "" : " ");
-    snprintf(label[1], sizeof(label[1]), "silence %s%s8 h", one ? "" : m->rule, one ? "" : " ");
-    say_buttons(s, (struct say_button[]){{label[0], hour}, {label[1], hours}}, 2);
+    if (one || one_word(m->rule))
+        say_silences(s, one ? alert : 0, m->rule);
 }
 
 void say_told(struct buf *out, const struct message *m)

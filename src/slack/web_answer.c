@@ -123,10 +123,9 @@ void slack_answer_plain(int status, struct str body, int64_t retry_after_ms, str
         ret->how = SLACK_REFUSED;
 }
 
-const char *slack_answer_text(const json_t *body, const char *outer, const char *name)
+const char *slack_text(const json_t *o, const char *key)
 {
-    const json_t *o = outer ? json_object_get(body, outer) : body;
-    const char *s = json_string_value(json_object_get(o, name));
+    const char *s = json_string_value(json_object_get(o, key));
 
     return s ? s : "";
 }

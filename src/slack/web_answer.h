@@ -28,5 +28,4 @@ struct slack_result {
 void slack_answer_read(int status, struct str body, int64_t retry_after_ms, struct slack_result *ret);
 /* One of an address to answer to, or of an upload: text, "ok" or a word. */
 void slack_answer_plain(int status, struct str body, int64_t retry_after_ms, struct slack_result *ret);
-/* Text of a member of a member: "channel", "id". "": it is not there. */
-const char *slack_answer_text(const json_t *body, const char *outer, const char *name);
+const char *slack_text(const json_t *o, const char *key); /* of a member; "": it is not there */

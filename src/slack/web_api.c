@@ -93,14 +93,6 @@ static void finish(struct slack_ask *k, const struct slack_result *r)
     done(arg, r);
 }
 
-static void finish_error(struct slack_ask *k, enum slack_how how, const char *error)
-{
-    struct slack_result r = {.how = how};
-
-    mem_copy_str(r.error, sizeof(r.error), error);
-    finish(k, &r);
-}
-
 /* ---- one request ---- */
 
 static void on_answer(void *arg, const struct http_result *r);
@@ -274,7 +266,7 @@ static bool upload_ok(const struct slack *s, const char *url)
 
 static int upload(struct slack_ask *k, const struct slack_result *r, struct err *err)
 {
-    const char *url = slack_answer_text(r->body, NULL, "upload_url"), *id = slack_answer_text(r->body, NULL, "file_id");
+    const char *url = slack_text(r->body, "upload_url"), *id = slack_text(r->body, "file_id");
 
     if (!upload_ok(k->s, url) || !id[0] || strlen(id) >= sizeof(k->files[0]))
         return err_set(err, -EPROTO, "Slack's answer has no address for a file");
@@ -299,9 +291,9 @@ static int next_step(struct slack_ask *k, const struct slack_result *r, struct e
 
     switch (k->step) {
     case STEP_LOOKUP:
-        return open_person(k, slack_answer_text(r->body, "user", "id"), err);
+        return open_person(k, slack_text(json_object_get(r->body, "user"), "id"), err);
     case STEP_OPEN:
-        e = keep_channel(k, slack_answer_text(r->body, "channel", "id"), err);
+        e = keep_channel(k, slack_text(json_object_get(r->body, "channel"), "id"), err);
         return e < 0 ? e : go_on(k, err);
     case STEP_ADDRESS:
         return upload(k, r, err);
@@ -311,7 +303,7 @@ static int next_step(struct slack_ask *k, const struct slack_result *r, struct e
     case STEP_POST:
         if (!k->m->n_files)
             return 1;
-        e = keep_channel(k, slack_answer_text(r->body, NULL, "channel"), err);
+        e = keep_channel(k, slack_text(r->body, "channel"), err);
         if (e < 0)
             return e;
         keep_posted(k);
@@ -335,9 +327,11 @@ static void on_answer(void *arg, const struct http_result *h)
     else
         slack_answer_read(h->status, h->body, h->retry_after_ms, &r);
     int next = r.how == SLACK_DONE ? next_step(k, &r, &err) : 1;
-    if (next < 0)
-        finish_error(k, err.code == -EMSGSIZE ? SLACK_REFUSED : SLACK_AGAIN, err.msg);
-    else if (next > 0)
+    if (next < 0) {
+        r.how = err.code == -EMSGSIZE ? SLACK_REFUSED : SLACK_AGAIN;
+        mem_copy_str(r.error, sizeof(r.error), err.msg);
+    }
+    if (next)
         finish(k, &r);
     json_decref(r.body);
 }

@@ -7,12 +7,19 @@
 
 #define SPAN_WORDS 4 /* "2 days 4 hours", "next friday 9:00 UTC" */
 
-static bool is_any(struct str w, const char *const *words)
+bool say_is_one(struct str w, const char *words, int (*same)(const char *a, const char *b, size_t n))
 {
-    for (; *words; words++)
-        if (str_eq_nocase(w, *words))
+    struct str rest = str_of(words), one;
+
+    while (words && str_word(&rest, &one))
+        if (one.len == w.len && same(one.p, w.p, w.len) == 0)
             return true;
     return false;
+}
+
+static bool is_any(struct str w, const char *words)
+{
+    return say_is_one(w, words, strncasecmp);
 }
 
 /* ---- times ---- */
@@ -156,11 +163,9 @@ static bool named(struct str w, const char *name, struct str *ret)
 /* "tomorrow", "friday", "2026-11-20", "14:00": a moment, though nobody said "from". */
 static bool looks_like_a_moment(struct str w)
 {
-    static const char *const words[] = {"today",     "tomorrow", "tonight", "next",     "monday", "tuesday",
-                                        "wednesday", "thursday", "friday",  "saturday", "sunday", NULL};
     const char *colon = memchr(w.p, ':', w.len);
 
-    if (is_any(w, words))
+    if (is_any(w, "today tomorrow tonight next monday tuesday wednesday thursday friday saturday sunday"))
         return true;
     if (!isdigit((unsigned char)w.p[0]))
         return false;
@@ -169,10 +174,9 @@ static bool looks_like_a_moment(struct str w)
 
 static bool one_of_hosts(struct str *rest)
 {
-    static const char *const hosts[] = {"host", "node", "machine", "server", NULL};
     struct str after = *rest, word;
 
-    if (!str_word(&after, &word) || !is_any(word, hosts))
+    if (!str_word(&after, &word) || !is_any(word, "host node machine server"))
         return false;
     *rest = after;
     return true;
@@ -200,10 +204,6 @@ static bool named_span(struct str *rest, int64_t *ret)
 
 static bool time_clause(struct say *s, struct str word, struct str *rest, struct say_words *w, bool *ret_bad)
 {
-    static const char *const froms[] = {"from", "starting", NULL};
-    static const char *const untils[] = {"until", "till", NULL};
-    static const char *const lasts[] = {"last", "past", NULL};
-
     *ret_bad = false;
     if (str_eq_nocase(word, "at"))
         return say_moment(s, rest, &w->from_ms); /* else it is a place */
@@ -212,11 +212,11 @@ static bool time_clause(struct say *s, struct str word, struct str *rest, struct
         int64_t n;
         *ret_bad = !say_span(rest, &w->for_ms) && /* "wait for 2 h200" */
                    !(str_word(&after, &one) && (number_word(one, &n) || str_eq_nocase(one, "a")));
-    } else if (is_any(word, lasts)) {
+    } else if (is_any(word, "last past")) {
         *ret_bad = !named_span(rest, &w->last_ms) && !say_span(rest, &w->last_ms);
-    } else if (is_any(word, froms)) {
+    } else if (is_any(word, "from starting")) {
         *ret_bad = !say_moment(s, rest, &w->from_ms);
-    } else if (is_any(word, untils)) {
+    } else if (is_any(word, "until till")) {
         *ret_bad = !say_moment(s, rest, &w->until_ms);
     } else {
         return false;
@@ -230,15 +230,13 @@ static bool time_clause(struct say *s, struct str word, struct str *rest, struct
 
 static bool gpu_word(struct say *s, struct str word, struct str *rest, struct say_words *w)
 {
-    static const char *const idle[] = {"a",     "an",     "any", "some", "free", "gpu", "gpus", "please",
-                                       "with",  "of",     "me",  "and",  "more", "now", "the",  "card",
-                                       "cards", "memory", "mem", "each", "that", "are", "is",   NULL};
-    static const char *const ons[] = {"on", "in", "at", NULL};
-    static const char *const sames[] = {"same", "one", "single", NULL};
+    static const char idle[] = "a an any some free gpu gpus please with of me and more now the card cards memory mem "
+                               "each that are is";
+    static const char sames[] = "same one single";
     struct str node, gpus, one;
     int64_t n;
 
-    if (is_any(word, ons)) {
+    if (is_any(word, "on in at")) {
         struct str after = *rest;
         if (str_word(&after, &one) && !is_any(one, sames) && !is_any(one, idle)) {
             w->node = one;
@@ -248,7 +246,7 @@ static bool gpu_word(struct say *s, struct str word, struct str *rest, struct sa
     }
     if (is_any(word, sames) && one_of_hosts(rest))
         return w->one_node = true;
-    if (str_eq_nocase(word, "same-host") || str_eq_nocase(word, "together"))
+    if (is_any(word, "same-host together"))
         return w->one_node = true;
     if (is_any(word, idle))
         return true;

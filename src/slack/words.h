@@ -19,6 +19,9 @@ struct say_words {
 /* False: a time is not one, and the answer says so. */
 bool say_words(struct say *s, struct str text, struct say_words *ret);
 
+/* Is it one of these words, which have blanks between? same: strncmp, or strncasecmp for any case of letters. */
+bool say_is_one(struct str w, const char *words, int (*same)(const char *a, const char *b, size_t n));
+
 /* A length of time at the beginning of *rest, as many words as belong to it: "2h", "1 day". False: none, rest stays. */
 bool say_span(struct str *rest, int64_t *ret);
 /* The same for a moment: "tomorrow 9:00", "friday". */

@@ -12,16 +12,20 @@ void say_ask_alerts(struct say *s, UNUSED struct str rest)
     say_get(s, "/api/v1/alerts");
 }
 
-void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60])
+void say_silences(struct say *s, int64_t alert, const char *rule)
 {
-    char what[32];
+    char what[32], says[2][60], labels[2][60];
 
     if (alert)
         snprintf(what, sizeof(what), "#%lld", (long long)alert);
     else
         snprintf(what, sizeof(what), "%s", rule);
-    snprintf(hour, 60, "silence %s for 1h by a button", what);
-    snprintf(hours, 60, "silence %s for 8h by a button", what);
+    for (int i = 0; i < 2; i++) {
+        int hours = i ? 8 : 1;
+        snprintf(says[i], sizeof(says[i]), "silence %s for %dh by a button", what, hours);
+        snprintf(labels[i], sizeof(labels[i]), "silence %s%s%d h", alert ? "" : what, alert ? "" : " ", hours);
+    }
+    say_buttons(s, (struct say_button[]){{labels[0], says[0]}, {labels[1], says[1]}}, 2);
 }
 
 static void one_alert(struct say *s, json_t *row)
@@ -30,15 +34,12 @@ static void one_alert(struct say *s, json_t *row)
     int64_t since = say_int(row, "since");
     char span[24];
 
-    say_line(s, "%s: %s.%s%s%s", say_text(row, "severity"), say_text(row, "text"), quiet ? " Silenced by " : "",
-             quiet ? say_text(quiet, "by") : "", quiet ? "." : "");
-    say_small(s, "%s, for %s%s%s", say_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
-              say_text(row, "advice")[0] ? "; what to do: " : "", say_text(row, "advice"));
-    if (!quiet) {
-        char hour[60], day[60];
-        say_silences(say_int(row, "id"), "", hour, day);
-        say_buttons(s, (struct say_button[]){{"silence 1 h", hour}, {"silence 8 h", day}}, 2);
-    }
+    say_line(s, "%s: %s.%s%s%s", slack_text(row, "severity"), slack_text(row, "text"), quiet ? " Silenced by " : "",
+             quiet ? slack_text(quiet, "by") : "", quiet ? "." : "");
+    say_small(s, "%s, for %s%s%s", slack_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
+              slack_text(row, "advice")[0] ? "; what to do: " : "", slack_text(row, "advice"));
+    if (!quiet)
+        say_silences(s, say_int(row, "id"), "");
 }
 
 void say_tell_alerts(struct say *s, json_t *o)
@@ -55,7 +56,8 @@ void say_tell_alerts(struct say *s, json_t *o)
         if (i < SHOWN)
             one_alert(s, row);
         else
-            buf_addf(&more, "%s  %s: %s\n", say_text(row, "severity"), say_text(row, "rule"), say_text(row, "text"));
+            buf_addf(&more, "%s  %s: %s\n", slack_text(row, "severity"), slack_text(row, "rule"),
+                     slack_text(row, "text"));
     }
     if (more.len)
         say_pre(s, "alerts", buf_str(&more));
@@ -70,11 +72,6 @@ struct wanted {
     int64_t for_ms, until_ms;
 };
 
-static bool every_rule(struct str word)
-{
-    return str_eq_nocase(word, "all") || str_eq_nocase(word, "everything") || str_eq_nocase(word, "alerts");
-}
-
 /* "RULE [node] for 2h REASON", or the node alone. */
 static bool read_silence(struct say *s, struct str rest, struct wanted *w)
 {
@@ -88,14 +85,14 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
             continue;
         if (str_eq_nocase(word, "for"))
             timed = say_span(&rest, &w->for_ms);
-        else if (str_eq_nocase(word, "until") || str_eq_nocase(word, "till"))
+        else if (say_is_one(word, "until till", strncasecmp))
             timed = say_moment(s, &rest, &w->until_ms);
-        else if (str_eq_nocase(word, "on") || str_eq_nocase(word, "of") || str_eq_nocase(word, "at"))
+        else if (say_is_one(word, "on of at", strncasecmp))
             continue;
         else if (!w->node.len && (say_is_node(s, word) || say_is_place(s, word, &node, &gpus)))
             w->node = word;
         else if (!w->rule.len)
-            w->rule = every_rule(word) ? STR("*") : word;
+            w->rule = say_is_one(word, "all everything alerts", strncasecmp) ? STR("*") : word;
         else if (!w->node.len && memchr(word.p, '*', word.len))
             w->node = word;
         else
@@ -104,16 +101,12 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
     w->reason = str_trim(rest);
     if (str_skip(&w->reason, "because "))
         w->reason = str_trim(w->reason);
-    if (!timed || (!w->rule.len && !w->node.len && w->alert < 1)) {
-        say_no(s, "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` lists what is "
-                  "wrong.");
-        return false;
-    }
-    if (!w->reason.len) {
-        say_no(s, "Say why, too: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
-               w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
-        return false;
-    }
+    if (!timed || (!w->rule.len && !w->node.len && w->alert < 1))
+        return say_no(s, "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` lists "
+                         "what is wrong.");
+    if (!w->reason.len)
+        return say_no(s, "Say why, too: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
+                      w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
     return true;
 }
 
@@ -158,9 +151,9 @@ static void silence_one(struct say *s, json_t *rows, struct wanted *w)
     json_array_foreach (rows, i, row) {
         if (say_int(row, "id") != w->alert)
             continue;
-        w->rule = str_of(say_text(row, "rule"));
-        w->node = str_of(say_text(row, "place"));
-        w->person = w->node.len ? w->person : str_of(say_text(row, "person"));
+        w->rule = str_of(slack_text(row, "rule"));
+        w->node = str_of(slack_text(row, "place"));
+        w->person = w->node.len ? w->person : str_of(slack_text(row, "person"));
         put_silence(s, w);
         return;
     }
@@ -177,11 +170,10 @@ static void check_rule(struct say *s, struct str body)
     bool known = false;
     size_t i;
 
-    if (!read_silence(s, str_of(s->what), &w)) { /* it was understood before */
+    if (!read_silence(s, str_of(s->what), &w)) /* it was understood before */
         return;
-    }
     json_array_foreach (json_object_get(o, "rows"), i, row) {
-        const char *name = say_text(row, "rule");
+        const char *name = slack_text(row, "rule");
         int n = str_near(w.rule, str_of(name));
         known |= str_glob(w.rule, str_of(name));
         if (n >= 0 && (!near[0] || n < best)) {
@@ -207,13 +199,13 @@ void say_tell_silence(struct say *s, size_t call, struct str body)
         return;
     }
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
-    const char *rule = say_text(o, "rule"), *node = say_text(o, "node");
+    const char *rule = slack_text(o, "rule"), *node = slack_text(o, "node");
     int64_t id = say_int(o, "id");
     char says[40];
 
     say_line(s, "Nothing is told of %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
-             node[0] ? " on " : "", node, say_when(s, say_int(o, "until")), say_text(o, "reason"));
-    say_small(s, "By %s; `unsilence %lld` ends it.", say_text(o, "by"), (long long)id);
+             node[0] ? " on " : "", node, say_when(s, say_int(o, "until")), slack_text(o, "reason"));
+    say_small(s, "By %s; `unsilence %lld` ends it.", slack_text(o, "by"), (long long)id);
     snprintf(says, sizeof(says), "unsilence %lld", (long long)id);
     say_buttons(s, &(struct say_button){"end the silence", says}, 1);
 }

@@ -23,12 +23,7 @@ struct badge {
 
 static bool token_ok(const char *s)
 {
-    size_t n = strlen(s);
-
-    for (size_t i = 0; i < n; i++)
-        if (s[i] <= ' ' || s[i] >= 0x7f)
-            return false;
-    return n > 0 && n <= 256;
+    return s[0] && strlen(s) <= 256 && str_visible(str_of(s), "");
 }
 
 static void wipe(char *s)

@@ -103,10 +103,7 @@ int netrc_find(struct str text, struct str host, struct buf *ret)
 static int accept_key(struct str found, const char *where, struct buf *ret, char from[128], struct err *err)
 {
     struct str s = str_trim(found);
-    bool ok = s.len > 0 && s.len <= KEY_MAX;
-    for (size_t i = 0; ok && i < s.len; i++)
-        ok = s.p[i] > ' ' && s.p[i] < 127;
-    if (!ok)
+    if (!s.len || s.len > KEY_MAX || !str_visible(s, ""))
         return err_set(err, -EINVAL, "what %s has is not a key of W&B: expected up to %d letters, digits and signs",
                        where, KEY_MAX);
     *ret = BUF_INIT(KEY_MAX + 1);

@@ -107,10 +107,7 @@ static bool url_ok(const char *url)
 {
     struct str s = str_of(url);
 
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > 126)
-            return false;
-    return s.len < URL_MAX && (str_starts(s, "http://") || str_starts(s, "https://"));
+    return s.len < URL_MAX && str_visible(s, "") && (str_starts(s, "http://") || str_starts(s, "https://"));
 }
 
 static int request_new(struct wandb *w, const struct wandb_request *a, struct request **ret, struct err *err)

@@ -85,11 +85,8 @@ static bool get_token(struct str *line, struct answer *a)
 {
     struct str word;
 
-    if (!str_word(line, &word) || word.len >= sizeof(a->token))
+    if (!str_word(line, &word) || word.len >= sizeof(a->token) || !str_visible(word, ""))
         return false;
-    for (size_t i = 0; i < word.len; i++)
-        if (word.p[i] <= ' ' || word.p[i] > '~')
-            return false;
     memcpy(a->token, word.p, word.len);
     a->token[word.len] = 0;
     return true;

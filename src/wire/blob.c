@@ -41,12 +41,7 @@ static int put_blob(struct buf *out, enum frame_type type, const struct node_id 
 /* An identity: shown, compared and put into labels, so nothing that needs quoting. Old MIG names have a '/'. */
 static bool uuid_ok(const char *s)
 {
-    if (!*s)
-        return false;
-    for (; *s; s++)
-        if (*s <= ' ' || *s > '~' || *s == '"' || *s == '\\')
-            return false;
-    return true;
+    return *s && str_visible(str_of(s), "\"\\");
 }
 
 /* Each device once. */

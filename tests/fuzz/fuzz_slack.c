@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int status = 200; status < 600; status += 101) {
         struct slack_result r;
         slack_answer_read(status, bytes, 0, &r);
-        slack_answer_text(r.body, "user", "id");
+        slack_text(json_object_get(r.body, "user"), "id");
         json_decref(r.body);
         slack_answer_plain(status, bytes, 0, &r);
     }

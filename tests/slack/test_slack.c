@@ -62,11 +62,11 @@ static void what_is_not_told_is_as_documented(void **unused)
 
     (void)unused;
     assert_false(slack_conf_has(c, SLACK_TOKEN));
-    assert_string_equal(slack_conf_api(c), "https://slack.com/api");
-    assert_string_equal(slack_conf_hooks(c), "https://hooks.slack.com");
-    assert_string_equal(slack_conf_word(c, WORD_ALL_CMD), "ALL_cmd");
+    assert_string_equal(c->server.api, "https://slack.com/api");
+    assert_string_equal(c->server.hooks, "https://hooks.slack.com");
+    assert_string_equal(c->say.keywords[SAY_ALL_CMD], "ALL_cmd");
     assert_int_equal(read_section("{token_env: SLACK_TEST_BOT, keywords: {all: EVERY}}", c, &err), 0);
-    assert_string_equal(slack_conf_word(c, WORD_ALL), "EVERY");
+    assert_string_equal(c->say.keywords[SAY_ALL], "EVERY");
     unsetenv("SLACK_TEST_BOT");
     assert_int_equal(slack_conf_secret(c, SLACK_TOKEN, &b, &err), -ENOENT);
     setenv("SLACK_TEST_BOT", "xoxb-1\r\nX-Evil: 1", 1);
@@ -324,7 +324,7 @@ static void an_answer_says_what_to_do_next(void **unused)
         assert_int_equal(r.how, cases[i].how);
         assert_int_equal(r.wait_ms, cases[i].wait_ms);
         assert_string_equal(r.error, cases[i].error);
-        assert_string_equal(slack_answer_text(r.body, "user", "id"), r.how == SLACK_DONE ? "U1" : "");
+        assert_string_equal(slack_text(json_object_get(r.body, "user"), "id"), r.how == SLACK_DONE ? "U1" : "");
         json_decref(r.body);
     }
 }
