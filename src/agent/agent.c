@@ -16,9 +16,11 @@
 #include "agent/filler.h"
 #include "agent/identity.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
+#include "base/order.h"
 #include "base/timer.h"
 #include "uplink/sender.h"
 #include "wire/wire.h"
@@ -80,18 +82,12 @@ static void agent_hello(void *arg, struct hello *ret)
 
 static void agent_write_out(struct agent *a, struct buf *b)
 {
-    for (size_t at = 0; at < b->len;) {
-        ssize_t n = write(STDOUT_FILENO, b->p + at, b->len - at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            if (errno != EPIPE)
-                log_error("agent", "cannot write to standard output: %s", strerror(errno));
-            event_base_loopbreak(a->base);
-            return;
-        }
-        at += (size_t)n;
-    }
+    int r = file_put(STDOUT_FILENO, b->p, b->len);
+
+    if (r < 0 && r != -EPIPE)
+        log_error("agent", "cannot write to standard output: %s", strerror(-r));
+    if (r < 0)
+        event_base_loopbreak(a->base);
 }
 
 static void agent_say_out(struct agent *a, const struct packet *p)
@@ -370,13 +366,9 @@ static int agent_take_hubs(struct agent *a, const struct agent_conf *now, struct
             sender_free(fresh[i] ? next[i] : NULL);
         return r;
     }
-    for (size_t i = 0; i < a->n_senders; i++) {
-        bool kept = false;
-        for (size_t k = 0; k < now->hub.n; k++)
-            kept |= next[k] == a->senders[i];
-        if (!kept)
+    for (size_t i = 0; i < a->n_senders; i++)
+        if (!ANY(now->hub.n, k, next[k] == a->senders[i]))
             sender_free(a->senders[i]);
-    }
     for (size_t i = 0; i < now->hub.n; i++) {
         struct sender_conf conf = sender_conf_of(now, i);
         if (!fresh[i])

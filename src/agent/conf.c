@@ -188,20 +188,3 @@ int conf_default(struct agent_conf *ret, struct err *err)
     *ret = c;
     return 0;
 }
-
-void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room)
-{
-    const char **exec = mem_zero(c->exec.n + 1, sizeof(*exec));
-
-    for (size_t i = 0; i < c->exec.n; i++)
-        exec[i] = c->exec.v[i];
-    *exec_room = exec;
-    *ret = (struct collect_conf){
-        .tick_ms = c->tick,
-        .nvml_lib = c->nvml_lib,
-        .smi_path = c->smi,
-        .replay = c->replay,
-        .exec = exec,
-        .cmdline = c->cmdline,
-    };
-}

@@ -29,6 +29,3 @@ int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, stru
 /* Defaults, then checks: for programs that have no agent flags of their own. */
 int conf_default(struct agent_conf *ret, struct err *err);
 void conf_fini(struct agent_conf *c);
-
-/* The part that the collector process gets. Borrows from c; *exec_room is memory for the list, freed by the caller. */
-void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room);

@@ -129,9 +129,12 @@ int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_
 
 int spawn_be_collector(const struct agent_conf *conf)
 {
-    struct collect_conf cc;
-    AUTO_FREE const char **exec = NULL;
+    struct collect_conf cc = {.tick_ms = conf->tick,
+                              .nvml_lib = conf->nvml_lib,
+                              .smi_path = conf->smi,
+                              .replay = conf->replay,
+                              .exec = (const char *const *)conf->exec.v,
+                              .cmdline = conf->cmdline};
 
-    conf_collect(conf, &cc, &exec);
     return child_main((int)conf->child_fd, conf->collector, &cc);
 }

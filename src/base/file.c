@@ -74,6 +74,36 @@ int file_put(int fd, const void *p, size_t n)
     return 0;
 }
 
+ssize_t file_read_at(int fd, void *p, size_t n, int64_t at)
+{
+    size_t done = 0;
+
+    while (done < n) {
+        ssize_t r = pread(fd, (char *)p + done, n - done, at + (int64_t)done);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return -errno;
+        if (r == 0)
+            break;
+        done += (size_t)r;
+    }
+    return (ssize_t)done;
+}
+
+int file_write_at(int fd, const void *p, size_t n, int64_t at)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t w = pwrite(fd, (const char *)p + done, n - done, at + (int64_t)done);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return w < 0 ? -errno : -ENOSPC;
+        done += (size_t)w;
+    }
+    return 0;
+}
+
 static int file_put_synced(int fd, const void *p, size_t n)
 {
     int r = file_put(fd, p, n);

@@ -19,7 +19,10 @@ struct stat;
 /* The same for a file that others write, too: mode and owner stay as they are; a new one has mode, whatever the umask.
  * ret: what was written, even if another has taken its place since; may be NULL. */
 int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct stat *ret, struct err *err);
-int file_put(int fd, const void *p, size_t n);                   /* all of it: 0 or -errno */
+int file_put(int fd, const void *p, size_t n); /* all of it: 0 or -errno */
+/* At a place in the file; as many bytes as were asked for but at its end: how many, or -errno. */
+ssize_t file_read_at(int fd, void *p, size_t n, int64_t at);
+int file_write_at(int fd, const void *p, size_t n, int64_t at);  /* all of it: 0 or -errno */
 int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
 int file_sync_dir(const char *path);                             /* 0 or -errno */
 int64_t file_size(const char *path);                             /* -errno if it cannot be known */

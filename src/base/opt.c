@@ -185,8 +185,9 @@ static int opt_value(const struct opt *o, void *conf, struct str value, struct e
             return r;
         if (o->type == OPT_LIST) {
             struct opt_list *list = at;
-            list->v = mem_grow(list->v, list->n + 1, sizeof(*list->v));
+            list->v = mem_grow(list->v, list->n + 2, sizeof(*list->v));
             list->v[list->n++] = mem_strn(value.p, value.len);
+            list->v[list->n] = NULL;
             return 0;
         }
         char **text = at;

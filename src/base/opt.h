@@ -30,7 +30,7 @@ enum opt_type {
 };
 
 struct opt_list {
-    char **v;
+    char **v; /* NULL-ended; NULL: none */
     size_t n;
 };
 

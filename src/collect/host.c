@@ -4,13 +4,13 @@
  */
 #include "collect/host.h"
 
-#include <pthread.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/order.h"
 #include "collect/collect.h"
 #include "collect/worker.h"
@@ -125,11 +125,10 @@ static void host_disks_run(void *arg)
         used += size - MIN(size, free_bytes);
         total += again ? size - MIN(size, free_bytes) : size;
     }
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     s->known = any;
     s->used = (int64_t)used;
     s->total = (int64_t)total;
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void host_disks_fini(void *arg)
@@ -147,12 +146,11 @@ static void host_disks(struct host *h, int64_t now, struct sample *ret)
         h->disks_ms = now;
         worker_kick(h->worker);
     }
-    pthread_mutex_lock(&h->disks->lock);
+    LOCKED(&h->disks->lock);
     if (h->disks->known) {
         sample_set(ret, M_disk_used, h->disks->used);
         sample_set(ret, M_disk_total, h->disks->total);
     }
-    pthread_mutex_unlock(&h->disks->lock);
 }
 
 /* ---- processor, memory, load ---- */

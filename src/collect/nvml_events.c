@@ -2,10 +2,10 @@
 #include "collect/nvml_events.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/order.h"
 #include "collect/worker.h"
 
@@ -28,10 +28,9 @@ static void put(struct nvml_events *e, const struct nvml_event *ev)
     size_t i = FIRST(e->n, k, e->devs[k]->handle == ev->device);
     if (i == e->n)
         return;
-    pthread_mutex_lock(&e->lock);
+    LOCKED(&e->lock);
     if (e->count < QUEUE) /* a storm repeats itself: the first ones tell */
         e->queue[(e->first + e->count++) % QUEUE] = (struct nvml_news){clock_wall_ms(), ev->type, ev->data, i};
-    pthread_mutex_unlock(&e->lock);
 }
 
 static void events_main(void *arg)
@@ -47,11 +46,6 @@ static void events_main(void *arg)
         else if (rc != NVML_TIMEOUT)
             usleep(WAIT_MS * 1000); /* a lost GPU answers at once, again and again */
     }
-}
-
-static void events_done(void *unused)
-{
-    (void)unused; /* nvml_events_free does it, once no call is in progress */
 }
 
 static bool register_all(struct nvml_events *e)
@@ -77,7 +71,7 @@ struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *c
     *e = (struct nvml_events){.lib = lib, .devs = devs, .n = n, .set = set};
     pthread_mutex_init(&e->lock, NULL);
     if (register_all(e)) {
-        e->thread = worker_new(events_main, events_done, e);
+        e->thread = worker_new(events_main, NULL, e);
         worker_kick(e->thread);
         return e;
     }
@@ -91,15 +85,13 @@ bool nvml_events_next(struct nvml_events *e, struct nvml_news *ret)
 {
     if (!e)
         return false;
-    pthread_mutex_lock(&e->lock);
-    bool any = e->count > 0;
-    if (any) {
-        *ret = e->queue[e->first];
-        e->first = (e->first + 1) % QUEUE;
-        e->count--;
-    }
-    pthread_mutex_unlock(&e->lock);
-    return any;
+    LOCKED(&e->lock);
+    if (!e->count)
+        return false;
+    *ret = e->queue[e->first];
+    e->first = (e->first + 1) % QUEUE;
+    e->count--;
+    return true;
 }
 
 int nvml_events_free(struct nvml_events *e)

@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/order.h"
 #include "base/rand.h"
 #include "collect/nvml_gpm.h"
@@ -94,10 +94,8 @@ static bool util_room(struct job *j)
 
 static bool has_procs(struct nvml_slow *s, size_t i)
 {
-    pthread_mutex_lock(&s->lock);
-    bool any = s->inbox[i].has_procs;
-    pthread_mutex_unlock(&s->lock);
-    return any;
+    LOCKED(&s->lock);
+    return s->inbox[i].has_procs;
 }
 
 /* Busy-seconds: every sample of the driver's buffer since the last one counted, so that nothing is missed between. */
@@ -289,11 +287,9 @@ static void ask_ecc(struct job *j, enum metric m, unsigned uncorrected)
         return;
     int64_t before = j->d->dear.ecc_unc;
     j->d->dear.ecc_unc = (int64_t)n;
-    if (before >= 0 && (int64_t)n > before) {
-        pthread_mutex_lock(&j->s->lock);
+    LOCKED(&j->s->lock);
+    if (before >= 0 && (int64_t)n > before)
         j->s->inbox[j->i].new_ecc += (int64_t)n - before;
-        pthread_mutex_unlock(&j->s->lock);
-    }
 }
 
 static void ask_rows(struct job *j)
@@ -369,11 +365,10 @@ static void run_jobs(struct nvml_slow *s, size_t i, int64_t now_ms, int64_t *nex
     }
     if (ask.worst >= NVML_STALE)
         atomic_store(&s->bad, ask.rc);
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     for (enum metric m = 0; m < M_COUNT; m++)
         if (sample_has(&fresh, m))
             sample_set(&s->inbox[i].fresh, m, fresh.v[m]);
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* When the wall clock was set, the driver's time stamps jumped with it: begin anew from the newest. */
@@ -411,11 +406,6 @@ static void slow_main(void *arg)
     }
 }
 
-static void slow_done(void *unused)
-{
-    (void)unused; /* nvml_slow_free does it, once no call is in progress */
-}
-
 struct nvml_slow *nvml_slow_new(const struct nvml *lib, struct nvml_dev *const *devs, size_t n)
 {
     struct nvml_slow *s = mem_zero(1, sizeof(*s));
@@ -436,7 +426,7 @@ int nvml_slow_start(struct nvml_slow *s)
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->wake < 0)
         return -errno;
-    s->thread = worker_new(slow_main, slow_done, s);
+    s->thread = worker_new(slow_main, NULL, s);
     worker_kick(s->thread);
     return 0;
 }
@@ -472,35 +462,27 @@ int nvml_slow_free(struct nvml_slow *s)
 void nvml_slow_take(struct nvml_slow *s, size_t i, struct sample *ret, int64_t *ret_new_ecc)
 {
     struct inbox *in = &s->inbox[i];
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     for (enum metric m = 0; m < M_COUNT; m++)
         if (sample_has(&in->fresh, m))
             sample_set(ret, m, in->fresh.v[m]);
     in->fresh.have = (struct bits){0};
     *ret_new_ecc = in->new_ecc;
     in->new_ecc = 0;
-    pthread_mutex_unlock(&s->lock);
 }
 
 int32_t nvml_slow_sm(struct nvml_slow *s, size_t i, int32_t pid, int64_t since_ms)
 {
     struct inbox *in = &s->inbox[i];
-    int32_t sm = -1;
-    pthread_mutex_lock(&s->lock);
-    if (in->sm_known && since_ms <= in->sm_from_ms)
-        sm = 0;
-    for (size_t k = 0; in->sm_known && k < in->n_sm; k++)
-        if (in->sm[k].pid == pid)
-            sm = in->sm[k].sm / in->sm[k].n;
-    pthread_mutex_unlock(&s->lock);
-    return sm;
+    LOCKED(&s->lock);
+    const struct proc_sm *p = in->sm_known ? FIND(in->sm, in->n_sm, e, e->pid == pid) : NULL;
+    return p ? p->sm / p->n : in->sm_known && since_ms <= in->sm_from_ms ? 0 : -1;
 }
 
 void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any)
 {
-    pthread_mutex_lock(&s->lock);
+    LOCKED(&s->lock);
     s->inbox[i].has_procs = any;
-    pthread_mutex_unlock(&s->lock);
 }
 
 void nvml_slow_ecc_now(struct nvml_slow *s, size_t i)

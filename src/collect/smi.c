@@ -29,58 +29,56 @@ enum {
     COL_POWER_AVERAGE = -14,
 };
 
-static const struct {
-    const char *name;
-    int16_t what;
-} names[] = {
+const struct smi_name smi_names[] = {
     {"index", COL_INDEX},
-    {"uuid", COL_UUID},
-    {"gpu_uuid", COL_UUID},
-    {"name", COL_NAME},
-    {"gpu_name", COL_NAME},
-    {"pci.bus_id", COL_PCI},
-    {"gpu_bus_id", COL_PCI},
-    {"serial", COL_SERIAL},
-    {"gpu_serial", COL_SERIAL},
-    {"driver_version", COL_DRIVER},
     {"count", COL_COUNT},
+    {"uuid", COL_UUID},
+    {"name", COL_NAME},
+    {"pci.bus_id", COL_PCI},
+    {"serial", COL_SERIAL},
+    {"driver_version", COL_DRIVER},
     {"utilization.gpu", M_util},
     {"utilization.memory", M_mem_util},
     {"utilization.encoder", M_enc},
     {"utilization.decoder", M_dec},
+    {"memory.total", M_mem_total},
     {"memory.used", M_mem_used},
     {"memory.reserved", M_mem_reserved},
-    {"memory.total", M_mem_total},
     {"temperature.gpu", M_temp},
     {"temperature.memory", M_temp_mem},
     {"power.draw", M_power},
-    {"power.draw.average", COL_POWER_AVERAGE},
     {"enforced.power.limit", M_power_limit},
-    {"power.limit", COL_LIMIT_SET},
     {"clocks.sm", M_clock_sm},
-    {"clocks.current.sm", M_clock_sm},
     {"clocks.mem", M_clock_mem},
-    {"clocks.current.memory", M_clock_mem},
     {"clocks.max.sm", M_clock_sm_max},
     {"clocks.max.mem", M_clock_mem_max},
-    {"clocks.max.memory", M_clock_mem_max},
     {"clocks_event_reasons.active", M_throttle},
-    {"clocks_throttle_reasons.active", M_throttle},
+    {"clocks_throttle_reasons.active", M_throttle}, /* its name before 535 */
     {"pstate", M_pstate},
     {"fan.speed", M_fan},
     {"pcie.link.gen.current", M_pcie_gen},
-    {"pcie.link.gen.gpucurrent", M_pcie_gen},
     {"pcie.link.width.current", M_pcie_width},
     {"ecc.errors.corrected.volatile.total", M_ecc_corrected},
     {"ecc.errors.uncorrected.volatile.total", M_ecc_uncorrected},
     {"remapped_rows.correctable", COL_ROWS},
     {"remapped_rows.uncorrectable", COL_ROWS},
+    {"remapped_rows.pending", M_rows_pending},
     {"retired_pages.sbe", COL_ROWS},
     {"retired_pages.dbe", COL_ROWS},
+    {"retired_pages.pending", M_rows_pending},
+    /* not asked for, but others may */
+    {"gpu_uuid", COL_UUID},
+    {"gpu_name", COL_NAME},
+    {"gpu_bus_id", COL_PCI},
+    {"gpu_serial", COL_SERIAL},
+    {"power.draw.average", COL_POWER_AVERAGE},
+    {"power.limit", COL_LIMIT_SET},
+    {"clocks.current.sm", M_clock_sm},
+    {"clocks.current.memory", M_clock_mem},
+    {"clocks.max.memory", M_clock_mem_max},
+    {"pcie.link.gen.gpucurrent", M_pcie_gen},
     {"retired_pages.single_bit_ecc.count", COL_ROWS},
     {"retired_pages.double_bit.count", COL_ROWS},
-    {"remapped_rows.pending", M_rows_pending},
-    {"retired_pages.pending", M_rows_pending},
     {"pid", COL_PID},
     {"process_name", COL_PROGRAM},
     {"used_gpu_memory", COL_APP_MEM},
@@ -198,9 +196,9 @@ static struct smi_column column_of(struct str title)
             c.unit[0] = '?'; /* none we know */
         title.len = (size_t)at;
     }
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_eq(title, names[i].name))
-            c.what = names[i].what;
+    for (size_t i = 0; i < ARRAY_LEN(smi_names); i++)
+        if (str_eq(title, smi_names[i].name))
+            c.what = smi_names[i].what;
     return c;
 }
 

@@ -9,6 +9,13 @@
 
 #define SMI_COLUMNS_MAX 128
 
+/* The columns we know. nvidia-smi is asked for the first SMI_ASKED of them. */
+#define SMI_ASKED 36
+extern const struct smi_name {
+    const char *name;
+    int16_t what; /* see smi.c */
+} smi_names[];
+
 /* The columns of one table, as its header line names them. */
 struct smi_table {
     size_t n;

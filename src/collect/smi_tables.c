@@ -6,46 +6,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 
-static const char *const fields[] = {
-    "index",
-    "count",
-    "uuid",
-    "name",
-    "pci.bus_id",
-    "serial",
-    "driver_version",
-    "utilization.gpu",
-    "utilization.memory",
-    "utilization.encoder",
-    "utilization.decoder",
-    "memory.total",
-    "memory.used",
-    "memory.reserved",
-    "temperature.gpu",
-    "temperature.memory",
-    "power.draw",
-    "enforced.power.limit",
-    "clocks.sm",
-    "clocks.mem",
-    "clocks.max.sm",
-    "clocks.max.mem",
-    "clocks_event_reasons.active",
-    "clocks_throttle_reasons.active", /* its name before 535 */
-    "pstate",
-    "fan.speed",
-    "pcie.link.gen.current",
-    "pcie.link.width.current",
-    "ecc.errors.corrected.volatile.total",
-    "ecc.errors.uncorrected.volatile.total",
-    "remapped_rows.correctable",
-    "remapped_rows.uncorrectable",
-    "remapped_rows.pending",
-    "retired_pages.sbe",
-    "retired_pages.dbe",
-    "retired_pages.pending",
-};
-_Static_assert(ARRAY_LEN(fields) == SMI_FIELDS, "one flag per field");
-
 void smi_tables_fini(struct smi_tables *t)
 {
     reading_fini(&t->coming);
@@ -57,15 +17,15 @@ void smi_tables_fini(struct smi_tables *t)
 
 void smi_tables_fields(const struct smi_tables *t, struct buf *out)
 {
-    for (size_t i = 0, n = 0; i < ARRAY_LEN(fields); i++)
+    for (size_t i = 0, n = 0; i < SMI_ASKED; i++)
         if (!t->dropped[i])
-            buf_addf(out, "%s%s", n++ ? "," : "", fields[i]);
+            buf_addf(out, "%s%s", n++ ? "," : "", smi_names[i].name);
 }
 
 bool smi_tables_drop(struct smi_tables *t, struct str field)
 {
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (str_eq(field, fields[i]) && !t->dropped[i])
+    for (size_t i = 0; i < SMI_ASKED; i++)
+        if (str_eq(field, smi_names[i].name) && !t->dropped[i])
             return t->dropped[i] = true;
     return false;
 }
@@ -116,7 +76,7 @@ void smi_tables_gpu(struct smi_tables *t, struct str line)
 
     if (str_trim(line).len == 0)
         return;
-    if (!t->gpus.n || is_header(line, fields[0])) {
+    if (!t->gpus.n || is_header(line, smi_names[0].name)) {
         if (smi_header(&t->gpus, line) < 0)
             collect_text(t->words, sizeof(t->words), line);
         return;

@@ -6,11 +6,10 @@
 
 #include "collect/smi.h"
 
-#define SMI_FIELDS     36
 #define SMI_APP_FIELDS "gpu_uuid,pid,used_gpu_memory"
 
 struct smi_tables {
-    bool dropped[SMI_FIELDS]; /* fields this driver does not know */
+    bool dropped[SMI_ASKED]; /* fields this driver does not know */
     struct smi_table gpus, apps;
     struct reading coming, now; /* a table being printed, and the last whole one */
     size_t n_migs, cap_migs;

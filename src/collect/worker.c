@@ -31,7 +31,8 @@ static void worker_unref(struct worker *w)
     pthread_mutex_unlock(&w->lock);
     if (left)
         return;
-    w->fini(w->arg);
+    if (w->fini)
+        w->fini(w->arg);
     pthread_cond_destroy(&w->kick);
     pthread_cond_destroy(&w->idle);
     pthread_mutex_destroy(&w->lock);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct worker;
-/* run(arg) is called in the thread once after each kick (kicks meanwhile count as one); fini(arg) exactly once, after
- * the last run. The thread is started by the first kick. */
+/* run(arg) is called in the thread once after each kick (kicks meanwhile count as one); fini(arg), unless it is NULL,
+ * exactly once, after the last run. The thread is started by the first kick. */
 struct worker *worker_new(void (*run)(void *arg), void (*fini)(void *arg), void *arg);
 void worker_kick(struct worker *w);
 bool worker_settle(struct worker *w, int64_t max_ms); /* wait until it is idle; false when that took too long */

@@ -85,32 +85,6 @@ static int make_file(const char *dir)
     return fd;
 }
 
-static int write_all(int fd, const void *p, size_t n, int64_t at)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t w = pwrite(fd, (const char *)p + done, n - done, at + (int64_t)done);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return w < 0 ? -errno : -EIO;
-        done += (size_t)w;
-    }
-    return 0;
-}
-
-static int read_all(int fd, void *p, size_t n, int64_t at)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t r = pread(fd, (char *)p + done, n - done, at + (int64_t)done);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            return -EIO;
-        done += (size_t)r;
-    }
-    return 0;
-}
-
 static int open_file(struct keep *k)
 {
     uint8_t head[FILE_HEAD] = "musterSP";
@@ -121,7 +95,7 @@ static int open_file(struct keep *k)
     if (fd < 0)
         return fd;
     head[8] = SPILL_VERSION;
-    int r = write_all(fd, head, sizeof(head), 0);
+    int r = file_write_at(fd, head, sizeof(head), 0);
     if (r < 0) {
         close(fd);
         return r;
@@ -150,16 +124,16 @@ static void index_add(struct keep *k, int64_t first, int64_t offset)
 
 static int write_block(struct keep *k, const struct tape_block *b)
 {
-    uint8_t head[TAPE_HEAD_BYTES];
+    AUTO_BUF head = BUF_INIT(TAPE_HEAD_BYTES);
     struct tape_head h = {.len = (uint32_t)b->len, .first = b->first, .n = b->n, .crc = crc32c(0, b->p, b->len)};
     int r = open_file(k);
 
     if (r < 0)
         return r;
-    tape_head_put(&h, head);
-    r = write_all(k->fd, head, sizeof(head), k->end);
+    tape_head_put(&h, &head);
+    r = file_write_at(k->fd, head.p, head.len, k->end);
     if (r == 0)
-        r = write_all(k->fd, b->p, b->len, k->end + TAPE_HEAD_BYTES);
+        r = file_write_at(k->fd, b->p, b->len, k->end + TAPE_HEAD_BYTES);
     if (r < 0) {
         if (ftruncate(k->fd, k->end) < 0)
             return r; /* what is behind the end does not count anyway */
@@ -246,9 +220,8 @@ static int fetch_memory(struct keep *k, int64_t number, struct keep_copy *c, int
 static int read_head(struct keep *k, int64_t offset, struct tape_head *ret)
 {
     uint8_t head[TAPE_HEAD_BYTES];
-    int r = read_all(k->fd, head, sizeof(head), offset);
 
-    return r < 0 ? r : tape_head_get(head, ret);
+    return file_read_at(k->fd, head, sizeof(head), offset) == sizeof(head) ? tape_head_get(head, ret) : -EIO;
 }
 
 static int read_block(struct keep *k, int64_t offset, const struct tape_head *h, struct keep_copy *c)
@@ -259,10 +232,9 @@ static int read_block(struct keep *k, int64_t offset, const struct tape_head *h,
     buf_reset(&c->bytes);
     c->first = -1;
     char *p = buf_room(&c->bytes, h->len);
-    int r = p ? read_all(k->fd, p, h->len, offset + TAPE_HEAD_BYTES) : -EBADMSG;
-    if (r < 0)
-        return r;
-    if (crc32c(0, p, h->len) != h->crc)
+    if (p && file_read_at(k->fd, p, h->len, offset + TAPE_HEAD_BYTES) != (ssize_t)h->len)
+        return -EIO;
+    if (!p || crc32c(0, p, h->len) != h->crc)
         return -EBADMSG;
     buf_took(&c->bytes, h->len);
     c->first = h->first;

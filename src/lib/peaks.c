@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "lib/sampler.h"
 
@@ -64,11 +65,10 @@ static int find_what(muster_sampler *s, struct peaks *p)
     p->width = s->n_devices;
     if (p->metric >= 0)
         return 0;
-    pthread_mutex_lock(&s->keep.lock);
+    LOCKED(&s->keep.lock);
     const struct mark *m = tape_mark(&s->now, p->name);
     bool own = m && m->kind != MARK_LABEL;
     p->each = own && m->kind == MARK_EACH;
-    pthread_mutex_unlock(&s->keep.lock);
     p->metric = -1;
     p->width = p->each ? s->n_devices : 1;
     return own ? 0 : -ENOENT;

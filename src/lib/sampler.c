@@ -378,9 +378,8 @@ static void sampler_tick(muster_sampler *s)
     bool full = keep_put(&s->keep, &s->now, &s->last);
     pthread_mutex_unlock(&s->keep.lock);
     if (full && keep_flush(&s->keep, &e) < 0) {
-        pthread_mutex_lock(&s->keep.lock);
+        LOCKED(&s->keep.lock);
         s->error = e;
-        pthread_mutex_unlock(&s->keep.lock);
     }
 }
 
@@ -394,9 +393,8 @@ int muster_tick(muster_sampler *s)
     pthread_mutex_unlock(&s->life);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&s->tick);
+    LOCKED(&s->tick);
     sampler_tick(s);
-    pthread_mutex_unlock(&s->tick);
     return 0;
 }
 
@@ -527,10 +525,10 @@ int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
         return -EINVAL;
     size_t cell = (size_t)metric * s->n_devices + (size_t)device;
     LOCKED(lock_of(s));
-    bool have = s->sampled && s->now.have[cell];
-    if (have)
-        *ret = sampler_number(s, (size_t)metric, s->now.v[cell]);
-    return have ? 0 : -ENODATA;
+    if (!s->sampled || !s->now.have[cell])
+        return -ENODATA;
+    *ret = sampler_number(s, (size_t)metric, s->now.v[cell]);
+    return 0;
 }
 
 int muster_stats(const muster_sampler *s, struct muster_stats *ret)
@@ -541,7 +539,7 @@ int muster_stats(const muster_sampler *s, struct muster_stats *ret)
     if (!ret || ret->size < sizeof(uint32_t) || ret->size > 65536)
         return -EINVAL;
     struct muster_stats st = {.size = ret->size, .interval_us = (uint32_t)s->interval_us};
-    pthread_mutex_lock(lock_of(s));
+    LOCKED(lock_of(s));
     st.samples = s->keep.taken;
     st.skipped = s->skipped;
     st.failed = s->failed;
@@ -550,7 +548,6 @@ int muster_stats(const muster_sampler *s, struct muster_stats *ret)
     st.dropped = s->keep.dropped;
     st.memory_bytes = (int64_t)(s->keep.grows.cap + s->keep.full.cap);
     st.slowest_us = s->slowest_us;
-    pthread_mutex_unlock(lock_of(s));
     memcpy(ret, &st, MIN(ret->size, sizeof(st)));
     return 0;
 }
@@ -561,10 +558,9 @@ int muster_error(const muster_sampler *s, char *err, size_t err_size)
     if (bad < 0)
         return bad;
     LOCKED(lock_of(s));
-    int r = s->error.code;
     if (err && err_size)
         mem_copy_str(err, err_size, s->error.msg);
-    return r;
+    return s->error.code;
 }
 
 int64_t muster_count(const muster_sampler *s)

@@ -278,21 +278,15 @@ int tape_next(struct rd *in, struct tape_state *state)
 
 /* ---- heads ---- */
 
-static void put_le(uint8_t *p, uint64_t v, size_t n)
+void tape_head_put(const struct tape_head *h, struct buf *out)
 {
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(v >> (8 * i));
-}
-
-void tape_head_put(const struct tape_head *h, uint8_t out[TAPE_HEAD_BYTES])
-{
-    put_le(out, HEAD_MAGIC, 4);
-    put_le(out + 4, h->len, 4);
-    put_le(out + 8, (uint64_t)h->first, 8);
-    put_le(out + 16, (uint64_t)h->n, 8);
-    put_le(out + 24, h->crc, 4);
-    put_le(out + 28, 0, 4);
-    put_le(out + 32, crc32c(0, out, 32), 4);
+    buf_u32(out, HEAD_MAGIC);
+    buf_u32(out, h->len);
+    buf_u64(out, (uint64_t)h->first);
+    buf_u64(out, (uint64_t)h->n);
+    buf_u32(out, h->crc);
+    buf_u32(out, 0);
+    buf_u32(out, crc32c(0, out->p, out->len));
 }
 
 int tape_head_get(const uint8_t in[TAPE_HEAD_BYTES], struct tape_head *ret)

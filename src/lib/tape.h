@@ -12,6 +12,8 @@
 
 #include "base/str.h"
 
+struct buf;
+
 struct rd;
 
 #define TAPE_NAME_MAX  64 /* with the terminator, as the next two */
@@ -87,5 +89,5 @@ struct tape_head {
 };
 #define TAPE_HEAD_BYTES 36
 #define TAPE_BLOCK_MAX  (1u << 20)
-void tape_head_put(const struct tape_head *h, uint8_t out[TAPE_HEAD_BYTES]);
+void tape_head_put(const struct tape_head *h, struct buf *out);              /* which is empty */
 int tape_head_get(const uint8_t in[TAPE_HEAD_BYTES], struct tape_head *ret); /* 0 or -EBADMSG */

@@ -575,14 +575,11 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
 
 static void member_stop(struct member *m)
 {
-    if (m->fd >= 0)
-        close(m->fd);
+    member_hang_up(m);
     packets_fini(&m->queue);
     enclosure_unref(m->facts);
     enclosure_unref(m->procs);
     FREE_ALL(m->blobs.v, m->name, m->token);
-    buf_fini(&m->in);
-    buf_fini(&m->out);
 }
 
 static void start(struct crowd *c, const struct replay *trace, const char *token)

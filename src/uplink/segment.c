@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -33,21 +33,6 @@ void segment_fini(struct segment *g)
 
 /* ---- heads ---- */
 
-static void put_le(uint8_t *p, uint64_t v, int n)
-{
-    for (int i = 0; i < n; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint64_t get_le(const uint8_t *p, int n)
-{
-    uint64_t v = 0;
-
-    for (int i = 0; i < n; i++)
-        v |= (uint64_t)p[i] << 8 * i;
-    return v;
-}
-
 /* Of all but the mark, which changes later. */
 static uint32_t head_crc(const uint8_t *p)
 {
@@ -56,37 +41,44 @@ static uint32_t head_crc(const uint8_t *p)
     return crc32c(crc, p + MARK_AT + 1, RECORD_HEAD - 4 - MARK_AT - 1);
 }
 
-static void head_put(uint8_t *p, const struct spool_record *rec, struct str bytes)
+static void head_put(struct buf *out, const struct spool_rec *rec)
 {
-    memset(p, 0, RECORD_HEAD);
-    memcpy(p, record_magic, sizeof(record_magic));
-    p[4] = (uint8_t)rec->kind;
-    p[MARK_AT] = MARK_LIVE;
-    put_le(p + 8, bytes.len, 4);
-    put_le(p + 12, crc32c(0, bytes.p, bytes.len), 4);
-    put_le(p + 16, rec->run, 8);
-    put_le(p + 24, rec->number, 8);
-    put_le(p + 32, (uint64_t)rec->at_ms, 8);
-    put_le(p + 40, rec->blobs[0], 8);
-    put_le(p + 48, rec->blobs[1], 8);
-    put_le(p + RECORD_HEAD - 4, head_crc(p), 4);
+    buf_add(out, record_magic, sizeof(record_magic));
+    buf_u8(out, (uint8_t)rec->kind);
+    buf_u8(out, MARK_LIVE);
+    buf_u16(out, 0);
+    buf_u32(out, (uint32_t)rec->bytes.len);
+    buf_u32(out, crc32c(0, rec->bytes.p, rec->bytes.len));
+    buf_u64(out, rec->run);
+    buf_u64(out, rec->number);
+    buf_u64(out, (uint64_t)rec->at_ms);
+    buf_u64(out, rec->blobs[0]);
+    buf_u64(out, rec->blobs[1]);
+    buf_u32(out, head_crc((const uint8_t *)out->p));
 }
 
-/* False when these RECORD_HEAD bytes are none. */
-static bool head_get(const uint8_t *p, struct spool_record *ret, uint32_t *ret_crc)
+/* False when these RECORD_HEAD bytes are none. The length of ret->bytes is told, not where they are. */
+static bool head_get(const uint8_t *p, struct spool_rec *ret, uint32_t *ret_crc)
 {
-    if (memcmp(p, record_magic, sizeof(record_magic)) != 0 || get_le(p + RECORD_HEAD - 4, 4) != head_crc(p))
+    struct rd r = rd_of(p, RECORD_HEAD);
+    struct spool_rec rec;
+
+    if (memcmp(rd_bytes(&r, sizeof(record_magic)), record_magic, sizeof(record_magic)) != 0)
         return false;
-    if ((p[4] != RECORD_BATCH && p[4] != RECORD_BLOB) || get_le(p + 8, 4) > SEGMENT_RECORD_MAX)
+    rec.kind = rd_u8(&r);
+    rec.done = rd_u8(&r) == MARK_DONE;
+    rd_u16(&r);
+    rec.bytes = str_n(NULL, rd_u32(&r));
+    *ret_crc = rd_u32(&r);
+    rec.run = rd_u64(&r);
+    rec.number = rd_u64(&r);
+    rec.at_ms = (int64_t)rd_u64(&r);
+    rec.blobs[0] = rd_u64(&r);
+    rec.blobs[1] = rd_u64(&r);
+    if (rd_u32(&r) != head_crc(p) || (rec.kind != RECORD_BATCH && rec.kind != RECORD_BLOB) ||
+        rec.bytes.len > SEGMENT_RECORD_MAX)
         return false;
-    *ret = (struct spool_record){.kind = (enum spool_kind)p[4],
-                                 .done = p[MARK_AT] == MARK_DONE,
-                                 .len = (uint32_t)get_le(p + 8, 4),
-                                 .run = get_le(p + 16, 8),
-                                 .number = get_le(p + 24, 8),
-                                 .at_ms = (int64_t)get_le(p + 32, 8),
-                                 .blobs = {get_le(p + 40, 8), get_le(p + 48, 8)}};
-    *ret_crc = (uint32_t)get_le(p + 12, 4);
+    *ret = rec;
     return true;
 }
 
@@ -97,7 +89,7 @@ static uint32_t seconds_of(int64_t ms)
     return ms <= 0 ? 0 : ms / 1000 >= UINT32_MAX ? UINT32_MAX : (uint32_t)(ms / 1000);
 }
 
-static void segment_note(struct segment *g, const struct spool_record *rec, uint32_t off)
+static void segment_note(struct segment *g, const struct spool_rec *rec, uint32_t off)
 {
     if (rec->kind == RECORD_BLOB) {
         if (!segment_blob(g, rec->run)) {
@@ -106,8 +98,7 @@ static void segment_note(struct segment *g, const struct spool_record *rec, uint
             g->blobs[g->n_blobs++].off = off;
         }
     } else if (!rec->done) {
-        VEC_ROOM(g->v, g->n, g->cap);
-        g->v[g->n++] = (struct segment_entry){rec->run, rec->number, off, seconds_of(rec->at_ms)};
+        VEC_ADD(g->v, g->n, g->cap, (struct segment_entry){rec->run, rec->number, off, seconds_of(rec->at_ms)});
         g->live++;
     }
 }
@@ -141,47 +132,29 @@ int segment_done(struct segment *g, int fd, size_t i)
 
 /* ---- reading ---- */
 
-/* n bytes at off, or fewer at the end of the file: how many, or -errno. */
-static ssize_t read_at(int fd, void *p, size_t n, off_t off)
-{
-    size_t done = 0;
-
-    while (done < n) {
-        ssize_t r = pread(fd, (char *)p + done, n - done, off + (off_t)done);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r < 0)
-            return -errno;
-        if (r == 0)
-            break;
-        done += (size_t)r;
-    }
-    return (ssize_t)done;
-}
-
-int segment_read(int fd, uint32_t off, struct spool_record *ret, struct buf *body)
+int segment_read(int fd, uint32_t off, struct spool_rec *ret, struct buf *body)
 {
     uint8_t head[RECORD_HEAD];
-    struct spool_record rec;
+    struct spool_rec rec;
     uint32_t crc;
-    ssize_t r = read_at(fd, head, sizeof(head), off);
+    ssize_t r = file_read_at(fd, head, sizeof(head), off);
 
     if (r < 0)
         return (int)r;
     if (r < RECORD_HEAD || !head_get(head, &rec, &crc))
         return -EBADMSG;
     buf_reset(body);
-    char *p = buf_room(body, rec.len);
+    char *p = buf_room(body, rec.bytes.len);
     if (!p)
         return body->err;
-    r = read_at(fd, p, rec.len, (off_t)off + RECORD_HEAD);
+    r = file_read_at(fd, p, rec.bytes.len, (off_t)off + RECORD_HEAD);
     if (r < 0)
         return (int)r;
-    if ((size_t)r < rec.len || crc32c(0, p, rec.len) != crc)
+    if ((size_t)r < rec.bytes.len || crc32c(0, p, rec.bytes.len) != crc)
         return -EBADMSG;
-    buf_took(body, rec.len);
-    if (ret)
-        *ret = rec;
+    buf_took(body, rec.bytes.len);
+    rec.bytes = buf_str(body);
+    *ret = rec;
     return 0;
 }
 
@@ -201,24 +174,24 @@ static size_t scan_bytes(struct segment *g, const uint8_t *p, size_t len, uint64
     bool gap = !headed && len; /* one stretch of damage counts once */
 
     while (off < len) {
-        struct spool_record rec;
+        struct spool_rec rec;
         uint32_t crc;
         if (len - off < RECORD_HEAD || !head_get(p + off, &rec, &crc)) {
             gap = true;
             off = find_magic(p, len, off + 1);
             continue;
         }
-        if (rec.len > len - off - RECORD_HEAD) { /* torn off while it was written */
+        if (rec.bytes.len > len - off - RECORD_HEAD) { /* torn off while it was written */
             gap = true;
             break;
         }
         *damaged += gap;
         gap = false;
-        if (crc32c(0, p + off + RECORD_HEAD, rec.len) == crc)
+        if (crc32c(0, p + off + RECORD_HEAD, rec.bytes.len) == crc)
             segment_note(g, &rec, (uint32_t)off);
         else
             (*damaged)++;
-        off += RECORD_HEAD + rec.len;
+        off += RECORD_HEAD + rec.bytes.len;
         end = off;
     }
     *damaged += gap;
@@ -233,7 +206,7 @@ int segment_scan(struct segment *g, int fd, uint64_t *damaged)
         return -errno;
     size_t len = (size_t)(st.st_size < 0 ? 0 : MIN(st.st_size, (off_t)SEGMENT_FILE_MAX));
     AUTO_FREE uint8_t *p = mem_alloc(len);
-    ssize_t r = read_at(fd, p, len, 0);
+    ssize_t r = file_read_at(fd, p, len, 0);
     if (r < 0)
         return (int)r;
     len = (size_t)r;
@@ -255,44 +228,20 @@ int segment_begin(struct segment *g, int fd)
     head[6] = SEGMENT_VERSION;
     if (ftruncate(fd, 0) < 0)
         return -errno;
-    ssize_t r = pwrite(fd, head, sizeof(head), 0);
-    if (r != (ssize_t)sizeof(head))
-        return r < 0 ? -errno : -ENOSPC;
-    g->size = SEGMENT_HEAD;
-    return 0;
+    int rc = file_write_at(fd, head, sizeof(head), 0);
+    g->size = rc == 0 ? SEGMENT_HEAD : g->size;
+    return rc;
 }
 
-/* All of it at off, or an error. */
-static int write_at(int fd, struct iovec *v, int n, off_t off)
+int segment_append(struct segment *g, int fd, const struct spool_rec *rec)
 {
-    while (n) {
-        ssize_t r = pwritev(fd, v, n, off);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r < 0)
-            return -errno;
-        if (r == 0)
-            return -ENOSPC;
-        off += r;
-        for (; n && (size_t)r >= v->iov_len; v++, n--)
-            r -= (ssize_t)v->iov_len;
-        if (n) {
-            v->iov_base = (char *)v->iov_base + r;
-            v->iov_len -= (size_t)r;
-        }
-    }
-    return 0;
-}
+    AUTO_BUF whole = BUF_INIT(RECORD_HEAD + SEGMENT_RECORD_MAX);
 
-int segment_append(struct segment *g, int fd, const struct spool_record *rec, struct str bytes)
-{
-    uint8_t head[RECORD_HEAD];
-
-    if (bytes.len > SEGMENT_RECORD_MAX || g->size > SEGMENT_FILE_MAX - SEGMENT_RECORD_MAX - RECORD_HEAD)
+    if (rec->bytes.len > SEGMENT_RECORD_MAX || g->size > SEGMENT_FILE_MAX - SEGMENT_RECORD_MAX - RECORD_HEAD)
         return -E2BIG;
-    head_put(head, rec, bytes);
-    struct iovec v[2] = {{head, sizeof(head)}, {(void *)(uintptr_t)bytes.p, bytes.len}};
-    int rc = write_at(fd, v, bytes.len ? 2 : 1, g->size);
+    head_put(&whole, rec);
+    buf_addstr(&whole, rec->bytes);
+    int rc = file_write_at(fd, whole.p, whole.len, g->size);
     if (rc < 0) {
         if (ftruncate(fd, g->size) < 0) {
             /* the rest of it is damage that the next scan steps over */
@@ -300,6 +249,6 @@ int segment_append(struct segment *g, int fd, const struct spool_record *rec, st
         return rc;
     }
     segment_note(g, rec, g->size);
-    g->size += RECORD_HEAD + (uint32_t)bytes.len;
+    g->size += (uint32_t)whole.len;
     return 0;
 }

@@ -4,27 +4,12 @@
  */
 #pragma once
 
-#include "base/err.h"
-#include "base/str.h"
-
-struct buf;
+#include "uplink/spool.h"
 
 #define SEGMENT_RECORD_MAX (17u << 20) /* one record; a whole POST body fits */
 #define SEGMENT_FILE_MAX   (64u << 20) /* no file of ours is larger: what is behind is not read */
 #define SEGMENT_HEAD       8           /* bytes before the first record */
 #define RECORD_HEAD        60
-
-enum spool_kind { RECORD_BATCH = 1, RECORD_BLOB = 2 };
-
-/* What stands before a record's bytes. */
-struct spool_record {
-    enum spool_kind kind;
-    bool done;
-    uint32_t len;
-    uint64_t run, number; /* blob: its id, 0 */
-    int64_t at_ms;
-    uint64_t blobs[2];
-};
 
 struct segment_entry { /* 24 bytes: there may be 100,000 of them */
     uint64_t run, number;
@@ -53,9 +38,9 @@ int segment_begin(struct segment *g, int fd);
  */
 int segment_scan(struct segment *g, int fd, uint64_t *damaged);
 /* The file is as before when it fails. */
-int segment_append(struct segment *g, int fd, const struct spool_record *rec, struct str bytes);
-/* The record at off; -EBADMSG when it is damaged. ret may be NULL, body is emptied first. */
-int segment_read(int fd, uint32_t off, struct spool_record *ret, struct buf *body);
+int segment_append(struct segment *g, int fd, const struct spool_rec *rec);
+/* The record at off; -EBADMSG when it is damaged. body, which has its bytes then, is emptied first. */
+int segment_read(int fd, uint32_t off, struct spool_rec *ret, struct buf *body);
 /* Forget an entry, on disk and here. */
 int segment_done(struct segment *g, int fd, size_t i);
 void segment_forget(struct segment *g, size_t i); /* here alone */

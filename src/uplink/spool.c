@@ -320,30 +320,30 @@ void spool_close(struct spool *s)
 
 /* ---- writing ---- */
 
-static int append(struct spool *s, const struct spool_record *rec, struct str bytes, struct err *err)
+static int append(struct spool *s, const struct spool_rec *rec, struct err *err)
 {
-    int rc = make_room(s, bytes.len, err);
+    int rc = make_room(s, rec->bytes.len, err);
 
     if (s->fd >= 0 && s->segs[s->n - 1].size > SEGMENT_FILE_MAX / 2)
         active_close(s);
     if (rc < 0 || (rc = active_open(s, err)) < 0)
         return rc;
     struct segment *g = &s->segs[s->n - 1];
-    rc = segment_append(g, s->fd, rec, bytes);
+    rc = segment_append(g, s->fd, rec);
     if (rc < 0)
         return err_set(err, rc, "cannot write to '%s': %s", s->dir, strerror(-rc));
-    s->bytes += RECORD_HEAD + (int64_t)bytes.len;
+    s->bytes += RECORD_HEAD + (int64_t)rec->bytes.len;
     s->fd_dirty = true;
     return 0;
 }
 
 int spool_put_blob(struct spool *s, uint64_t id, struct str bytes, struct err *err)
 {
-    struct spool_record rec = {.kind = RECORD_BLOB, .run = id};
+    struct spool_rec rec = {.kind = RECORD_BLOB, .run = id, .bytes = bytes};
 
     if (id == 0 || (s->fd >= 0 && segment_blob(&s->segs[s->n - 1], id)))
         return 0;
-    return append(s, &rec, bytes, err);
+    return append(s, &rec, err);
 }
 
 /* A file has the blobs its records name, so that it can go alone: copy from an older one what the caller did not put.
@@ -359,16 +359,13 @@ static int bring_blob(struct spool *s, uint64_t id, struct err *err)
 
 int spool_put(struct spool *s, const struct spool_rec *rec, int64_t now_ms, struct err *err)
 {
-    struct spool_record r = {.kind = RECORD_BATCH,
-                             .run = rec->run,
-                             .number = rec->number,
-                             .at_ms = rec->at_ms,
-                             .blobs = {rec->blobs[0], rec->blobs[1]}};
+    struct spool_rec batch = *rec;
     int rc;
 
+    batch.kind = RECORD_BATCH;
     drop_old(s, now_ms);
     if ((rc = bring_blob(s, rec->blobs[0], err)) < 0 || (rc = bring_blob(s, rec->blobs[1], err)) < 0 ||
-        (rc = append(s, &r, rec->bytes, err)) < 0)
+        (rc = append(s, &batch, err)) < 0)
         return rc;
     if (s->segs[s->n - 1].size >= s->segment_size && (rc = active_close(s)) < 0)
         return err_set(err, rc, "cannot write to '%s': %s", s->dir, strerror(-rc));
@@ -424,7 +421,7 @@ static bool find_nth(const struct spool *s, size_t i, size_t *ret_seg, size_t *r
     return false;
 }
 
-static int read_record(struct spool *s, size_t seg, uint32_t off, struct spool_record *ret)
+static int read_record(struct spool *s, size_t seg, uint32_t off, struct spool_rec *ret)
 {
     int fd = reader(s, seg);
 
@@ -438,17 +435,13 @@ static int read_record(struct spool *s, size_t seg, uint32_t off, struct spool_r
 int spool_peek(struct spool *s, size_t i, struct spool_rec *ret, struct err *err)
 {
     size_t seg, at;
-    struct spool_record rec;
+    struct spool_rec rec;
 
     while (find_nth(s, i, &seg, &at)) {
         const struct segment_entry *e = &s->segs[seg].v[at];
         int rc = read_record(s, seg, e->off, &rec);
         if (rc == 0 && rec.kind == RECORD_BATCH && rec.run == e->run && rec.number == e->number) {
-            *ret = (struct spool_rec){.run = rec.run,
-                                      .number = rec.number,
-                                      .at_ms = rec.at_ms,
-                                      .blobs = {rec.blobs[0], rec.blobs[1]},
-                                      .bytes = buf_str(&s->body)};
+            *ret = rec;
             return 1;
         }
         if (rc < 0 && rc != -EBADMSG && rc != -ENOENT)
@@ -466,10 +459,10 @@ int spool_blob(struct spool *s, uint64_t id, struct buf *ret, struct err *err)
         uint32_t off = segment_blob(&s->segs[i], id);
         if (!off)
             continue;
-        struct spool_record rec;
+        struct spool_rec rec;
         int rc = read_record(s, i, off, &rec);
         if (rc == 0 && rec.kind == RECORD_BLOB && rec.run == id) {
-            rc = buf_addstr(ret, buf_str(&s->body));
+            rc = buf_addstr(ret, rec.bytes);
             return rc < 0 ? err_set(err, rc, "a blob in '%s' is larger than asked for", s->dir) : 1;
         }
         if (rc < 0 && rc != -EBADMSG && rc != -ENOENT)

@@ -22,8 +22,11 @@ struct spool_conf {
     int64_t max_bytes, max_age_ms;
 };
 
+enum spool_kind { RECORD_BATCH = 1, RECORD_BLOB = 2 };
 struct spool_rec {
-    uint64_t run, number; /* the batch's key */
+    enum spool_kind kind; /* the spool's own, as is done */
+    bool done;
+    uint64_t run, number; /* the batch's key; a blob's name and 0 */
     int64_t at_ms;
     uint64_t blobs[2]; /* names of the blobs it needs, 0: none */
     struct str bytes;  /* valid until the next call on the spool */

@@ -61,9 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r, n = 0;
 
     if (size >= TAPE_HEAD_BYTES && tape_head_get(data, &head) == 0) {
-        uint8_t again[TAPE_HEAD_BYTES];
-        tape_head_put(&head, again);
-        must(!memcmp(again + 4, data + 4, 24));
+        AUTO_BUF again = BUF_INIT(TAPE_HEAD_BYTES);
+        tape_head_put(&head, &again);
+        must(!memcmp(again.p + 4, data + 4, 24));
     }
     if (size < 2)
         return 0;
