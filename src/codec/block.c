@@ -12,6 +12,8 @@
 #define RUNS_ALWAYS     0.05 /* of the values differ from the one before: fewer, and runs are best */
 #define RUNS_NEVER      0.6
 #define CLOSE           1.02 /* a second guess that is no larger than this is worth a try */
+#define HABITS          4096u
+#define HABIT_LASTS     32u /* blocks of a kind that are written in one way before it is looked at again */
 
 struct series {
     const uint64_t *v;
@@ -19,14 +21,21 @@ struct series {
     uint64_t least, least_step;
 };
 
+struct habit { /* how the last block like this one was written */
+    uint64_t like;
+    unsigned coding, left;
+    struct numbers_plan plan[2];
+};
+
 struct block_writer {
     struct numbers *numbers;
+    struct habit *habits;
     struct series *s; /* those that are not constant */
     size_t n, cap_s;
     int64_t *row; /* something of each series */
     size_t cap_row;
     size_t values, changes; /* of s: all, and those that differ from the one before */
-    uint64_t least;         /* of all */
+    uint64_t least, range;  /* of all; the largest less the least */
     struct divisor by;
     uint64_t *d, *e; /* transformed */
     size_t cap_d;
@@ -38,6 +47,7 @@ struct block_writer *block_writer_new(void)
     struct block_writer *w = mem_zero(1, sizeof(*w));
 
     w->numbers = numbers_new();
+    w->habits = mem_zero(HABITS, sizeof(*w->habits));
     w->trial = w->best = BUF_INIT(BLOCK_BYTES_MAX);
     return w;
 }
@@ -47,7 +57,7 @@ void block_writer_free(struct block_writer *w)
     if (!w)
         return;
     numbers_free(w->numbers);
-    FREE_ALL(w->s, w->row, w->d, w->e);
+    FREE_ALL(w->habits, w->s, w->row, w->d, w->e);
     buf_fini(&w->trial);
     buf_fini(&w->best);
     free(w);
@@ -125,8 +135,9 @@ static void take_series(struct block_writer *w, const uint64_t *v, const size_t 
         most_of_all = MAX(most_of_all, most);
     }
     w->least = (uint64_t)least_of_all;
+    w->range = (uint64_t)most_of_all - w->least;
     /* differences of differences that wrap around are not multiples of anything */
-    w->by = w->n && (uint64_t)most_of_all - w->least < 1ull << 61 ? common(w) : divisor_of(1);
+    w->by = w->n && w->range < 1ull << 61 ? common(w) : divisor_of(1);
     *ret_same = same;
 }
 
@@ -265,7 +276,15 @@ static void guess(struct block_writer *w, size_t ret[BLOCK_RUNS + 1])
 
 /* ---- writing ---- */
 
-static void put_runs(struct block_writer *w, struct buf *out)
+/* With a plan of before if there is one; *plan is what was done. */
+static void put_numbers(struct block_writer *w, struct buf *out, const uint64_t *v, size_t n, struct numbers_plan *plan,
+                        bool known)
+{
+    *plan = known ? numbers_plan_as(plan, v, n) : numbers_plan(w->numbers, v, n, true);
+    numbers_put(w->numbers, out, v, n, plan);
+}
+
+static void put_runs(struct block_writer *w, struct buf *out, struct numbers_plan plan[2], bool known)
 {
     size_t diffs, n = make_runs(w, &diffs);
 
@@ -278,10 +297,8 @@ static void put_runs(struct block_writer *w, struct buf *out)
             w->row[k] += w->s[k].v[i] != w->s[k].v[i - 1];
     }
     ints_put(out, w->row, w->n);
-    struct numbers_plan p = numbers_plan(w->numbers, w->d, n, true);
-    numbers_put(w->numbers, out, w->d, n, &p);
-    p = numbers_plan(w->numbers, w->e, diffs, true);
-    numbers_put(w->numbers, out, w->e, diffs, &p);
+    put_numbers(w, out, w->d, n, &plan[0], known);
+    put_numbers(w, out, w->e, diffs, &plan[1], known);
 }
 
 /* What each coding needs of each series to be undone. */
@@ -305,19 +322,18 @@ static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
     ints_put(out, w->row, w->n);
 }
 
-static void put_coded(struct block_writer *w, struct buf *out, unsigned coding)
+static void put_coded(struct block_writer *w, struct buf *out, unsigned coding, struct numbers_plan plan[2], bool known)
 {
     size_t n = 0;
 
     if (coding == BLOCK_RUNS) {
-        put_runs(w, out);
+        put_runs(w, out, plan, known);
         return;
     }
     put_rows(w, out, coding);
     for (size_t k = 0; k < w->n; k++)
         n += ways[coding](w, &w->s[k], 0, w->s[k].n, w->d + n);
-    struct numbers_plan p = numbers_plan(w->numbers, w->d, n, true);
-    numbers_put(w->numbers, out, w->d, n, &p);
+    put_numbers(w, out, w->d, n, &plan[0], known);
 }
 
 static void room_for(struct block_writer *w, size_t values, size_t n_series)
@@ -335,32 +351,57 @@ static void room_for(struct block_writer *w, size_t values, size_t n_series)
     }
 }
 
-static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, bool thorough)
+/* The best coding by its likely size; *size of all that were looked at. */
+static unsigned choose(struct block_writer *w, size_t size[BLOCK_RUNS + 1])
 {
-    size_t size[BLOCK_RUNS + 1];
-    unsigned best = BLOCK_VALUES;
     double moving = (double)w->changes / (double)w->values;
+    unsigned best = BLOCK_VALUES;
 
     for (unsigned c = 0; c <= BLOCK_RUNS; c++)
         size[c] = SIZE_MAX;
-    if (moving <= RUNS_ALWAYS) {
-        best = BLOCK_RUNS;
-    } else {
-        guess(w, size);
-        if (moving < RUNS_NEVER)
-            size[BLOCK_RUNS] = guess_runs(w);
-        for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++)
-            if (size[c] < size[best])
-                best = c;
-    }
-    size_t from = out->len;
-    put_coded(w, out, best);
-    out->p[head] = (char)(best | flags);
+    if (moving <= RUNS_ALWAYS)
+        return BLOCK_RUNS;
+    guess(w, size);
+    if (moving < RUNS_NEVER)
+        size[BLOCK_RUNS] = guess_runs(w);
+    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++)
+        if (size[c] < size[best])
+            best = c;
+    return best;
+}
+
+/* Alike: the same kind, as wide, about as many values, and they move about as often. */
+static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool *ret_known)
+{
+    uint64_t like = (uint64_t)kind << 24 | (uint64_t)bits_of(whole(w->range, w->by)) << 16 | bits_of(w->values) << 8 |
+                    (w->changes * 16 / w->values + 1);
+    struct habit *h = &w->habits[(like * 0x9e3779b97f4a7c15u >> 32) % HABITS];
+
+    *ret_known = kind && h->like == like && h->left > 0;
+    if (*ret_known)
+        h->left--;
+    else
+        *h = (struct habit){.like = like, .left = HABIT_LASTS};
+    return h;
+}
+
+static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, uint32_t kind,
+                           bool thorough)
+{
+    size_t size[BLOCK_RUNS + 1], from = out->len;
+    struct numbers_plan plan[2];
+    bool known;
+    struct habit *h = find_habit(w, thorough ? 0 : kind, &known);
+
+    if (!known)
+        h->coding = choose(w, size);
+    put_coded(w, out, h->coding, h->plan, known);
+    out->p[head] = (char)(h->coding | flags);
     for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS && thorough; c++) {
-        if (c == best || (double)size[c] > CLOSE * (double)size[best])
+        if (c == h->coding || (double)size[c] > CLOSE * (double)size[h->coding])
             continue;
         buf_reset(&w->trial);
-        put_coded(w, &w->trial, c);
+        put_coded(w, &w->trial, c, plan, false);
         if (w->trial.err == 0 && w->trial.len < out->len - from) {
             buf_cut(out, from);
             buf_addstr(out, buf_str(&w->trial));
@@ -370,7 +411,7 @@ static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flag
 }
 
 void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
-               bool thorough)
+               uint32_t kind, bool thorough)
 {
     AUTO_FREE uint8_t *flags = mem_zero((n_series + 7) / 8 + 1, 1);
     size_t values = 0, same, head = out->len;
@@ -388,6 +429,6 @@ void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const
     if (w->n) {
         buf_varint(out, w->by.by);
         if (out->err == 0)
-            choose_and_put(w, out, some, head, thorough);
+            choose_and_put(w, out, some, head, kind, thorough);
     }
 }

@@ -219,6 +219,7 @@ static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, un
 
 static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out)
 {
+    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
     size_t mask_at = out->len;
     unsigned zero_mask = 0;
     bool zero;
@@ -230,7 +231,8 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
         if (zero && w->lanes > 1)
             zero_mask |= 1u << lane;
         else
-            block_put(w->block, out, w->v, w->n_of, series, w->thorough);
+            block_put(w->block, out, w->v, w->n_of, series, metric ? (metric + lane) * 2 + (w->lanes > 1) : 0,
+                      w->thorough);
     }
     if (w->lanes > 1 && out->err == 0)
         out->p[mask_at] = (char)zero_mask;

@@ -155,13 +155,33 @@ static unsigned usual_width(const struct numbers *x, size_t n)
     return width;
 }
 
-struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n, bool fine)
+static unsigned width_of(const uint64_t *v, size_t n)
 {
     uint64_t all = 0;
 
     for (size_t i = 0; i < n; i++)
         all |= v[i];
-    struct numbers_plan p = {.width = bits_of(all)};
+    return bits_of(all);
+}
+
+static unsigned sized_low(unsigned width)
+{
+    return width > SIZED_BITS ? width - SIZED_BITS : 0;
+}
+
+struct numbers_plan numbers_plan_as(const struct numbers_plan *before, const uint64_t *v, size_t n)
+{
+    unsigned width = width_of(v, n);
+
+    return (struct numbers_plan){.width = width,
+                                 .low = before->sized ? sized_low(width) : MIN(before->low, width),
+                                 .sized = before->sized};
+}
+
+struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n, bool fine)
+{
+    struct numbers_plan p = {.width = width_of(v, n)};
+
     if (!p.width) {
         p.bytes = 2;
         return p;
@@ -178,7 +198,7 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
         }
     }
     if (p.width > 8) {
-        unsigned low = p.width > SIZED_BITS ? p.width - SIZED_BITS : 0;
+        unsigned low = sized_low(p.width);
         double bytes = sized_bytes(x, n_sample, n, low) * 1.01; /* a table of many sizes is guessed too small */
         if (bytes < best) {
             best = bytes;

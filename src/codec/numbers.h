@@ -20,6 +20,8 @@ struct numbers_plan {
 };
 /* fine: try every place to split, else a few, which is enough to compare ways to write the same thing. */
 struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n, bool fine);
+/* As numbers much like these were written: takes no sample. bytes is not told. */
+struct numbers_plan numbers_plan_as(const struct numbers_plan *before, const uint64_t *v, size_t n);
 void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, const struct numbers_plan *p);
 
 struct numbers_room { /* for reading: zeroed at first */

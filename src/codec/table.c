@@ -152,8 +152,11 @@ static size_t table_slot(const struct table *t, uint32_t dev, uint32_t metric)
     return i;
 }
 
-static struct tseries *table_series(struct table *t, uint32_t dev, uint32_t metric)
+/* guess: its likely place, as batches of a node have their columns in one order. */
+static struct tseries *table_series(struct table *t, size_t guess, uint32_t dev, uint32_t metric)
 {
+    if (guess < t->n_series && t->series[guess].dev == dev && t->series[guess].metric == metric)
+        return &t->series[guess];
     if (t->n_slots < 2 * (t->n_series + 1)) {
         t->n_slots = t->n_slots ? t->n_slots * 2 : 1024;
         free(t->slots);
@@ -189,6 +192,14 @@ static void table_room(struct table *t, size_t rows)
     t->cap_rows = cap;
 }
 
+static void set_rows(uint64_t *have, size_t from, size_t n)
+{
+    for (size_t at = from, end = from + n; at < end; at = (at / 64 + 1) * 64) {
+        uint64_t upto = end - at / 64 * 64 < 64 ? (1ull << end % 64) - 1 : UINT64_MAX;
+        have[at / 64] |= UINT64_MAX << at % 64 & upto;
+    }
+}
+
 void table_add(struct table *t, const struct batch *b, const struct node_fact *facts, int64_t shift_ms)
 {
     if (!t->has_facts || t->facts != b->facts)
@@ -200,7 +211,12 @@ void table_add(struct table *t, const struct batch *b, const struct node_fact *f
         t->at[t->n_rows + i] = b->at_ms[i] + shift_ms;
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
-        struct tseries *s = table_series(t, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
+        struct tseries *s = table_series(t, k, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
+        if (!c->have) {
+            memcpy(s->v + t->n_rows, c->v, b->n_ticks * sizeof(*c->v));
+            set_rows(s->have, t->n_rows, b->n_ticks);
+            continue;
+        }
         for (size_t i = 0, at = t->n_rows; i < b->n_ticks; i++, at++)
             if (column_has(c, i)) {
                 s->v[at] = c->v[i];

@@ -243,8 +243,10 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     c->log = log;
     c->owner = c->owner_room;
     c->owner_room[0] = 0;
-    if (r == 0)
+    if (r == 0) {
+        log_reader_begin(x.l); /* it is sealed: one look at it for all its rows */
         r = log_reader_nodes(x.l, &x.keys, &x.n_keys, err);
+    }
     if (r == 0)
         r = log_reader_rows(x.l, 0, note_row, &x, err);
     if (r == -EUCLEAN) { /* take what there is; the file is kept for whoever can read more out of it */
