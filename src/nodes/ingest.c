@@ -356,8 +356,7 @@ static bool post_blob(struct post *p, const struct frame *f)
         p->procs = procs;
         p->procs_id = f->id;
     }
-    if (store_get_blob(p->h->store, p->key, f->id, NULL, NULL) != 1)
-        store_put_blob(p->h->store, p->key, kind, f->id, f->whole);
+    store_put_blob(p->h->store, p->key, kind, f->id, f->whole);
     return true;
 }
 
@@ -446,6 +445,17 @@ static uint64_t facts_of(struct post *p, uint64_t id)
     return p->facts_id;
 }
 
+/* A list that came ahead of its batch waits for it. */
+static void keep_procs(struct post *p)
+{
+    if (!p->procs_id || live_knows(p->n, 0, p->procs_id))
+        return;
+    proc_list_fini(&p->peer->told);
+    p->peer->told_procs = p->procs_id;
+    p->peer->told = p->procs;
+    p->procs = (struct proc_list){0};
+}
+
 static bool have_procs(struct post *p, uint64_t id)
 {
     struct frame blob;
@@ -453,8 +463,13 @@ static bool have_procs(struct post *p, uint64_t id)
     struct err err = {0};
     if (p->procs_id == id)
         return true;
-    if (!read_blob(p, id, &blob) || wire_procs(&blob, &procs, &err) < 0)
+    if (p->peer->told_procs == id) {
+        procs = p->peer->told;
+        p->peer->told = (struct proc_list){0};
+        p->peer->told_procs = 0;
+    } else if (!read_blob(p, id, &blob) || wire_procs(&blob, &procs, &err) < 0) {
         return false;
+    }
     proc_list_fini(&p->procs);
     p->procs = procs;
     p->procs_id = id;
@@ -620,6 +635,7 @@ static enum reply_how post_take(struct post *p)
         if (have_facts(p, id))
             ingest_facts(h, p->peer, p->n, id, &p->facts, p->now_ms);
     }
+    keep_procs(p);
     /* a token is durable with its node's record; who has sent a sample is not deleted any more */
     bool save = p->token[0] || (!p->n->never_sampled && !p->peer->rec.sampled_ms);
     peer_save(h->peers, p->peer, p->n, save, p->now_ms);

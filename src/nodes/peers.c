@@ -52,6 +52,7 @@ static void peer_free(struct peer *peer)
     for (size_t i = 0; i < peer->n_procs; i++)
         free(peer->procs[i].fact);
     free(peer->procs);
+    proc_list_fini(&peer->told);
     free(peer);
 }
 

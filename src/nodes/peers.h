@@ -42,6 +42,8 @@ struct peer {
         uint64_t run, number;
     } recent[PEER_RECENT]; /* taken since the hub started: a repeat is not news */
     unsigned at;
+    uint64_t told_procs; /* a list that came ahead of its batch, 0 for none: */
+    struct proc_list told;
     size_t n_procs, cap_procs;
     struct peer_proc *procs;
     char minted[64]; /* a token it was given and has not used yet, */

@@ -15,6 +15,7 @@ struct node_blob {
     int64_t log; /* the newest log known to name it */
     bool have;   /* kept or queued */
     bool lost;   /* dropped, the queue being full: a batch that names it must wait until it comes again */
+    const struct op_blob *queued; /* until it is durable */
 };
 
 struct index_node {

@@ -170,6 +170,14 @@ static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
     return r;
 }
 
+static void blob_is_kept(const struct op_blob *op)
+{
+    struct node_blob *b = index_blob(op->node, op->id);
+
+    if (b && b->queued == op)
+        b->queued = NULL;
+}
+
 /* With the lock: what is durable now can be asked for, and what is not waits for the next commit. */
 static void writer_publish(struct writer *w, struct store_op *ops, int r, const struct err *err,
                            struct op_list *ret_old)
@@ -191,6 +199,8 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
                 if (w->notes)
                     index_add_row(a->v[i].node, log, a->v[i].row);
             }
+        if (op->kind == OP_BLOB)
+            blob_is_kept((struct op_blob *)op);
         w->bytes -= op->size;
         st->usage_queued -= op->kind == OP_USAGE;
         op_push(ret_old, op);
@@ -491,6 +501,7 @@ void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, ui
         b = index_put_blob(n, id);
         b->have = writer_push_record(w, &op->op);
         b->lost = !b->have;
+        b->queued = b->have ? op : NULL;
     }
 }
 
@@ -523,8 +534,10 @@ static const struct op_blob *writer_find_blob(const struct store_op *op, const c
 bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret)
 {
     LOCKED(&w->lock);
-    const struct op_blob *b = writer_find_blob(w->flying, node, id);
-    if (!b)
+    struct index_node *n = index_find(&w->index, node);
+    const struct node_blob *known = n ? index_blob(n, id) : NULL;
+    const struct op_blob *b = known ? known->queued : writer_find_blob(w->flying, node, id);
+    if (!b && !known)
         b = writer_find_blob(w->queue.head, node, id);
     if (b && ret->max == 0)
         *ret = BUF_INIT(QUEUE_BYTES);
