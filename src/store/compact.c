@@ -244,7 +244,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     c->owner = c->owner_room;
     c->owner_room[0] = 0;
     if (r == 0) {
-        log_reader_begin(x.l); /* it is sealed: one look at it for all its rows */
+        log_reader_whole(x.l);
         r = log_reader_nodes(x.l, &x.keys, &x.n_keys, err);
     }
     if (r == 0)

@@ -15,9 +15,11 @@ void index_fini(struct index *x)
     *x = (struct index){0};
 }
 
-struct index_node *index_find(const struct index *x, const char *key)
+struct index_node *index_find(struct index *x, const char *key)
 {
-    return lookup_named(&x->by_key, key, offsetof(struct index_node, key));
+    if (!x->last || strcmp(x->last->key, key) != 0)
+        x->last = lookup_named(&x->by_key, key, offsetof(struct index_node, key));
+    return x->last;
 }
 
 struct index_node *index_get(struct index *x, const char *key)

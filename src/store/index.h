@@ -38,13 +38,14 @@ struct index {
     struct index_node **v; /* in the order they came */
     size_t n, cap;
     struct lookup by_key;
+    struct index_node *last; /* found: a request asks for its node several times */
 };
 
 void index_fini(struct index *x);
-struct index_node *index_find(const struct index *x, const char *key); /* or NULL */
-struct index_node *index_get(struct index *x, const char *key);        /* made if new; key fits, or NULL */
-struct node_blob *index_blob(struct index_node *n, uint64_t id);       /* or NULL */
-struct node_blob *index_put_blob(struct index_node *n, uint64_t id);   /* made if new, in place of the oldest */
+struct index_node *index_find(struct index *x, const char *key);     /* or NULL */
+struct index_node *index_get(struct index *x, const char *key);      /* made if new; key fits, or NULL */
+struct node_blob *index_blob(struct index_node *n, uint64_t id);     /* or NULL */
+struct node_blob *index_put_blob(struct index_node *n, uint64_t id); /* made if new, in place of the oldest */
 /* Log files before this one are gone: forget the runs and blobs that only they spoke of. */
 void index_prune(struct index_node *n, int64_t oldest_log);
 void index_add_row(struct index_node *n, int64_t log, int64_t row);

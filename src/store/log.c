@@ -441,6 +441,12 @@ void log_reader_begin(struct log_reader *l)
         db_run(db_stmt(&l->st, LR_BEGIN));
 }
 
+void log_reader_whole(struct log_reader *l)
+{
+    db_exec(l->h, "PRAGMA cache_size=-8192"); /* KiB: nodes that are neighbours share their pages all along a log */
+    log_reader_begin(l);
+}
+
 void log_reader_end(struct log_reader *l)
 {
     sqlite3_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */

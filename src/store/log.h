@@ -57,12 +57,13 @@ int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n,
 /* Which rows are whose: each(row, node), in the order of rows, below before (0: all). */
 int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
                     struct err *err);
-/* Between these what is read is of one moment, and reading costs less. */
 /* The same with each batch's moment, all of them. */
 int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg,
                      struct err *err);
+/* Between these what is read is of one moment, and reading costs less. */
 void log_reader_begin(struct log_reader *l);
 void log_reader_end(struct log_reader *l);
+void log_reader_whole(struct log_reader *l); /* as begin, for whoever will read all of it, node after node */
 /* One row; ret's bytes are good until the next call. 1, 0 (no such row), -errno. ret->node is not set. */
 int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err);
 

@@ -77,6 +77,7 @@ struct ledger {
     int64_t grid_ms;   /* hours begin at multiples of an hour plus this */
     int64_t hour_ms;   /* the one under way when we last looked */
     int64_t seq, retry_ms;
+    int64_t looked_ms; /* when no node had anything to count */
     uint64_t counted;
     int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
     bool flying;
@@ -473,7 +474,9 @@ static void save_clock(struct ledger *l)
 
 static void start_next(struct ledger *l, int64_t now_ms)
 {
-    if (l->flying || now_ms < l->retry_ms)
+    bool looked = now_ms - l->looked_ms < 1000 && now_ms >= l->looked_ms;
+
+    if (l->flying || now_ms < l->retry_ms || looked)
         return;
     for (size_t i = 0; i < l->n && !l->flying; i++) {
         l->at = (l->at + 1) % l->n;
@@ -488,6 +491,7 @@ static void start_next(struct ledger *l, int64_t now_ms)
             return;
         }
     }
+    l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: not all nodes are looked at again at once */
 }
 
 void ledger_tick(struct ledger *l, int64_t now_ms)
