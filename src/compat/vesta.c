@@ -249,10 +249,8 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
         r = wire_put_batch(h->enc, &out, &b);
     }
     if (r == 0) {
-        if (store_get_blob(h->store, key, facts_id, NULL, NULL) != 1)
-            store_put_blob(h->store, key, BLOB_FACTS, facts_id, str_n(out.p, procs_at));
-        if (store_get_blob(h->store, key, procs_id, NULL, NULL) != 1)
-            store_put_blob(h->store, key, BLOB_PROCS, procs_id, str_n(out.p + procs_at, batch_at - procs_at));
+        store_put_blob(h->store, key, BLOB_FACTS, facts_id, str_n(out.p, procs_at));
+        store_put_blob(h->store, key, BLOB_PROCS, procs_id, str_n(out.p + procs_at, batch_at - procs_at));
         ingest_facts(h, peer, n, facts_id, &p->facts, now_ms);
         live_procs(h->live, n, procs_id, &p->procs, now_ms);
         live_batch(h->live, n, &b, 0, now_ms);

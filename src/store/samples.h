@@ -30,7 +30,7 @@ void store_append(struct store *s, const struct store_batch *b, size_t n, store_
 bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
 
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
-                    struct str bytes); /* durable with the next append */
+                    struct str bytes); /* durable with the next append; kept already: nothing happens */
 /* 1, 0 or -errno. ret NULL: only whether it is kept or queued. */
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
 
