@@ -40,7 +40,7 @@ struct hub_slurm {
     struct command *running;
     struct slurm_jobs jobs;
     int64_t polled_ms, every_ms;
-    bool loaded, said;
+    bool said;
     size_t n, cap;
     struct open_job *v; /* by id */
 };
@@ -76,14 +76,11 @@ static void load_one(void *arg, const struct job_fact *j)
 }
 
 /* Those left open when the hub was last stopped. */
-static void load(struct hub_slurm *d, int64_t now_ms)
+static int load_open(void *self, struct err *err)
 {
-    struct job_ask ask = {.from_ms = now_ms, .kind = "slurm", .limit = OPEN_MAX};
-    struct err err = {0};
-    if (store_each(d->h->store, EACH_JOB(&ask, load_one, d), &err) < 0)
-        log_warn("slurm", "jobs cannot be read back: %s", err.msg);
-    else
-        d->loaded = true;
+    struct hub_slurm *d = self;
+    struct job_ask ask = {.from_ms = d->h->started_ms, .kind = "slurm", .limit = OPEN_MAX};
+    return store_each(d->h->store, EACH_JOB(&ask, load_one, d), err);
 }
 
 /* ---- what squeue said ---- */
@@ -239,8 +236,6 @@ static void on_squeue(void *arg, const struct command_result *r)
     struct err err = {0};
     d->running = NULL;
     d->polled_ms = clock_wall_ms();
-    if (!d->loaded)
-        load(d, d->polled_ms);
     for (size_t i = 0; i < d->n; i++)
         d->v[i].seen = false;
     if (r->error || slurm_squeue(&d->jobs, r->out, &err) < 0) {
@@ -318,4 +313,5 @@ const struct feature jobs_feature = {.name = "jobs",
                                      .routes = jobs_routes,
                                      .open = open_slurm,
                                      .take = take_settings,
+                                     .load = load_open,
                                      .close = close_slurm};

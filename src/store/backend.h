@@ -2,6 +2,8 @@
  * One const struct each. */
 #pragma once
 
+#include <pthread.h>
+
 #include "store/done.h"
 #include "store/sink.h"
 
@@ -44,4 +46,7 @@ struct history_session {
 struct store {
     const struct store_ops *ops;
     struct store_conf conf; /* as it was opened; beside a running hub all zero but for dir and decoder */
+    bool loaded;            /* thread is to wait for the disk no more: */
+    pthread_t thread;
+    uint64_t waits; /* how often it did all the same */
 };

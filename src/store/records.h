@@ -117,6 +117,7 @@ struct store_stat {
     uint64_t lost;            /* puts dropped because the queue was full */
     uint32_t damaged;         /* log files set aside as NAME.damaged since open */
     uint32_t damaged_columns; /* of history that could not be read when it was merged, since open */
+    uint64_t waits;           /* for the disk on the thread that called store_loaded */
 };
 
 struct store;
@@ -134,6 +135,9 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
  */
 int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
 void store_close(struct store *s); /* commits what is queued first, and calls every done still due */
+/* From now on this thread is a loop that must wait for no disk. What it reads or puts and waits for is done all the
+ * same, and counted: there is a mistake. Tokens and blobs are not counted: they are read once and remembered. */
+void store_loaded(struct store *s);
 /* Wait until everything queued is durable: 0, or -errno if it is not, or if an append failed since the last flush. */
 int store_flush(struct store *s, struct err *err);
 

@@ -11,6 +11,18 @@ void store_close(struct store *s)
         s->ops->close(s);
 }
 
+void store_loaded(struct store *s)
+{
+    s->loaded = true;
+    s->thread = pthread_self();
+}
+
+/* Before the disk is asked for anything that whoever calls waits for. */
+static void note_wait(struct store *s)
+{
+    s->waits += s->loaded && pthread_equal(s->thread, pthread_self());
+}
+
 int store_flush(struct store *s, struct err *err)
 {
     return s->ops->flush(s, false, err);
@@ -45,16 +57,23 @@ int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, st
 
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err)
 {
+    note_wait(s);
     return s->ops->put_now(s, kind, record, err);
 }
 
 int store_get(struct store *s, const struct store_get *g, struct err *err)
 {
+    bool of_tokens = g->kind == STORE_TOKEN || (g->kind == STORE_SETTING && strcmp(g->name, STORE_TOKENS_VERSION) == 0);
+
+    if (!of_tokens)
+        note_wait(s);
     return s->ops->get(s, g, err);
 }
 
 int store_each(struct store *s, const struct store_each *e, struct err *err)
 {
+    if (e->kind != STORE_TOKEN)
+        note_wait(s);
     return s->ops->each(s, e, err);
 }
 
@@ -67,12 +86,14 @@ void store_take_over(struct store *s, const char *from, const char *to)
 int store_each_batch(struct store *s, const struct newest_ask *newest,
                      int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
+    note_wait(s);
     return s->ops->each_batch(s, newest, each, arg, err);
 }
 
 void store_stat(const struct store *s, struct store_stat *ret)
 {
     s->ops->stat((struct store *)s, ret);
+    ret->waits = s->waits;
 }
 
 struct history_session *store_session(struct store *s)
@@ -94,6 +115,7 @@ void store_session_end(struct history_session *x)
 int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     *ret = (struct node_was){0};
+    note_wait(s);
     return s->ops->node_at(s, node, at_ms, ret, err);
 }
 
@@ -118,6 +140,7 @@ int store_history(struct store *s, const struct history_ask *ask, struct history
     int tier = choose_tier(&s->conf, ask);
     int r = bins_init(&b, ask, tier, err);
 
+    note_wait(s);
     b.s.session = ask->session ? ask->session->own : NULL;
     if (r == 0)
         r = s->ops->history(s, ask->node, tier, &b.s, err);
@@ -135,6 +158,7 @@ int store_points(struct store *s, const char *node, const char *device, const ch
 {
     struct points_sink p;
 
+    note_wait(s);
     points_init(&p, device, metric, from_ms, to_ms);
     int r = s->ops->history(s, node, TIER_RAW, &p.s, err);
     if (r == 0)
@@ -149,6 +173,7 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
 {
     struct series_sink p;
 
+    note_wait(s);
     series_init(&p, from_ms, to_ms);
     int r = s->ops->history(s, node, TIER_MINUTE, &p.s, err);
     if (r == 0)

@@ -462,14 +462,14 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
 static void save_clock(struct ledger *l)
 {
     AUTO_BUF b = BUF_INIT((ZONE_NAME_MAX + 1) * (size_t)USAGE_ZONES + 32);
-    struct err err = {0};
 
     buf_addf(&b, "%lld", (long long)l->grid_ms);
     for (size_t z = 0; z < l->n_zones; z++)
         if (l->zones[z].ready)
             buf_addf(&b, " %s", zone_name(l->zones[z].zone));
-    if (store_put_now(l->store, STORE_SETTING, &(struct store_setting){SETTING, buf_str(&b)}, &err) < 0)
-        log_warn("usage", "%s", err.msg);
+    int r = store_put(l->store, STORE_SETTING, &(struct store_setting){SETTING, buf_str(&b)}, 1, NULL, NULL);
+    if (r < 0)
+        log_warn("usage", "which days are added up cannot be noted: %s", strerror(-r));
 }
 
 static void start_next(struct ledger *l, int64_t now_ms)

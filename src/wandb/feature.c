@@ -170,11 +170,11 @@ static void state_load(struct hub_wandb *d)
 static void state_keep(struct hub_wandb *d)
 {
     AUTO_BUF b = BUF_INIT(200);
-    struct err err = {0};
 
     buf_addf(&b, "%lld %lld %lld ", (long long)d->done_ms[PULL], (long long)d->done_ms[CHECK], (long long)d->event_id);
-    if (store_put_now(d->h->store, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, &err) < 0)
-        log_warn("wandb", "what was done cannot be noted: %s", err.msg);
+    int r = store_put(d->h->store, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
+    if (r < 0)
+        log_warn("wandb", "what was done cannot be noted: %s", strerror(-r));
 }
 
 /* ---- the file, on a worker ---- */

@@ -621,6 +621,7 @@ static void fail_to_send(void)
     store_put(hub->store, STORE_NOTE, &(struct note){.kind = NOTE_REPORT, .id = 1, .bytes = mark}, 1, NULL, NULL);
     assert_int_equal(store_flush(hub->store, NULL), 0);
     assert_int_equal(report_feature.load(feature_self(&hub->features, &report_feature), NULL), 0);
+    whole_hub_reads++;
     fault_arm(FAULT_FULL, 1);
     report_feature.tick(feature_self(&hub->features, &report_feature), NOW + 20 * MINUTE_MS);
     for (int turn = 0; !failed; turn++) {

@@ -100,7 +100,7 @@ class Process:
         return self.p.returncode
 
     def end(self):
-        """For cleanup: whatever state it is in, it is gone afterwards. Sanitizer reports fail the test."""
+        """For cleanup: whatever state it is in, it is gone afterwards. Reports of sanitizers, and of a loop that read from its disk, fail the test."""
         if self.p.poll() is None:
             self.p.terminate()
             try:
@@ -110,7 +110,7 @@ class Process:
                 self.p.wait()
         self._reader.join()
         self.p.stdout.close()
-        for bad in ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "WARNING: ThreadSanitizer"):
+        for bad in ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "WARNING: ThreadSanitizer", "the loop waited for the disk"):
             if bad in self.text:
                 raise AssertionError(f"{self.argv}:\n{self.text}")
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <pthread.h>
 
 #include "scan_store.h"
 #include "store_dir.h"
@@ -583,6 +584,34 @@ WITH_STORE(settings_are_there_at_once, false)
     assert_int_equal(zeroed.len, 3);
 }
 
+static void *ask_beside(void *store)
+{
+    AUTO_BUF got = BUF_INIT(100);
+    store_get(store, GET_SETTING("cookie key", &got), NULL);
+    return NULL;
+}
+
+WITH_STORE(reads_on_a_thread_that_must_not_wait_are_counted, false)
+{
+    struct store_stat st;
+    pthread_t other;
+    AUTO_BUF got = BUF_INIT(100);
+
+    store_get(f->s, GET_SETTING("cookie key", &got), NULL);
+    store_stat(f->s, &st);
+    assert_int_equal(st.waits, 0);
+    store_loaded(f->s);
+    assert_int_equal(pthread_create(&other, NULL, ask_beside, f->s), 0);
+    pthread_join(other, NULL);
+    store_stat(f->s, &st);
+    assert_int_equal(st.waits, 0);
+    store_get(f->s, GET_SETTING("cookie key", &got), NULL);
+    store_each(f->s, EACH_NODE(NULL, NULL), NULL);
+    store_put_now(f->s, STORE_SETTING, &(struct store_setting){"cookie key", STR("a")}, NULL);
+    store_stat(f->s, &st);
+    assert_int_equal(st.waits, 3);
+}
+
 TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
       cmocka_unit_test(t3_an_append_of_many_is_kept_in_order), cmocka_unit_test(a_scan_can_be_stopped),
       cmocka_unit_test(t2_a_repeat_is_kept_once_and_still_acknowledged), cmocka_unit_test(t2_repeats_within_one_append),
@@ -593,4 +622,5 @@ TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
       cmocka_unit_test(a_process_is_extended_by_its_identity), cmocka_unit_test(events_come_newest_first_and_once),
       cmocka_unit_test(a_takeover_moves_history_and_leaves_the_future),
       cmocka_unit_test(two_nodes_can_take_each_other_over), cmocka_unit_test(tokens_are_there_at_once),
-      cmocka_unit_test(a_token_that_is_put_changes_their_version), cmocka_unit_test(settings_are_there_at_once))
+      cmocka_unit_test(a_token_that_is_put_changes_their_version), cmocka_unit_test(settings_are_there_at_once),
+      cmocka_unit_test(reads_on_a_thread_that_must_not_wait_are_counted))
