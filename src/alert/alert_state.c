@@ -70,6 +70,14 @@ static struct entry *find(struct alert_states *w, const char *rule, const char *
     return NULL;
 }
 
+static void replace(struct entry *e, const struct alert *a)
+{
+    struct alert *to = alert_copy(a); /* before what it may borrow from goes */
+
+    free(e->a);
+    e->a = to;
+}
+
 static struct entry *add(struct alert_states *w, const struct alert *a)
 {
     uint64_t key = key_of(a->rule, a->subject);
@@ -84,8 +92,7 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
     w->last_id = MAX(w->last_id, a->id);
     struct entry *e = find(w, a->rule, a->subject);
     if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
-        free(e->a);
-        e->a = alert_copy(a);
+        replace(e, a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);
         e->before = true;
@@ -118,19 +125,17 @@ void alert_states_see(struct alert_states *w, const struct alert_rule *r, const 
                       .person = f->person,
                       .text = f->text,
                       .advice = r->advice,
+                      .notice = r->notice,
                       .told_to = ""};
 
     if (e && e->seen)
         return; /* twice in one look */
     if (f->weak && !(e && e->a->fired_ms))
         return;
-    a.notice = r->notice;
     if (e && a.notice) {
         if (a.since_ms <= e->a->since_ms)
             return; /* told of before */
-        struct alert *to = alert_copy(&a);
-        free(e->a);
-        e->a = to;
+        replace(e, &a);
     } else if (e) { /* what it says of itself may be news */
         a.id = e->a->id;
         a.fired_ms = e->a->fired_ms;
@@ -138,9 +143,7 @@ void alert_states_see(struct alert_states *w, const struct alert_rule *r, const 
         a.tells = e->a->tells;
         a.told_to = e->a->told_to;
         a.since_ms = MIN(a.since_ms, e->a->since_ms);
-        struct alert *to = alert_copy(&a);
-        free(e->a);
-        e->a = to;
+        replace(e, &a);
     } else if (w->n < ALERT_STATES_MAX) {
         e = add(w, &a);
     } else {
@@ -221,12 +224,10 @@ const struct alert *alert_states_told(struct alert_states *w, const char *rule, 
 
     if (!e)
         return NULL;
-    struct alert a = *e->a, *to;
+    struct alert a = *e->a;
     a.told_ms = now_ms;
     a.tells++;
     a.told_to = told_to;
-    to = alert_copy(&a);
-    free(e->a);
-    e->a = to;
-    return to;
+    replace(e, &a);
+    return e->a;
 }

@@ -29,20 +29,12 @@ struct studying {
 
 static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to_ms, struct usage_table *ret)
 {
-    const struct usage_baseline_ask *a = k->ask;
-    struct sums_ask s = {.by = by,
-                         .period = PERIOD_ALL,
-                         .from_ms = from_ms,
-                         .to_ms = to_ms,
-                         .zone = a->zone,
-                         .people = a->people,
-                         .nodes = a->nodes,
-                         .n_nodes = a->n_nodes,
-                         .each = a->each,
-                         .arg = a->arg,
-                         .stop = a->stop,
-                         .stop_arg = a->stop_arg};
+    struct sums_ask s = k->ask->sums;
 
+    s.by = by;
+    s.period = PERIOD_ALL;
+    s.from_ms = from_ms;
+    s.to_ms = to_ms;
     arena_fini(&k->mem);
     k->mem = (struct arena){0};
     return sums_run(&s, &k->mem, ret, k->err);
@@ -125,7 +117,7 @@ static void judge(struct studying *k, const struct user *u)
     for (size_t i = 1; i < HOURS; i++)
         begins = begins && far[i] == far[0];
     snprintf(who, sizeof(who), "%s%s%s", u->name[0] ? u->kind : "the cluster", u->name[0] ? " " : "", u->name);
-    usual_text(&text, who, &h[0], u->used[0][0], k->ask->zone, k->ask->hour_ms);
+    usual_text(&text, who, &h[0], u->used[0][0], k->ask->sums.zone, k->ask->hour_ms);
     found(k, USAGE_UNUSUAL, u->kind, u->name, k->ask->hour_ms - (HOURS - 1) * HOUR_MS, !begins, &text);
 }
 
@@ -136,7 +128,7 @@ static int usage_baseline_hours(struct studying *k)
     for (size_t i = 0; i < HOURS && r == 0; i++) {
         int64_t hour_ms = k->ask->hour_ms - (int64_t)i * HOUR_MS;
         for (size_t w = 0; w <= USUAL_WEEKS && r == 0; w++)
-            r = sum_hour(k, i, w, w ? usual_before(k->ask->zone, hour_ms, (int)w) : hour_ms);
+            r = sum_hour(k, i, w, w ? usual_before(k->ask->sums.zone, hour_ms, (int)w) : hour_ms);
     }
     size_t from = k->to->n;
     for (size_t i = 0; i < k->n && r == 0 && k->to->n - from < FOUND_MAX; i++)
@@ -147,7 +139,7 @@ static int usage_baseline_hours(struct studying *k)
 /* Did this one use of the day, which t is of, what was assigned? */
 static void judge_day(struct studying *k, const struct usage_table *t, const char *kind, const char *name, int64_t gpus)
 {
-    int32_t day = zone_date(k->ask->zone, t->from_ms);
+    int32_t day = zone_date(k->ask->sums.zone, t->from_ms);
     int64_t assigned_ms = gpus * (t->to_ms - t->from_ms), used_ms = 0;
     AUTO_BUF text = BUF_INIT(4096);
     char who[300];
@@ -165,12 +157,12 @@ static void judge_day(struct studying *k, const struct usage_table *t, const cha
 /* Of the day before the one that the next hour is in. */
 static int usage_baseline_day(struct studying *k)
 {
-    const struct zone *z = k->ask->zone;
+    const struct zone *z = k->ask->sums.zone;
     int32_t day = zone_date(z, k->ask->hour_ms + HOUR_MS) - 1;
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
     size_t n, n_teams, from = k->to->n;
-    const struct company *co = people_companies(k->ask->people, &n);
-    const struct allotment *team = people_allotments(k->ask->people, &n_teams);
+    const struct company *co = people_companies(k->ask->sums.people, &n);
+    const struct allotment *team = people_allotments(k->ask->sums.people, &n_teams);
     struct usage_table t;
 
     int r = n ? sum(k, BY_COMPANY, from_ms, to_ms, &t) : 0;

@@ -13,15 +13,8 @@
 #include "usage/sums.h"
 
 struct usage_baseline_ask {
-    int64_t hour_ms; /* the newest that is over and counted: where it began */
-    const struct zone *zone;
-    const struct people *people;
-    const struct sums_node *nodes; /* what they are called */
-    size_t n_nodes;
-    store_each_fn *each; /* of usage */
-    void *arg;
-    bool (*stop)(void *arg);
-    void *stop_arg;
+    int64_t hour_ms;           /* the newest that is over and counted: where it began */
+    struct sums_ask sums;      /* its zone, people, nodes, each and stop; what is summed up, and of when, is added */
     bool skip_day, skip_hours; /* the one or the other is not wanted */
 };
 

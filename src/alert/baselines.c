@@ -23,10 +23,8 @@ struct errand {          /* a job */
     struct work_job job; /* first */
     struct baselines *x;
     char dir[512], zone[ZONE_NAME_MAX];
-    int64_t hour_ms;
+    struct usage_baseline_ask ask;
     struct people *people;
-    struct sums_node *nodes;
-    size_t n_nodes;
     struct arena mem; /* of nodes */
     struct usage_baseline found;
     int code;
@@ -49,17 +47,10 @@ static void errand_run(struct work_job *j)
     k->code = store_open_tools(&beside, k->dir, NULL, &k->err);
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
-    struct usage_baseline_ask ask = {.hour_ms = k->hour_ms,
-                                     .zone = z,
-                                     .people = k->people,
-                                     .nodes = k->nodes,
-                                     .n_nodes = k->n_nodes,
-                                     .each = each_of,
-                                     .arg = beside,
-                                     .stop = job_stopped,
-                                     .stop_arg = j};
+    k->ask.sums.zone = z;
+    k->ask.sums.arg = beside;
     if (k->code == 0)
-        k->code = usage_baseline_run(&ask, &k->found, &k->err);
+        k->code = usage_baseline_run(&k->ask, &k->found, &k->err);
     store_close(beside);
     zone_free(z);
 }
@@ -83,7 +74,7 @@ static void errand_done(struct work_job *j)
     if (j->ran && k->code == 0) {
         usage_baseline_fini(&x->found);
         x->found = k->found;
-        x->done_ms = k->hour_ms;
+        x->done_ms = k->ask.hour_ms;
         k->found = (struct usage_baseline){0};
     } else {
         x->again_ms = clock_mono_ms() + RETRY_MS;
@@ -97,12 +88,15 @@ static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
 {
     struct errand *k = mem_zero(1, sizeof(*k));
 
-    *k = (struct errand){.job = {.run = errand_run, .done = errand_done}, .x = x, .hour_ms = hour_ms};
+    *k = (struct errand){.job = {.run = errand_run, .done = errand_done},
+                         .x = x,
+                         .ask = {.hour_ms = hour_ms, .sums = {.each = each_of, .stop = job_stopped, .stop_arg = k}},
+                         .people = people_ref(x->h->api.people)};
     mem_copy_str(k->dir, sizeof(k->dir), x->h->data);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
-    k->people = people_ref(x->h->api.people);
-    const struct node_now *const *v = live_nodes(x->h->live, true, &k->n_nodes);
-    k->nodes = sums_nodes(&k->mem, v, k->n_nodes);
+    const struct node_now *const *v = live_nodes(x->h->live, true, &k->ask.sums.n_nodes);
+    k->ask.sums.nodes = sums_nodes(&k->mem, v, k->ask.sums.n_nodes);
+    k->ask.sums.people = k->people;
     x->running = work_add(x->h->work, &k->job, LIMIT_MS) == 0;
     if (x->running)
         return;

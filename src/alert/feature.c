@@ -211,19 +211,7 @@ static void keep_event(void *arg, const char *node, const char *device, const st
 
     if (d->n_recent == RECENT_MAX)
         memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
-    VEC_ROOM(d->recent, d->n_recent, d->cap_recent);
-    struct recent *r = &d->recent[d->n_recent++];
-    *r = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
-    mem_copy_str(r->node, sizeof(r->node), node ? node : "");
-    mem_copy_str(r->device, sizeof(r->device), device ? device : "");
-    mem_copy_str(r->text, sizeof(r->text), e->text);
-}
-
-static int by_time(const void *x, const void *y)
-{
-    const struct recent *a = x, *b = y;
-
-    return ORDER(a->at_ms, b->at_ms);
+    VEC_ADD(d->recent, d->n_recent, d->cap_recent, recent_of(node, device, e));
 }
 
 static int load_alerts(void *self, struct err *err)
@@ -238,7 +226,7 @@ static int load_alerts(void *self, struct err *err)
     if (r == 0)
         r = store_each(d->h->store,
                        EACH_EVENT(keep_event, d, .from_ms = d->h->started_ms - WANDB_MS, .limit = RECENT_MAX), err);
-    SORT(d->recent, d->n_recent, by_time);
+    SORT(d->recent, d->n_recent, recent_order);
     return MIN(r, 0);
 }
 

@@ -25,12 +25,10 @@
 struct usage_past {
     char zone_name[ZONE_NAME_MAX];
     struct zone *zone;
-    struct sums_node *nodes; /* what they are called */
-    size_t n_nodes;
+    struct usage_baseline_ask ask;
     struct arena mem;            /* their text */
     bool days, hours;            /* are wanted */
     int32_t day;                 /* looked at last */
-    int64_t hour_ms;             /* the same; 0: none */
     struct usage_baseline of[2]; /* of the day; of the hour */
     struct usage_news *v;
     size_t n;
@@ -80,8 +78,8 @@ static void usage_begin(struct usage_past *u, const struct alert_replay_ask *ask
     mem_copy_str(u->zone_name, sizeof(u->zone_name), ask->usage_zone ? ask->usage_zone : "");
     u->days = wanted(ask->rules, "usage-low");
     u->hours = wanted(ask->rules, "usage-unusual");
-    u->nodes = sums_nodes(&u->mem, v->nodes, v->n);
-    u->n_nodes = v->n;
+    u->ask.sums =
+        (struct sums_ask){.people = ask->people, .nodes = sums_nodes(&u->mem, v->nodes, v->n), .n_nodes = v->n};
 }
 
 static void usage_end(struct usage_past *u)
@@ -224,21 +222,8 @@ static void take_event(void *arg, const char *node, const char *device, const st
 {
     struct alert_replay *r = arg;
 
-    if (e->at_ms > r->to_ms)
-        return;
-    VEC_ROOM(r->events, r->n_events, r->cap_events);
-    struct recent *to = &r->events[r->n_events++];
-    *to = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
-    mem_copy_str(to->node, sizeof(to->node), node ? node : "");
-    mem_copy_str(to->device, sizeof(to->device), device ? device : "");
-    mem_copy_str(to->text, sizeof(to->text), e->text);
-}
-
-static int by_time(const void *x, const void *y)
-{
-    const struct recent *a = x, *b = y;
-
-    return ORDER(a->at_ms, b->at_ms);
+    if (e->at_ms <= r->to_ms)
+        VEC_ADD(r->events, r->n_events, r->cap_events, recent_of(node, device, e));
 }
 
 static int by_key(const void *x, const void *y)
@@ -282,7 +267,7 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
 
     if (code >= 0)
         code = past_each(past, EACH_BOOKING(take_booking, r, .from_ms = r->start_ms, .to_ms = r->to_ms), err);
-    SORT(r->events, r->n_events, by_time);
+    SORT(r->events, r->n_events, recent_order);
     SORT(r->holds, r->n_holds, by_made);
     SORT(r->played, r->n_played, by_key);
     for (size_t i = 0; i < r->n_events; i++) {
@@ -358,34 +343,25 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
 }
 
 /* As the hub's worker does, once an hour. */
-static int play_usage(struct usage_past *u, const struct people *people, const struct past_source *past, int64_t at_ms,
-                      struct err *err)
+static int play_usage(struct usage_past *u, const struct past_source *past, int64_t at_ms, struct err *err)
 {
-    int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0;
-    struct usage_baseline_ask ask = {.hour_ms = hour_ms,
-                                     .zone = u->zone,
-                                     .people = people,
-                                     .nodes = u->nodes,
-                                     .n_nodes = u->n_nodes,
-                                     .each = past->each,
-                                     .arg = past->arg,
-                                     .stop = past->stop,
-                                     .stop_arg = past->stop_arg};
+    struct usage_baseline_ask *ask = &u->ask;
+    int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0, before_ms = ask->hour_ms;
     int r = 0;
 
-    if (!past->each || hour_ms == u->hour_ms)
+    if (!past->each || hour_ms == before_ms)
         return 0;
+    ask->hour_ms = hour_ms;
     int32_t day = zone_date(u->zone, hour_ms + HOUR_MS);
     for (int i = 0; i < 2 && r == 0; i++) {
-        if (i == 0 ? !u->days || (day == u->day && u->hour_ms) : !u->hours)
+        if (i == 0 ? !u->days || (day == u->day && before_ms) : !u->hours)
             continue;
-        ask.skip_hours = i == 0;
-        ask.skip_day = i == 1;
+        ask->skip_hours = i == 0;
+        ask->skip_day = i == 1;
         usage_baseline_fini(&u->of[i]);
-        r = usage_baseline_run(&ask, &u->of[i], err);
+        r = usage_baseline_run(ask, &u->of[i], err);
     }
     u->day = day;
-    u->hour_ms = hour_ms;
     u->n = 0;
     u->v = mem_grow(u->v, u->of[0].n + u->of[1].n + 1, sizeof(*u->v));
     for (int i = 0; i < 2; i++)
@@ -453,7 +429,7 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
         identities_free(before);
         for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
             at_ms += MINUTE_MS;
-            code = play_usage(&r->usage, r->people, past, at_ms, err);
+            code = play_usage(&r->usage, past, at_ms, err);
             play_minute(r, at_ms);
             if (k % STOP_EVERY == 0 && past->stop && past->stop(past->stop_arg))
                 code = -ECANCELED;
@@ -469,6 +445,12 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
 
     if (code == 0 && past->each && (r->usage.days || r->usage.hours))
         code = zone_load(r->usage.zone_name, &r->usage.zone, err);
+    struct sums_ask *sums = &r->usage.ask.sums;
+    sums->zone = r->usage.zone;
+    sums->each = past->each;
+    sums->arg = past->arg;
+    sums->stop = past->stop;
+    sums->stop_arg = past->stop_arg;
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();
     r->states = alert_states_new(r->start_ms);

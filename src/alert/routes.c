@@ -11,12 +11,6 @@
 
 #define ALERTS_BYTES (16u << 20)
 
-static void begin(struct reply *rp)
-{
-    rp->body = BUF_INIT(ALERTS_BYTES);
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-}
-
 static void put_silences(struct json *j, const char *key, const struct alerts_now *now)
 {
     json_arr(j, key);
@@ -31,9 +25,7 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
     struct alerts_now now;
 
     hub_alerts_now(a->hub, &now);
-    begin(rp);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, ALERTS_BYTES);
     json_int(&j, "at", rq->now_ms);
     json_uint(&j, "firing", alerts_loud(&now, rq->now_ms));
     json_arr(&j, "rows");
@@ -51,9 +43,7 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
     for (size_t i = 0; i < now.n_channels; i++)
         channel_json(&j, &now.channels[i]);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, struct reply *rp)
@@ -61,9 +51,7 @@ static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, 
     size_t n;
     const struct alert_rule *v = alert_rules_all(hub_alerts_rules(a->hub), &n);
 
-    begin(rp);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, ALERTS_BYTES);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++) {
         json_obj(&j, NULL);
@@ -83,9 +71,7 @@ static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, 
         json_end_obj(&j);
     }
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 static enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
@@ -93,14 +79,10 @@ static enum reply_how get_silences(struct api *a, struct request *rq, struct rep
     struct alerts_now now;
 
     hub_alerts_now(a->hub, &now);
-    begin(rp);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, ALERTS_BYTES);
     json_int(&j, "at", rq->now_ms);
     put_silences(&j, "rows", &now);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 /* ---- silences in ---- */

@@ -17,12 +17,6 @@
 #define TEST_BYTES    (16u << 20)
 #define TEST_LIMIT_MS 110000 /* an answer may take two minutes */
 
-static void begin(struct reply *rp)
-{
-    rp->body = BUF_INIT(TEST_BYTES);
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-}
-
 /* ---- now ---- */
 
 struct finding_out {
@@ -53,17 +47,13 @@ static void put_finding(void *arg, const struct alert_rule *r, const struct aler
 
 static enum reply_how test_now(struct api *a, struct request *rq, struct reply *rp)
 {
-    begin(rp);
-    struct json j = json_on(&rp->body);
+    struct json j = reply_object(rp, TEST_BYTES);
     struct finding_out o = {&j, request_query(rq, "rule")};
-    json_obj(&j, NULL);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
     hub_alerts_test(a->hub, put_finding, &o);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
+    return reply_object_end(rp, &j);
 }
 
 /* ---- then ---- */
@@ -112,7 +102,6 @@ static void put_said(struct json *j, const struct test_job *job)
     struct alert_replay_said said;
 
     alert_replay_said(job->replay, &said);
-    json_obj(j, NULL);
     json_int(j, "at", job->now_ms);
     json_int(j, "from", said.from_ms);
     json_int(j, "to", said.to_ms);
@@ -126,7 +115,6 @@ static void put_said(struct json *j, const struct test_job *job)
         if (wanted(job, said.v[i]->rule))
             alert_json(j, said.v[i], NULL);
     json_end_arr(j);
-    json_end_obj(j);
 }
 
 static void test_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -139,10 +127,10 @@ static void test_run(struct past_ask *k, const struct past_source *past, struct 
         reply_failed(rp, r, &err);
         return;
     }
-    begin(rp);
-    struct json j = json_on(&rp->body);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = reply_object(rp, TEST_BYTES);
     put_said(&j, job);
-    buf_addc(&rp->body, '\n');
+    reply_object_end(rp, &j);
     if (rp->body.err)
         reply_problem(rp, 413, "the answer is larger than %u MiB; ask for a shorter time", TEST_BYTES >> 20);
 }

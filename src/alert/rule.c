@@ -6,6 +6,7 @@
 
 #include "alert/builtin.h"
 #include "base/buf.h"
+#include "base/order.h"
 #include "format/template.h"
 #include "format/words.h"
 #include "model/alert.h"
@@ -24,6 +25,8 @@ struct alert_rules {
 
 static int compile(struct alert_rule *r, struct filter_err *err)
 {
+    filter_free(r->filter);
+    r->filter = NULL;
     return r->when ? filter_new(str_of(r->when), NULL, &r->filter, err) : 0;
 }
 
@@ -34,6 +37,8 @@ static int compile_until(struct alert_rule *r, struct filter_err *err)
     AUTO_BUF text = BUF_INIT((size_t)2 * FILTER_MAX);
     int code = filter_new(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
 
+    filter_free(r->hold);
+    r->hold = NULL;
     buf_addf(&text, "not (%s)", r->until);
     return code < 0 ? code : filter_new(buf_str(&text), NULL, &r->hold, err);
 }
@@ -153,30 +158,15 @@ static int read_channels(struct reading *rd, const struct ynode *at, const char 
     return 0;
 }
 
-static int read_when(struct reading *rd, const struct ynode *at, struct alert_rule *r)
+/* `when`, or `until`. */
+static int read_filter(struct reading *rd, const struct ynode *at, bool until, struct alert_rule *r)
 {
     struct filter_err bad;
 
     if (at->kind != YNODE_TEXT || !str_trim(at->text).len)
-        return ytree_fail(rd->t, at, rd->err, "expected a filter, as held idle>2h");
-    r->when = keep(rd->r, str_trim(at->text));
-    filter_free(r->filter);
-    r->filter = NULL;
-    if (compile(r, &bad) < 0)
-        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
-    return 0;
-}
-
-static int read_until(struct reading *rd, const struct ynode *at, struct alert_rule *r)
-{
-    struct filter_err bad;
-
-    if (at->kind != YNODE_TEXT || !str_trim(at->text).len)
-        return ytree_fail(rd->t, at, rd->err, "expected a filter, as temp<80");
-    r->until = keep(rd->r, str_trim(at->text));
-    filter_free(r->hold);
-    r->hold = NULL;
-    if (compile_until(r, &bad) < 0)
+        return ytree_fail(rd->t, at, rd->err, "expected a filter, as %s", until ? "temp<80" : "held idle>2h");
+    *(until ? &r->until : &r->when) = keep(rd->r, str_trim(at->text));
+    if ((until ? compile_until(r, &bad) : compile(r, &bad)) < 0)
         return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
     return 0;
 }
@@ -242,9 +232,9 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "advice"))
         return read_text(rd, v, false, &r->advice);
     if (str_eq(key->text, "when") && (r->own || r->when))
-        return read_when(rd, v, r);
+        return read_filter(rd, v, false, r);
     if (str_eq(key->text, "until") && (r->own || r->when))
-        return read_until(rd, v, r);
+        return read_filter(rd, v, true, r);
     if (str_eq(key->text, "expect") && r->expects)
         return read_expect(rd, v);
     if (str_eq(key->text, "resolved") && !r->notice) {
@@ -366,6 +356,23 @@ int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity)
 }
 
 /* ---- a look ---- */
+
+struct recent recent_of(const char *node, const char *device, const struct node_event *e)
+{
+    struct recent r = {.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+
+    mem_copy_str(r.node, sizeof(r.node), node ? node : "");
+    mem_copy_str(r.device, sizeof(r.device), device ? device : "");
+    mem_copy_str(r.text, sizeof(r.text), e->text);
+    return r;
+}
+
+int recent_order(const void *x, const void *y)
+{
+    const struct recent *a = x, *b = y;
+
+    return ORDER(a->at_ms, b->at_ms);
+}
 
 /* Without news for so long a node is down. */
 static int64_t lost_after(const struct scene *s)

@@ -20,6 +20,9 @@ struct recent {
     char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
 };
 
+struct recent recent_of(const char *node, const char *device, const struct node_event *e); /* NULL: of none */
+int recent_order(const void *x, const void *y);                                            /* by time */
+
 /* What there is to say of usage: baseline.h. */
 enum usage_news_kind { USAGE_LOW, USAGE_UNUSUAL };
 struct usage_news {

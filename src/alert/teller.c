@@ -71,7 +71,6 @@ size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
 /* ---- into the store ---- */
 
 struct telling { /* messages that are being stored, with the alerts they are of */
-    struct hub *h;
     struct alert_teller *t;
     struct message **v;
     size_t n, cap;
@@ -82,7 +81,7 @@ static void say(void *arg, const struct message *m)
     struct telling *t = arg;
     struct message with_id = *m;
 
-    with_id.id = outbox_next_id(t->h->outbox);
+    with_id.id = outbox_next_id(t->t->h->outbox);
     VEC_ADD(t->v, t->n, t->cap, message_copy(&with_id));
 }
 
@@ -110,8 +109,8 @@ static void told(void *arg, int result)
     if (result < 0)
         log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
     for (size_t i = 0; i < t->n; i++) {
-        if (t->h->outbox)
-            outbox_put(t->h->outbox, t->v[i]);
+        if (t->t->h->outbox)
+            outbox_put(t->t->h->outbox, t->v[i]);
         free(t->v[i]);
     }
     free(t->v);
@@ -155,7 +154,7 @@ static void put_told(struct telling *t, struct notes *w)
         at += w->v[i].bytes.len;
     }
     if (w->n)
-        store_put(t->h->store, STORE_NOTE, w->v, w->n, told, t);
+        store_put(t->t->h->store, STORE_NOTE, w->v, w->n, told, t);
     else
         told(t, 0);
     free(w->v);
@@ -215,7 +214,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
     zone_civil(t->h->zone, now_ms, &at);
     k.minute = at.hour * 60 + at.minute;
     struct telling *to = mem_zero(1, sizeof(*to));
-    *to = (struct telling){.h = t->h, .t = t};
+    to->t = t;
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
         if (v[i].told)

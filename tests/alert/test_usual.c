@@ -226,7 +226,7 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
     struct people *c = companies();
     struct usage_baseline s;
     struct err err = {0};
-    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .people = c, .each = each_of};
+    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .sums = {.zone = z, .people = c, .each = each_of}};
 
     buf_reset(out);
     assert_int_equal(store_flush(store, NULL), 0);
