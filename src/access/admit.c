@@ -92,10 +92,7 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
 {
-    rp->body = BUF_INIT(1024);
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1024);
     json_cstr(&j, "role", role_words[rq->who->role]);
     if (rq->who->token.person[0])
         json_cstr(&j, "person", rq->who->token.person);

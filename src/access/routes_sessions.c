@@ -67,10 +67,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
                              role_words[t.role]);
     sessions_begin(a->hub->sessions, &t, rq->now_ms, rq->now_ms + c->session, cookie);
     session_cookie(rq, cookie, c->session / 1000, rp);
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    rp->body = BUF_INIT(1024);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1024);
     json_cstr(&j, "role", role_words[t.role]);
     json_cstr(&j, "person", t.person[0] ? t.person : NULL);
     json_end_obj(&j);
@@ -138,10 +135,7 @@ static enum reply_how post_once(struct api *a, struct request *rq, struct reply 
         return reply_problem(rp, 403, "a link is made with a token itself: send it as 'Authorization: Bearer TOKEN'");
     once_make(a->hub->sessions, &rq->who->token, rq->now_ms, text);
     rp->status = 201;
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    rp->body = BUF_INIT(1024);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 1024);
     json_cstr(&j, "once", text);
     json_end_obj(&j);
     return REPLY_NOW;

@@ -1,6 +1,6 @@
 /*
- * sessions.c: sessions in a hash table. In the store a session is a note of one line, "HASH TOKEN CREATED UNTIL USED
- * PERSON".
+ * sessions.c: sessions in a list, found by their hash. In the store a session is a note of one line, "HASH TOKEN
+ * CREATED UNTIL USED PERSON".
  */
 #include "access/sessions.h"
 
@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "http/address.h"
 #include "hub/handlers.h"
@@ -15,12 +16,10 @@
 #include "model/note.h"
 #include "store/records.h"
 
-#define BUCKETS 1024
 #define USED_MS 3600000
 #define LINE    400
 
 struct session {
-    struct session *next;
     uint8_t hash[32];
     char token[20], person[64];
     int64_t created_ms, until_ms, used_ms;
@@ -35,8 +34,9 @@ struct once {
 struct sessions {
     struct store *store;
     struct tokens *tokens;
-    size_t n;
-    struct session *buckets[BUCKETS];
+    struct session **v;
+    size_t n, cap;
+    struct lookup by_hash;
     struct once once[ONCE_MAX];
     size_t next_once;
 };
@@ -51,12 +51,12 @@ struct sessions *sessions_new(struct store *store, struct tokens *tokens)
 
 void sessions_free(struct sessions *s)
 {
-    for (size_t i = 0; s && i < BUCKETS; i++)
-        while (s->buckets[i]) {
-            struct session *x = s->buckets[i];
-            s->buckets[i] = x->next;
-            free(x);
-        }
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        free(s->v[i]);
+    free(s->v);
+    lookup_fini(&s->by_hash);
     free(s);
 }
 
@@ -65,38 +65,7 @@ size_t sessions_count(const struct sessions *s)
     return s->n;
 }
 
-static struct session **bucket_of(struct sessions *s, const uint8_t hash[32])
-{
-    return &s->buckets[(hash[0] | (size_t)hash[1] << 8) % BUCKETS];
-}
-
-/* The place that points to it, or NULL. What is compared is a hash: how far it agrees tells nothing of the secret. */
-static struct session **find_place(struct sessions *s, const uint8_t hash[32])
-{
-    for (struct session **at = bucket_of(s, hash); *at; at = &(*at)->next)
-        if (memcmp((*at)->hash, hash, 32) == 0)
-            return at;
-    return NULL;
-}
-
-static void add_session(struct sessions *s, struct session *x)
-{
-    struct session **at = bucket_of(s, x->hash);
-    x->next = *at;
-    *at = x;
-    s->n++;
-}
-
-static void remove_session(struct sessions *s, struct session **at)
-{
-    struct session *x = *at;
-    *at = x->next;
-    free(x);
-    s->n--;
-}
-
-/* ---- in the store ---- */
-
+/* Its note's number, by which it is found, too. */
 static int64_t note_id(const uint8_t hash[32])
 {
     uint64_t id = 0;
@@ -104,6 +73,34 @@ static int64_t note_id(const uint8_t hash[32])
         id = id << 8 | hash[i];
     return (int64_t)(id >> 2) + 1;
 }
+
+/* What is compared is a hash: how far it agrees tells nothing of the secret. */
+static struct session *find_session(const struct sessions *s, const uint8_t hash[32])
+{
+    size_t at = 0;
+    struct session *x;
+    do
+        x = lookup_next(&s->by_hash, (uint64_t)note_id(hash), &at);
+    while (x && memcmp(x->hash, hash, 32) != 0);
+    return x;
+}
+
+static void add_session(struct sessions *s, const struct session *x)
+{
+    struct session *own = mem_alloc(sizeof(*own));
+    *own = *x;
+    VEC_ADD(s->v, s->n, s->cap, own);
+    lookup_add(&s->by_hash, (uint64_t)note_id(x->hash), own);
+}
+
+static void remove_session(struct sessions *s, size_t i)
+{
+    lookup_drop(&s->by_hash, (uint64_t)note_id(s->v[i]->hash), s->v[i]);
+    free(s->v[i]);
+    s->v[i] = s->v[--s->n];
+}
+
+/* ---- in the store ---- */
 
 static void kept(UNUSED void *arg, int result)
 {
@@ -113,13 +110,11 @@ static void kept(UNUSED void *arg, int result)
 
 static void store_session_note(struct sessions *s, const struct session *x)
 {
-    char line[LINE];
-    int n = 0;
-    for (size_t i = 0; i < sizeof(x->hash); i++)
-        n += snprintf(line + n, sizeof(line) - (size_t)n, "%02x", x->hash[i]);
-    n += snprintf(line + n, sizeof(line) - (size_t)n, " %s %" PRId64 " %" PRId64 " %" PRId64 " %s", x->token,
-                  x->created_ms, x->until_ms, x->used_ms, x->person);
-    struct note note = {.kind = NOTE_SESSION, .id = note_id(x->hash), .bytes = str_n(line, (size_t)n)};
+    AUTO_BUF line = BUF_INIT(LINE);
+    buf_addx(&line, x->hash, sizeof(x->hash));
+    buf_addf(&line, " %s %" PRId64 " %" PRId64 " %" PRId64 " %s", x->token, x->created_ms, x->until_ms, x->used_ms,
+             x->person);
+    struct note note = {.kind = NOTE_SESSION, .id = note_id(x->hash), .bytes = buf_str(&line)};
     store_put(s->store, STORE_NOTE, &note, 1, kept, NULL);
 }
 
@@ -177,30 +172,28 @@ static void load_note(void *arg, const struct note *n)
     struct loading *l = arg;
     struct session x = {0};
     if (l->s->n < SESSIONS_MAX && read_session(n->bytes, &x) && note_id(x.hash) == n->id && x.until_ms > l->now_ms &&
-        !find_place(l->s, x.hash)) {
-        struct session *own = mem_alloc(sizeof(*own));
-        *own = x;
-        add_session(l->s, own);
-        return;
-    }
-    VEC_ADD(l->over, l->n, l->cap, n->id);
+        !find_session(l->s, x.hash))
+        add_session(l->s, &x);
+    else
+        VEC_ADD(l->over, l->n, l->cap, n->id);
+}
+
+static void drop_session(struct sessions *s, size_t i)
+{
+    drop_note(s, note_id(s->v[i]->hash));
+    remove_session(s, i);
 }
 
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
 {
     struct loading l = {.s = s, .now_ms = now_ms};
     int r = store_each(s->store, EACH_NOTE(NOTE_SESSION, load_note, &l), err);
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct session **at = &s->buckets[i]; *at;) {
-            struct token t;
-            int found = tokens_find(s->tokens, (*at)->token, &t);
-            if (found == 0 || (found == 1 && t.revoked)) {
-                drop_note(s, note_id((*at)->hash));
-                remove_session(s, at);
-            } else {
-                at = &(*at)->next;
-            }
-        }
+    for (size_t i = s->n; i-- > 0;) {
+        struct token t;
+        int found = tokens_find(s->tokens, s->v[i]->token, &t);
+        if (found == 0 || (found == 1 && t.revoked))
+            drop_session(s, i);
+    }
     for (size_t i = 0; i < l.n; i++)
         drop_note(s, l.over[i]);
     free(l.over);
@@ -209,44 +202,26 @@ int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
 
 /* ---- from log in to log out ---- */
 
-static void drop_session(struct sessions *s, struct session **at)
+/* Those whose time is over, and those of a token that is no more (NULL: none). */
+static void drop_over(struct sessions *s, const char *token, int64_t now_ms)
 {
-    drop_note(s, note_id((*at)->hash));
-    remove_session(s, at);
-}
-
-static void drop_token(struct sessions *s, const char *token)
-{
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct session **at = &s->buckets[i]; *at;)
-            if (strcmp((*at)->token, token) == 0)
-                drop_session(s, at);
-            else
-                at = &(*at)->next;
+    for (size_t i = s->n; i-- > 0;)
+        if (s->v[i]->until_ms <= now_ms || (token && strcmp(s->v[i]->token, token) == 0))
+            drop_session(s, i);
 }
 
 /* S2: before one more of this token. */
 static void make_room(struct sessions *s, const char *token, int64_t now_ms)
 {
-    struct session **oldest = NULL, **oldest_own = NULL;
-    size_t own = 0;
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct session **at = &s->buckets[i]; *at;) {
-            if ((*at)->until_ms <= now_ms) {
-                drop_session(s, at);
-                continue;
-            }
-            at = &(*at)->next;
-        }
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct session **at = &s->buckets[i]; *at; at = &(*at)->next) {
-            bool mine = strcmp((*at)->token, token) == 0;
-            own += mine;
-            if (!oldest || (*at)->used_ms < (*oldest)->used_ms)
-                oldest = at;
-            if (mine && (!oldest_own || (*at)->used_ms < (*oldest_own)->used_ms))
-                oldest_own = at;
-        }
+    size_t oldest = 0, oldest_own = 0, own = 0;
+    drop_over(s, NULL, now_ms);
+    for (size_t i = 0; i < s->n; i++) {
+        bool mine = strcmp(s->v[i]->token, token) == 0;
+        if (s->v[i]->used_ms < s->v[oldest]->used_ms)
+            oldest = i;
+        if (mine && (!own++ || s->v[i]->used_ms < s->v[oldest_own]->used_ms))
+            oldest_own = i;
+    }
     if (own >= SESSIONS_PER_TOKEN)
         drop_session(s, oldest_own);
     else if (s->n >= SESSIONS_MAX)
@@ -256,40 +231,32 @@ static void make_room(struct sessions *s, const char *token, int64_t now_ms)
 void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, int64_t until_ms,
                     char cookie[SECRET_MAX])
 {
-    struct session *x = mem_zero(1, sizeof(*x));
+    struct session x = {.created_ms = now_ms, .until_ms = until_ms, .used_ms = now_ms};
     make_room(s, t->id, now_ms);
-    secret_new(cookie, x->hash);
-    mem_copy_str(x->token, sizeof(x->token), t->id);
-    mem_copy_str(x->person, sizeof(x->person), t->person);
-    x->created_ms = x->used_ms = now_ms;
-    x->until_ms = until_ms;
-    add_session(s, x);
-    store_session_note(s, x);
+    secret_new(cookie, x.hash);
+    mem_copy_str(x.token, sizeof(x.token), t->id);
+    mem_copy_str(x.person, sizeof(x.person), t->person);
+    add_session(s, &x);
+    store_session_note(s, &x);
 }
 
 int sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret)
 {
     uint8_t hash[32];
     struct token t;
-    struct session **at = secret_hash(cookie, hash) ? find_place(s, hash) : NULL;
-    if (!at)
-        return 0;
-    if ((*at)->until_ms <= now_ms) {
-        drop_session(s, at);
-        return 0;
-    }
-    int r = tokens_find(s->tokens, (*at)->token, &t);
-    if (r < 0)
+    struct session *x = secret_hash(cookie, hash) ? find_session(s, hash) : NULL;
+    int r = x && x->until_ms > now_ms ? tokens_find(s->tokens, x->token, &t) : 0;
+    if (!x || r < 0)
         return r;
     if (r == 0 || t.revoked) {
         char id[20];
-        mem_copy_str(id, sizeof(id), (*at)->token);
-        drop_token(s, id);
+        mem_copy_str(id, sizeof(id), x->token);
+        drop_over(s, x->until_ms > now_ms ? id : NULL, now_ms);
         return 0;
     }
-    if (now_ms - (*at)->used_ms >= USED_MS) {
-        (*at)->used_ms = now_ms;
-        store_session_note(s, *at);
+    if (now_ms - x->used_ms >= USED_MS) {
+        x->used_ms = now_ms;
+        store_session_note(s, x);
     }
     *ret = t;
     return 1;
@@ -302,19 +269,15 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
     size_t n = 0, cap = 0;
     uint8_t hash[32];
     bool given = secret_hash(cookie, hash);
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct session **at = &s->buckets[i]; *at;) {
-            const struct session *x = *at;
-            bool mine = all && (own->person[0] ? strcmp(x->person, own->person) == 0
-                                               : own->id[0] && strcmp(x->token, own->id) == 0);
-            if (!mine && !(given && memcmp(x->hash, hash, 32) == 0)) {
-                at = &(*at)->next;
-                continue;
-            }
-            VEC_ROOM(gone, n, cap);
-            gone[n++] = (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .over_ms = NOTE_GONE};
-            remove_session(s, at);
-        }
+    for (size_t i = s->n; i-- > 0;) {
+        const struct session *x = s->v[i];
+        bool mine = all && (own->person[0] ? strcmp(x->person, own->person) == 0
+                                           : own->id[0] && strcmp(x->token, own->id) == 0);
+        if (!mine && !(given && memcmp(x->hash, hash, 32) == 0))
+            continue;
+        VEC_ADD(gone, n, cap, (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .over_ms = NOTE_GONE});
+        remove_session(s, i);
+    }
     if (n)
         store_put(s->store, STORE_NOTE, gone, n, done, arg);
     free(gone);
