@@ -11,6 +11,7 @@
 #include "alert/replay_node.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "book/pick.h"
 #include "now/view.h"
 #include "people/identities.h"
 
@@ -287,33 +288,16 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
 
 /* ---- bookings ---- */
 
-static const struct booking_now *as_now(const struct booking *h, struct booking_now *ret)
-{
-    if (!h)
-        return NULL;
-    memset(ret, 0, sizeof(*ret)); /* live compares them */
-    ret->id = h->id;
-    ret->from_ms = h->from_ms;
-    ret->until_ms = h->until_ms;
-    mem_copy_str(ret->person, sizeof(ret->person), h->person);
-    mem_copy_str(ret->comment, sizeof(ret->comment), h->comment);
-    return ret;
-}
-
 static void show_booking(struct alert_replay *r, const struct booking *h, int64_t at_ms)
 {
-    struct str rest = str_of(h->devices), one;
-
-    while (str_cut(&rest, ',', &one)) {
-        const struct node_now *n;
-        const struct device_now *d = one.len ? live_find_device(r->live, one, &n) : NULL;
+    for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(r->live, &p);) {
         const struct booking *now, *next;
         struct booking_now a, b;
-        if (!d)
+        if (!p.d)
             continue;
-        book_of_device(r->book, one, at_ms, &now, &next);
-        live_book(r->live, live_find(r->live, n->key), (size_t)(d - n->devices), as_now(now, &a), as_now(next, &b),
-                  at_ms);
+        book_of_device(r->book, p.uuid, at_ms, &now, &next);
+        live_book(r->live, live_find(r->live, p.n->key), (size_t)(p.d - p.n->devices), pick_booking(now, &a),
+                  pick_booking(next, &b), at_ms);
     }
 }
 

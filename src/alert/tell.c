@@ -18,14 +18,7 @@
 /* Does this channel take it? rule NULL: of one that is not there any more. */
 static bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a)
 {
-    struct str rest = str_of(rule ? rule->channels : ""), one;
-
-    if (!rest.len)
-        return a->severity >= c->severity;
-    while (str_cut(&rest, ',', &one))
-        if (str_eq(one, c->name))
-            return true;
-    return false;
+    return rule && rule->channels[0] ? str_listed(rule->channels, str_of(c->name)) : a->severity >= c->severity;
 }
 
 /* ---- who is told ---- */

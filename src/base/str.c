@@ -127,6 +127,16 @@ bool str_word(struct str *rest, struct str *ret)
     return true;
 }
 
+bool str_listed(const char *list, struct str one)
+{
+    struct str rest = str_of(list), next;
+
+    while (one.len && str_cut(&rest, ',', &next))
+        if (str_eq_str(str_trim(next), one))
+            return true;
+    return false;
+}
+
 int str_find(struct str s, const char *what)
 {
     size_t n = strlen(what);

@@ -32,10 +32,11 @@ bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 bool str_skip(struct str *s, const char *prefix); /* drop prefix if there */
 bool str_cut(struct str *rest, char sep,
-             struct str *ret);                    /* next field up to sep or the end; false when rest is used up */
-bool str_line(struct str *rest, struct str *ret); /* next line without \n or \r\n; false at the end */
-bool str_word(struct str *rest, struct str *ret); /* next run of non-blanks */
-int str_find(struct str s, const char *what);     /* offset, or -1 */
+             struct str *ret);                     /* next field up to sep or the end; false when rest is used up */
+bool str_line(struct str *rest, struct str *ret);  /* next line without \n or \r\n; false at the end */
+bool str_word(struct str *rest, struct str *ret);  /* next run of non-blanks */
+bool str_listed(const char *list, struct str one); /* in a list with commas between; nothing is in none */
+int str_find(struct str s, const char *what);      /* offset, or -1 */
 int str_rfind(struct str s, const char *what);
 int str_cmp(struct str a, struct str b);
 /* As people count, dgx2 before dgx10: runs of digits are numbers; leading zeros only break ties. */

@@ -21,19 +21,10 @@
 
 /* ---- what happened ---- */
 
-static const char *verb(enum event_kind kind)
-{
-    switch (kind) {
-    case EVENT_BOOKED:
-        return "booked";
-    case EVENT_REBOOKED:
-        return "changed the booking of";
-    case EVENT_RELEASED:
-        return "released";
-    default:
-        return "had";
-    }
-}
+static const char *const verbs[EVENT_KINDS] = {[EVENT_BOOKED] = "booked",
+                                               [EVENT_REBOOKED] = "changed the booking of",
+                                               [EVENT_RELEASED] = "released",
+                                               [EVENT_EXPIRED] = "had"};
 
 /* What a wait's way is told of: what was given, and given back. */
 static bool worth_telling(const struct booking *x, enum event_kind kind)
@@ -47,7 +38,6 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
     struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
     char until[MOMENT_TEXT];
     bool own = strcmp(by, x->person) == 0;
-    struct str rest = str_of(x->devices), one;
     AUTO_BUF text = BUF_INIT(4096);
     AUTO_BUF told = BUF_INIT(BOOKING_DEVICES * (size_t)(NODE_KEY_MAX + 1));
     if (!worth_telling(x, kind))
@@ -55,19 +45,17 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
     moment_text(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, at_ms, h->zone, until);
     own |= kind == EVENT_EXPIRED;
     buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
-             x->kind == BOOKING_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verb(kind), x->places,
+             x->kind == BOOKING_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verbs[kind], x->places,
              own ? "" : " for ", own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until,
              x->comment[0] ? ": " : "", x->comment);
     mem_copy_str(e.text, sizeof(e.text), text.p);
     log_debug("book", "booking %" PRId64 ": %s", x->id, e.text);
-    while (str_cut(&rest, ',', &one)) {
-        const struct node_now *n;
-        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
-        if (!d || str_find(buf_str(&told), n->key) >= 0)
+    for (struct pick_device p = {.rest = str_of(x->devices)}; pick_next(h->live, &p);) {
+        if (!p.d || str_find(buf_str(&told), p.n->key) >= 0)
             continue;
-        buf_addf(&told, "%s ", n->key);
-        bool only = strlen(x->devices) == one.len;
-        hub_event(h, n->key, only ? d->fact.uuid : NULL, &e);
+        buf_addf(&told, "%s ", p.n->key);
+        bool only = strlen(x->devices) == p.uuid.len;
+        hub_event(h, p.n->key, only ? p.d->fact.uuid : NULL, &e);
     }
 }
 
@@ -76,14 +64,8 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
 static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms,
                                         struct booking_now *ret)
 {
-    if (!x)
+    if (!pick_booking(x, ret))
         return NULL;
-    memset(ret, 0, sizeof(*ret)); /* live compares them */
-    ret->id = x->id;
-    ret->from_ms = x->from_ms;
-    ret->until_ms = x->until_ms;
-    mem_copy_str(ret->person, sizeof(ret->person), x->person);
-    mem_copy_str(ret->comment, sizeof(ret->comment), x->comment);
     moment_text(x->until_ms, now_ms, h->zone, ret->until);
     return ret;
 }
@@ -112,13 +94,9 @@ static void show_bookings(void *self, const struct news *w)
 /* The nodes that have a device of these. */
 static void show_all(struct hub *h, const char *devices, int64_t now_ms)
 {
-    struct str rest = str_of(devices), one;
-    while (str_cut(&rest, ',', &one)) {
-        const struct node_now *n;
-        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
-        if (d)
-            show_device(h, live_find(h->live, n->key), (size_t)(d - n->devices), now_ms, now_ms);
-    }
+    for (struct pick_device p = {.rest = str_of(devices)}; pick_next(h->live, &p);)
+        if (p.d)
+            show_device(h, live_find(h->live, p.n->key), (size_t)(p.d - p.n->devices), now_ms, now_ms);
 }
 
 /* ---- writing ---- */

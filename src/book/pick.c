@@ -339,27 +339,64 @@ int pick_possible(const struct node_now *const *nodes, size_t n, const struct pi
 
 /* ---- and back ---- */
 
+bool pick_next(const struct live *l, struct pick_device *p)
+{
+    p->n = NULL;
+    p->d = NULL;
+    while (str_cut(&p->rest, ',', &p->uuid))
+        if (p->uuid.len) {
+            p->d = live_find_device(l, p->uuid, &p->n);
+            return true;
+        }
+    return false;
+}
+
+const struct booking_now *pick_booking(const struct booking *h, struct booking_now *ret)
+{
+    if (!h)
+        return NULL;
+    memset(ret, 0, sizeof(*ret)); /* live compares them */
+    ret->id = h->id;
+    ret->from_ms = h->from_ms;
+    ret->until_ms = h->until_ms;
+    mem_copy_str(ret->person, sizeof(ret->person), h->person);
+    mem_copy_str(ret->comment, sizeof(ret->comment), h->comment);
+    return ret;
+}
+
+struct booking *pick_without(struct live *l, const struct booking *h, const char *uuid, int64_t now_ms)
+{
+    AUTO_BUF rest = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX), places = BUF_INIT(BOOKING_PLACES_MAX);
+    struct booking to = *h;
+
+    to.changes++;
+    to.changed_ms = now_ms;
+    booking_without(h, str_of(uuid), &rest);
+    if (rest.len) {
+        to.devices = rest.p;
+        pick_places(l, buf_str(&rest), &places);
+        to.places = buf_str(&places).p;
+    } else {
+        to.released_ms = now_ms;
+    }
+    return booking_copy(&to);
+}
+
 void pick_places(struct live *l, struct str devices, struct buf *ret)
 {
-    const struct node_now *last = NULL, *n;
-    struct str one;
+    const struct node_now *last = NULL;
 
-    while (str_cut(&devices, ',', &one)) {
-        const struct device_now *d = one.len ? live_find_device(l, one, &n) : NULL;
-        if (!one.len)
-            continue;
-        if (!d) {
-            buf_addf(ret, "%s%.*s", ret->len ? " " : "", STR_ARG(one));
-            last = NULL;
+    for (struct pick_device p = {.rest = devices}; pick_next(l, &p); last = p.n) {
+        if (!p.d) {
+            buf_addf(ret, "%s%.*s", ret->len ? " " : "", STR_ARG(p.uuid));
             continue;
         }
-        if (n == last)
+        if (p.n == last)
             buf_addc(ret, ',');
         else
-            buf_addf(ret, "%s%s:", ret->len ? " " : "", n->name);
-        buf_addi(ret, d->fact.index);
-        if (d->fact.mig >= 0 && d->fact.parent[0])
-            buf_addf(ret, ".%d", (int)d->fact.mig);
-        last = n;
+            buf_addf(ret, "%s%s:", ret->len ? " " : "", p.n->name);
+        buf_addi(ret, p.d->fact.index);
+        if (p.d->fact.mig >= 0 && p.d->fact.parent[0])
+            buf_addf(ret, ".%d", (int)p.d->fact.mig);
     }
 }

@@ -43,5 +43,17 @@ void pick_every(const struct node_now *const *nodes, size_t n, const struct book
 /* 0: there are as many of that kind, free or not, as are asked for; -ENOENT with a sentence: there never will be. */
 int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err);
 
+/* A list of uuids, one after the other; `rest` is the list at first. n and d are NULL where it is not known now. */
+struct pick_device {
+    struct str rest, uuid;
+    const struct node_now *n;
+    const struct device_now *d;
+};
+bool pick_next(const struct live *l, struct pick_device *p);
+/* What a device is booked for, for screens (now/live.h). NULL: nothing. */
+const struct booking_now *pick_booking(const struct booking *h, struct booking_now *ret);
+/* h without this device; one that had no other is released. Ours, for free(); made for the next change of the book. */
+struct booking *pick_without(struct live *l, const struct booking *h, const char *uuid, int64_t now_ms);
+
 /* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */
 void pick_places(struct live *l, struct str devices, struct buf *ret);

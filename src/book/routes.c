@@ -44,18 +44,15 @@ static void me_of(const struct api *a, const struct request *rq, char ret[BOOKIN
 
 static void put_places(struct json *j, const struct api *a, const struct booking *h)
 {
-    struct str rest = str_of(h->devices), one;
-    const struct node_now *n = NULL, *first = NULL;
+    const struct node_now *first = NULL;
     bool same = true;
     json_arr(j, "places");
-    while (str_cut(&rest, ',', &one)) {
-        const struct device_now *d = one.len ? live_find_device(a->live, one, &n) : NULL;
-        if (!one.len)
-            continue;
+    for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(a->live, &p);) {
+        const struct device_now *d = p.d;
         json_obj(j, NULL);
-        json_str(j, "device", one);
-        json_cstr(j, "node", d ? n->name : NULL);
-        json_cstr(j, "node_id", d ? n->key : NULL);
+        json_str(j, "device", p.uuid);
+        json_cstr(j, "node", d ? p.n->name : NULL);
+        json_cstr(j, "node_id", d ? p.n->key : NULL);
         if (d)
             json_int(j, "index", d->fact.index);
         else
@@ -64,8 +61,8 @@ static void put_places(struct json *j, const struct api *a, const struct booking
             json_int(j, "mig", d->fact.mig);
         json_cstr(j, "model", d ? d->fact.name : NULL);
         json_end_obj(j);
-        same &= d && (!first || first == n);
-        first = d && !first ? n : first;
+        same &= d && (!first || first == p.n);
+        first = d && !first ? p.n : first;
     }
     json_end_arr(j);
     json_cstr(j, "node", same && first ? first->name : NULL);
@@ -76,27 +73,22 @@ static void put_devices(struct json *j, const struct api *a, const struct bookin
 {
     static const char *const keys[] = {"devices", "gpus", "models"};
     for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
-        struct str rest = str_of(h->devices), one;
         json_arr(j, keys[k]);
-        while (str_cut(&rest, ',', &one)) {
-            const struct node_now *n;
-            const struct device_now *d = one.len && k ? live_find_device(a->live, one, &n) : NULL;
-            if (!one.len)
-                continue;
+        for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(a->live, &p);)
             if (k == 0)
-                json_str(j, NULL, one);
-            else if (!d)
+                json_str(j, NULL, p.uuid);
+            else if (!p.d)
                 json_none(j, NULL);
             else if (k == 1)
-                json_int(j, NULL, d->fact.index);
+                json_int(j, NULL, p.d->fact.index);
             else
-                json_cstr(j, NULL, d->fact.name);
-        }
+                json_cstr(j, NULL, p.d->fact.name);
         json_end_arr(j);
     }
 }
 
-void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms)
+/* One row of the contract (docs/bookings.md); me: whose are "mine". */
+static void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms)
 {
     const char *others[USE_NAMES];
     size_t n = 0;
@@ -128,15 +120,19 @@ void booking_json(struct json *j, const struct api *a, const struct booking *h, 
     json_end_obj(j);
 }
 
-void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
-                   int status)
+struct json reply_row(struct reply *rp, int status, const char *path, int64_t id)
 {
     rp->body = BUF_INIT(1u << 20);
     rp->status = status;
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
     if (status == 201)
-        snprintf(rp->location, sizeof(rp->location), "/api/v1/bookings/%lld", (long long)h->id);
-    struct json j = json_on(&rp->body);
+        snprintf(rp->location, sizeof(rp->location), "%s%lld", path, (long long)id);
+    return json_on(&rp->body);
+}
+
+void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
+                   int status)
+{
+    struct json j = reply_row(rp, status, "/api/v1/bookings/", h->id);
     booking_json(&j, a, h, me, now_ms);
     buf_addc(&rp->body, '\n');
 }
@@ -208,29 +204,16 @@ static bool listed(const struct listing *l, struct api *a, const struct booking 
     if (!then || hold_waits(h) || (l->person[0] && strcmp(l->person, h->person) != 0) ||
         (l->device[0] && !booking_has_device(h, str_of(l->device))))
         return false;
-    struct str rest = str_of(h->devices), one;
     bool there = !l->node[0];
-    while (!there && str_cut(&rest, ',', &one)) {
-        const struct node_now *n;
-        there = one.len && live_find_device(a->live, one, &n) &&
-                (strcmp(n->name, l->node) == 0 || strcmp(n->key, l->node) == 0);
-    }
+    for (struct pick_device p = {.rest = str_of(h->devices)}; !there && pick_next(a->live, &p);)
+        there = p.d && (strcmp(p.n->name, l->node) == 0 || strcmp(p.n->key, l->node) == 0);
     return there;
 }
 
-static const struct column_spec columns[] = {
-    {"id", "ID", CELL_TEXT, .weight = 1},
-    {"person", "PERSON", CELL_TEXT, .weight = 1},
-    {"gpus", "GPUS", CELL_TEXT, .weight = 1},
-    {"state", "STATE", CELL_TEXT, .weight = 1},
-    {"from", "FROM", CELL_TEXT, .weight = 1},
-    {"until", "UNTIL", CELL_TEXT, .weight = 1},
-    {"released", "RELEASED", CELL_TEXT, .weight = 1},
-    {"comment", "COMMENT", CELL_TEXT, .weight = 1},
-    {"by", "BY", CELL_TEXT, .weight = 1},
-    {"use", "USE", CELL_TEXT, .weight = 1},
-    {"devices", "DEVICES", CELL_TEXT, .weight = 1},
-};
+static const struct column_spec columns[] = {{.name = "id"},       {.name = "person"},  {.name = "gpus"},
+                                             {.name = "state"},    {.name = "from"},    {.name = "until"},
+                                             {.name = "released"}, {.name = "comment"}, {.name = "by"},
+                                             {.name = "use"},      {.name = "devices"}};
 
 static void csv_row(struct rows *r, const struct api *a, const struct booking *h, int64_t now_ms)
 {
@@ -262,8 +245,7 @@ static void csv_row(struct rows *r, const struct api *a, const struct booking *h
 static void list_json(const struct listing *l, struct api *a, const struct booking *const *v, size_t n,
                       struct reply *rp)
 {
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, ROWS_BYTES);
     json_cstr(&j, "auth", book_auth_words[book_auth_of(&a->hub->conf)]);
     json_cstr(&j, "me", l->me[0] ? l->me : NULL);
     json_int(&j, "at", l->now_ms);
@@ -272,8 +254,7 @@ static void list_json(const struct listing *l, struct api *a, const struct booki
         if (listed(l, a, v[i]))
             booking_json(&j, a, v[i], l->me, l->now_ms);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
+    reply_object_end(rp, &j);
 }
 
 static void list_csv(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)

@@ -6,13 +6,12 @@
 #include "hub/look.h"
 
 struct hub_conf;
-struct json;
 
 enum book_auth book_auth_of(const struct hub_conf *conf); /* feature.c */
 struct booker booker_of(const struct request *rq);
-/* One row of the contract (docs/bookings.md); me: whose are "mine". */
-void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms);
-/* A booking as JSON; me: whose are "mine". */
+/* An answer that is one row, which j gets then; 201: it is new, and lies under that path. */
+struct json reply_row(struct reply *rp, int status, const char *path, int64_t id);
+/* A booking as JSON, one row of the contract (docs/bookings.md); me: whose are "mine". */
 void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
                    int status);
 /* A wait as JSON. */

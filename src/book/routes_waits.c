@@ -18,20 +18,14 @@
 
 static void put_devices(struct json *j, const struct api *a, const struct booking *h)
 {
-    struct str rest = str_of(h->devices), one;
-
     json_arr(j, "devices");
-    while (str_cut(&rest, ',', &one)) {
-        const struct node_now *n = NULL;
-        const struct device_now *d = one.len ? live_find_device(a->live, one, &n) : NULL;
-        if (!one.len)
-            continue;
+    for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(a->live, &p);) {
         json_obj(j, NULL);
-        json_str(j, "device", one);
-        json_cstr(j, "node", d ? n->name : NULL);
-        if (d)
-            json_int(j, "index", d->fact.index);
-        json_cstr(j, "model", d ? d->fact.name : NULL);
+        json_str(j, "device", p.uuid);
+        json_cstr(j, "node", p.d ? p.n->name : NULL);
+        if (p.d)
+            json_int(j, "index", p.d->fact.index);
+        json_cstr(j, "model", p.d ? p.d->fact.name : NULL);
         json_end_obj(j);
     }
     json_end_arr(j);
@@ -77,12 +71,7 @@ static void wait_json(struct json *j, const struct api *a, const struct booking 
 
 void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status)
 {
-    rp->body = BUF_INIT(1u << 20);
-    rp->status = status;
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
-    if (status == 201)
-        snprintf(rp->location, sizeof(rp->location), "/api/v1/waits/%lld", (long long)h->id);
-    struct json j = json_on(&rp->body);
+    struct json j = reply_row(rp, status, "/api/v1/waits/", h->id);
     wait_json(&j, a, h, now_ms);
     buf_addc(&rp->body, '\n');
 }
@@ -92,7 +81,6 @@ enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
     size_t n;
     const struct booking *const *v = book_all(a->book, &n);
 
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
     struct json j = reply_object(rp, 16u << 20);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
@@ -363,7 +351,6 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
     if (r < 0)
         return reply_refused(rp, r, &err);
     pick_places(a->live, buf_str(&got), &places);
-    snprintf(rp->cache, sizeof(rp->cache), "no-store");
     struct json j = reply_object(rp, 1u << 20);
     json_str(&j, "where", buf_str(&places));
     put_devices(&j, a, &(struct booking){.devices = got.p});

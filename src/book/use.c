@@ -1,6 +1,8 @@
 /* use.c: looks who is on a booking's devices: its own person, or others. */
 #include "book/use.h"
 
+#include "book/pick.h"
+
 const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};
 
 struct seen {
@@ -49,19 +51,15 @@ enum booking_use booking_use(struct live *l, const struct people *c, const struc
                              const char *others[USE_NAMES], size_t *ret_n)
 {
     struct seen s = {.names = others};
-    struct str rest = str_of(h->devices), one;
     const char *owner = people_person(c, NULL, h->person, -1);
 
     if (!owner[0])
         owner = h->person;
-    while (str_cut(&rest, ',', &one)) {
-        const struct node_now *n;
-        const struct device_now *d = one.len ? live_find_device(l, one, &n) : NULL;
-        if (d)
-            see_device(&s, live_rule(l), c, n, d, owner);
-        else if (one.len)
+    for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(l, &p);)
+        if (p.d)
+            see_device(&s, live_rule(l), c, p.n, p.d, owner);
+        else
             s.unknown = true;
-    }
     *ret_n = s.n;
     if (s.own && s.others)
         return USE_SHARED;

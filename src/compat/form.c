@@ -95,27 +95,6 @@ static enum reply_how back(struct reply *rp)
     return REPLY_NOW;
 }
 
-/* Of one that has this GPU among others only this one is given back. */
-static enum reply_how release(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
-                              const struct device_now *d, const char *name)
-{
-    AUTO_FREE struct booking *copy = booking_copy(h);
-    AUTO_BUF rest = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
-    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
-    struct booking to = *copy;
-    booking_without(h, str_of(d->fact.uuid), &rest);
-    to.changes++;
-    to.changed_ms = rq->now_ms;
-    if (rest.len) {
-        to.devices = rest.p;
-        pick_places(a->live, buf_str(&rest), &places);
-        to.places = places.p ? places.p : "";
-    } else {
-        to.released_ms = rq->now_ms;
-    }
-    return put(a, rq, rp, &to, name);
-}
-
 static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
                            const struct node_now *n, const struct device_now *d, const char *name, const char *comment,
                            int64_t until_ms)
@@ -167,8 +146,10 @@ enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
                              n->name, (int)d->fact.index, h->person);
     if (!h && !good) /* there is nothing to empty, or its time is over already */
         return back(rp);
-    if (!good)
-        return release(a, rq, rp, h, d, h->person);
+    if (!good) { /* of one that has this GPU among others only this one is given back */
+        AUTO_FREE struct booking *to = pick_without(a->live, h, d->fact.uuid, rq->now_ms);
+        return put(a, rq, rp, to, to->person);
+    }
     if (h && strchr(h->devices, ','))
         return reply_problem(rp, 409, "%s:%d is part of booking %" PRId64 " of several GPUs: change that one", n->name,
                              (int)d->fact.index, h->id);

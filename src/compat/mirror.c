@@ -203,21 +203,8 @@ struct cell {
 /* The GPU is taken out of a booking, which ends with its last one. */
 static int let_go(struct mirror *m, const struct cell *c)
 {
-    AUTO_FREE struct booking *copy = booking_copy(c->h);
-    AUTO_BUF rest = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
-    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
-    struct booking to = *copy;
-    to.changes++;
-    to.changed_ms = c->now_ms;
-    booking_without(copy, str_of(c->d->fact.uuid), &rest);
-    if (rest.len) {
-        to.devices = rest.p;
-        pick_places(m->h->live, buf_str(&rest), &places);
-        to.places = places.p ? places.p : "";
-    } else {
-        to.released_ms = c->now_ms;
-    }
-    return put(m, &to);
+    AUTO_FREE struct booking *to = pick_without(m->h->live, c->h, c->d->fact.uuid, c->now_ms);
+    return put(m, to);
 }
 
 static int book_it(struct mirror *m, const struct cell *c, const struct remark *r)

@@ -71,12 +71,7 @@ static bool fits_person(const char *pattern, const char *persons)
 /* By name, never by pattern: somebody's name may have a star in it. */
 bool alert_concerns(const struct alert *a, const char *person)
 {
-    struct str rest = str_of(a->person), one;
-
-    while (person[0] && str_cut(&rest, ',', &one))
-        if (str_eq(str_trim(one), person))
-            return true;
-    return false;
+    return str_listed(a->person, str_of(person));
 }
 
 bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms)

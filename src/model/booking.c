@@ -31,12 +31,7 @@ bool booking_overlaps(const struct booking *h, int64_t from_ms, int64_t to_ms)
 
 bool booking_has_device(const struct booking *h, struct str uuid)
 {
-    struct str rest = str_of(h->devices), one;
-
-    while (str_cut(&rest, ',', &one))
-        if (one.len && str_eq_str(one, uuid))
-            return true;
-    return false;
+    return str_listed(h->devices, uuid);
 }
 
 void booking_without(const struct booking *h, struct str uuid, struct buf *out)

@@ -43,14 +43,7 @@ static bool same(const char *want, const char *have)
 
 static bool lists(const char *devices, const char *want)
 {
-    struct str rest = str_of(devices), one;
-
-    if (!want || !want[0])
-        return true;
-    while (str_cut(&rest, ',', &one))
-        if (str_eq(one, want))
-            return true;
-    return false;
+    return !want || !want[0] || str_listed(devices, str_of(want));
 }
 
 bool job_fits(const struct job_fact *j, const struct job_ask *ask)

@@ -138,14 +138,8 @@ const struct person *people_find(const struct people *c, const char *person)
 bool people_wants(const struct people *c, const char *person, const char *rule)
 {
     const struct person *p = people_find(c, person);
-    struct str rest = str_of(p && p->tell ? p->tell : ""), one;
 
-    if (!p || !p->tell)
-        return true;
-    while (str_cut(&rest, ',', &one))
-        if (one.len && str_eq(one, rule))
-            return true;
-    return false;
+    return !p || !p->tell || str_listed(p->tell, str_of(rule));
 }
 
 const struct person *people_persons(const struct people *c, size_t *n)

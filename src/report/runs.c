@@ -149,22 +149,12 @@ static int64_t job_until(const struct making *k, const struct labelled *l)
     return l->j->end_ms ? l->j->end_ms : MIN(k->ask->now_ms, k->hosts[l->node].last_ms);
 }
 
-static bool listed(const char *list, struct str what)
-{
-    struct str rest = str_of(list), one;
-
-    while (str_cut(&rest, ',', &one))
-        if (str_eq_str(str_trim(one), what))
-            return true;
-    return false;
-}
-
 static bool pid_listed(const char *list, int32_t pid)
 {
     char text[16];
 
     snprintf(text, sizeof(text), "%d", (int)pid);
-    return listed(list, str_of(text));
+    return str_listed(list, str_of(text));
 }
 
 /* Is a within b: the same person's, on no other devices, at no other time? */
@@ -176,7 +166,7 @@ static bool within(const struct making *k, const struct labelled *a, const struc
         job_until(k, a) > job_until(k, b) + GAP_MS)
         return false;
     while (str_cut(&rest, ',', &uuid))
-        if (str_trim(uuid).len && !listed(b->j->devices, str_trim(uuid)))
+        if (str_trim(uuid).len && !str_listed(b->j->devices, str_trim(uuid)))
             return false;
     return true;
 }
@@ -225,7 +215,7 @@ static const struct labelled *claimed(const struct making *k, uint32_t node, con
             continue;
         if (pid_listed(j->pids, p->fact.pid) || pid_listed(j->pids, p->fact.root_pid))
             return &k->jobs[i];
-        if (listed(j->devices, str_of(p->device)) && (!j->person[0] || strcmp(j->person, p->fact.user) == 0))
+        if (str_listed(j->devices, str_of(p->device)) && (!j->person[0] || strcmp(j->person, p->fact.user) == 0))
             return &k->jobs[i];
     }
     return NULL;

@@ -283,16 +283,9 @@ static struct somebody *person_of(struct sums *s, const char *login)
 static bool job_on(const struct job_fact *j, const char *node, const char *device, const char *login,
                    const char *person)
 {
-    struct str rest = str_of(j->devices), one;
-
     if ((strcmp(j->person, login) != 0 && strcmp(j->person, person) != 0) || (j->node[0] && strcmp(j->node, node) != 0))
         return false;
-    if (!j->devices[0])
-        return j->node[0] != 0;
-    while (str_cut(&rest, ',', &one))
-        if (str_eq(one, device))
-            return true;
-    return false;
+    return j->devices[0] ? str_listed(j->devices, str_of(device)) : j->node[0] != 0;
 }
 
 static int64_t scaled(int64_t v, int64_t part, int64_t whole)
