@@ -126,18 +126,20 @@ static bool printable(struct str v)
     return v.len && v.len <= SECRET_MAX && str_utf8_ok(v);
 }
 
-static void add_text(struct settings *s, struct str v)
+/* A text between two pieces of YAML. */
+static void add_text(struct settings *s, const char *before, struct str v, const char *behind)
 {
+    buf_adds(&s->out, before);
     json_escape(&s->out, v); /* what JSON has in quotes YAML has too */
+    buf_adds(&s->out, behind);
 }
 
 /* A secret's file; the value is kept for later. */
-static void add_secret(struct settings *s, const char *name, enum secret_kind kind, struct str v)
+static void add_secret(struct settings *s, const char *before, enum secret_kind kind, struct str v, const char *behind)
 {
     s->secrets[kind] = str_trim(v);
     AUTO_FREE char *path = mem_fmt("%s/%s", s->folder, secret_files[kind]);
-    buf_addf(&s->out, "%s: ", name);
-    add_text(s, str_of(path));
+    add_text(s, before, str_of(path), behind);
 }
 
 /* ---- sections ---- */
@@ -155,9 +157,7 @@ static void put_listen(struct settings *s)
     bool six = memchr(host.p, ':', host.len) && host.p[0] != '[';
     AUTO_FREE char *all =
         mem_fmt("%s%.*s%s:%d", six ? "[" : "", STR_ARG(host), six ? "]" : "", (int)(port_ok ? n : 8080));
-    buf_adds(&s->out, "# where vesta's senders and readers expect it\nlisten: [");
-    add_text(s, str_of(all));
-    buf_adds(&s->out, "]\n");
+    add_text(s, "# where vesta's senders and readers expect it\nlisten: [", str_of(all), "]\n");
     became(s, "BIND_HOST", host_ok ? "listen" : "left out: not an address; listen has 0.0.0.0");
     became(s, "PORT_NUM", port_ok ? "listen" : "left out: not a port; listen has 8080");
 }
@@ -168,11 +168,8 @@ static void put_names(struct settings *s)
                ip = str_trim(value(s, "IP"));
     bool by_title = printable(title), by_server = !by_title && printable(server), is_name = false;
 
-    if (by_title || by_server) {
-        buf_adds(&s->out, "name: ");
-        add_text(s, by_title ? title : server);
-        buf_addc(&s->out, '\n');
-    }
+    if (by_title || by_server)
+        add_text(s, "name: ", by_title ? title : server, "\n");
     became(s, "MAIN_PAGE_TITLE", by_title ? "name" : "left out: it is empty");
     became(s, "SERVER_NAME",
            by_server  ? "name"
@@ -180,11 +177,8 @@ static void put_names(struct settings *s)
                       : "left out: it is empty");
     for (size_t i = 0; i < ip.len; i++)
         is_name = is_name || (ip.p[i] >= 'g' && ip.p[i] <= 'z') || (ip.p[i] >= 'G' && ip.p[i] <= 'Z');
-    if (is_name && printable(ip)) {
-        buf_adds(&s->out, "host_names: [");
-        add_text(s, ip);
-        buf_adds(&s->out, "]\n");
-    }
+    if (is_name && printable(ip))
+        add_text(s, "host_names: [", ip, "]\n");
     became(s, "IP", is_name ? "host_names" : "not needed: the hub answers under every address it has");
 }
 
@@ -202,9 +196,7 @@ static void put_access(struct settings *s)
                 : "read: token. Addresses are not asked here: whoever reads needs a token, on this machine too; "
                   "a firewall or a proxy can do what it did");
     if (token.len) {
-        buf_adds(&s->out, "# what vesta's senders give\n");
-        add_secret(s, "vesta_token_file", SECRET_TOKEN, token);
-        buf_addc(&s->out, '\n');
+        add_secret(s, "# what vesta's senders give\nvesta_token_file: ", SECRET_TOKEN, token, "\n");
         became(s, "TOKEN", "vesta_token_file%s",
                str_eq(token, "0000") ? ". It is 0000, which everybody knows: choose another, here and for the senders"
                                      : "");
@@ -213,6 +205,14 @@ static void put_access(struct settings *s)
                "left out: it is empty. vesta took every sender then; the hub takes none without "
                "vesta_token_file");
     }
+}
+
+static bool is_true(const struct settings *s, const char *key)
+{
+    struct str v = str_trim(value(s, key));
+    bool on = false;
+
+    return str_bool(v, &on) ? on : str_eq(v, "True");
 }
 
 static void put_rule(struct settings *s)
@@ -227,11 +227,7 @@ static void put_rule(struct settings *s)
     } else {
         became(s, "DOWN_TH", "left out: not a number of seconds");
     }
-    bool quiet = false, debug = false;
-    if (!str_bool(str_trim(value(s, "QUIET")), &quiet))
-        quiet = str_eq(str_trim(value(s, "QUIET")), "True");
-    if (!str_bool(str_trim(value(s, "DEBUG")), &debug))
-        debug = str_eq(str_trim(value(s, "DEBUG")), "True");
+    bool quiet = is_true(s, "QUIET"), debug = is_true(s, "DEBUG");
     if (quiet || debug)
         buf_addf(&s->out, "log_level: %s\n", debug ? "debug" : "warn");
     became(s, "QUIET", quiet ? (debug ? "left out: DEBUG counts" : "log_level: warn") : "not needed");
@@ -254,21 +250,14 @@ static void put_slack(struct settings *s)
     size_t n = 0;
 
     if (s->bot) {
-        buf_adds(&s->out, "slack:\n  ");
-        add_secret(s, "token_file", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"));
-        buf_adds(&s->out, "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
+        add_secret(s, "slack:\n  token_file: ", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"),
+                   "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
         buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
         buf_adds(&s->out, "  open: true # whoever is in Slack may ask, as it was; false: people of `people:` alone\n");
-        if (printable(channel)) {
-            buf_adds(&s->out, "  channel: ");
-            add_text(s, channel);
-            buf_addc(&s->out, '\n');
-        }
-        if (printable(prefix)) {
-            buf_adds(&s->out, "  prefix: ");
-            add_text(s, prefix);
-            buf_addc(&s->out, '\n');
-        }
+        if (printable(channel))
+            add_text(s, "  channel: ", channel, "\n");
+        if (printable(prefix))
+            add_text(s, "  prefix: ", prefix, "\n");
     }
     became(s, "SLACK_BOT_POST_CHANNEL",
            s->bot && printable(channel) ? "slack.channel"
@@ -282,8 +271,8 @@ static void put_slack(struct settings *s)
         struct str v = str_trim(value(s, words[i].key));
         bool fine = has(s, words[i].key) && (!v.len || printable(v));
         if (fine && s->bot) {
-            buf_addf(&s->out, "%s%s: ", n++ ? ", " : "  keywords: {", words[i].name);
-            add_text(s, v);
+            buf_addf(&s->out, "%s%s", n++ ? ", " : "  keywords: {", words[i].name);
+            add_text(s, ": ", v, "");
         }
         became(s, words[i].key, "%s%s",
                s->bot && fine ? "slack.keywords."
@@ -313,11 +302,9 @@ static void put_channels(struct settings *s)
     if (!s->hook && !s->bot)
         return;
     buf_adds(&s->out, "channels:\n");
-    if (s->hook) {
-        buf_adds(&s->out, "  " CHANNEL ": {type: slack, ");
-        add_secret(s, "url_file", SECRET_WEBHOOK, hook);
-        buf_adds(&s->out, ", severity: warning} # what else is wrong, too; critical: less\n");
-    }
+    if (s->hook)
+        add_secret(s, "  " CHANNEL ": {type: slack, url_file: ", SECRET_WEBHOOK, hook,
+                   ", severity: warning} # what else is wrong, too; critical: less\n");
     if (s->bot)
         buf_adds(&s->out, "  " BOT_CHANNEL ": {type: slack-bot, severity: critical}\n");
 }
@@ -373,10 +360,8 @@ static void put_rule_text(struct settings *s, const char *key, const char *rule,
     if (!fine && !always)
         return;
     buf_addf(&s->out, "  %s: {%s", rule, more);
-    if (fine) {
-        buf_addf(&s->out, "%stext: ", more[0] ? ", " : "");
-        add_text(s, str_trim(buf_str(&text)));
-    }
+    if (fine)
+        add_text(s, more[0] ? ", text: " : "text: ", str_trim(buf_str(&text)), "");
     buf_adds(&s->out, "}\n");
 }
 

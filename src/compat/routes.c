@@ -9,9 +9,7 @@
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
 {
-    rp->body = BUF_INIT(4096);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 4096);
     json_cstr(&j, "status", "ERROR");
     json_int(&j, "status_code", code);
     json_cstr(&j, "message", message);
@@ -23,15 +21,12 @@ static enum reply_how vesta_error(struct reply *rp, int code, const char *messag
 static bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str given = request_query(rq, "token");
-    if (!a->vesta_token) {
-        vesta_error(rp, 403, "this hub takes no vesta senders: set vesta_token to the token they use.");
-        return false;
-    }
-    if (!secret_equal(given, str_of(a->vesta_token))) {
-        vesta_error(rp, 403, "invalid token.");
-        return false;
-    }
-    return true;
+    if (a->vesta_token && secret_equal(given, str_of(a->vesta_token)))
+        return true;
+    vesta_error(rp, 403,
+                a->vesta_token ? "invalid token."
+                               : "this hub takes no vesta senders: set vesta_token to the token they use.");
+    return false;
 }
 
 static enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
@@ -41,9 +36,7 @@ static enum reply_how get_register(struct api *a, struct request *rq, struct rep
     int r = vesta_register(a->hub, rq, request_query(rq, "host_name"), id, name, &err);
     if (r < 0)
         return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
-    rp->body = BUF_INIT(4096);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, 4096);
     json_cstr(&j, "id", id);
     json_cstr(&j, "register_name", name);
     json_cstr(&j, "status", "OK");

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/csv.h"
 #include "base/mem.h"
 
 #define CELL_MAX 128
@@ -157,23 +157,6 @@ const char *sheet_why(const struct sheet *s)
 
 /* ---- rows ---- */
 
-/* As Python's csv writes it: quoted only where it must be. */
-static void add_cell(struct buf *out, struct str s)
-{
-    bool quote = memchr(s.p, ',', s.len) || memchr(s.p, '"', s.len);
-    if (!quote) {
-        buf_addstr(out, s);
-        return;
-    }
-    buf_addc(out, '"');
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] == '"')
-            buf_addc(out, '"');
-        buf_addc(out, s.p[i]);
-    }
-    buf_addc(out, '"');
-}
-
 static void add_number(struct buf *out, int64_t v)
 {
     if (v >= 0)
@@ -194,13 +177,11 @@ void sheet_rows(const struct sheet *s, const char *host, struct buf *out)
         add_number(out, r->load);
         add_number(out, r->load_mem);
         buf_addf(out, "%lld,", (long long)r->index);
-        add_cell(out, str_of(r->name));
-        buf_addc(out, ',');
-        add_cell(out, str_of(r->uuid));
-        buf_addc(out, ',');
-        add_cell(out, str_of(host));
-        buf_addc(out, ',');
-        add_cell(out, buf_str(&users));
+        const char *const cells[] = {r->name, r->uuid, host, buf_str(&users).p};
+        for (size_t k = 0; k < ARRAY_LEN(cells); k++) {
+            buf_adds(out, k ? "," : "");
+            csv_add(out, cells[k]); /* as Python's csv writes it: quoted only where it must be */
+        }
         buf_addc(out, '\n');
     }
 }

@@ -203,21 +203,14 @@ static int32_t gap_of(struct peer *peer, int64_t now_ms)
     return (int32_t)steps[ARRAY_LEN(steps) - 1];
 }
 
-struct vesta_waiting {
-    struct hub *h;
-    struct late *late;
-};
-
 static void on_stored(void *arg, int result)
 {
-    struct vesta_waiting *w = arg;
     struct reply rp = {.body = BUF_INIT(1024)};
     if (result < 0)
         buf_adds(&rp.body, "{\"status\":\"ERROR\",\"status_code\":507,\"message\":\"the hub cannot store.\"}\n");
     else
         buf_adds(&rp.body, "{\"status\":\"OK\",\"status_code\":200}\n");
-    httpd_late_reply(w->late, &rp);
-    free(w);
+    httpd_late_reply(arg, &rp);
 }
 
 static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, const char *key, struct node_id *id,
@@ -263,10 +256,8 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
                                  .procs = procs_id,
                                  .at_ms = now_ms,
                                  .bytes = str_n(out.p + batch_at, out.len - batch_at)};
-        struct vesta_waiting *w = mem_zero(1, sizeof(*w));
-        *w = (struct vesta_waiting){h, httpd_late(rq)};
         hub_time(h, key, now_ms, now_ms, now_ms);
-        store_append(h->store, &sb, 1, on_stored, w);
+        store_append(h->store, &sb, 1, on_stored, httpd_late(rq));
     } else {
         err_set(err, -EINVAL, "the sample cannot be taken.");
     }
@@ -363,8 +354,6 @@ int vesta_notify(struct hub *h, struct request *rq, struct err *err)
         struct str rest = str_trim(said);
         str_line(&rest, &first);
         AUTO_FREE char *title = mem_strn(first.p, first.len), *more = mem_strn(rest.p, rest.len);
-        struct vesta_waiting *w = mem_zero(1, sizeof(*w));
-        *w = (struct vesta_waiting){h, httpd_late(rq)};
         outbox_send(h->outbox,
                     &(struct message){.created_ms = rq->now_ms,
                                       .kind = MESSAGE_ANSWER, /* at once, whatever the hour */
@@ -373,7 +362,7 @@ int vesta_notify(struct hub *h, struct request *rq, struct err *err)
                                       .rule = "",
                                       .title = title,
                                       .text = more},
-                    NULL, on_stored, w);
+                    NULL, on_stored, httpd_late(rq));
     }
     return r;
 }
