@@ -12,7 +12,7 @@
 #define ROTATE_BYTES (64 << 20)
 #define ROTATE_NODE                                                                                                    \
     (128 << 10) /* a log of many nodes may grow to this for each: short chunks cost more than long logs … */
-#define ROTATE_MOST  (512 << 20) /* … up to what a start after a crash should have to read */
+#define ROTATE_MOST  (1ll << 30) /* … up to what a start after a crash should have to read */
 #define ROTATE_LEAST (1 << 20)
 #define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */
 
