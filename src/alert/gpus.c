@@ -54,9 +54,7 @@ static bool raise_to(struct gpus *g, const char *key, int32_t n)
     if (n <= 0 || (there && g->v[at].n >= n))
         return false;
     if (!there) {
-        VEC_ROOM(g->v, g->n, g->cap);
-        memmove(&g->v[at + 1], &g->v[at], (g->n - at) * sizeof(*g->v));
-        g->n++;
+        VEC_INSERT(g->v, g->n, g->cap, at, (struct had){0});
         mem_copy_str(g->v[at].key, sizeof(g->v[at].key), key);
     }
     g->v[at].n = n;

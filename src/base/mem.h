@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -48,6 +49,14 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room);
     do {                                                                                                               \
         VEC_ROOM(v, n, cap);                                                                                           \
         (v)[(n)++] = (__VA_ARGS__);                                                                                    \
+    } while (0)
+
+/* The same in front of v[at]. */
+#define VEC_INSERT(v, n, cap, at, ...)                                                                                 \
+    do {                                                                                                               \
+        VEC_ROOM(v, n, cap);                                                                                           \
+        memmove((v) + (at) + 1, (v) + (at), ((n)++ - (at)) * sizeof(*(v)));                                            \
+        (v)[at] = (__VA_ARGS__);                                                                                       \
     } while (0)
 
 void mem_free_all(void *const *v, size_t n);

@@ -61,11 +61,8 @@ static struct open_job *open_find(const struct hub_slurm *d, int64_t id)
 static void open_add(struct hub_slurm *d, int64_t id, const char *node, int64_t start_ms)
 {
     size_t at = open_at(d, id);
-    VEC_ROOM(d->v, d->n, d->cap);
-    memmove(d->v + at + 1, d->v + at, (d->n - at) * sizeof(*d->v));
-    d->v[at] = (struct open_job){.id = id, .start_ms = start_ms, .seen = true};
+    VEC_INSERT(d->v, d->n, d->cap, at, (struct open_job){.id = id, .start_ms = start_ms, .seen = true});
     mem_copy_str(d->v[at].node, sizeof(d->v[at].node), node);
-    d->n++;
 }
 
 static void load_one(void *arg, const struct job_fact *j)

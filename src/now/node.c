@@ -142,11 +142,8 @@ static void take_custom(const struct target *t, uint16_t metric, int64_t v, int6
     if (i == *t->n_custom || list[i].metric != metric) {
         if (*t->n_custom >= CUSTOM_MAX)
             return;
-        VEC_ROOM(*t->custom, *t->n_custom, *t->cap_custom);
+        VEC_INSERT(*t->custom, *t->n_custom, *t->cap_custom, i, (struct custom_now){.metric = metric});
         list = *t->custom;
-        memmove(&list[i + 1], &list[i], (*t->n_custom - i) * sizeof(*list));
-        (*t->n_custom)++;
-        list[i] = (struct custom_now){.metric = metric};
     }
     if (at_ms > list[i].at_ms) {
         list[i].v = v;

@@ -145,12 +145,8 @@ static void person_add(struct making *k, const char *name)
 {
     size_t at = person_at(k, name);
 
-    if (person_known(k, name))
-        return;
-    VEC_ROOM(k->persons, k->n_persons, k->cap_persons);
-    memmove(k->persons + at + 1, k->persons + at, (k->n_persons - at) * sizeof(*k->persons));
-    k->persons[at] = name;
-    k->n_persons++;
+    if (!person_known(k, name))
+        VEC_INSERT(k->persons, k->n_persons, k->cap_persons, at, name);
 }
 
 static const char *person_of(const struct making *k, const struct run_span *s)

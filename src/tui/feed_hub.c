@@ -102,11 +102,8 @@ static void nodes_put(struct nodes *s, const char *key, struct node_now *node)
     struct entry *e = nodes_find(s, key, &at);
 
     if (!e) {
-        VEC_ROOM(s->v, s->n, s->cap);
-        memmove(s->v + at + 1, s->v + at, (s->n - at) * sizeof(*s->v));
-        s->n++;
+        VEC_INSERT(s->v, s->n, s->cap, at, (struct entry){0});
         e = &s->v[at];
-        *e = (struct entry){0};
         mem_copy_str(e->key, sizeof(e->key), key);
     }
     node_free(e->node);

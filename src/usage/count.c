@@ -65,8 +65,10 @@ struct counting {
     const struct count_device *d;
     struct who *who; /* by login; [0] is "" */
     size_t n_who;
-    const struct count_use **order; /* those that hold, by beginning */
-    int *order_who;
+    struct holder {
+        const struct count_use *use;
+        int who;
+    } * order; /* those that hold, by beginning */
     size_t n_order, next;
     size_t *active, n_active; /* places in order */
     /* of one minute, by who */
@@ -76,14 +78,9 @@ struct counting {
     struct usage_device *ret;
 };
 
-struct by_start {
-    const struct count_use *use;
-    int who;
-};
-
 static int by_start(const void *a, const void *b)
 {
-    const struct by_start *x = a, *y = b;
+    const struct holder *x = a, *y = b;
 
     return ORDER(x->use->from_ms, y->use->from_ms) ?: ORDER(x->use, y->use);
 }
@@ -98,7 +95,6 @@ static void counting_people(struct counting *c)
 {
     const struct count_device *d = c->d;
     const char **names = mem_zero(d->n_uses + 1, sizeof(*names));
-    struct by_start *order = mem_zero(d->n_uses + 1, sizeof(*order));
     size_t n = 1;
 
     names[0] = "";
@@ -109,24 +105,16 @@ static void counting_people(struct counting *c)
     for (size_t i = 0; i < n; i++)
         if (!c->n_who || strcmp(c->who[c->n_who - 1].login, names[i]) != 0)
             c->who[c->n_who++].login = names[i];
-    n = 0;
+    c->order = mem_zero(d->n_uses + 1, sizeof(*c->order));
+    c->active = mem_zero(d->n_uses + 1, sizeof(*c->active));
     for (size_t i = 0; i < d->n_uses; i++) {
         const struct count_use *u = &d->uses[i];
         if (u->to_ms <= u->from_ms || !does_hold(c->rule, u))
             continue;
         size_t who = COUNT_BEFORE(c->n_who - 1, k, strcmp(c->who[k].login, u->login) < 0);
-        order[n++] = (struct by_start){u, (int)who};
+        c->order[c->n_order++] = (struct holder){u, (int)who};
     }
-    SORT(order, n, by_start);
-    c->n_order = n;
-    c->order = mem_zero(n + 1, sizeof(*c->order));
-    c->order_who = mem_zero(n + 1, sizeof(*c->order_who));
-    c->active = mem_zero(n + 1, sizeof(*c->active));
-    for (size_t i = 0; i < n; i++) {
-        c->order[i] = order[i].use;
-        c->order_who[i] = order[i].who;
-    }
-    free(order);
+    SORT(c->order, c->n_order, by_start);
     free(names);
 }
 
@@ -138,8 +126,8 @@ static void piece_split(struct counting *c, int64_t at, int64_t len)
     size_t holders = 0;
 
     for (size_t i = 0; i < c->n_active; i++) {
-        const struct count_use *u = c->order[c->active[i]];
-        int who = c->order_who[c->active[i]];
+        const struct count_use *u = c->order[c->active[i]].use;
+        int who = c->order[c->active[i]].who;
         if (u->from_ms > at || u->to_ms <= at)
             continue;
         if (!c->on[who]) {
@@ -187,16 +175,16 @@ static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int
     int64_t cuts[CUTS_MAX + 2], to = from + COUNT_MINUTE_MS, held = 0, unused = 0;
     size_t n = 0, kept = 0;
 
-    while (c->next < c->n_order && c->order[c->next]->from_ms < to)
+    while (c->next < c->n_order && c->order[c->next].use->from_ms < to)
         c->active[c->n_active++] = c->next++;
     for (size_t i = 0; i < c->n_active; i++)
-        if (c->order[c->active[i]]->to_ms > from)
+        if (c->order[c->active[i]].use->to_ms > from)
             c->active[kept++] = c->active[i];
     c->n_active = kept;
     memset(c->held, 0, c->n_who * sizeof(*c->held));
     for (size_t i = 0; i < c->n_active; i++) {
-        add_cut(cuts, &n, c->order[c->active[i]]->from_ms, from, to);
-        add_cut(cuts, &n, c->order[c->active[i]]->to_ms, from, to);
+        add_cut(cuts, &n, c->order[c->active[i]].use->from_ms, from, to);
+        add_cut(cuts, &n, c->order[c->active[i]].use->to_ms, from, to);
     }
     for (size_t i = 0; i < c->d->n_booked; i++) {
         add_cut(cuts, &n, c->d->booked[i].from_ms, from, to);
@@ -380,5 +368,5 @@ void count_device(const struct count_rule *rule, const struct count_input *in, c
         if (c.who[k].any)
             long_spells(&c, &c.who[k], hour_of);
     give(&c, mem);
-    FREE_ALL(c.who, c.order, c.order_who, c.active);
+    FREE_ALL(c.who, c.order, c.active);
 }

@@ -139,38 +139,28 @@ static struct mark *mark_get(struct led_node *n, int64_t at_ms)
 {
     size_t i = mark_place(n, at_ms);
 
-    if (i == n->n || n->v[i].at_ms != at_ms) {
-        VEC_ROOM(n->v, n->n, n->cap);
-        memmove(&n->v[i + 1], &n->v[i], (n->n - i) * sizeof(*n->v));
-        n->n++;
-        n->v[i] = (struct mark){.at_ms = at_ms};
-    }
+    if (i == n->n || n->v[i].at_ms != at_ms)
+        VEC_INSERT(n->v, n->n, n->cap, i, (struct mark){.at_ms = at_ms});
     return &n->v[i];
+}
+
+static int by_hour(const void *a, const void *b)
+{
+    return ORDER(((const struct mark *)a)->at_ms, ((const struct mark *)b)->at_ms);
 }
 
 /* Every hour in between has a mark from here on, put in at once: after a jump of the clock these are years. */
 static void marks_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
 {
-    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), len = 0;
-    size_t most = (size_t)((last_ms - first_ms) / HOUR_MS) + 1 + (to - from), behind = n->n - to;
-    struct mark *v = mem_alloc(most * sizeof(*v));
+    size_t i = mark_place(n, first_ms), was = n->n;
 
     for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS) {
-        while (from < to && n->v[from].at_ms < at_ms)
-            v[len++] = n->v[from++];
-        v[len++] = from < to && n->v[from].at_ms == at_ms ? n->v[from++] : (struct mark){.at_ms = at_ms};
+        while (i < was && n->v[i].at_ms < at_ms)
+            i++;
+        if (i == was || n->v[i].at_ms != at_ms)
+            VEC_ADD(n->v, n->n, n->cap, (struct mark){.at_ms = at_ms});
     }
-    while (from < to)
-        v[len++] = n->v[from++];
-    from = mark_place(n, first_ms);
-    if (n->cap < from + len + behind) {
-        n->cap = from + len + behind;
-        n->v = mem_grow(n->v, n->cap, sizeof(*n->v));
-    }
-    memmove(&n->v[from + len], &n->v[to], behind * sizeof(*n->v));
-    memcpy(&n->v[from], v, len * sizeof(*v));
-    n->n = from + len + behind;
-    free(v);
+    SORT(n->v, n->n, by_hour);
 }
 
 /* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
@@ -235,11 +225,8 @@ void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to
 void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms)
 {
     for (size_t i = 0; l && i < l->n; i++)
-        if (l->nodes[i]->first_ms) {
-            int64_t first_ms = MAX(from_ms, l->nodes[i]->first_ms);
-            if (first_ms <= to_ms)
-                ledger_mark(l, l->nodes[i]->key, first_ms, to_ms, now_ms);
-        }
+        if (l->nodes[i]->first_ms)
+            ledger_mark(l, l->nodes[i]->key, MAX(from_ms, l->nodes[i]->first_ms), to_ms, now_ms);
 }
 
 void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now_ms)
@@ -396,7 +383,7 @@ static void on_counted(struct work_job *j)
         say_error(l, "");
     }
     bool ran = j->ran;
-    recounted_fini(&c->out);
+    arena_fini(&c->out.mem);
     free(c);
     if (ran)
         start_next(l, clock_wall_ms());

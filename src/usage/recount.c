@@ -106,9 +106,8 @@ static void add_use(struct work *w, const char *uuid, const struct count_use *u)
 
     if (!d || u->to_ms <= w->from_ms || u->from_ms >= w->to_ms)
         return;
-    VEC_ROOM(d->uses, d->n_uses, d->cap_uses);
-    d->uses[d->n_uses] = *u;
-    d->uses[d->n_uses++].login = arena_strn(&w->ret->mem, u->login, strlen(u->login));
+    VEC_ADD(d->uses, d->n_uses, d->cap_uses, *u);
+    d->uses[d->n_uses - 1].login = arena_strn(&w->ret->mem, u->login, strlen(u->login));
 }
 
 static void take_proc(void *arg, const struct proc_span *p)
@@ -145,9 +144,8 @@ static void take_booking(void *arg, const struct booking *h)
         return;
     for (size_t i = 0; i < w->n; i++) {
         struct dev *d = &w->devs[i];
-        if (!booking_has_device(h, str_of(d->uuid)))
-            continue;
-        VEC_ADD(d->booked, d->n_booked, d->cap_booked, b);
+        if (booking_has_device(h, str_of(d->uuid)))
+            VEC_ADD(d->booked, d->n_booked, d->cap_booked, b);
     }
 }
 
@@ -228,9 +226,8 @@ static int count_all(struct work *w, const struct history *h, struct err *err)
         count_device(w->rule, &in, &cd, &w->ret->mem, out);
         for (size_t k = 0; k < ask->n_hours; k++) {
             struct usage_span *s = &w->out[k];
-            if (!(d->in >> k & 1) || ask->until_ms <= s->at_ms)
-                continue;
-            s->devices[s->n++] = out[k];
+            if (d->in >> k & 1 && ask->until_ms > s->at_ms)
+                s->devices[s->n++] = out[k];
         }
     }
     return 0;
@@ -283,10 +280,8 @@ static int run_part(struct store *past, struct store *records, const struct coun
     w.tick_ms = w.tick_ms ? w.tick_ms : 1000;
     if (r == 0)
         r = w.mixed && ask->n_hours > 1 ? -EAGAIN : run(&w, past, records, err);
-    for (size_t i = 0; i < w.n; i++) {
-        free(w.devs[i].uses);
-        free(w.devs[i].booked);
-    }
+    for (size_t i = 0; i < w.n; i++)
+        FREE_ALL(w.devs[i].uses, w.devs[i].booked);
     free(w.devs);
     return r;
 }
@@ -296,7 +291,7 @@ int recount(struct store *past, struct store *records, const struct count_rule *
 {
     struct err why = {0};
 
-    *ret = (struct recounted){.n = ask->n_hours};
+    *ret = (struct recounted){0};
     if (!ask->n_hours || ask->n_hours > RECOUNT_HOURS)
         return err_set(err, -EINVAL, "too many hours at once");
     ret->hours = arena_alloc(&ret->mem, ask->n_hours, sizeof(*ret->hours));
@@ -310,9 +305,4 @@ int recount(struct store *past, struct store *records, const struct count_rule *
         r = r == 0 && i + 1 < ask->n_hours ? -EAGAIN : r; /* go on */
     }
     return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
-}
-
-void recounted_fini(struct recounted *r)
-{
-    arena_fini(&r->mem);
 }

@@ -20,12 +20,10 @@ struct recount_ask {
 };
 
 struct recounted {
-    struct arena mem;
-    size_t n;
+    struct arena mem;         /* arena_fini, in any case */
     struct usage_span *hours; /* as asked for; one in which the node had no devices has none */
 };
 
-/* past: samples; records: processes, jobs, bookings. ret is ended with recounted_fini in any case. */
+/* past: samples; records: processes, jobs, bookings. */
 int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
             struct recounted *ret, struct err *err);
-void recounted_fini(struct recounted *r);

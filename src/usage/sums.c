@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/lookup.h"
 #include "base/order.h"
-#include "base/rand.h"
 #include "model/now.h"
 
 #define GROUPS_MAX  16
@@ -16,15 +16,7 @@
 #define SEEN_WORDS  4
 #define MJ_PER_KWH  3600000000ll
 
-/* ---- 64-bit numbers -> numbers ---- */
-
-struct map {
-    struct slot {
-        uint64_t key;
-        uint32_t v; /* 0: empty */
-    } * v;
-    size_t n, cap;
-};
+/* ---- what is known by its address, or another 64 bits ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -33,29 +25,14 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Where key is or belongs; *ret_new: it was not there, and v is 0 until the caller says what. */
-static uint32_t *map_at(struct map *m, uint64_t key, bool *ret_new)
+/* The place of what has this key; one that is new gets the next. No two keys mix to the same. */
+static size_t place_of(struct lookup *l, uint64_t key, size_t next)
 {
-    if (2 * (m->n + 1) > m->cap) {
-        struct map old = *m;
-        m->cap = old.cap ? old.cap * 2 : 256;
-        m->v = mem_zero(m->cap, sizeof(*m->v));
-        for (size_t i = 0; i < old.cap; i++)
-            if (old.v[i].v) {
-                size_t at = mix(old.v[i].key) & (m->cap - 1);
-                while (m->v[at].v)
-                    at = (at + 1) & (m->cap - 1);
-                m->v[at] = old.v[i];
-            }
-        free(old.v);
-    }
-    size_t at = mix(key) & (m->cap - 1);
-    while (m->v[at].v && m->v[at].key != key)
-        at = (at + 1) & (m->cap - 1);
-    *ret_new = !m->v[at].v;
-    m->v[at].key = key;
-    m->n += *ret_new;
-    return &m->v[at].v;
+    size_t at = 0, place = lookup_next_place(l, mix(key), &at);
+
+    if (place == SIZE_MAX)
+        lookup_add_place(l, mix(key), next);
+    return MIN(place, next);
 }
 
 /* ---- rows ---- */
@@ -66,7 +43,7 @@ struct line { /* a key in a period */
     int64_t free_ms, unused_ms, down_ms;
     __int128 cost;             /* millionths times ms */
     uint64_t seen[SEEN_WORDS]; /* devices, by number */
-    uint32_t more;             /* beyond those: counted by first_seen */
+    uint32_t more;             /* beyond those */
 };
 
 struct key {
@@ -99,7 +76,7 @@ struct node {
 struct sums {
     const struct sums_ask *ask;
     struct arena *mem;
-    struct map keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by;
+    struct lookup keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by;
     struct line *lines;
     size_t n_lines, cap_lines;
     struct key *keys;
@@ -112,7 +89,6 @@ struct sums {
     size_t n_devices, cap_devices;
     struct node *nodes;
     size_t n_nodes, cap_nodes, node_at;
-    uint32_t n_logins;
     struct line total;
     int64_t change_ms; /* of anybody's groups */
     /* of the span at hand */
@@ -134,27 +110,30 @@ static uint32_t key_new(struct sums *s, const char *text)
     return (uint32_t)s->n_keys++;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 /* Keys are the same when their text is; NULL is nobody. */
 static uint32_t key_of(struct sums *s, const char *text)
 {
-    bool fresh;
-    uint32_t *by_ptr = map_at(&s->keys_by_ptr, (uint64_t)(uintptr_t)text, &fresh);
+    uint64_t ptr = mix((uint64_t)(uintptr_t)text);
+    size_t at = 0, key = lookup_next_place(&s->keys_by_ptr, ptr, &at);
 
-    if (!fresh)
-        return *by_ptr - 1;
-    uint64_t hash = text ? fnv64(text, strlen(text)) : 1;
-    uint32_t *by_text;
-    for (;; hash++) { /* another text of the same hash: the next number */
-        by_text = map_at(&s->keys_by_text, hash, &fresh);
-        if (fresh || (text && s->keys[*by_text - 1].text ? strcmp(s->keys[*by_text - 1].text, text) == 0
-                                                         : text == s->keys[*by_text - 1].text))
-            break;
+    if (key != SIZE_MAX)
+        return (uint32_t)key;
+    uint64_t hash = text ? lookup_hash(text) : 1;
+    at = 0;
+    do
+        key = lookup_next_place(&s->keys_by_text, hash, &at);
+    while (key != SIZE_MAX && !same_text(s->keys[key].text, text));
+    if (key == SIZE_MAX) {
+        key = key_new(s, text ? arena_strn(s->mem, text, strlen(text)) : NULL);
+        lookup_add_place(&s->keys_by_text, hash, key);
     }
-    if (fresh)
-        *by_text = key_new(s, text ? arena_strn(s->mem, text, strlen(text)) : NULL) + 1;
-    uint32_t key = *by_text - 1;
-    *by_ptr = key + 1;
-    return key;
+    lookup_add_place(&s->keys_by_ptr, ptr, key);
+    return (uint32_t)key;
 }
 
 /* Spans come by time, so a key's newest line is that of this period, or there is none yet. */
@@ -171,37 +150,26 @@ static struct line *line_of(struct sums *s, uint32_t key)
     return &s->lines[k->line - 1];
 }
 
-/* True the first time this device is seen in that row. */
-static bool first_seen(struct sums *s, uint64_t row, const char *device)
-{
-    bool fresh;
-    uint32_t *at = map_at(&s->seen, mix(row + 1) ^ (uint64_t)(uintptr_t)device, &fresh);
-
-    *at = 1;
-    return fresh;
-}
-
 /* Its price is that of the model it is now. */
 static struct device *device_of(struct sums *s, const struct usage_device *d)
 {
-    bool fresh;
-    uint32_t *at = map_at(&s->devices_by, (uint64_t)(uintptr_t)d->device, &fresh);
+    size_t i = place_of(&s->devices_by, (uint64_t)(uintptr_t)d->device, s->n_devices);
 
-    if (fresh) {
-        VEC_ROOM(s->devices, s->n_devices, s->cap_devices);
-        s->devices[s->n_devices] =
-            (struct device){(uint32_t)s->n_devices, s->ask->tariff ? tariff_price(s->ask->tariff, d->model) : -1};
-        *at = (uint32_t)++s->n_devices;
-    }
-    return &s->devices[*at - 1];
+    if (i == s->n_devices)
+        VEC_ADD(s->devices, s->n_devices, s->cap_devices,
+                (struct device){(uint32_t)i, s->ask->tariff ? tariff_price(s->ask->tariff, d->model) : -1});
+    return &s->devices[i];
 }
 
 static void line_sees(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x)
 {
+    uint64_t row = l == &s->total ? UINT64_MAX : (uint64_t)l->key << 32 | l->period;
+    size_t seen = s->seen.n;
+
     if (x->number < 64 * SEEN_WORDS)
         l->seen[x->number / 64] |= 1ull << x->number % 64;
-    else
-        l->more += first_seen(s, l == &s->total ? UINT64_MAX : (uint64_t)l->key << 32 | l->period, d->device);
+    else /* the first time in that row? */
+        l->more += place_of(&s->seen, mix(row + 1) ^ (uint64_t)(uintptr_t)d->device, seen) == seen;
 }
 
 static void line_held(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x,
@@ -253,26 +221,22 @@ static void person_groups(struct sums *s, struct somebody *p)
 
 static struct somebody *person_of(struct sums *s, const char *login)
 {
-    bool fresh;
-    uint32_t *number = map_at(&s->logins_by, (uint64_t)(uintptr_t)login, &fresh);
+    size_t number = place_of(&s->logins_by, (uint64_t)(uintptr_t)login, s->logins_by.n);
     struct node *n = &s->nodes[s->node_at];
 
-    if (fresh)
-        *number = ++s->n_logins;
-    if (*number >= n->n_people) { /* by the login's number */
-        size_t more = MAX(64u, 2u * *number);
+    if (number >= n->n_people) {
+        size_t more = MAX(64u, 2 * number);
         n->people = mem_grow(n->people, more, sizeof(*n->people));
         memset(n->people + n->n_people, 0, (more - n->n_people) * sizeof(*n->people));
         n->n_people = more;
     }
-    if (!n->people[*number]) {
+    if (!n->people[number]) {
         const char *name = people_person(s->ask->people, s->node_name, login, -1);
-        VEC_ROOM(s->people, s->n_people, s->cap_people);
-        s->people[s->n_people++] =
-            (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN};
-        n->people[*number] = (uint32_t)s->n_people;
+        VEC_ADD(s->people, s->n_people, s->cap_people,
+                (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN});
+        n->people[number] = (uint32_t)s->n_people;
     }
-    struct somebody *p = &s->people[n->people[*number] - 1];
+    struct somebody *p = &s->people[n->people[number] - 1];
     if (p->until_ms <= s->at_ms)
         person_groups(s, p);
     return p;
@@ -317,17 +281,15 @@ static void open_jobs(struct sums *s, const struct usage_span *span)
 static uint32_t key_of_job(struct sums *s, const struct job_fact *j)
 {
     char id[JOB_ID_LEN];
-    bool fresh;
-    uint32_t *at = map_at(&s->keys_by_ptr, (uint64_t)(uintptr_t)j, &fresh);
+    size_t key = place_of(&s->keys_by_ptr, (uint64_t)(uintptr_t)j, s->n_keys);
 
-    if (fresh) {
+    if (key == s->n_keys) {
         job_id_text(j->id, id);
-        uint32_t key = key_new(s, arena_strn(s->mem, id, strlen(id)));
+        key_new(s, arena_strn(s->mem, id, strlen(id)));
         s->keys[key].name = j->name;
         s->keys[key].person = j->person;
-        *at = key + 1;
     }
-    return *at - 1;
+    return (uint32_t)key;
 }
 
 static void held_by_jobs(struct sums *s, const struct usage_span *span, const struct usage_device *d,
@@ -356,16 +318,11 @@ static void held_by_jobs(struct sums *s, const struct usage_span *span, const st
 
 /* ---- a span ---- */
 
-static bool pattern_fits(const char *pattern, const char *text)
-{
-    return strpbrk(pattern, "*?[") ? str_glob(str_of(pattern), str_of(text)) : strcasestr(text, pattern) != NULL;
-}
-
 static bool wants_device(const struct sums *s, const struct usage_device *d)
 {
     const struct sums_ask *a = s->ask;
 
-    return (!a->device || strcmp(a->device, d->device) == 0) && (!a->model || pattern_fits(a->model, d->model)) &&
+    return (!a->device || strcmp(a->device, d->device) == 0) && (!a->model || model_fits(a->model, d->model)) &&
            (!a->keep || a->keep(a->keep_arg, d->device));
 }
 
@@ -440,10 +397,9 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
 static const struct node *node_of(struct sums *s, const char *key)
 {
     const struct sums_ask *a = s->ask;
-    bool fresh;
-    uint32_t *at = map_at(&s->nodes_by, (uint64_t)(uintptr_t)key, &fresh);
+    size_t at = place_of(&s->nodes_by, (uint64_t)(uintptr_t)key, s->n_nodes);
 
-    if (fresh) {
+    if (at == s->n_nodes) {
         struct node n = {.name = key};
         for (size_t i = 0; i < a->n_nodes && !n.now; i++)
             if (strcmp(a->nodes[i].key, key) == 0)
@@ -451,9 +407,8 @@ static const struct node *node_of(struct sums *s, const char *key)
         n.name = n.now ? n.now->name : arena_strn(s->mem, key, strlen(key));
         n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
         VEC_ADD(s->nodes, s->n_nodes, s->cap_nodes, n);
-        *at = (uint32_t)s->n_nodes;
     }
-    return &s->nodes[*at - 1];
+    return &s->nodes[at];
 }
 
 static int take_span(void *arg, const char *node, const struct usage_span *span)

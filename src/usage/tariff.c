@@ -55,7 +55,7 @@ void tariff_fini(struct tariff *t)
     *t = (struct tariff){.co2_mg = -1};
 }
 
-static bool fits(const char *pattern, const char *model)
+bool model_fits(const char *pattern, const char *model)
 {
     return strpbrk(pattern, "*?[") ? str_glob(str_of(pattern), str_of(model)) : strcasestr(model, pattern) != NULL;
 }
@@ -63,7 +63,7 @@ static bool fits(const char *pattern, const char *model)
 int64_t tariff_price(const struct tariff *t, const char *model)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (fits(t->v[i].model, model))
+        if (model_fits(t->v[i].model, model))
             return t->v[i].micro;
     return -1;
 }

@@ -20,4 +20,5 @@ int tariff_parse(char *const *prices, size_t n, const char *currency, const char
                  struct err *err);
 void tariff_copy(struct tariff *to, const struct tariff *from);
 void tariff_fini(struct tariff *t);
+bool model_fits(const char *pattern, const char *model);         /* part of its name, whatever the case, or a pattern */
 int64_t tariff_price(const struct tariff *t, const char *model); /* -1: none */

@@ -44,10 +44,7 @@ void trend_use(struct trend *t, const char *name, double gpus)
     if (i == t->n || strcmp(t->v[i].name, key) != 0) {
         if (t->n >= TREND_PEOPLE)
             return;
-        VEC_ROOM(t->v, t->n, t->cap);
-        memmove(&t->v[i + 1], &t->v[i], (t->n - i) * sizeof(*t->v));
-        t->n++;
-        t->v[i] = (struct trend_person){0};
+        VEC_INSERT(t->v, t->n, t->cap, i, (struct trend_person){0});
         memcpy(t->v[i].name, key, sizeof(key));
     }
     t->v[i].used += gpus;
