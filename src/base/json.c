@@ -163,6 +163,32 @@ void json_escape(struct buf *out, struct str v)
     buf_addc(out, '"');
 }
 
+void json_print(struct buf *out, const char *fmt, ...)
+{
+    struct str rest = str_of(fmt);
+    va_list ap;
+
+    va_start(ap, fmt);
+    while (rest.len && out->err == 0) {
+        if (str_skip(&rest, "%s")) {
+            const char *s = va_arg(ap, const char *);
+            if (s)
+                json_escape(out, str_of(s));
+            else
+                buf_adds(out, "null");
+        } else if (str_skip(&rest, "%.*s")) {
+            size_t n = (size_t)va_arg(ap, int);
+            buf_add(out, va_arg(ap, const char *), n);
+        } else if (str_skip(&rest, "%lld")) {
+            buf_addi(out, va_arg(ap, long long));
+        } else {
+            buf_addc(out, rest.p[0] == '\'' ? '"' : rest.p[0]);
+            rest = str_n(rest.p + 1, rest.len - 1);
+        }
+    }
+    va_end(ap);
+}
+
 #define FIXED_PLACES 18 /* for a per that no power of ten is a multiple of */
 
 /* Where per is a power of ten: the digits themselves, with a point between them. places: of per. */
@@ -229,4 +255,10 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per)
         buf_addc(b, '-');
     buf_addu(b, whole);
     return buf_add(b, text, n);
+}
+
+int buf_float(struct buf *b, int64_t v, int64_t per)
+{
+    buf_fixed(b, v, per);
+    return v % per ? b->err : buf_adds(b, ".0");
 }

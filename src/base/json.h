@@ -32,6 +32,10 @@ void json_none(struct json *j, const char *key); /* null; not named so, since ja
 void json_fixed(struct json *j, const char *key, int64_t v, int64_t per);
 void json_raw(struct json *j, const char *key, struct str v); /* already JSON */
 void json_escape(struct buf *out, struct str v);              /* with quotes; for other writers */
+/* A piece of JSON that is mostly known: ' stands for ". %s is text, quoted and escaped (NULL: null), %.*s JSON as it
+ * is, %lld a number. */
+void json_print(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same exact decimal for other formats (CSV, Prometheus). */
 int buf_fixed(struct buf *b, int64_t v, int64_t per);
+int buf_float(struct buf *b, int64_t v, int64_t per); /* with a decimal at least, as Python writes a float: 24.0 */

@@ -128,12 +128,7 @@ static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const stru
     devices_of(j, n, &devices);
     if (!devices.len || devices.err)
         return; /* which ones is not known: looked for again with the next poll */
-    struct json w = json_on(&attrs);
-    json_obj(&w, NULL);
-    json_int(&w, "job", j->id);
-    json_cstr(&w, "account", j->account);
-    json_cstr(&w, "partition", j->partition);
-    json_end_obj(&w);
+    json_print(&attrs, "{'job':%lld,'account':%s,'partition':%s}", (long long)j->id, j->account, j->partition);
     const struct job_fact fact = {.id = id,
                                   .start_ms = start_ms,
                                   .name = j->name[0] ? j->name : "slurm",

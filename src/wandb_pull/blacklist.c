@@ -72,8 +72,7 @@ void blacklist_fini(struct blacklist *b)
         free(b->v);
 }
 
-int blacklist_pull(struct wandb *w, struct event_base *base, const struct wandb_config *c, struct wandb_store *s,
-                   struct err *err)
+int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_store *s, struct err *err)
 {
     const struct wandb_place *at = &c->blacklist;
     struct blacklist b = {0};
@@ -87,8 +86,7 @@ int blacklist_pull(struct wandb *w, struct event_base *base, const struct wandb_
                              .file = file,
                              .max = BLACKLIST_BYTES_MAX};
     artifact_get_init(&g);
-    struct errand e = artifact_get_errand(&g);
-    int r = errands_run(w, base, &e, 1, err);
+    int r = errand_run(w, artifact_get_errand(&g), err);
     bool there = r == 0 && g.found;
     if (there && g.empty)
         r = err_set(err, -ENOENT, "its newest version has no file '%s'", file);

@@ -24,5 +24,4 @@ void blacklist_fini(struct blacklist *b);
  * did; 0: the config names none, or there is none at W&B, and the stored one stays. -errno: it could not be read, and
  * the stored one stays. The loop runs meanwhile.
  */
-int blacklist_pull(struct wandb *w, struct event_base *base, const struct wandb_config *c, struct wandb_store *s,
-                   struct err *err);
+int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_store *s, struct err *err);

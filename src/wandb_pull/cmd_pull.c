@@ -186,7 +186,7 @@ static int pull(const struct pull_conf *conf, struct talk *t)
     int black = EXIT_OK, code = wandb_pull(&ask, &sum, &err);
     if (sh.shown)
         fputs("\r\033[K", stderr);
-    if (code == 0 && blacklist_pull(t->w, t->base, t->config, ask.store, &err) < 0)
+    if (code == 0 && blacklist_pull(t->w, t->config, ask.store, &err) < 0)
         black = cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
     r = code < 0 ? cli_fail(&wandb_pull_help, talk_code(&err), "%s", err.msg)
                  : close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);

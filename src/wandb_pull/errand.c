@@ -7,7 +7,6 @@
 
 struct running {
     struct wandb *w;
-    struct event_base *base;
     size_t left; /* errands that are not done */
     struct err err;
 };
@@ -22,7 +21,7 @@ static void step(struct one *o);
 static void ended(struct one *o)
 {
     if (--o->all->left == 0)
-        event_base_loopbreak(o->all->base);
+        event_base_loopbreak(wandb_base(o->all->w));
 }
 
 static void failed(struct one *o, int code, const struct err *err)
@@ -68,9 +67,9 @@ static void step(struct one *o)
         ended(o);
 }
 
-int errands_run(struct wandb *w, struct event_base *base, const struct errand *v, size_t n, struct err *err)
+int errands_run(struct wandb *w, const struct errand *v, size_t n, struct err *err)
 {
-    struct running all = {.w = w, .base = base, .left = n};
+    struct running all = {.w = w, .left = n};
     AUTO_FREE struct one *ones = mem_zero(n + 1, sizeof(*ones));
 
     for (size_t i = 0; i < n; i++) {
@@ -78,7 +77,7 @@ int errands_run(struct wandb *w, struct event_base *base, const struct errand *v
         step(&ones[i]);
     }
     while (all.left)
-        if (event_base_dispatch(base) != 0 && all.left)
+        if (event_base_dispatch(wandb_base(w)) != 0 && all.left)
             return err_set(err, -EIO, "the loop ended before W&B had answered");
     if (all.err.code && err)
         *err = all.err;

@@ -20,7 +20,11 @@ struct errand {
     void *self;
 };
 
-int errands_run(struct wandb *w, struct event_base *base, const struct errand *v, size_t n, struct err *err);
+int errands_run(struct wandb *w, const struct errand *v, size_t n, struct err *err);
+static inline int errand_run(struct wandb *w, struct errand e, struct err *err)
+{
+    return errands_run(w, &e, 1, err);
+}
 
 /* "createArtifact.artifact.id": a member of a member ..., NULL where there is none. */
 const json_t *answer_at(const json_t *data, const char *path);

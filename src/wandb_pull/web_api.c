@@ -517,6 +517,11 @@ static void wipe(char *text)
     free(text);
 }
 
+struct event_base *wandb_base(const struct wandb *w)
+{
+    return w->base;
+}
+
 int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_conf *conf, struct err *err)
 {
     struct http *http = NULL;

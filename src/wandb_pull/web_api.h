@@ -35,6 +35,7 @@ struct wandb_conf {
 
 struct wandb;
 int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_conf *conf, struct err *err);
+struct event_base *wandb_base(const struct wandb *w); /* the loop it is on */
 void wandb_free(struct wandb *w); /* what is under way is dropped, done is not called; not inside a done */
 
 /* Everything is copied. A question has query; anything else has method and url. */

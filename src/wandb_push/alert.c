@@ -17,17 +17,12 @@ static const char notify[] =
 static int notify_send(struct wandb *w, const struct logged *run, const struct wandb_alert *a, struct err *err)
 {
     AUTO_BUF variables = BUF_INIT(TEXT_MAX);
-    struct json j = json_on(&variables);
     json_auto_t *data = NULL;
 
-    json_obj(&j, NULL);
-    json_cstr(&j, "entityName", run->entity);
-    json_cstr(&j, "projectName", run->project);
-    json_cstr(&j, "runName", run->id);
-    json_cstr(&j, "title", a->title);
-    json_str(&j, "text", str_trim(a->text));
-    json_cstr(&j, "severity", a->warn ? "WARN" : "INFO");
-    json_end_obj(&j);
+    json_print(&variables, "{'entityName':%s,'projectName':%s,'runName':%s,'title':%s,'text':", run->entity,
+               run->project, run->id, a->title);
+    json_escape(&variables, str_trim(a->text));
+    json_print(&variables, ",'severity':%s}", a->warn ? "WARN" : "INFO");
     if (variables.err)
         return err_set(err, variables.err, "the text of the alert is too long");
     int r = wandb_ask(w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
@@ -36,8 +31,7 @@ static int notify_send(struct wandb *w, const struct logged *run, const struct w
     return r;
 }
 
-int wandb_alert_send(struct wandb *w, struct event_base *base, const struct wandb_config *config,
-                     const struct wandb_alert *a, struct err *err)
+int wandb_alert_send(struct wandb *w, const struct wandb_config *config, const struct wandb_alert *a, struct err *err)
 {
     struct logged run = {.entity = config->dashboard.entity,
                          .project = config->dashboard.project,
@@ -49,14 +43,11 @@ int wandb_alert_send(struct wandb *w, struct event_base *base, const struct wand
     if (!run.entity || !run.project)
         return err_set(err, -EINVAL, "the config has no dashboard: {entity, project} for alerts");
     logged_init(&run);
-    struct errand e = logged_begin(&run);
-    int r = errands_run(w, base, &e, 1, err);
+    int r = errand_run(w, logged_begin(&run), err);
     if (r == 0)
         r = notify_send(w, &run, a, err);
-    if (r == 0) {
-        e = logged_finish(&run);
-        r = errands_run(w, base, &e, 1, err);
-    }
+    if (r == 0)
+        r = errand_run(w, logged_finish(&run), err);
     logged_fini(&run);
     return r;
 }

@@ -13,5 +13,4 @@ struct wandb_alert {
     int64_t at_ms;
 };
 /* Into the config's dashboard: -EINVAL when it has none. The loop runs meanwhile. */
-int wandb_alert_send(struct wandb *w, struct event_base *base, const struct wandb_config *config,
-                     const struct wandb_alert *a, struct err *err);
+int wandb_alert_send(struct wandb *w, const struct wandb_config *config, const struct wandb_alert *a, struct err *err);

@@ -63,102 +63,65 @@ void artifact_fini(struct artifact *a)
     buf_fini(&a->json);
 }
 
-void artifact_manifest(const struct artifact *a, struct buf *ret)
+static void write_manifest(struct artifact *a)
 {
-    struct json j = json_on(ret);
-
-    json_obj(&j, NULL);
-    json_int(&j, "version", 1);
-    json_cstr(&j, "storagePolicy", "wandb-storage-policy-v1");
-    json_obj(&j, "storagePolicyConfig");
-    json_cstr(&j, "storageLayout", "V2");
-    json_end_obj(&j);
-    json_obj(&j, "contents");
-    json_obj(&j, a->file);
-    json_cstr(&j, "digest", a->md5);
-    json_int(&j, "size", (int64_t)a->bytes.len);
-    if (a->birth)
-        json_cstr(&j, "birthArtifactID", a->birth);
-    json_bool(&j, "skip_cache", false);
-    json_end_obj(&j);
-    json_end_obj(&j);
-    json_end_obj(&j);
+    buf_reset(&a->json);
+    json_print(&a->json,
+               "{'version':1,'storagePolicy':'wandb-storage-policy-v1','storagePolicyConfig':{'storageLayout':'V2'},"
+               "'contents':{%s:{'digest':%s,'size':%lld,'birthArtifactID':%s,'skip_cache':false}}}",
+               a->file, a->md5, (long long)a->bytes.len, a->birth);
 }
 
 /* ---- what is asked ---- */
 
-static void create_variables(const struct artifact *a, struct json *j)
+static void create_variables(struct artifact *a)
 {
-    json_obj(j, "input");
-    json_cstr(j, "entityName", a->entity);
-    json_cstr(j, "projectName", a->project);
-    json_cstr(j, "runName", a->run);
-    json_cstr(j, "artifactTypeName", a->type);
-    json_cstr(j, "artifactCollectionName", a->name);
-    json_cstr(j, "digest", a->digest);
-    json_cstr(j, "digestAlgorithm", "MANIFEST_MD5");
-    json_arr(j, "aliases");
-    json_obj(j, NULL);
-    json_cstr(j, "artifactCollectionName", a->name);
-    json_cstr(j, "alias", "latest");
-    json_end_obj(j);
-    json_end_arr(j);
-    json_cstr(j, "metadata", "{}");
-    json_bool(j, "enableDigestDeduplication", true);
-    json_cstr(j, "clientID", a->client);
-    json_cstr(j, "sequenceClientID", a->sequence);
-    json_end_obj(j);
+    json_print(&a->variables,
+               "{'input':{'entityName':%s,'projectName':%s,'runName':%s,'artifactTypeName':%s,"
+               "'artifactCollectionName':%s,'digest':%s,'digestAlgorithm':'MANIFEST_MD5','aliases':["
+               "{'artifactCollectionName':%s,'alias':'latest'}],'metadata':'{}','enableDigestDeduplication':true,"
+               "'clientID':%s,'sequenceClientID':%s}}",
+               a->entity, a->project, a->run, a->type, a->name, a->digest, a->name, a->client, a->sequence);
 }
 
-static void manifest_variables(const struct artifact *a, struct json *j, bool upload)
+static void manifest_variables(struct artifact *a, bool upload)
 {
     char md5[MD5_BASE64_SIZE] = "";
 
-    json_cstr(j, "artifactID", a->id);
-    json_cstr(j, "baseArtifactID", a->base);
-    json_cstr(j, "name", MANIFEST_NAME);
-    json_cstr(j, "digest", upload ? md5_base64(buf_str(&a->json), md5) : "");
-    json_cstr(j, "entityName", a->entity);
-    json_cstr(j, "projectName", a->project);
-    json_cstr(j, "runName", a->run);
-    json_cstr(j, "manifestType", "FULL");
-    json_bool(j, "includeUpload", upload);
+    json_print(&a->variables,
+               "{'artifactID':%s,'baseArtifactID':%s,'name':'" MANIFEST_NAME "','digest':%s,'entityName':%s,"
+               "'projectName':%s,'runName':%s,'manifestType':'FULL','includeUpload':%.*s}",
+               a->id, a->base, upload ? md5_base64(buf_str(&a->json), md5) : "", a->entity, a->project, a->run,
+               STR_ARG(upload ? STR("true") : STR("false")));
 }
 
-static void file_variables(const struct artifact *a, struct json *j)
+static void file_variables(struct artifact *a)
 {
-    json_arr(j, "artifactFiles");
-    json_obj(j, NULL);
-    json_cstr(j, "artifactID", a->id);
-    json_cstr(j, "name", a->file);
-    json_cstr(j, "md5", a->md5);
-    json_cstr(j, "artifactManifestID", a->manifest);
-    json_none(j, "uploadPartsInput");
-    json_end_obj(j);
-    json_end_arr(j);
-    json_cstr(j, "storageLayout", "V2");
+    json_print(&a->variables,
+               "{'artifactFiles':[{'artifactID':%s,'name':%s,'md5':%s,'artifactManifestID':%s,'uploadPartsInput':null}]"
+               ","
+               "'storageLayout':'V2'}",
+               a->id, a->file, a->md5, a->manifest);
 }
 
 static int next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct artifact *a = self;
-    struct json j = json_on(&a->variables);
 
     buf_reset(&a->variables);
-    json_obj(&j, NULL);
     switch (a->step) {
     case ARTIFACT_CREATE:
         *ret = (struct wandb_request){.op = "CreateArtifact", .query = create};
-        create_variables(a, &j);
+        create_variables(a);
         break;
     case ARTIFACT_MANIFEST:
     case ARTIFACT_MANIFEST_FILE:
         *ret = (struct wandb_request){.op = "CreateArtifactManifest", .query = manifest};
-        manifest_variables(a, &j, a->step == ARTIFACT_MANIFEST_FILE);
+        manifest_variables(a, a->step == ARTIFACT_MANIFEST_FILE);
         break;
     case ARTIFACT_FILE:
         *ret = (struct wandb_request){.op = "CreateArtifactFiles", .query = files};
-        file_variables(a, &j);
+        file_variables(a);
         break;
     case ARTIFACT_PUT_FILE:
     case ARTIFACT_PUT_MANIFEST:
@@ -171,12 +134,11 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
         return 1;
     case ARTIFACT_COMMIT:
         *ret = (struct wandb_request){.op = "CommitArtifact", .query = commit};
-        json_cstr(&j, "artifactID", a->id);
+        json_print(&a->variables, "{'artifactID':%s}", a->id);
         break;
     case ARTIFACT_DONE:
         return 0;
     }
-    json_end_obj(&j);
     ret->variables = buf_str(&a->variables);
     return a->variables.err ? err_set(err, a->variables.err, "the names of artifact '%.60s' are too long", a->name) : 1;
 }
@@ -249,8 +211,7 @@ static int file_answered(struct artifact *a, const json_t *data, struct err *err
         a->url = mem_str(url);
         a->headers = upload_headers(json_object_get(node, "uploadHeaders"));
     }
-    buf_reset(&a->json);
-    artifact_manifest(a, &a->json);
+    write_manifest(a);
     a->step = url ? ARTIFACT_PUT_FILE : ARTIFACT_MANIFEST_FILE; /* no address: W&B has these bytes */
     return 0;
 }

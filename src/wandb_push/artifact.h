@@ -52,9 +52,6 @@ void artifact_init(struct artifact *a);
 void artifact_fini(struct artifact *a);
 struct errand artifact_errand(struct artifact *a);
 
-/* {"version":1,...}: with the one file. */
-void artifact_manifest(const struct artifact *a, struct buf *ret);
-
 /* Headers of an upload as W&B lists them, "Name:value" each, NULL-ended; free_headers takes them back. */
 char **upload_headers(const json_t *list);
 void free_headers(char **v);

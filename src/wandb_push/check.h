@@ -41,7 +41,6 @@ void check_table(const struct check_board *b, const struct company *co, const ch
 struct check_ask {
     const struct wandb_config *config; /* with a dashboard */
     struct wandb *w;
-    struct event_base *base;
     struct wandb_store *store; /* for deleted runs; NULL: what was pushed of them */
     int32_t day;               /* tables must be of it */
     int64_t now_ms;

@@ -30,8 +30,7 @@ static int one_table(const struct check_ask *ask, const struct check_board *b, c
                              .name = name,
                              .file = KEY ".table.json"};
     artifact_get_init(&g);
-    struct errand e = artifact_get_errand(&g);
-    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    int r = errand_run(ask->w, artifact_get_errand(&g), err);
     if (r == 0 && g.found && !g.empty)
         check_table(b, co, run->id, buf_str(&g.bytes), ret);
     else if (r == 0 || about_artifact(r)) {
@@ -115,8 +114,7 @@ static int count_deleted(const struct check_ask *ask, struct deleted *d, struct 
                              .name = version,
                              .file = file};
     artifact_get_init(&g);
-    struct errand e = artifact_get_errand(&g);
-    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    int r = errand_run(ask->w, artifact_get_errand(&g), err);
     if (r == 0 && g.found && !g.empty)
         count_lines(d, buf_str(&g.bytes));
     artifact_get_fini(&g);
@@ -165,7 +163,7 @@ static void tell(const struct check_ask *ask, const struct check_sum *c, struct 
                             .warn = c->findings.n > 0,
                             .at_ms = ask->now_ms};
 
-    wandb_alert_send(ask->w, ask->base, ask->config, &a, err);
+    wandb_alert_send(ask->w, ask->config, &a, err);
 }
 
 /* ---- the whole ---- */
@@ -183,8 +181,7 @@ int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *
         return err_set(err, -EINVAL, "'%.200s' does not say where tables are: it needs dashboard: {entity, project}",
                        ask->config->path);
     tagged_init(&t);
-    struct errand e = tagged_errand(&t);
-    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    int r = errand_run(ask->w, tagged_errand(&t), err);
     if (r == 0) {
         check_runs(&b, &ret->findings);
         r = tables(ask, &b, &ret->findings, err);

@@ -69,7 +69,6 @@ static int check(const struct check_conf *conf, struct talk *t)
 {
     struct check_ask ask = {.config = t->config,
                             .w = t->w,
-                            .base = t->base,
                             .now_ms = clock_wall_ms(),
                             .alert = t->config->enable_alert && !conf->no_alert};
     struct check_sum sum = {0};

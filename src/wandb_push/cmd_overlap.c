@@ -145,7 +145,7 @@ static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t 
                             .text = buf_str(&teams),
                             .warn = true,
                             .at_ms = now_ms};
-    return wandb_alert_send(t->w, t->base, t->config, &a, err);
+    return wandb_alert_send(t->w, t->config, &a, err);
 }
 
 int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to)

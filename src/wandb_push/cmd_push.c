@@ -67,7 +67,6 @@ static int push(const struct push_conf *conf, struct talk *t)
 {
     struct push_ask ask = {.config = t->config,
                            .w = t->w,
-                           .base = t->base,
                            .now_ms = clock_wall_ms(),
                            .columns = (enum dataset_set)conf->columns,
                            .again = conf->again,

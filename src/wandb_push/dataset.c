@@ -314,28 +314,12 @@ static size_t record_end(struct dataset *d, struct str s, bool *ret_whole)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
         d->lines += c == '\n';
-        switch (d->at) {
-        case AT_QUOTED:
-            d->at = c == '"' ? AT_QUOTE : AT_QUOTED;
+        if (d->at == AT_QUOTED || (c == '"' && d->at != AT_PLAIN)) { /* a second quote goes on with the cell */
+            d->at = d->at == AT_QUOTED && c == '"' ? AT_QUOTE : AT_QUOTED;
             continue;
-        case AT_QUOTE: /* a second one, or the cell is over */
-            if (c == '"') {
-                d->at = AT_QUOTED;
-                continue;
-            }
-            break;
-        case AT_CELL:
-            if (c == '"') {
-                d->at = AT_QUOTED;
-                continue;
-            }
-            break;
-        case AT_PLAIN:
-            break;
         }
-        d->at = c == ',' ? AT_CELL : AT_PLAIN;
+        d->at = c == ',' || c == '\n' ? AT_CELL : AT_PLAIN;
         if (c == '\n') {
-            d->at = AT_CELL;
             *ret_whole = true;
             return i + 1;
         }

@@ -32,14 +32,6 @@ static void add_moment(struct buf *out, const struct zone *zone, int64_t at_ms)
              (int)(at_ms % 1000));
 }
 
-/* A decimal at least, as a float has it. */
-static void add_number(struct buf *out, int64_t v, int64_t per)
-{
-    buf_fixed(out, v, per);
-    if (v % per == 0)
-        buf_adds(out, ".0");
-}
-
 static void add_cell(struct buf *out, const struct dataset_column *c, const struct zone *zone,
                      const struct dataset_row *row)
 {
@@ -62,7 +54,7 @@ static void add_cell(struct buf *out, const struct dataset_column *c, const stru
         add_moment(out, zone, *number);
         break;
     case IS_HOURS:
-        add_number(out, ((int64_t)*count * 1000000000 + 30) / 60, 1000000000);
+        buf_float(out, ((int64_t)*count * 1000000000 + 30) / 60, 1000000000);
         break;
     case IS_COUNT:
         if (*count >= 0)
@@ -71,7 +63,7 @@ static void add_cell(struct buf *out, const struct dataset_column *c, const stru
     case IS_UTIL:
     case IS_MEM:
         if (row->day.have & (c->kind == IS_UTIL ? WANDB_UTIL : WANDB_MEM))
-            add_number(out, *number, PERCENT_ONE);
+            buf_float(out, *number, PERCENT_ONE);
         break;
     case IS_EXISTS:
         buf_adds(out, wandb_exists_words[*count]);

@@ -70,42 +70,28 @@ void logged_fini(struct logged *l)
 
 /* ---- begin, tag ---- */
 
-static int upsert_next(struct logged *l, bool latest, struct wandb_request *ret, struct err *err)
+static int upsert_next(void *self, struct wandb_request *ret, struct err *err)
 {
-    struct json j = json_on(&l->text);
+    struct logged *l = self;
 
     if (l->at)
         return 0;
     buf_reset(&l->text);
-    json_obj(&j, NULL);
-    if (latest)
-        json_cstr(&j, "id", l->storage_id);
-    else {
-        json_cstr(&j, "name", l->id);
-        json_cstr(&j, "project", l->project);
-        json_cstr(&j, "entity", l->entity);
-        json_cstr(&j, "jobType", l->job_type);
-    }
-    json_cstr(&j, "displayName", l->name);
-    json_cstr(&j, "config", l->config);
-    json_arr(&j, "tags");
+    if (l->tagging)
+        json_print(&l->text, "{'id':%s", l->storage_id);
+    else
+        json_print(&l->text, "{'name':%s,'project':%s,'entity':%s,'jobType':%s", l->id, l->project, l->entity,
+                   l->job_type);
+    json_print(&l->text, ",'displayName':%s,'config':%s,'tags':", l->name, l->config);
+    struct json j = json_on(&l->text);
+    json_arr(&j, NULL);
     if (l->tag)
         json_cstr(&j, NULL, l->tag);
-    if (latest)
+    if (l->tagging)
         json_cstr(&j, NULL, l->latest);
     json_end_arr(&j);
-    json_end_obj(&j);
+    buf_addc(&l->text, '}');
     return upsert_request(&l->text, ret, err);
-}
-
-static int begin_next(void *self, struct wandb_request *ret, struct err *err)
-{
-    return upsert_next(self, false, ret, err);
-}
-
-static int tag_next(void *self, struct wandb_request *ret, struct err *err)
-{
-    return upsert_next(self, true, ret, err);
 }
 
 static int upsert_take(void *self, const struct wandb_answer *a, struct err *err)
@@ -121,24 +107,38 @@ static int upsert_take(void *self, const struct wandb_answer *a, struct err *err
     return 0;
 }
 
-struct errand logged_begin(struct logged *l)
+static struct errand upsert_errand(struct logged *l, bool tagging)
 {
     l->at = 0;
-    return (struct errand){begin_next, upsert_take, l};
+    l->tagging = tagging;
+    return (struct errand){upsert_next, upsert_take, l};
+}
+
+struct errand logged_begin(struct logged *l)
+{
+    return upsert_errand(l, false);
 }
 
 struct errand logged_tag(struct logged *l)
 {
-    l->at = 0;
-    return (struct errand){tag_next, upsert_take, l};
+    return upsert_errand(l, true);
 }
 
 /* ---- files: 0 where they go, then one after the other ---- */
 
+static void add_paths(struct logged *l)
+{
+    struct json j = json_on(&l->text);
+
+    json_arr(&j, NULL);
+    for (size_t i = 0; l->set && i < l->set->n; i++)
+        json_cstr(&j, NULL, l->paths[i]);
+    json_end_arr(&j);
+}
+
 static int files_next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct logged *l = self;
-    struct json j = json_on(&l->text);
 
     if (!l->set || l->at > l->set->n)
         return 0;
@@ -151,15 +151,9 @@ static int files_next(void *self, struct wandb_request *ret, struct err *err)
         return 1;
     }
     buf_reset(&l->text);
-    json_obj(&j, NULL);
-    json_cstr(&j, "entity", l->entity);
-    json_cstr(&j, "project", l->project);
-    json_cstr(&j, "run", l->id);
-    json_arr(&j, "files");
-    for (size_t i = 0; i < l->set->n; i++)
-        json_cstr(&j, NULL, l->paths[i]);
-    json_end_arr(&j);
-    json_end_obj(&j);
+    json_print(&l->text, "{'entity':%s,'project':%s,'run':%s,'files':", l->entity, l->project, l->id);
+    add_paths(l);
+    buf_addc(&l->text, '}');
     *ret = (struct wandb_request){.op = "CreateRunFiles", .query = create_files, .variables = buf_str(&l->text)};
     return l->text.err ? err_set(err, l->text.err, "the names of the files of a run are too long") : 1;
 }
@@ -196,53 +190,27 @@ struct errand logged_files(struct logged *l)
 
 /* ---- finish ---- */
 
-static void table_value(const struct logged *l, size_t i, struct json *j)
+/* The line of history, and the summary: what the run shows. */
+static void write_history(const struct logged *l, struct buf *ret)
 {
-    const struct table *t = &l->set->v[i];
-    AUTO_BUF path = BUF_INIT(1024);
-
-    buf_addf(&path, "wandb-client-artifact://%s/%s", l->artifacts[i].client, l->files[i]);
-    json_obj(j, t->key);
-    json_cstr(j, "_type", "table-file");
-    json_cstr(j, "path", l->paths[i]);
-    json_cstr(j, "sha256", l->sums[i]);
-    json_int(j, "size", (int64_t)t->media.len);
-    json_int(j, "ncols", (int64_t)t->n_cols);
-    json_int(j, "nrows", (int64_t)t->n_rows);
-    json_cstr(j, "log_mode", "IMMUTABLE");
-    json_str(j, "artifact_path", buf_str(&path));
-    json_end_obj(j);
-}
-
-void logged_history(const struct logged *l, struct buf *ret)
-{
-    struct json j = json_on(ret);
-
-    json_obj(&j, NULL);
-    json_int(&j, "_step", 0);
-    json_fixed(&j, "_timestamp", l->at_ms, 1000);
-    json_int(&j, "_runtime", 0);
-    for (size_t i = 0; l->set && i < l->set->n; i++)
-        table_value(l, i, &j);
-    if (l->set && l->set->warning)
-        json_cstr(&j, "warning", "No data");
-    json_end_obj(&j);
-}
-
-static void stream_file(struct json *j, const char *name, struct str line)
-{
-    json_obj(j, name);
-    json_int(j, "offset", 0);
-    json_arr(j, "content");
-    json_str(j, NULL, line);
-    json_end_arr(j);
-    json_end_obj(j);
+    buf_adds(ret, "{\"_step\":0,\"_timestamp\":");
+    buf_fixed(ret, l->at_ms, 1000);
+    buf_adds(ret, ",\"_runtime\":0");
+    for (size_t i = 0; l->set && i < l->set->n; i++) {
+        const struct table *t = &l->set->v[i];
+        AUTO_FREE char *path = mem_fmt("wandb-client-artifact://%s/%s", l->artifacts[i].client, l->files[i]);
+        json_print(ret,
+                   ",%s:{'_type':'table-file','path':%s,'sha256':%s,'size':%lld,'ncols':%lld,'nrows':%lld,"
+                   "'log_mode':'IMMUTABLE','artifact_path':%s}",
+                   t->key, l->paths[i], l->sums[i], (long long)t->media.len, (long long)t->n_cols, (long long)t->n_rows,
+                   path);
+    }
+    buf_adds(ret, l->set && l->set->warning ? ",\"warning\":\"No data\"}" : "}");
 }
 
 static int finish_next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct logged *l = self;
-    struct json j = json_on(&l->text);
     AUTO_BUF line = BUF_INIT(TEXT_MAX);
 
     if (l->at)
@@ -253,22 +221,16 @@ static int finish_next(void *self, struct wandb_request *ret, struct err *err)
     ask_path_part(&l->path, l->project);
     ask_path_part(&l->path, l->id);
     buf_adds(&l->path, "/file_stream");
-    logged_history(l, &line);
+    write_history(l, &line);
     buf_reset(&l->text);
-    json_obj(&j, NULL);
-    json_obj(&j, "files");
-    if (l->set) {
-        stream_file(&j, "wandb-history.jsonl", buf_str(&line));
-        stream_file(&j, "wandb-summary.json", buf_str(&line));
-    }
-    json_end_obj(&j);
-    json_arr(&j, "uploaded");
-    for (size_t i = 0; l->set && i < l->set->n; i++)
-        json_cstr(&j, NULL, l->paths[i]);
-    json_end_arr(&j);
-    json_bool(&j, "complete", true);
-    json_int(&j, "exitcode", 0);
-    json_end_obj(&j);
+    buf_adds(&l->text, "{\"files\":{");
+    if (l->set)
+        json_print(&l->text,
+                   "'wandb-history.jsonl':{'offset':0,'content':[%s]},'wandb-summary.json':{'offset':0,'content':[%s]}",
+                   line.p, line.p);
+    buf_adds(&l->text, "},\"uploaded\":");
+    add_paths(l);
+    buf_adds(&l->text, ",\"complete\":true,\"exitcode\":0}");
     *ret = (struct wandb_request){.op = "file_stream",
                                   .method = "POST",
                                   .url = l->path.p,

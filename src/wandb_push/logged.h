@@ -34,7 +34,8 @@ struct logged {
     char *paths[TABLES_MAX]; /* of the run's own files */
     char *sums[TABLES_MAX];  /* SHA-256 of these */
     char *urls[TABLES_MAX], **headers;
-    size_t at; /* step of the errand that runs */
+    size_t at;    /* step of the errand that runs */
+    bool tagging; /* that of logged_tag */
     struct buf text, path;
 };
 
@@ -46,6 +47,3 @@ struct errand logged_files(struct logged *l); /* the run's own copies of its tab
 struct errand logged_finish(struct logged *l);
 struct errand logged_tag(struct logged *l);
 /* With the artifact errands of l->artifacts[0 .. l->set->n) between begin and finish. */
-
-/* The line of history, and the summary: what the run shows. */
-void logged_history(const struct logged *l, struct buf *ret);

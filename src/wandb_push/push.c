@@ -66,21 +66,10 @@ static int make_tables(struct pushing *p, struct err *err)
 static void name_runs(struct pushing *p)
 {
     const struct wandb_config *c = p->ask->config;
-    struct json j = json_on(&p->config);
     char from[16], to[16];
 
-    json_obj(&j, NULL);
-    const struct {
-        const char *key, *value;
-    } told[] = {{"start_date", date_text(p->ask->from, from)},
-                {"end_date", date_text(p->ask->to, to)},
-                {"muster", MUSTER_VERSION}};
-    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-        json_obj(&j, told[i].key);
-        json_cstr(&j, "value", told[i].value);
-        json_end_obj(&j);
-    }
-    json_end_obj(&j);
+    json_print(&p->config, "{'start_date':{'value':%s},'end_date':{'value':%s},'muster':{'value':%s}}",
+               date_text(p->ask->from, from), date_text(p->ask->to, to), MUSTER_VERSION);
     if (p->ask->again)
         snprintf(p->salt, sizeof(p->salt), "%016llx", (unsigned long long)rand_u64());
     p->runs = mem_zero(p->tables.n, sizeof(*p->runs));
@@ -114,7 +103,7 @@ static int stage(struct pushing *p, struct errand (*of)(struct logged *), struct
     for (size_t i = 0; i < p->tables.n; i++)
         if (!p->runs[i].there)
             v[n++] = of(&p->runs[i]);
-    return errands_run(p->ask->w, p->ask->base, v, n, err);
+    return errands_run(p->ask->w, v, n, err);
 }
 
 /* Files and artifacts of all runs. */
@@ -132,7 +121,7 @@ static int fill(struct pushing *p, struct err *err)
             v[n++] = artifact_errand(&l->artifacts[k]);
         p->sum.tables += l->set->n;
     }
-    return errands_run(p->ask->w, p->ask->base, v, n, err);
+    return errands_run(p->ask->w, v, n, err);
 }
 
 static int list(struct pushing *p, struct tagged *ret, struct err *err)
@@ -141,8 +130,7 @@ static int list(struct pushing *p, struct tagged *ret, struct err *err)
 
     *ret = (struct tagged){.entity = at->entity, .project = at->project, .tag = at->name};
     tagged_init(ret);
-    struct errand e = tagged_errand(ret);
-    return errands_run(p->ask->w, p->ask->base, &e, 1, err);
+    return errand_run(p->ask->w, tagged_errand(ret), err);
 }
 
 static bool listed(const struct tagged *t, const struct logged *l)
@@ -181,7 +169,7 @@ static int list_all(struct pushing *p, struct tagged *ret, struct err *err)
 
     for (int k = 0; k < LIST_TRIES; k++) {
         if (k)
-            wait_ms(p->ask->base, LIST_WAIT_MS);
+            wait_ms(wandb_base(p->ask->w), LIST_WAIT_MS);
         int r = list(p, ret, err);
         lacks = NULL;
         for (size_t i = 0; i < p->tables.n && r == 0 && !lacks; i++)
@@ -224,7 +212,7 @@ static int hand_over(struct pushing *p, struct err *err)
             v[n] = untag_errand(&gone[n]);
             n++;
         }
-    r = errands_run(p->ask->w, p->ask->base, v, n, err);
+    r = errands_run(p->ask->w, v, n, err);
     p->sum.untagged = n;
     for (size_t i = 0; i < n; i++)
         untag_fini(&gone[i]);

@@ -17,7 +17,6 @@
 struct push_ask {
     const struct wandb_config *config; /* with dashboard and dataset */
     struct wandb *w;
-    struct event_base *base;
     struct wandb_store *store; /* open for writing */
     int32_t from, to;          /* companies without nodes on any of these days keep the tables they have */
     int64_t now_ms;

@@ -69,8 +69,7 @@ static int take_in(const struct push_ask *ask, const struct artifact_get *g, str
 static int read_remote(const struct push_ask *ask, struct artifact_get *g, struct push_sum *sum, struct err *err)
 {
     artifact_get_init(g);
-    struct errand e = artifact_get_errand(g);
-    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    int r = errand_run(ask->w, artifact_get_errand(g), err);
 
     if (r < 0)
         return err_prefix(err, r, "the dataset cannot be read, and so is not overwritten");
@@ -102,8 +101,7 @@ static int write_versions(const struct push_ask *ask, struct artifact *v, size_t
     artifact_init(&v[0]);
     run.salt = v[0].digest; /* of this very dataset */
     logged_init(&run);
-    e[0] = logged_begin(&run);
-    int r = errands_run(ask->w, ask->base, e, 1, err);
+    int r = errand_run(ask->w, logged_begin(&run), err);
     for (size_t i = 0; i < n; i++) {
         v[i].run = run.id;
         if (i)
@@ -111,10 +109,9 @@ static int write_versions(const struct push_ask *ask, struct artifact *v, size_t
         e[i] = artifact_errand(&v[i]);
     }
     if (r == 0)
-        r = errands_run(ask->w, ask->base, e, n, err);
-    e[0] = logged_finish(&run);
+        r = errands_run(ask->w, e, n, err);
     if (r == 0)
-        r = errands_run(ask->w, ask->base, e, 1, err);
+        r = errand_run(ask->w, logged_finish(&run), err);
     logged_fini(&run);
     return r;
 }

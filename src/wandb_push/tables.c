@@ -34,16 +34,6 @@ _Static_assert(ARRAY_LEN(overall_plan) <= TABLES_MAX && ARRAY_LEN(company_plan) 
 
 /* ---- one table ---- */
 
-/* v / per with a decimal at least: 240, 10 -> 24.0. v is not below 0. */
-static void decimal(struct buf *out, int64_t v, int64_t per)
-{
-    size_t at = out->len;
-
-    buf_fixed(out, v, per);
-    if (out->len > at && !memchr(out->p + at, '.', out->len - at))
-        buf_adds(out, ".0");
-}
-
 static void cell_json(struct json *j, const struct column_spec *col, const struct cell *c)
 {
     if (c->absent)
@@ -54,7 +44,7 @@ static void cell_json(struct json *j, const struct column_spec *col, const struc
         json_int(j, NULL, c->i);
     else {
         AUTO_BUF text = BUF_INIT(64);
-        decimal(&text, c->i, col->per);
+        buf_float(&text, c->i, col->per);
         json_raw(j, NULL, buf_str(&text));
     }
 }
@@ -82,28 +72,16 @@ static void data_json(struct json *j, const struct rows *r, size_t max)
 /* Each column may have nulls, as what a data frame becomes in W&B. */
 static void types_json(struct json *j, const struct rows *r, bool known)
 {
-    json_obj(j, "column_types");
-    json_cstr(j, "wb_type", "typedDict");
-    json_obj(j, "params");
-    json_obj(j, "type_map");
-    for (size_t i = 0; i < r->n_cols; i++) {
-        json_obj(j, r->cols[i].name);
-        json_cstr(j, "wb_type", "union");
-        json_obj(j, "params");
-        json_arr(j, "allowed_types");
-        json_obj(j, NULL);
-        json_cstr(j, "wb_type", "none");
-        json_end_obj(j);
-        json_obj(j, NULL);
-        json_cstr(j, "wb_type", !known ? "unknown" : r->cols[i].type == CELL_TEXT ? "string" : "number");
-        json_end_obj(j);
-        json_end_arr(j);
-        json_end_obj(j);
-        json_end_obj(j);
-    }
-    json_end_obj(j);
-    json_end_obj(j);
-    json_end_obj(j);
+    AUTO_BUF types = BUF_INIT(1u << 20);
+
+    for (size_t i = 0; i < r->n_cols; i++)
+        json_print(&types, "%.*s%s:{'wb_type':'union','params':{'allowed_types':[{'wb_type':'none'},{'wb_type':%s}]}}",
+                   i > 0, ",", r->cols[i].name,
+                   !known                         ? "unknown"
+                   : r->cols[i].type == CELL_TEXT ? "string"
+                                                  : "number");
+    AUTO_FREE char *all = mem_fmt("{\"wb_type\":\"typedDict\",\"params\":{\"type_map\":{%s}}}", types.p);
+    json_raw(j, "column_types", str_of(all));
 }
 
 int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err)

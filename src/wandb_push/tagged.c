@@ -53,27 +53,13 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct tagged *t = self;
     AUTO_BUF filter = BUF_INIT(4096);
-    struct json j = json_on(&filter);
 
     if (t->done)
         return 0;
-    json_obj(&j, NULL);
-    json_obj(&j, "tags");
-    json_arr(&j, "$in");
-    json_cstr(&j, NULL, t->tag);
-    json_end_arr(&j);
-    json_end_obj(&j);
-    json_end_obj(&j);
+    json_print(&filter, "{'tags':{'$in':[%s]}}", t->tag);
     buf_reset(&t->text);
-    j = json_on(&t->text);
-    json_obj(&j, NULL);
-    json_cstr(&j, "project", t->project);
-    json_cstr(&j, "entity", t->entity);
-    json_cstr(&j, "cursor", t->cursor);
-    json_int(&j, "perPage", PAGE);
-    json_cstr(&j, "order", "-created_at");
-    json_str(&j, "filters", buf_str(&filter));
-    json_end_obj(&j);
+    json_print(&t->text, "{'project':%s,'entity':%s,'cursor':%s,'perPage':%lld,'order':'-created_at','filters':%s}",
+               t->project, t->entity, t->cursor, (long long)PAGE, filter.p);
     *ret = (struct wandb_request){.op = "Runs", .query = runs, .variables = buf_str(&t->text)};
     return t->text.err || filter.err ? err_set(err, -EMSGSIZE, "a name is too long for W&B") : 1;
 }
@@ -142,26 +128,21 @@ static int untag_next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct untag *u = self;
     const struct tagged_run *r = u->run;
-    struct json j;
 
     if (u->done)
         return 0;
     if (!u->text.max)
         u->text = BUF_INIT(TEXT_MAX);
     buf_reset(&u->text);
-    j = json_on(&u->text);
-    json_obj(&j, NULL);
-    json_cstr(&j, "id", r->storage_id);
-    json_cstr(&j, "displayName", r->display);
-    json_cstr(&j, "notes", r->notes);
-    json_cstr(&j, "groupName", r->group);
-    json_cstr(&j, "config", r->config);
-    json_arr(&j, "tags");
+    json_print(&u->text, "{'id':%s,'displayName':%s,'notes':%s,'groupName':%s,'config':%s,'tags':", r->storage_id,
+               r->display, r->notes, r->group, r->config);
+    struct json j = json_on(&u->text);
+    json_arr(&j, NULL);
     for (size_t i = 0; i < r->n_tags; i++)
         if (strcmp(r->tags[i], u->tag) != 0)
             json_cstr(&j, NULL, r->tags[i]);
     json_end_arr(&j);
-    json_end_obj(&j);
+    buf_addc(&u->text, '}');
     return upsert_request(&u->text, ret, err);
 }
 
