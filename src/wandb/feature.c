@@ -41,6 +41,10 @@ static const char *const verb_words[VERBS] = {"pull", "push", "check"};
 
 /* One of the verbs: what became of it. */
 struct turn {
+    int32_t times[TIMES_MAX]; /* of day; a push has none */
+    size_t n_times;
+    int64_t slot_ms; /* the last time that came */
+    int64_t done_ms; /* the last that was seen to: kept over a restart */
     bool due;
     int tries;
     int64_t again_ms;           /* not before */
@@ -59,22 +63,16 @@ struct hub_wandb {
     struct hub *h;
     char self[512];
     struct zone *zone;
-    int32_t pulls[TIMES_MAX], checks[TIMES_MAX];
-    size_t n_pulls, n_checks;
     struct turn turns[VERBS];
     struct command *running;
     enum verb verb; /* that runs */
     struct look *look;
     int64_t looked_ms;
     bool asked_file, stopped, loaded;
-    int64_t slot_ms[VERBS]; /* the last time that came; of push: none */
-    /* kept over a restart */
-    int64_t done_ms[VERBS]; /* the last slot that was seen to */
-    int64_t event_id;       /* the last one passed on */
+    int64_t event_id; /* the last one passed on: kept over a restart */
     /* what the file said last */
     bool has_pull;
-    int32_t from, to;
-    int64_t begun_ms;
+    struct wandb_pull pull;
 };
 
 /* ---- times ---- */
@@ -162,8 +160,8 @@ static void state_load(struct hub_wandb *d)
     rest = buf_str(&b);
     for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
         str_int(word, &v[i]);
-    d->slot_ms[PULL] = d->done_ms[PULL] = v[0];
-    d->slot_ms[CHECK] = d->done_ms[CHECK] = v[1];
+    d->turns[PULL].slot_ms = d->turns[PULL].done_ms = v[0];
+    d->turns[CHECK].slot_ms = d->turns[CHECK].done_ms = v[1];
     d->event_id = v[2];
 }
 
@@ -171,7 +169,8 @@ static void state_keep(struct hub_wandb *d)
 {
     AUTO_BUF b = BUF_INIT(200);
 
-    buf_addf(&b, "%lld %lld %lld ", (long long)d->done_ms[PULL], (long long)d->done_ms[CHECK], (long long)d->event_id);
+    buf_addf(&b, "%lld %lld %lld ", (long long)d->turns[PULL].done_ms, (long long)d->turns[CHECK].done_ms,
+             (long long)d->event_id);
     int r = store_put(d->h->store, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
         log_warn("wandb", "what was done cannot be noted: %s", strerror(-r));
@@ -233,9 +232,7 @@ static void look_done(struct work_job *j)
         log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
     if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else what is known stays known */
         d->has_pull = l->has_pull;
-        d->from = l->pull.from;
-        d->to = l->pull.to;
-        d->begun_ms = l->pull.begun_ms;
+        d->pull = l->pull;
     }
     for (size_t i = 0; i < l->n; i++) {
         struct node_event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
@@ -306,8 +303,8 @@ static void ended(void *arg, const struct command_result *r)
         t->tries = 0;
         log_error("wandb", "%s failed: %s", verb_words[d->verb], t->error);
     }
-    if (!t->due && d->done_ms[d->verb] != d->slot_ms[d->verb]) {
-        d->done_ms[d->verb] = d->slot_ms[d->verb];
+    if (!t->due && t->done_ms != t->slot_ms) {
+        t->done_ms = t->slot_ms;
         state_keep(d);
     }
     if (!d->stopped && !d->look)
@@ -318,7 +315,7 @@ static void ended(void *arg, const struct command_result *r)
 static const char *start_day(const struct hub_wandb *d, int64_t now_ms, char out[16])
 {
     int32_t yesterday = zone_date(d->zone, now_ms) - 1;
-    return d->has_pull && d->to + 1 < yesterday ? date_text(d->to + 1, out) : NULL;
+    return d->has_pull && d->pull.to + 1 < yesterday ? date_text(d->pull.to + 1, out) : NULL;
 }
 
 static void begin(struct hub_wandb *d, enum verb verb)
@@ -356,20 +353,20 @@ static void begin(struct hub_wandb *d, enum verb verb)
 /* ---- the clock ---- */
 
 /* Has a time come, or gone by while nobody was here? When it is set up, what is to be checked is not there yet. */
-static void clock_turn(struct hub_wandb *d, enum verb verb, const int32_t *times, size_t n, int64_t now_ms)
+static void clock_turn(struct hub_wandb *d, enum verb verb, int64_t now_ms)
 {
     struct turn *t = &d->turns[verb];
     int64_t last_ms, next_ms;
 
-    wandb_slots(times, n, d->zone, now_ms, &last_ms, &next_ms);
-    if (last_ms == INT64_MIN || last_ms <= d->slot_ms[verb])
+    wandb_slots(t->times, t->n_times, d->zone, now_ms, &last_ms, &next_ms);
+    if (last_ms == INT64_MIN || last_ms <= t->slot_ms)
         return;
-    t->due = verb != CHECK || d->slot_ms[verb];
+    t->due = verb != CHECK || t->slot_ms;
     t->tries = 0;
     t->again_ms = 0;
-    d->slot_ms[verb] = last_ms;
+    t->slot_ms = last_ms;
     if (!t->due) {
-        d->done_ms[verb] = last_ms;
+        t->done_ms = last_ms;
         state_keep(d);
     }
 }
@@ -385,8 +382,8 @@ static void tick(void *self, int64_t now_ms)
         look(d);
     if (!d->zone || !d->asked_file || d->look)
         return; /* from which day on is not known yet */
-    clock_turn(d, PULL, d->pulls, d->n_pulls, now_ms);
-    clock_turn(d, CHECK, d->checks, d->n_checks, now_ms);
+    clock_turn(d, PULL, now_ms);
+    clock_turn(d, CHECK, now_ms);
     for (int v = 0; v < VERBS && !d->running && !d->look; v++)
         if (d->turns[v].due && mono_ms >= d->turns[v].again_ms)
             begin(d, (enum verb)v);
@@ -405,6 +402,12 @@ static void *open_wandb(struct hub *h)
     return d;
 }
 
+static void take_times(struct turn *t, const struct opt_list *l)
+{
+    t->n_times = (size_t)MAX(wandb_times(l, "", t->times, TIMES_MAX, NULL), 0);
+    t->due = t->due && t->n_times;
+}
+
 static void take_settings(void *self, UNUSED void *next)
 {
     struct hub_wandb *d = self;
@@ -415,12 +418,9 @@ static void take_settings(void *self, UNUSED void *next)
         state_load(d);
     zone_free(d->zone);
     d->zone = NULL;
-    d->n_pulls = (size_t)MAX(wandb_times(&c->schedule, "", d->pulls, TIMES_MAX, &err), 0);
-    d->n_checks = (size_t)MAX(wandb_times(&c->check, "", d->checks, TIMES_MAX, &err), 0);
-    if (!d->n_pulls)
-        d->turns[PULL].due = d->turns[PUSH].due = false;
-    if (!d->n_checks)
-        d->turns[CHECK].due = false;
+    take_times(&d->turns[PULL], &c->schedule);
+    take_times(&d->turns[CHECK], &c->check);
+    d->turns[PUSH].due = d->turns[PUSH].due && d->turns[PULL].n_times;
     if (c->config && zone_of(c->config, &d->zone, &err) < 0)
         log_error("wandb", "nothing is pulled: %s", err.msg);
 }
@@ -455,7 +455,7 @@ static void say_failed(void *self, struct status *s)
 
 static void json_at(struct json *j, const char *key, int64_t ms)
 {
-    if (ms && ms != INT64_MAX && ms != INT64_MIN)
+    if (ms && ms != INT64_MAX)
         json_fixed(j, key, ms, 1000);
     else
         json_cstr(j, key, NULL);
@@ -464,26 +464,25 @@ static void json_at(struct json *j, const char *key, int64_t ms)
 void hub_wandb_json(const struct hub_wandb *d, struct buf *out)
 {
     struct json j = json_on(out);
-    int64_t last_ms, next[VERBS] = {INT64_MAX, INT64_MAX, INT64_MAX}, now_ms = clock_wall_ms();
+    int64_t now_ms = clock_wall_ms();
     char day[16];
 
-    if (d->zone) {
-        wandb_slots(d->pulls, d->n_pulls, d->zone, now_ms, &last_ms, &next[PULL]);
-        wandb_slots(d->checks, d->n_checks, d->zone, now_ms, &last_ms, &next[CHECK]);
-    }
     json_obj(&j, NULL);
-    json_bool(&j, "scheduled", d->n_pulls > 0);
+    json_bool(&j, "scheduled", d->turns[PULL].n_times > 0);
     json_cstr(&j, "zone", d->zone ? zone_name(d->zone) : NULL);
     json_cstr(&j, "running", d->running ? verb_words[d->verb] : NULL);
     json_obj(&j, "pulled"); /* the newest that came to its end */
-    json_cstr(&j, "from", d->has_pull ? date_text(d->from, day) : NULL);
-    json_cstr(&j, "to", d->has_pull ? date_text(d->to, day) : NULL);
-    json_at(&j, "at", d->has_pull ? d->begun_ms : 0);
+    json_cstr(&j, "from", d->has_pull ? date_text(d->pull.from, day) : NULL);
+    json_cstr(&j, "to", d->has_pull ? date_text(d->pull.to, day) : NULL);
+    json_at(&j, "at", d->has_pull ? d->pull.begun_ms : 0);
     json_end_obj(&j);
     for (int v = 0; v < VERBS; v++) {
         const struct turn *t = &d->turns[v];
+        int64_t last_ms, next_ms = 0;
+        if (d->zone)
+            wandb_slots(t->times, t->n_times, d->zone, now_ms, &last_ms, &next_ms);
         json_obj(&j, verb_words[v]);
-        json_at(&j, "next", next[v]);
+        json_at(&j, "next", next_ms);
         json_at(&j, "began", t->began_ms);
         json_at(&j, "ended", t->ended_ms);
         json_at(&j, "good", t->good_ms);

@@ -120,13 +120,7 @@ static int check_name(const char *name, const char *what, struct err *err)
 
 static int check_id(const char *team, const char *project, const char *id, struct err *err)
 {
-    int r = check_name(team, "team", err);
-
-    if (r == 0)
-        r = check_name(project, "project", err);
-    if (r == 0)
-        r = check_name(id, "id", err);
-    return r;
+    return check_name(team, "team", err) ?: check_name(project, "project", err) ?: check_name(id, "id", err);
 }
 
 /* ---- the zone ---- */
@@ -372,8 +366,8 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
                   DB_INT(pull->to));
 }
 
-static int check_put_days(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                          const struct wandb_day *days, size_t n, bool fetched, bool done, struct err *err)
+int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                   const struct wandb_day *days, size_t n, bool fetched, bool done, struct err *err)
 {
     int r = check_id(run->team, run->project, run->id, err);
 
@@ -383,18 +377,6 @@ static int check_put_days(struct wandb_store *s, const struct wandb_pull *pull, 
     if (r == 0)
         r = begin_put(s, err);
     return r < 0 ? r : end_put(s, put_days(s, pull, run, days, n, fetched, done), err);
-}
-
-int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                   const struct wandb_day *days, size_t n, bool fetched, struct err *err)
-{
-    return check_put_days(s, pull, run, days, n, fetched, true, err);
-}
-
-int wandb_days_owe(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                   const struct wandb_day *days, size_t n, struct err *err)
-{
-    return check_put_days(s, pull, run, days, n, false, false, err);
 }
 
 /* ---- rows from elsewhere ---- */

@@ -131,16 +131,12 @@ int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t afte
               void *arg, int64_t *ret_after, struct err *err);
 
 /*
- * The days of a run within the pull's window, and the run as it is now; it is not due any more. Of days, only day,
- * minutes and the metrics are taken: the rest is the run's. fetched: metrics were asked for and these are they; else
- * those that are stored stay, and metrics_ms stays. n may be 0.
+ * The days of a run within the pull's window, and the run as it is now. Of days, only day, minutes and the metrics are
+ * taken: the rest is the run's. fetched: metrics were asked for and these are they; else those that are stored stay,
+ * and metrics_ms stays. done: it is not due any more; not done where its metrics could not be had. n may be 0.
  */
 int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                   const struct wandb_day *days, size_t n, bool fetched, struct err *err);
-
-/* The days of a run whose metrics could not be had: its hours, as wandb_days_put without fetched, but it stays due. */
-int wandb_days_owe(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                   const struct wandb_day *days, size_t n, struct err *err);
+                   const struct wandb_day *days, size_t n, bool fetched, bool done, struct err *err);
 
 struct wandb_pull_sum {
     uint64_t projects, done, failed; /* of which the list of runs is known, complete, failed last */
@@ -183,7 +179,6 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
  * one before; their rows are kept. Only the keys are looked at.
  */
 int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t n, struct err *err);
-int64_t wandb_barred_count(struct wandb_store *s, struct err *err);
 
 /* ---- reading ---- */
 

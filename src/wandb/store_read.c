@@ -29,12 +29,6 @@ static int64_t read_rows(struct wandb_store *s, sqlite3_stmt *st, int (*each)(vo
     return code ? code : r < 0 ? r : n;
 }
 
-/* What one row gave: 1; 0: there is none. */
-static int read_code(struct wandb_store *s, int rc, struct err *err)
-{
-    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
-}
-
 /* ---- runs and days ---- */
 
 static int give_row(void *arg, sqlite3_stmt *st)
@@ -128,10 +122,10 @@ int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, co
 int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err)
 {
     int64_t v[5] = {0};
-    int r = read_code(s, wandb_ints(s, DB_STMT(&s->st, W_COUNT_PULL, DB_INT(pull->id)), v, 5), err);
+    int rc = wandb_ints(s, DB_STMT(&s->st, W_COUNT_PULL, DB_INT(pull->id)), v, 5);
 
-    if (r < 0)
-        return r;
+    if (rc != SQLITE_ROW)
+        return db_fail(s->h, rc, "read", err);
     *ret = (struct wandb_pull_sum){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3], (uint64_t)v[4]};
     return 0;
 }
@@ -162,14 +156,6 @@ int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *e
         sqlite3_reset(st);
     }
     return r;
-}
-
-int64_t wandb_barred_count(struct wandb_store *s, struct err *err)
-{
-    int64_t n = 0;
-    int r = read_code(s, wandb_ints(s, db_stmt(&s->st, W_COUNT_BARRED), &n, 1), err);
-
-    return r < 0 ? r : n;
 }
 
 /* ---- events ---- */

@@ -85,7 +85,7 @@ static void put(struct pull_run *r, bool fetched)
     struct err err = {0};
     size_t n = days_of(p, r->run, fetched);
 
-    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, &err) < 0)
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, true, &err) < 0)
         pull_fatal(p, &err);
     p->st->runs_done++;
 }
@@ -97,7 +97,7 @@ static void put_owed(struct pull_run *r, const char *why)
     struct err err = {0};
     size_t n = days_of(p, r->run, false);
 
-    if (wandb_days_owe(p->store, &p->rec, r->run, p->days, n, &err) < 0)
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, false, false, &err) < 0)
         pull_fatal(p, &err);
     if (!p->sum->first[0])
         snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run->team, r->run->project, r->run->id, why);

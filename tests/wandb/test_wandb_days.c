@@ -79,7 +79,7 @@ static void pull(struct wandb_store *s, const char *team, const char *id)
     struct err err = {0};
     assert_int_equal(wandb_pull_begin(s, &p, 5000, &err), 0);
     assert_int_equal(wandb_page_put(s, &p, &page, &err), 0);
-    assert_int_equal(wandb_days_put(s, &p, &run, &d, 1, true, &err), 0);
+    assert_int_equal(wandb_days_put(s, &p, &run, &d, 1, true, true, &err), 0);
     assert_int_equal(wandb_pull_end(s, &p, &err), 0);
 }
 

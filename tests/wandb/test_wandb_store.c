@@ -203,7 +203,7 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
                                      .util_max = 99000000000,
                                      .mem_avg = 7,
                                      .mem_max = 100000000000};
-    return wandb_days_put(s, pull, &r, days, 3, true, NULL);
+    return wandb_days_put(s, pull, &r, days, 3, true, true, NULL);
 }
 
 /* Goes on with the pull until it is done, or a call fails. step is called after each put. */
@@ -372,18 +372,18 @@ static void a_day_is_replaced_only_by_one_that_was_logged_later(void **unused)
 
     (void)unused;
     struct wandb_pull first = pull_ok(s, DAY, DAY, NOW), later = pull_ok(s, DAY, DAY + 1, NOW + 1000);
-    assert_int_equal(wandb_days_put(s, &later, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &later, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(one_day(s, DAY).logged_ms, NOW + 1000);
     day.minutes = 20;
-    assert_int_equal(wandb_days_put(s, &first, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &first, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(one_day(s, DAY).minutes, 10); /* W3 */
-    assert_int_equal(wandb_days_put(s, &later, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &later, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(one_day(s, DAY).minutes, 20); /* the same pull again */
     /* metrics were not asked for: what is known of them stays, and the hours change */
     struct wandb_pull third = pull_ok(s, DAY, DAY + 5, NOW + 2000);
     day = (struct wandb_day){.day = DAY, .minutes = 30};
     run.gpus = 16;
-    assert_int_equal(wandb_days_put(s, &third, &run, &day, 1, false, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &third, &run, &day, 1, false, true, NULL), 0);
     assert_int_equal(one_day(s, DAY).minutes, 30);
     assert_int_equal(one_day(s, DAY).gpus, 16);
     assert_int_equal(one_day(s, DAY).have, WANDB_UTIL);
@@ -393,25 +393,25 @@ static void a_day_is_replaced_only_by_one_that_was_logged_later(void **unused)
     assert_int_equal(got.metrics_from, DAY);
     assert_int_equal(got.metrics_to, DAY + 1);
     /* asked for, and there are none */
-    assert_int_equal(wandb_days_put(s, &third, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &third, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(one_day(s, DAY).have, 0);
     assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
     assert_int_equal(got.metrics_to, DAY + 5);
     /* days that are not in the window stay */
     struct wandb_pull other = pull_ok(s, DAY + 5, DAY + 6, NOW + 3000);
     day.day = DAY + 6;
-    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(days_in(s, DAY, DAY + 6, false), 2);
     assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
     assert_int_equal(got.metrics_from, DAY); /* the two windows touch */
     assert_int_equal(got.metrics_to, DAY + 6);
     run.heartbeat_ms = 60;
-    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, true, NULL), 0);
     assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
     assert_int_equal(got.metrics_from, DAY + 5); /* it went on: what was fetched before is not all any more */
     day.day = DAY + 7;
     struct err err;
-    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, &err), -EINVAL);
+    assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, true, &err), -EINVAL);
     assert_int_equal(wandb_store_flush(s, NULL), 0); /* our mistake, not the disk's */
     wandb_store_close(s);
     dir_free(dir);
@@ -652,7 +652,7 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
     /* a pull that finds it knows better */
     struct wandb_pull pull = pull_ok(s, DAY, DAY, NOW);
     struct wandb_run r = {.team = "t", .project = "p", .id = "r"};
-    assert_int_equal(wandb_days_put(s, &pull, &r, NULL, 0, false, NULL), 0);
+    assert_int_equal(wandb_days_put(s, &pull, &r, NULL, 0, false, true, NULL), 0);
     assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
     assert_int_equal(got.exists, WANDB_EXISTS);
     enum wandb_put how;
