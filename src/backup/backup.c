@@ -181,7 +181,7 @@ static int flush_rows(struct backup *b, struct err *err)
     b->n_rows = 0;
     b->done += (int64_t)b->rows.len;
     buf_reset(&b->rows);
-    if (b->watch && b->watch->at)
+    if (b->watch)
         b->watch->at(b->watch->arg, b->done, MAX(b->done, b->total));
     return bundle_put(&b->out, PART_ROWS, buf_str(&part), err);
 }
@@ -277,14 +277,16 @@ static int put_head(struct backup *b, sqlite3 *h, const char *name, struct names
     AUTO_BUF part = BUF_INIT(1 << 20);
     AUTO_BUF all = BUF_INIT(1 << 20);
     sqlite3_stmt *st = NULL;
-    int64_t magic = 0, version = 0, vacuum = 0;
+    static const char *const told[] = {"PRAGMA application_id", "PRAGMA user_version", "PRAGMA auto_vacuum"};
     uint64_t n = 0;
-    int rc = db_int(h, "PRAGMA application_id", &magic);
+    int rc = SQLITE_OK;
 
-    if (rc == SQLITE_OK)
-        rc = db_int(h, "PRAGMA user_version", &version);
-    if (rc == SQLITE_OK)
-        rc = db_int(h, "PRAGMA auto_vacuum", &vacuum);
+    buf_text(&part, str_of(name));
+    for (size_t i = 0; i < ARRAY_LEN(told) && rc == SQLITE_OK; i++) {
+        int64_t v = 0;
+        rc = db_int(h, told[i], &v);
+        buf_varint(&part, (uint64_t)v);
+    }
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(h,
                                 "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE"
@@ -299,10 +301,6 @@ static int put_head(struct backup *b, sqlite3 *h, const char *name, struct names
     }
     int r = rc == SQLITE_DONE ? 0 : db_fail(h, rc, "read", err);
     sqlite3_finalize(st);
-    buf_text(&part, str_of(name));
-    buf_varint(&part, (uint64_t)magic);
-    buf_varint(&part, (uint64_t)version);
-    buf_varint(&part, (uint64_t)vacuum);
     buf_varint(&part, n);
     buf_addstr(&part, buf_str(&all));
     return r == 0 ? bundle_put(&b->out, PART_DB, buf_str(&part), err) : r;

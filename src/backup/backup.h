@@ -33,8 +33,6 @@ int backup_write(const char *dir, int fd, int64_t now_ms, const struct backup_wa
 
 /* Reads all of it and checks what can be checked. 0 or -errno with a sentence. */
 int backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err);
-/* The same for bytes in memory: for tests of damage. */
-int backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err);
 
 /*
  * Checked first, then into a folder beside, then put in place. -ENOTEMPTY when dir has something in it and force is not

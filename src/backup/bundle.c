@@ -90,17 +90,13 @@ static int get_bytes(struct bundle_reader *r, size_t n, struct buf *to, struct e
 {
     while (n) {
         char *p = buf_room(to, MIN(n, 1u << 20)); /* as they come: a length that lies costs nothing */
-        ssize_t got = r->fd >= 0 ? read(r->fd, p, MIN(n, 1u << 20)) : (ssize_t)MIN(MIN(n, r->mem.len), 1u << 20);
+        ssize_t got = read(r->fd, p, MIN(n, 1u << 20));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return err_set(err, -errno, "cannot read '%s': %s", r->name, strerror(errno));
         if (got == 0)
             return 0;
-        if (r->fd < 0) {
-            memcpy(p, r->mem.p, (size_t)got);
-            r->mem = str_n(r->mem.p + got, r->mem.len - (size_t)got);
-        }
         buf_took(to, (size_t)got);
         n -= (size_t)got;
         r->bytes += got;

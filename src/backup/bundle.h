@@ -36,10 +36,9 @@ int bundle_put(struct bundle_writer *w, enum part_type type, struct str payload,
 int bundle_end(struct bundle_writer *w, struct err *err); /* the last part; syncing is the caller's */
 void bundle_writer_fini(struct bundle_writer *w);
 
-/* ---- reading: out of fd, or, when that is below 0, out of mem ---- */
+/* ---- reading: zero-initialise, set fd and name ---- */
 struct bundle_reader {
     int fd;
-    struct str mem;
     const char *name; /* for sentences */
     uint32_t crc;
     uint64_t parts;

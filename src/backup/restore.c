@@ -26,7 +26,6 @@ enum { SQL_MAX = 256, COLUMNS_MAX = 128, NAME_LEN = 128, FILES_MAX = 64 };
 struct restore {
     const char *path, *dir; /* dir NULL: only look */
     const struct backup_watch *watch;
-    int64_t size;
     struct backup_sum sum;
     uint64_t started; /* rows before this database */
     bool head, in_db;
@@ -35,7 +34,7 @@ struct restore {
     char file[NAME_LEN], table[NAME_LEN];
     uint64_t cols;
     char **later; /* indexes and triggers: made when the rows are there */
-    size_t n_later;
+    size_t n_later, cap_later;
     sqlite3_stmt *put;
 };
 
@@ -149,10 +148,8 @@ static int begin_db(struct restore *x, struct str part, struct err *err)
         AUTO_FREE char *text = mem_strn(sql.p, sql.len);
         if (x->dir && str_starts(sql, "CREATE TABLE"))
             r = make(x, text, err);
-        else if (x->dir) {
-            x->later = mem_grow(x->later, x->n_later + 1, sizeof(*x->later));
-            x->later[x->n_later++] = mem_str(text);
-        }
+        else if (x->dir)
+            VEC_ADD(x->later, x->n_later, x->cap_later, mem_str(text));
     }
     return r == 0 && rd_left(&rd) ? bad(x, "a database begins wrongly", err) : r;
 }
@@ -251,8 +248,6 @@ static void drop_db(struct restore *x)
     x->h = NULL;
     for (size_t i = 0; i < x->n_later; i++)
         free(x->later[i]);
-    free(x->later);
-    x->later = NULL;
     x->n_later = 0;
     x->in_db = false;
     x->table[0] = 0;
@@ -332,71 +327,47 @@ static int take_head(struct restore *x, struct str part, struct err *err)
 
 static int take_part(struct restore *x, enum part_type type, struct str part, struct err *err)
 {
+    static int (*const takers[])(struct restore * x, struct str part, struct err * err) = {
+        [PART_HEAD] = take_head, [PART_DB] = begin_db,   [PART_TABLE] = begin_table,
+        [PART_ROWS] = take_rows, [PART_DB_END] = end_db, [PART_FILE] = take_file,
+    };
+
     if (!x->head && type != PART_HEAD)
         return bad(x, "it begins wrongly", err);
-    switch (type) {
-    case PART_HEAD:
-        return take_head(x, part, err);
-    case PART_DB:
-        return begin_db(x, part, err);
-    case PART_TABLE:
-        return begin_table(x, part, err);
-    case PART_ROWS:
-        return take_rows(x, part, err);
-    case PART_DB_END:
-        return end_db(x, part, err);
-    case PART_FILE:
-        return take_file(x, part, err);
-    default:
+    if (type >= ARRAY_LEN(takers) || !takers[type])
         return bad(x, "it has a part of no known kind", err);
-    }
+    return takers[type](x, part, err);
 }
 
-static int run(struct restore *x, struct bundle_reader *in, struct err *err)
+static int run(struct restore *x, struct err *err)
 {
+    AUTO_CLOSE int fd = open(x->path, O_RDONLY | O_CLOEXEC);
+    struct bundle_reader in = {.fd = fd, .name = x->path};
     enum part_type type;
     struct str part;
-    int r = bundle_open(in, err);
 
-    while (r >= 0 && (r = bundle_next(in, &type, &part, err)) == 1) {
+    if (fd < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", x->path, strerror(errno));
+    int64_t size = file_size(x->path);
+    int r = bundle_open(&in, err);
+    while (r >= 0 && (r = bundle_next(&in, &type, &part, err)) == 1) {
         r = take_part(x, type, part, err);
-        if (r == 0 && x->watch && x->watch->at)
-            x->watch->at(x->watch->arg, in->bytes, x->size);
+        if (r == 0 && x->watch)
+            x->watch->at(x->watch->arg, in.bytes, size);
     }
     if (r == 0 && (x->in_db || !x->seen_main))
         r = bad(x, "it ends too early", err);
     drop_db(x);
-    x->sum.bytes = in->bytes;
-    bundle_reader_fini(in);
+    free(x->later);
+    x->sum.bytes = in.bytes;
+    bundle_reader_fini(&in);
     return r;
-}
-
-static int run_file(struct restore *x, struct err *err)
-{
-    AUTO_CLOSE int fd = open(x->path, O_RDONLY | O_CLOEXEC);
-    struct bundle_reader in = {.fd = fd, .name = x->path};
-
-    if (fd < 0)
-        return err_set(err, -errno, "cannot open '%s': %s", x->path, strerror(errno));
-    x->size = file_size(x->path);
-    return run(x, &in, err);
 }
 
 int backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err)
 {
     struct restore x = {.path = path, .watch = watch};
-    int r = run_file(&x, err);
-
-    if (r == 0)
-        *ret = x.sum;
-    return r;
-}
-
-int backup_check_mem(struct str bytes, struct backup_sum *ret, struct err *err)
-{
-    struct restore x = {.path = "the backup"};
-    struct bundle_reader in = {.fd = -1, .mem = bytes, .name = x.path};
-    int r = run(&x, &in, err);
+    int r = run(&x, err);
 
     if (r == 0)
         *ret = x.sum;
@@ -505,7 +476,7 @@ static int fill(struct restore *x, const char *temp, struct err *err)
 
     x->dir = temp;
     if (r == 0)
-        r = run_file(x, err);
+        r = run(x, err);
     if (r == 0 && (r = file_sync_dir(temp)) < 0)
         err_set(err, r, "cannot sync '%s': %s", temp, strerror(-r));
     return r;
