@@ -84,8 +84,9 @@ static void create_variables(struct artifact *a)
                a->entity, a->project, a->run, a->type, a->name, a->digest, a->name, a->client, a->sequence);
 }
 
-static void manifest_variables(struct artifact *a, bool upload)
+static void manifest_variables(struct artifact *a)
 {
+    bool upload = a->step == ARTIFACT_MANIFEST_FILE;
     char md5[MD5_BASE64_SIZE] = "";
 
     json_print(&a->variables,
@@ -104,43 +105,9 @@ static void file_variables(struct artifact *a)
                a->id, a->file, a->md5, a->manifest);
 }
 
-static int next(void *self, struct wandb_request *ret, struct err *err)
+static void commit_variables(struct artifact *a)
 {
-    struct artifact *a = self;
-
-    buf_reset(&a->variables);
-    switch (a->step) {
-    case ARTIFACT_CREATE:
-        *ret = (struct wandb_request){.op = "CreateArtifact", .query = create};
-        create_variables(a);
-        break;
-    case ARTIFACT_MANIFEST:
-    case ARTIFACT_MANIFEST_FILE:
-        *ret = (struct wandb_request){.op = "CreateArtifactManifest", .query = manifest};
-        manifest_variables(a, a->step == ARTIFACT_MANIFEST_FILE);
-        break;
-    case ARTIFACT_FILE:
-        *ret = (struct wandb_request){.op = "CreateArtifactFiles", .query = files};
-        file_variables(a);
-        break;
-    case ARTIFACT_PUT_FILE:
-    case ARTIFACT_PUT_MANIFEST:
-        *ret = (struct wandb_request){.op = "upload",
-                                      .method = "PUT",
-                                      .url = a->url,
-                                      .headers = (const char *const *)a->headers,
-                                      .try_ms = UPLOAD_MS,
-                                      .body = a->step == ARTIFACT_PUT_FILE ? a->bytes : buf_str(&a->json)};
-        return 1;
-    case ARTIFACT_COMMIT:
-        *ret = (struct wandb_request){.op = "CommitArtifact", .query = commit};
-        json_print(&a->variables, "{'artifactID':%s}", a->id);
-        break;
-    case ARTIFACT_DONE:
-        return 0;
-    }
-    ret->variables = buf_str(&a->variables);
-    return a->variables.err ? err_set(err, a->variables.err, "the names of artifact '%.60s' are too long", a->name) : 1;
+    json_print(&a->variables, "{'artifactID':%s}", a->id);
 }
 
 /* ---- what is answered ---- */
@@ -192,8 +159,15 @@ static int created(struct artifact *a, const json_t *data, struct err *err)
         return err_set(err, -ESTALE,
                        "artifact '%.100s' has a version that was not read: it is not overwritten; try again", a->name);
     a->base = base ? mem_str(base) : NULL;
-    a->step = a->there ? ARTIFACT_DONE : ARTIFACT_MANIFEST;
+    if (a->there)
+        a->step = ARTIFACT_DONE;
     return 0;
+}
+
+static int manifest_made(struct artifact *a, const json_t *data, struct err *err)
+{
+    return keep(a, &a->manifest, answer_text(data, "createArtifactManifest.artifactManifest.id"), "id of a manifest",
+                err);
 }
 
 static int file_answered(struct artifact *a, const json_t *data, struct err *err)
@@ -212,7 +186,8 @@ static int file_answered(struct artifact *a, const json_t *data, struct err *err
         a->headers = upload_headers(json_object_get(node, "uploadHeaders"));
     }
     write_manifest(a);
-    a->step = url ? ARTIFACT_PUT_FILE : ARTIFACT_MANIFEST_FILE; /* no address: W&B has these bytes */
+    if (!url) /* W&B has these bytes */
+        a->step = ARTIFACT_MANIFEST_FILE;
     return 0;
 }
 
@@ -225,43 +200,60 @@ static int manifest_answered(struct artifact *a, const json_t *data, struct err 
         return r;
     free_headers(a->headers);
     a->headers = upload_headers(json_object_get(file, "uploadHeaders"));
-    a->step = ARTIFACT_PUT_MANIFEST;
     return 0;
+}
+
+static int committed(struct artifact *a, const json_t *data, struct err *err)
+{
+    return answer_text(data, "commitArtifact.artifact.id") ? 0 : lacks(a, "artifact that was committed", err);
+}
+
+/* ---- step by step ---- */
+
+static const struct step {
+    const char *op, *query; /* NULL: an upload */
+    void (*ask)(struct artifact *a);
+    int (*take)(struct artifact *a, const json_t *data,
+                struct err *err); /* where another step than the next is due, it says so */
+} steps[ARTIFACT_DONE] = {
+    [ARTIFACT_CREATE] = {"CreateArtifact", create, create_variables, created},
+    [ARTIFACT_MANIFEST] = {"CreateArtifactManifest", manifest, manifest_variables, manifest_made},
+    [ARTIFACT_FILE] = {"CreateArtifactFiles", files, file_variables, file_answered},
+    [ARTIFACT_MANIFEST_FILE] = {"CreateArtifactManifest", manifest, manifest_variables, manifest_answered},
+    [ARTIFACT_COMMIT] = {"CommitArtifact", commit, commit_variables, committed},
+};
+
+static int next(void *self, struct wandb_request *ret, struct err *err)
+{
+    struct artifact *a = self;
+
+    if (a->step == ARTIFACT_DONE)
+        return 0;
+    const struct step *s = &steps[a->step];
+    if (!s->op) {
+        *ret = (struct wandb_request){.op = "upload",
+                                      .method = "PUT",
+                                      .url = a->url,
+                                      .headers = (const char *const *)a->headers,
+                                      .try_ms = UPLOAD_MS,
+                                      .body = a->step == ARTIFACT_PUT_FILE ? a->bytes : buf_str(&a->json)};
+        return 1;
+    }
+    buf_reset(&a->variables);
+    s->ask(a);
+    *ret = (struct wandb_request){.op = s->op, .query = s->query, .variables = buf_str(&a->variables)};
+    return a->variables.err ? err_set(err, a->variables.err, "the names of artifact '%.60s' are too long", a->name) : 1;
 }
 
 static int take(void *self, const struct wandb_answer *answer, struct err *err)
 {
     struct artifact *a = self;
-    const json_t *data = answer->data;
-    int r = 0;
+    enum artifact_step at = a->step;
+    int r = steps[at].take ? steps[at].take(a, answer->data, err) : 0;
 
-    switch (a->step) {
-    case ARTIFACT_CREATE:
-        return created(a, data, err);
-    case ARTIFACT_MANIFEST:
-        r = keep(a, &a->manifest, answer_text(data, "createArtifactManifest.artifactManifest.id"), "id of a manifest",
-                 err);
-        a->step = ARTIFACT_FILE;
-        return r;
-    case ARTIFACT_FILE:
-        return file_answered(a, data, err);
-    case ARTIFACT_PUT_FILE:
-        a->step = ARTIFACT_MANIFEST_FILE;
-        return 0;
-    case ARTIFACT_MANIFEST_FILE:
-        return manifest_answered(a, data, err);
-    case ARTIFACT_PUT_MANIFEST:
-        a->step = ARTIFACT_COMMIT;
-        return 0;
-    case ARTIFACT_COMMIT:
-        if (!answer_text(data, "commitArtifact.artifact.id"))
-            return lacks(a, "artifact that was committed", err);
-        a->step = ARTIFACT_DONE;
-        return 0;
-    case ARTIFACT_DONE:
-        break;
-    }
-    return 0;
+    if (r == 0 && a->step == at)
+        a->step++;
+    return r;
 }
 
 struct errand artifact_errand(struct artifact *a)
