@@ -172,7 +172,8 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
     }
     view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, &v);
     usage_now_of(a->hub, &usage);
-    const char *zone = usage.zone && strcmp(zone_name(usage.zone), "local") != 0 ? zone_name(usage.zone) : NULL;
+    const char *zone =
+        usage.stat.zone && strcmp(zone_name(usage.stat.zone), "local") != 0 ? zone_name(usage.stat.zone) : NULL;
     struct test_job *job = mem_zero(1, sizeof(*job));
     *job = (struct test_job){.ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},
                              .api = a,

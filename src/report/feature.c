@@ -314,7 +314,7 @@ static const struct zone *zone_for(struct hub_schedules *d, const struct schedul
     if (b->zone)
         return b->zone;
     usage_now_of(d->h, &now);
-    return now.zone;
+    return now.stat.zone;
 }
 
 static int begin(struct hub_schedules *d, const struct scheduled *b, const struct scheduled_due *due, uint32_t missed,
@@ -351,7 +351,7 @@ static bool is_counted(struct hub_schedules *d, const struct scheduled *b, const
     if (b->status || now_ms - MAX(due->at_ms, d->h->started_ms) > COUNT_MS)
         return true;
     usage_now_of(d->h, &now);
-    if (now.waiting || now.counted_to_ms < due->to_ms)
+    if (now.stat.waiting || now.stat.counted_to_ms < due->to_ms)
         m->counted_ms = 0;
     else if (!m->counted_ms || m->counted_ms > now_ms)
         m->counted_ms = now_ms;

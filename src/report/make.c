@@ -337,9 +337,7 @@ static int read_tables(struct scheduled_job *k, const struct past_source *past, 
     struct usage_table shown = v->t;
     v->shown = shown.n = MIN(v->t.n, (size_t)USAGE_MOST);
     usage_rows(&shown, &v->full);
-    usage_rows_pick(&shown, &v->full);
     usage_rows(&shown, &v->slim);
-    usage_rows_pick(&shown, &v->slim);
     pick_slim(&shown, &v->slim);
     if (k->idle && k->by != BY_PERSON) {
         usage_job_set(k->usage, USAGE_BY, usage_by_words[BY_PERSON]);

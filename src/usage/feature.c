@@ -19,16 +19,10 @@
 void usage_now_of(struct hub *h, struct usage_now *ret)
 {
     const struct usage_settings *c = feature_settings(&h->conf, &usage_feature);
-    struct ledger_stat st;
-    ledger_stat(h->ledger, clock_wall_ms(), &st);
-    *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
-                              .waiting = st.waiting,
-                              .zone = st.zone,
-                              .n_days = st.n_days,
-                              .tariff = h->tariff,
-                              .split = usage_split_words[c->split],
-                              .spell_ms = c->idle_spell};
-    memcpy(ret->days, st.days, sizeof(st.days));
+    ledger_stat(h->ledger, clock_wall_ms(), &ret->stat);
+    ret->tariff = h->tariff;
+    ret->split = usage_split_words[c->split];
+    ret->spell_ms = c->idle_spell;
 }
 
 /* What is known otherwise now is counted again. */

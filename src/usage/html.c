@@ -64,7 +64,6 @@ void render_usage_html(struct buf *out, const struct usage_table *t, const char 
     int64_t most = 0;
 
     usage_rows(t, &rows);
-    usage_rows_pick(t, &rows);
     for (size_t i = 0; i < t->n; i++)
         most = MAX(most, t->v[i].s.held_ms);
     page_head(out, t, title);

@@ -173,7 +173,6 @@ int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *t
     if (t->n)
         usage_plot(t, &p, paper, PLOT_PDF, out, err);
     usage_rows(t, &rows);
-    usage_rows_pick(t, &rows);
     paper_rows(paper, &rows, t->n > 0);
     return paper_close(paper, err);
 }

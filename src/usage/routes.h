@@ -3,22 +3,17 @@
 
 #include "base/err.h"
 #include "model/rows.h"
-#include "model/usage.h"
+#include "usage/ledger.h"
 #include "usage/tariff.h"
 
 struct api;
 struct filter;
 struct hub;
 struct past_source;
-struct zone;
 
 struct usage_now {
-    int64_t counted_to_ms;
-    size_t waiting;          /* hours that are to be counted */
-    const struct zone *zone; /* zones, tariff and split live as long as the hub, or until it is reloaded */
-    size_t n_days;
-    const struct zone *days[USAGE_ZONES]; /* days of these are in the store */
-    const struct tariff *tariff;          /* copied on the loop */
+    struct ledger_stat stat;     /* its zones, tariff and split live as long as the hub, or until it is reloaded */
+    const struct tariff *tariff; /* copied on the loop */
     const char *split;
     int64_t spell_ms; /* from when on a time without work is a long one */
 };

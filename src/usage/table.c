@@ -194,37 +194,8 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_CO2], "%.1f", (double)r->co2_mg / 1e6);
 }
 
-void usage_rows(const struct usage_table *t, struct rows *ret)
-{
-    rows_init(ret, columns, COLS);
-    for (size_t i = 0; i < t->n; i++) {
-        add_row(ret, t, &t->v[i], t->has_wall);
-        show_row(ret, t, &t->v[i]);
-    }
-    if (t->n) {
-        add_row(ret, t, &t->total, t->total_wall);
-        show_row(ret, t, &t->total);
-    }
-}
-
-/* A few rows at a time: of a year by day there are 100,000. */
-void render_usage_csv(struct buf *out, const struct usage_table *t)
-{
-    enum { ROWS = 256 };
-    struct rows r;
-
-    rows_init(&r, columns, COLS);
-    render_rows_csv(out, &r);
-    for (size_t i = 0; i < t->n && !out->err; i += ROWS) {
-        rows_init(&r, columns, COLS);
-        for (size_t k = i; k < t->n && k < i + ROWS; k++)
-            add_row(&r, t, &t->v[k], t->has_wall);
-        render_rows_csv_on(out, &r);
-        rows_fini(&r);
-    }
-}
-
-void usage_rows_pick(const struct usage_table *t, struct rows *r)
+/* Leaves those that say something on a screen. */
+static void pick_columns(const struct usage_table *t, struct rows *r)
 {
     static const char *const titles[USAGE_BYS] = {"PERSON", "TEAM",  "PROJECT", "COMPANY",
                                                   "NODE",   "MODEL", "GPU",     "JOB"};
@@ -242,4 +213,35 @@ void usage_rows_pick(const struct usage_table *t, struct rows *r)
     for (size_t k = 0; k < n; k++)
         if (strcmp(r->picked[k].name, columns[U_KEY].name) == 0)
             r->picked[k].title = titles[t->by];
+}
+
+void usage_rows(const struct usage_table *t, struct rows *ret)
+{
+    rows_init(ret, columns, COLS);
+    for (size_t i = 0; i < t->n; i++) {
+        add_row(ret, t, &t->v[i], t->has_wall);
+        show_row(ret, t, &t->v[i]);
+    }
+    if (t->n) {
+        add_row(ret, t, &t->total, t->total_wall);
+        show_row(ret, t, &t->total);
+    }
+    pick_columns(t, ret);
+}
+
+/* A few rows at a time: of a year by day there are 100,000. */
+void render_usage_csv(struct buf *out, const struct usage_table *t)
+{
+    enum { ROWS = 256 };
+    struct rows r;
+
+    rows_init(&r, columns, COLS);
+    render_rows_csv(out, &r);
+    for (size_t i = 0; i < t->n && !out->err; i += ROWS) {
+        rows_init(&r, columns, COLS);
+        for (size_t k = i; k < t->n && k < i + ROWS; k++)
+            add_row(&r, t, &t->v[k], t->has_wall);
+        render_rows_csv_on(out, &r);
+        rows_fini(&r);
+    }
 }

@@ -9,10 +9,8 @@ struct buf;
 
 void render_usage_json(struct buf *out, const struct usage_table *t);
 void render_usage_csv(struct buf *out, const struct usage_table *t); /* in seconds and joules */
-/* For a screen: hours, kWh, and a last row of all. Ended with rows_fini. */
+/* For a screen: hours, kWh, and a last row of all, in columns that say something there. Ended with rows_fini. */
 void usage_rows(const struct usage_table *t, struct rows *ret);
-/* Leave the columns that say something on a screen. */
-void usage_rows_pick(const struct usage_table *t, struct rows *r);
 /* One HTML file that needs nothing else. title: the cluster's name. */
 void render_usage_html(struct buf *out, const struct usage_table *t, const char *title);
 /* A chart; and a document with a chart and the table. As plot_draw and paper_close fail. */
