@@ -12,7 +12,6 @@
 #define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
 #define KEEP_MS 300000 /* read again even if none did */
 #define SOON_MS 60000  /* a deleted node's tokens are out of the store after this */
-#define DAY_MS  86400000
 
 #define COMING_MAX 65536 /* tokens on their way to the disk: then it does not keep up */
 

@@ -6,7 +6,6 @@
 #include "alert/usual.h"
 #include "base/buf.h"
 
-#define HOUR_MS   3600000ll
 #define LATE_MS   600000ll
 #define HOURS     2   /* far from what is usual for so many in a row */
 #define FOUND_MAX 500 /* of one kind */

@@ -111,7 +111,7 @@ void baselines_tick(struct baselines *x, int64_t now_ms)
     if (x->running || !x->h->ledger || !x->h->work || clock_mono_ms() < x->again_ms)
         return;
     ledger_stat(x->h->ledger, now_ms, &st);
-    int64_t hour_ms = usage_baseline_hour(st.zone, now_ms), end_ms = hour_ms + COUNT_HOUR_MS;
+    int64_t hour_ms = usage_baseline_hour(st.zone, now_ms), end_ms = hour_ms + HOUR_MS;
     if (hour_ms != x->done_ms && (st.counted_to_ms >= end_ms || now_ms >= end_ms + PATIENCE_MS))
         begin(x, st.zone, hour_ms);
 }

@@ -15,9 +15,6 @@
 #include "now/view.h"
 #include "people/identities.h"
 
-#define MINUTE_MS  ALERT_REPLAY_NODE_MINUTE_MS
-#define HOUR_MS    3600000ll
-#define DAY_MS     86400000ll
 #define RECENT_MS  HOUR_MS /* as feature.c has it */
 #define HOLDS_MAX  BOOK_MAX
 #define STOP_EVERY 64 /* minutes */

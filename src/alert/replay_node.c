@@ -6,11 +6,11 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "now/judge.h"
 
-#define HOUR_MS      3600000ll
 #define DEVICES_AT   32     /* asked for at once */
 #define SEEN_MS      600000 /* when a process was last seen is written down this often */
 #define LOOK_BACK_MS (30 * 86400000ll)
@@ -347,8 +347,8 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
             node_fact_fini(&found.fact);
             return 0;
         }
-        while (hi - lo > ALERT_REPLAY_NODE_MINUTE_MS) {
-            int64_t mid = lo + (hi - lo) / ALERT_REPLAY_NODE_MINUTE_MS / 2 * ALERT_REPLAY_NODE_MINUTE_MS;
+        while (hi - lo > MINUTE_MS) {
+            int64_t mid = lo + (hi - lo) / MINUTE_MS / 2 * MINUTE_MS;
             code = ask_was(r, past, mid, &at, err);
             if (code < 0) {
                 node_fact_fini(&found.fact);
@@ -388,7 +388,7 @@ static int load_spans(struct alert_replay_node *r, const struct past_source *pas
     at[n++] = to_ms;
     for (size_t i = 0; i < r->n_looks; i++)
         for (int64_t k = 1; k <= 3; k++) {
-            int64_t t = (r->looks[i] / ALERT_REPLAY_NODE_MINUTE_MS + k) * ALERT_REPLAY_NODE_MINUTE_MS;
+            int64_t t = (r->looks[i] / MINUTE_MS + k) * MINUTE_MS;
             if (t > r->from_ms && t < to_ms)
                 at[n++] = t;
         }
@@ -489,7 +489,7 @@ static struct lane *lane_of(struct alert_replay_node *r, int device, int which)
 static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l,
                       int which, const struct history *h, const struct bin *b, int device)
 {
-    size_t off = (size_t)((r->from_ms - h->from_ms) / ALERT_REPLAY_NODE_MINUTE_MS);
+    size_t off = (size_t)((r->from_ms - h->from_ms) / MINUTE_MS);
 
     for (size_t i = 0; i < r->minutes && i + off < h->n; i++) {
         const struct bin *x = &b[i + off];
@@ -518,8 +518,8 @@ static int ask_values(struct alert_replay_node *r, const struct alert_replay_nod
                               .n_devices = n,
                               .n_metrics = n_names,
                               .from_ms = r->from_ms,
-                              .to_ms = r->from_ms + (int64_t)r->minutes * ALERT_REPLAY_NODE_MINUTE_MS,
-                              .step_ms = ALERT_REPLAY_NODE_MINUTE_MS,
+                              .to_ms = r->from_ms + (int64_t)r->minutes * MINUTE_MS,
+                              .step_ms = MINUTE_MS,
                               .fields = BIN_MAX | BIN_LAST,
                               .tier = TIER_MINUTE,
                               .stop = past->stop,
@@ -573,7 +573,7 @@ int alert_replay_node_load(struct alert_replay_node *r, const struct alert_repla
     }
     unload(r);
     r->from_ms = from_ms;
-    r->minutes = (size_t)((to_ms - from_ms) / ALERT_REPLAY_NODE_MINUTE_MS);
+    r->minutes = (size_t)((to_ms - from_ms) / MINUTE_MS);
     int code = load_spans(r, past, to_ms, err);
     r->same = code == 0 && same_was(&before, &r->spans[0].was);
     node_fact_fini(&before.fact);
@@ -694,8 +694,8 @@ static void play_upsets(struct alert_replay_node *r, struct live *l, int64_t at_
 
 void alert_replay_node_play(struct alert_replay_node *r, struct live *l, int64_t at_ms)
 {
-    size_t minute = (size_t)((at_ms - r->from_ms) / ALERT_REPLAY_NODE_MINUTE_MS) - 1;
-    int64_t ticks[2] = {at_ms - ALERT_REPLAY_NODE_MINUTE_MS / 2, at_ms};
+    size_t minute = (size_t)((at_ms - r->from_ms) / MINUTE_MS) - 1;
+    int64_t ticks[2] = {at_ms - MINUTE_MS / 2, at_ms};
     bool first = minute == 0;
 
     bool turned = turn_procs(r, at_ms);

@@ -11,8 +11,6 @@
 #include "alert/rule.h"
 #include "history/history.h"
 
-#define ALERT_REPLAY_NODE_MINUTE_MS 60000ll
-
 /* What the rules may ask for, and by which rule states are judged. */
 struct alert_replay_node_ask {
     const struct state_rule *rule;

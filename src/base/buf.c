@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/rand.h"
 
 #define BUF_FIRST 64
 
@@ -185,16 +186,11 @@ int buf_addutf8(struct buf *b, uint32_t c)
 
 int buf_addx(struct buf *b, const void *p, size_t n)
 {
-    static const char hex[] = "0123456789abcdef";
-    const uint8_t *from = p;
     char *at = n > SIZE_MAX / 4 ? NULL : buf_at(b, 2 * n);
 
     if (!at)
         return b->err ? b->err : (b->err = -EMSGSIZE);
-    for (size_t i = 0; i < n; i++) {
-        at[2 * i] = hex[from[i] >> 4];
-        at[2 * i + 1] = hex[from[i] & 15];
-    }
+    hex_text(p, n, at);
     return buf_done(b, 2 * n);
 }
 

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define DAY_MS      86400000ll
 #define MIN_MS      (-62167219200000ll) /* 0000-01-01T00:00:00.000Z */
 #define MAX_MS      253402300799999ll   /* 9999-12-31T23:59:59.999Z */
 #define SECONDS_END 100000000000000ll   /* seconds, in ms: numbers from 10^11 on are milliseconds */

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MINUTE_MS 60000ll
+#define HOUR_MS   3600000ll
+#define DAY_MS    86400000ll
+
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);

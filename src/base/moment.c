@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/zone.h"
 
-#define DAY_MS    86400000ll
 #define WORD_MAX  12
 #define MS_DIGITS 11 /* a number this long is milliseconds */
 

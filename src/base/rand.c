@@ -131,6 +131,19 @@ uint64_t fnv64(const void *p, size_t n)
 }
 
 /* SplitMix64. */
+const char *hex_text(const void *p, size_t n, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *from = p;
+
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = digits[from[i] >> 4];
+        out[2 * i + 1] = digits[from[i] & 15];
+    }
+    out[2 * n] = 0;
+    return out;
+}
+
 uint64_t prng_next(struct prng *g)
 {
     uint64_t z = g->s += 0x9e3779b97f4a7c15u;

@@ -11,6 +11,8 @@ double rand_unit(void); /* 0 <= x < 1, for jitter */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n); /* start with 0; Castagnoli, as in iSCSI */
 uint64_t fnv64(const void *p, size_t n);                /* FNV-1a: names facts by content on the wire */
 
+const char *hex_text(const void *p, size_t n, char *out); /* lower case, 2 * n digits and the end */
+
 /* For generated data that must come out the same each time. */
 struct prng {
     uint64_t s;

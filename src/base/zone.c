@@ -23,7 +23,6 @@
 #define ABBR_MAX   8
 #define FIRST_MS   (-62135596800000ll) /* year 1 */
 #define LAST_MS    253402300799999ll   /* year 9999 */
-#define DAY_MS     86400000ll
 
 struct kind { /* of local time: standard, summer */
     int32_t offset;
@@ -537,6 +536,7 @@ int64_t zone_date_ms(const struct zone *z, int32_t date)
 
 /* ---- periods ---- */
 
+const char *const week_days[8] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", NULL};
 const char *const period_words[PERIODS + 1] = {"hour", "day", "week", "month", "year", "all", NULL};
 
 int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t at_ms, int64_t *ret_next)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -51,6 +52,7 @@ bool minute_parse(struct str s, int32_t *ret);            /* "8:05", "23:59": mi
 
 /* Parts of a calendar. week_start: 0 Monday to 6 Sunday. */
 enum period { PERIOD_HOUR, PERIOD_DAY, PERIOD_WEEK, PERIOD_MONTH, PERIOD_YEAR, PERIOD_ALL, PERIODS };
+extern const char *const week_days[8];              /* "monday", ..., NULL */
 extern const char *const period_words[PERIODS + 1]; /* "hour", ..., "all", NULL */
 /* The beginning of the one that at_ms is in, and that of the next; of PERIOD_ALL at_ms and INT64_MAX. */
 int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t at_ms, int64_t *ret_next);

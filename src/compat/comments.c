@@ -5,10 +5,9 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
-
-#define MINUTE_MS 60000
 
 struct comments {
     json_t *root; /* an object: host -> list or object of entries */

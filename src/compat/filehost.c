@@ -10,7 +10,6 @@
 #include "uplink/uplink.h"
 
 #define LOOK_MS   5000
-#define DAY_MS    86400000ll
 #define TICK_MS   20000 /* of the node scripts */
 #define AHEAD_MS  5000
 #define ALONE_MS  60000 /* GPUs have not been read for this long: the machine speaks alone */

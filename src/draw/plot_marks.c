@@ -13,7 +13,6 @@
 #define LEAD     13.0
 #define TICK_W   64.0 /* of a time axis */
 #define PERIOD_W 48.0 /* of an axis of periods */
-#define DAY_MS   86400000ll
 #define SLOTS    4000 /* that are drawn at most: of more, one in so many */
 
 uint32_t series_colour(const struct plot *p, size_t i)

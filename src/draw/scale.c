@@ -8,8 +8,6 @@
 
 #include "base/mem.h"
 
-#define DAY_MS 86400000ll
-
 /* ---- numbers ---- */
 
 /* What ticks count, for data as large as this. */

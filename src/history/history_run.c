@@ -4,12 +4,11 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/order.h"
 #include "history/history_plan.h"
 #include "history/holds.h"
 
-#define MINUTE_MS     60000ll
-#define HOUR_MS       3600000ll
 #define RATE_BACK_MS  120000ll /* a counter's value this old still tells a rate; older is a gap */
 #define LATELY_MS     HOUR_MS  /* newer than this nothing can have left the raw tier */
 #define AVERAGE_EXTRA 100

@@ -4,9 +4,9 @@
  */
 #include "history/travel.h"
 
-#include "now/judge.h"
+#include "base/clock.h"
 
-#define MINUTE_MS 60000ll
+#include "now/judge.h"
 
 struct stop { /* what is kept of a node now */
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];

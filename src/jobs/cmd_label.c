@@ -211,9 +211,8 @@ struct label *label_begin(const struct client_conf *conf, const struct label_fac
     l->conf.limit_ms = TRY_MS;
     l->f = *f;
     rand_bytes(chance, sizeof(chance));
-    size_t n = (size_t)snprintf(l->key, sizeof(l->key), "record-");
-    for (size_t i = 0; i < sizeof(chance); i++)
-        n += (size_t)snprintf(l->key + n, sizeof(l->key) - n, "%02x", chance[i]);
+    char hex[2 * sizeof(chance) + 1];
+    snprintf(l->key, sizeof(l->key), "record-%s", hex_text(chance, sizeof(chance), hex));
     if (gethostname(l->host, sizeof(l->host) - 1) < 0)
         l->host[0] = 0;
     curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -109,13 +109,7 @@ bool node_id_parse(struct str hex, struct node_id *ret)
 
 const char *node_id_text(const struct node_id *id, char out[33])
 {
-    static const char digit[] = "0123456789abcdef";
-    for (size_t i = 0; i < NODE_ID_LEN; i++) {
-        out[2 * i] = digit[id->b[i] >> 4];
-        out[2 * i + 1] = digit[id->b[i] & 15];
-    }
-    out[32] = 0;
-    return out;
+    return hex_text(id->b, NODE_ID_LEN, out);
 }
 
 bool name_ok(struct str s, size_t max)

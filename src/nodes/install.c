@@ -54,8 +54,7 @@ static void agent_sum(struct api *a, int64_t now_ms, char out[65])
         if (!agent)
             return;
         sha256(agent->plain.p, agent->plain.len, hash);
-        for (size_t i = 0; i < sizeof(hash); i++)
-            buf_addf(&text, "%02x", hash[i]);
+        buf_addx(&text, hash, sizeof(hash));
         blob_unref(agent);
         sum = blob_new(&text);
         cache_keep(a->cache, STR("agent sum"), version, now_ms, sum);

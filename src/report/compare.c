@@ -12,7 +12,6 @@
 #include "base/order.h"
 #include "report/share.h"
 
-#define MINUTE_MS  60000ll
 #define NONE       UINT32_MAX
 #define UTIL_FULL  10000           /* a stored unit is 0.01 % */
 #define SLACK_MS   (5 * MINUTE_MS) /* a process is seen some seconds late, and W&B hears of its end some later */

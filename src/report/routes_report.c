@@ -17,8 +17,6 @@
 #include "report/write.h"
 #include "usage/routes.h"
 
-#define DAY_MS 86400000ll
-
 #define SUNDAY 6
 
 struct report_job {
@@ -314,7 +312,7 @@ static char *own_zone(const struct api *a)
     struct usage_now now;
 
     usage_now_of(a->hub, &now);
-    return now.zone && strcmp(zone_name(now.zone), "local") != 0 ? mem_str(zone_name(now.zone)) : NULL;
+    return now.stat.zone && strcmp(zone_name(now.stat.zone), "local") != 0 ? mem_str(zone_name(now.stat.zone)) : NULL;
 }
 
 static void call_nodes(struct report_job *job, const struct view *v)

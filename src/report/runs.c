@@ -10,10 +10,8 @@
 #include "base/order.h"
 #include "now/live.h"
 
-#define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
-#define GAP_MS         600000 /* a tree that was off its devices for longer is another run */
-#define MINUTE_MS      60000ll
-#define HOUR_MS        3600000ll
+#define SEEN_LATELY_MS 600000              /* when a process was last seen is written down this often */
+#define GAP_MS         600000              /* a tree that was off its devices for longer is another run */
 #define UTIL_UNITS     (PERCENT_ONE / 100) /* a stored unit is 0.01 % */
 
 enum run_kind { RUN_JOB, RUN_SLURM, RUN_TREE };

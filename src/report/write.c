@@ -13,7 +13,6 @@
 #define RATE_FULL  1000 /* 100.0 % */
 
 const char *const report_formats[REPORT_FORMATS + 1] = {"json", "csv", "table", "html", "pdf", NULL};
-const char *const week_days[8] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", NULL};
 
 const char *const report_sources[SOURCE_AUTO + 1] = {"agents", "wandb", "both", NULL};
 

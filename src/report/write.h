@@ -8,7 +8,6 @@
 
 enum report_format { REPORT_JSON, REPORT_CSV, REPORT_TABLE, REPORT_HTML, REPORT_PDF, REPORT_FORMATS };
 extern const char *const report_formats[REPORT_FORMATS + 1]; /* ends with NULL */
-extern const char *const week_days[8];                       /* "monday", ...; ends with NULL */
 
 struct report_look {
     enum report_format format;

@@ -14,7 +14,6 @@
 #include "store/samples.h"
 #include "wire/wire.h"
 
-#define MINUTE_MS     60000ll
 #define SILENT_FOR_MS (37 * MINUTE_MS)
 #define PAST_MS       (7ll * 1440 * MINUTE_MS)
 

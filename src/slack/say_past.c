@@ -3,12 +3,11 @@
 #include <math.h>
 
 #include "format/render.h"
+
+#include "base/clock.h"
 #include "model/metric.h"
 #include "people/people.h"
 #include "slack/words.h"
-
-#define HOUR_MS 3600000ll
-#define DAY_MS  86400000ll
 
 /* "7d", "36h": as the API reads it. */
 static struct str span_text(struct say *s, int64_t ms)

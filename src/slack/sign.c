@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/rand.h"
 
 #define HEX_LEN 64
 
 void slack_sign(struct str secret, struct str timestamp, struct str body, char ret[68])
 {
-    static const char hex[] = "0123456789abcdef";
     unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     char *all = mem_alloc(timestamp.len + body.len + 4);
@@ -29,11 +29,7 @@ void slack_sign(struct str secret, struct str timestamp, struct str body, char r
         abort(); /* out of memory, as in base/mem.c */
     free(all);
     memcpy(ret, "v0=", 3);
-    for (size_t i = 0; i < HEX_LEN / 2; i++) {
-        ret[3 + 2 * i] = hex[mac[i] >> 4];
-        ret[4 + 2 * i] = hex[mac[i] & 15];
-    }
-    ret[3 + HEX_LEN] = 0;
+    hex_text(mac, HEX_LEN / 2, ret + 3);
 }
 
 int slack_sign_check(struct str secret, struct str timestamp, struct str signature, struct str body, int64_t now_ms,

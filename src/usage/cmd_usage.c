@@ -15,8 +15,6 @@
 
 static const char *const formats[] = {"table", "csv", "json", "html", "pdf", "svg", "png", NULL};
 enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
-static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
-                                        "friday", "saturday", "sunday",    NULL};
 
 struct usage_conf {
     struct client_conf client;

@@ -14,12 +14,12 @@
 
 int64_t count_ahead_ms(const struct count_rule *rule)
 {
-    return (rule->spell_ms + COUNT_MINUTE_MS - 1) / COUNT_MINUTE_MS * COUNT_MINUTE_MS;
+    return (rule->spell_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
 }
 
 int64_t count_reach_ms(const struct count_rule *rule)
 {
-    return count_ahead_ms(rule) + (int64_t)COUNT_CARRY * COUNT_MINUTE_MS;
+    return count_ahead_ms(rule) + (int64_t)COUNT_CARRY * MINUTE_MS;
 }
 
 void count_split(int64_t total, const int64_t *w, size_t n, int64_t *ret)
@@ -172,7 +172,7 @@ static void add_cut(int64_t *cuts, size_t *n, int64_t at, int64_t from, int64_t 
 /* c->held of the minute; how much nobody held, and how much of that was booked. */
 static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int64_t *ret_unused)
 {
-    int64_t cuts[CUTS_MAX + 2], to = from + COUNT_MINUTE_MS, held = 0, unused = 0;
+    int64_t cuts[CUTS_MAX + 2], to = from + MINUTE_MS, held = 0, unused = 0;
     size_t n = 0, kept = 0;
 
     while (c->next < c->n_order && c->order[c->next].use->from_ms < to)
@@ -205,7 +205,7 @@ static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int
             unused += len;
     }
     *ret_unused = unused;
-    *ret_free = COUNT_MINUTE_MS - held - unused;
+    *ret_free = MINUTE_MS - held - unused;
 }
 
 static int64_t display_mem(const struct counting *c, int64_t from)
@@ -214,7 +214,7 @@ static int64_t display_mem(const struct counting *c, int64_t from)
 
     for (size_t i = 0; i < c->d->n_uses; i++) {
         const struct count_use *u = &c->d->uses[i];
-        if (u->from_ms < from + COUNT_MINUTE_MS && u->to_ms > from && !does_hold(c->rule, u))
+        if (u->from_ms < from + MINUTE_MS && u->to_ms > from && !does_hold(c->rule, u))
             sum += MAX(u->mem, 0);
     }
     return sum;
@@ -226,7 +226,7 @@ static int64_t minute_unknown(struct counting *c, const struct count_minute *m, 
 {
     int64_t take = 0;
 
-    if (m->busy_ms > held && m->busy_ms * 10000ll >= COUNT_MINUTE_MS * c->rule->busy_util)
+    if (m->busy_ms > held && m->busy_ms * 10000ll >= MINUTE_MS * c->rule->busy_util)
         take = m->busy_ms - held;
     if (held == 0 && c->rule->held_mem >= 0 && m->mem > c->rule->held_mem &&
         m->mem > c->rule->held_mem + display_mem(c, from))
@@ -241,8 +241,8 @@ static int64_t minute_unknown(struct counting *c, const struct count_minute *m, 
 /* The minute's sums into the hour it is in (-1: in none of those asked for). */
 static void minute_add(struct counting *c, size_t i, const struct count_minute *m, bool fresh, long hour)
 {
-    int64_t from = c->in->from_ms + (int64_t)i * COUNT_MINUTE_MS, free_ms, unused_ms, held = 0;
-    bool idle = m->busy_ms >= 0 && m->busy_ms * 10000ll < COUNT_MINUTE_MS * c->rule->busy_util;
+    int64_t from = c->in->from_ms + (int64_t)i * MINUTE_MS, free_ms, unused_ms, held = 0;
+    bool idle = m->busy_ms >= 0 && m->busy_ms * 10000ll < MINUTE_MS * c->rule->busy_util;
 
     minute_hold(c, from, &free_ms, &unused_ms);
     for (size_t k = 0; k < c->n_who; k++)
@@ -280,7 +280,7 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
 /* Idle minutes in a row, at least as long as a spell, count as long. */
 static void long_spells(struct counting *c, struct who *w, const long *hour_of)
 {
-    size_t n = c->in->n_minutes, least = (size_t)(count_ahead_ms(c->rule) / COUNT_MINUTE_MS);
+    size_t n = c->in->n_minutes, least = (size_t)(count_ahead_ms(c->rule) / MINUTE_MS);
 
     for (size_t i = 0; i < n;) {
         size_t end = i;
@@ -318,8 +318,8 @@ static void counting_run(struct counting *c, long *hour_of)
     size_t last_at = 0, h = 0;
 
     for (size_t i = 0; i < in->n_minutes; i++) {
-        int64_t at = in->from_ms + (int64_t)i * COUNT_MINUTE_MS;
-        while (h < in->n_hours && at >= in->hours[h] + COUNT_HOUR_MS)
+        int64_t at = in->from_ms + (int64_t)i * MINUTE_MS;
+        while (h < in->n_hours && at >= in->hours[h] + HOUR_MS)
             h++;
         hour_of[i] = h < in->n_hours && at >= in->hours[h] && at < in->until_ms ? (long)h : -1;
         if (c->d->minutes[i].seen) {
@@ -331,7 +331,7 @@ static void counting_run(struct counting *c, long *hour_of)
         if (last && i - last_at <= (size_t)MIN(in->carry, COUNT_CARRY))
             minute_add(c, i, last, last_at == i, hour_of[i]);
         else if (hour_of[i] >= 0)
-            c->ret[hour_of[i]].down_ms += COUNT_MINUTE_MS;
+            c->ret[hour_of[i]].down_ms += MINUTE_MS;
     }
 }
 

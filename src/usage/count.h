@@ -8,12 +8,11 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/usage.h"
 
-#define COUNT_MINUTE_MS 60000
-#define COUNT_HOUR_MS   3600000ll
-#define COUNT_CARRY     10 /* minutes a sample may stand for, at most */
+#define COUNT_CARRY 10 /* minutes a sample may stand for, at most */
 
 struct count_rule {
     enum usage_split split;

@@ -16,7 +16,6 @@
 #include "base/workers.h"
 #include "usage/recount.h"
 
-#define HOUR_MS   COUNT_HOUR_MS
 #define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
 #define LATE_MS   60000  /* but at least this often */
 #define LIMIT_MS  600000 /* for one job */
@@ -287,7 +286,7 @@ static bool mark_due(const struct ledger *l, const struct mark *m, int64_t now_m
     if (!m->dirty || m->flying)
         return false;
     if (now_ms < end_ms)
-        return now_ms - m->counted_ms >= l->conf.every_ms && now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS > m->until_ms;
+        return now_ms - m->counted_ms >= l->conf.every_ms && now_ms / MINUTE_MS * MINUTE_MS > m->until_ms;
     if (now_ms < end_ms + count_ahead_ms(&l->conf.rule) + LATE_MS && m->until_ms >= end_ms)
         return false; /* only idle spells can change, and they will again */
     return now_ms - m->touched_ms >= QUIET_MS || now_ms - m->since_ms >= LATE_MS;
@@ -407,7 +406,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
             c->l = l;
             c->rule = l->conf.rule;
             c->now_ms = now_ms;
-            c->until_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS;
+            c->until_ms = now_ms / MINUTE_MS * MINUTE_MS;
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
@@ -633,7 +632,7 @@ uint64_t ledger_counted(const struct ledger *l)
 
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)
 {
-    *ret = (struct ledger_stat){.counted_to_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS, .zone = l->zones[0].zone};
+    *ret = (struct ledger_stat){.counted_to_ms = now_ms / MINUTE_MS * MINUTE_MS, .zone = l->zones[0].zone};
     for (size_t z = 0; z < l->n_zones; z++)
         if (l->zones[z].ready)
             ret->days[ret->n_days++] = l->zones[z].zone;

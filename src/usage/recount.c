@@ -87,7 +87,7 @@ static int find_devices(struct work *w, struct store *past, struct err *err)
     int r = 0;
 
     for (size_t i = 0; i < w->ask->n_hours && r == 0; i++) {
-        int64_t at_ms = w->ask->hours[i], end_ms = MIN(at_ms + COUNT_HOUR_MS, w->ask->until_ms) - 1;
+        int64_t at_ms = w->ask->hours[i], end_ms = MIN(at_ms + HOUR_MS, w->ask->until_ms) - 1;
         bool lost = false, later = false;
         r = take_devices(w, past, at_ms, 1u << i, &lost, err);
         if (r == 0)
@@ -200,9 +200,9 @@ static void make_minutes(const struct history *h, size_t d, struct count_minute 
         for (size_t k = 0; k < BINS; k++)
             m[i].seen |= v[k][i].count > 0;
         if (busy_us >= 0)
-            m[i].busy_ms = (int32_t)MIN(busy_us / 1000 / (int64_t)over, COUNT_MINUTE_MS);
+            m[i].busy_ms = (int32_t)MIN(busy_us / 1000 / (int64_t)over, MINUTE_MS);
         else if (util >= 0)
-            m[i].busy_ms = (int32_t)(MIN(util, 10000) * (COUNT_MINUTE_MS / 10000));
+            m[i].busy_ms = (int32_t)(MIN(util, 10000) * (MINUTE_MS / 10000));
         int64_t mj = grew(v[B_ENERGY], i, &over), mw = mean(&v[B_POWER][i]);
         m[i].mj = mj >= 0 ? mj : mw > 0 && mw < MJ_MOST ? mw * 60 : 0;
         m[i].mj = m[i].mj > MJ_MOST ? 0 : m[i].mj;
@@ -216,7 +216,7 @@ static int count_all(struct work *w, const struct history *h, struct err *err)
     AUTO_FREE struct usage_device *out = mem_zero(ask->n_hours, sizeof(*out));
     struct count_input in = {w->from_ms, h->n, ask->until_ms, 1, ask->n_hours, ask->hours};
 
-    in.carry = (int)MAX(1, MIN((w->tick_ms + COUNT_MINUTE_MS - 1) / COUNT_MINUTE_MS, COUNT_CARRY));
+    in.carry = (int)MAX(1, MIN((w->tick_ms + MINUTE_MS - 1) / MINUTE_MS, COUNT_CARRY));
     for (size_t i = 0; i < w->n; i++) {
         struct dev *d = &w->devs[i];
         struct count_device cd = {d->uuid, d->model, minutes, d->n_uses, d->n_booked, d->uses, d->booked};
@@ -243,7 +243,7 @@ static int run(struct work *w, struct store *past, struct store *records, struct
         uuids[i] = w->devs[i].uuid;
     for (size_t k = 0; k < ask->n_hours; k++) {
         w->out[k].at_ms = ask->hours[k];
-        w->out[k].end_ms = MAX(ask->hours[k], MIN(ask->hours[k] + COUNT_HOUR_MS, ask->until_ms));
+        w->out[k].end_ms = MAX(ask->hours[k], MIN(ask->hours[k] + HOUR_MS, ask->until_ms));
         w->out[k].devices = arena_alloc(&w->ret->mem, w->n + 1, sizeof(struct usage_device));
     }
     if (r < 0 || !w->n)
@@ -256,7 +256,7 @@ static int run(struct work *w, struct store *past, struct store *records, struct
                              .n_metrics = BINS,
                              .from_ms = w->from_ms,
                              .to_ms = w->to_ms,
-                             .step_ms = COUNT_MINUTE_MS,
+                             .step_ms = MINUTE_MS,
                              .fields = BIN_SUM | BIN_LAST,
                              .tier = TIER_MINUTE,
                              .stop = ask->stop,
@@ -275,7 +275,7 @@ static int run_part(struct store *past, struct store *records, const struct coun
     struct work w = {.rule = rule, .ask = ask, .ret = ret, .out = out};
 
     w.from_ms = ask->hours[0] - count_reach_ms(rule);
-    w.to_ms = ask->hours[ask->n_hours - 1] + COUNT_HOUR_MS + count_ahead_ms(rule);
+    w.to_ms = ask->hours[ask->n_hours - 1] + HOUR_MS + count_ahead_ms(rule);
     int r = find_devices(&w, past, err);
     w.tick_ms = w.tick_ms ? w.tick_ms : 1000;
     if (r == 0)

@@ -19,7 +19,6 @@
 #include "usage/table.h"
 
 #define USAGE_MAX (64u << 20)
-#define DAY_MS    86400000ll
 #define LAST      (30 * DAY_MS)
 
 enum format { FORMAT_JSON, FORMAT_TABLE, FORMAT_CSV, FORMAT_HTML, FORMAT_PDF, FORMAT_SVG, FORMAT_PNG, FORMATS };
@@ -31,8 +30,6 @@ static const char *const format_types[FORMATS] = {"application/json",
                                                   "application/pdf",
                                                   "image/svg+xml",
                                                   "image/png"};
-static const char *const day_words[] = {"monday", "tuesday",  "wednesday", "thursday",
-                                        "friday", "saturday", "sunday",    NULL};
 
 static const char *const param_words[USAGE_PARAMS] = {"by",      "from",       "to",     "last",   "period",
                                                       "zone",    "week-start", "format", "person", "team",
@@ -118,7 +115,7 @@ static int load_zone(struct usage_job *k, struct err *err)
 {
     zone_free(k->zone);
     k->zone = NULL;
-    return zone_load(k->text[USAGE_ZONE] ? k->text[USAGE_ZONE] : zone_name(k->now.zone), &k->zone, err);
+    return zone_load(k->text[USAGE_ZONE] ? k->text[USAGE_ZONE] : zone_name(k->now.stat.zone), &k->zone, err);
 }
 
 static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
@@ -131,7 +128,7 @@ static int read_question(struct usage_job *k, struct sums_ask *a, struct err *er
     if (r == 0)
         r = word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
     if (r == 0)
-        r = word_of(k->text[USAGE_WEEK], day_words, "week-start", 0, &a->week_start, err);
+        r = word_of(k->text[USAGE_WEEK], week_days, "week-start", 0, &a->week_start, err);
     if (r == 0)
         r = load_zone(k, err);
     if (r == -ENOENT)
@@ -163,7 +160,6 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
     switch (k->format) {
     case FORMAT_TABLE:
         usage_rows(t, &rows);
-        usage_rows_pick(t, &rows);
         render_rows_text(out, &rows, &k->term);
         rows_fini(&rows);
         return 0;
@@ -188,10 +184,10 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
 /* Days of the zone that is asked about; else the first there are: those within a period save hours too. */
 static const struct zone *days_for(const struct usage_job *k)
 {
-    for (size_t i = 0; i < k->now.n_days; i++)
-        if (strcmp(zone_name(k->now.days[i]), zone_name(k->zone)) == 0)
-            return k->now.days[i];
-    return k->now.n_days ? k->now.days[0] : NULL;
+    for (size_t i = 0; i < k->now.stat.n_days; i++)
+        if (strcmp(zone_name(k->now.stat.days[i]), zone_name(k->zone)) == 0)
+            return k->now.stat.days[i];
+    return k->now.stat.n_days ? k->now.stat.days[0] : NULL;
 }
 
 int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err)
@@ -222,8 +218,8 @@ int usage_job_sum(struct usage_job *k, const struct past_source *past, struct us
         r = sums_run(&a, &k->mem, &t, err);
     if (r < 0)
         return r;
-    t.counted_to_ms = MIN(k->now.counted_to_ms, t.to_ms);
-    t.waiting = k->now.waiting;
+    t.counted_to_ms = MIN(k->now.stat.counted_to_ms, t.to_ms);
+    t.waiting = k->now.stat.waiting;
     t.split = k->now.split;
     *ret = t;
     return 0;

@@ -1,5 +1,6 @@
 /* routes_idle.c: the route about GPUs that somebody holds without work: for how long, by whom, worth how much. */
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/order.h"
 #include "format/render.h"
@@ -10,7 +11,6 @@
 
 #define IDLE_MAX  (16u << 20)
 #define LONGER_MS 1800000ll
-#define HOUR_MS   3600000ll
 
 struct idle {
     const struct holding *h;

@@ -12,7 +12,6 @@
 
 #define EVERY_MS 60000
 #define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
-#define HOUR_MS  3600000ll
 #define LIMIT_MS 60000
 
 struct usage_trend {

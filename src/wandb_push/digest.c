@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/rand.h"
 
 static void digest(const char *how, struct str s, uint8_t *out)
 {
@@ -12,17 +12,6 @@ static void digest(const char *how, struct str s, uint8_t *out)
 
     if (!EVP_Q_digest(NULL, how, NULL, s.len ? s.p : "", s.len, out, &n))
         abort(); /* a library without MD5 or SHA-256: nothing here can work */
-}
-
-static void hex(const uint8_t *p, size_t n, char *out)
-{
-    static const char letters[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        *out++ = letters[p[i] >> 4];
-        *out++ = letters[p[i] & 15];
-    }
-    *out = 0;
 }
 
 const char *md5_base64(struct str s, char out[MD5_BASE64_SIZE])
@@ -39,8 +28,7 @@ const char *md5_hex(struct str s, char out[MD5_HEX_SIZE])
     uint8_t sum[16];
 
     digest("MD5", s, sum);
-    hex(sum, sizeof(sum), out);
-    return out;
+    return hex_text(sum, sizeof(sum), out);
 }
 
 const char *sha256_hex(struct str s, char out[SHA256_HEX_SIZE])
@@ -48,8 +36,7 @@ const char *sha256_hex(struct str s, char out[SHA256_HEX_SIZE])
     uint8_t sum[32];
 
     digest("SHA256", s, sum);
-    hex(sum, sizeof(sum), out);
-    return out;
+    return hex_text(sum, sizeof(sum), out);
 }
 
 const char *digest_name(struct str s, size_t n, char *out)

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "wire/wire.h"
 
-#define DAY_MS 86400000
+#include "base/clock.h"
 
 static int put_number(struct buf *out, const char *word, int64_t v)
 {

@@ -142,6 +142,24 @@ static void a_full_buffer_is_one_error_at_the_end(void **unused)
     assert_true(b.len <= 20);
 }
 
+static void json_with_gaps_is_filled_in(void **unused)
+{
+    AUTO_BUF b = BUF_INIT(200);
+    AUTO_BUF small = BUF_INIT(10);
+    static const char *volatile none;
+
+    (void)unused;
+    json_print(&b, "{'a':%s,%s:[%lld,%.*s],'c':%s}", "it's \"1\"\n", "k'", -3ll, 7, "{\"x\":1} and more", none);
+    assert_string_equal(b.p, "{\"a\":\"it's \\\"1\\\"\\n\",\"k'\":[-3,{\"x\":1}],\"c\":null}");
+    json_print(&small, "{'a':%s}", "longer than there is room");
+    assert_int_equal(small.err, -EMSGSIZE);
+    buf_reset(&b);
+    buf_float(&b, 240, 10);
+    buf_addc(&b, ' ');
+    buf_float(&b, 245, 10);
+    assert_string_equal(b.p, "24.0 24.5");
+}
+
 TESTS(cmocka_unit_test(commas_and_nesting_come_out_right), cmocka_unit_test(any_bytes_become_a_valid_string),
       cmocka_unit_test(every_byte_at_every_place_reads_back), cmocka_unit_test(fixed_point_is_an_exact_decimal),
-      cmocka_unit_test(a_full_buffer_is_one_error_at_the_end))
+      cmocka_unit_test(a_full_buffer_is_one_error_at_the_end), cmocka_unit_test(json_with_gaps_is_filled_in))

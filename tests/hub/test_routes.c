@@ -19,8 +19,7 @@
 #include "whole_hub.h"
 
 #define NOW       1700000000000 /* 2023-11-14T22:13:20Z */
-#define MINUTE_MS 60000
-#define TURNS_MAX 200000 /* of the loop, until a worker is done */
+#define TURNS_MAX 200000        /* of the loop, until a worker is done */
 
 static const char settings[] = "name: lab\n"
                                "read: token\n"

@@ -4,7 +4,7 @@
 #include "notify/digest.h"
 #include "test.h"
 
-#define DAY_MS 1794700800000 /* 2026-11-15 00:00 */
+#define TODAY_MS 1794700800000 /* 2026-11-15 00:00 */
 
 static void messages(struct message **v, size_t n)
 {
@@ -13,7 +13,7 @@ static void messages(struct message **v, size_t n)
         snprintf(title, sizeof(title), "[info] rule: n%zu", i);
         snprintf(alerts, sizeof(alerts), "%zu", 100 + i);
         v[i] = message_copy(&(struct message){.id = 7 + (int64_t)i,
-                                              .created_ms = DAY_MS + (int64_t)i * 60000,
+                                              .created_ms = TODAY_MS + (int64_t)i * 60000,
                                               .severity = i == 1 ? SEV_CRITICAL : SEV_INFO,
                                               .channel = "a",
                                               .to = "kim@x",

@@ -6,8 +6,6 @@
 
 #include "people/people_build.h"
 
-#define DAY_MS 86400000ll
-
 /* A struct people out of text; the sections as muster.yaml has them. */
 static int build(const char *people, const char *teams, const char *companies, struct people **ret, struct err *err)
 {

@@ -7,10 +7,8 @@
 #include "people/people_build.h"
 #include "test.h"
 
-#define MIN_MS  60000ll
-#define HOUR_MS 3600000ll
-#define DAY_MS  86400000ll
-#define DAY     20000
+#define MIN_MS 60000ll
+#define DAY    20000
 
 static int64_t at(int h, int m)
 {

@@ -7,7 +7,6 @@
 #include "test.h"
 
 #define MIN_MS       60000ll
-#define DAY_MS       86400000ll
 #define DAY          20000
 #define GRAPHICS_MEM 1000
 

@@ -9,9 +9,6 @@
 #include "report/make.h"
 #include "report/schedule.h"
 
-#define HOUR_MS 3600000ll
-#define DAY_MS  86400000ll
-
 static struct schedules *schedules_from(const char *text, const struct channels *channels, int want, struct err *err)
 {
     struct schedules *b = schedules_new();

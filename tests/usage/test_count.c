@@ -6,8 +6,8 @@
 
 #include "usage/count.h"
 
-#define HOUR   COUNT_HOUR_MS
-#define MINUTE ((int64_t)COUNT_MINUTE_MS)
+#define HOUR   HOUR_MS
+#define MINUTE ((int64_t)MINUTE_MS)
 #define GIB    (1ll << 30)
 #define T0     (500000 * HOUR)
 
