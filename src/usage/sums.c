@@ -66,7 +66,7 @@ struct device {
 };
 
 struct node {
-    const char *name;
+    const char *key, *name;
     const struct sums_node *now; /* NULL: not known any more */
     bool wanted;
     uint32_t *people; /* by number of login: place in people, and 1 */
@@ -83,19 +83,17 @@ struct sums {
     size_t n_keys, cap_keys;
     struct somebody *people;
     size_t n_people, cap_people;
-    int64_t *periods; /* beginnings, ascending; one more at the end */
-    size_t n_periods, at_period;
+    int64_t *periods;         /* beginnings, ascending; one more at the end */
+    size_t n_periods, period; /* that of the span at hand */
     struct device *devices;
     size_t n_devices, cap_devices;
     struct node *nodes;
-    size_t n_nodes, cap_nodes, node_at;
+    size_t n_nodes, cap_nodes;
     struct line total;
     int64_t change_ms; /* of anybody's groups */
     /* of the span at hand */
-    const char *node_key, *node_name;
-    const struct sums_node *node;
+    struct node *node;
     int64_t at_ms;
-    uint32_t period;
     struct job_fact **jobs;
     size_t n_jobs, cap_jobs;
     struct job_fact **open;  /* those that may reach into the span at hand */
@@ -144,7 +142,7 @@ static struct line *line_of(struct sums *s, uint32_t key)
     if (!k->line || s->lines[k->line - 1].period != s->period) {
         if (s->n_lines >= SUMS_ROWS_MAX)
             s->too_much = true;
-        VEC_ADD(s->lines, s->n_lines, s->cap_lines, (struct line){.key = key, .period = s->period});
+        VEC_ADD(s->lines, s->n_lines, s->cap_lines, (struct line){.key = key, .period = (uint32_t)s->period});
         k->line = (uint32_t)s->n_lines;
     }
     return &s->lines[k->line - 1];
@@ -222,7 +220,7 @@ static void person_groups(struct sums *s, struct somebody *p)
 static struct somebody *person_of(struct sums *s, const char *login)
 {
     size_t number = place_of(&s->logins_by, (uint64_t)(uintptr_t)login, s->logins_by.n);
-    struct node *n = &s->nodes[s->node_at];
+    struct node *n = s->node;
 
     if (number >= n->n_people) {
         size_t more = MAX(64u, 2 * number);
@@ -231,7 +229,7 @@ static struct somebody *person_of(struct sums *s, const char *login)
         n->n_people = more;
     }
     if (!n->people[number]) {
-        const char *name = people_person(s->ask->people, s->node_name, login, -1);
+        const char *name = people_person(s->ask->people, s->node->name, login, -1);
         VEC_ADD(s->people, s->n_people, s->cap_people,
                 (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN});
         n->people[number] = (uint32_t)s->n_people;
@@ -300,7 +298,7 @@ static void held_by_jobs(struct sums *s, const struct usage_span *span, const st
     for (size_t i = 0; i < s->n_open && left.held_ms > 0; i++) {
         const struct job_fact *j = s->open[i];
         int64_t from_ms = MAX(j->start_ms, span->at_ms), to_ms = MIN(j->end_ms ? j->end_ms : INT64_MAX, span->end_ms);
-        if (to_ms <= from_ms || !job_on(j, s->node_key, d->device, h->login, person))
+        if (to_ms <= from_ms || !job_on(j, s->node->key, d->device, h->login, person))
             continue;
         int64_t part = MIN(scaled(h->s.held_ms, to_ms - from_ms, span->end_ms - span->at_ms), left.held_ms);
         struct usage_sum u;
@@ -328,17 +326,18 @@ static bool wants_device(const struct sums *s, const struct usage_device *d)
 
 static void name_device(struct sums *s, struct key *k, const struct usage_device *d)
 {
-    k->node = s->node_name;
+    k->node = s->node->name;
     k->model = arena_strn(s->mem, d->model, strlen(d->model));
-    for (size_t i = 0; s->node && i < s->node->n; i++) {
-        const struct sums_device *x = &s->node->devices[i];
+    const struct sums_node *now = s->node->now;
+    for (size_t i = 0; now && i < now->n; i++) {
+        const struct sums_device *x = &now->devices[i];
         char text[NAME_MAX_LEN + 32];
         if (strcmp(x->uuid, d->device) != 0)
             continue;
         if (x->mig >= 0)
-            snprintf(text, sizeof(text), "%s:%d.%d", s->node_name, (int)x->index, (int)x->mig);
+            snprintf(text, sizeof(text), "%s:%d.%d", s->node->name, (int)x->index, (int)x->mig);
         else
-            snprintf(text, sizeof(text), "%s:%d", s->node_name, (int)x->index);
+            snprintf(text, sizeof(text), "%s:%d", s->node->name, (int)x->index);
         k->name = arena_strn(s->mem, text, strlen(text));
     }
 }
@@ -349,8 +348,8 @@ static struct line *own_line(struct sums *s, const struct usage_device *d)
     enum usage_by by = s->ask->by;
 
     if (by == BY_NODE) {
-        uint32_t key = key_of(s, s->node_name);
-        s->keys[key].node = s->node_name;
+        uint32_t key = key_of(s, s->node->name);
+        s->keys[key].node = s->node->name;
         return line_of(s, key);
     }
     if (by == BY_MODEL)
@@ -386,7 +385,7 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
         else if (p->n == 0)
             line_held(s,
                       line_of(s, key_of(s, s->ask->by == BY_COMPANY
-                                               ? people_company_of_node(s->ask->people, s->node_name, s->at_ms)
+                                               ? people_company_of_node(s->ask->people, s->node->name, s->at_ms)
                                                : NULL)),
                       d, x, &h->s);
         for (size_t i = 0; !own && i < p->n; i++)
@@ -394,13 +393,13 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
     }
 }
 
-static const struct node *node_of(struct sums *s, const char *key)
+static struct node *node_of(struct sums *s, const char *key)
 {
     const struct sums_ask *a = s->ask;
     size_t at = place_of(&s->nodes_by, (uint64_t)(uintptr_t)key, s->n_nodes);
 
     if (at == s->n_nodes) {
-        struct node n = {.name = key};
+        struct node n = {.key = key};
         for (size_t i = 0; i < a->n_nodes && !n.now; i++)
             if (strcmp(a->nodes[i].key, key) == 0)
                 n.now = &a->nodes[i];
@@ -414,22 +413,17 @@ static const struct node *node_of(struct sums *s, const char *key)
 static int take_span(void *arg, const char *node, const struct usage_span *span)
 {
     struct sums *s = arg;
-    const struct node *n = node_of(s, node);
 
-    if (!n->wanted)
+    s->node = node_of(s, node);
+    if (!s->node->wanted)
         return 0;
     s->at_ms = span->at_ms;
-    s->node_at = (size_t)(n - s->nodes);
-    s->node_key = node;
-    s->node_name = n->name;
-    s->node = n->now;
     if (s->at_ms >= s->change_ms || s->change_ms == INT64_MIN)
         s->change_ms = people_next_change(s->ask->people, s->at_ms);
-    if (span->at_ms < s->periods[s->at_period])
-        s->at_period = 0;
-    while (s->at_period + 1 < s->n_periods && span->at_ms >= s->periods[s->at_period + 1])
-        s->at_period++;
-    s->period = (uint32_t)s->at_period;
+    if (span->at_ms < s->periods[s->period])
+        s->period = 0;
+    while (s->period + 1 < s->n_periods && span->at_ms >= s->periods[s->period + 1])
+        s->period++;
     if (s->n_jobs)
         open_jobs(s, span);
     for (size_t i = 0; i < span->n; i++)

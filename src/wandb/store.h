@@ -187,11 +187,9 @@ enum wandb_order {
     WANDB_BY_DATASET, /* team, newest day first, run id, project */
 };
 struct wandb_ask {
-    const char *team; /* NULL: all */
     int32_t from, to; /* days, both counted */
     enum wandb_order order;
     bool deleted; /* those of deleted runs, too */
-    bool barred;  /* those of barred runs, too */
 };
 #define WANDB_ASK_ALL ((struct wandb_ask){.from = INT32_MIN, .to = INT32_MAX})
 

@@ -52,8 +52,7 @@ static int give_row(void *arg, sqlite3_stmt *st)
 static int64_t read_window(struct wandb_store *s, size_t i, const struct wandb_ask *ask, struct reading *x,
                            struct err *err)
 {
-    sqlite3_stmt *st = DB_STMT(&s->st, i, DB_INT(ask->from), DB_INT(ask->to), DB_TEXT(ask->team), DB_INT(ask->deleted),
-                               DB_INT(ask->barred));
+    sqlite3_stmt *st = DB_STMT(&s->st, i, DB_INT(ask->from), DB_INT(ask->to), DB_INT(ask->deleted));
 
     return read_rows(s, st, give_row, x, err);
 }

@@ -84,12 +84,10 @@ const char *const wandb_event_words[WANDB_EVENT_KINDS] = {"", "overlap", "failed
 /* A run and its number; then, of days, the day. */
 #define SELECT_RUNS "SELECT {runs}, id FROM runs r WHERE "
 #define SELECT_DAYS                                                                                                    \
-    "SELECT * FROM (SELECT {runs}, id FROM runs) r CROSS JOIN (SELECT {days}, run AS whose FROM days) d"               \
-    " ON d.whose = r.id WHERE d.day BETWEEN ?1 AND ?2 AND (?3 = '' OR r.team = ?3) AND (?4 OR r.found <> "             \
-    "2)" NOT_BARRED
+    "SELECT * FROM (SELECT {runs}, id FROM runs) r CROSS JOIN (SELECT {days}, run AS whose FROM days) d ON d.whose = " \
+    "r.id WHERE d.day BETWEEN ?1 AND ?2 AND (?3 OR r.found <> 2)" NOT_BARRED
 #define NOT_BARRED                                                                                                     \
-    " AND (?5 OR NOT EXISTS(SELECT 1 FROM barred b WHERE b.team = r.team AND b.project = r.project"                    \
-    " AND b.run = r.run))"
+    " AND NOT EXISTS(SELECT 1 FROM barred b WHERE b.team = r.team AND b.project = r.project AND b.run = r.run)"
 #define OF_PROJECT " WHERE team = ?1 AND project = ?2"
 #define LISTED     "EXISTS(SELECT 1 FROM listed l WHERE l.pull = ?3 AND l.team = ?1 AND l.project = ?2 AND l.run = r.run)"
 

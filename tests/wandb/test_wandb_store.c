@@ -333,9 +333,9 @@ static void the_order_of_a_dataset_is_team_newest_day_run_project(void **unused)
     assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 5);
     assert_string_equal(b.p, "a 6 r9 y;a 4 r1 z;a 4 r2 x;a 4 r2 y;b 5 r1 x;");
     buf_reset(&b);
-    ask = (struct wandb_ask){.team = "a", .from = 4, .to = 5};
-    assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 3);
-    assert_string_equal(b.p, "a 4 r2 x;a 4 r2 y;a 4 r1 z;");
+    ask = (struct wandb_ask){.from = 4, .to = 5};
+    assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 4);
+    assert_string_equal(b.p, "a 4 r2 x;a 4 r2 y;a 4 r1 z;b 5 r1 x;");
     wandb_store_close(s);
     dir_free(dir);
 }
