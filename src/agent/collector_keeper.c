@@ -61,7 +61,6 @@ struct keeper {
     char *room;             /* CHILD_MSG_MAX */
 };
 
-static void keeper_launch(struct keeper *k);
 static void keeper_read(struct keeper *k);
 
 /* ---- state ---- */
@@ -126,8 +125,9 @@ static void keeper_retry_later(struct keeper *k)
     timer_after(k->retry, ms);
 }
 
-static void keeper_reap_dying(struct keeper *k)
+static void keeper_reap_dying(void *arg)
 {
+    struct keeper *k = arg;
     size_t kept = 0, before = k->n_dying;
     int64_t mono = clock_mono_ms();
 
@@ -147,7 +147,7 @@ static void keeper_reap_dying(struct keeper *k)
     if (keeper_count_stuck(k) != k->state.stuck)
         keeper_set(k, k->state.collect, k->state.since_ms, k->state.why);
     if (kept < before && before >= KEEPER_STUCK_MAX && kept < KEEPER_STUCK_MAX && k->pid < 0 && !timer_is_set(k->retry))
-        keeper_launch(k); /* K3: there is room again */
+        keeper_start(k); /* K3: there is room again */
 }
 
 /* What a child that ended by itself left behind, in words. */
@@ -191,11 +191,6 @@ static void on_child(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     if (k->pid > 0 && waitpid(k->pid, &status, WNOHANG) == k->pid)
         keeper_child_ended(k, status);
     keeper_reap_dying(k);
-}
-
-static void on_reaper(void *arg)
-{
-    keeper_reap_dying(arg);
 }
 
 /* ---- what the child says ---- */
@@ -302,7 +297,7 @@ static void on_silence(void *arg)
 
 /* ---- starting, pausing ---- */
 
-static void keeper_launch(struct keeper *k)
+void keeper_start(struct keeper *k)
 {
     AUTO_BUF seed = BUF_INIT(CHILD_MSG_MAX);
     struct err err = {0};
@@ -349,12 +344,7 @@ static void on_retry(void *arg)
         return;
     }
     k->paused_until_ms = 0;
-    keeper_launch(k);
-}
-
-void keeper_start(struct keeper *k)
-{
-    keeper_launch(k);
+    keeper_start(k);
 }
 
 void keeper_pause(struct keeper *k, int64_t ms)
@@ -376,7 +366,7 @@ void keeper_resume(struct keeper *k)
     k->paused_until_ms = 0;
     k->failures = 0;
     timer_stop(k->retry);
-    keeper_launch(k);
+    keeper_start(k);
 }
 
 void keeper_set_conf(struct keeper *k, const struct agent_conf *conf, bool restart, bool forget)
@@ -425,7 +415,7 @@ struct keeper *keeper_new(struct event_base *base, const struct agent_conf *conf
     k->readable = event_new(base, -1, 0, on_readable, k);
     k->silence = timer_new(base, on_silence, k);
     k->retry = timer_new(base, on_retry, k);
-    k->reaper = timer_new(base, on_reaper, k);
+    k->reaper = timer_new(base, keeper_reap_dying, k);
     k->ended = evsignal_new(base, SIGCHLD, on_child, k);
     event_add(k->ended, NULL);
     return k;

@@ -50,10 +50,7 @@ static void filler_encode_facts(struct filler *f)
 
     if (wire_put_facts(&frame, &f->id, &f->facts, &id) < 0)
         return; /* caps of model/fact.h are far below FRAME_MAX: cannot be */
-    if (f->facts_blob && f->facts_blob->id == id)
-        return;
-    enclosure_unref(f->facts_blob);
-    f->facts_blob = enclosure_new(id, &frame);
+    enclosure_renew(&f->facts_blob, id, &frame);
 }
 
 struct filler *filler_new(const struct node_id *id, uint64_t run, const char *name, int64_t tick_ms, struct host *host,
@@ -235,8 +232,7 @@ static void filler_take_facts(struct filler *f, const struct node_fact *said)
     free(f->facts.devices);
     free(f->facts.custom);
     f->facts = host;
-    enclosure_unref(f->facts_blob);
-    f->facts_blob = enclosure_new(id, &frame);
+    enclosure_renew(&f->facts_blob, id, &frame);
     f->n_uses = 0; /* slots may mean other devices now; the collector says who is on them with its next tick */
 }
 
@@ -259,8 +255,7 @@ static void filler_take_procs(struct filler *f, const struct proc_list *said, in
     f->n_uses = 0;
     proc_list_fini(&f->list);
     proc_list_copy(&f->list, said);
-    enclosure_unref(f->procs_blob);
-    f->procs_blob = enclosure_new(id, &frame);
+    enclosure_renew(&f->procs_blob, id, &frame);
 }
 
 static void filler_take_uses(struct filler *f, const struct child_tick *t)

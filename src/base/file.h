@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct buf;
 
@@ -13,6 +14,12 @@ struct buf;
 int file_read(const char *path, size_t max, struct buf *ret, struct err *err);
 /* The same for small files read all the time (/proc, /sys): no allocation; cut at size - 1; length or -errno. */
 int file_read_small(const char *path, char *out, size_t size);
+static inline struct str file_small(const char *path, char *out, size_t size) /* as text, none when it cannot be read */
+{
+    int n = file_read_small(path, out, size);
+
+    return str_n(out, n < 0 ? 0 : (size_t)n);
+}
 /* Write to a temporary name beside it, fsync, rename, fsync the folder: the old file or the new one, never half. */
 int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
 struct stat;

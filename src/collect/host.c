@@ -40,12 +40,12 @@ struct host {
     struct worker *worker;
 };
 
-static int host_file(const struct host *h, const char *name, char *out, size_t size)
+static struct str host_file(const struct host *h, const char *name, char *out, size_t size)
 {
     char path[512];
 
     snprintf(path, sizeof(path), "%s/%s", h->proc, name);
-    return file_read_small(path, out, size);
+    return file_small(path, out, size);
 }
 
 /* ---- disks ---- */
@@ -180,10 +180,8 @@ bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret)
 static void host_cpu(struct host *h, struct sample *ret)
 {
     char text[256];
-    struct str rest, line;
-    int n = host_file(h, "stat", text, sizeof(text));
+    struct str rest = host_file(h, "stat", text, sizeof(text)), line;
 
-    rest = str_n(text, n < 0 ? 0 : (size_t)n);
     if (str_line(&rest, &line))
         host_cpu_line(line, &h->cpu, ret);
 }
@@ -193,10 +191,9 @@ static void host_memory(struct host *h, struct sample *ret)
     char text[512]; /* what we want stands in the first lines */
     uint64_t total = 0, avail = 0;
     bool have_total = false, have_avail = false;
-    struct str line, word, rest;
-    int n = host_file(h, "meminfo", text, sizeof(text));
+    struct str rest = host_file(h, "meminfo", text, sizeof(text)), line, word;
 
-    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);) {
+    while (str_line(&rest, &line)) {
         if (str_skip(&line, "MemTotal:") && str_word(&line, &word))
             have_total = str_uint(word, &total);
         else if (str_skip(&line, "MemAvailable:") && str_word(&line, &word))
@@ -213,11 +210,9 @@ static void host_memory(struct host *h, struct sample *ret)
 static void host_word(struct host *h, const char *file, enum metric m, struct sample *ret)
 {
     char text[128];
-    struct str rest, word;
+    struct str rest = host_file(h, file, text, sizeof(text)), word;
     int64_t v;
-    int n = host_file(h, file, text, sizeof(text));
 
-    rest = str_n(text, n < 0 ? 0 : (size_t)n);
     if (str_word(&rest, &word) && str_fixed(word, metrics[m].per, &v))
         sample_set(ret, m, v);
 }
@@ -368,24 +363,22 @@ static void host_arm(struct str text, char *dst, size_t size)
 static void host_cpu_name(char *dst, size_t size)
 {
     char text[4096];
-    struct str rest, line, key;
-    int n = file_read_small("/proc/cpuinfo", text, sizeof(text));
+    struct str all = file_small("/proc/cpuinfo", text, sizeof(text)), rest = all, line, key;
 
-    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+    while (str_line(&rest, &line))
         if (str_starts(line, "model name") && str_cut(&line, ':', &key) && line.p) {
             collect_text(dst, size, line);
             return;
         }
-    host_arm(str_n(text, n < 0 ? 0 : (size_t)n), dst, size);
+    host_arm(all, dst, size);
 }
 
 static void host_os_name(char *dst, size_t size)
 {
     char text[4096];
-    struct str rest, line;
-    int n = file_read_small("/etc/os-release", text, sizeof(text));
+    struct str rest = file_small("/etc/os-release", text, sizeof(text)), line;
 
-    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+    while (str_line(&rest, &line))
         if (str_skip(&line, "PRETTY_NAME=")) {
             collect_quoted(dst, size, line);
             return;
@@ -396,9 +389,8 @@ static void host_os_name(char *dst, size_t size)
 static void host_line(const char *path, char *dst, size_t size)
 {
     char text[128];
-    int n = file_read_small(path, text, sizeof(text));
 
-    collect_text(dst, size, str_n(text, n < 0 ? 0 : (size_t)n));
+    collect_text(dst, size, file_small(path, text, sizeof(text)));
 }
 
 void host_fact(struct node_fact *ret)

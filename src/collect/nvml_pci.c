@@ -34,8 +34,7 @@ bool nvml_pci_asleep(const char *root, const char *pci)
     if (!pci[0])
         return false;
     snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/power/runtime_status", root, pci);
-    int n = file_read_small(path, text, sizeof(text));
-    return n > 0 && str_eq(str_trim(str_n(text, (size_t)n)), "suspended");
+    return str_eq(str_trim(file_small(path, text, sizeof(text))), "suspended");
 }
 
 /* The value of "Key:   value" in text; empty when it is not there. */
@@ -53,8 +52,7 @@ bool nvml_pci_may_sleep(const char *root, const char *pci)
 {
     char path[512], text[1024];
     snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s/power", root, pci);
-    int n = file_read_small(path, text, sizeof(text));
-    return n > 0 && str_starts(value_of(str_n(text, (size_t)n), "Runtime D3 status"), "Enabled");
+    return str_starts(value_of(file_small(path, text, sizeof(text)), "Runtime D3 status"), "Enabled");
 }
 
 bool nvml_pci_fact(const char *root, const char *pci, struct device_fact *ret)
@@ -65,8 +63,7 @@ bool nvml_pci_fact(const char *root, const char *pci, struct device_fact *ret)
     ret->vendor = VENDOR_NVIDIA;
     ret->minor = ret->mig = -1;
     snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s/information", root, pci);
-    int n = file_read_small(path, text, sizeof(text));
-    struct str all = str_n(text, n > 0 ? (size_t)n : 0);
+    struct str all = file_small(path, text, sizeof(text));
     struct str name = value_of(all, "Model"), uuid = value_of(all, "GPU UUID");
     collect_text(ret->name, sizeof(ret->name), name);
     collect_text(ret->uuid, sizeof(ret->uuid), uuid);

@@ -371,11 +371,6 @@ int64_t replay_length_ms(const struct replay *r)
     return r->length_ms;
 }
 
-size_t replay_rows(const struct replay *r)
-{
-    return r->n;
-}
-
 /* The row in force, the lap, and how long ago the row was. */
 static size_t replay_find(const struct replay *r, int64_t t_ms, int64_t *ret_lap, int64_t *ret_past)
 {

@@ -24,7 +24,6 @@ int replay_load_file(struct replay **ret, const char *path, struct err *err);
 void replay_free(struct replay *r); /* accepts NULL */
 
 int64_t replay_length_ms(const struct replay *r); /* of one lap */
-size_t replay_rows(const struct replay *r);
 /*
  * The newest row at t_ms since the start of the trace, any number of laps on. Counters go on growing lap by lap, so
  * t_ms should count from a start near to now, not from 1970. ret->at_ms is t_ms. Device and node metrics alike.

@@ -139,6 +139,13 @@ static int who_file(const struct who *w, int32_t pid, const char *name, char *ou
     return n < 0 || (size_t)n >= sizeof(path) ? -ENAMETOOLONG : file_read_small(path, out, size);
 }
 
+static struct str who_text(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
+{
+    int n = who_file(w, pid, name, out, size);
+
+    return str_n(out, n < 0 ? 0 : (size_t)n);
+}
+
 /* The program's name stands in parentheses and may hold blanks and parentheses itself: cut at the last one. */
 static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
 {
@@ -176,11 +183,10 @@ static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
 static int64_t who_uid(const struct who *w, int32_t pid)
 {
     char text[2048];
-    struct str rest, line, word;
+    struct str rest = who_text(w, pid, "status", text, sizeof(text)), line, word;
     uint64_t uid;
-    int n = who_file(w, pid, "status", text, sizeof(text));
 
-    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+    while (str_line(&rest, &line))
         if (str_skip(&line, "Uid:"))
             return str_word(&line, &word) && str_uint(word, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
     return -1;
@@ -252,9 +258,9 @@ static int64_t who_loginuid(const struct who *w, int32_t pid)
 {
     char text[32];
     uint64_t uid;
-    int n = who_file(w, pid, "loginuid", text, sizeof(text));
+    struct str all = str_trim(who_text(w, pid, "loginuid", text, sizeof(text)));
 
-    return n > 0 && str_uint(str_trim(str_n(text, (size_t)n)), &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+    return str_uint(all, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
 }
 
 /* f->uid is the process's own until here. */
@@ -269,8 +275,7 @@ static void who_owner(const struct who *w, struct who_entry *e, struct str cgrou
         ask.loginuid = who_loginuid(w, f->pid);
         if (f->slurm_job > 0) {
             text = mem_alloc(WHO_ENVIRON);
-            int n = who_file(w, f->pid, "environ", text, WHO_ENVIRON);
-            ask.environ = str_n(text, n < 0 ? 0 : (size_t)n);
+            ask.environ = who_text(w, f->pid, "environ", text, WHO_ENVIRON);
         }
     }
     owner_of(&ask, f, &owner);
@@ -301,10 +306,10 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
     memcpy(f->name, s.comm, sizeof(f->name));
     if (w->cmdline)
         who_cmdline(w, f);
-    int n = who_file(w, pid, "cgroup", text, sizeof(text));
-    cgroup_parse(str_n(text, n < 0 ? 0 : (size_t)n), f);
+    struct str cgroup = who_text(w, pid, "cgroup", text, sizeof(text));
+    cgroup_parse(cgroup, f);
     f->root_pid = who_root(w, pid, s.ppid, f->uid);
-    who_owner(w, ret, str_n(text, n < 0 ? 0 : (size_t)n));
+    who_owner(w, ret, cgroup);
     r = who_stat(w, pid, &again);
     if (r < 0)
         return r;

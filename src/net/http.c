@@ -345,19 +345,6 @@ void http_cancel(struct http_call *c)
     http_resume(c->http);
 }
 
-static void call_headers(struct http_call *c, const char *token)
-{
-    c->curl->slist_free_all(c->headers);
-    c->headers = c->curl->slist_append(NULL, "Content-Type: application/octet-stream");
-    c->headers = c->curl->slist_append(c->headers, "Expect:"); /* no round trip to ask whether we may */
-    c->headers = c->curl->slist_append(c->headers, "Accept: text/plain");
-    if (token) {
-        AUTO_FREE char *line = mem_fmt("Authorization: Bearer %s", token);
-        c->headers = c->curl->slist_append(c->headers, line);
-    }
-    c->curl->easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
-}
-
 static int call_begin(struct http_call *c, int64_t timeout_ms, struct err *err)
 {
     buf_reset(&c->answer);
@@ -372,25 +359,11 @@ static int call_begin(struct http_call *c, int64_t timeout_ms, struct err *err)
     return 0;
 }
 
-int http_post(struct http_call *c, const char *token, struct buf *body, int64_t timeout_ms, struct err *err)
-{
-    http_cancel(c);
-    c->body = *body;
-    *body = (struct buf){.max = body->max};
-    c->answer.max = HTTP_BODY_MAX;
-    call_headers(c, token);
-    c->curl->easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, NULL);
-    c->curl->easy_setopt(c->easy, CURLOPT_POST, 1L);
-    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->body.p ? c->body.p : "");
-    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len);
-    return call_begin(c, timeout_ms, err);
-}
-
-int http_send(struct http_call *c, const struct http_request *q, struct err *err)
+/* What is asked, but for whom it is from. */
+static int call_send(struct http_call *c, const struct http_request *q, struct err *err)
 {
     bool get = strcmp(q->method, "GET") == 0;
 
-    http_cancel(c);
     c->answer.max = q->body_max;
     c->curl->slist_free_all(c->headers);
     c->headers = NULL;
@@ -408,12 +381,35 @@ int http_send(struct http_call *c, const struct http_request *q, struct err *err
     }
     c->curl->easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, get ? NULL : q->method);
     c->curl->easy_setopt(c->easy, CURLOPT_ACCEPT_ENCODING, q->unpack ? "" : NULL);
-    c->curl->easy_setopt(c->easy, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
-    c->curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_head);
-    c->curl->easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
     if (q->url)
         c->curl->easy_setopt(c->easy, CURLOPT_URL, q->url);
     return call_begin(c, q->timeout_ms, err);
+}
+
+int http_post(struct http_call *c, const char *token, struct buf *body, int64_t timeout_ms, struct err *err)
+{
+    AUTO_FREE char *bearer = token ? mem_fmt("Authorization: Bearer %s", token) : NULL;
+    const char *const headers[] = {"Content-Type: application/octet-stream", "Accept: text/plain", bearer, NULL};
+
+    http_cancel(c);
+    c->body = *body;
+    *body = (struct buf){.max = body->max};
+    return call_send(c,
+                     &(struct http_request){.method = "POST",
+                                            .headers = headers,
+                                            .body = buf_str(&c->body),
+                                            .body_max = HTTP_BODY_MAX,
+                                            .timeout_ms = timeout_ms},
+                     err);
+}
+
+int http_send(struct http_call *c, const struct http_request *q, struct err *err)
+{
+    http_cancel(c);
+    c->curl->easy_setopt(c->easy, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
+    c->curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_head);
+    c->curl->easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
+    return call_send(c, q, err);
 }
 
 int http_get(struct http_call *c, const char *url, const char *const *headers, size_t body_max, int64_t timeout_ms,

@@ -59,7 +59,6 @@ struct readings {
     int64_t ram_used, ram_total, load1; /* -1: not said */
     int32_t cpus;
     int64_t offset_ms; /* E4 */
-    uint64_t skipped;
 };
 
 struct readings *readings_new(void)
@@ -237,12 +236,8 @@ static void take_gpus(struct readings *r, struct str text)
     r->n_rows = r->cap_rows = 0;
     while (str_line(&text, &line)) {
         struct row w;
-        if (!str_trim(line).len)
+        if (!gpu_row(line, &w))
             continue;
-        if (!gpu_row(line, &w)) {
-            r->skipped++;
-            continue;
-        }
         struct row *same = row_of(r, w.fact.uuid);
         rows++;
         again |= same != NULL;
@@ -294,12 +289,8 @@ static void take_processes(struct readings *r, struct str text)
     r->n_apps = 0;
     while (str_line(&text, &line)) {
         struct app a;
-        if (!str_trim(line).len)
+        if (!app_row(line, &a))
             continue;
-        if (!app_row(line, &a)) {
-            r->skipped++;
-            continue;
-        }
         struct app *same = FIND(r->apps, r->n_apps, e, e->pid == a.pid && strcmp(e->uuid, a.uuid) == 0);
         if (same)
             *same = a;
@@ -341,16 +332,12 @@ static void take_users(struct readings *r, struct str text)
     r->n_people = r->n_children = 0;
     while (str_line(&text, &line)) {
         struct str rest = str_trim(line);
-        if (!rest.len)
-            continue;
         if (str_starts(rest, "{")) {
             take_children(r, rest);
             continue;
         }
-        if (!str_word(&rest, &pid) || !str_word(&rest, &user) || !str_int(pid, &n) || n <= 0 || n > INT32_MAX) {
-            r->skipped++;
+        if (!str_word(&rest, &pid) || !str_word(&rest, &user) || !str_int(pid, &n) || n <= 0 || n > INT32_MAX)
             continue;
-        }
         if (r->n_people == PEOPLE_MAX)
             return;
         VEC_ROOM(r->people, r->n_people, r->cap_people);
@@ -431,17 +418,15 @@ static void take_status(struct readings *r, struct str text, int64_t written_ms)
             take_uptime(r, rest, at, written_ms);
         } else if (str_int(rest, &n)) {
             r->cpus = n > 0 && n < 1 << 20 ? (int32_t)n : 0;
-        } else if (rest.len && !disk_row(rest, &r->root)) {
-            r->skipped++;
+        } else {
+            disk_row(rest, &r->root);
         }
     }
 }
 
 void readings_take(struct readings *r, enum readings_file which, struct str text, int64_t written_ms)
 {
-    int end = str_rfind(text, "\n") + 1;
-    r->skipped += (size_t)end < text.len; /* E1: a line that is still being written */
-    text.len = (size_t)end;
+    text.len = (size_t)(str_rfind(text, "\n") + 1); /* E1: not a line that is still being written */
     switch (which) {
     case READINGS_GPUS:
         take_gpus(r, text);
@@ -597,9 +582,4 @@ bool readings_read(const struct readings *r, const struct readings_zone *z, stru
 int32_t readings_cpus(const struct readings *r)
 {
     return r->cpus;
-}
-
-uint64_t readings_skipped(const struct readings *r)
-{
-    return r->skipped;
 }

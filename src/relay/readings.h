@@ -2,7 +2,7 @@
  * readings.h: what GPU Monitor's node scripts leave of a machine, <HOST>_gpus.csv and its like, read as its page read
  * them. Pure: how the files come is somebody else's business, so this is tested and fuzzed without any.
  *
- * E1 A row of another shape, and a last line without its end, is passed over and counted; of several rows of a GPU the
+ * E1 A row of another shape, and a last line without its end, is passed over; of several rows of a GPU the
  * last counts. E2 A GPU that the newest sweep does not name is gone, unless the file may be too short for all GPUs. E3
  * Who is on a GPU: rows at most 3 s older than the newest of them and at most 60 s older than the newest of the GPUs.
  * Their owner is who ps names, else who it names for the first child; unknown otherwise, and left out on a GPU that has
@@ -44,4 +44,3 @@ int64_t readings_at(const struct readings *r, const struct readings_zone *z); /*
  * False: nothing yet. */
 bool readings_read(const struct readings *r, const struct readings_zone *z, struct reading *ret);
 int32_t readings_cpus(const struct readings *r); /* 0: not said */
-uint64_t readings_skipped(const struct readings *r);

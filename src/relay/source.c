@@ -35,6 +35,8 @@ int source_open(struct source **ret, const struct source_ops *ops, struct event_
 {
     if (!conf->what || !conf->what[0])
         return err_set(err, -EINVAL, "%s: nothing is named after it", ops->name);
+    if (conf->token && strpbrk(conf->token, "\r\n"))
+        return err_set(err, -EINVAL, "%s: the token has a line end in it", ops->name);
     struct source *s = mem_zero(1, MAX(ops->size, sizeof(*s)));
     int r = ops->open ? ops->open(s, loop, http, conf, err) : 0;
     if (r < 0) {

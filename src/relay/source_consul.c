@@ -96,8 +96,6 @@ static int consul_open(struct source *s, UNUSED struct event_base *loop, struct 
     }
     if ((r = consul_base(what, &base, err)) < 0)
         return r;
-    if (conf->token && strpbrk(conf->token, "\r\n"))
-        return err_set(err, -EINVAL, "the token has a line end in it");
     c->base = base;
     base = (struct buf){0};
     c->header = conf->token ? mem_fmt("X-Consul-Token: %s", conf->token) : NULL;

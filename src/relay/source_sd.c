@@ -105,8 +105,6 @@ static int http_open(struct source *s, UNUSED struct event_base *loop, struct ht
         return err_set(err, -EINVAL, "there is no HTTP client");
     if (!str_starts(what, "http://") && !str_starts(what, "https://"))
         return err_set(err, -EINVAL, "'%.200s' is not an http or https address", conf->what);
-    if (conf->token && strpbrk(conf->token, "\r\n"))
-        return err_set(err, -EINVAL, "the token has a line end in it");
     int64_t every_ms = conf->every_ms > 0 ? conf->every_ms : source_http_sd.every_ms;
     h->every = mem_fmt("X-Prometheus-Refresh-Interval-Seconds: %lld", (long long)MAX(every_ms / 1000, 1));
     h->header = conf->token ? mem_fmt("Authorization: Bearer %s", conf->token) : NULL;

@@ -253,9 +253,8 @@ static void member_make(struct crowd *c, struct member *m)
         return;
     m->took = a->made;
     if (!m->procs || m->procs->id != a->procs_id) {
-        enclosure_unref(m->procs);
         wire_put_procs(&procs, &m->id, &a->node.procs, &procs_id);
-        m->procs = enclosure_new(procs_id, &procs);
+        enclosure_renew(&m->procs, procs_id, &procs);
     }
     struct batch_key key = {m->id, m->run, ++m->number};
     wire_put_again(&frame, buf_str(&a->frame), &key, m->facts->id, m->procs->id);

@@ -39,12 +39,6 @@ void forward_add(struct forward *c, struct str bytes)
     stream_add(&c->in, bytes);
 }
 
-static void replace(struct enclosure **old, uint64_t id, struct buf *frame)
-{
-    enclosure_unref(*old);
-    *old = enclosure_new(id, frame);
-}
-
 static int take_facts(struct forward *c, const struct frame *f, struct err *err)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
@@ -58,7 +52,7 @@ static int take_facts(struct forward *c, const struct frame *f, struct err *err)
     snprintf(collector, sizeof(collector), "ssh%s%.50s", facts.collector[0] ? "," : "", facts.collector);
     mem_copy_str(facts.collector, sizeof(facts.collector), collector);
     if ((r = wire_put_facts(&frame, &c->id, &facts, &id)) == 0) {
-        replace(&c->our_facts, id, &frame);
+        enclosure_renew(&c->our_facts, id, &frame);
         c->facts = f->id;
     } else {
         r = err_set(err, -EBADMSG, "its facts cannot be sent on: %s", strerror(-r));
@@ -76,7 +70,7 @@ static int take_procs(struct forward *c, const struct frame *f, struct err *err)
     if (r < 0)
         return r;
     if ((r = wire_put_procs(&frame, &c->id, &procs, &id)) == 0) {
-        replace(&c->our_procs, id, &frame);
+        enclosure_renew(&c->our_procs, id, &frame);
         c->procs = f->id;
     } else {
         r = err_set(err, -EBADMSG, "its processes cannot be sent on: %s", strerror(-r));

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "model/labels.h"
 #include "wire/wire.h"
 
@@ -18,12 +19,10 @@ struct post_lane {
     struct post *post;
     struct sender *sender;
     char key[NODE_KEY_MAX];
-    bool wants;   /* a turn; then it is in post's line */
-    bool sending; /* its request is one of post's busy ones */
-    struct post_lane *next;
-    char *labels;                      /* NULL: none */
-    bool heard, told, telling;         /* the hub has taken something; has its labels; is being told */
-    struct post_lane *before, *behind; /* of all */
+    bool wants;                /* a turn; then it is in post's line */
+    bool sending;              /* its request is one of post's busy ones */
+    char *labels;              /* NULL: none */
+    bool heard, told, telling; /* the hub has taken something; has its labels; is being told */
 };
 
 struct post {
@@ -31,8 +30,8 @@ struct post {
     struct http *http;
     struct sender_conf conf; /* its text is ours */
     size_t busy;
-    struct post_lane *first, *last; /* who waits for a turn */
-    struct post_lane *all;
+    size_t n, cap, n_line, cap_line;
+    struct post_lane **all, **line; /* line: who waits for a turn */
     bool ok;
     char trouble[256];
     struct wire_enc *enc;
@@ -43,8 +42,8 @@ struct post {
 
 static void forget_told(struct post *p)
 {
-    for (struct post_lane *l = p->all; l; l = l->behind)
-        l->told = false;
+    for (size_t i = 0; i < p->n; i++)
+        p->all[i]->told = false;
 }
 
 /* Its answers to what is said of sources and labels name its life: {"run":"…"}. */
@@ -77,7 +76,8 @@ static void on_labels(void *arg, const struct http_result *r)
     if (r->status >= 400)
         log_debug("relay", "the hub does not take labels: HTTP %d", r->status);
     take_run(p, r);
-    for (struct post_lane *l = p->all; l; l = l->behind) {
+    for (size_t i = 0; i < p->n; i++) {
+        struct post_lane *l = p->all[i];
         l->told |= l->telling && r->status >= 200 && r->status < 500;
         l->telling = false;
     }
@@ -93,7 +93,8 @@ void post_tell_labels(struct post *p)
         return;
     json_obj(&j, NULL);
     json_obj(&j, "labels");
-    for (struct post_lane *l = p->all; l; l = l->behind) {
+    for (size_t i = 0; i < p->n; i++) {
+        struct post_lane *l = p->all[i];
         l->telling = l->heard && !l->told && body.len < LABELS_BODY;
         if (l->telling)
             labels_json(&j, l->key, l->labels);
@@ -167,12 +168,7 @@ void post_close(struct post *p)
     const char *text[] = {p->conf.hub, p->conf.badge.token, p->conf.ca_file, p->conf.pin, p->conf.proxy};
     for (size_t i = 0; i < ARRAY_LEN(text); i++)
         free((char *)text[i]);
-    free(p);
-}
-
-bool post_quiet(const struct post *p)
-{
-    return p->busy == 0 && !p->first;
+    FREE_ALL(p->all, p->line, p);
 }
 
 struct wire_enc *post_enc(struct post *p)
@@ -187,14 +183,18 @@ struct wire_dec *post_dec(struct post *p)
 
 /* ---- turns ---- */
 
+/* Out of a list that it is in. */
+static void drop_lane(struct post_lane **v, size_t *n, const struct post_lane *l)
+{
+    size_t at = FIRST(*n, i, v[i] == l);
+    memmove(&v[at], &v[at + 1], (--*n - at) * sizeof(*v));
+}
+
 static void post_turns(struct post *p)
 {
-    while (p->first && p->busy < BUSY_MAX) {
-        struct post_lane *l = p->first;
-        p->first = l->next;
-        if (!p->first)
-            p->last = NULL;
-        l->next = NULL;
+    while (p->n_line && p->busy < BUSY_MAX) {
+        struct post_lane *l = p->line[0];
+        drop_lane(p->line, &p->n_line, l);
         l->wants = false;
         l->sending = sender_go(l->sender);
         p->busy += l->sending;
@@ -208,11 +208,7 @@ static void on_turn(void *arg)
     if (l->wants)
         return;
     l->wants = true;
-    if (p->last)
-        p->last->next = l;
-    else
-        p->first = l;
-    p->last = l;
+    VEC_ADD(p->line, p->n_line, p->cap_line, l);
     post_turns(p);
 }
 
@@ -271,10 +267,7 @@ struct post_lane *lane_new(struct post *p, const char *key, const struct sender_
     conf.peers = &peers;
     conf.peers_arg = l;
     sender_new(&l->sender, p->loop, p->http, &conf, hooks, arg, &err);
-    l->behind = p->all;
-    if (p->all)
-        p->all->before = l;
-    p->all = l;
+    VEC_ADD(p->all, p->n, p->cap, l);
     return l;
 }
 
@@ -283,17 +276,10 @@ void lane_free(struct post_lane *l)
     if (!l)
         return;
     struct post *p = l->post;
-    for (struct post_lane **at = &p->first, *before = NULL; *at; before = *at, at = &(*at)->next)
-        if (*at == l) {
-            *at = l->next;
-            if (p->last == l)
-                p->last = before;
-            break;
-        }
+    if (l->wants)
+        drop_lane(p->line, &p->n_line, l);
+    drop_lane(p->all, &p->n, l);
     p->busy -= l->sending;
-    if (l->behind)
-        l->behind->before = l->before;
-    *(l->before ? &l->before->behind : &p->all) = l->behind;
     sender_free(l->sender);
     free(l->labels);
     free(l);

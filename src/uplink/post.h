@@ -22,7 +22,6 @@ void post_close(struct post *p);                          /* after its lanes */
 void post_tell_sources(struct post *p, struct buf *json); /* takes its memory; what is under way is given up for it */
 /* The labels of lanes that the hub does not know yet, as many as fit one request; once a second is often enough. */
 void post_tell_labels(struct post *p);
-bool post_quiet(const struct post *p);     /* nothing is under way */
 struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
 struct wire_dec *post_dec(struct post *p); /* the same */
 

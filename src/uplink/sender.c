@@ -65,8 +65,8 @@ struct sender {
     char trouble[256]; /* why it is not ok */
 };
 
-static void speak(struct sender *s);
-static void send_back(struct sender *s);
+static void speak(void *arg);
+static void send_back(void *arg);
 
 int64_t sender_backoff_ms(unsigned failures, double u)
 {
@@ -412,8 +412,10 @@ bool sender_go(struct sender *s)
     return true;
 }
 
-static void speak(struct sender *s)
+static void speak(void *arg)
 {
+    struct sender *s = arg;
+
     if (http_busy(s->live.call))
         s->again = true;
     else if (s->conf.peers)
@@ -426,11 +428,6 @@ void sender_beat(struct sender *s)
 {
     if (!timer_is_set(s->live.timer)) /* D4 */
         speak(s);
-}
-
-static void on_live_timer(void *arg)
-{
-    speak(arg);
 }
 
 /* ---- catch-up ---- */
@@ -549,8 +546,9 @@ static size_t fill_back(struct sender *s, struct buf *body)
     return n;
 }
 
-static void send_back(struct sender *s)
+static void send_back(void *arg)
 {
+    struct sender *s = arg;
     AUTO_BUF body = BUF_INIT(WIRE_BODY_MAX);
     struct err err = {0};
     struct spool_stat st;
@@ -569,11 +567,6 @@ static void send_back(struct sender *s)
     s->catching = true;
     if (http_post(s->back.call, badge_now(s->badge), &body, CATCH_TIMEOUT_MS, &err) < 0)
         pause_lane(&s->back, 0);
-}
-
-static void on_back_timer(void *arg)
-{
-    send_back(arg);
 }
 
 /* ---- life ---- */
@@ -657,8 +650,8 @@ int sender_new(struct sender **ret, struct event_base *loop, struct http *http, 
         sender_free(s);
         return err_prefix(err, r, "hub %s", conf->hub);
     }
-    s->live.timer = timer_new(loop, on_live_timer, s);
-    s->back.timer = timer_new(loop, on_back_timer, s);
+    s->live.timer = timer_new(loop, speak, s);
+    s->back.timer = timer_new(loop, send_back, s);
     s->ack = timer_new(loop, on_ack, s);
     sender_connect(s);
     *ret = s;

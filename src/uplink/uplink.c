@@ -89,11 +89,9 @@ static void tell(struct uplink *t, enum event_kind kind, int64_t code, const cha
 /* Facts or processes of now become the ones in force; a batch under the old ones is closed first. */
 static void renew(struct uplink *t, struct enclosure **old, uint64_t id, struct buf *frame)
 {
-    if (*old && (*old)->id == id)
-        return;
-    close_batch(t);
-    enclosure_unref(*old);
-    *old = enclosure_new(id, frame);
+    if (!*old || (*old)->id != id)
+        close_batch(t);
+    enclosure_renew(old, id, frame);
 }
 
 static void renew_facts(struct uplink *t, const struct node_fact *host)

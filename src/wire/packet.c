@@ -14,6 +14,15 @@ struct enclosure *enclosure_new(uint64_t id, struct buf *frame)
     return b;
 }
 
+bool enclosure_renew(struct enclosure **e, uint64_t id, struct buf *frame)
+{
+    if (*e && (*e)->id == id)
+        return false;
+    enclosure_unref(*e);
+    *e = enclosure_new(id, frame);
+    return true;
+}
+
 struct enclosure *enclosure_ref(struct enclosure *b)
 {
     if (b)

@@ -22,7 +22,9 @@ struct packet {
 };
 
 struct enclosure *enclosure_new(uint64_t id, struct buf *frame); /* takes the buffer's memory; one reference */
-struct enclosure *enclosure_ref(struct enclosure *b);            /* NULL stays NULL */
+/* Another one in the place of *e, unless it has this name already: then false, and frame is as it was. */
+bool enclosure_renew(struct enclosure **e, uint64_t id, struct buf *frame);
+struct enclosure *enclosure_ref(struct enclosure *b); /* NULL stays NULL */
 void enclosure_unref(struct enclosure *b);
 
 struct packet *packet_new(const struct batch_key *key, int64_t at_ms, struct enclosure *facts, struct enclosure *procs,

@@ -233,7 +233,7 @@ static void k3_two_that_do_not_die_are_enough(void **unused)
     }
     assert_int_equal(w.started, 2); /* the third is not started */
     pass(2100);
-    on_reaper(k);
+    keeper_reap_dying(k);
     assert_int_equal(k->state.stuck, 2);
     on_retry(k);
     assert_int_equal(w.started, 2);
@@ -310,7 +310,7 @@ static void a_pause_lets_go_and_a_hung_child_is_killed_for_it(void **unused)
     assert_false(w.p[0].killed); /* it is given time to close the driver */
     assert_int_equal(recv(w.theirs, &(char){0}, 1, 0), 0);
     pass(CLOSE_MS + 100);
-    on_reaper(k);
+    keeper_reap_dying(k);
     assert_true(w.p[0].killed);
     pass(60000);
     on_retry(k);

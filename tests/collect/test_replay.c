@@ -26,7 +26,6 @@ static void cells_become_samples_by_their_header(void **unused)
                             "x,,612450,100.5,87,0.25,0x4,\n"
                             "y,12:1024;13,[N/A],101.5,88.5,1,8,61.5\n\n");
     (void)unused;
-    assert_int_equal(replay_rows(r), 2);
     assert_int_equal(replay_length_ms(r), 2000);
     replay_at(r, 0, &s);
     assert_int_equal(s.v[M_power], 612450);
@@ -134,7 +133,6 @@ static void the_recorded_h200_comes_back_as_it_was(void **unused)
     (void)unused;
     if (replay_load_file(&r, TRACE, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(replay_rows(r), 2951);
     assert_int_equal(replay_length_ms(r), 295100);
     replay_at(r, 0, &before);
     assert_int_equal(before.v[M_power], 78631);
