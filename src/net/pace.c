@@ -57,13 +57,13 @@ void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str 
 
     if (now_ms >= p->end_ms || end > p->end_ms + SAME_MS) {
         p->end_ms = end;
-        p->remaining = left;
+        p->remaining = p->first = left;
         p->answers = 0;
     } else {
-        p->answers++;
-        p->end_ms =
-            MAX(p->end_ms, end);   /* perhaps the next window: what is told of that counts until it is over, too */
-        if (left < p->remaining) { /* more than before: an answer that was overtaken */
+        /* perhaps the next window: what is told of that counts until it is over, too */
+        p->end_ms = MAX(p->end_ms, end);
+        p->answers += left <= p->first; /* more: it was made before what is counted from here */
+        if (left < p->remaining) {      /* more than before: an answer that was overtaken */
             double one = (p->remaining - left) / p->answers;
             p->cost = 0.7 * p->cost + 0.3 * one;
             p->remaining = left;

@@ -19,6 +19,7 @@
 struct pace {
     double rate;                   /* requests a second at most; 0: any */
     double remaining, limit, cost; /* as last told; the most ever told; of one request */
+    double first;                  /* what was told first in this window */
     int answers;                   /* since remaining last fell */
     int64_t end_ms;                /* when there is all of it again; 0: nothing was told */
     int64_t sent_ms, hold_ms;      /* the newest request; nothing before this */

@@ -65,6 +65,23 @@ static void what_is_told_of_a_window_counts_until_that_one_is_over(void **unused
     assert_int_equal(pace_wait(&p, 2551, 0), 0);
 }
 
+/* The first answer to come was the last to be made: those it overtook do not make a request cheap. */
+static void answers_that_were_overtaken_say_nothing_of_what_one_costs(void **unused)
+{
+    char left[16];
+    struct pace p;
+    (void)unused;
+    pace_init(&p, 0);
+    pace_told(&p, 1000, str_of("50"), str_of("60.0"));
+    for (int i = 51; i < 100; i++) {
+        snprintf(left, sizeof(left), "%d", i);
+        pace_told(&p, 1000, str_of(left), str_of("60.0"));
+    }
+    pace_sent(&p, 1000);
+    pace_told(&p, 1000, str_of("49"), str_of("60.0"));
+    assert_int_equal(pace_wait(&p, 1000, 49), 10000); /* all that is left is under way */
+}
+
 /*
  * A server with `limit` in each window, told to the tenth of a second, answers in 50 ms; 32 at once. Simulated: never
  * refused, and nearly all that is given is used.
@@ -169,5 +186,6 @@ static void projects_counted_apart_or_together_are_both_paced(void **unused)
 
 TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
       cmocka_unit_test(what_is_told_of_a_window_counts_until_that_one_is_over),
+      cmocka_unit_test(answers_that_were_overtaken_say_nothing_of_what_one_costs),
       cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn),
       cmocka_unit_test(projects_counted_apart_or_together_are_both_paced))
