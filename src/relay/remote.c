@@ -192,10 +192,87 @@ static struct sysfs_gpu *cards(struct remote *r)
     return r->cards;
 }
 
+/* What the machine is. False: it is not understood. */
+static bool take_fact(struct remote *r, char what, struct str rest)
+{
+    struct node_fact *f = &r->fact;
+    int64_t cpus;
+    switch (what) {
+    case 'N':
+        collect_text(f->name, sizeof(f->name), rest);
+        return true;
+    case 'K':
+        collect_text(f->kernel, sizeof(f->kernel), rest);
+        return true;
+    case 'R':
+        collect_text(f->arch, sizeof(f->arch), rest);
+        return true;
+    case 'O':
+        collect_quoted(f->os, sizeof(f->os), rest);
+        return true;
+    case 'Y':
+        collect_text(f->cpu, sizeof(f->cpu), rest);
+        return true;
+    case 'J':
+        if (!str_int(str_trim(rest), &cpus) || cpus <= 0 || cpus >= 1 << 20)
+            return false;
+        f->cpus = (int32_t)cpus;
+        return true;
+    case 'B':
+        collect_text(f->boot_id, sizeof(f->boot_id), rest);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What GPUs without nvidia-smi say. */
+static bool take_cards(struct remote *r, char what, struct str rest, int64_t mono_ms)
+{
+    switch (what) {
+    case 'S':
+        return sysfs_gpu_line(cards(r), rest, mono_ms);
+    case 'I':
+        sysfs_gpu_json_begin(cards(r));
+        return true;
+    case 'H':
+        sysfs_gpu_json_line(cards(r), rest);
+        return true;
+    case 'F':
+        r->why[0] = 0;
+        if (!sysfs_gpu_json_end(cards(r)))
+            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s",
+                     sysfs_gpu_words(r->cards));
+        return true;
+    default:
+        return take_fact(r, what, rest);
+    }
+}
+
+/* What is measured. */
+static bool take_value(struct remote *r, char what, struct str rest, int64_t mono_ms)
+{
+    switch (what) {
+    case 'P':
+        return take_ps(r, rest, mono_ms);
+    case 'L':
+        return take_fixed(r, M_load1, rest);
+    case 'U':
+        return take_fixed(r, M_uptime, rest);
+    case 'C':
+        return host_cpu_line(rest, &r->cpu, &r->node);
+    case 'M':
+        return take_memory(r, rest);
+    case 'D':
+        return take_disk(r, rest);
+    default:
+        return take_cards(r, what, rest, mono_ms);
+    }
+}
+
 enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
 {
-    bool was_fresh = r->tables.fresh, fine = true;
-    int64_t cpus;
+    bool was_fresh = r->tables.fresh;
     if (line.len && line.p[line.len - 1] == '\r')
         line.len--;
     char what = line.len ? line.p[0] : 0;
@@ -205,52 +282,18 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     switch (what) {
     case 'G':
         smi_tables_gpu(&r->tables, rest);
-        if (r->tables.fresh && !was_fresh) {
-            r->heard_ms = mono_ms;
-            r->hung = false;
-            r->why[0] = 0;
-            return REMOTE_TICK;
-        }
-        return REMOTE_NONE;
+        if (!r->tables.fresh || was_fresh)
+            return REMOTE_NONE;
+        r->heard_ms = mono_ms;
+        r->hung = false;
+        r->why[0] = 0;
+        return REMOTE_TICK;
     case 'A':
         smi_tables_app(&r->tables, rest, mono_ms);
         return REMOTE_NONE;
-    case 'P':
-        fine = take_ps(r, rest, mono_ms);
-        break;
-    case 'L':
-        fine = take_fixed(r, M_load1, rest);
-        break;
-    case 'U':
-        fine = take_fixed(r, M_uptime, rest);
-        break;
-    case 'C':
-        fine = host_cpu_line(rest, &r->cpu, &r->node);
-        break;
-    case 'M':
-        fine = take_memory(r, rest);
-        break;
-    case 'D':
-        fine = take_disk(r, rest);
-        break;
     case 'Q':
         smi_tables_list(&r->tables, rest);
-        break;
-    case 'S':
-        fine = sysfs_gpu_line(cards(r), rest, mono_ms);
-        break;
-    case 'I':
-        sysfs_gpu_json_begin(cards(r));
-        break;
-    case 'H':
-        sysfs_gpu_json_line(cards(r), rest);
-        break;
-    case 'F':
-        r->why[0] = 0;
-        if (!sysfs_gpu_json_end(cards(r)))
-            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s",
-                     sysfs_gpu_words(r->cards));
-        break;
+        return REMOTE_NONE;
     case 'T': /* a round of a machine without nvidia-smi */
         r->heard_ms = mono_ms;
         r->hung = false;
@@ -265,33 +308,10 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     case 'W':
         r->gpus_ended = true;
         return REMOTE_AGENT;
-    case 'N':
-        collect_text(r->fact.name, sizeof(r->fact.name), rest);
-        break;
-    case 'K':
-        collect_text(r->fact.kernel, sizeof(r->fact.kernel), rest);
-        break;
-    case 'R':
-        collect_text(r->fact.arch, sizeof(r->fact.arch), rest);
-        break;
-    case 'O':
-        collect_quoted(r->fact.os, sizeof(r->fact.os), rest);
-        break;
-    case 'Y':
-        collect_text(r->fact.cpu, sizeof(r->fact.cpu), rest);
-        break;
-    case 'J':
-        fine = str_int(str_trim(rest), &cpus) && cpus > 0 && cpus < 1 << 20;
-        r->fact.cpus = fine ? (int32_t)cpus : r->fact.cpus;
-        break;
-    case 'B':
-        collect_text(r->fact.boot_id, sizeof(r->fact.boot_id), rest);
-        break;
     default:
-        fine = false;
+        r->skipped += !take_value(r, what, rest, mono_ms);
+        return REMOTE_NONE;
     }
-    r->skipped += !fine;
-    return REMOTE_NONE;
 }
 
 enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
