@@ -85,7 +85,7 @@ static void show_device(struct hub *h, struct node_now *n, size_t device, int64_
 /* The devices a node has now carry their bookings. */
 static void show_bookings(void *self, const struct news *w)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_book *)self)->h;
     struct node_now *n = w->kind == NEWS_DEVICES ? live_find(h->live, w->node) : NULL;
     for (size_t i = 0; n && i < n->n_devices; i++)
         show_device(h, n, i, w->now_ms, w->now_ms);
@@ -150,7 +150,7 @@ static void written(void *arg, int result)
         show_all(h, x->devices, now_ms);
     }
     if (w->late && x && x->kind == BOOKING_WAIT) {
-        queue_heard(h->queue, x->id, now_ms);
+        queue_heard(hub_book_of(h)->queue, x->id, now_ms);
         reply_wait(&rp, &h->api, x, now_ms, w->status);
     } else if (w->late && x)
         reply_booking(&rp, &h->api, x, w->me, now_ms, w->status);
@@ -241,7 +241,7 @@ static void load_one(void *arg, const struct booking *x)
 
 static int load_bookings(void *self, struct err *err)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_book *)self)->h;
     AUTO_FREE struct booking *last = NULL;
     int r = store_get(h->store, GET_BOOKING(0, &last), err);
     if (r == 1)
@@ -260,9 +260,10 @@ static int load_bookings(void *self, struct err *err)
 
 static void *open_book(struct hub *h)
 {
+    struct hub_book *d = mem_zero(1, sizeof(*d));
     h->book = h->api.book = book_new();
-    h->queue = queue_new();
-    return h;
+    *d = (struct hub_book){.h = h, .queue = queue_new()};
+    return d;
 }
 
 #define SETTINGS book
@@ -284,16 +285,17 @@ static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_book *)self)->h;
     begin_and_end(h, now_ms);
     waits_tick(h, now_ms);
 }
 
 static void close_book(void *self)
 {
-    struct hub *h = self;
-    book_free(h->book);
-    queue_free(h->queue);
+    struct hub_book *d = self;
+    book_free(d->h->book);
+    queue_free(d->queue);
+    free(d);
 }
 
 const struct feature book_feature = {

@@ -7,6 +7,16 @@
 #include "book/book.h"
 #include "hub/hub.h"
 
+struct hub_book {
+    struct hub *h;
+    struct queue *queue; /* who waits for GPUs */
+    int64_t serve_ms;    /* the moment of the round that serves them */
+};
+static inline struct hub_book *hub_book_of(const struct hub *h)
+{
+    return feature_self(&h->features, &book_feature);
+}
+
 /* x as it is to be (id 0: a new one), by whom. Answers through rq when it is durable, or now with a 409. */
 enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
                             const char *by);

@@ -19,7 +19,7 @@ static void give(void *arg, const struct booking *h, const struct gpu_request *w
 {
     struct hub *hub = arg;
     AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
-    int64_t now_ms = hub->serve_ms;
+    int64_t now_ms = hub_book_of(hub)->serve_ms;
     struct booking to = *h;
 
     pick_places(hub->live, str_of(uuids), &places);
@@ -37,7 +37,7 @@ static void out(void *arg, const struct booking *h)
     struct hub *hub = arg;
     struct booking to = *h;
 
-    to.released_ms = to.changed_ms = hub->serve_ms;
+    to.released_ms = to.changed_ms = hub_book_of(hub)->serve_ms;
     to.changes++;
     bookings_write(hub, &to, h->person, NULL, NULL);
     log_debug("wait", "%s (wait %" PRId64 ") was not heard of any more", h->person, h->id);
@@ -107,7 +107,7 @@ static void say_all(struct hub *hub, int64_t now_ms)
             book_changing(hub->book, all[i]->id))
             continue;
         wish_read(all[i], &w);
-        if (w.told && !w.said && queue_says(hub->queue, all[i]->id))
+        if (w.told && !w.said && queue_says(hub_book_of(hub)->queue, all[i]->id))
             due[n_due++] = all[i]->id;
     }
     for (size_t i = 0; i < n_due; i++) {
@@ -141,9 +141,10 @@ void waits_tick(struct hub *hub, int64_t now_ms)
     size_t n;
     const struct node_now *const *nodes = live_nodes(hub->live, false, &n);
     struct queue_calls calls = {hub, give, out};
+    struct hub_book *d = hub_book_of(hub);
 
-    hub->serve_ms = now_ms;
-    queue_serve(hub->queue, hub->book, nodes, n, now_ms, &calls);
+    d->serve_ms = now_ms;
+    queue_serve(d->queue, hub->book, nodes, n, now_ms, &calls);
     say_all(hub, now_ms);
 }
 
@@ -152,7 +153,7 @@ void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     struct gpu_request w;
 
-    queue_heard(hub->queue, h->id, now_ms);
+    queue_heard(hub_book_of(hub)->queue, h->id, now_ms);
     if (hold_waits(h) || booking_state(h, now_ms) != BOOKING_ACTIVE)
         return;
     wish_read(h, &w);

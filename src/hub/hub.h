@@ -14,14 +14,11 @@ struct easel;
 struct compress;
 struct outbox;
 struct peers;
-struct say_conf;
 struct usage_trend;
 struct ledger;
 struct looks;
-struct queue;
 struct sessions;
 struct streams;
-struct tariff;
 struct tokens;
 struct work;
 
@@ -39,23 +36,18 @@ struct hub {
     struct tokens *tokens;
     struct sessions *sessions; /* browsers that are logged in */
     struct book *book;
-    struct queue *queue; /* who waits for GPUs */
-    int64_t serve_ms;    /* the moment of the round that serves them */
-    struct zone *zone;   /* of times in sentences: the system's */
+    struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger;           /* usage, counted */
     struct usage_trend *usage_trend; /* who to ask for a GPU */
-    struct tariff *tariff;
-    struct work *work;   /* for questions about the past */
-    struct looks *looks; /* for single records of it */
+    struct work *work;               /* for questions about the past */
+    struct looks *looks;             /* for single records of it */
     struct compress *compress;
-    struct easel *easel;        /* answers about all nodes */
-    struct outbox *outbox;      /* who is to be told of it */
-    const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
+    struct easel *easel;   /* answers about all nodes */
+    struct outbox *outbox; /* who is to be told of it */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */
-    struct buf scratch;   /* a blob read back */
     int64_t started_ms;
     int64_t newest_ms;                  /* when any node was last heard, before this start */
     int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */

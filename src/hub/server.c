@@ -507,7 +507,6 @@ void hub_close(struct hub *h)
     blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
-    buf_fini(&h->scratch);
     timer_free(s->tick);
     timer_free(s->watchdog);
     for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)

@@ -31,6 +31,8 @@ void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- registry.c ---- */
+/* A blob of the store; ret points into bytes. False: it is not there, or damaged. */
+bool registry_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret);
 /* History, usage and bookings of old become n's, and old is no more. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */

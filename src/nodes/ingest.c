@@ -367,10 +367,9 @@ uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact
         node_origin_id(str_of(key), &node);
     else if (!node_id_parse(str_of(key), &node))
         return id;
-    buf_fini(&h->scratch);
-    h->scratch = BUF_INIT(WIRE_BODY_MAX);
-    if (wire_put_facts(&h->scratch, &node, f, &id) == 0)
-        store_put_blob(h->store, key, BLOB_FACTS, id, buf_str(&h->scratch));
+    AUTO_BUF bytes = BUF_INIT(WIRE_BODY_MAX);
+    if (wire_put_facts(&bytes, &node, f, &id) == 0)
+        store_put_blob(h->store, key, BLOB_FACTS, id, buf_str(&bytes));
     return id;
 }
 
@@ -400,25 +399,16 @@ void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t
     }
 }
 
-/* Read a blob back that another request brought. */
-static bool read_blob(struct post *p, uint64_t id, struct frame *ret)
-{
-    struct err err = {0};
-    buf_fini(&p->h->scratch);
-    p->h->scratch = BUF_INIT(WIRE_BODY_MAX);
-    return store_get_blob(p->h->store, p->key, id, &p->h->scratch, &err) == 1 &&
-           wire_one(buf_str(&p->h->scratch), ret, &err) == 0;
-}
-
-/* These facts are in p->facts now; false: they cannot be read. */
+/* These facts are in p->facts now, read back if another request brought them; false: they cannot be read. */
 static bool have_facts(struct post *p, uint64_t id)
 {
     struct frame blob;
+    AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
     struct err err = {0};
     if (p->facts_id == id)
         return true;
-    if (!read_blob(p, id, &blob) || wire_facts(&blob, &facts, &err) < 0)
+    if (!registry_blob(p->h, p->key, id, &bytes, &blob) || wire_facts(&blob, &facts, &err) < 0)
         return false;
     node_fact_fini(&p->facts);
     p->facts = facts;
@@ -459,6 +449,7 @@ static void keep_procs(struct post *p)
 static bool have_procs(struct post *p, uint64_t id)
 {
     struct frame blob;
+    AUTO_BUF bytes = {0};
     struct proc_list procs = {0};
     struct err err = {0};
     if (p->procs_id == id)
@@ -467,7 +458,7 @@ static bool have_procs(struct post *p, uint64_t id)
         procs = p->peer->told;
         p->peer->told = (struct proc_list){0};
         p->peer->told_procs = 0;
-    } else if (!read_blob(p, id, &blob) || wire_procs(&blob, &procs, &err) < 0) {
+    } else if (!registry_blob(p->h, p->key, id, &bytes, &blob) || wire_procs(&blob, &procs, &err) < 0) {
         return false;
     }
     proc_list_fini(&p->procs);

@@ -15,16 +15,12 @@
 #define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
 #define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
-static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame *ret)
+bool registry_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret)
 {
     struct err err = {0};
-    if (!id)
-        return false;
-    buf_fini(&h->scratch);
-    h->scratch = BUF_INIT(WIRE_BODY_MAX);
-    if (store_get_blob(h->store, key, id, &h->scratch, &err) != 1)
-        return false;
-    return wire_one(buf_str(&h->scratch), ret, &err) == 0;
+    buf_fini(bytes);
+    *bytes = BUF_INIT(WIRE_BODY_MAX);
+    return store_get_blob(h->store, key, id, bytes, &err) == 1 && wire_one(buf_str(bytes), ret, &err) == 0;
 }
 
 static void load_node(struct hub *h, const struct store_node *rec)
@@ -32,6 +28,7 @@ static void load_node(struct hub *h, const struct store_node *rec)
     bool is_new;
     struct frame f;
     struct err err = {0};
+    AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
     struct peer *peer = peers_get(h->peers, rec->key, &is_new);
     peer->rec = *rec;
@@ -40,7 +37,7 @@ static void load_node(struct hub *h, const struct store_node *rec)
     n->demo = rec->demo;
     mem_copy_str(n->address, sizeof(n->address), rec->address);
     live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
-    if (load_blob(h, rec->key, rec->facts, &f) && wire_facts(&f, &facts, &err) == 0)
+    if (registry_blob(h, rec->key, rec->facts, &bytes, &f) && wire_facts(&f, &facts, &err) == 0)
         live_facts(h->live, n, rec->facts, &facts, 0);
     node_fact_fini(&facts);
     n->never_sampled = rec->sampled_ms == 0;
@@ -96,12 +93,13 @@ static void recall_blobs(struct hub *h, struct node_now *n, const struct store_b
 {
     struct frame f;
     struct err err = {0};
+    AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
     struct proc_list procs = {0};
-    if (b->facts && !live_knows(n, b->facts, 0) && load_blob(h, n->key, b->facts, &f) &&
+    if (b->facts && !live_knows(n, b->facts, 0) && registry_blob(h, n->key, b->facts, &bytes, &f) &&
         wire_facts(&f, &facts, &err) == 0)
         live_facts(h->live, n, b->facts, &facts, 0);
-    if (b->procs && !live_knows(n, 0, b->procs) && load_blob(h, n->key, b->procs, &f) &&
+    if (b->procs && !live_knows(n, 0, b->procs) && registry_blob(h, n->key, b->procs, &bytes, &f) &&
         wire_procs(&f, &procs, &err) == 0)
         live_procs(h->live, n, b->procs, &procs, 0);
     node_fact_fini(&facts);

@@ -121,7 +121,6 @@ static void take_section(void *self, void *next)
     d->conf = c;
     free(d->section);
     d->section = mem_str(text);
-    d->h->say = &c->say;
     d->error[0] = 0;
     d->auth_mono = 0;
     if (!same)
@@ -495,6 +494,13 @@ static void on_envelope(void *arg, struct str json)
         slack_line_ack(d->line, id); /* it would not become better */
 }
 
+const struct say_conf *hub_slack_say(const struct hub *hub)
+{
+    const struct hub_slack *d = feature_self(&hub->features, &slack_feature);
+
+    return d && d->conf ? &d->conf->say : &say_usual;
+}
+
 int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err)
 {
     const struct hub_slack *d = feature_self(&hub->features, &slack_feature);
@@ -556,7 +562,6 @@ static void close_slack(void *self)
     }
     slack_free(d->link);
     slack_conf_free(d->conf);
-    d->h->say = NULL;
     free(d->known);
     free(d->section);
     free(d);

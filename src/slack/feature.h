@@ -16,6 +16,7 @@
 
 struct carrier;
 struct heard;
+struct say_conf;
 struct slack;
 struct hub_slack;
 extern const struct carrier carrier_slack; /* registered with notify */
@@ -26,6 +27,9 @@ int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, c
                    struct err *err);
 /* What is wrong with the way in, in a sentence, and since when; "": nothing. */
 const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms);
+
+/* What the bot listens to. */
+const struct say_conf *hub_slack_say(const struct hub *hub);
 
 /* For the routes. The signing secret: 1, 0 when there is none, or -errno with a sentence. */
 int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "hub/handlers.h"
 #include "now/live.h"
+#include "slack/feature.h"
 
 struct one_saying {
     struct hub *h;
@@ -88,7 +89,7 @@ static bool knows_node(void *arg, struct str name)
 
 bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
 {
-    const struct say_conf *conf = h->say ? h->say : &say_usual;
+    const struct say_conf *conf = hub_slack_say(h);
     AUTO_BUF url = BUF_INIT(65536);
     bool known = k->person && k->person[0];
 
@@ -132,7 +133,7 @@ bool saying_answers(struct hub *h, const struct saying_ask *k)
     struct say_ask ask = {.text = k->text,
                           .way = k->way,
                           .now_ms = clock_wall_ms(),
-                          .conf = h->say ? h->say : &say_usual,
+                          .conf = hub_slack_say(h),
                           .zone = h->zone,
                           .is_node = knows_node,
                           .arg = h};

@@ -16,11 +16,17 @@
 #define SETTINGS usage
 #include "base/opt_def.h"
 
+struct hub_usage {
+    struct hub *h;
+    struct tariff *tariff;
+};
+
 void usage_now_of(struct hub *h, struct usage_now *ret)
 {
     const struct usage_settings *c = feature_settings(&h->conf, &usage_feature);
+    const struct hub_usage *d = feature_self(&h->features, &usage_feature);
     ledger_stat(h->ledger, clock_wall_ms(), &ret->stat);
-    ret->tariff = h->tariff;
+    ret->tariff = d->tariff;
     ret->split = usage_split_words[c->split];
     ret->spell_ms = c->idle_spell;
 }
@@ -28,7 +34,7 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
 /* What is known otherwise now is counted again. */
 static void count_again(void *self, const struct news *n)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_usage *)self)->h;
     if (n->kind == NEWS_TIME && n->node)
         ledger_mark(h->ledger, n->node, n->from_ms, n->to_ms, n->now_ms);
     else if (n->kind == NEWS_TIME)
@@ -94,9 +100,11 @@ static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE
 
 static void *open_usage(struct hub *h)
 {
+    struct hub_usage *d = mem_zero(1, sizeof(*d));
+    d->h = h;
     peers_counted(h->peers, first_before, h);
     h->api.get_spans = get_spans;
-    return h;
+    return d;
 }
 
 static int prepare_tariff(UNUSED void *self, const struct hub_conf *conf, void **next, struct err *err)
@@ -115,16 +123,17 @@ static void drop_tariff(void *next)
 
 static void take_tariff(void *self, void *next)
 {
-    struct hub *h = self;
+    struct hub_usage *d = self;
+    struct hub *h = d->h;
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
-    drop_tariff(h->tariff);
-    h->tariff = next;
+    drop_tariff(d->tariff);
+    d->tariff = next;
     ledger_set(h->ledger, &lc);
 }
 
 static int load_ledger(void *self, struct err *err)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_usage *)self)->h;
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
     struct zone *zones[USAGE_ZONES];
     size_t n = 0;
@@ -140,7 +149,7 @@ static int load_ledger(void *self, struct err *err)
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_usage *)self)->h;
     ledger_tick(h->ledger, now_ms);
     usage_trend_tick(h->usage_trend, now_ms);
 }
@@ -148,22 +157,23 @@ static void tick(void *self, int64_t now_ms)
 static void add_status(void *self, struct status *s)
 {
     status_metric(s, "muster_hub_usage_counts", "hours of nodes whose usage was counted", true,
-                  ledger_counted(((struct hub *)self)->ledger));
+                  ledger_counted(((struct hub_usage *)self)->h->ledger));
 }
 
 /* It counts in a thread of its own, out of the store. */
 static void stop_ledger(void *self)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct hub_usage *)self)->h;
     ledger_free(h->ledger);
     h->ledger = NULL; /* what is answered late does not ask for it */
 }
 
 static void close_usage(void *self)
 {
-    struct hub *h = self;
-    usage_trend_free(h->usage_trend);
-    drop_tariff(h->tariff);
+    struct hub_usage *d = self;
+    usage_trend_free(d->h->usage_trend);
+    drop_tariff(d->tariff);
+    free(d);
 }
 
 const struct feature usage_feature = {
