@@ -11,9 +11,7 @@ static void parameter(struct json *j, struct str name, const char *where, struct
         json_bool(j, "required", true);
     if (about.len)
         json_str(j, "description", about);
-    json_obj(j, "schema");
-    json_cstr(j, "type", "string");
-    json_end_obj(j);
+    json_raw(j, "schema", STR("{\"type\":\"string\"}"));
     json_end_obj(j);
 }
 
@@ -37,25 +35,11 @@ static void operation(struct json *j, const struct route *r, const char *method)
         json_end_arr(j);
     }
     if (!r->open) {
-        json_arr(j, "security");
-        if (r->need == ROLE_NONE) { /* open, if so configured */
-            json_obj(j, NULL);
-            json_end_obj(j);
-        }
-        json_obj(j, NULL);
-        json_arr(j, "token");
-        json_end_arr(j);
-        json_end_obj(j);
-        json_end_arr(j);
+        /* {}: open, if so configured */
+        json_raw(j, "security", r->need == ROLE_NONE ? STR("[{},{\"token\":[]}]") : STR("[{\"token\":[]}]"));
     }
-    json_obj(j, "responses");
-    json_obj(j, "200");
-    json_cstr(j, "description", "done");
-    json_end_obj(j);
-    json_obj(j, "default");
-    json_cstr(j, "description", "RFC 9457 problem JSON");
-    json_end_obj(j);
-    json_end_obj(j);
+    json_raw(j, "responses",
+             STR("{\"200\":{\"description\":\"done\"},\"default\":{\"description\":\"RFC 9457 problem JSON\"}}"));
     json_end_obj(j);
 }
 
@@ -105,14 +89,7 @@ enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
         if (first_of_path(r))
             path(&j, r);
     json_end_obj(&j);
-    json_obj(&j, "components");
-    json_obj(&j, "securitySchemes");
-    json_obj(&j, "token");
-    json_cstr(&j, "type", "http");
-    json_cstr(&j, "scheme", "bearer");
-    json_end_obj(&j);
-    json_end_obj(&j);
-    json_end_obj(&j);
+    json_raw(&j, "components", STR("{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}"));
     json_end_obj(&j);
     rp->blob = blob_new(&out);
     cache_keep(a->cache, STR("openapi"), 1, rq->now_ms, rp->blob);

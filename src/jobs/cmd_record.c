@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -89,9 +90,7 @@ static void take_facts(void *arg, UNUSED uint64_t id, const struct node_fact *f)
 
     r->n_slots = 0;
     for (size_t i = 0; i < f->n_devices && i < DEVICES_MAX; i++) {
-        size_t k = 0;
-        while (k < r->n_seen && strcmp(r->seen[k].fact.uuid, f->devices[i].uuid) != 0)
-            k++;
+        size_t k = FIRST(r->n_seen, e, strcmp(r->seen[e].fact.uuid, f->devices[i].uuid) == 0);
         if (k == r->n_seen) {
             r->seen = mem_grow(r->seen, r->n_seen + 1, sizeof(*r->seen));
             r->seen[r->n_seen++] = (struct seen){.energy_first = -1, .energy_last = -1};
@@ -150,10 +149,7 @@ static void take_value(struct seen *s, enum metric m, int64_t v)
 
 static void note_pid(struct recording *r, pid_t pid)
 {
-    for (size_t i = 0; i < r->n_pids; i++)
-        if (r->pids[i] == pid)
-            return;
-    if (r->n_pids < RECORD_PIDS)
+    if (r->n_pids < RECORD_PIDS && !ANY(r->n_pids, i, r->pids[i] == pid))
         r->pids[r->n_pids++] = pid;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/when.h"
 #include "format/render.h"
 #include "hub/handlers.h"
@@ -159,14 +160,6 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
         reply_failed(rp, r, &err);
 }
 
-static const struct device_now *device_of(const struct node_now *n, struct str uuid)
-{
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (str_eq(uuid, n->devices[i].fact.uuid))
-            return &n->devices[i];
-    return NULL;
-}
-
 /* As a process on each of its devices: user is the person, program the name. */
 static bool job_matches(const struct api *a, const struct filter *f, const struct job_fact *j, int64_t now_ms)
 {
@@ -182,7 +175,7 @@ static bool job_matches(const struct api *a, const struct filter *f, const struc
     if (str_cut(&pids, ',', &one) && str_int(one, &pid))
         fact.pid = (int32_t)pid;
     while (n && str_cut(&rest, ',', &one)) {
-        const struct device_now *d = device_of(n, one);
+        const struct device_now *d = FIND(n->devices, n->n_devices, e, str_eq(one, e->fact.uuid));
         if (d && filter_match_proc(f, n, d, &p, now_ms))
             return true;
         any |= d != NULL;

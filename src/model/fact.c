@@ -1,6 +1,7 @@
 /* fact.c: copies, ends and checks of facts. */
 #include "model/fact.h"
 
+#include "base/order.h"
 #include "base/rand.h"
 
 static void *copy_of(const void *p, size_t n, size_t size)
@@ -114,12 +115,7 @@ const char *node_id_text(const struct node_id *id, char out[33])
 
 bool name_ok(struct str s, size_t max)
 {
-    if (!s.len || s.len > max || !str_utf8_ok(s))
-        return false;
-    for (size_t i = 0; i < s.len; i++)
-        if (s.p[i] == '"' || s.p[i] == '\\' || s.p[i] == '/' || s.p[i] == '\t')
-            return false;
-    return true;
+    return s.len && s.len <= max && str_utf8_ok(s) && !ANY(s.len, i, strchr("\"\\/\t", s.p[i]));
 }
 
 bool node_origin_ok(struct str key)

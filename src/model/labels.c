@@ -32,13 +32,6 @@ bool labels_next(struct str *rest, struct str *ret_name, struct str *ret_value)
     return true;
 }
 
-static int name_cmp(struct str a, struct str b)
-{
-    int d = memcmp(a.p, b.p, MIN(a.len, b.len));
-
-    return d ? d : (a.len > b.len) - (a.len < b.len);
-}
-
 /* Both are sorted. Room is a's first. */
 char *labels_join(const char *a, const char *b)
 {
@@ -51,7 +44,7 @@ char *labels_join(const char *a, const char *b)
         room--;
     bool has_a = labels_next(&ra, &na, &va), has_b = labels_next(&rb, &nb, &vb);
     while (has_a || has_b) {
-        int d = !has_a ? 1 : !has_b ? -1 : name_cmp(na, nb);
+        int d = !has_a ? 1 : !has_b ? -1 : str_cmp(na, nb);
         if (d <= 0) {
             buf_addf(&out, "%.*s=%.*s\n", STR_ARG(na), STR_ARG(va));
             has_a = labels_next(&ra, &na, &va);

@@ -2,6 +2,7 @@
 #include "model/now.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 
 void view_tally(const struct view *v, struct tally *ret)
 {
@@ -93,9 +94,7 @@ int device_users(const struct device_now *d, struct buf *out)
         const char *who = proc_person(p)[0] ? proc_person(p) : p->fact->user; /* nobody's: at least the login */
         if (!who[0])
             continue;
-        size_t k = 0;
-        while (k < n && strcmp(name[k], who) != 0)
-            k++;
+        size_t k = FIRST(n, e, strcmp(name[e], who) == 0);
         if (k == NAMED)
             continue;
         if (k == n) {
@@ -117,12 +116,8 @@ int device_users(const struct device_now *d, struct buf *out)
 
 bool device_is_parent(const struct node_now *n, const struct device_now *d)
 {
-    if (d->split)
-        return true;
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (n->devices[i].fact.parent[0] && strcmp(n->devices[i].fact.parent, d->fact.uuid) == 0)
-            return true;
-    return false;
+    return d->split ||
+           ANY(n->n_devices, i, n->devices[i].fact.parent[0] && strcmp(n->devices[i].fact.parent, d->fact.uuid) == 0);
 }
 
 void device_now_fini(struct device_now *d)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols)
 {
@@ -61,20 +62,12 @@ static void cell_fini(struct cell *c)
         free(c->screen);
 }
 
-static size_t column_named(const struct rows *r, const char *name)
-{
-    size_t k = 0;
-    while (k < r->n_cols && strcmp(r->cols[k].name, name) != 0)
-        k++;
-    return k;
-}
-
 int rows_pick(struct rows *r, char *const *names, size_t n, struct err *err)
 {
     AUTO_FREE size_t *at = mem_zero(n + 1, sizeof(*at));
     AUTO_FREE bool *wanted = mem_zero(r->n_cols + 1, sizeof(*wanted));
     for (size_t i = 0; i < n; i++) {
-        at[i] = column_named(r, names[i]);
+        at[i] = FIRST(r->n_cols, k, strcmp(r->cols[k].name, names[i]) == 0);
         if (at[i] == r->n_cols) {
             AUTO_BUF all = BUF_INIT(4096);
             for (size_t k = 0; k < r->n_cols; k++)

@@ -157,10 +157,7 @@ static void piece_split(struct counting *c, int64_t at, int64_t len)
 
 static bool is_booked(const struct counting *c, int64_t at)
 {
-    for (size_t i = 0; i < c->d->n_booked; i++)
-        if (c->d->booked[i].from_ms <= at && at < c->d->booked[i].to_ms)
-            return true;
-    return false;
+    return ANY(c->d->n_booked, i, c->d->booked[i].from_ms <= at && at < c->d->booked[i].to_ms);
 }
 
 static void add_cut(int64_t *cuts, size_t *n, int64_t at, int64_t from, int64_t to)

@@ -15,6 +15,7 @@
 
 #define SETTINGS usage
 #include "base/opt_def.h"
+#include "base/order.h"
 
 struct hub_usage {
     struct hub *h;
@@ -77,7 +78,6 @@ static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE
         return err_prefix(err, r, "usage.zone");
     n++;
     for (size_t i = 0; r == 0 && i < conf->zones.n; i++) {
-        bool known = false;
         struct zone *z = NULL;
         if (n == USAGE_ZONES)
             r = err_set(err, -E2BIG, "usage.zones: days are kept of at most %d zones", USAGE_ZONES);
@@ -85,9 +85,7 @@ static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE
             r = zone_load(conf->zones.v[i], &z, err);
         if (r < 0)
             break;
-        for (size_t k = 0; k < n; k++)
-            known |= strcmp(zone_name(ret[k]), zone_name(z)) == 0;
-        if (known)
+        if (ANY(n, k, strcmp(zone_name(ret[k]), zone_name(z)) == 0))
             zone_free(z);
         else
             ret[n++] = z;

@@ -235,12 +235,8 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
     struct led_node *old = node_get(l, from);
     int64_t first_ms = old->first_ms, last_ms = old->last_ms;
     lookup_drop(&l->by_key, lookup_hash(old->key), old);
-    for (size_t i = 0; i < l->n; i++)
-        if (l->nodes[i] == old) {
-            memmove(&l->nodes[i], &l->nodes[i + 1], (l->n - i - 1) * sizeof(*l->nodes));
-            l->n--;
-            break;
-        }
+    size_t at = FIRST(l->n, i, l->nodes[i] == old);
+    memmove(&l->nodes[at], &l->nodes[at + 1], (--l->n - at) * sizeof(*l->nodes));
     struct led_node *n = node_get(l, to);
     for (size_t i = 0; i < old->n; i++)
         mark_hour(l, n, old->v[i].at_ms, false, now_ms);

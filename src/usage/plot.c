@@ -100,11 +100,9 @@ static int plot_periods(const struct usage_table *t, struct plot *p, struct pape
     AUTO_FREE struct plot_series *series = mem_zero(n_keys + 1, sizeof(*series));
 
     for (size_t i = 0; i < t->n; i++) { /* by time */
-        size_t k = 0;
+        size_t k = FIRST(n_keys, e, strcmp(keys[e].name, shown(t, &t->v[i])) == 0);
         if (!n || t->v[i].at_ms != t->v[i - 1].at_ms)
             labels[n++] = t->v[i].label;
-        while (k < n_keys && strcmp(keys[k].name, shown(t, &t->v[i])) != 0)
-            k++;
         y[k * (t->n + 1) + n - 1] += hours(t->v[i].s.held_ms);
     }
     for (size_t k = 0; k <= n_keys; k++)

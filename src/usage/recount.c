@@ -4,6 +4,8 @@
  */
 #include "usage/recount.h"
 
+#include "base/order.h"
+
 #include <errno.h>
 
 #define LOST_MS   (7 * 86400000ll) /* a device that is gone counts as down for so long */
@@ -48,10 +50,7 @@ static struct dev *find_dev(struct work *w, const char *uuid)
 
 static bool is_split(const struct node_fact *f, const struct device_fact *d)
 {
-    for (size_t i = 0; i < f->n_devices; i++)
-        if (!f->devices[i].lost && strcmp(f->devices[i].parent, d->uuid) == 0)
-            return true;
-    return false;
+    return ANY(f->n_devices, i, !f->devices[i].lost && strcmp(f->devices[i].parent, d->uuid) == 0);
 }
 
 /* Those there were at that moment are the hour's. */

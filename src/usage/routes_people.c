@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/when.h"
 #include "book/book.h"
@@ -74,10 +75,7 @@ static void recent_json(struct json *j, struct api *a, const struct on_devices *
 {
     const struct trend *t = usage_trend_trend(a->hub->usage_trend);
     for (size_t i = 0; i < t->n; i++) {
-        bool here = false;
-        for (size_t k = 0; k < now->n && !here; k++)
-            here = strcmp(now->v[k].name, t->v[i].name) == 0;
-        if (here)
+        if (ANY(now->n, k, strcmp(now->v[k].name, t->v[i].name) == 0))
             continue;
         json_obj(j, NULL);
         json_cstr(j, "person", t->v[i].name);
@@ -174,14 +172,6 @@ struct spans_job {
     const struct sums_node *nodes; /* what they are called */
 };
 
-static const struct sums_node *called(const struct spans_job *job, const char *key)
-{
-    for (size_t i = 0; i < job->n; i++)
-        if (strcmp(job->nodes[i].key, key) == 0)
-            return &job->nodes[i];
-    return NULL;
-}
-
 static const struct column_spec span_columns[] = {
     {"node", "NODE", CELL_TEXT, .weight = 1},       {"node_id", "ID", CELL_TEXT, .weight = 1},
     {"device", "DEVICE", CELL_TEXT, .weight = 1},   {"index", "GPU", CELL_INT, .right = true},
@@ -195,7 +185,7 @@ enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAS
 static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
 {
     struct cell *c = rows_add(r);
-    const struct sums_node *n = called(job, s->node);
+    const struct sums_node *n = FIND(job->nodes, job->n, e, strcmp(e->key, s->node) == 0);
     if (n)
         cell_some_text(&c[S_NODE], n->name);
     cell_some_text(&c[S_ID], s->node);

@@ -399,10 +399,7 @@ static struct node *node_of(struct sums *s, const char *key)
     size_t at = place_of(&s->nodes_by, (uint64_t)(uintptr_t)key, s->n_nodes);
 
     if (at == s->n_nodes) {
-        struct node n = {.key = key};
-        for (size_t i = 0; i < a->n_nodes && !n.now; i++)
-            if (strcmp(a->nodes[i].key, key) == 0)
-                n.now = &a->nodes[i];
+        struct node n = {.key = key, .now = FIND(a->nodes, a->n_nodes, e, strcmp(e->key, key) == 0)};
         n.name = n.now ? n.now->name : arena_strn(s->mem, key, strlen(key));
         n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
         VEC_ADD(s->nodes, s->n_nodes, s->cap_nodes, n);

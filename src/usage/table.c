@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/render.h"
 
 /* ---- JSON ---- */
@@ -203,9 +204,7 @@ static void pick_columns(const struct usage_table *t, struct rows *r)
     size_t n = 0;
 
     for (size_t k = 0; k < COLS; k++) {
-        bool any = k == U_KEY;
-        for (size_t i = 0; i < r->n; i++)
-            any |= !r->cells[i * COLS + k].absent;
+        bool any = k == U_KEY || ANY(r->n, i, !r->cells[i * COLS + k].absent);
         if (k != U_AT && k != U_MEMORY && any && (t->has_wall || k < U_WALL || k > U_DOWN))
             names[n++] = (char *)columns[k].name;
     }

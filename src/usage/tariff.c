@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/order.h"
 #include "base/str.h"
 
 static int parse_price(struct str s, struct tariff_price *ret, struct err *err)
@@ -62,8 +63,7 @@ bool model_fits(const char *pattern, const char *model)
 
 int64_t tariff_price(const struct tariff *t, const char *model)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (model_fits(t->v[i].model, model))
-            return t->v[i].micro;
-    return -1;
+    const struct tariff_price *p = FIND(t->v, t->n, e, model_fits(e->model, model));
+
+    return p ? p->micro : -1;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "wandb_push/tables.h"
 
 #define LINE_MAX 4000
@@ -138,13 +139,11 @@ static void check_count(const struct check_board *b, const char *tag, bool neede
 void check_runs(const struct check_board *b, struct findings *ret)
 {
     AUTO_BUF missing = BUF_INIT(LINE_MAX), unexpected = BUF_INIT(LINE_MAX);
-    bool any = false;
     char text[16];
     size_t n;
     const struct company *v = people_companies(b->config->people, &n);
+    bool any = ANY(n, i, is_active(&v[i], b->day));
 
-    for (size_t i = 0; i < n; i++)
-        any = any || is_active(&v[i], b->day);
     if (!any)
         finding_add(ret, WANDB_EVENT_CHECK, "", "No active companies: nobody has nodes on %s", date_text(b->day, text));
     check_count(b, TABLES_OVERALL, any, ret, &missing);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "wandb/days.h"
 #include "wandb_push/logged.h"
@@ -135,10 +136,7 @@ static int list(struct pushing *p, struct tagged *ret, struct err *err)
 
 static bool listed(const struct tagged *t, const struct logged *l)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->v[i].id, l->id) == 0 && tagged_has(&t->v[i], l->tag))
-            return true;
-    return false;
+    return ANY(t->n, i, strcmp(t->v[i].id, l->id) == 0 && tagged_has(&t->v[i], l->tag));
 }
 
 /* A run with our id and the tag of the newest was tagged when all of it was there. */

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "wandb_push/cpu_table.h"
 
 #define FILE_MAX (256u << 20)
@@ -124,11 +125,7 @@ int tables_write(const char *key, const struct rows *rows, size_t first, struct 
 /* A summary's row for a company of which nothing ran says just that. */
 static bool nothing(const struct report *r, size_t first, size_t n)
 {
-    if (r->period == REPORT_SUMMARY)
-        for (size_t i = first; i < first + n; i++)
-            if (r->projects[i].project)
-                return false;
-    return r->period == REPORT_SUMMARY || n == 0;
+    return r->period == REPORT_SUMMARY ? !ANY(n, i, r->projects[first + i].project) : n == 0;
 }
 
 static int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err)
@@ -159,14 +156,10 @@ void table_fini(struct table *t)
 
 bool tables_active(const struct company *co, int32_t from, int32_t to)
 {
-    if (from > to)
-        return false;
-    if (company_nodes_on(co, from) > 0)
-        return true;
-    for (size_t i = 0; i < co->n_steps; i++)
-        if (co->steps[i].day > from && co->steps[i].day <= to && co->steps[i].nodes > 0)
-            return true;
-    return false;
+    const struct company_step *v = co->steps;
+
+    return from <= to &&
+           (company_nodes_on(co, from) > 0 || ANY(co->n_steps, i, v[i].day > from && v[i].day <= to && v[i].nodes > 0));
 }
 
 int32_t tables_last_day(const struct company *co, int32_t to)
@@ -219,12 +212,11 @@ static int company_set(const struct tables_ask *ask, const struct company *co, c
 {
     int r = set_make(reports, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
 
-    for (size_t i = 0; i < ask->n_cpus && r == 0; i++)
-        if (strcmp(ask->cpus[i].company, co->name) == 0) {
-            r = cpu_tables_make(ask, co, ask->cpus[i].cpus, &reports[REPORT_WEEKLY], &ret->v[ret->n], err);
-            ret->n += r == 0 ? 2 : 0;
-            break;
-        }
+    const struct cpu_lent *lent = FIND(ask->cpus, ask->n_cpus, e, strcmp(e->company, co->name) == 0);
+    if (r == 0 && lent) {
+        r = cpu_tables_make(ask, co, lent->cpus, &reports[REPORT_WEEKLY], &ret->v[ret->n], err);
+        ret->n += r == 0 ? 2 : 0;
+    }
     return r;
 }
 
@@ -235,12 +227,10 @@ static int company_cmp(const void *a, const void *b)
 
 static int sets_make(const struct tables_ask *ask, const struct report *reports, struct tables *to, struct err *err)
 {
-    bool ran = false;
+    const struct report *overall = &reports[REPORT_OVERALL];
     int r = set_make(reports, NULL, overall_plan, ARRAY_LEN(overall_plan), &to->sets[to->n++], err);
 
-    for (size_t i = 0; i < reports[REPORT_OVERALL].n; i++)
-        ran = ran || reports[REPORT_OVERALL].rows[i].runs;
-    to->sets[0].warning = !ran;
+    to->sets[0].warning = !ANY(overall->n, i, overall->rows[i].runs);
     for (size_t i = 0; i < ask->n_companies && r == 0; i++)
         if (tables_active(&ask->companies[i], ask->from, ask->to))
             r = company_set(ask, &ask->companies[i], reports, &to->sets[to->n++], err);

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "wandb_push/upsert.h"
 
 #define PAGE     50
@@ -43,10 +44,7 @@ void tagged_fini(struct tagged *t)
 
 bool tagged_has(const struct tagged_run *r, const char *tag)
 {
-    for (size_t i = 0; i < r->n_tags; i++)
-        if (strcmp(r->tags[i], tag) == 0)
-            return true;
-    return false;
+    return ANY(r->n_tags, i, strcmp(r->tags[i], tag) == 0);
 }
 
 static int next(void *self, struct wandb_request *ret, struct err *err)
