@@ -8,20 +8,9 @@
 
 #define ALIASES_MAX (1u << 20)
 
-/* As the names are compared. False: it cannot be a name. */
-static bool fold(struct str s, char out[PERSON_MAX + 1], struct str *ret)
+static bool is_name(struct str s, char low[PERSON_MAX + 1])
 {
-    size_t n = 0;
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] == '+')
-            continue;
-        if (n == PERSON_MAX)
-            return false;
-        out[n++] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
-    }
-    out[n] = 0;
-    *ret = str_n(out, n);
-    return str_utf8_ok(*ret);
+    return str_utf8_ok(s) && alias_fold(s, low);
 }
 
 static int no_name(struct draft *d, const char *path, unsigned line, struct str s)
@@ -33,19 +22,19 @@ static int no_name(struct draft *d, const char *path, unsigned line, struct str 
 static int one_line(struct draft *d, struct str names, const char *path, unsigned no)
 {
     char low[PERSON_MAX + 1];
-    struct str one, name, last = STR("");
+    struct str one, last = STR("");
     for (struct str rest = names; str_cut(&rest, ',', &one);)
         last = str_trim(one).len ? str_trim(one) : last;
     if (!last.len)
         return 0;
-    if (!fold(last, low, &name) || !name.len)
+    if (!is_name(last, low) || !low[0])
         return no_name(d, path, no, last);
-    const char *person = draft_keep(d, name);
+    const char *person = draft_keep(d, str_of(low));
     while (str_cut(&names, ',', &one)) {
-        if (!fold(str_trim(one), low, &name))
+        if (!is_name(str_trim(one), low))
             return no_name(d, path, no, str_trim(one));
-        if (name.len)
-            draft_rule(&d->aliases, draft_keep(d, name), NULL, person, NULL);
+        if (low[0])
+            draft_rule(&d->aliases, draft_keep(d, str_of(low)), NULL, person, NULL);
     }
     return 0;
 }

@@ -8,8 +8,7 @@
 #include "people/people_body.h"
 #include "people/people_build.h"
 
-#define PERSON_MAX 63  /* bytes of a person's name and of a login: as much as the record of a process keeps */
-#define GROUP_MAX  127 /* of a group's name */
+#define GROUP_MAX 127 /* bytes of a group's name */
 
 struct draft_rules {
     size_t n, cap;

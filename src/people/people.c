@@ -39,6 +39,12 @@ bool people_knows(const struct people *c)
                  c->groups[GROUP_PROJECT].n || c->groups[GROUP_COMPANY].n);
 }
 
+/* In a list of what begins with its name, sorted by it. */
+static const void *find_named(const void *v, size_t n, size_t size, const char *name)
+{
+    return n ? bsearch(&name, v, n, size, order_texts) : NULL;
+}
+
 /* ---- persons ---- */
 
 static bool node_fits(const struct login_rule *r, const char *node)
@@ -68,21 +74,24 @@ static const char *patterns_find(const struct rules *r, const char *node, const 
     return NULL;
 }
 
-/* As aliases.csv compares: in lower case, without '+'. */
+bool alias_fold(struct str s, char out[PERSON_MAX + 1])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] == '+')
+            continue;
+        if (n == PERSON_MAX)
+            return false;
+        out[n++] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    }
+    out[n] = 0;
+    return true;
+}
+
 static const char *aliases_find(const struct people *c, const char *login)
 {
-    char low[128];
-    size_t n = 0;
-    if (!c->aliases.n)
-        return NULL;
-    for (const char *p = login; *p; p++) {
-        if (n + 1 >= sizeof(low))
-            return NULL;
-        if (*p != '+')
-            low[n++] = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p;
-    }
-    low[n] = 0;
-    return rules_find(&c->aliases, NULL, low);
+    char low[PERSON_MAX + 1];
+    return c->aliases.n && alias_fold(str_of(login), low) ? rules_find(&c->aliases, NULL, low) : NULL;
 }
 
 static bool ignores(const struct people *c, const char *login)
@@ -125,14 +134,9 @@ bool people_ignored(const struct people *c, const char *node, const char *login,
     return c && login[0] && ignores(c, login) && !told_of(c, node, login, uid);
 }
 
-static int person_cmp(const void *name, const void *p)
-{
-    return strcmp(name, ((const struct person *)p)->name);
-}
-
 const struct person *people_find(const struct people *c, const char *person)
 {
-    return c && c->n_persons ? bsearch(person, c->persons, c->n_persons, sizeof(*c->persons), person_cmp) : NULL;
+    return c ? find_named(c->persons, c->n_persons, sizeof(*c->persons), person) : NULL;
 }
 
 bool people_wants(const struct people *c, const char *person, const char *rule)
@@ -150,15 +154,10 @@ const struct person *people_persons(const struct people *c, size_t *n)
 
 /* ---- groups ---- */
 
-static int group_cmp(const void *name, const void *g)
-{
-    return strcmp(name, ((const struct person_group *)g)->name);
-}
-
 static const struct person_group *group_find(const struct people *c, enum group_kind kind, const char *name)
 {
     const struct groups *g = &c->groups[kind];
-    return g->n ? bsearch(name, g->v, g->n, sizeof(*g->v), group_cmp) : NULL;
+    return find_named(g->v, g->n, sizeof(*g->v), name);
 }
 
 static bool is_member(const struct person_group *g, const char *name, int64_t at_ms)
@@ -229,11 +228,6 @@ int64_t people_next_change(const struct people *c, int64_t at_ms)
 
 /* ---- companies ---- */
 
-static int company_cmp(const void *name, const void *co)
-{
-    return strcmp(name, ((const struct company *)co)->name);
-}
-
 const struct company *people_companies(const struct people *c, size_t *n)
 {
     *n = c ? c->n_companies : 0;
@@ -242,7 +236,7 @@ const struct company *people_companies(const struct people *c, size_t *n)
 
 const struct company *people_company(const struct people *c, const char *name)
 {
-    return c && c->n_companies ? bsearch(name, c->companies, c->n_companies, sizeof(*c->companies), company_cmp) : NULL;
+    return c ? find_named(c->companies, c->n_companies, sizeof(*c->companies), name) : NULL;
 }
 
 const char *people_company_of_node(const struct people *c, const char *node, int64_t at_ms)

@@ -7,7 +7,13 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "people/people.h"
+
+#define PERSON_MAX 63 /* bytes of a person's name and of a login: as much as the record of a process keeps */
+
+/* As the names of aliases.csv are compared: in lower case, without '+'. False: it is too long to be one. */
+bool alias_fold(struct str s, char out[PERSON_MAX + 1]);
 
 /* A login, or a uid in decimal, of a person; on nodes of that pattern only, where there is one. */
 struct login_rule {

@@ -52,7 +52,16 @@ void draft_rule(struct draft_rules *r, const char *login, const char *node, cons
     r->n++;
 }
 
-/* ---- sorting ---- */
+/* A copy of a list that lives as long as the people. */
+static void *list_keep(struct draft *d, const void *v, size_t n, size_t size)
+{
+    void *to = arena_alloc(&d->c->arena, MAX(n, 1u), size);
+    if (n)
+        memcpy(to, v, n * size);
+    return to;
+}
+
+/* ---- sorting: what begins with its name is in the order of texts ---- */
 
 /* By login; those for some nodes before the one for all; then as they were told. */
 static int rule_cmp(const void *a, const void *b)
@@ -143,18 +152,13 @@ static int member_cmp(const void *a, const void *b)
     return strcmp(x->name, y->name) ?: ORDER(x->from_ms, y->from_ms);
 }
 
-static int group_name_cmp(const void *a, const void *b)
-{
-    return strcmp(((const struct draft_group *)a)->name, ((const struct draft_group *)b)->name);
-}
-
 /* Groups of one name become one. */
 static void groups_settle(struct draft *d, enum group_kind kind)
 {
     struct people *c = d->c;
     struct draft_groups *from = &d->groups[kind];
     struct groups *to = &c->groups[kind];
-    SORT(from->v, from->n, group_name_cmp);
+    SORT(from->v, from->n, order_texts);
     to->v = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->v));
     to->names = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->names));
     for (size_t i = 0, next; i < from->n; i = next) {
@@ -174,35 +178,16 @@ static void groups_settle(struct draft *d, enum group_kind kind)
     }
 }
 
-static int company_name_cmp(const void *a, const void *b)
-{
-    return strcmp(((const struct draft_company *)a)->co.name, ((const struct draft_company *)b)->co.name);
-}
-
-static const struct company_step *steps_keep(struct people *c, const struct draft_steps *s)
-{
-    struct company_step *to = arena_alloc(&c->arena, MAX(s->n, 1u), sizeof(*to));
-
-    for (size_t i = 0; i < s->n; i++)
-        to[i] = s->v[i];
-    return to;
-}
-
-static int allotment_cmp(const void *a, const void *b)
-{
-    return strcmp(((const struct draft_allotment *)a)->a.team, ((const struct draft_allotment *)b)->a.team);
-}
-
 static void allotments_keep(struct draft *d)
 {
     struct people *c = d->c;
 
-    SORT(d->allotments, d->n_allotments, allotment_cmp);
+    SORT(d->allotments, d->n_allotments, order_texts);
     c->allotments = arena_alloc(&c->arena, MAX(d->n_allotments, 1u), sizeof(*c->allotments));
     for (size_t i = 0; i < d->n_allotments; i++) {
         struct draft_allotment *from = &d->allotments[i];
         from->a.n_steps = from->steps.n;
-        from->a.steps = steps_keep(c, &from->steps);
+        from->a.steps = list_keep(d, from->steps.v, from->steps.n, sizeof(*from->steps.v));
         if (from->steps.n)
             c->allotments[c->n_allotments++] = from->a;
     }
@@ -213,7 +198,7 @@ static int companies_settle(struct draft *d)
     struct people *c = d->c;
     size_t n = d->n_companies;
     struct draft_company *told = d->companies_told;
-    SORT(told, n, company_name_cmp);
+    SORT(told, n, order_texts);
     c->companies = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->companies));
     c->lands = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->lands));
     for (size_t i = 0; i < n; i++) {
@@ -221,16 +206,12 @@ static int companies_settle(struct draft *d)
             return ytree_fail(told[i].tree, told[i].at, d->err, "company '%s' is told twice", told[i].co.name);
         struct company *co = &c->companies[c->n_companies];
         *co = told[i].co;
-        const char **teams = arena_alloc(&c->arena, MAX(co->n_teams, 1u), sizeof(*teams));
-        struct member *lands = arena_alloc(&c->arena, MAX(told[i].lands.n, 1u), sizeof(*lands));
-        for (size_t k = 0; k < co->n_teams; k++)
-            teams[k] = told[i].teams[k];
-        for (size_t k = 0; k < told[i].lands.n; k++)
-            lands[k] = told[i].lands.v[k];
-        co->teams = teams;
+        co->teams = list_keep(d, told[i].teams, co->n_teams, sizeof(*told[i].teams));
         co->n_steps = told[i].steps.n;
-        co->steps = steps_keep(c, &told[i].steps);
-        c->lands[c->n_companies++] = (struct person_group){co->name, told[i].lands.n, lands};
+        co->steps = list_keep(d, told[i].steps.v, co->n_steps, sizeof(*co->steps));
+        c->lands[c->n_companies++] =
+            (struct person_group){co->name, told[i].lands.n,
+                                  list_keep(d, told[i].lands.v, told[i].lands.n, sizeof(struct member))};
     }
     return 0;
 }
@@ -300,23 +281,6 @@ static void unix_teams(struct draft *d)
         }
 }
 
-static void wanted_keep(struct draft *d)
-{
-    struct people *c = d->c;
-    c->wanted = arena_alloc(&c->arena, MAX(d->n_wanted, 1u), sizeof(*c->wanted));
-    for (size_t i = 0; i < d->n_wanted; i++)
-        c->wanted[c->n_wanted++] = d->wanted[i];
-}
-
-static void tags_keep(struct draft *d)
-{
-    struct people *c = d->c;
-
-    c->tags = arena_alloc(&c->arena, MAX(d->n_tags, 1u), sizeof(*c->tags));
-    for (size_t i = 0; i < d->n_tags; i++)
-        c->tags[c->n_tags++] = d->tags[i];
-}
-
 static int settle(struct draft *d)
 {
     struct people *c = d->c;
@@ -337,8 +301,10 @@ static int settle(struct draft *d)
         groups_settle(d, (enum group_kind)kind);
     if (r == 0)
         changes_settle(c);
-    wanted_keep(d);
-    tags_keep(d);
+    c->n_wanted = d->n_wanted;
+    c->wanted = list_keep(d, d->wanted, d->n_wanted, sizeof(*d->wanted));
+    c->n_tags = d->n_tags;
+    c->tags = list_keep(d, d->tags, d->n_tags, sizeof(*d->tags));
     allotments_keep(d);
     return r;
 }

@@ -149,8 +149,8 @@ static int key_cmp(const void *a, const void *b)
     return str_cmp((*(const struct ynode *const *)a)->text, (*(const struct ynode *const *)b)->text);
 }
 
-/* A name that stands there twice: the second of them, or NULL. */
-static const struct ynode *twice(const struct ynode *map)
+/* No name stands there twice. */
+static int names_once(struct reading *rd, const struct ynode *map)
 {
     const struct ynode *found = NULL;
     AUTO_FREE const struct ynode **keys = mem_zero(MAX(map->n, 1u), sizeof(*keys));
@@ -160,7 +160,7 @@ static const struct ynode *twice(const struct ynode *map)
     for (size_t i = 1; i < map->n && !found; i++)
         if (key_cmp(&keys[i - 1], &keys[i]) == 0)
             found = MAX(keys[i - 1], keys[i]);
-    return found;
+    return found ? fail(rd, found, "'%.*s' is there twice", shown(found->text), found->text.p) : 0;
 }
 
 /* ---- people ---- */
@@ -238,10 +238,7 @@ static int read_people(struct reading *rd, const struct ynode *map)
                                       {"tell", read_tell, .what = "the name of a rule"}};
     if (map->kind != YNODE_MAP)
         return fail(rd, map, "people: expected persons, each with logins under it");
-    const struct ynode *again = twice(map);
-    if (again)
-        return fail(rd, again, "'%.*s' is there twice", shown(again->text), again->text.p);
-    int r = 0;
+    int r = names_once(rd, map);
     for (size_t i = 0; i < map->n && r == 0; i++) {
         const struct ynode *v = &map->v[i];
         const char *name;
@@ -373,10 +370,7 @@ static int read_groups(struct reading *rd, const struct ynode *map, enum group_k
 {
     if (map->kind != YNODE_MAP)
         return fail(rd, map, "%ss: expected names, each with a list of members", group_words[kind]);
-    const struct ynode *again = twice(map);
-    if (again)
-        return fail(rd, again, "'%.*s' is there twice", shown(again->text), again->text.p);
-    int r = 0;
+    int r = names_once(rd, map);
     for (size_t i = 0; i < map->n && r == 0; i++) {
         const char *name;
         r = read_group_name(rd, &map->keys[i], "a name", &name);
@@ -472,39 +466,40 @@ static void read_tags(struct draft *d, const struct ynode *v)
 
 /* ---- all of them ---- */
 
+static int read_teams(struct reading *rd, const struct ynode *map)
+{
+    return read_groups(rd, map, GROUP_TEAM);
+}
+
+static int read_projects(struct reading *rd, const struct ynode *map)
+{
+    return read_groups(rd, map, GROUP_PROJECT);
+}
+
+static int read_section(struct draft *d, const struct opt_section *s, struct ytree *t,
+                        int (*read)(struct reading *rd, const struct ynode *map))
+{
+    int r = ytree_section(s, NULL, t, d->err);
+    return r == 0 && t->root ? read(&(struct reading){d, t, false}, t->root) : r;
+}
+
 int draft_sections(struct draft *d)
 {
     static const char *const only[] = {"companies", "ignore_tags", "ignore_tag", NULL};
     const struct people_src *src = d->src;
-    struct reading rd = {d, &d->people, false};
-    int r = ytree_section(src->people, NULL, &d->people, d->err);
-    if (r == 0 && d->people.root)
-        r = read_people(&rd, d->people.root);
-    if (r == 0)
-        r = ytree_section(src->teams, NULL, &d->teams, d->err);
-    rd.t = &d->teams;
-    if (r == 0 && d->teams.root)
-        r = read_groups(&rd, d->teams.root, GROUP_TEAM);
-    if (r == 0)
-        r = ytree_section(src->projects, NULL, &d->projects, d->err);
-    rd.t = &d->projects;
-    if (r == 0 && d->projects.root)
-        r = read_groups(&rd, d->projects.root, GROUP_PROJECT);
-    if (r == 0)
-        r = ytree_section(src->companies, NULL, &d->companies, d->err);
-    rd.t = &d->companies;
-    if (r == 0 && d->companies.root)
-        r = read_companies(&rd, d->companies.root);
+    int r = read_section(d, src->people, &d->people, read_people)
+        ?: read_section(d, src->teams, &d->teams, read_teams)
+        ?: read_section(d, src->projects, &d->projects, read_projects)
+        ?: read_section(d, src->companies, &d->companies, read_companies);
     if (r == 0 && src->wandb_path)
         r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
     if (r == 0) {
         read_tags(d, ynode_get(d->wandb.root, "ignore_tags"));
         read_tags(d, ynode_get(d->wandb.root, "ignore_tag"));
     }
-    rd = (struct reading){d, &d->wandb, true};
     const struct ynode *theirs = r == 0 ? ynode_get(d->wandb.root, "companies") : NULL;
     if (theirs)
-        r = read_companies(&rd, theirs);
+        r = read_companies(&(struct reading){d, &d->wandb, true}, theirs);
     else if (r == 0 && src->wandb_path)
         r = err_set(d->err, -EINVAL, "%s: there is no 'companies' in it", src->wandb_path);
     return r;
