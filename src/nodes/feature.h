@@ -8,7 +8,7 @@
 #include "base/opt_def.h"
 
 /* ---- ingest.c ---- */
-enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp);
+enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp);
 /* Make these facts (and processes) the ones in force. */
 void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
                   int64_t now_ms);

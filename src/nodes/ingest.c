@@ -154,12 +154,9 @@ static void on_stored(void *arg, int result)
 
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
 {
-    bool is_new;
-    struct peer *peer = peers_find(h->peers, key);
-    if (!peer && peers_count(h->peers) >= (size_t)settings_of(h)->max_nodes)
+    if (!peers_find(h->peers, key) && peers_count(h->peers) >= (size_t)settings_of(h)->max_nodes)
         return NULL;
-    if (!peer)
-        peer = peers_get(h->peers, key, &is_new);
+    struct peer *peer = peers_get(h->peers, key);
     *ret = live_node(h->live, key, name, now_ms);
     (*ret)->demo = h->conf.demo;
     mem_copy_str(peer->rec.own_name, sizeof(peer->rec.own_name), name);
@@ -682,8 +679,9 @@ static bool post_fits(struct post *p)
     return false;
 }
 
-enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp)
+enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
+    struct hub *h = a->hub;
     struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */

@@ -73,10 +73,9 @@ struct peer *peers_find(const struct peers *p, const char *key)
     return lookup_named(&p->by_key, key, offsetof(struct peer, rec.key));
 }
 
-struct peer *peers_get(struct peers *p, const char *key, bool *ret_new)
+struct peer *peers_get(struct peers *p, const char *key)
 {
     struct peer *peer = peers_find(p, key);
-    *ret_new = !peer;
     if (peer)
         return peer;
     peer = mem_zero(1, sizeof(*peer));

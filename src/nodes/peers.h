@@ -65,7 +65,7 @@ void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const cha
 int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms); /* asks that; 0: nobody did */
 void peers_free(struct peers *p);
 struct peer *peers_find(const struct peers *p, const char *key);
-struct peer *peers_get(struct peers *p, const char *key, bool *ret_new); /* made if it is not there */
+struct peer *peers_get(struct peers *p, const char *key); /* made if it is not there */
 void peers_drop(struct peers *p, const char *key);
 size_t peers_count(const struct peers *p);
 /* Put the record if it changed or a minute has passed. */

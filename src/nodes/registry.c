@@ -25,12 +25,11 @@ bool registry_blob(struct hub *h, const char *key, uint64_t id, struct buf *byte
 
 static void load_node(struct hub *h, const struct store_node *rec)
 {
-    bool is_new;
     struct frame f;
     struct err err = {0};
     AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
-    struct peer *peer = peers_get(h->peers, rec->key, &is_new);
+    struct peer *peer = peers_get(h->peers, rec->key);
     peer->rec = *rec;
     peer->saved_ms = h->started_ms;
     struct node_now *n = live_node(h->live, rec->key, rec->own_name, 0);

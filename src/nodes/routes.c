@@ -274,13 +274,6 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
     return ask_then(a->hub, rq, rp, &l->ask, events_settle);
 }
 
-/* ---- what agents send ---- */
-
-static enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
-{
-    return ingest_post(a->hub, rq, rp);
-}
-
 /* clang-format off */
 const struct route nodes_routes[] = {
     {GET, "/api/v1/nodes", ROLE_NONE, .summary = "Every node with its facts, retired ones included",

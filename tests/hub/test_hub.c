@@ -41,21 +41,18 @@ static void many_nodes_are_all_found_and_one_is_dropped(void **unused)
     char *dir = dir_new_quick();
     struct store *s = store_new_for_test(dir, NULL);
     char key[NODE_KEY_MAX];
-    bool is_new;
     (void)unused;
     struct peers *p = peers_new(s);
     for (int i = 0; i < 3000; i++) {
         snprintf(key, sizeof(key), "node-%d", i);
-        peers_get(p, key, &is_new);
-        assert_true(is_new);
+        peers_get(p, key);
     }
     assert_int_equal(peers_count(p), 3000);
     peers_drop(p, "node-7");
     peers_drop(p, "nobody");
     assert_null(peers_find(p, "node-7"));
     assert_string_equal(peers_find(p, "node-2999")->rec.key, "node-2999");
-    peers_get(p, "node-8", &is_new);
-    assert_false(is_new);
+    peers_get(p, "node-8");
     assert_int_equal(peers_count(p), 2999);
     peers_free(p);
     store_close(s);
@@ -82,7 +79,6 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
 {
     char *dir = dir_new_quick();
     struct store *s = store_new_for_test(dir, NULL);
-    bool is_new;
     struct seen seen = {0};
     struct proc_fact facts[2] = {{.pid = 1, .start_ms = 5, .name = "a"}, {.pid = 2, .start_ms = 6, .name = "b"}};
     struct proc_now two[2] = {{.fact = &facts[0], .mem = 10, .sm = -1}, {.fact = &facts[1], .mem = -1, .sm = -1}};
@@ -90,7 +86,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     struct node_now n = {.n_devices = 1, .devices = &d};
     (void)unused;
     struct peers *p = peers_new(s);
-    struct peer *peer = peers_get(p, "k", &is_new);
+    struct peer *peer = peers_get(p, "k");
     d.n_procs = 2;
     peer_track(p, peer, &n, NOW);
     two[0].mem = 50;
@@ -107,7 +103,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     assert_true(seen.last.first_ms == NOW && seen.last.last_ms == NOW + 1000);
     peers_free(p); /* the hub starts again, and a has ended meanwhile */
     p = peers_new(s);
-    peer = peers_get(p, "k", &is_new);
+    peer = peers_get(p, "k");
     assert_true(peers_load_procs(p, 0, NULL) >= 0);
     assert_int_equal(peer->n_procs, 1);
     d.n_procs = 0;
@@ -139,7 +135,6 @@ static void processes_of_late_batches_are_records_too(void **unused)
 {
     char *dir = dir_new_quick();
     struct store *s = store_new_for_test(dir, NULL);
-    bool is_new;
     struct seen seen = {0};
     struct proc_fact still = {.pid = 1, .start_ms = 5, .name = "still", .user = "kim"},
                      gone = {.pid = 2, .start_ms = 6, .name = "gone"};
@@ -149,7 +144,7 @@ static void processes_of_late_batches_are_records_too(void **unused)
     struct late_procs late = {0};
     (void)unused;
     struct peers *p = peers_new(s);
-    struct peer *peer = peers_get(p, "k", &is_new);
+    struct peer *peer = peers_get(p, "k");
     peer_track(p, peer, &n, NOW);
     late_see(&late, "GPU-1", &still, &(struct proc_use){.mem = 5, .sm = -1}, NOW - 9000, NOW - 8000);
     late_see(&late, "GPU-1", &gone, &(struct proc_use){.mem = 70, .sm = -1}, NOW - 9000, NOW - 8000);
