@@ -112,8 +112,9 @@ void alert_states_begin(struct alert_states *w, int64_t now_ms)
         w->v[i].seen = false;
 }
 
-void alert_states_see(struct alert_states *w, const struct alert_rule *r, const struct alert_finding *f)
+void alert_states_see(void *states, const struct alert_rule *r, const struct alert_finding *f)
 {
+    struct alert_states *w = states;
     struct entry *e = find(w, r->name, f->subject);
     struct alert a = {.severity = r->severity,
                       .since_ms = f->since_ms ? MIN(f->since_ms, w->now_ms) : w->now_ms,

@@ -27,7 +27,7 @@ void alert_states_set_last(struct alert_states *w, int64_t id); /* numbers given
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */
 void alert_states_begin(struct alert_states *w, int64_t now_ms);
 /* since_ms 0: since now, or since it was first seen. Text is borrowed for the call. */
-void alert_states_see(struct alert_states *w, const struct alert_rule *r, const struct alert_finding *f);
+void alert_states_see(void *states, const struct alert_rule *r, const struct alert_finding *f); /* a see_fn */
 typedef void alert_states_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
 void alert_states_end(struct alert_states *w, alert_states_change_fn *change, void *arg);
 

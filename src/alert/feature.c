@@ -226,7 +226,7 @@ static int load_alerts(void *self, struct err *err)
     if (r == 0)
         r = store_each(d->h->store,
                        EACH_EVENT(keep_event, d, .from_ms = d->h->started_ms - WANDB_MS, .limit = RECENT_MAX), err);
-    SORT(d->recent, d->n_recent, recent_order);
+    SORT(d->recent, d->n_recent, order_numbers);
     return MIN(r, 0);
 }
 
@@ -279,11 +279,6 @@ static void changed(void *arg, const struct alert *a)
     }
     log_info("alert", "%s: %s: %s%s", severity_words[a->severity], a->rule, a->text,
              a->resolved_ms && !a->notice ? " (is over)" : "");
-}
-
-static void see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
-{
-    alert_states_see(((struct hub_alerts *)arg)->watch, r, f);
 }
 
 struct whole_scene { /* a scene and what it borrows from */
@@ -350,7 +345,7 @@ static void look_at_all(void *self, int64_t now_ms)
     scene_of(d, now_ms, &w);
     gpus_learn(d->gpus, &w.view, now_ms);
     alert_states_begin(d->watch, now_ms);
-    alert_rules_look(d->rules, &w.s, see, d);
+    alert_rules_look(d->rules, &w.s, alert_states_see, d->watch);
     alert_states_end(d->watch, changed, d);
     hub_alerts_now(d->h, &now);
     alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
@@ -393,84 +388,80 @@ const struct alert_rules *hub_alerts_rules(struct hub *h)
     return d->rules;
 }
 
-void hub_alerts_test(struct hub *h,
-                     void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f), void *arg)
+void hub_alerts_test(struct hub *h, see_fn *see, void *arg)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     struct whole_scene w;
 
     scene_of(d, clock_wall_ms(), &w);
-    alert_rules_look(d->rules, &w.s, see_it, arg);
+    alert_rules_look(d->rules, &w.s, see, arg);
 }
 
 struct writing {
     struct hub *h;
     struct late *late;
-    struct silence *s; /* to be in force; NULL: */
-    int64_t id;        /* ... this one is not any more */
+    struct silence *s;
+    bool over; /* it is not in force any more */
 };
 
-/* d NULL: the hub ends; it is stored. */
-static void keep_silence(struct hub_alerts *d, struct silence *s)
+/* It is stored; d NULL: the hub ends. */
+static void settle_silence(struct hub_alerts *d, struct writing *w)
 {
-    if (!d) {
-        free(s);
-        return;
-    }
-    VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
-}
+    size_t i = 0;
 
-static void drop_silence(struct hub_alerts *d, int64_t id)
-{
-    for (size_t i = 0; d && i < d->n_silences; i++)
-        if (d->silences[i]->id == id) {
-            free(d->silences[i]);
-            d->silences[i] = d->silences[--d->n_silences];
-            return;
-        }
+    while (d && w->over && i < d->n_silences && d->silences[i]->id != w->s->id)
+        i++;
+    if (d && !w->over) {
+        VEC_ADD(d->silences, d->n_silences, d->cap_silences, w->s);
+        w->s = NULL;
+    } else if (d && i < d->n_silences) {
+        free(d->silences[i]);
+        d->silences[i] = d->silences[--d->n_silences];
+    }
 }
 
 static void written(void *arg, int result)
 {
     struct writing *w = arg;
-    struct reply rp = {0};
+    struct reply rp = {.status = w->over ? 200 : 201};
 
     if (result < 0) {
         reply_problem(&rp, result == -ENOSPC ? 507 : 503, "the hub cannot store it, nothing was changed: %s",
                       strerror(-result));
-        free(w->s);
     } else {
         rp.body = BUF_INIT(65536);
-        rp.status = w->s ? 201 : 200;
         struct json j = json_on(&rp.body);
-        if (w->s) {
+        if (w->over)
+            buf_addf(&rp.body, "{\"id\":%" PRId64 "}", w->s->id);
+        else
             silence_json(&j, w->s);
-            keep_silence(feature_self(&w->h->features, &alert_feature), w->s);
-        } else {
-            drop_silence(feature_self(&w->h->features, &alert_feature), w->id);
-            json_obj(&j, NULL);
-            json_int(&j, "id", w->id);
-            json_end_obj(&j);
-        }
         buf_addc(&rp.body, '\n');
+        settle_silence(feature_self(&w->h->features, &alert_feature), w);
     }
     httpd_late_reply(w->late, &rp);
+    free(w->s);
     free(w);
+}
+
+static enum reply_how put_silence(struct hub *h, struct request *rq, const struct silence *s, bool over)
+{
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    struct writing *w = mem_zero(1, sizeof(*w));
+
+    silence_write(s, &b);
+    struct note n = {.kind = NOTE_SILENCE, .id = s->id, .over_ms = s->until_ms, .bytes = buf_str(&b)};
+    *w = (struct writing){.h = h, .late = httpd_late(rq), .s = silence_copy(s), .over = over};
+    store_put(h->store, STORE_NOTE, &n, 1, written, w);
+    return REPLY_LATER;
 }
 
 enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struct silence *s)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
-    AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct silence to = *s;
 
     to.id = ++d->last_silence;
-    silence_write(&to, &b);
-    struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
-    struct writing *w = mem_zero(1, sizeof(*w));
-    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .s = silence_copy(&to)};
-    store_put(d->h->store, STORE_NOTE, &n, 1, written, w);
-    return REPLY_LATER;
+    return put_silence(h, rq, &to, false);
 }
 
 enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
@@ -482,15 +473,9 @@ enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct re
         i++;
     if (i == d->n_silences)
         return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
-    AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct silence over = *d->silences[i];
-    over.until_ms = rq->now_ms;
-    silence_write(&over, &b); /* it is kept, so that its number is no other's after a restart */
-    struct note n = {.kind = NOTE_SILENCE, .id = id, .over_ms = over.until_ms, .bytes = buf_str(&b)};
-    struct writing *w = mem_zero(1, sizeof(*w));
-    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .id = id};
-    store_put(d->h->store, STORE_NOTE, &n, 1, written, w);
-    return REPLY_LATER;
+    over.until_ms = rq->now_ms; /* it is kept, so that its number is no other's after a restart */
+    return put_silence(h, rq, &over, true);
 }
 
 const struct feature alert_feature = {

@@ -5,13 +5,11 @@
  */
 #pragma once
 
+#include "alert/rule.h"
 #include "hub/feature.h"
 #include "hub/hub.h"
 #include "model/alert.h"
 
-struct alert_finding;
-struct alert_rule;
-struct alert_rules;
 struct hub_alerts;
 
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
@@ -22,5 +20,4 @@ enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct re
 const struct alert_rules *hub_alerts_rules(struct hub *h);
 struct alert_rules *hub_alerts_rules_again(struct hub *h); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
-void hub_alerts_test(struct hub *h, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
-                     void *arg);
+void hub_alerts_test(struct hub *h, see_fn *see, void *arg);

@@ -1,4 +1,4 @@
-/* gpus.c: a number of GPUs by node, sorted; in the store a note of lines "KEY NUMBER". */
+/* gpus.c: a number of GPUs by node; in the store a note of lines "KEY NUMBER". */
 #include "alert/gpus.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "alert/rule.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/lookup.h"
 #include "base/mem.h"
-#include "base/order.h"
 
 #define SAVE_MS 60000
 
@@ -18,8 +18,7 @@ struct had {
 
 struct gpus {
     struct store *store;
-    struct had *v; /* by key */
-    size_t n, cap;
+    struct lookup by_key; /* struct had */
     bool changed;
     int64_t saved_ms;
 };
@@ -31,43 +30,42 @@ struct gpus *gpus_new(void)
 
 void gpus_free(struct gpus *g)
 {
+    size_t at = 0;
+
     if (!g)
         return;
-    free(g->v);
+    for (struct had *h; (h = lookup_each(&g->by_key, &at));)
+        free(h);
+    lookup_fini(&g->by_key);
     free(g);
 }
 
-/* Where it is or belongs. */
-static size_t place_of(const struct gpus *g, const char *key, bool *ret_there)
+static struct had *find_had(const struct gpus *g, const char *key)
 {
-    size_t low = COUNT_BEFORE(g->n, i, strcmp(g->v[i].key, key) < 0);
-    *ret_there = low < g->n && strcmp(g->v[low].key, key) == 0;
-    return low;
+    return lookup_named(&g->by_key, key, offsetof(struct had, key));
 }
 
 /* True: it is more than was known. */
 static bool raise_to(struct gpus *g, const char *key, int32_t n)
 {
-    bool there;
-    size_t at = place_of(g, key, &there);
+    struct had *h = find_had(g, key);
 
-    if (n <= 0 || (there && g->v[at].n >= n))
+    if (n <= 0 || (h && h->n >= n))
         return false;
-    if (!there) {
-        VEC_INSERT(g->v, g->n, g->cap, at, (struct had){0});
-        mem_copy_str(g->v[at].key, sizeof(g->v[at].key), key);
+    if (!h) {
+        h = mem_zero(1, sizeof(*h));
+        mem_copy_str(h->key, sizeof(h->key), key);
+        lookup_add(&g->by_key, lookup_hash(h->key), h);
     }
-    g->v[at].n = n;
+    h->n = n;
     return true;
 }
 
 int32_t gpus_had(void *gpus, const char *node)
 {
-    const struct gpus *g = gpus;
-    bool there;
-    size_t at = place_of(g, node, &there);
+    const struct had *h = find_had(gpus, node);
 
-    return there ? g->v[at].n : 0;
+    return h ? h->n : 0;
 }
 
 static void take_note(void *arg, const struct note *n)
@@ -101,9 +99,10 @@ static void kept(UNUSED void *arg, int result)
 static void save(struct gpus *g)
 {
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    size_t at = 0;
 
-    for (size_t i = 0; i < g->n; i++)
-        buf_addf(&b, "%s %d\n", g->v[i].key, (int)g->v[i].n);
+    for (const struct had *h; (h = lookup_each(&g->by_key, &at));)
+        buf_addf(&b, "%s %d\n", h->key, (int)h->n);
     struct note n = {.kind = NOTE_GPUS, .id = 1, .bytes = buf_str(&b)};
     if (!b.err)
         store_put(g->store, STORE_NOTE, &n, 1, kept, NULL);

@@ -38,7 +38,9 @@ struct alert_replay {
     struct people *people;
     struct alert_rules *rules;
     const struct zone *zone;
-    int64_t from_ms, to_ms, start_ms, until_ms;
+    int64_t start_ms;
+    struct alert_replay_said said;
+    size_t cap_alerts; /* of said.v, a ring once it is full */
     struct alert_replay_node **played;
     size_t n_played;
     struct alert_replay_node_ask ask;
@@ -52,14 +54,8 @@ struct alert_replay {
     struct book *book;
     struct identities *identities;
     struct alert_states *states;
-    size_t minutes;
-    /* what was found */
-    struct alert_replay_rule *tally;
     uint8_t (*days)[(ALERT_REPLAY_DAYS_MAX + 8) / 8 + 1]; /* a bit for each, from first_day */
     int32_t first_day;
-    size_t n_tally;
-    struct alert **found; /* a ring once it is full */
-    size_t n_found, cap_found, total;
 };
 
 static bool wanted(const struct alert_rules *rules, const char *name)
@@ -101,23 +97,24 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
     r->people = people_ref(ask->people);
     r->rules = ask->rules;
     r->zone = ask->zone;
-    r->to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
-    r->from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->to_ms - ALERT_REPLAY_DAYS_MAX * DAY_MS);
-    r->tally = mem_zero(n + 1, sizeof(*r->tally));
+    r->said.to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
+    r->said.from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->said.to_ms - ALERT_REPLAY_DAYS_MAX * DAY_MS);
+    r->said.rules = mem_zero(n + 1, sizeof(*r->said.rules));
     r->days = mem_zero(n + 1, sizeof(*r->days));
     for (size_t i = 0; i < n; i++) {
         if (v[i].off)
             continue;
-        r->tally[r->n_tally++].rule = &v[i];
+        r->said.rules[r->said.n_rules++].rule = &v[i];
         before = MAX(before, v[i].for_ms + 10 * MINUTE_MS);
     }
-    r->start_ms = MAX(r->from_ms - MIN(before, DAY_MS), 0) / MINUTE_MS * MINUTE_MS;
-    r->until_ms = r->from_ms;
-    r->first_day = r->zone ? zone_date(r->zone, r->from_ms) : (int32_t)(r->from_ms / DAY_MS);
+    r->start_ms = MAX(r->said.from_ms - MIN(before, DAY_MS), 0) / MINUTE_MS * MINUTE_MS;
+    r->said.until_ms = r->said.from_ms;
+    r->first_day = r->zone ? zone_date(r->zone, r->said.from_ms) : (int32_t)(r->said.from_ms / DAY_MS);
     r->played = mem_zero(ask->view->n + 1, sizeof(*r->played));
     for (size_t i = 0; i < ask->view->n; i++)
         if (!ask->view->nodes[i]->retired)
             r->played[r->n_played++] = alert_replay_node_new(ask->view->nodes[i]);
+    r->said.nodes = r->n_played;
     usage_begin(&r->usage, ask);
     alert_replay_node_ask_init(&r->ask, r->rules, &r->rule);
     return r;
@@ -150,9 +147,9 @@ void alert_replay_free(struct alert_replay *r)
     if (!r)
         return;
     rest(r);
-    for (size_t i = 0; i < r->n_found; i++)
-        free(r->found[i]);
-    FREE_ALL(r->found, r->played, r->holds, r->tally, r->days);
+    for (size_t i = 0; i < r->said.n; i++)
+        free(r->said.v[i]);
+    FREE_ALL(r->said.v, r->played, r->holds, r->said.rules, r->days);
     alert_rules_free(r->rules);
     people_unref(r->people);
     free(r);
@@ -162,23 +159,23 @@ void alert_replay_free(struct alert_replay *r)
 
 static struct alert_replay_rule *tally_of(struct alert_replay *r, const char *rule)
 {
-    for (size_t i = 0; i < r->n_tally; i++)
-        if (strcmp(r->tally[i].rule->name, rule) == 0)
-            return &r->tally[i];
+    for (size_t i = 0; i < r->said.n_rules; i++)
+        if (strcmp(r->said.rules[i].rule->name, rule) == 0)
+            return &r->said.rules[i];
     return NULL;
 }
 
 static void found(struct alert_replay *r, const struct alert *a)
 {
     struct alert_replay_rule *t = tally_of(r, a->rule);
-    int64_t end = a->resolved_ms ? a->resolved_ms : r->until_ms;
+    int64_t end = a->resolved_ms ? a->resolved_ms : r->said.until_ms;
 
-    if (end < r->from_ms || !t)
+    if (end < r->said.from_ms || !t)
         return; /* over before what was asked for */
-    int32_t day =
-        r->zone ? zone_date(r->zone, MAX(a->fired_ms, r->from_ms)) : (int32_t)(MAX(a->fired_ms, r->from_ms) / DAY_MS);
+    int32_t day = r->zone ? zone_date(r->zone, MAX(a->fired_ms, r->said.from_ms))
+                          : (int32_t)(MAX(a->fired_ms, r->said.from_ms) / DAY_MS);
     size_t bit = (size_t)MAX(day - r->first_day, 0);
-    uint8_t *days = r->days[t - r->tally];
+    uint8_t *days = r->days[t - r->said.rules];
     t->alerts++;
     t->firing += !a->resolved_ms;
     t->longest_ms = a->notice ? 0 : MAX(t->longest_ms, end - a->since_ms);
@@ -186,25 +183,20 @@ static void found(struct alert_replay *r, const struct alert *a)
         days[bit / 8] |= (uint8_t)(1u << bit % 8);
         t->days++;
     }
-    r->total++;
-    if (r->n_found == ALERT_REPLAY_ALERTS_MAX) { /* the oldest makes room */
-        size_t at = (r->total - 1) % ALERT_REPLAY_ALERTS_MAX;
-        free(r->found[at]);
-        r->found[at] = alert_copy(a);
+    r->said.alerts++;
+    if (r->said.n == ALERT_REPLAY_ALERTS_MAX) { /* the oldest makes room */
+        size_t at = (r->said.alerts - 1) % ALERT_REPLAY_ALERTS_MAX;
+        free(r->said.v[at]);
+        r->said.v[at] = alert_copy(a);
         return;
     }
-    VEC_ADD(r->found, r->n_found, r->cap_found, alert_copy(a));
+    VEC_ADD(r->said.v, r->said.n, r->cap_alerts, alert_copy(a));
 }
 
 static void on_change(void *arg, const struct alert *a)
 {
     if (a->resolved_ms)
         found(arg, a);
-}
-
-static void on_see(void *arg, const struct alert_rule *rule, const struct alert_finding *f)
-{
-    alert_states_see(arg, rule, f);
 }
 
 static int by_fired(const void *x, const void *y)
@@ -220,7 +212,7 @@ static void take_event(void *arg, const char *node, const char *device, const st
 {
     struct alert_replay *r = arg;
 
-    if (e->at_ms <= r->to_ms)
+    if (e->at_ms <= r->said.to_ms)
         VEC_ADD(r->events, r->n_events, r->cap_events, recent_of(node, device, e));
 }
 
@@ -264,8 +256,8 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
     int code = past_each(past, EACH_EVENT(take_event, r, .from_ms = from_ms, .limit = ALERT_REPLAY_EVENTS_MAX), err);
 
     if (code >= 0)
-        code = past_each(past, EACH_BOOKING(take_booking, r, .from_ms = r->start_ms, .to_ms = r->to_ms), err);
-    SORT(r->events, r->n_events, recent_order);
+        code = past_each(past, EACH_BOOKING(take_booking, r, .from_ms = r->start_ms, .to_ms = r->said.to_ms), err);
+    SORT(r->events, r->n_events, order_numbers);
     SORT(r->holds, r->n_holds, by_made);
     SORT(r->played, r->n_played, by_key);
     for (size_t i = 0; i < r->n_events; i++) {
@@ -277,7 +269,7 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
     for (size_t i = 0; i < r->n_played && code >= 0; i++) {
         code = past->stop && past->stop(past->stop_arg)
                    ? -ECANCELED
-                   : alert_replay_node_begin(r->played[i], past, r->start_ms, r->to_ms, procs, err);
+                   : alert_replay_node_begin(r->played[i], past, r->start_ms, r->said.to_ms, procs, err);
         procs -= code > 0 ? (size_t)code : 0;
     }
     return MIN(code, 0);
@@ -302,7 +294,7 @@ static void turned(void *arg, const struct booking *h, UNUSED enum booking_state
 {
     struct alert_replay *r = arg;
 
-    show_booking(r, h, r->until_ms);
+    show_booking(r, h, r->said.until_ms);
 }
 
 static void play_holds(struct alert_replay *r, int64_t at_ms)
@@ -355,7 +347,7 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
 {
     struct view view;
 
-    r->until_ms = at_ms;
+    r->said.until_ms = at_ms;
     for (size_t i = 0; i < r->n_played; i++)
         alert_replay_node_play(r->played[i], r->live, at_ms);
     live_tick(r->live, at_ms);
@@ -376,9 +368,8 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
                       .usage = r->usage.v,
                       .n_usage = r->usage.n};
     alert_states_begin(r->states, at_ms);
-    alert_rules_look(r->rules, &s, on_see, r->states);
+    alert_rules_look(r->rules, &s, alert_states_see, r->states);
     alert_states_end(r->states, on_change, r);
-    r->minutes++;
 }
 
 /* How long a stretch may be loaded at once: a part of a day, since the store keeps minutes by the day. */
@@ -400,8 +391,8 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
     int64_t step = stretch(r), at_ms = r->start_ms;
     int code = 0;
 
-    while (at_ms < r->to_ms && code == 0) {
-        int64_t end_ms = MIN((at_ms / step + 1) * step, r->to_ms);
+    while (at_ms < r->said.to_ms && code == 0) {
+        int64_t end_ms = MIN((at_ms / step + 1) * step, r->said.to_ms);
         for (size_t i = 0; i < r->n_played && code == 0; i++)
             code = alert_replay_node_load(r->played[i], &r->ask, past, at_ms, end_ms, err);
         struct identities *before = r->identities; /* groups are those of the moment */
@@ -441,27 +432,13 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
     for (size_t i = 0; i < n; i++)
         if (v[i]->fired_ms)
             found(r, v[i]);
-    SORT(r->found, r->n_found, by_fired);
+    SORT(r->said.v, r->said.n, by_fired);
+    r->said.until_ms = MAX(r->said.until_ms, r->said.from_ms);
+    r->said.events_cut = r->n_events >= ALERT_REPLAY_EVENTS_MAX;
     return code == -ECANCELED ? 0 : code;
 }
 
-/* ---- when it ran ---- */
-
-void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret)
+const struct alert_replay_said *alert_replay_said(const struct alert_replay *r)
 {
-    *ret = (struct alert_replay_said){.from_ms = r->from_ms,
-                                      .to_ms = r->to_ms,
-                                      .until_ms = MAX(r->until_ms, r->from_ms),
-                                      .nodes = r->n_played,
-                                      .minutes = r->minutes,
-                                      .alerts = r->total,
-                                      .v = (const struct alert *const *)r->found,
-                                      .n = r->n_found,
-                                      .events_cut = r->n_events >= ALERT_REPLAY_EVENTS_MAX};
-}
-
-const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n)
-{
-    *ret_n = r->n_tally;
-    return r->tally;
+    return &r->said;
 }

@@ -44,15 +44,15 @@ void alert_replay_free(struct alert_replay *r);
 /* On any thread, once. 0: also when stopped; -errno. */
 int alert_replay_run(struct alert_replay *r, const struct past_source *past, struct err *err);
 
-/* ---- when it ran ---- */
+/* What came of it. */
 struct alert_replay_said {
     int64_t from_ms, to_ms, until_ms; /* until_ms: how far it came; before to_ms when it was stopped */
-    size_t nodes, minutes;
-    size_t alerts;                /* found */
-    const struct alert *const *v; /* those kept: the newest ALERT_REPLAY_ALERTS_MAX, by when they fired */
+    size_t nodes;
+    size_t alerts;    /* found */
+    struct alert **v; /* those kept: the newest ALERT_REPLAY_ALERTS_MAX, by when they fired */
     size_t n;
     bool events_cut; /* there were more events than ALERT_REPLAY_EVENTS_MAX: the oldest were not looked at */
+    struct alert_replay_rule *rules; /* that are on, in their order; those that cannot look back (now_only) too */
+    size_t n_rules;
 };
-void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret); /* borrowed */
-/* Of every rule that is on, in the rules' order; those that cannot look back (alert_rule.now_only) too. */
-const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n);
+const struct alert_replay_said *alert_replay_said(const struct alert_replay *r); /* when it ran */

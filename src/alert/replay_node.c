@@ -29,8 +29,8 @@ struct span { /* facts in force from then on */
     struct node_was was;
 };
 
-struct stay { /* a process on a device */
-    int64_t first_ms, end_ms, mem;
+struct stay {                      /* a process on a device */
+    int64_t first_ms, end_ms, mem; /* sorted by the first of them */
     int32_t sm;
     uint8_t kind;
     const char *device, *fact; /* in the arena; packed */
@@ -220,19 +220,12 @@ static void take_proc(void *arg, const struct proc_span *p)
                       .fact = fact};
 }
 
-static int by_start(const void *x, const void *y)
-{
-    const struct stay *a = x, *b = y;
-
-    return ORDER(a->first_ms, b->first_ms);
-}
-
 static int take_procs(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, struct taking *k,
                       struct err *err)
 {
     int code = past_each(past, EACH_PROC(take_proc, k, .node = r->key, .from_ms = from_ms - SEEN_MS), err);
 
-    SORT(r->stays, r->n_stays, by_start);
+    SORT(r->stays, r->n_stays, order_numbers);
     if (code >= 0 && k->full)
         code = err_set(err, -E2BIG, "more processes ran in that time than can be looked at: ask for a shorter time");
     return MIN(code, 0);
@@ -407,6 +400,16 @@ static const struct node_fact *fact_of(const struct alert_replay_node *r, size_t
     return r->spans[span].was.has_fact ? &r->spans[span].was.fact : &r->fact;
 }
 
+/* Its place among devices, or how many there are. */
+static size_t device_at(const struct node_fact *f, const char *uuid)
+{
+    size_t i = 0;
+
+    while (i < f->n_devices && strcmp(f->devices[i].uuid, uuid) != 0)
+        i++;
+    return i;
+}
+
 /* Every device and every custom metric there was. */
 static void gather_names(struct alert_replay_node *r, const struct alert_replay_node_ask *k)
 {
@@ -416,9 +419,8 @@ static void gather_names(struct alert_replay_node *r, const struct alert_replay_
             size_t at = 0;
             while (at < r->n_uuids && strcmp(r->uuids[at], f->devices[i].uuid) != 0)
                 at++;
-            if (at < r->n_uuids)
-                continue;
-            VEC_ADD(r->uuids, r->n_uuids, r->cap_uuids, f->devices[i].uuid);
+            if (at == r->n_uuids)
+                VEC_ADD(r->uuids, r->n_uuids, r->cap_uuids, f->devices[i].uuid);
         }
         for (size_t i = 0; i < f->n_custom; i++) {
             size_t at = 0;
@@ -592,10 +594,8 @@ static void play_facts(struct alert_replay_node *r, struct live *l, bool seam)
     const struct node_fact *f = fact_of(r, r->at_span);
 
     for (size_t i = 0; i < r->n_uuids; i++) {
-        r->slots[i] = 0;
-        for (size_t d = 0; d < f->n_devices; d++)
-            if (strcmp(f->devices[d].uuid, r->uuids[i]) == 0)
-                r->slots[i] = (uint16_t)(d + 1);
+        size_t d = device_at(f, r->uuids[i]);
+        r->slots[i] = d < f->n_devices ? (uint16_t)(d + 1) : 0;
     }
     if (!seam || !r->same || !r->facts)
         r->facts++;
@@ -612,9 +612,7 @@ static void rebuild_procs(struct alert_replay_node *r, struct live *l)
     r->n_uses = 0;
     for (size_t i = 0; i < r->n_on && list.n < PROCS_MAX; i++) {
         const struct stay *s = &r->stays[r->on[i]];
-        size_t d = 0;
-        while (d < f->n_devices && strcmp(f->devices[d].uuid, s->device) != 0)
-            d++;
+        size_t d = device_at(f, s->device);
         if (d == f->n_devices)
             continue;
         record_unpack(&proc_wire, s->fact, &list.v[list.n]);
@@ -638,11 +636,9 @@ static bool turn_procs(struct alert_replay_node *r, int64_t at_ms)
         if (r->stays[r->on[i]].end_ms >= at_ms)
             r->on[kept++] = r->on[i];
     r->n_on = kept;
-    for (; r->next_stay < r->n_stays && r->stays[r->next_stay].first_ms <= at_ms; r->next_stay++) {
-        if (r->stays[r->next_stay].end_ms < at_ms)
-            continue;
-        VEC_ADD(r->on, r->n_on, r->cap_on, r->next_stay);
-    }
+    for (; r->next_stay < r->n_stays && r->stays[r->next_stay].first_ms <= at_ms; r->next_stay++)
+        if (r->stays[r->next_stay].end_ms >= at_ms)
+            VEC_ADD(r->on, r->n_on, r->cap_on, r->next_stay);
     return before != kept || r->n_on != kept;
 }
 

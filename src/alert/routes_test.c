@@ -73,11 +73,11 @@ static bool wanted(const struct test_job *job, const char *rule)
 
 static void put_rules(struct json *j, const struct test_job *job)
 {
-    size_t n;
-    const struct alert_replay_rule *v = alert_replay_rules(job->replay, &n);
+    const struct alert_replay_said *said = alert_replay_said(job->replay);
+    const struct alert_replay_rule *v = said->rules;
 
     json_arr(j, "rules");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < said->n_rules; i++) {
         if (v[i].rule->now_only || !wanted(job, v[i].rule->name))
             continue;
         json_obj(j, NULL);
@@ -91,7 +91,7 @@ static void put_rules(struct json *j, const struct test_job *job)
     }
     json_end_arr(j);
     json_arr(j, "left_out");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < said->n_rules; i++)
         if (v[i].rule->now_only)
             json_cstr(j, NULL, v[i].rule->name);
     json_end_arr(j);
@@ -99,21 +99,20 @@ static void put_rules(struct json *j, const struct test_job *job)
 
 static void put_said(struct json *j, const struct test_job *job)
 {
-    struct alert_replay_said said;
+    const struct alert_replay_said *said = alert_replay_said(job->replay);
 
-    alert_replay_said(job->replay, &said);
     json_int(j, "at", job->now_ms);
-    json_int(j, "from", said.from_ms);
-    json_int(j, "to", said.to_ms);
-    json_int(j, "until", said.until_ms);
-    json_bool(j, "complete", said.until_ms >= said.to_ms && !said.events_cut);
-    json_uint(j, "nodes", said.nodes);
-    json_uint(j, "alerts", said.alerts);
+    json_int(j, "from", said->from_ms);
+    json_int(j, "to", said->to_ms);
+    json_int(j, "until", said->until_ms);
+    json_bool(j, "complete", said->until_ms >= said->to_ms && !said->events_cut);
+    json_uint(j, "nodes", said->nodes);
+    json_uint(j, "alerts", said->alerts);
     put_rules(j, job);
     json_arr(j, "rows");
-    for (size_t i = 0; i < said.n; i++)
-        if (wanted(job, said.v[i]->rule))
-            alert_json(j, said.v[i], NULL);
+    for (size_t i = 0; i < said->n; i++)
+        if (wanted(job, said->v[i]->rule))
+            alert_json(j, said->v[i], NULL);
     json_end_arr(j);
 }
 

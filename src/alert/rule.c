@@ -6,7 +6,6 @@
 
 #include "alert/builtin.h"
 #include "base/buf.h"
-#include "base/order.h"
 #include "format/template.h"
 #include "format/words.h"
 #include "model/alert.h"
@@ -365,13 +364,6 @@ struct recent recent_of(const char *node, const char *device, const struct node_
     mem_copy_str(r.device, sizeof(r.device), device ? device : "");
     mem_copy_str(r.text, sizeof(r.text), e->text);
     return r;
-}
-
-int recent_order(const void *x, const void *y)
-{
-    const struct recent *a = x, *b = y;
-
-    return ORDER(a->at_ms, b->at_ms);
 }
 
 /* Without news for so long a node is down. */

@@ -14,14 +14,13 @@
 
 /* Something that happened lately, kept by whoever owns the scene. */
 struct recent {
-    int64_t at_ms;
+    int64_t at_ms; /* first: they are sorted by it */
     uint16_t kind; /* enum event_kind */
     int64_t code;
     char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
 };
 
 struct recent recent_of(const char *node, const char *device, const struct node_event *e); /* NULL: of none */
-int recent_order(const void *x, const void *y);                                            /* by time */
 
 /* What there is to say of usage: baseline.h. */
 enum usage_news_kind { USAGE_LOW, USAGE_UNUSUAL };

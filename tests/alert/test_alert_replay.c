@@ -400,11 +400,10 @@ static void hindsight_says_the_same_to_the_minute(void **unused)
 {
     struct fake k = {.stops_left = -1};
     struct told t = {0};
-    struct alert_replay_said said;
 
     (void)unused;
     struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
-    alert_replay_said(h, &said);
+    struct alert_replay_said said = *alert_replay_said(h);
     for (size_t i = 0; i < said.n; i++)
         told_add(&t, said.v[i]);
     same_minutes(&t, MINUTE);
@@ -415,10 +414,9 @@ static void hindsight_says_the_same_to_the_minute(void **unused)
 /* "rule place fired-resolved; ", with "-" where it goes on. */
 static const char *found(struct alert_replay *h, struct buf *out)
 {
-    struct alert_replay_said said;
+    struct alert_replay_said said = *alert_replay_said(h);
     char a[24], b[24];
 
-    alert_replay_said(h, &said);
     for (size_t i = 0; i < said.n; i++)
         if (strncmp(said.v[i]->rule, "booking", 7) != 0 && strcmp(said.v[i]->place, "w1:0") != 0)
             buf_addf(out, "%s %s %.5s-%.5s; ", said.v[i]->rule, said.v[i]->place, hm(said.v[i]->fired_ms, a),
@@ -480,11 +478,10 @@ static void nodes_and_gpus_that_are_not_there_are_found(void **unused)
 static void y2_what_is_stopped_says_how_far_it_came(void **unused)
 {
     struct fake k = {.stops_left = 12};
-    struct alert_replay_said said;
 
     (void)unused;
     struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
-    alert_replay_said(h, &said);
+    struct alert_replay_said said = *alert_replay_said(h);
     assert_true(said.until_ms >= said.from_ms && said.until_ms < said.to_ms);
     alert_replay_free(h);
 }
