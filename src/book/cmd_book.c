@@ -87,14 +87,10 @@ static int body_of(const struct book_conf *conf, const char *gpus, const char *m
     struct json j = json_on(body);
     int r = zone_load(NULL, &zone, err);
     json_obj(&j, NULL);
-    if (r == 0)
-        r = add_when(&j, "from", conf->from, zone, err);
-    if (r == 0)
-        r = add_when(&j, "until", conf->until, zone, err);
-    if (r == 0)
-        r = add_span(&j, "for", conf->for_, err);
-    if (r == 0)
-        r = add_span(&j, "extend", more, err);
+    r = r ?: add_when(&j, "from", conf->from, zone, err);
+    r = r ?: add_when(&j, "until", conf->until, zone, err);
+    r = r ?: add_span(&j, "for", conf->for_, err);
+    r = r ?: add_span(&j, "extend", more, err);
     if (conf->comment)
         json_cstr(&j, "comment", conf->comment);
     if (person[0])

@@ -91,7 +91,9 @@ struct waiter {
     char person[BOOKING_PERSON_MAX];
     char id[24]; /* empty: not in the queue */
     struct found_gpus found;
-    struct buf raw; /* the hub's last word */
+    struct buf raw; /* the hub's last word, and of it: */
+    char state[16]; /* "waiting", "yours", ... */
+    int64_t ahead;
     int64_t begin_ms;
     bool line; /* something is written on the terminal's line */
     bool deaf; /* the hub does not answer, and that was said */
@@ -122,14 +124,14 @@ static void say(struct waiter *w, bool passing, const char *fmt, ...)
     w->line = passing;
 }
 
-static void say_place(struct waiter *w, int64_t ahead)
+static void say_place(struct waiter *w)
 {
     char span[24];
 
     clock_span(clock_mono_ms() - w->begin_ms, span);
-    if (ahead > 0)
+    if (w->ahead > 0)
         say(w, true, "waiting for %lld GPU%s: %lld before you, %s so far", (long long)w->conf->gpus,
-            w->conf->gpus == 1 ? "" : "s", (long long)ahead, span);
+            w->conf->gpus == 1 ? "" : "s", (long long)w->ahead, span);
     else
         say(w, true, "waiting for %lld GPU%s: next in line, %s so far", (long long)w->conf->gpus,
             w->conf->gpus == 1 ? "" : "s", span);
@@ -147,9 +149,7 @@ static bool rest(const struct waiter *w, int64_t ms)
 
 /* ---- in the hub's queue ---- */
 
-/* 0 with *ret_state: "waiting", "yours", ... */
-static int ask(struct waiter *w, const char *method, const char *path, struct str body, char ret_state[16],
-               int64_t *ret_ahead, struct err *err)
+static int ask(struct waiter *w, const char *method, const char *path, struct str body, struct err *err)
 {
     buf_fini(&w->raw);
     int r = client_ask(&w->client, method, path, body, &w->raw, err);
@@ -160,9 +160,9 @@ static int ask(struct waiter *w, const char *method, const char *path, struct st
     const char *state = json_string_value(json_object_get(o, "state"));
     if (!state)
         return err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
-    snprintf(ret_state, 16, "%s", state);
+    snprintf(w->state, sizeof(w->state), "%s", state);
     snprintf(w->id, sizeof(w->id), "%lld", (long long)int_of(o, "id"));
-    *ret_ahead = int_of(o, "ahead");
+    w->ahead = int_of(o, "ahead");
     found_read(o, &w->found);
     return 0;
 }
@@ -176,7 +176,7 @@ static void path_of(const struct waiter *w, struct buf *path)
         client_param(path, "person", w->person);
 }
 
-static int queue_up(struct waiter *w, char state[16], int64_t *ahead, struct err *err)
+static int queue_up(struct waiter *w, struct err *err)
 {
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
@@ -195,15 +195,15 @@ static int queue_up(struct waiter *w, char state[16], int64_t *ahead, struct err
         json_cstr(&j, "comment", w->conf->comment);
     json_end_obj(&j);
     w->id[0] = 0;
-    return ask(w, "POST", "/api/v1/waits", buf_str(&body), state, ahead, err);
+    return ask(w, "POST", "/api/v1/waits", buf_str(&body), err);
 }
 
-static int beat(struct waiter *w, char state[16], int64_t *ahead, struct err *err)
+static int beat(struct waiter *w, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(1024);
 
     path_of(w, &path);
-    return ask(w, "POST", path.p, str_of("{}"), state, ahead, err);
+    return ask(w, "POST", path.p, str_of("{}"), err);
 }
 
 static int leave(struct waiter *w, struct err *err)
@@ -235,27 +235,25 @@ static bool passes(int code)
 /* 0: they are ours; 1: not any more, by a signal or the time; -errno. */
 static int stand(struct waiter *w, struct err *err)
 {
-    char state[16] = "";
-    int64_t ahead = 0;
-    int r = queue_up(w, state, &ahead, err);
+    int r = queue_up(w, err);
 
-    if (r == 0 && strcmp(state, "waiting") == 0)
+    if (r == 0 && strcmp(w->state, "waiting") == 0)
         say(w, false, "waiting for %lld GPU%s at %s, %lld before you", (long long)w->conf->gpus,
-            w->conf->gpus == 1 ? "" : "s", client_url(&w->client), (long long)ahead);
+            w->conf->gpus == 1 ? "" : "s", client_url(&w->client), (long long)w->ahead);
     while (r == 0 || passes(r)) {
         if (r < 0 && !w->deaf)
             say(w, false, "the hub does not answer; trying on (%s)", err->msg);
         w->deaf = r < 0;
-        if (r == 0 && strcmp(state, "yours") == 0)
+        if (r == 0 && strcmp(w->state, "yours") == 0)
             return 0;
-        if (r == 0 && strcmp(state, "waiting") == 0)
-            say_place(w, ahead);
+        if (r == 0 && strcmp(w->state, "waiting") == 0)
+            say_place(w);
         if (!rest(w, BEAT_MS))
             return 1;
-        bool lost = r == 0 && strcmp(state, "waiting") != 0;
+        bool lost = r == 0 && strcmp(w->state, "waiting") != 0;
         if (lost)
             say(w, false, "the hub did not hear of us for too long: queueing again, at the end");
-        r = lost || !w->id[0] ? queue_up(w, state, &ahead, err) : beat(w, state, &ahead, err);
+        r = lost || !w->id[0] ? queue_up(w, err) : beat(w, err);
     }
     return r;
 }
@@ -263,12 +261,10 @@ static int stand(struct waiter *w, struct err *err)
 /* In line, and away. */
 static int be_told(struct waiter *w, struct err *err)
 {
-    char state[16] = "";
-    int64_t ahead = 0;
-    int r = queue_up(w, state, &ahead, err);
+    int r = queue_up(w, err);
 
     if (r == 0)
-        printf("wait %s: %lld before you; a message comes when it is your turn\n", w->id, (long long)ahead);
+        printf("wait %s: %lld before you; a message comes when it is your turn\n", w->id, (long long)w->ahead);
     return r;
 }
 
@@ -303,7 +299,7 @@ static int watch(struct waiter *w, struct err *err)
             say(w, false, "waiting for %lld of this machine's GPUs; without a hub nobody keeps the order",
                 (long long)w->conf->gpus);
         told = true;
-        say_place(w, 0);
+        say_place(w);
     }
     here_close(&h);
     return r < 0 ? r : 1;
@@ -314,8 +310,6 @@ static int watch(struct waiter *w, struct err *err)
 /* Until it ends; what it runs on stays held in our name meanwhile. */
 static int run(struct waiter *w, char **argv)
 {
-    char state[16];
-    int64_t ahead;
     int why = 0, status = 0;
 
     setenv("CUDA_VISIBLE_DEVICES", w->found.uuids.p, 1);
@@ -335,7 +329,7 @@ static int run(struct waiter *w, char **argv)
             told = 1;
         }
         if (w->id[0])
-            beat(w, state, &ahead, &err);
+            beat(w, &err);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         if (stopped)
