@@ -21,17 +21,12 @@ struct hub_compat {
     char *vesta_token;
 };
 
-static void look_again(void *arg)
-{
-    mirror_look(arg);
-}
-
 static void *open_mirror(struct hub *h)
 {
     struct hub_compat *d = mem_zero(1, sizeof(*d));
     d->h = h;
     d->mirror = mirror_new(h);
-    book_watch(h->book, look_again, d->mirror);
+    book_watch(h->book, mirror_look, d->mirror);
     return d;
 }
 

@@ -94,8 +94,9 @@ void mirror_set(struct mirror *m, const char *path)
     m->next_ms = 0;
 }
 
-void mirror_look(struct mirror *m)
+void mirror_look(void *mirror)
 {
+    struct mirror *m = mirror;
     m->look = true;
     m->next_ms = 0;
 }
@@ -435,7 +436,6 @@ static void on_done(struct work_job *j)
     m->doing = IO_NONE;
     buf_fini(&m->text);
     buf_fini(&m->agreed_text);
-    m->text = m->agreed_text = (struct buf){0};
 }
 
 static bool start(struct mirror *m, enum io what)
@@ -479,7 +479,6 @@ void mirror_tick(struct mirror *m, int64_t now_ms)
         m->unsaved = true;
         buf_fini(&m->text);
         buf_fini(&m->agreed_text);
-        m->text = m->agreed_text = (struct buf){0};
     } else if (now_ms >= m->next_ms) {
         m->next_ms = now_ms + POLL_MS;
         start(m, IO_READ);

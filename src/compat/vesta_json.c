@@ -93,7 +93,7 @@ static void gpu_key(struct json *j, const struct device_now *d)
     key(j, name);
 }
 
-static const char *status_of(const struct node_now *n)
+const char *vesta_status(const struct node_now *n)
 {
     if (!n->at_ms)
         return "waiting for re-uplink";
@@ -135,16 +135,11 @@ static void end_host(struct json *j, const char *address, const char *status)
 /* always: the data even of a host that is down, as vesta answers for one host. */
 static void put_host(struct json *j, const struct node_now *n, bool always)
 {
-    const char *status = status_of(n);
+    const char *status = vesta_status(n);
 
     start_host(j, n->name);
     put_entry(j, n, always || strcmp(status, "running") == 0);
     end_host(j, n->address, status);
-}
-
-const char *vesta_status(const struct node_now *n)
-{
-    return status_of(n);
 }
 
 void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,

@@ -211,8 +211,9 @@ static void next(struct hub_people *d)
     }
 }
 
-static void look(struct hub_people *d)
+static void look(void *self)
 {
+    struct hub_people *d = self;
     size_t n;
     people_unix_groups(d->h->api.people, &n);
     timer_stop(d->timer);
@@ -223,11 +224,6 @@ static void look(struct hub_people *d)
     d->failed = false;
     if (n || groups_of(d)->n)
         next(d);
-}
-
-static void on_timer(void *arg)
-{
-    look(arg);
 }
 
 /* ---- start, settings and end ---- */
@@ -242,7 +238,7 @@ static void *open_people(struct hub *h)
     struct hub_people *d = mem_zero(1, sizeof(*d));
     h->api.people = people_empty();
     d->h = h;
-    d->timer = timer_new(h->loop, on_timer, d);
+    d->timer = timer_new(h->loop, look, d);
     return d;
 }
 
