@@ -81,18 +81,15 @@ void device_slots_seed(struct device_slots *r, const struct node_fact *before)
 static size_t device_slots_find(const struct device_slots *r, unsigned source, const struct device_fact *d, size_t hint)
 {
     size_t n = r->facts.n_devices;
+    const struct device_fact *v = r->facts.devices;
 
-    if (hint < n && strcmp(r->facts.devices[hint].uuid, d->uuid) == 0)
+    if (hint < n && strcmp(v[hint].uuid, d->uuid) == 0)
         return hint;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(r->facts.devices[i].uuid, d->uuid) == 0)
-            return i;
-    for (size_t i = 0; i < n && d->pci[0] && !d->parent[0]; i++) {
-        const struct device_fact *f = &r->facts.devices[i];
-        if (r->seats[i].seen && r->seats[i].source != source && !f->parent[0] && strcmp(f->pci, d->pci) == 0)
-            return i;
-    }
-    return n;
+    size_t at = FIRST(n, i, strcmp(v[i].uuid, d->uuid) == 0);
+    if (at < n || !d->pci[0] || d->parent[0])
+        return at;
+    return FIRST(n, i,
+                 r->seats[i].seen && r->seats[i].source != source && !v[i].parent[0] && !strcmp(v[i].pci, d->pci));
 }
 
 static void device_identity(struct device_fact *d, unsigned source)
@@ -110,16 +107,13 @@ static size_t device_slots_declare(struct device_slots *r, const struct custom_r
 {
     struct node_fact *f = &r->facts;
 
-    for (size_t i = 0; i < f->n_custom; i++)
-        if (strcmp(f->custom[i].name, c->name) == 0)
-            return i;
-    if (f->n_custom >= CUSTOM_MAX)
-        return CUSTOM_MAX;
-    VEC_ROOM(f->custom, f->n_custom, r->cap_facts_custom);
-    struct custom_fact *d = &f->custom[f->n_custom];
-    *d = (struct custom_fact){.unit = c->unit, .kind = c->kind, .per = c->per};
-    memcpy(d->name, c->name, sizeof(d->name));
-    return f->n_custom++;
+    size_t at = FIRST(f->n_custom, i, strcmp(f->custom[i].name, c->name) == 0);
+    if (at < f->n_custom || at == CUSTOM_MAX)
+        return at;
+    VEC_ADD(f->custom, f->n_custom, r->cap_facts_custom,
+            (struct custom_fact){.unit = c->unit, .kind = c->kind, .per = c->per});
+    memcpy(f->custom[at].name, c->name, sizeof(f->custom[at].name));
+    return at;
 }
 
 static bool device_slots_slot_of(const struct device_slots *r, const char *device, uint16_t *ret)
@@ -131,14 +125,11 @@ static bool device_slots_slot_of(const struct device_slots *r, const char *devic
         return true;
     }
     str_int(str_of(device), &index);
-    for (size_t i = 0; i < r->facts.n_devices; i++) {
-        const struct device_fact *d = &r->facts.devices[i];
-        if (strcmp(d->uuid, device) == 0 || (!d->parent[0] && d->index == index)) {
-            *ret = (uint16_t)(i + 1);
-            return true;
-        }
-    }
-    return false;
+    const struct device_fact *v = r->facts.devices;
+    size_t at =
+        FIRST(r->facts.n_devices, i, strcmp(v[i].uuid, device) == 0 || (!v[i].parent[0] && v[i].index == index));
+    *ret = (uint16_t)(at + 1);
+    return at < r->facts.n_devices;
 }
 
 static void device_slots_value(struct device_slots *r, const struct custom_reading *c)
@@ -191,10 +182,8 @@ static void device_slots_device(struct device_slots *r, unsigned source, const s
     r->seats[at] = (struct device_slots_seat){.source = source, .seen = true};
     r->samples[at + 1] = d->sample;
     r->samples[at + 1].at_ms = r->at_ms;
-    for (size_t i = 0; i < d->n_uses && r->n_uses < CHILD_USES_MAX; i++) {
-        VEC_ROOM(r->uses, r->n_uses, r->cap_uses);
-        r->uses[r->n_uses++] = (struct device_slots_use){(uint16_t)(at + 1), &d->uses[i]};
-    }
+    for (size_t i = 0; i < d->n_uses && r->n_uses < CHILD_USES_MAX; i++)
+        VEC_ADD(r->uses, r->n_uses, r->cap_uses, (struct device_slots_use){(uint16_t)(at + 1), &d->uses[i]});
 }
 
 void device_slots_take(struct device_slots *r, unsigned source, const struct reading *reading)

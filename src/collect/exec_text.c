@@ -117,25 +117,17 @@ static int device_label(struct str name, const char *value, char device[UUID_MAX
     struct str v = str_of(value);
     uint64_t index;
 
-    for (size_t i = 0; i < ARRAY_LEN(uuids); i++)
-        if (str_eq(name, uuids[i]) && v.len && v.len < UUID_MAX) {
-            collect_text(device, UUID_MAX, v);
-            return 2;
-        }
-    for (size_t i = 0; i < ARRAY_LEN(indices); i++) {
-        if (!str_eq(name, indices[i]))
-            continue;
-        if (str_starts(v, "GPU-") || str_starts(v, "MIG-")) {
-            collect_text(device, UUID_MAX, v);
-            return 2;
-        }
-        str_skip(&v, "nvidia");
-        if (v.len < 9 && str_uint(v, &index)) {
-            snprintf(device, UUID_MAX, "%u", (unsigned)index);
-            return 1;
-        }
+    bool place = ANY(ARRAY_LEN(indices), i, str_eq(name, indices[i]));
+    if (place ? str_starts(v, "GPU-") || str_starts(v, "MIG-")
+              : v.len && v.len < UUID_MAX && ANY(ARRAY_LEN(uuids), i, str_eq(name, uuids[i]))) {
+        collect_text(device, UUID_MAX, v);
+        return 2;
     }
-    return 0;
+    str_skip(&v, "nvidia");
+    if (!place || v.len >= 9 || !str_uint(v, &index))
+        return 0;
+    snprintf(device, UUID_MAX, "%u", (unsigned)index);
+    return 1;
 }
 
 /* {a="b",...} off the front. The device into ret; others onto the end of its name, unless there is a device. */

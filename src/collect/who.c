@@ -332,10 +332,7 @@ static void who_insert(struct who *w, size_t at, const struct who_entry *e)
     struct who_entry *copy = mem_alloc(sizeof(*copy));
 
     *copy = *e;
-    VEC_ROOM(w->v, w->n, w->cap);
-    memmove(w->v + at + 1, w->v + at, (w->n - at) * sizeof(*w->v));
-    w->v[at] = copy;
-    w->n++;
+    VEC_INSERT(w->v, w->n, w->cap, at, copy);
 }
 
 static int who_answer(struct who *w, struct who_entry *e, int64_t now_ms, struct proc_fact *ret)

@@ -119,15 +119,11 @@ static int read_all(struct samples *s, const char *job, const int *columns, void
 static int find_columns(const char *path, struct samples *s, const char *const *metrics, struct dask_job *j,
                         int *columns, struct err *err)
 {
-    char there[300];
     columns[0] = samples_find(s, "job");
     columns[1] = samples_find(s, "timestamp");
     for (size_t m = 0; m < j->n_metrics; m++) {
-        bool own = !strcmp(metrics[m], "job") || !strcmp(metrics[m], "dag") || !strcmp(metrics[m], "timestamp");
-        columns[m + 2] = samples_find(s, metrics[m]);
-        if (columns[m + 2] < 0 || own)
-            return err_set(err, -ENOENT, "'%s' has no metric '%.60s'; it has %s", path, metrics[m],
-                           samples_metrics(s, there, sizeof(there)));
+        if ((columns[m + 2] = samples_metric(s, metrics[m], err)) < 0)
+            return columns[m + 2];
         j->metrics[m].name = metrics[m];
         samples_unit(path, metrics[m], j->metrics[m].unit);
     }

@@ -77,16 +77,11 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
 {
     struct samples *s = NULL;
     struct peaks p = {0};
-    char there[300];
     int r = samples_open(path, &s, err);
     if (r < 0)
         return r;
-    int columns[2] = {samples_find(s, "job"), samples_find(s, metric)};
-    if (columns[1] < 0 || columns[1] == columns[0] || !strcmp(metric, "timestamp") || !strcmp(metric, "dag"))
-        r = err_set(err, -ENOENT, "'%s' has no metric '%.60s'; it has %s", path, metric,
-                    samples_metrics(s, there, sizeof(there)));
-    else
-        r = read_all(s, columns, per_job, told, arg, &p, err);
+    int columns[2] = {samples_find(s, "job"), samples_metric(s, metric, err)};
+    r = columns[1] < 0 ? columns[1] : read_all(s, columns, per_job, told, arg, &p, err);
     samples_close(s);
     if (r < 0) {
         peaks_fini(&p);

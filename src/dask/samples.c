@@ -193,17 +193,23 @@ int samples_find(const struct samples *s, const char *name)
     return at < s->n_columns ? (int)at : -1;
 }
 
-const char *samples_metrics(const struct samples *s, char *out, size_t size)
+static bool is_metric(const char *column)
 {
-    AUTO_BUF b = BUF_INIT(64 << 10);
-    for (size_t i = 0; i < s->n_columns; i++) {
-        const char *name = s->columns[i];
-        struct str own = str_of(name);
-        if (!str_eq(own, "job") && !str_eq(own, "dag") && !str_eq(own, "timestamp"))
-            buf_addf(&b, "%s%s", b.len ? ", " : "", name);
-    }
-    mem_copy_str(out, size, b.len ? b.p : "none");
-    return out;
+    return strcmp(column, "job") != 0 && strcmp(column, "dag") != 0 && strcmp(column, "timestamp") != 0;
+}
+
+int samples_metric(const struct samples *s, const char *name, struct err *err)
+{
+    AUTO_BUF there = BUF_INIT(64 << 10);
+    char list[300];
+    int at = is_metric(name) ? samples_find(s, name) : -1;
+    if (at >= 0)
+        return at;
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (is_metric(s->columns[i]))
+            buf_addf(&there, "%s%s", there.len ? ", " : "", s->columns[i]);
+    mem_copy_str(list, sizeof(list), there.len ? there.p : "none");
+    return err_set(err, -ENOENT, "'%s' has no metric '%.60s'; it has %s", s->path, name, list);
 }
 
 int64_t samples_done(const struct samples *s)

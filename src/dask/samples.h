@@ -19,8 +19,8 @@ struct samples;
 int samples_open(const char *path, struct samples **ret, struct err *err);
 void samples_close(struct samples *s);
 int samples_find(const struct samples *s, const char *name); /* or -1 */
-/* The columns but for job, dag and timestamp, "a, b and c", into out. */
-const char *samples_metrics(const struct samples *s, char *out, size_t size);
+/* The same for what is no job, dag or timestamp; -ENOENT with a sentence that says what there is. */
+int samples_metric(const struct samples *s, const char *name, struct err *err);
 int64_t samples_done(const struct samples *s); /* bytes read so far */
 
 /*

@@ -4,6 +4,7 @@
 
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "lib/sampler.h"
 
 #define JOBS_MAX (1u << 20)
@@ -28,15 +29,13 @@ static struct job_peaks *job_of(struct peaks *p, const char *job)
 {
     if (p->n && (!job || !strcmp(p->jobs[p->last].job, job)))
         return &p->jobs[p->last];
-    for (size_t i = 0; i < p->n; i++)
-        if (!strcmp(p->jobs[i].job, job)) {
-            p->last = i;
-            return &p->jobs[i];
-        }
+    p->last = FIRST(p->n, i, !strcmp(p->jobs[i].job, job));
+    if (p->last < p->n)
+        return &p->jobs[p->last];
     if (p->n == JOBS_MAX)
         return NULL;
     VEC_ROOM(p->jobs, p->n, p->cap);
-    struct job_peaks *j = &p->jobs[p->last = p->n++];
+    struct job_peaks *j = &p->jobs[p->n++];
     *j = (struct job_peaks){.job = mem_str(job), .v = mem_zero(p->width, sizeof(*j->v))};
     for (size_t i = 0; i < p->width; i++)
         j->v[i] = (double)NAN;

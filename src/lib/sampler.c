@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/trace.h"
 
 enum {
@@ -280,10 +281,8 @@ int muster_metric_find(const muster_sampler *s, const char *name)
     int bad = sampler_check(s);
     if (bad < 0)
         return bad;
-    for (size_t i = 0; name && i < s->pick.n; i++)
-        if (!strcmp(s->pick.columns[i].name, name))
-            return (int)i;
-    return -ENOENT;
+    size_t at = name ? FIRST(s->pick.n, i, !strcmp(s->pick.columns[i].name, name)) : s->pick.n;
+    return at < s->pick.n ? (int)at : -ENOENT;
 }
 
 double sampler_number(const muster_sampler *s, size_t metric, int64_t v)
@@ -299,12 +298,8 @@ static const struct device_reading *reading_of(muster_sampler *s, struct sampler
 
     if (d->at < r->n_devices && !strcmp(r->devices[d->at].fact.uuid, d->uuid))
         return &r->devices[d->at];
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (!strcmp(r->devices[i].fact.uuid, d->uuid)) {
-            d->at = i;
-            return &r->devices[i];
-        }
-    return NULL;
+    d->at = FIRST(r->n_devices, i, !strcmp(r->devices[i].fact.uuid, d->uuid));
+    return d->at < r->n_devices ? &r->devices[d->at] : NULL;
 }
 
 /* What a column of a device shows now: what was read, or what a slow metric said last. */

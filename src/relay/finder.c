@@ -153,9 +153,8 @@ int finder_check(const struct relay_settings *s, struct err *err)
     if (s->sources.n > SOURCES_MAX)
         return err_set(err, -EINVAL, "more than %d sources", SOURCES_MAX);
     for (size_t i = 0; i < s->sources.n; i++) {
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(s->sources.v[i], s->sources.v[k]) == 0)
-                return err_set(err, -EINVAL, "sources: '%.120s' is there twice", s->sources.v[i]);
+        if (ANY(i, k, strcmp(s->sources.v[i], s->sources.v[k]) == 0))
+            return err_set(err, -EINVAL, "sources: '%.120s' is there twice", s->sources.v[i]);
         if (!source_kind(s->sources.v[i], &what)) {
             AUTO_BUF kinds = BUF_INIT(256);
             for (size_t k = 0; sources[k]; k++)

@@ -122,13 +122,10 @@ static const struct {
 static bool take_plain(struct device_reading *d, struct str file, struct str value)
 {
     int64_t v;
-    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-        if (str_eq(file, plain[i].file)) {
-            if (str_int(value, &v) && v >= 0 && v < INT64_MAX / plain[i].times)
-                sample_set(&d->sample, plain[i].m, v * plain[i].times / plain[i].by);
-            return true;
-        }
-    return false;
+    size_t i = FIRST(ARRAY_LEN(plain), k, str_eq(file, plain[k].file));
+    if (i < ARRAY_LEN(plain) && str_int(value, &v) && v >= 0 && v < INT64_MAX / plain[i].times)
+        sample_set(&d->sample, plain[i].m, v * plain[i].times / plain[i].by);
+    return i < ARRAY_LEN(plain);
 }
 
 /* "16.0 GT/s PCIe" */
@@ -172,13 +169,10 @@ static bool take_number(struct str file, struct str value, struct card *k)
                {"rc6_residency_ms", &k->idle_ms},
                {"idle_residency_ms", &k->idle_ms}};
     int64_t v;
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (str_eq(file, all[i].file)) {
-            if (str_int(value, &v) && v >= 0)
-                *all[i].to = v;
-            return true;
-        }
-    return false;
+    size_t i = FIRST(ARRAY_LEN(all), n, str_eq(file, all[n].file));
+    if (i < ARRAY_LEN(all) && str_int(value, &v) && v >= 0)
+        *all[i].to = v;
+    return i < ARRAY_LEN(all);
 }
 
 static bool take_fact(struct card *k, struct device_fact *f, struct str file, struct str value)

@@ -110,24 +110,25 @@ void backlog_done(struct backlog *b, uint64_t run, uint64_t number)
         backlog_dirty(b);
 }
 
+static bool backlog_found(struct backlog *b, int r, const struct err *err)
+{
+    if (r < 0)
+        backlog_trouble(b, err);
+    return r == 1;
+}
+
 bool backlog_peek(struct backlog *b, size_t i, struct spool_rec *ret)
 {
     struct err err = {0};
-    int r = spool_peek(b->spool, i, ret, &err);
 
-    if (r < 0)
-        backlog_trouble(b, &err);
-    return r == 1;
+    return backlog_found(b, spool_peek(b->spool, i, ret, &err), &err);
 }
 
 bool backlog_blob(struct backlog *b, uint64_t id, struct buf *ret)
 {
     struct err err = {0};
-    int r = spool_blob(b->spool, id, ret, &err);
 
-    if (r < 0)
-        backlog_trouble(b, &err);
-    return r == 1;
+    return backlog_found(b, spool_blob(b->spool, id, ret, &err), &err);
 }
 
 void backlog_stat(const struct backlog *b, struct spool_stat *ret)

@@ -51,14 +51,13 @@ static int take_facts(struct forward *c, const struct frame *f, struct err *err)
     mem_copy_str(facts.name, sizeof(facts.name), c->name);
     snprintf(collector, sizeof(collector), "ssh%s%.50s", facts.collector[0] ? "," : "", facts.collector);
     mem_copy_str(facts.collector, sizeof(facts.collector), collector);
-    if ((r = wire_put_facts(&frame, &c->id, &facts, &id)) == 0) {
-        enclosure_renew(&c->our_facts, id, &frame);
-        c->facts = f->id;
-    } else {
-        r = err_set(err, -EBADMSG, "its facts cannot be sent on: %s", strerror(-r));
-    }
+    r = wire_put_facts(&frame, &c->id, &facts, &id);
     node_fact_fini(&facts);
-    return r;
+    if (r < 0)
+        return err_set(err, -EBADMSG, "its facts cannot be sent on: %s", strerror(-r));
+    enclosure_renew(&c->our_facts, id, &frame);
+    c->facts = f->id;
+    return 0;
 }
 
 static int take_procs(struct forward *c, const struct frame *f, struct err *err)
@@ -69,14 +68,13 @@ static int take_procs(struct forward *c, const struct frame *f, struct err *err)
     int r = wire_procs(f, &procs, err);
     if (r < 0)
         return r;
-    if ((r = wire_put_procs(&frame, &c->id, &procs, &id)) == 0) {
-        enclosure_renew(&c->our_procs, id, &frame);
-        c->procs = f->id;
-    } else {
-        r = err_set(err, -EBADMSG, "its processes cannot be sent on: %s", strerror(-r));
-    }
+    r = wire_put_procs(&frame, &c->id, &procs, &id);
     proc_list_fini(&procs);
-    return r;
+    if (r < 0)
+        return err_set(err, -EBADMSG, "its processes cannot be sent on: %s", strerror(-r));
+    enclosure_renew(&c->our_procs, id, &frame);
+    c->procs = f->id;
+    return 0;
 }
 
 static int take_batch(struct forward *c, const struct frame *f, struct wire_dec *dec, const struct batch_key *next,
