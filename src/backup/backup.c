@@ -387,12 +387,8 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
     buf_u64(&head, (uint64_t)now_ms);
     buf_text(&head, STR(MUSTER_VERSION));
     buf_varint(&head, (uint64_t)b->total);
-    if (r == 0)
-        r = bundle_put(&b->out, PART_HEAD, buf_str(&head), err);
-    if (r == 0)
-        r = put_files(b, err);
-    if (r == 0)
-        r = put_db(b, b->main, "muster.db", NULL, err);
+    r = r ?: bundle_put(&b->out, PART_HEAD, buf_str(&head), err) ?: put_files(b, err);
+    r = r ?: put_db(b, b->main, "muster.db", NULL, err);
     db_close(b->main); /* its WAL may be begun anew */
     b->main = NULL;
     for (size_t i = 0; i < b->n_logs && r == 0; i++) {

@@ -121,22 +121,14 @@ static int load_zone(struct usage_job *k, struct err *err)
 static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
 {
     int by, format, period = PERIOD_ALL;
-    int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err);
+    int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err)
+                ?: word_of(k->text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, err)
+                ?: word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err)
+                ?: word_of(k->text[USAGE_WEEK], week_days, "week-start", 0, &a->week_start, err)
+                ?: load_zone(k, err) ?: read_span(k, a, err);
 
-    if (r == 0)
-        r = word_of(k->text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, err);
-    if (r == 0)
-        r = word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
-    if (r == 0)
-        r = word_of(k->text[USAGE_WEEK], week_days, "week-start", 0, &a->week_start, err);
-    if (r == 0)
-        r = load_zone(k, err);
-    if (r == -ENOENT)
-        r = -EINVAL;
-    if (r == 0)
-        r = read_span(k, a, err);
     if (r < 0)
-        return r;
+        return r == -ENOENT ? -EINVAL : r;
     a->by = (enum usage_by)by;
     a->period = (enum period)period;
     k->format = (enum format)format;

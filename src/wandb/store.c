@@ -185,9 +185,7 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
 {
     if (pull->from > pull->to)
         return err_set(err, -EINVAL, "the first day of a pull is after its last");
-    int r = wandb_zone_set(s, pull->zone, err);
-    if (r == 0)
-        r = begin_put(s, err);
+    int r = wandb_zone_set(s, pull->zone, err) ?: begin_put(s, err);
     if (r < 0)
         return r;
     int rc = find_pull(s, pull, now_ms);
@@ -206,11 +204,9 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
 
 int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
 {
-    int r = begin_put(s, err);
+    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id)), err);
 
-    if (r == 0)
-        r = end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id)), err);
-    return r < 0 ? r : wandb_store_flush(s, err);
+    return r ?: wandb_store_flush(s, err);
 }
 
 int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
@@ -440,12 +436,9 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
                   struct err *err)
 {
     enum wandb_put put = WANDB_ROW_NEW;
-    int r = check_id(run->team, run->project, run->id, err);
+    int r = check_id(run->team, run->project, run->id, err) ?: begin_put(s, err);
 
-    if (r == 0)
-        r = begin_put(s, err);
-    if (r == 0)
-        r = end_put(s, put_row(s, run, day, &put), err);
+    r = r ?: end_put(s, put_row(s, run, day, &put), err);
     if (r == 0)
         *ret = put;
     return r;
@@ -455,10 +448,8 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
                      enum wandb_exists exists, int64_t now_ms, struct err *err)
 {
     struct known_run k;
-    int r = check_id(team, project, id, err);
+    int r = check_id(team, project, id, err) ?: begin_put(s, err);
 
-    if (r == 0)
-        r = begin_put(s, err);
     if (r < 0)
         return r;
     int rc = find_run(s, team, project, id, &k);

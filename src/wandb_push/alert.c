@@ -43,11 +43,8 @@ int wandb_alert_send(struct wandb *w, const struct wandb_config *config, const s
     if (!run.entity || !run.project)
         return err_set(err, -EINVAL, "the config has no dashboard: {entity, project} for alerts");
     logged_init(&run);
-    int r = errand_run(w, logged_begin(&run), err);
-    if (r == 0)
-        r = notify_send(w, &run, a, err);
-    if (r == 0)
-        r = errand_run(w, logged_finish(&run), err);
+    int r = errand_run(w, logged_begin(&run), err) ?: notify_send(w, &run, a, err);
+    r = r ?: errand_run(w, logged_finish(&run), err);
     logged_fini(&run);
     return r;
 }

@@ -70,11 +70,6 @@ static struct str suffix(const struct tagged_run *r)
     return str_of(at ? at + 1 : "");
 }
 
-static bool is_active(const struct company *co, int32_t day)
-{
-    return company_nodes_on(co, day) > 0;
-}
-
 /* The day a run with this tag must be of; INT32_MIN: there must be no such run. */
 static int32_t expected_day(const struct check_board *b, const char *tag)
 {
@@ -111,29 +106,21 @@ static void check_one(const struct check_board *b, const struct tagged_run *r, s
                 tag, r->id, name, text, day == b->day ? "" : ", the last day it had nodes");
 }
 
-static size_t count(const struct check_board *b, const char *tag)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->tagged->n; i++)
-        n += tagged_has(&b->tagged->v[i], tag);
-    return n;
-}
-
 static void check_count(const struct check_board *b, const char *tag, bool needed, struct findings *ret,
                         struct buf *missing)
 {
     AUTO_BUF ids = BUF_INIT(LINE_MAX);
-    size_t n = count(b, tag);
+    size_t n = 0;
 
+    for (size_t i = 0; i < b->tagged->n; i++)
+        if (tagged_has(&b->tagged->v[i], tag)) {
+            add_name(&ids, b->tagged->v[i].id);
+            n++;
+        }
     if (n == 0 && needed)
         add_name(missing, tag);
-    if (n < 2)
-        return;
-    for (size_t i = 0; i < b->tagged->n; i++)
-        if (tagged_has(&b->tagged->v[i], tag))
-            add_name(&ids, b->tagged->v[i].id);
-    finding_add(ret, WANDB_EVENT_CHECK, "", "Error of number of latest runs: %.100s has %zu: %s", tag, n, ids.p);
+    if (n > 1)
+        finding_add(ret, WANDB_EVENT_CHECK, "", "Error of number of latest runs: %.100s has %zu: %s", tag, n, ids.p);
 }
 
 void check_runs(const struct check_board *b, struct findings *ret)
@@ -142,13 +129,13 @@ void check_runs(const struct check_board *b, struct findings *ret)
     char text[16];
     size_t n;
     const struct company *v = people_companies(b->config->people, &n);
-    bool any = ANY(n, i, is_active(&v[i], b->day));
+    bool any = ANY(n, i, company_nodes_on(&v[i], b->day) > 0);
 
     if (!any)
         finding_add(ret, WANDB_EVENT_CHECK, "", "No active companies: nobody has nodes on %s", date_text(b->day, text));
     check_count(b, TABLES_OVERALL, any, ret, &missing);
     for (size_t i = 0; i < n; i++)
-        check_count(b, v[i].name, is_active(&v[i], b->day), ret, &missing);
+        check_count(b, v[i].name, company_nodes_on(&v[i], b->day) > 0, ret, &missing);
     for (size_t i = 0; i < b->tagged->n; i++)
         check_one(b, &b->tagged->v[i], ret, &unexpected);
     if (missing.len)

@@ -107,9 +107,7 @@ int cmd_wandb_export(struct cmd_call *c)
     if (r >= 0)
         return r;
     x.ask.set = (enum dataset_set)conf->columns;
-    r = day_of(conf->from, "--from", &x.ask.from, err);
-    if (r == 0)
-        r = day_of(conf->to, "--to", &x.ask.to, err);
+    r = day_of(conf->from, "--from", &x.ask.from, err) ?: day_of(conf->to, "--to", &x.ask.to, err);
     if (r == 0 && x.ask.from > x.ask.to)
         r = err_set(err, -EINVAL, "the first day, %s, is after the last, %s", conf->from, conf->to);
     if (r == 0)

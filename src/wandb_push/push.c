@@ -236,16 +236,9 @@ static int config_ok(const struct push_ask *ask, struct err *err)
 
 static int write_tables(struct pushing *p, struct err *err)
 {
-    int r = find_there(p, err);
+    int r = find_there(p, err) ?: stage(p, logged_begin, err) ?: fill(p, err);
 
-    if (r == 0)
-        r = stage(p, logged_begin, err);
-    if (r == 0)
-        r = fill(p, err);
-    if (r == 0)
-        r = stage(p, logged_finish, err);
-    if (r == 0)
-        r = stage(p, logged_tag, err);
+    r = r ?: stage(p, logged_finish, err) ?: stage(p, logged_tag, err);
     return r < 0 ? err_prefix(err, r, "the tables could not be written, so older ones stay the newest") : 0;
 }
 
@@ -266,10 +259,8 @@ static int push_tables(struct pushing *p, struct err *err)
 int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err)
 {
     struct pushing p = {.ask = ask, .config = BUF_INIT(65536)};
-    int r = config_ok(ask, err);
+    int r = config_ok(ask, err) ?: wandb_zone_set(ask->store, ask->config->zone_name, err);
 
-    if (r == 0)
-        r = wandb_zone_set(ask->store, ask->config->zone_name, err);
     if (r == 0 && !ask->no_dataset)
         r = push_dataset(ask, &p.sum, err);
     if (r == 0)
