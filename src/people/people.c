@@ -263,6 +263,15 @@ int32_t company_nodes_on(const struct company *co, int32_t day)
     return nodes_on(co->steps, co->n_steps, day);
 }
 
+bool company_counts(const struct company *co, const char *project)
+{
+    struct str s = str_of(project ? project : "");
+
+    if (co->include_project)
+        return str_glob(str_of(co->include_project), s);
+    return !co->ignore_project || !str_glob(str_of(co->ignore_project), s);
+}
+
 const struct allotment *people_allotments(const struct people *c, size_t *n)
 {
     *n = c ? c->n_allotments : 0;

@@ -239,7 +239,7 @@ static int gather_claims(struct making *k, const struct run_day *said, size_t n,
         last = r;
         if (!co || r->ignored || r->until_ms < r->from_ms || r->day < k->ask->from || r->day > k->ask->to ||
             (k->ask->company && strcmp(k->ask->company, co->name) != 0) || company_nodes_on(co, r->day) <= 0 ||
-            !report_project_counts(co, r))
+            !company_counts(co, r->project))
             continue;
         if (!k->n || !same_run(&k->items[k->n - 1].c, r)) {
             VEC_ROOM(k->items, k->n, k->cap);

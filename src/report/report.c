@@ -103,15 +103,6 @@ const struct company *report_company(const struct company *companies, size_t n, 
     return NULL;
 }
 
-bool report_project_counts(const struct company *co, const struct run_day *r)
-{
-    struct str project = str_of(r->project ? r->project : "");
-
-    if (co->include_project)
-        return str_glob(str_of(co->include_project), project);
-    return !co->ignore_project || !str_glob(str_of(co->ignore_project), project);
-}
-
 static int64_t gpu_minutes(const struct run_day *r)
 {
     return (int64_t)r->minutes * r->gpus;
@@ -148,7 +139,7 @@ static void sort_out(struct making *k, const struct run_day *runs, size_t n)
             k->to->unassigned += gpu_minutes(r);
             continue;
         }
-        bool counts = report_project_counts(co, r);
+        bool counts = company_counts(co, r->project);
         if (r->ignored || !counts)
             k->to->not_counted += gpu_minutes(r);
         if (counts)

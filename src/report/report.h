@@ -94,8 +94,6 @@ void report_fini(struct report *r);
 
 /* The company of a run-day; NULL: none. companies in any order, the first that fits. */
 const struct company *report_company(const struct company *companies, size_t n, const struct run_day *r);
-/* Do the company's patterns of projects let it count? */
-bool report_project_counts(const struct company *co, const struct run_day *r);
 
 /* Where the period of a day begins. */
 int32_t report_week(int32_t day, int week_start);

@@ -107,44 +107,34 @@ static int page_read(const json_t *list, const char *before, struct ask_page *re
             return err_set(err, -EBADMSG, "entry %zu of the list is missing", i + 1);
     if (!json_is_boolean(more))
         return err_set(err, -EBADMSG, "the answer does not say whether there is more");
-    *ret = (struct ask_page){.edges = edges, .count = -1};
-    if (json_is_false(more))
-        return 0;
-    ret->cursor = json_string_value(cursor);
-    if (!ret->cursor || !ret->cursor[0] || strlen(ret->cursor) > ASK_CURSOR)
+    const char *next = json_is_true(more) ? json_string_value(cursor) : NULL;
+    if (json_is_true(more) && (!next || !next[0] || strlen(next) > ASK_CURSOR))
         return err_set(err, -EBADMSG, "there is more, but the answer does not say where");
-    if ((before && strcmp(before, ret->cursor) == 0) || json_array_size(edges) == 0)
+    if (next && ((before && strcmp(before, next) == 0) || json_array_size(edges) == 0))
         return err_set(err, -EBADMSG, "the next page would be the same again");
+    *ret = (struct ask_page){.edges = edges, .cursor = next, .count = -1};
     return 0;
 }
 
 int ask_projects_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err)
 {
     const json_t *models = json_object_get(data, "models");
-    struct ask_page p = {0};
 
     if (!json_is_object(models))
         return err_set(err, -EBADMSG, "there is no such team, or the key may not see it");
-    int r = page_read(models, before, &p, err);
-    if (r == 0)
-        *ret = p;
-    return r;
+    return page_read(models, before, ret, err);
 }
 
 int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err)
 {
     const json_t *project = json_object_get(data, "project"), *count = json_object_get(project, "runCount");
-    struct ask_page p = {0};
 
     if (!json_is_object(project))
         return err_set(err, -EBADMSG, "there is no such project any more, or the key may not see it");
-    int r = page_read(json_object_get(project, "runs"), before, &p, err);
-    if (r < 0)
-        return r;
-    if (json_is_integer(count) && json_integer_value(count) >= 0)
-        p.count = json_integer_value(count);
-    *ret = p;
-    return 0;
+    int r = page_read(json_object_get(project, "runs"), before, ret, err);
+    if (r == 0 && json_is_integer(count) && json_integer_value(count) >= 0)
+        ret->count = json_integer_value(count);
+    return r;
 }
 
 int ask_events_read(const json_t *data, const json_t **ret, struct err *err)

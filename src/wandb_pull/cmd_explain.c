@@ -142,7 +142,7 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
     struct rule_answer a;
     struct err err = {0};
 
-    if (rules_apply(t->config->rules, p->team, p->project, explain_day(t->config, run), run, &a) ==
+    if (rules_apply(t->config->rules, p->team, p->project, explain_day(t->config, run), run, NULL, &a) ==
             RULES_NEED_METADATA &&
         fetch_metadata(t, p, run, &err) < 0)
         return cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);

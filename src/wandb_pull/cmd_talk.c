@@ -35,7 +35,7 @@ static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, co
     struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = base_url};
     struct err warn = {0}, err = {0};
 
-    if (key_find(&ask, &t->key, NULL, &warn, &err) < 0)
+    if (key_find(&ask, &t->key, &warn, &err) < 0)
         return cli_fail(help, EXIT_REACH, "%s", err.msg);
     if (warn.msg[0])
         cli_fail(help, 0, "%s", warn.msg);

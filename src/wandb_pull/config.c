@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "parse/ytree.h"
 #include "people/people_build.h"
+#include "report/report.h"
 #include "wandb_pull/rule.h"
 
 #define TEXT_MAX      255
@@ -278,18 +279,7 @@ const struct company *wandb_config_company(const struct wandb_config *c, const c
 {
     size_t n;
     const struct company *co = people_companies(c->people, &n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < co[i].n_teams; k++)
-            if (strcmp(co[i].teams[k], team) == 0)
-                return &co[i];
-    return NULL;
-}
-
-bool wandb_project_counts(const struct company *co, const char *project)
-{
-    if (co->include_project)
-        return str_glob(str_of(co->include_project), str_of(project));
-    return !co->ignore_project || !str_glob(str_of(co->ignore_project), str_of(project));
+    return report_company(co, n, &(struct run_day){.team = team});
 }
 
 bool wandb_company_active(const struct company *co, int32_t from, int32_t to)

@@ -65,9 +65,6 @@ void wandb_config_free(struct wandb_config *c);
 
 /* The company that has a W&B team; the first by name. NULL: none. */
 const struct company *wandb_config_company(const struct wandb_config *c, const char *team);
-/* Whether a company's patterns let a project count: include_project_pattern where there is one, else not
- * ignore_project_pattern. */
-bool wandb_project_counts(const struct company *co, const char *project);
 /* Whether nodes may be assigned on any of the days [from, to], so that the team is worth asking for: old rule, from the
  * first step of its schedule until the day of a last step of 0 nodes. */
 bool wandb_company_active(const struct company *co, int32_t from, int32_t to);

@@ -91,8 +91,7 @@ static bool follow(struct walk *w, const char *const *names)
 
 /* ---- the answer ---- */
 
-static int64_t by_library(const char *what, struct str body, events_fn *each, void *arg, uint64_t *ret_odd,
-                          struct err *err)
+static int64_t by_library(const char *what, struct str body, events_fn *each, void *arg, struct err *err)
 {
     json_t *data = NULL;
     const json_t *list = NULL, *e;
@@ -103,10 +102,8 @@ static int64_t by_library(const char *what, struct str body, events_fn *each, vo
     if (r == 0)
         r = ask_events_read(data, &list, err);
     json_array_foreach (list, i, e) {
-        if (!json_is_string(e)) {
-            ++*ret_odd;
+        if (!json_is_string(e))
             continue;
-        }
         each(arg, str_n(json_string_value(e), json_string_length(e)));
         n++;
     }
@@ -114,8 +111,7 @@ static int64_t by_library(const char *what, struct str body, events_fn *each, vo
     return r < 0 ? r : n;
 }
 
-int64_t events_read(const char *what, struct str body, struct buf *room, events_fn *each, void *arg, uint64_t *ret_odd,
-                    struct err *err)
+int64_t events_read(const char *what, struct str body, struct buf *room, events_fn *each, void *arg, struct err *err)
 {
     static const char *const way[] = {"data", "project", "run", "events", NULL};
     struct walk w = {.at = {body.p, body.p + body.len}, .room = room, .each = each, .arg = arg};
@@ -127,5 +123,5 @@ int64_t events_read(const char *what, struct str body, struct buf *room, events_
     }
     if (w.n)
         each(arg, (struct str){0});
-    return by_library(what, body, each, arg, ret_odd, err);
+    return by_library(what, body, each, arg, err);
 }

@@ -12,8 +12,7 @@ struct buf;
 /* A sample's text, good during the call. sample.p NULL: those before do not count, all of them come again. */
 typedef void events_fn(void *arg, struct str sample);
 /*
- * body: of HTTP 200. room: for one sample at a time, kept for the next call. How many samples each was told of, not the
- * ones that are no text (*ret_odd counts these). -ENOENT: there is no such run; or what wandb_answer_data gives.
+ * body: of HTTP 200. room: for one sample at a time, kept for the next call. How many samples each was told of; what is
+ * no text is none. -ENOENT: there is no such run; or what wandb_answer_data gives.
  */
-int64_t events_read(const char *what, struct str body, struct buf *room, events_fn *each, void *arg, uint64_t *ret_odd,
-                    struct err *err);
+int64_t events_read(const char *what, struct str body, struct buf *room, events_fn *each, void *arg, struct err *err);

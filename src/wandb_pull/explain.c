@@ -74,7 +74,7 @@ static void take_steps(const struct explain_ask *ask, struct steps *s)
 {
     const struct wandb_config *c = ask->config;
     const struct rule_listener told = {on_value, on_rule, s};
-    rules_explain(c->rules, ask->path->team, ask->path->project, explain_day(c, ask->run), ask->run, &told, &s->answer);
+    rules_apply(c->rules, ask->path->team, ask->path->project, explain_day(c, ask->run), ask->run, &told, &s->answer);
     s->fate = run_node_fate(c, ask->path->team, ask->path->project, ask->run, INT32_MIN, INT32_MAX, &s->answer);
 }
 

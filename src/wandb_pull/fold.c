@@ -194,38 +194,25 @@ static int64_t mean(const struct heap *h)
     return (int64_t)((2 * h->sum + h->n) / (2 * (__int128)h->n)); /* nothing is below zero */
 }
 
-bool fold_get(const struct fold *f, int32_t day, struct fold_day *ret)
+bool fold_any(const struct fold *f)
 {
-    if (f->samples <= 1 || day < f->lo || day > f->hi)
+    return f->samples > 1 && f->lo <= f->hi;
+}
+
+bool fold_get(const struct fold *f, int32_t day, struct wandb_day *ret)
+{
+    if (!fold_any(f) || day < f->lo || day > f->hi)
         return false;
     const struct heap *util = &f->days[day - f->from][FAMILY_UTIL], *mem = &f->days[day - f->from][FAMILY_MEM];
-    if (!util->n && !mem->n)
-        return false;
-    *ret = (struct fold_day){.day = day, .n = util->n + mem->n};
     if (util->n) {
-        ret->have |= RUN_UTIL;
+        ret->have |= WANDB_UTIL;
         ret->util_avg = mean(util);
         ret->util_max = util->max;
     }
     if (mem->n) {
-        ret->have |= RUN_MEM;
+        ret->have |= WANDB_MEM;
         ret->mem_avg = mean(mem);
         ret->mem_max = mem->max;
     }
-    return true;
-}
-
-bool fold_next(const struct fold *f, size_t *at, struct fold_day *ret)
-{
-    for (int64_t day = (int64_t)f->from + (int64_t)*at; day <= f->hi; day++, ++*at)
-        if (fold_get(f, (int32_t)day, ret)) {
-            ++*at;
-            return true;
-        }
-    return false;
-}
-
-size_t fold_samples(const struct fold *f)
-{
-    return f->samples;
+    return util->n || mem->n;
 }

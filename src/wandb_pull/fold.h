@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/zone.h"
+#include "wandb/store.h"
 
 #define FOLD_DAYS_MAX    36600      /* of a window: a hundred years */
 #define FOLD_EVENT_MAX   (1u << 20) /* bytes of one sample */
@@ -27,15 +28,7 @@ void fold_reset(struct fold *f); /* for the next run */
 /* 0, or -EBADMSG, -EMSGSIZE: not a sample, and nothing of it counts. */
 int fold_add(struct fold *f, struct str event);
 
-struct fold_day {
-    int32_t day;
-    unsigned have;                                /* enum run_have of report/report.h: RUN_UTIL, RUN_MEM */
-    int64_t util_avg, util_max, mem_avg, mem_max; /* 1e-9 %: PERCENT_ONE */
-    uint64_t n;                                   /* values of both */
-};
-/* Days that have a value, by day; 0 of them when there was one sample or none in all. True: there is one more;
- * *at begins as 0. */
-bool fold_next(const struct fold *f, size_t *at, struct fold_day *ret);
-/* The same for one day; false: nothing is known of it. */
-bool fold_get(const struct fold *f, int32_t day, struct fold_day *ret);
-size_t fold_samples(const struct fold *f); /* taken since the reset, whichever day they are of */
+/* What is known of a day, into have and the four it speaks of; false: nothing, as when there was one sample or none in
+ * all. The rest of ret stays as it is. */
+bool fold_get(const struct fold *f, int32_t day, struct wandb_day *ret);
+bool fold_any(const struct fold *f); /* is something known of any day? */

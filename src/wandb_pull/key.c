@@ -100,7 +100,7 @@ int netrc_find(struct str text, struct str host, struct buf *ret)
 
 /* ---- where one may be ---- */
 
-static int accept_key(struct str found, const char *where, struct buf *ret, char from[128], struct err *err)
+static int accept_key(struct str found, const char *where, struct buf *ret, struct err *err)
 {
     struct str s = str_trim(found);
     if (!s.len || s.len > KEY_MAX || !str_visible(s, ""))
@@ -108,8 +108,6 @@ static int accept_key(struct str found, const char *where, struct buf *ret, char
                        where, KEY_MAX);
     *ret = BUF_INIT(KEY_MAX + 1);
     buf_addstr(ret, s);
-    if (from)
-        mem_copy_str(from, 128, where);
     return 0;
 }
 
@@ -120,7 +118,7 @@ static struct str host_of(const char *url)
     return str_n(p, strcspn(p, ":/?#"));
 }
 
-static int from_file(const char *path, struct buf *ret, char from[128], struct err *warn, struct err *err)
+static int from_file(const char *path, struct buf *ret, struct err *warn, struct err *err)
 {
     struct buf b = {0};
     struct err said = {0};
@@ -130,13 +128,13 @@ static int from_file(const char *path, struct buf *ret, char from[128], struct e
     if (warn)
         *warn = said;
     AUTO_FREE char *where = mem_fmt("the file '%.100s'", path);
-    r = accept_key(buf_str(&b), where, ret, from, err);
+    r = accept_key(buf_str(&b), where, ret, err);
     key_wipe(&b);
     return r;
 }
 
 /* -ENOENT without a sentence: there is none in it, or no such file. */
-static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret, char from[128], struct err *err)
+static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret, struct err *err)
 {
     const char *named = ask->netrc ? ask->netrc : getenv("NETRC"), *home = getenv("HOME");
     struct buf text = {0}, found = BUF_INIT(KEY_MAX);
@@ -158,7 +156,7 @@ static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret
     key_wipe(&text);
     AUTO_FREE char *where = mem_fmt("'%.60s' for %.*s", path, (int)MIN(host.len, 60u), host.p);
     if (r == 0)
-        r = accept_key(buf_str(&found), where, ret, from, err);
+        r = accept_key(buf_str(&found), where, ret, err);
     else if (r == -EBADMSG)
         r = err_set(err, r, "'%.200s' is not a netrc that can be read: expected 'machine HOST login USER password KEY'",
                     path);
@@ -166,7 +164,7 @@ static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret
     return r;
 }
 
-int key_find(const struct key_ask *ask, struct buf *ret, char from[128], struct err *warn, struct err *err)
+int key_find(const struct key_ask *ask, struct buf *ret, struct err *warn, struct err *err)
 {
     const char *env = ask->env ? ask->env : getenv("WANDB_API_KEY");
     char path[512];
@@ -174,13 +172,13 @@ int key_find(const struct key_ask *ask, struct buf *ret, char from[128], struct 
     if (warn)
         *warn = (struct err){0};
     if (ask->flag && *ask->flag)
-        return accept_key(str_of(ask->flag), "--api", ret, from, err);
+        return accept_key(str_of(ask->flag), "--api", ret, err);
     if (env && *env)
-        return accept_key(str_of(env), "WANDB_API_KEY", ret, from, err);
+        return accept_key(str_of(env), "WANDB_API_KEY", ret, err);
     if (ask->file && *ask->file)
-        return from_file(ask->file, ret, from, warn, err);
+        return from_file(ask->file, ret, warn, err);
     struct str host = host_of(ask->base_url);
-    int r = from_netrc(ask, path, ret, from, err);
+    int r = from_netrc(ask, path, ret, err);
     if (r == -ENOENT)
         return err_set(err, r,
                        "there is no key of W&B: set WANDB_API_KEY, or give --key-file FILE, or put 'machine %.*s login "

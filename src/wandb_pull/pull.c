@@ -89,7 +89,7 @@ static int take_projects(struct pull_team *t, const struct ask_page *page, struc
     if (t->put && wandb_page_put(p->store, &p->rec, &put, &stored) < 0)
         pull_fatal(p, &stored);
     for (i = 0; i < n; i++)
-        if (wandb_project_counts(t->co, names[i]))
+        if (company_counts(t->co, names[i]))
             add_project(t, names[i]);
     return 0;
 }
@@ -155,19 +155,19 @@ void pull_project_next(struct pull_project *pr, char *cursor)
 {
     free(pr->cursor);
     pr->cursor = cursor;
-    pr->p->listing--;
-    if (!cursor) {
-        pr->p->listing++;
+    if (cursor)
+        pr->p->listing--;
+    else
         project_over(pr);
-    }
 }
 
 /* An older server does not know a field, or fewer runs at once are wanted: it is asked again. */
 static bool ask_otherwise(struct pull_project *pr, const struct err *err)
 {
     struct pull *p = pr->p;
+    bool cpus = (err->code == -EINVAL || err->code == -EPROTO) && strstr(err->msg, "cpuCount");
 
-    if (p->fields & RUN_CPUS && (err->code == -EINVAL || err->code == -EPROTO) && strstr(err->msg, "cpuCount")) {
+    if (cpus && p->fields & RUN_CPUS) {
         p->fields &= ~(unsigned)RUN_CPUS;
         buf_reset(&p->query);
         ask_runs(&p->query, p->fields);
@@ -177,8 +177,7 @@ static bool ask_otherwise(struct pull_project *pr, const struct err *err)
         pr->per_page = MAX(pr->per_page / 2, ASK_PAGE_MIN);
         return true;
     }
-    /* Asked while the field was still in the question. */
-    return !(p->fields & RUN_CPUS) && (err->code == -EINVAL || err->code == -EPROTO) && strstr(err->msg, "cpuCount");
+    return cpus; /* asked while the field was still in the question */
 }
 
 static void on_runs(void *arg, const struct wandb_answer *a)

@@ -21,10 +21,8 @@ struct pull_state {
     uint64_t runs;                    /* that count, as far as pages came */
     uint64_t runs_done;
     uint64_t listed, listed_of; /* runs seen, and how many there are by what projects said */
-    uint64_t asked;             /* for metrics */
     uint64_t failed;            /* projects and teams */
     uint64_t runs_failed;       /* whose metrics could not be had */
-    uint64_t skipped;           /* samples that could not be read */
     uint64_t unread;            /* runs that could not be read */
     bool listing;               /* more runs may come */
 };

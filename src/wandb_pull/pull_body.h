@@ -80,7 +80,6 @@ struct pull {
     int64_t before_ms;
     struct fold *fold;
     struct buf sample;      /* room for one */
-    uint64_t odd;           /* samples of one answer that could not be read */
     struct wandb_day *days; /* room for one run's */
     struct pull_team *teams;
     size_t n_teams;

@@ -32,7 +32,7 @@ static void judge(struct pull_project *pr, struct page_run *r)
     struct rule_answer a = {0};
     int32_t day = zone_date(c->zone, r->node.created_ms);
 
-    if (rules_apply(c->rules, pr->team->name, pr->name, day, &r->node, &a) == RULES_NEED_METADATA) {
+    if (rules_apply(c->rules, pr->team->name, pr->name, day, &r->node, NULL, &a) == RULES_NEED_METADATA) {
         r->state = PAGE_RUN_ASKS;
         return;
     }

@@ -61,19 +61,13 @@ static size_t days_of(struct pull *p, const struct wandb_run *run, bool metrics)
 
     for (int32_t day = first; day <= last; day++) {
         struct wandb_day *d = &p->days[n];
-        struct fold_day f;
         *d = (struct wandb_day){.day = day,
                                 .minutes = run_minutes(run->created_ms, run->heartbeat_ms, zone_date_ms(z, day),
                                                        zone_date_ms(z, day + 1))};
         if (d->minutes == 0)
             continue;
-        if (metrics && fold_get(p->fold, day, &f)) {
-            d->have = f.have;
-            d->util_avg = f.util_avg;
-            d->util_max = f.util_max;
-            d->mem_avg = f.mem_avg;
-            d->mem_max = f.mem_max;
-        }
+        if (metrics)
+            fold_get(p->fold, day, d);
         n++;
     }
     return n;
@@ -131,40 +125,30 @@ static int ask(struct pull_run *r, struct err *err)
                               .part = part,
                               .raw = true};
     int code = vars.err ? err_set(err, vars.err, "its name is too long") : wandb_send(p->w, &q, on_events, r, err);
-    if (code == 0) {
-        p->flying++;
-        p->st->asked++;
-    }
+    p->flying += code == 0;
     return code;
 }
 
 static void take_sample(void *arg, struct str sample)
 {
-    struct pull *p = arg;
+    struct fold *f = arg;
 
-    if (!sample.p) {
-        fold_reset(p->fold);
-        p->odd = 0;
-    } else if (fold_add(p->fold, sample) < 0) {
-        p->odd++;
-    }
+    if (sample.p)
+        fold_add(f, sample);
+    else
+        fold_reset(f);
 }
 
 static int take_events(struct pull_run *r, struct str body, struct err *err)
 {
     struct pull *p = r->p;
-    struct fold_day any;
-    size_t at = 0;
-    uint64_t odd = 0;
 
     fold_reset(p->fold);
-    p->odd = 0;
-    int64_t n = events_read(ASK_EVENTS_OP, body, &p->sample, take_sample, p, &odd, err);
+    int64_t n = events_read(ASK_EVENTS_OP, body, &p->sample, take_sample, p->fold, err);
     if (n < 0)
         return (int)n;
-    p->st->skipped += p->odd + odd;
     /* Nothing now, but there was something once: what is stored stays. */
-    put(r, r->run->metrics_ms == 0 || fold_next(p->fold, &at, &any));
+    put(r, r->run->metrics_ms == 0 || fold_any(p->fold));
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* rule.c: reads the list of rules from a config, and asks them in order. */
-#include "wandb_pull/rule.h"
+#include "wandb_pull/rule_expr.h"
 
 #include <errno.h>
 
@@ -45,11 +45,6 @@ void rules_free(struct rules *r)
 unsigned rules_fields(const struct rules *r)
 {
     return r->fields;
-}
-
-size_t rules_count(const struct rules *r)
-{
-    return r->n;
 }
 
 /* ---- reading ---- */
@@ -142,7 +137,7 @@ static int read_rule(struct reading *rd, const struct ynode *item, size_t no)
         mem_fmt("gpu_count[%zu]%s%s: %.*s", no, name ? " " : "", name ? name : "", STR_ARG(str_trim(gpus->text)));
     rule->label = arena_strn(&rd->rules->arena, label, strlen(label));
     rule->told = true;
-    rd->rules->fields |= rule_expr_fields(rule->expr);
+    rd->rules->fields |= rule->expr->fields;
     return 0;
 }
 
@@ -151,7 +146,7 @@ static struct rule *add_own(struct rules *r, const char *what, const char *text)
 {
     struct rule *rule = add(r);
     if (rule_expr_new(str_of(text), &rule->expr, NULL) == 0)
-        r->fields |= rule_expr_fields(rule->expr);
+        r->fields |= rule->expr->fields;
     AUTO_FREE char *s = mem_fmt("%s: %s", what, text);
     rule->label = arena_strn(&r->arena, s, strlen(s));
     return rule;
@@ -210,8 +205,8 @@ static void tell(const struct rule_listener *told, const char *rule, enum rule_w
         told->rule(told->arg, rule, why, because && *because ? because : NULL);
 }
 
-enum rules_told rules_explain(const struct rules *r, const char *team, const char *project, int32_t day,
-                              struct run_node *run, const struct rule_listener *told, struct rule_answer *ret)
+enum rules_told rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
+                            struct run_node *run, const struct rule_listener *told, struct rule_answer *ret)
 {
     const struct rule *applies = NULL;
     char because[RULE_BECAUSE];
@@ -248,10 +243,4 @@ enum rules_told rules_explain(const struct rules *r, const char *team, const cha
     else
         *ret = (struct rule_answer){MAX(run->gpus, 0), false, RUN_INFO};
     return RULES_DONE;
-}
-
-enum rules_told rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
-                            struct run_node *run, struct rule_answer *ret)
-{
-    return rules_explain(r, team, project, day, run, NULL, ret);
 }

@@ -34,7 +34,6 @@ int rules_read(const struct ytree *t, const struct ynode *list, const struct com
 void rules_free(struct rules *r);
 /* What any of them looks at: enum run_field bits. A query need not ask for the others. */
 unsigned rules_fields(const struct rules *r);
-size_t rules_count(const struct rules *r);
 
 struct rule_answer {
     int32_t gpus;     /* 0: left out, or nobody knows */
@@ -47,12 +46,11 @@ enum rules_told { RULES_DONE, RULES_NEED_METADATA };
 /*
  * day: on which the run was created, in the config's zone; what `from` and `to` of rules speak of (both days are in).
  * RULES_NEED_METADATA: a rule that is reached looks at metadata, which run_node_metadata has not been told; then ret is
- * untouched: fetch it, tell it (or that there is none), and ask again.
+ * untouched: fetch it, tell it (or that there is none), and ask again. told: each step; NULL: nobody wants to know.
  */
+struct rule_listener;
 enum rules_told rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
-                            struct run_node *run, struct rule_answer *ret);
-
-/* ---- why ---- */
+                            struct run_node *run, const struct rule_listener *told, struct rule_answer *ret);
 
 enum rule_why {
     RULE_APPLIES,
@@ -68,9 +66,6 @@ struct rule_listener {
     void (*rule)(void *arg, const char *rule, enum rule_why why, const char *because /* or NULL */);
     void *arg;
 };
-/* The same as rules_apply, told step by step. */
-enum rules_told rules_explain(const struct rules *r, const char *team, const char *project, int32_t day,
-                              struct run_node *run, const struct rule_listener *told, struct rule_answer *ret);
 
 /* ---- one expression; for the above, and for tests ---- */
 
@@ -78,7 +73,6 @@ struct rule_expr;
 /* -EINVAL with "column N: sentence". */
 int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err);
 void rule_expr_free(struct rule_expr *e);
-unsigned rule_expr_fields(const struct rule_expr *e);
 #define RULE_BECAUSE 200
 /* 0 with *ret, -ENODATA: it has no value, -EAGAIN: it needs metadata. because (may be NULL): why, then. */
 int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct rule_listener *told, int32_t *ret,

@@ -6,17 +6,12 @@
 
 #define RULE_PARTS 8 /* of a name: config.a.b has two */
 
-enum rule_source {
-    FROM_CONFIG, /* these three have parts */
-    FROM_SUMMARY,
-    FROM_METADATA,
-    FROM_DESCRIPTION,
-    FROM_DISPLAY,
-    FROM_HOST,
-    FROM_GPU,
-    FROM_GPU_COUNT,
-    FROM_CPU_COUNT,
-    RULE_SOURCES
+/* What a name begins with: a member of struct run_node, which is JSON that has parts, a text, or a number. */
+struct rule_source {
+    const char *name;
+    enum { SOURCE_JSON, SOURCE_TEXT, SOURCE_COUNT } kind;
+    size_t at;
+    unsigned field; /* enum run_field */
 };
 
 enum rule_code {
@@ -36,7 +31,7 @@ struct rule_op {
     enum rule_code code;
     uint16_t to;
     int64_t v;
-    enum rule_source source;
+    const struct rule_source *source;
     uint8_t n_parts;
     struct str parts[RULE_PARTS]; /* in the expression's text */
     const char *name;             /* as it is written: "config.nnodes" */

@@ -21,21 +21,16 @@ struct parse {
     struct err *err;
 };
 
-static const struct source {
-    const char *name;
-    enum rule_source source;
-    bool parts;
-    unsigned field;
-} sources[] = {
-    {"config", FROM_CONFIG, true, RUN_CONFIG},
-    {"summary", FROM_SUMMARY, true, RUN_SUMMARY},
-    {"metadata", FROM_METADATA, true, RUN_METADATA},
-    {"description", FROM_DESCRIPTION, false, RUN_DESCRIPTION},
-    {"display", FROM_DISPLAY, false, 0},
-    {"host", FROM_HOST, false, 0},
-    {"gpu", FROM_GPU, false, 0},
-    {"gpu_count", FROM_GPU_COUNT, false, 0},
-    {"cpu_count", FROM_CPU_COUNT, false, RUN_CPUS},
+static const struct rule_source sources[] = {
+    {"config", SOURCE_JSON, offsetof(struct run_node, config), RUN_CONFIG},
+    {"summary", SOURCE_JSON, offsetof(struct run_node, summary), RUN_SUMMARY},
+    {"metadata", SOURCE_JSON, offsetof(struct run_node, metadata), RUN_METADATA},
+    {"description", SOURCE_TEXT, offsetof(struct run_node, description), RUN_DESCRIPTION},
+    {"display", SOURCE_TEXT, offsetof(struct run_node, display), 0},
+    {"host", SOURCE_TEXT, offsetof(struct run_node, host), 0},
+    {"gpu", SOURCE_TEXT, offsetof(struct run_node, gpu), 0},
+    {"gpu_count", SOURCE_COUNT, offsetof(struct run_node, gpus), 0},
+    {"cpu_count", SOURCE_COUNT, offsetof(struct run_node, cpus), RUN_CPUS},
 };
 #define NAMES "config.NAME, summary.NAME, metadata.NAME, description, display, host, gpu, gpu_count, cpu_count"
 
@@ -171,19 +166,20 @@ static int read_parts(struct parse *s, struct rule_op *op)
 /* The word at hand is a name: what is looked at, but not yet how. */
 static int read_name(struct parse *s, size_t from, struct str word, struct rule_op *ret)
 {
-    const struct source *found = NULL;
+    const struct rule_source *found = NULL;
     for (size_t i = 0; i < ARRAY_LEN(sources); i++)
         if (str_eq(word, sources[i].name))
             found = &sources[i];
     if (!found)
         return fail_at(s, from, "'%.*s' is not known: there are " NAMES ", match(), min() and max()",
                        (int)MIN(word.len, 40u), word.p);
-    ret->source = found->source;
+    ret->source = found;
     int r = read_parts(s, ret);
     if (r < 0)
         return r;
-    if (found->parts != (ret->n_parts > 0))
-        return fail_at(s, from, found->parts ? "expected a name within it, as %s.num_nodes" : "'%s' has no parts",
+    bool parts = found->kind == SOURCE_JSON;
+    if (parts != (ret->n_parts > 0))
+        return fail_at(s, from, parts ? "expected a name within it, as %s.num_nodes" : "'%s' has no parts",
                        found->name);
     ret->name = arena_strn(&s->e->arena, s->text.p + from, s->at - from);
     s->e->fields |= found->field;
@@ -259,33 +255,20 @@ static int read_value(struct parse *s)
     return r < 0 ? r : emit(s, op, from);
 }
 
-static int read_term(struct parse *s)
+/* Values with * or / between them; sum: such products, with + or - between those. */
+static int read_chain(struct parse *s, bool sum)
 {
-    int r = read_value(s);
+    const char *signs = sum ? "+-" : "*/";
+    enum rule_code codes[] = {sum ? RULE_ADD : RULE_MUL, sum ? RULE_SUB : RULE_DIV};
+    int r = sum ? read_chain(s, false) : read_value(s);
     for (;;) {
         blanks(s);
         size_t at = s->at;
-        if (r < 0 || (!took(s, '*') && !took(s, '/')))
+        if (r < 0 || (!took(s, signs[0]) && !took(s, signs[1])))
             return r;
-        enum rule_code code = s->text.p[at] == '*' ? RULE_MUL : RULE_DIV;
-        r = read_value(s);
+        r = sum ? read_chain(s, false) : read_value(s);
         if (r == 0)
-            r = emit(s, (struct rule_op){.code = code}, at);
-    }
-}
-
-static int read_sum(struct parse *s)
-{
-    int r = read_term(s);
-    for (;;) {
-        blanks(s);
-        size_t at = s->at;
-        if (r < 0 || (!took(s, '+') && !took(s, '-')))
-            return r;
-        enum rule_code code = s->text.p[at] == '+' ? RULE_ADD : RULE_SUB;
-        r = read_term(s);
-        if (r == 0)
-            r = emit(s, (struct rule_op){.code = code}, at);
+            r = emit(s, (struct rule_op){.code = codes[s->text.p[at] == signs[1]]}, at);
     }
 }
 
@@ -295,13 +278,13 @@ static int read_expr(struct parse *s)
     size_t n = 0;
     if (++s->depth > RULE_DEPTH)
         return fail_at(s, s->at, "nested too deeply: more than %d parentheses", RULE_DEPTH);
-    int r = read_sum(s);
+    int r = read_chain(s, true);
     while (r == 0 && took_word(s, "or")) {
         size_t at = s->at;
         ors[n++] = (uint16_t)s->e->n; /* at most as many as there are operations */
         r = emit(s, (struct rule_op){.code = RULE_OR}, at);
         if (r == 0)
-            r = read_sum(s);
+            r = read_chain(s, true);
     }
     for (size_t i = 0; i < n && r == 0; i++)
         s->e->ops[ors[i]].to = (uint16_t)s->e->n;
@@ -339,9 +322,4 @@ void rule_expr_free(struct rule_expr *e)
         free(e->text);
     }
     free(e);
-}
-
-unsigned rule_expr_fields(const struct rule_expr *e)
-{
-    return e->fields;
 }

@@ -107,40 +107,16 @@ static const json_t *find(const json_t *in, const struct str *parts, size_t n)
 /* What a name stands for: JSON of the run's, or made here, which is the caller's then. */
 static const json_t *look(struct machine *m, const struct rule_op *op, json_t **ret_made)
 {
-    struct run_node *r = m->run;
-    struct run_scalar *s = op->source == FROM_CONFIG    ? &r->config
-                           : op->source == FROM_SUMMARY ? &r->summary
-                                                        : &r->metadata;
-    const char *text = NULL;
-    int32_t count = -1;
-    switch (op->source) {
-    case FROM_METADATA:
-        if (!s->decoded)
-            m->needs_metadata = true;
-        __attribute__((fallthrough));
-    case FROM_CONFIG:
-    case FROM_SUMMARY:
-        return find(run_scalar_get(s), op->parts, op->n_parts);
-    case FROM_DESCRIPTION:
-        text = r->description;
-        break;
-    case FROM_DISPLAY:
-        text = r->display;
-        break;
-    case FROM_HOST:
-        text = r->host;
-        break;
-    case FROM_GPU:
-        text = r->gpu;
-        break;
-    case FROM_GPU_COUNT:
-        count = r->gpus;
-        break;
-    default:
-        count = r->cpus;
-        break;
+    void *at = (char *)m->run + op->source->at;
+
+    if (op->source->kind == SOURCE_JSON) {
+        m->needs_metadata |= at == &m->run->metadata && !m->run->metadata.decoded;
+        return find(run_scalar_get(at), op->parts, op->n_parts);
     }
-    *ret_made = text ? json_string(text) : count >= 0 ? json_integer(count) : NULL;
+    if (op->source->kind == SOURCE_TEXT)
+        *ret_made = *(const char **)at ? json_string(*(const char **)at) : NULL;
+    else
+        *ret_made = *(int32_t *)at >= 0 ? json_integer(*(int32_t *)at) : NULL;
     return *ret_made;
 }
 

@@ -107,42 +107,40 @@ int run_node_read(const json_t *node, struct run_node *ret, struct err *err)
 
 /* ---- JSON within JSON ---- */
 
+static void decode(struct run_scalar *s, struct str text)
+{
+    if (text.len > RUN_SCALAR_MAX) {
+        s->bad = "it is too long";
+        return;
+    }
+    s->tree = json_loadb(text.p, text.len, JSON_ALLOW_NUL, NULL);
+    if (!json_is_object(s->tree)) {
+        s->bad = "it is not a JSON object";
+        json_decref(s->tree);
+        s->tree = NULL;
+    }
+}
+
 const json_t *run_scalar_get(struct run_scalar *s)
 {
     if (s->decoded)
         return s->tree;
     s->decoded = true;
-    if (json_is_object(s->raw)) {
+    if (json_is_object(s->raw))
         s->tree = json_incref((json_t *)s->raw); /* a server that decoded it */
-    } else if (json_is_string(s->raw) && json_string_length(s->raw) > RUN_SCALAR_MAX) {
-        s->bad = "it is too long";
-    } else if (json_is_string(s->raw) && json_string_length(s->raw)) {
-        s->tree = json_loadb(json_string_value(s->raw), json_string_length(s->raw), JSON_ALLOW_NUL, NULL);
-        if (!json_is_object(s->tree)) {
-            s->bad = "it is not a JSON object";
-            json_decref(s->tree);
-            s->tree = NULL;
-        }
-    } else if (s->raw) {
+    else if (json_string_length(s->raw))
+        decode(s, str_n(json_string_value(s->raw), json_string_length(s->raw)));
+    else if (s->raw)
         s->bad = "it is not JSON text";
-    }
     return s->tree;
 }
 
 void run_node_metadata(struct run_node *r, struct str text)
 {
-    struct run_scalar *m = &r->metadata;
-    json_decref(m->tree);
-    *m = (struct run_scalar){.decoded = true};
-    if (text.len > RUN_SCALAR_MAX)
-        m->bad = "it is too long";
-    else if (text.len)
-        m->tree = json_loadb(text.p, text.len, JSON_ALLOW_NUL, NULL);
-    if (text.len && !m->bad && !json_is_object(m->tree)) {
-        m->bad = "it is not a JSON object";
-        json_decref(m->tree);
-        m->tree = NULL;
-    }
+    json_decref(r->metadata.tree);
+    r->metadata = (struct run_scalar){.decoded = true};
+    if (text.len)
+        decode(&r->metadata, text);
 }
 
 void run_node_fini(struct run_node *r)
@@ -238,7 +236,7 @@ enum run_fate run_node_fate(const struct wandb_config *c, const char *team, cons
 
     if (!co)
         return RUN_NO_COMPANY;
-    if (!wandb_project_counts(co, project))
+    if (!company_counts(co, project))
         return RUN_PROJECT;
     if (first > to || last < from)
         return RUN_OUTSIDE;

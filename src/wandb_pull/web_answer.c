@@ -37,6 +37,7 @@ static void add_error(struct buf *ret, const json_t *e)
             ret->p[at] = ' ';
 }
 
+/* What went wrong, as the body says it; false: it says nothing. Control characters become blanks. */
 static bool json_words(const json_t *j, struct buf *ret)
 {
     const json_t *errors = json_object_get(j, "errors"), *error = json_object_get(j, "error"), *e;
@@ -53,12 +54,6 @@ static bool json_words(const json_t *j, struct buf *ret)
     }
     add_error(ret, error);
     return ret->len > before;
-}
-
-bool wandb_answer_words(struct str body, struct buf *ret)
-{
-    json_auto_t *j = body_json(body);
-    return json_words(j, ret);
 }
 
 /* What is not tried again, and what it means. */
@@ -89,7 +84,8 @@ int wandb_answer_status(const char *what, int status, struct str body, struct er
 
     if (status >= 200 && status < 300)
         return 0;
-    if (!wandb_answer_words(body, &words) && status == 401)
+    json_auto_t *j = body_json(body);
+    if (!json_words(j, &words) && status == 401)
         buf_adds(&words, "the key is not accepted");
     int code = final_code(status);
     return err_set(err, code ? code : -EIO, "%s: HTTP %d%s%s", what, status, words.len ? ": " : "", buf_str(&words).p);

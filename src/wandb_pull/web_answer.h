@@ -20,7 +20,5 @@ struct buf;
 int wandb_answer_data(const char *what, int status, struct str body, json_t **ret, struct err *err);
 /* The same for what is no question: 0 for 2xx. */
 int wandb_answer_status(const char *what, int status, struct str body, struct err *err);
-/* What went wrong, as the body says it; false: it says nothing. Control characters become blanks. */
-bool wandb_answer_words(struct str body, struct buf *ret);
 /* Whether the vendor's client tries again after this HTTP status (0: no answer). */
 bool wandb_again(int status, bool conflict_again);

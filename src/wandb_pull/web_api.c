@@ -273,8 +273,6 @@ static void on_answer(void *arg, const struct http_result *r)
     pace_parts_back(&w->pace, q->part);
     w->idle[w->n_idle++] = q->call; /* its next use is by the next request; r is read before that */
     q->call = NULL;
-    w->count.bytes += r->body.len;
-    w->count.refused += r->status == 429;
     if (http_header(r, "RateLimit-Remaining", &left) && http_header(r, "RateLimit-Reset", &reset))
         pace_parts_told(&w->pace, q->part, now, left, reset);
     if (!r->too_long && q->tries < w->tries && wandb_again(r->status, q->conflict_again)) {
@@ -423,11 +421,6 @@ int wandb_room(const struct wandb *w)
     for (const struct request *q = w->waiting; q; q = q->next)
         due += q->due_ms <= now && (w->pace.one || !q->held);
     return MAX(0, (int)w->window - w->n_flying - due);
-}
-
-int wandb_waiting(const struct wandb *w)
-{
-    return w->n_flying + w->n_waiting;
 }
 
 struct wandb_count wandb_counts(const struct wandb *w)

@@ -72,7 +72,6 @@ int wandb_send(struct wandb *w, const struct wandb_request *q, wandb_done_fn *do
 void wandb_cancel(struct wandb *w);
 /* How many more would be sent at once: whoever has many to send keeps them until there is room. */
 int wandb_room(const struct wandb *w);
-int wandb_waiting(const struct wandb *w); /* sent or to be sent, and not done */
 
 /* The same, waited for: the loop runs meanwhile (so not inside a callback of it). The caller owns what is returned. */
 int wandb_ask(struct wandb *w, const char *op, const char *query, struct str variables, json_t **ret, struct err *err);
@@ -81,8 +80,6 @@ int wandb_wait(struct wandb *w, const struct wandb_request *q, struct buf *ret_b
 struct wandb_count {
     uint64_t sent;     /* requests on the wire, repeats included */
     uint64_t again;    /* of these: repeats */
-    uint64_t refused;  /* 429 */
-    uint64_t bytes;    /* of answers */
     size_t bytes_peak; /* of answers on their way at once */
     int in_flight_peak;
 };

@@ -41,7 +41,7 @@ static size_t uses_of(const struct tables_ask *ask, const struct company *co, st
         const struct run_day *r = &ask->runs[i];
         if (r->ignored || r->day > ask->to || company_nodes_on(co, r->day) <= 0)
             continue;
-        if (report_company(ask->companies, ask->n_companies, r) == co && report_project_counts(co, r))
+        if (report_company(ask->companies, ask->n_companies, r) == co && company_counts(co, r->project))
             ret[n++] = (struct use){report_week(r->day, TABLES_WEEK), r};
     }
     SORT(ret, n, by_week_run);

@@ -34,7 +34,7 @@ static int take(void *arg, const struct wandb_run *r)
         f->last = wandb_config_company(f->c, r->team);
     }
     if (!f->last || (f->company && strcmp(f->company, f->last->name) != 0) || !r->host[0] || r->gpus == 0 ||
-        !wandb_project_counts(f->last, r->project) || wandb_tagged(r->tags, f->c->ignore_tags, f->c->n_ignore_tags))
+        !company_counts(f->last, r->project) || wandb_tagged(r->tags, f->c->ignore_tags, f->c->n_ignore_tags))
         return 0;
     if (o->n == OVERLAP_RUNS_MAX)
         return err_set(f->err, -E2BIG, "there are more than %d runs in that time: ask for a shorter one",

@@ -24,14 +24,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     AUTO_BUF room = BUF_INIT(1 << 20), got = BUF_INIT(16 << 20), want = BUF_INIT(16 << 20);
     struct err err = {0};
-    uint64_t odd = 0;
     json_t *data = NULL;
     const json_t *list = NULL, *e;
     size_t i;
 
     if (n > 1 << 16)
         return 0;
-    int64_t r = events_read("Ask", str_n(p, n), &room, gather, &got, &odd, &err);
+    int64_t r = events_read("Ask", str_n(p, n), &room, gather, &got, &err);
     if ((r < 0) != (err.msg[0] != 0))
         abort();
     if (wandb_answer_data("Ask", 200, str_n(p, n), &data, NULL) == 0 && ask_events_read(data, &list, NULL) == 0) {

@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(r.id[0] && r.created_ms <= r.heartbeat_ms);
         run_node_tags(&r, &tags);
         run_node_ignored(&r, c);
-        assert(rules_apply(c->rules, "a", "p", 20000, &r, &a) == RULES_DONE && a.gpus >= 0 && a.rule);
-        if (rules_apply(c->rules, "a", "q", 20000, &r, &a) == RULES_NEED_METADATA) {
+        assert(rules_apply(c->rules, "a", "p", 20000, &r, NULL, &a) == RULES_DONE && a.gpus >= 0 && a.rule);
+        if (rules_apply(c->rules, "a", "q", 20000, &r, NULL, &a) == RULES_NEED_METADATA) {
             run_node_metadata(&r, str_n(data, size));
-            assert(rules_apply(c->rules, "a", "q", 20000, &r, &a) == RULES_DONE);
+            assert(rules_apply(c->rules, "a", "q", 20000, &r, NULL, &a) == RULES_DONE);
         }
         run_node_fate(c, "a", "p", &r, 19000, 21000, &a);
         buf_fini(&tags);
