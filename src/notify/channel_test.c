@@ -18,17 +18,15 @@ static void tried(void *arg, const struct carried *c)
 {
     struct trying *t = arg;
     const char *error = c->error ? c->error : "";
-    struct reply rp = {.body = BUF_INIT(4096)};
+    struct reply rp = {0};
 
     if (c->how == CARRIED_SENT) {
-        struct json j = json_on(&rp.body);
-        json_obj(&j, NULL);
+        struct json j = reply_object(&rp, 4096);
         json_cstr(&j, "channel", t->name);
         json_bool(&j, "sent", true);
         if (error[0])
             json_cstr(&j, "error", error);
-        json_end_obj(&j);
-        buf_addc(&rp.body, '\n');
+        reply_object_end(&rp, &j);
     } else {
         reply_problem(&rp, 502, "%s fails: %s", t->name, error);
     }
@@ -67,14 +65,11 @@ static enum reply_how post_channel_test(struct api *a, struct request *rq, struc
     AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
     json_auto_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
     json_t *to = json_object_get(o, "to");
-    enum reply_how how;
 
     if (!json_is_object(o) || json_object_size(o) != (to ? 1u : 0u) || (to && !json_is_string(to)) ||
         json_string_length(to) > 200 || !str_utf8_ok(str_n(json_string_value(to), json_string_length(to))))
-        how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
-    else
-        how = test_channel(a->hub, rq, rp, name, to ? json_string_value(to) : "");
-    return how;
+        return reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
+    return test_channel(a->hub, rq, rp, name, to ? json_string_value(to) : "");
 }
 
 /* clang-format off */

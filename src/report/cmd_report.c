@@ -29,7 +29,7 @@ static const struct opt report_opts[] = {
     OPT(report_conf, period, 'p', OPT_CHOICE, "daily", "PERIOD",
         "a row per company and day, week or month; overall: one per company; summary: one per company and project; "
         "runs: one per run of W&B, against what agents saw of it",
-        .choices = compare_words),
+        .choices = report_words),
     OPT(report_conf, company, 'c', OPT_STR, NULL, "NAME", "only this company"),
     OPT(report_conf, from, 0, OPT_STR, NULL, "DAY",
         "from this day on: 2026-11-01, or -30d (default: the first with nodes; of a summary the first of the week)"),

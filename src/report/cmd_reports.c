@@ -56,14 +56,9 @@ static const struct column_spec columns[] = {
 static void put_moment(struct cell *c, json_t *at, const struct zone *z)
 {
     char text[24];
-    struct civil t;
 
-    if (json_integer_value(at) <= 0)
-        return;
-    zone_civil(z, json_integer_value(at), &t);
-    snprintf(text, sizeof(text), "%04d-%02d-%02d %02d:%02d", t.year % 10000, t.month % 100, t.day % 100, t.hour % 100,
-             t.minute % 100);
-    cell_text(c, str_of(text));
+    if (json_integer_value(at) > 0)
+        cell_text(c, str_n(zone_text(z, json_integer_value(at), text), ZONE_TO_MINUTE));
 }
 
 /* Several, with commas between. */

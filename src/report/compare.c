@@ -45,6 +45,14 @@ struct item {
     size_t share;                            /* the last one on its host, plus 1 */
 };
 
+/* A host during a sweep. */
+struct place {
+    int32_t have, spare;
+    int64_t need; /* GPUs claimed: what runs say of themselves, so of any size */
+    uint64_t mask;
+    size_t device_first; /* in `on` */
+};
+
 struct making {
     const struct runs_ask *ask;
     const struct runs *seen;
@@ -59,13 +67,9 @@ struct making {
     size_t n, cap;
     struct share *shares;
     size_t n_shares, cap_shares, looked;
-    /* of a sweep, by host */
-    int32_t *have, *spare;
-    int64_t *need; /* GPUs claimed: what runs say of themselves, so of any size */
-    uint64_t *mask;
-    size_t *device_first; /* in `on` */
-    int32_t *on;          /* by device: how often it is held */
-    uint32_t *there;      /* hosts of which anything is held */
+    struct place *at; /* by host */
+    int32_t *on;      /* by device: how often it is held */
+    uint32_t *there;  /* hosts of which anything is held */
     size_t n_there;
 };
 
@@ -186,11 +190,9 @@ static void gather_held(struct making *k)
                                       .end_ms = s->until_ms + 1};
     }
     k->n_held = n;
-    if (n) {
-        memcpy(k->by_person, k->by_host, n * sizeof(*k->by_host));
-        qsort(k->by_host, n, sizeof(*k->by_host), held_by_host);
-        qsort(k->by_person, n, sizeof(*k->by_person), held_by_person);
-    }
+    memcpy(k->by_person, k->by_host, n * sizeof(*k->by_host));
+    SORT(k->by_host, n, held_by_host);
+    SORT(k->by_person, n, held_by_person);
     for (size_t i = 0; i < n; i++)
         k->host_first[k->by_host[i].host + 1] = i + 1;
     for (size_t i = 1; i <= seen->n_hosts; i++)
@@ -364,7 +366,7 @@ static int share_add(struct making *k, size_t item, uint32_t host, int64_t from_
 {
     struct item *it = &k->items[item];
     struct share s =
-        {.host = host, .item = item, .from_ms = from_ms, .end_ms = end_ms, .gpu_ms = gpu_ms, .mask = k->mask[host]};
+        {.host = host, .item = item, .from_ms = from_ms, .end_ms = end_ms, .gpu_ms = gpu_ms, .mask = k->at[host].mask};
 
     it->c.held_ms += gpu_ms;
     if (!k->ask->util || (it->share && share_grow(&k->shares[it->share - 1], host, s.mask, from_ms, end_ms, gpu_ms)))
@@ -385,10 +387,10 @@ static int borrow(struct making *k, size_t item, int64_t from_ms, int64_t end_ms
 
     for (size_t i = 0; i < k->n_there && *missing_ms >= dt && r == 0; i++) {
         uint32_t h = k->there[i];
-        int64_t n = MIN(*missing_ms / dt, k->spare[h]);
+        int64_t n = MIN(*missing_ms / dt, k->at[h].spare);
         if (h == k->items[item].host || n <= 0)
             continue;
-        k->spare[h] -= (int32_t)n;
+        k->at[h].spare -= (int32_t)n;
         *missing_ms -= n * dt;
         r = share_add(k, item, h, from_ms, end_ms, n * dt, err);
     }
@@ -402,12 +404,14 @@ static int deal(struct making *k, const size_t *active, size_t n, int64_t from_m
     int r = 0;
 
     for (size_t i = 0; i < n; i++)
-        k->need[k->items[active[i]].host] += k->items[active[i]].c.gpus;
-    for (size_t i = 0; i < k->n_there; i++)
-        k->spare[k->there[i]] = (int32_t)MAX(k->have[k->there[i]] - k->need[k->there[i]], 0);
+        k->at[k->items[active[i]].host].need += k->items[active[i]].c.gpus;
+    for (size_t i = 0; i < k->n_there; i++) {
+        struct place *p = &k->at[k->there[i]];
+        p->spare = (int32_t)MAX(p->have - p->need, 0);
+    }
     for (size_t i = 0; i < n && r == 0; i++) {
         struct item *it = &k->items[active[i]];
-        int64_t have = k->have[it->host], need = k->need[it->host], gpus = it->c.gpus;
+        int64_t have = k->at[it->host].have, need = k->at[it->host].need, gpus = it->c.gpus;
         int64_t got = need <= have ? gpus * dt : (int64_t)((__int128)have * gpus * dt / need);
         int64_t missing = gpus * dt - got;
         if (got > 0)
@@ -422,7 +426,7 @@ static int deal(struct making *k, const size_t *active, size_t n, int64_t from_m
             it->shorter_ms += missing;
     }
     for (size_t i = 0; i < n; i++)
-        k->need[k->items[active[i]].host] = 0;
+        k->at[k->items[active[i]].host].need = 0;
     return r;
 }
 
@@ -440,17 +444,18 @@ static void there_set(struct making *k, uint32_t host, bool on)
 
 static void device_turn(struct making *k, const struct held *h, bool end)
 {
-    int32_t *on = &k->on[k->device_first[h->host] + h->device];
+    struct place *p = &k->at[h->host];
+    int32_t *on = &k->on[p->device_first + h->device];
     uint64_t bit = h->device < SHARE_DEVICES ? 1ull << h->device : 0;
 
     *on += end ? -1 : 1;
     if (!end && *on == 1) {
-        k->mask[h->host] |= bit;
-        if (k->have[h->host]++ == 0)
+        p->mask |= bit;
+        if (p->have++ == 0)
             there_set(k, h->host, true);
     } else if (end && *on == 0) {
-        k->mask[h->host] &= ~bit;
-        if (--k->have[h->host] == 0)
+        p->mask &= ~bit;
+        if (--p->have == 0)
             there_set(k, h->host, false);
     }
 }
@@ -499,14 +504,10 @@ static int sweep_all(struct making *k, struct err *err)
     size_t n_hosts = k->seen->n_hosts, n_devices = 0, h = 0;
     int r = 0;
 
-    k->have = mem_zero(n_hosts + 1, sizeof(*k->have));
-    k->need = mem_zero(n_hosts + 1, sizeof(*k->need));
-    k->spare = mem_zero(n_hosts + 1, sizeof(*k->spare));
-    k->mask = mem_zero(n_hosts + 1, sizeof(*k->mask));
+    k->at = mem_zero(n_hosts + 1, sizeof(*k->at));
     k->there = mem_zero(n_hosts + 1, sizeof(*k->there));
-    k->device_first = mem_zero(n_hosts + 1, sizeof(*k->device_first));
     for (size_t i = 0; i < n_hosts; i++) {
-        k->device_first[i] = n_devices;
+        k->at[i].device_first = n_devices;
         n_devices += k->seen->hosts[i].n_devices;
     }
     k->on = mem_zero(n_devices + 1, sizeof(*k->on));
@@ -598,8 +599,7 @@ int compare_runs(const struct runs_ask *ask, const struct runs *seen, const stru
         r = measure(&k, err);
     if (r == 0)
         tell(&k, ret);
-    FREE_ALL(k.names, k.persons, k.by_host, k.by_person, k.host_first, k.items, k.shares, k.have, k.need, k.spare,
-             k.mask, k.device_first, k.on, k.there);
+    FREE_ALL(k.names, k.persons, k.by_host, k.by_person, k.host_first, k.items, k.shares, k.at, k.on, k.there);
     return r;
 }
 

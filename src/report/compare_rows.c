@@ -7,9 +7,6 @@
 
 #define TENTH_MS 360000ll /* of an hour */
 
-const char *const compare_words[REPORT_PERIODS + 2] = {"daily",   "weekly", "monthly", "overall",
-                                                       "summary", "runs",   NULL};
-
 static const struct heading sides[] = {
     {"wandb_gpu_hour", "W&B GPU hours (h)", "W&B", "W&B GPU使用時間(h)", CELL_FIXED, 10, 94},
     {"held_gpu_hour", "Held GPU hours (h)", "HELD", "実測GPU使用時間(h)", CELL_FIXED, 10, 93},
@@ -46,10 +43,8 @@ _Static_assert(ARRAY_LEN(claims) <= REPORT_COLUMNS && ARRAY_LEN(sides) + 2 <= RE
 void compare_table(const struct report *wandb, const struct report *agents, enum naming naming, enum headings lang,
                    struct report_table *ret)
 {
-    rows_init(&ret->rows, ret->cols, 0);
     report_lead(ret, wandb->period, naming, lang);
-    for (size_t i = 0; i < ARRAY_LEN(sides); i++)
-        report_column(ret, &sides[i], naming, lang);
+    report_columns(ret, sides, ARRAY_LEN(sides), naming, lang);
     for (size_t i = 0; i < MIN(wandb->n, agents->n); i++) {
         const struct report_row *w = &wandb->rows[i], *a = &agents->rows[i];
         const int64_t v[] = {w->uncapped, a->uncapped, a->busy,     w->uncapped - a->uncapped,
@@ -101,8 +96,7 @@ void claims_table(const struct comparison *c, const struct zone *z, enum naming 
                   struct report_table *ret)
 {
     rows_init(&ret->rows, ret->cols, 0);
-    for (size_t i = 0; i < ARRAY_LEN(claims); i++)
-        report_column(ret, &claims[i], naming, lang);
+    report_columns(ret, claims, ARRAY_LEN(claims), naming, lang);
     for (size_t i = 0; i < c->n; i++)
         add_claim(ret, &c->v[i], z);
 }

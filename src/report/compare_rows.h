@@ -4,10 +4,6 @@
 #include "report/compare.h"
 #include "report/report_rows.h"
 
-/* What can be asked for: the periods of report.h, then REPORT_RUNS: run by run. */
-#define REPORT_RUNS REPORT_PERIODS
-extern const char *const compare_words[REPORT_PERIODS + 2]; /* ends with NULL */
-
 /*
  * Two reports of the same question, W&B's and agents': the same rows. Not summaries: a project of W&B is none of ours.
  * `difference` is what W&B says less what agents saw, neither of them capped. Ended with report_table_fini.

@@ -176,7 +176,7 @@ struct making { /* a report on its way from the worker to the outbox */
     struct scheduled_due due;
     size_t n;
     char channels[SCHEDULED_CHANNELS][CHANNEL_NAME_MAX + 1];
-    struct scheduled_job *job;
+    struct past_ask *job;
     struct message *messages[SCHEDULED_CHANNELS];
 };
 
@@ -209,17 +209,15 @@ static void failed(struct making *k, int status, const char *why)
 
 static void reply_sent(struct making *k)
 {
-    struct reply rp = {.status = 202, .body = BUF_INIT(8192)};
-    struct json j = json_on(&rp.body);
+    struct reply rp = {.status = 202};
+    struct json j = reply_object(&rp, 8192);
 
-    json_obj(&j, NULL);
     json_cstr(&j, "name", k->name);
     json_arr(&j, "channels");
     for (size_t i = 0; i < k->n; i++)
         json_cstr(&j, NULL, k->channels[i]);
     json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp.body, '\n');
+    reply_object_end(&rp, &j);
     httpd_late_reply(k->late, &rp);
 }
 
@@ -282,11 +280,9 @@ static void made(void *arg, struct reply *rp)
     size_t n = 0;
 
     if (!k->h->outbox || !feature_self(&k->h->features, &report_feature) || rp->status) {
-        AUTO_FREE char *why = NULL;
         json_auto_t *o = json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(o, "detail"));
-        why = mem_str(detail ? detail : "the hub stops");
-        failed(k, rp->status ? rp->status : 503, why);
+        failed(k, rp->status ? rp->status : 503, detail ? detail : "the hub stops");
         return;
     }
     for (size_t i = 0; i < k->n; i++) { /* a channel may be gone since */
@@ -294,7 +290,7 @@ static void made(void *arg, struct reply *rp)
         if (!c)
             continue;
         k->messages[n] =
-            scheduled_message(scheduled_job_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
+            scheduled_message(scheduled_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
         memmove(k->channels[n++], c->name, strlen(c->name) + 1);
     }
     k->n = n;
@@ -328,11 +324,10 @@ static int begin(struct hub_schedules *d, const struct scheduled *b, const struc
     k->n = channel[0] ? 1 : b->n_channels;
     for (size_t i = 0; i < k->n; i++)
         mem_copy_str(k->channels[i], sizeof(k->channels[i]), channel[0] ? channel : b->channels[i]);
-    k->job = scheduled_job_new(&d->h->api, b, zone_for(d, b), due, missed, now_ms);
-    struct past_ask *ask = scheduled_job_ask(k->job);
-    int r = ask_beside(d->h, ask, made, k);
+    k->job = scheduled_ask(&d->h->api, b, zone_for(d, b), due, missed, "", now_ms);
+    int r = ask_beside(d->h, k->job, made, k);
     if (r < 0) {
-        ask->end(ask);
+        k->job->end(k->job);
         free(k);
         return r;
     }
@@ -366,29 +361,23 @@ static void look(struct hub_schedules *d, const struct scheduled *b, int64_t now
 
     if (m->busy)
         return;
-    switch (scheduled_step(b, zone_for(d, b), m->done_ms, now_ms, &due, &missed)) {
-    case SCHEDULED_WAIT:
-        break;
-    case SCHEDULED_RESET:
-        log_warn("report", "%s went out in a time to come, of a clock that was wrong: it begins anew", b->name);
-        pass_over(d, m, due.to_ms);
-        break;
-    case SCHEDULED_BEGIN:
-        pass_over(d, m, due.to_ms);
-        break;
-    case SCHEDULED_SKIP:
-        log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
-        m->error[0] = 0;
-        pass_over(d, m, due.to_ms);
-        break;
-    case SCHEDULED_SEND:
+    enum scheduled_step step = scheduled_step(b, zone_for(d, b), m->done_ms, now_ms, &due, &missed);
+    if (step == SCHEDULED_SEND) {
         if ((now_ms < m->again_ms && m->again_ms - now_ms <= AGAIN_MS) || !is_counted(d, b, &due, m, now_ms))
-            break;
+            return;
         if (missed)
             log_warn("report", "%s: %u before this one went out to nobody, the hub was off", b->name, missed);
         m->busy = begin(d, b, &due, missed, "", NULL, now_ms) == 0;
-        break;
+        return;
     }
+    if (step == SCHEDULED_RESET)
+        log_warn("report", "%s went out in a time to come, of a clock that was wrong: it begins anew", b->name);
+    if (step == SCHEDULED_SKIP) {
+        log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
+        m->error[0] = 0;
+    }
+    if (step != SCHEDULED_WAIT)
+        pass_over(d, m, due.to_ms);
 }
 
 static void send_due(void *self, int64_t now_ms)

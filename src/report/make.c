@@ -50,26 +50,16 @@ struct scheduled_job {
     size_t n_idle_now;  /* there are; idle_now has the first */
     size_t n_nodes;     /* a filter lets through */
     const char **nodes; /* their keys, sorted; NULL: there is no filter */
-    char format[8];     /* of a reply; "": none is wanted */
+    const char *format; /* of a reply; "": none is wanted */
     struct scheduled_made made;
     /* on the worker */
     struct wrong *wrong;
     size_t n_wrong, cap_wrong;
 };
 
-struct past_ask *scheduled_job_ask(struct scheduled_job *k)
+const struct scheduled_made *scheduled_made(const struct past_ask *ask)
 {
-    return &k->ask;
-}
-
-void scheduled_job_format(struct scheduled_job *k, const char *format)
-{
-    mem_copy_str(k->format, sizeof(k->format), format);
-}
-
-const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k)
-{
-    return &k->made;
+    return &((const struct scheduled_job *)ask)->made;
 }
 
 /* ---- what went wrong ---- */
@@ -481,8 +471,7 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
         k->nodes = arena_alloc(&k->mem, v.n + 1, sizeof(*k->nodes));
         for (size_t i = 0; i < v.n; i++)
             k->nodes[k->n_nodes++] = keep_text(k, v.nodes[i]->key);
-        if (v.n)
-            qsort(k->nodes, k->n_nodes, sizeof(*k->nodes), order_texts);
+        SORT(k->nodes, k->n_nodes, order_texts);
     }
     if (!k->status)
         return;
@@ -527,8 +516,8 @@ static const char *about_text(struct scheduled_job *k, const struct scheduled *b
     return keep_text(k, out.p);
 }
 
-struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
-                                        const struct scheduled_due *d, uint32_t missed, int64_t now_ms)
+struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const struct zone *z,
+                               const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms)
 {
     struct scheduled_job *k = mem_zero(1, sizeof(*k));
     AUTO_FILTER *filter = NULL;
@@ -546,7 +535,8 @@ struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b
                                 .from_ms = d->from_ms,
                                 .to_ms = d->to_ms,
                                 .now_ms = now_ms,
-                                .missed = missed};
+                                .missed = missed,
+                                .format = format};
     if (b->filter)
         filter_new(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
     scheduled_what(b, what);
@@ -557,7 +547,7 @@ struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b
     k->about = about_text(k, b, z, d);
     look_at(k, a, filter);
     if (b->status)
-        return k;
+        return &k->ask;
     snprintf(from, sizeof(from), "%lld", (long long)d->from_ms);
     snprintf(to, sizeof(to), "%lld", (long long)d->to_ms);
     const char *text[USAGE_PARAMS] = {[USAGE_BY] = usage_by_words[b->by],
@@ -571,5 +561,5 @@ struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b
     k->spells = keep_text(k, spells);
     k->usage = usage_job_new(a, text, filter, now_ms);
     idle_now(k, a, b, filter);
-    return k;
+    return &k->ask;
 }

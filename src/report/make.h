@@ -34,11 +34,11 @@ struct scheduled_now {
     const char *error; /* why it is late; "": it is not */
 };
 
-struct scheduled_job; /* a struct past_ask first */
-/* z: b's, or the hub's. The one of d is made, missed periods before it had none. */
-struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
-                                        const struct scheduled_due *d, uint32_t missed, int64_t now_ms);
-struct past_ask *scheduled_job_ask(struct scheduled_job *k);
-void scheduled_job_format(struct scheduled_job *k, const char *format); /* its reply is "text", "html" or "png" */
-/* Once it ran, and its reply has no status: what it became, until k's end is called. */
-const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k);
+/*
+ * The question, for a worker: the one of d is made, missed periods before it had none. z: b's, or the hub's. format:
+ * its reply is "text", "html" or "png"; "": it has none.
+ */
+struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const struct zone *z,
+                               const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms);
+/* Once it ran, and its reply has no status: what it became, until its end is called. */
+const struct scheduled_made *scheduled_made(const struct past_ask *ask);

@@ -19,6 +19,13 @@ static void add_lines(struct buf *out, struct str text, size_t max)
     buf_adds(out, "\n(cut: it is too long for this channel)\n");
 }
 
+static void add_fenced(struct buf *out, const struct scheduled_made *made)
+{
+    buf_adds(out, "```\n");
+    add_lines(out, buf_str(&made->text), FENCED_MAX);
+    buf_adds(out, "```");
+}
+
 static void add_file(struct message *m, struct message_file *files, const char *name, const char *type,
                      const struct buf *bytes)
 {
@@ -31,29 +38,18 @@ static void add_file(struct message *m, struct message_file *files, const char *
 /* Through the bot what is long is a file: a status always is. */
 static void for_bot(const struct scheduled_made *made, struct message *m, struct message_file *files, struct buf *text)
 {
-    if (made->screen.len) {
+    if (made->screen.len)
         add_file(m, files, SCHEDULED_SCREEN, TEXT_TYPE, &made->screen);
-    } else if (made->text.len > FENCED_MAX) {
+    else if (made->text.len > FENCED_MAX)
         add_file(m, files, SCHEDULED_TEXT, TEXT_TYPE, &made->text);
-    } else {
-        buf_adds(text, "```\n");
-        buf_addstr(text, buf_str(&made->text));
-        buf_adds(text, "```");
-    }
+    else
+        add_fenced(text, made);
     add_file(m, files, SCHEDULED_PICTURE, "image/png", &made->picture);
-}
-
-static void for_hook(const struct scheduled_made *made, struct buf *text)
-{
-    buf_adds(text, "```\n");
-    add_lines(text, buf_str(&made->text), FENCED_MAX);
-    buf_adds(text, "```");
 }
 
 struct message *scheduled_message(const struct scheduled_made *made, const char *name, const struct channel *c,
                                   int64_t id, int64_t now_ms)
 {
-    const char *type = channel_words[c->type];
     struct message_file files[MESSAGE_FILES_MAX];
     AUTO_BUF text = BUF_INIT(TEXT_MAX + 4096);
     struct message m = {.id = id,
@@ -64,16 +60,16 @@ struct message *scheduled_message(const struct scheduled_made *made, const char 
                         .rule = name,
                         .title = made->title};
 
-    if (strcmp(type, "mail") == 0) {
+    if (c->type == CHANNEL_MAIL) {
         add_lines(&text, buf_str(&made->text), TEXT_MAX);
         m.html = made->html.len ? made->html.p : "";
         add_file(&m, files, SCHEDULED_PICTURE, "image/png", &made->picture);
-    } else if (strcmp(type, "slack-bot") == 0) {
+    } else if (c->type == CHANNEL_SLACK_BOT) {
         for_bot(made, &m, files, &text);
-    } else if (strcmp(type, "slack") == 0) {
-        for_hook(made, &text);
+    } else if (c->type == CHANNEL_SLACK) {
+        add_fenced(&text, made);
     } else {
-        add_lines(&text, buf_str(&made->text), strcmp(type, "ntfy") == 0 ? PLAIN_MAX : TEXT_MAX);
+        add_lines(&text, buf_str(&made->text), c->type == CHANNEL_NTFY ? PLAIN_MAX : TEXT_MAX);
     }
     if (made->picture.len && !m.n_files)
         buf_adds(&text, "\nThe chart does not go through this channel.\n");

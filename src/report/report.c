@@ -21,7 +21,7 @@
 
 typedef __int128 wide; /* percent * minutes * runs does not fit 64 bits for certain */
 
-const char *const report_words[REPORT_PERIODS + 1] = {"daily", "weekly", "monthly", "overall", "summary", NULL};
+const char *const report_words[REPORT_PERIODS + 2] = {"daily", "weekly", "monthly", "overall", "summary", "runs", NULL};
 
 /* ---- numbers ---- */
 

@@ -38,7 +38,8 @@ struct run_day {
 int32_t run_minutes(int64_t from_ms, int64_t until_ms, int64_t day_ms, int64_t next_ms);
 
 enum report_period { REPORT_DAILY, REPORT_WEEKLY, REPORT_MONTHLY, REPORT_OVERALL, REPORT_SUMMARY, REPORT_PERIODS };
-extern const char *const report_words[REPORT_PERIODS + 1]; /* "daily", ...; ends with NULL */
+#define REPORT_RUNS REPORT_PERIODS                         /* no table of these: W&B against agents, run by run */
+extern const char *const report_words[REPORT_PERIODS + 2]; /* "daily", ..., "runs"; ends with NULL */
 
 struct report_ask {
     enum report_period period;

@@ -36,7 +36,7 @@ static const struct heading summary[] = {
     {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
 };
 
-void report_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
+static void add_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
 {
     const char *full = lang == HEADINGS_JA && h->ja ? h->ja : h->en;
     const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter : full;
@@ -49,24 +49,18 @@ void report_column(struct report_table *t, const struct heading *h, enum naming 
                                                      .weight = h->weight};
 }
 
-void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
+void report_columns(struct report_table *t, const struct heading *h, size_t n, enum naming naming, enum headings lang)
 {
-    report_column(t, &company, naming, lang);
-    if (period != REPORT_OVERALL)
-        report_column(t, &when[period], naming, lang);
+    for (size_t i = 0; i < n; i++)
+        add_column(t, &h[i], naming, lang);
 }
 
-static void columns(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
+void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
 {
     rows_init(&t->rows, t->cols, 0);
-    if (period == REPORT_SUMMARY) {
-        for (size_t i = 0; i < ARRAY_LEN(summary); i++)
-            report_column(t, &summary[i], naming, lang);
-        return;
-    }
-    report_lead(t, period, naming, lang);
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        report_column(t, &numbers[i], naming, lang);
+    add_column(t, &company, naming, lang);
+    if (period != REPORT_OVERALL)
+        add_column(t, &when[period], naming, lang);
 }
 
 /* Numbers have all their decimals on screens; programs get them without zeros at the end. */
@@ -117,7 +111,13 @@ static void add_project(struct report_table *t, const struct summary_row *p)
 
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)
 {
-    columns(ret, r->period, naming, lang);
+    if (r->period == REPORT_SUMMARY) {
+        rows_init(&ret->rows, ret->cols, 0);
+        report_columns(ret, summary, ARRAY_LEN(summary), naming, lang);
+    } else {
+        report_lead(ret, r->period, naming, lang);
+        report_columns(ret, numbers, ARRAY_LEN(numbers), naming, lang);
+    }
     for (size_t i = 0; i < r->n; i++)
         if (r->period == REPORT_SUMMARY)
             add_project(ret, &r->projects[i]);

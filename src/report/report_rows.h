@@ -30,9 +30,9 @@ struct report_table {
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret);
 void report_table_fini(struct report_table *t);
 
-/* For tables of other rows: one column more; the columns that say whose and when (REPORT_OVERALL: whose alone) and a
+/* For tables of other rows: more columns; those that say whose and when (REPORT_OVERALL: whose alone) and a
  * row's cells of them, and how many those are; a number with all its decimals. */
-void report_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang);
+void report_columns(struct report_table *t, const struct heading *h, size_t n, enum naming naming, enum headings lang);
 void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang);
 size_t report_lead_cells(struct cell *c, enum report_period period, const char *company, int32_t day);
 void report_number(struct cell *c, const struct column_spec *col, int64_t v);

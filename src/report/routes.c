@@ -80,9 +80,7 @@ static enum reply_how get_bulletin(struct api *a, struct request *rq, struct rep
     if (i == ARRAY_LEN(words))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
                              (int)MIN(format.len, 40u), format.p);
-    struct scheduled_job *k = scheduled_job_new(a, x->b, x->zone, &x->last, 0, rq->now_ms);
-    scheduled_job_format(k, words[i]);
-    return ask_later(a->hub, rq, rp, scheduled_job_ask(k));
+    return ask_later(a->hub, rq, rp, scheduled_ask(a, x->b, x->zone, &x->last, 0, words[i], rq->now_ms));
 }
 
 static enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
@@ -90,17 +88,14 @@ static enum reply_how post_bulletin(struct api *a, struct request *rq, struct re
     const struct scheduled_now *x = find(a, rq, rp);
     json_auto_t *o = x ? read_object(rq, rp) : NULL;
     json_t *channel = json_object_get(o, "channel");
-    enum reply_how how = REPLY_NOW;
 
     if (!o)
         return REPLY_NOW;
     if (channel && !json_is_string(channel))
-        how = reply_problem(rp, 400, "channel is not a text: the name of a channel");
-    else if (!channel && !x->b->n_channels)
-        how = reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
-    else
-        how = hub_schedules_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
-    return how;
+        return reply_problem(rp, 400, "channel is not a text: the name of a channel");
+    if (!channel && !x->b->n_channels)
+        return reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
+    return hub_schedules_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
 }
 
 /* clang-format off */

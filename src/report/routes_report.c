@@ -333,7 +333,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
 
     int source = week_start < 0 ? -1 : choice(rq, rp, "source", report_sources, SOURCE_AUTO);
 
-    want.period = source < 0 ? -1 : choice(rq, rp, "period", compare_words, REPORT_DAILY);
+    want.period = source < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);
     if (want.period < 0)
         return REPLY_NOW;
     if (want.period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)

@@ -298,16 +298,10 @@ struct run {
 static int by_run(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
+    bool tree = x->kind == RUN_TREE;
+    int place = ORDER(x->kind, y->kind) ?: (tree ? ORDER(x->node, y->node) : 0) ?: ORDER(x->key, y->key);
 
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    if (x->kind == RUN_TREE && x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    if (x->kind == RUN_TREE && x->login != y->login)
-        return strcmp(x->login, y->login);
-    return ORDER(x->from_ms, y->from_ms);
+    return place ?: (tree ? strcmp(x->login, y->login) : 0) ?: ORDER(x->from_ms, y->from_ms);
 }
 
 static bool same_run(const struct piece *a, const struct piece *b)
@@ -390,14 +384,6 @@ static const char *id_of(struct making *k, const struct run *run)
     return arena_strn(&k->to->arena, text, strlen(text));
 }
 
-/* How many of from, from + 1 min, ... lie in [a, b). */
-static int64_t instants(int64_t from_ms, int64_t a, int64_t b)
-{
-    int64_t first = a <= from_ms ? 0 : (a - from_ms + MINUTE_MS - 1) / MINUTE_MS;
-    int64_t end = b <= from_ms ? 0 : (b - from_ms + MINUTE_MS - 1) / MINUTE_MS;
-    return MAX(end - first, 0);
-}
-
 /* The run-day of this many devices on this day, among those of the run that begin at first. */
 static struct run_day *run_day_of(struct making *k, size_t first, const struct run *run, int32_t day, int32_t gpus)
 {
@@ -448,10 +434,10 @@ static void stretch(struct making *k, size_t first, const struct run *run, int64
     while (a < b) {
         int32_t day = zone_date(k->ask->zone, a);
         int64_t next_ms = MIN(b, zone_date_ms(k->ask->zone, day + 1));
-        int64_t minutes = instants(run->from_ms, a, next_ms);
+        int32_t minutes = run_minutes(run->from_ms, next_ms - 1, a, next_ms);
         if (minutes) {
             struct run_day *r = run_day_of(k, first, run, day, gpus);
-            r->minutes += (int32_t)minutes;
+            r->minutes += minutes;
             r->devices |= bits;
         }
         a = next_ms;

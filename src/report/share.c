@@ -46,8 +46,7 @@ static int tally_host(const struct runs_ask *ask, const struct runs_host *host, 
             continue;
         r = runs_history(ask, host->key, host->devices, host->n_devices, from_ms, to_ms, &got, err);
         for (size_t i = 0; i < n && r >= 0; i++)
-            if (v[i].from_ms < to_ms && v[i].end_ms > from_ms)
-                tally(&v[i], &got, host->n_devices);
+            tally(&v[i], &got, host->n_devices);
         history_fini(&got);
     }
     return MIN(r, 0);

@@ -43,23 +43,17 @@ void report_subtitle(struct buf *out, const struct report_doc *d, const struct r
 /* Sentences below the table, a line each. */
 void report_remarks(struct buf *out, const struct report_doc *d)
 {
-    AUTO_BUF theirs = BUF_INIT(4096), ours = BUF_INIT(4096);
-    struct str rest, line;
-
-    if (d->claims) {
+    for (int i = 0; d->seen && i < 2; i++) {
+        AUTO_BUF notes = BUF_INIT(4096);
+        struct str rest, line;
+        report_notes(&notes, i ? d->seen : d->r);
+        for (rest = buf_str(&notes); str_line(&rest, &line);)
+            buf_addf(out, "%s: %.*s\n", i ? "Agents" : "W&B", STR_ARG(line));
+    }
+    if (d->claims)
         claims_notes(out, d->claims);
-        return;
-    }
-    if (!d->seen) {
+    else if (!d->seen)
         report_notes(out, d->r);
-        return;
-    }
-    report_notes(&theirs, d->r);
-    report_notes(&ours, d->seen);
-    for (rest = buf_str(&theirs); str_line(&rest, &line);)
-        buf_addf(out, "W&B: %.*s\n", (int)line.len, line.p);
-    for (rest = buf_str(&ours); str_line(&rest, &line);)
-        buf_addf(out, "Agents: %.*s\n", (int)line.len, line.p);
 }
 
 void report_cells(const struct report_doc *d, enum naming naming, const struct report_look *look,
@@ -103,7 +97,7 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
     report_table_fini(&t);
     report_remarks(&notes, d);
     json_obj(&j, NULL);
-    json_cstr(&j, "period", compare_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
+    json_cstr(&j, "period", report_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
     json_cstr(&j, "from", date_text(d->r->from, day));
     json_cstr(&j, "to", date_text(d->r->to, day));
     json_cstr(&j, "zone", zone_name(look->zone));
@@ -133,7 +127,7 @@ static void write_table(struct buf *out, const struct report_doc *d, const struc
     report_cells(d, NAMING_SHORT, look, &t);
     render_rows_text(out, &t.rows, &look->term);
     report_table_fini(&t);
-    buf_addf(out, "\n%s, ", compare_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
+    buf_addf(out, "\n%s, ", report_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
     report_subtitle(out, d, look);
     buf_addc(out, '\n');
     report_remarks(out, d);
