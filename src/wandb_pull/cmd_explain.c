@@ -100,18 +100,17 @@ static int look_up(const char *dir, const struct run_path *p, struct stored *ret
     return r;
 }
 
-static int offline(const struct explain_conf *conf, const struct run_path *p)
+static int offline(const struct explain_conf *conf, const struct run_path *p, struct err *err)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
     struct talk t = {0};
     struct stored s = {.out = &out, .json = conf->json};
-    struct err err = {0};
-    int r = talk_folder(&wandb_explain_help, &conf->talk, false, &t);
-    if (r >= 0)
+    int r = talk_folder(&conf->talk, false, &t, err);
+    if (r < 0)
         return r;
-    r = look_up(t.dir, p, &s, &err);
+    r = look_up(t.dir, p, &s, err);
     if (r < 0 && r != -ENOENT)
-        r = cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
+        r = -EIO;
     else if (!s.found)
         r = cli_fail(&wandb_explain_help, EXIT_NO, "no pull has kept %s/%s/%s", p->team, p->project, p->id);
     else
@@ -127,25 +126,24 @@ static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_n
     AUTO_BUF path = BUF_INIT(8192), body = BUF_INIT(RUN_SCALAR_MAX);
     ask_metadata_path(&path, p->team, p->project, p->id);
     struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = buf_str(&path).p, .max = RUN_SCALAR_MAX};
-    int r = wandb_wait(t->w, &q, &body, err);
-    if (r == -ENOENT)
-        r = 0;
-    if (r == 0)
-        run_node_metadata(run, buf_str(&body));
-    return r;
+    int r = wandb_wait(t->w, &q, NULL, &body, err);
+    if (r < 0 && r != -ENOENT)
+        return -EIO; /* W&B's no is not the user's mistake */
+    run_node_metadata(run, buf_str(&body));
+    return 0;
 }
 
-static int show(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct run_node *run)
+static int show(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct run_node *run,
+                struct err *err)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
     struct stored s = {0};
     struct rule_answer a;
-    struct err err = {0};
 
     if (rules_apply(t->config->rules, p->team, p->project, explain_day(t->config, run), run, NULL, &a) ==
             RULES_NEED_METADATA &&
-        fetch_metadata(t, p, run, &err) < 0)
-        return cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
+        fetch_metadata(t, p, run, err) < 0)
+        return -EIO;
     look_up(t->dir, p, &s, NULL); /* what cannot be read is not compared */
     struct explain_ask ask = {.config = t->config,
                               .path = p,
@@ -161,34 +159,31 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
     return cli_print(&wandb_explain_help, &out);
 }
 
-static int explain(const struct explain_conf *conf, struct talk *t, const struct run_path *p)
+static int explain(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct err *err)
 {
     AUTO_BUF variables = BUF_INIT(8192);
     struct json j = json_on(&variables);
-    json_t *data = NULL;
+    json_auto_t *data = NULL;
     struct run_node run;
-    struct err err = {0};
-    int r;
+    struct err why = {0};
 
     json_obj(&j, NULL);
     json_cstr(&j, "entity", p->team);
     json_cstr(&j, "project", p->project);
     json_cstr(&j, "name", p->id);
     json_end_obj(&j);
-    if (wandb_ask(t->w, "Run", run_query, buf_str(&variables), &data, &err) < 0)
-        return cli_fail(&wandb_explain_help, EXIT_REACH, "%s; what the last pull kept is shown with --offline",
-                        err.msg);
+    struct wandb_request q = {.op = "Run", .query = run_query, .variables = buf_str(&variables)};
+    if (wandb_wait(t->w, &q, &data, NULL, &why) < 0)
+        return err_set(err, -EIO, "%s; what the last pull kept is shown with --offline", why.msg);
     const json_t *node = json_object_get(json_object_get(data, "project"), "run");
     if (!json_is_object(node))
-        r = cli_fail(&wandb_explain_help, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
-                     p->project, p->id);
-    else if (run_node_read(node, &run, &err) < 0)
-        r = cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
-    else {
-        r = show(conf, t, p, &run);
-        run_node_fini(&run);
-    }
-    json_decref(data);
+        return cli_fail(&wandb_explain_help, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
+                        p->project, p->id);
+    int r = run_node_read(node, &run, err);
+    if (r < 0)
+        return r;
+    r = show(conf, t, p, &run, err);
+    run_node_fini(&run);
     return r;
 }
 
@@ -206,10 +201,10 @@ int cmd_wandb_explain(struct cmd_call *c)
     if (!conf->talk.tries)
         conf->talk.tries = TRIES;
     if (conf->offline)
-        return offline(conf, &path);
-    int r = talk_open(&wandb_explain_help, &conf->talk, false, &t);
-    if (r < 0)
-        r = explain(conf, &t, &path);
+        return offline(conf, &path, &c->err);
+    int r = talk_open(&wandb_explain_help, &conf->talk, false, &t, &c->err);
+    if (r == 0)
+        r = explain(conf, &t, &path, &c->err);
     talk_close(&t);
     return r;
 }

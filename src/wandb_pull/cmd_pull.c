@@ -161,7 +161,7 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     return sum->complete ? r : EXIT_REACH;
 }
 
-static int pull(const struct pull_conf *conf, struct talk *t)
+static int pull(const struct pull_conf *conf, struct talk *t, struct err *err)
 {
     struct show sh = {.on = !conf->quiet && isatty(STDERR_FILENO), .begun_ms = clock_mono_ms(), .w = t->w};
     struct pull_ask ask = {.config = t->config,
@@ -172,24 +172,25 @@ static int pull(const struct pull_conf *conf, struct talk *t)
                            .progress = on_progress,
                            .arg = &sh};
     struct pull_sum sum = {0};
-    struct err err = {0};
-    int r = talk_days(&wandb_pull_help, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+    struct err why = {0};
+    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, err);
 
-    if (r >= 0)
+    if (r < 0)
         return r;
-    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
-        return cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
+    if (wandb_store_open(&ask.store, t->dir, true, err) < 0)
+        return -EIO; /* not a mistake in the config */
     struct event *sigs[] = {evsignal_new(t->base, SIGINT, on_signal, &sh),
                             evsignal_new(t->base, SIGTERM, on_signal, &sh)};
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_add(sigs[i], NULL);
-    int black = EXIT_OK, code = wandb_pull(&ask, &sum, &err);
+    int black = EXIT_OK;
+    r = wandb_pull(&ask, &sum, err);
     if (sh.shown)
         fputs("\r\033[K", stderr);
-    if (code == 0 && blacklist_pull(t->w, t->config, ask.store, &err) < 0)
-        black = cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
-    r = code < 0 ? cli_fail(&wandb_pull_help, talk_code(&err), "%s", err.msg)
-                 : close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
+    if (r == 0 && blacklist_pull(t->w, t->config, ask.store, &why) < 0)
+        black = cli_fail(&wandb_pull_help, EXIT_REACH, "%s", why.msg);
+    if (r == 0)
+        r = close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
     r = r == EXIT_OK ? black : r;
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_free(sigs[i]);
@@ -204,9 +205,9 @@ int cmd_wandb_pull(struct cmd_call *c)
 
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
-    int r = talk_open(&wandb_pull_help, &conf->talk, true, &t);
-    if (r < 0)
-        r = pull(conf, &t);
+    int r = talk_open(&wandb_pull_help, &conf->talk, true, &t, &c->err);
+    if (r == 0)
+        r = pull(conf, &t, &c->err);
     talk_close(&t);
     return r;
 }

@@ -9,14 +9,8 @@
 #include "cli/cmd.h"
 #include "wandb_pull/key.h"
 
-int talk_code(const struct err *err)
+int talk_folder(const struct talk_conf *conf, bool make, struct talk *t, struct err *err)
 {
-    return err->code == -EINVAL ? EXIT_USAGE : EXIT_REACH;
-}
-
-int talk_folder(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *t)
-{
-    struct err err = {0};
     int r = 0;
 
     if (conf->data)
@@ -24,36 +18,33 @@ int talk_folder(const struct opt_cmd *help, const struct talk_conf *conf, bool m
     else
         r = file_state_dir(NULL, t->dir, sizeof(t->dir));
     if (r < 0)
-        return cli_fail(help, EXIT_USAGE, "there is no folder for wandb.db: name one with --data");
-    if (make && file_mkdirs(t->dir, 0700, &err) < 0)
-        return cli_fail(help, EXIT_REACH, "%s", err.msg);
-    return -1;
+        return err_set(err, -EINVAL, "there is no folder for wandb.db: name one with --data");
+    return make ? file_mkdirs(t->dir, 0700, err) : 0;
 }
 
-static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, const char *base_url, struct talk *t)
+static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, struct talk *t, struct err *err)
 {
-    struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = base_url};
-    struct err warn = {0}, err = {0};
+    struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
+    struct err warn = {0};
 
-    if (key_find(&ask, &t->key, &warn, &err) < 0)
-        return cli_fail(help, EXIT_REACH, "%s", err.msg);
+    if (key_find(&ask, &t->key, &warn, err) < 0)
+        return -ENOKEY; /* whatever is wrong with it, it is not in the config */
     if (warn.msg[0])
         cli_fail(help, 0, "%s", warn.msg);
-    return -1;
+    return 0;
 }
 
-int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret)
+int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret, struct err *err)
 {
-    struct err err = {0};
-
     *ret = (struct talk){0};
-    if (wandb_config_load(conf->config, &ret->config, &err) < 0)
-        return cli_fail(help, talk_code(&err), "%s", err.msg);
-    ret->base_url = conf->base_url ? conf->base_url : ret->config->base_url;
-    int r = talk_folder(help, conf, make, ret);
+    int r = wandb_config_load(conf->config, &ret->config, err);
     if (r < 0)
-        r = find_key(help, conf, ret->base_url, ret);
-    if (r >= 0)
+        return r;
+    ret->base_url = conf->base_url ? conf->base_url : ret->config->base_url;
+    r = talk_folder(conf, make, ret, err);
+    if (r == 0)
+        r = find_key(help, conf, ret, err);
+    if (r < 0)
         return r;
     ret->base = event_base_new();
     struct wandb_conf how = {.base = ret->base_url,
@@ -63,9 +54,7 @@ int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool mak
                              .tries = (int)conf->tries,
                              .wait_ms = conf->retry_wait,
                              .rate = ret->config->rate_milli / 1000.0};
-    if (!ret->base || wandb_new(&ret->w, ret->base, &how, &err) < 0)
-        return cli_fail(help, talk_code(&err), "%s", err.msg[0] ? err.msg : "there is no event loop");
-    return -1;
+    return ret->base ? wandb_new(&ret->w, ret->base, &how, err) : err_set(err, -EIO, "there is no event loop");
 }
 
 void talk_close(struct talk *t)
@@ -80,23 +69,20 @@ void talk_close(struct talk *t)
     *t = (struct talk){0};
 }
 
-static int one_day(const struct opt_cmd *help, const char *flag, const char *text, int32_t *ret)
+static int one_day(const char *flag, const char *text, int32_t *ret, struct err *err)
 {
     *ret = INT32_MIN;
     if (text && !date_parse(str_of(text), ret))
-        return cli_fail(help, EXIT_USAGE, "%s '%.40s': expected a day, as 2026-11-14", flag, text);
-    return -1;
+        return err_set(err, -EINVAL, "%s '%.40s': expected a day, as 2026-11-14", flag, text);
+    return 0;
 }
 
-int talk_days(const struct opt_cmd *help, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
-              int32_t *ret_to)
+int talk_days(const struct talk *t, const char *start, const char *end, int32_t *ret_from, int32_t *ret_to,
+              struct err *err)
 {
-    struct err err = {0};
-    int r = one_day(help, "--start-date", start, ret_from);
+    int r = one_day("--start-date", start, ret_from, err);
 
-    if (r < 0)
-        r = one_day(help, "--end-date", end, ret_to);
-    if (r < 0 && wandb_config_days(t->config, zone_date(t->config->zone, clock_wall_ms()), ret_from, ret_to, &err) < 0)
-        r = cli_fail(help, EXIT_USAGE, "%s", err.msg);
-    return r;
+    if (r == 0)
+        r = one_day("--end-date", end, ret_to, err);
+    return r < 0 ? r : wandb_config_days(t->config, zone_date(t->config->zone, clock_wall_ms()), ret_from, ret_to, err);
 }

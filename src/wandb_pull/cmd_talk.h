@@ -42,15 +42,14 @@ struct talk {
     char dir[PATH_MAX];   /* it is there when `make` was asked for */
 };
 
-/* -1 to go on, or an exit code (the error is said). ret: talk_close, in any case. make: DIR is made where it is not. */
-int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret);
+/* 0, or what a command ends with: -EINVAL for what the user can mend in flags or config. ret: talk_close, in any case.
+ * make: DIR is made where it is not. help: who warns where the key can be read by everybody. */
+int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
 void talk_close(struct talk *t);
 
 /* The folder alone, for verbs that only read what is kept. The same. */
-int talk_folder(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret);
+int talk_folder(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
 
-/* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. -1, or an exit code. */
-int talk_days(const struct opt_cmd *help, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
-              int32_t *ret_to);
-/* What W&B, a file or the store gave as an exit code: EXIT_USAGE for what the user can mend in the config. */
-int talk_code(const struct err *err);
+/* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. 0 or -EINVAL. */
+int talk_days(const struct talk *t, const char *start, const char *end, int32_t *ret_from, int32_t *ret_to,
+              struct err *err);

@@ -435,7 +435,7 @@ struct wandb_count wandb_counts(const struct wandb *w)
 
 struct waited {
     bool done;
-    json_t *data;
+    json_t **data;
     struct buf *body;
     struct err *err;
     int r;
@@ -451,42 +451,23 @@ static void on_waited(void *arg, const struct wandb_answer *a)
         err_set(d->err, d->r, "%s", a->err.msg);
         return;
     }
-    d->data = a->data ? json_incref(a->data) : NULL;
+    if (d->data)
+        *d->data = json_incref(a->data);
     if (d->body) {
         d->body->max = MAX(d->body->max, a->body.len + 1);
         buf_addstr(d->body, a->body);
     }
 }
 
-static int wait_for(struct wandb *w, const struct wandb_request *q, struct waited *d)
+int wandb_wait(struct wandb *w, const struct wandb_request *q, json_t **ret_data, struct buf *ret_body, struct err *err)
 {
-    int r = wandb_send(w, q, on_waited, d, d->err);
+    struct waited d = {.data = ret_data, .body = ret_body, .err = err};
+    int r = wandb_send(w, q, on_waited, &d, err);
 
-    while (r == 0 && !d->done)
+    while (r == 0 && !d.done)
         if (event_base_loop(w->base, EVLOOP_ONCE) != 0)
-            return err_set(d->err, -EIO, "%s: the event loop ended", q->op);
-    return r < 0 ? r : d->r;
-}
-
-int wandb_ask(struct wandb *w, const char *op, const char *query, struct str variables, json_t **ret, struct err *err)
-{
-    struct waited d = {.err = err};
-    int r = wait_for(w, &(struct wandb_request){.op = op, .query = query, .variables = variables}, &d);
-
-    if (r < 0)
-        json_decref(d.data);
-    else
-        *ret = d.data;
-    return r;
-}
-
-int wandb_wait(struct wandb *w, const struct wandb_request *q, struct buf *ret_body, struct err *err)
-{
-    struct waited d = {.err = err, .body = ret_body};
-    int r = wait_for(w, q, &d);
-
-    json_decref(d.data);
-    return r;
+            return err_set(err, -EIO, "%s: the event loop ended", q->op);
+    return r < 0 ? r : d.r;
 }
 
 /* ---- the client ---- */

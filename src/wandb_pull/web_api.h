@@ -73,9 +73,10 @@ void wandb_cancel(struct wandb *w);
 /* How many more would be sent at once: whoever has many to send keeps them until there is room. */
 int wandb_room(const struct wandb *w);
 
-/* The same, waited for: the loop runs meanwhile (so not inside a callback of it). The caller owns what is returned. */
-int wandb_ask(struct wandb *w, const char *op, const char *query, struct str variables, json_t **ret, struct err *err);
-int wandb_wait(struct wandb *w, const struct wandb_request *q, struct buf *ret_body, struct err *err); /* NULL: none */
+/* The same, waited for: the loop runs meanwhile (so not inside a callback of it). The caller owns what is returned, of
+ * which each may be NULL: a question's data, another request's body. */
+int wandb_wait(struct wandb *w, const struct wandb_request *q, json_t **ret_data, struct buf *ret_body,
+               struct err *err);
 
 struct wandb_count {
     uint64_t sent;     /* requests on the wire, repeats included */

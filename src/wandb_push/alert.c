@@ -25,7 +25,8 @@ static int notify_send(struct wandb *w, const struct logged *run, const struct w
     json_print(&variables, ",'severity':%s}", a->warn ? "WARN" : "INFO");
     if (variables.err)
         return err_set(err, variables.err, "the text of the alert is too long");
-    int r = wandb_ask(w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
+    struct wandb_request q = {.op = "NotifyScriptableRunAlert", .query = notify, .variables = buf_str(&variables)};
+    int r = wandb_wait(w, &q, &data, NULL, err);
     if (r == 0 && !json_is_true(answer_at(data, "notifyScriptableRunAlert.success")))
         r = err_set(err, -EPROTO, "W&B did not take the alert");
     return r;

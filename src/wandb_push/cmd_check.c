@@ -65,26 +65,25 @@ static int report(const struct talk *t, const struct check_ask *ask, const struc
     return c->findings.n ? EXIT_NO : r;
 }
 
-static int check(const struct check_conf *conf, struct talk *t)
+static int check(const struct check_conf *conf, struct talk *t, struct err *err)
 {
     struct check_ask ask = {.config = t->config,
                             .w = t->w,
                             .now_ms = clock_wall_ms(),
                             .alert = t->config->enable_alert && !conf->no_alert};
     struct check_sum sum = {0};
-    struct err err = {0};
-    int r;
 
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;
     if (conf->date && !date_parse(str_of(conf->date), &ask.day))
-        return cli_fail(&wandb_check_help, EXIT_USAGE, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
-    r = wandb_store_open(&ask.store, t->dir, false, &err);
+        return err_set(err, -EINVAL, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
+    int r = wandb_store_open(&ask.store, t->dir, false, err);
     if (r == -ENOENT)
         r = 0; /* nothing was pulled here */
     if (r == 0)
-        r = wandb_check(&ask, &sum, &err);
+        r = wandb_check(&ask, &sum, err);
     wandb_store_close(ask.store);
-    r = r < 0 ? cli_fail(&wandb_check_help, talk_code(&err), "%s", err.msg) : report(t, &ask, &sum);
+    if (r == 0)
+        r = report(t, &ask, &sum);
     check_fini(&sum);
     return r;
 }
@@ -93,10 +92,10 @@ int cmd_wandb_check(struct cmd_call *c)
 {
     const struct check_conf *conf = c->conf;
     struct talk t = {0};
-    int r = talk_open(&wandb_check_help, &conf->talk, true, &t);
+    int r = talk_open(&wandb_check_help, &conf->talk, true, &t, &c->err);
 
-    if (r < 0)
-        r = check(conf, &t);
+    if (r == 0)
+        r = check(conf, &t, &c->err);
     talk_close(&t);
     return r;
 }

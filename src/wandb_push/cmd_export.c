@@ -103,14 +103,12 @@ int cmd_wandb_export(struct cmd_call *c)
 
     if (c->argc)
         return err_set(err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
-    int r = talk_folder(&wandb_export_help, &(struct talk_conf){.data = conf->data}, false, &t);
-    if (r >= 0)
-        return r;
     x.ask.set = (enum dataset_set)conf->columns;
-    r = day_of(conf->from, "--from", &x.ask.from, err) ?: day_of(conf->to, "--to", &x.ask.to, err);
+    int r = talk_folder(&(struct talk_conf){.data = conf->data}, false, &t, err);
+    r = r ?: day_of(conf->from, "--from", &x.ask.from, err) ?: day_of(conf->to, "--to", &x.ask.to, err);
     if (r == 0 && x.ask.from > x.ask.to)
         r = err_set(err, -EINVAL, "the first day, %s, is after the last, %s", conf->from, conf->to);
     if (r == 0)
         r = export(&x, t.dir, err);
-    return r >= 0 || r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_help, talk_code(err), "%s", err->msg);
+    return r >= 0 || r == -EPIPE ? EXIT_OK : r;
 }

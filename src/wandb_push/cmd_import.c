@@ -159,10 +159,9 @@ int cmd_wandb_import(struct cmd_call *c)
 
     if (!c->argc && !conf->blacklist)
         return err_set(&c->err, -EINVAL, "expected FILE, a dataset of the W&B dashboard; - is standard input");
-    int r = talk_folder(&wandb_import_help, &(struct talk_conf){.data = conf->data}, true, &t);
-    if (r >= 0)
-        return r;
-    r = wandb_store_open(&x.store, t.dir, true, &c->err);
+    int r = talk_folder(&(struct talk_conf){.data = conf->data}, true, &t, &c->err);
+    if (r == 0)
+        r = wandb_store_open(&x.store, t.dir, true, &c->err);
     if (r == 0)
         r = take_all(&x, conf, c->argc, c->argv, &c->err);
     wandb_store_close(x.store);

@@ -89,24 +89,24 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
     return r != EXIT_OK ? r : o->n ? EXIT_NO : EXIT_OK;
 }
 
-static int overlap(const struct overlap_conf *conf, struct talk *t)
+static int overlap(const struct overlap_conf *conf, struct talk *t, struct err *err)
 {
     struct wandb_store *store = NULL;
     struct overlaps found = {0};
-    struct err err = {0};
     int32_t from, to;
-    int r = talk_days(&wandb_overlap_help, t, conf->start_date, conf->end_date, &from, &to);
+    int r = talk_days(t, conf->start_date, conf->end_date, &from, &to, err);
 
-    if (r >= 0)
+    if (r < 0)
         return r;
     if (conf->company && !people_company(t->config->people, conf->company))
-        return cli_fail(&wandb_overlap_help, EXIT_USAGE, "no company is called '%s'", conf->company);
-    r = wandb_store_open(&store, t->dir, false, &err);
+        return err_set(err, -EINVAL, "no company is called '%s'", conf->company);
+    r = wandb_store_open(&store, t->dir, false, err);
     if (r == -ENOENT)
-        err_set(&err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
+        err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
     if (r == 0)
-        r = overlaps_find(store, t->config, conf->company, from, to, &found, &err);
-    r = r < 0 ? cli_fail(&wandb_overlap_help, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found, from, to);
+        r = overlaps_find(store, t->config, conf->company, from, to, &found, err);
+    if (r == 0)
+        r = show(conf, t->config, &found, from, to);
     overlaps_fini(&found);
     wandb_store_close(store);
     return r;
@@ -121,11 +121,11 @@ int cmd_wandb_overlap(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
-    int r = talk_folder(&wandb_overlap_help, &(struct talk_conf){.data = conf->data}, false, &t);
-    if (r < 0 && wandb_config_load(conf->config, &t.config, &c->err) < 0)
-        r = cli_fail(&wandb_overlap_help, talk_code(&c->err), "%s", c->err.msg);
-    if (r < 0)
-        r = overlap(conf, &t);
+    int r = talk_folder(&(struct talk_conf){.data = conf->data}, false, &t, &c->err);
+    if (r == 0)
+        r = wandb_config_load(conf->config, &t.config, &c->err);
+    if (r == 0)
+        r = overlap(conf, &t, &c->err);
     talk_close(&t);
     return r;
 }

@@ -63,7 +63,7 @@ static void warn(struct wandb_store *s, int32_t to)
                  date_text(to, day));
 }
 
-static int push(const struct push_conf *conf, struct talk *t)
+static int push(const struct push_conf *conf, struct talk *t, struct err *err)
 {
     struct push_ask ask = {.config = t->config,
                            .w = t->w,
@@ -72,20 +72,16 @@ static int push(const struct push_conf *conf, struct talk *t)
                            .again = conf->again,
                            .no_dataset = conf->tables_only};
     struct push_sum sum = {0};
-    struct err err = {0};
-    int r = talk_days(&wandb_push_help, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, err);
 
-    if (r >= 0)
+    if (r == 0)
+        r = wandb_store_open(&ask.store, t->dir, true, err);
+    if (r < 0)
         return r;
-    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
-        return cli_fail(&wandb_push_help, talk_code(&err), "%s", err.msg);
     warn(ask.store, ask.to);
-    if (wandb_push(&ask, &sum, &err) < 0)
-        r = cli_fail(&wandb_push_help, talk_code(&err), "%s", err.msg);
-    else {
+    r = wandb_push(&ask, &sum, err);
+    if (r == 0)
         say(conf, &sum, ask.to);
-        r = EXIT_OK;
-    }
     wandb_store_close(ask.store);
     return r;
 }
@@ -94,10 +90,10 @@ int cmd_wandb_push(struct cmd_call *c)
 {
     const struct push_conf *conf = c->conf;
     struct talk t = {0};
-    int r = talk_open(&wandb_push_help, &conf->talk, true, &t);
+    int r = talk_open(&wandb_push_help, &conf->talk, true, &t, &c->err);
 
-    if (r < 0)
-        r = push(conf, &t);
+    if (r == 0)
+        r = push(conf, &t, &c->err);
     talk_close(&t);
     return r;
 }

@@ -180,7 +180,8 @@ static void a_question_is_asked_as_the_vendor_does(void **unused)
     struct err err = {0};
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){0});
-    assert_int_equal(wandb_ask(s.w, "Ask", "query Ask($n:Int){x(n:$n)}", STR("{\"n\":1}"), &data, &err), 0);
+    struct wandb_request q = {.op = "Ask", .query = "query Ask($n:Int){x(n:$n)}", .variables = STR("{\"n\":1}")};
+    assert_int_equal(wandb_wait(s.w, &q, &data, NULL, &err), 0);
     assert_string_equal(json_string_value(json_object_get(data, "x")), "y");
     json_decref(data);
     assert_string_equal(s.auth, BASIC);
@@ -346,7 +347,7 @@ static void the_key_goes_home_and_into_no_message(void **unused)
                                                         .url = url,
                                                         .headers = headers,
                                                         .body = STR("bytes")},
-                                NULL, NULL),
+                                NULL, NULL, NULL),
                      0);
     assert_int_equal(s.method, EVHTTP_REQ_PUT);
     assert_string_equal(s.auth, "");
@@ -357,7 +358,7 @@ static void the_key_goes_home_and_into_no_message(void **unused)
                                                         .method = "POST",
                                                         .url = "/files/a/b/c/file_stream",
                                                         .body = STR("{}")},
-                                NULL, NULL),
+                                NULL, NULL, NULL),
                      0);
     assert_string_equal(s.auth, BASIC);
     assert_string_equal(s.last_uri, "/files/a/b/c/file_stream");
