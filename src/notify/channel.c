@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/zone.h"
 #include "model/fact.h"
 #include "parse/ytree.h"
@@ -47,10 +48,7 @@ const struct channel *channels_all(const struct channels *c, size_t *ret_n)
 
 const struct channel *channels_find(const struct channels *c, const char *name)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (strcmp(c->v[i].name, name) == 0)
-            return &c->v[i];
-    return NULL;
+    return FIND(c->v, c->n, e, strcmp(e->name, name) == 0);
 }
 
 const char *channel_address(const struct channel *c, const struct people *people, const char *person)
@@ -111,12 +109,8 @@ bool mail_address_ok(struct str s)
 static int read_word(struct reading *rd, const struct ynode *at, const char *const *words, int n, const char *list,
                      int *ret)
 {
-    for (int i = 0; at->kind == YNODE_TEXT && i < n; i++)
-        if (str_eq(str_trim(at->text), words[i])) {
-            *ret = i;
-            return 0;
-        }
-    return ytree_fail(rd->t, at, rd->err, "expected %s", list);
+    *ret = at->kind == YNODE_TEXT ? (int)FIRST((size_t)n, i, str_eq(str_trim(at->text), words[i])) : n;
+    return *ret < n ? 0 : ytree_fail(rd->t, at, rd->err, "expected %s", list);
 }
 
 static int read_quiet(struct reading *rd, const struct ynode *at, struct channel *c)

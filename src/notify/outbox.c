@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/zone.h"
 #include "format/note.h"
 #include "hub/handlers.h"
@@ -174,13 +175,13 @@ static void close_outbox(void *self)
 
 static struct box *box_of(struct outbox *o, const char *channel, const char *to)
 {
-    for (size_t i = 0; i < o->n; i++)
-        if (strcmp(o->v[i]->channel, channel) == 0 && strcmp(o->v[i]->to, to) == 0)
-            return o->v[i];
-    VEC_ROOM(o->v, o->n, o->cap);
+    struct box **there = FIND(o->v, o->n, e, strcmp((*e)->channel, channel) == 0 && strcmp((*e)->to, to) == 0);
+
+    if (there)
+        return *there;
     struct box *b = mem_zero(1, sizeof(*b));
     *b = (struct box){.o = o, .channel = mem_str(channel), .to = mem_str(to)};
-    o->v[o->n++] = b;
+    VEC_ADD(o->v, o->n, o->cap, b);
     return b;
 }
 
@@ -319,15 +320,6 @@ static int load_messages(void *self, struct err *err)
 
 /* ---- how it went ---- */
 
-static size_t box_find(const struct box *b, int64_t id)
-{
-    size_t i = 0;
-
-    while (i < b->n && b->v[i]->id != id)
-        i++;
-    return i;
-}
-
 /* How it went as the channel's state: what was sent but not to everybody is shown as well. */
 static void box_note(struct box *b, const char *error, bool sent)
 {
@@ -362,7 +354,7 @@ static void readdress(struct box *b, size_t at, const struct carried *r)
 static void on_carried(void *arg, const struct carried *r)
 {
     struct box *b = arg;
-    size_t at = box_find(b, b->sending);
+    size_t at = FIRST(b->n, i, b->v[i]->id == b->sending);
     int64_t back_ms = MIN(EVERY_MS << MIN(b->tries, 20), LONGEST_MS);
 
     b->load = NULL;

@@ -2,21 +2,14 @@
 #include "notify/person.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "notify/outbox.h"
 #include "people/people.h"
 
-/* Is there a channel that leads to persons through Slack's bot? Else the bot itself does. */
-static bool bot_to_persons(const struct channel *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i].type == CHANNEL_SLACK_BOT && v[i].to_person)
-            return true;
-    return false;
-}
-
+/* Slack's bot itself leads to persons where no channel of its type does. */
 static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
 {
-    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
+    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !ANY(n, i, v[i].type == CHANNEL_SLACK_BOT && v[i].to_person);
 
     return v[at].to_person || bot ? channel_address(&v[at], h->api.people, person) : NULL;
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "format/note.h"
 #include "hub/handlers.h"
 #include "notify/outbox.h"
@@ -105,12 +106,12 @@ const struct runs_source *report_source(void *hub)
 
 static struct mark *mark_of(struct hub_schedules *d, const char *name)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->marks[i].name, name) == 0)
-            return &d->marks[i];
-    VEC_ROOM(d->marks, d->n, d->cap);
-    struct mark *m = &d->marks[d->n++];
-    *m = (struct mark){.id = ++d->last_id};
+    struct mark *m = FIND(d->marks, d->n, e, strcmp(e->name, name) == 0);
+
+    if (m)
+        return m;
+    VEC_ADD(d->marks, d->n, d->cap, (struct mark){.id = ++d->last_id});
+    m = &d->marks[d->n - 1];
     mem_copy_str(m->name, sizeof(m->name), name);
     return m;
 }

@@ -66,13 +66,12 @@ const struct scheduled_made *scheduled_made(const struct past_ask *ask)
 
 static struct wrong *wrong_of(struct scheduled_job *k, const struct alert *a)
 {
-    for (size_t i = 0; i < k->n_wrong; i++)
-        if (strcmp(k->wrong[i].rule, a->rule) == 0)
-            return &k->wrong[i];
-    VEC_ROOM(k->wrong, k->n_wrong, k->cap_wrong);
-    struct wrong *w = &k->wrong[k->n_wrong++];
-    *w = (struct wrong){.rule = arena_strn(&k->mem, a->rule, strlen(a->rule))};
-    return w;
+    struct wrong *w = FIND(k->wrong, k->n_wrong, e, strcmp(e->rule, a->rule) == 0);
+
+    if (w)
+        return w;
+    VEC_ADD(k->wrong, k->n_wrong, k->cap_wrong, (struct wrong){.rule = arena_strn(&k->mem, a->rule, strlen(a->rule))});
+    return &k->wrong[k->n_wrong - 1];
 }
 
 static void count_alert(void *arg, const struct note *n)
@@ -85,13 +84,10 @@ static void count_alert(void *arg, const struct note *n)
     if (k->nodes && !(k->n_nodes && bsearch(&a->node, k->nodes, k->n_nodes, sizeof(*k->nodes), order_texts)))
         return;
     struct wrong *w = wrong_of(k, a);
-    size_t i = 0;
     w->n++;
     w->still += !a->resolved_ms || a->resolved_ms >= k->to_ms;
     w->severity = MAX(w->severity, a->severity);
-    while (i < w->n_places && strcmp(w->places[i], a->place) != 0)
-        i++;
-    if (i == w->n_places && i < PLACES_MOST && a->place[0])
+    if (w->n_places < PLACES_MOST && a->place[0] && !ANY(w->n_places, i, strcmp(w->places[i], a->place) == 0))
         w->places[w->n_places++] = arena_strn(&k->mem, a->place, strlen(a->place));
 }
 

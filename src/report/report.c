@@ -17,7 +17,6 @@
 
 #define DAY_MINUTES 1440
 #define MASTER_GPUS 9 /* a run with so many spans nodes */
-#define NO_COMPANY  SIZE_MAX
 
 typedef __int128 wide; /* percent * minutes * runs does not fit 64 bits for certain */
 
@@ -81,26 +80,12 @@ static bool is_of(const struct company *co, const struct run_day *r)
 {
     if (r->company)
         return strcmp(co->name, r->company) == 0;
-    for (size_t t = 0; r->team && t < co->n_teams; t++)
-        if (strcmp(co->teams[t], r->team) == 0)
-            return true;
-    return false;
-}
-
-static size_t company_of(const struct making *k, const struct run_day *r)
-{
-    for (size_t i = 0; i < k->n_companies; i++)
-        if (is_of(k->companies[i], r))
-            return i;
-    return NO_COMPANY;
+    return r->team && ANY(co->n_teams, t, strcmp(co->teams[t], r->team) == 0);
 }
 
 const struct company *report_company(const struct company *companies, size_t n, const struct run_day *r)
 {
-    for (size_t i = 0; i < n; i++)
-        if (is_of(&companies[i], r))
-            return &companies[i];
-    return NULL;
+    return FIND(companies, n, co, is_of(co, r));
 }
 
 static int64_t gpu_minutes(const struct run_day *r)
@@ -127,8 +112,8 @@ static void sort_out(struct making *k, const struct run_day *runs, size_t n)
         const struct run_day *r = &runs[i];
         if (r->day < k->ask->from || r->day > k->ask->to)
             continue;
-        size_t c = company_of(k, r);
-        if (c == NO_COMPANY) {
+        size_t c = FIRST(k->n_companies, at, is_of(k->companies[at], r));
+        if (c == k->n_companies) {
             k->to->no_company += k->ask->company ? 0 : gpu_minutes(r);
             continue;
         }
@@ -342,21 +327,16 @@ static int summary_add(struct making *k, const struct summary_row *row, struct e
     return 0;
 }
 
-static bool assigned_within(const struct report_ask *ask, const struct company *co)
-{
-    for (int64_t day = ask->from; day <= ask->to; day++)
-        if (company_nodes_on(co, (int32_t)day) > 0)
-            return true;
-    return false;
-}
-
 static int company_summary(struct making *k, const struct company *co, struct use *uses, size_t n, struct err *err)
 {
     struct summary_row none = {.company = co->name};
+    const struct report_ask *ask = k->ask;
     int r = 0;
 
-    if (n == 0)
-        return assigned_within(k->ask, co) ? summary_add(k, &none, err) : 0;
+    if (n == 0) /* was it assigned nodes on any of the days? */
+        return ANY((size_t)((int64_t)ask->to - ask->from + 1), d, company_nodes_on(co, ask->from + (int32_t)d) > 0)
+                   ? summary_add(k, &none, err)
+                   : 0;
     qsort(uses, n, sizeof(*uses), by_project_run);
     AUTO_FREE struct overlap_run *runs = mem_zero(n, sizeof(*runs));
     size_t n_runs = 0;

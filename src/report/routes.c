@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "base/order.h"
 #include "hub/handlers.h"
 #include "report/feature.h"
 
@@ -9,14 +10,12 @@ static const struct scheduled_now *find(struct api *a, struct request *rq, struc
 {
     size_t n;
     const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *found = FIND(v, n, e, str_eq(rq->tail, e->b->name));
 
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(rq->tail, v[i].b->name))
-            /* cppcheck-suppress returnDanglingLifetime ; v is the hub's own, n only says how many there are */
-            return &v[i];
-    reply_problem(rp, 404, "there is no report '%.*s' under reports; /api/v1/reports lists them",
-                  (int)MIN(rq->tail.len, 100u), rq->tail.p);
-    return NULL;
+    if (!found)
+        reply_problem(rp, 404, "there is no report '%.*s' under reports; /api/v1/reports lists them",
+                      (int)MIN(rq->tail.len, 100u), rq->tail.p);
+    return found;
 }
 
 static void moment(struct json *j, const char *key, int64_t at_ms)
@@ -71,12 +70,10 @@ static enum reply_how get_bulletin(struct api *a, struct request *rq, struct rep
     static const char *const words[] = {"text", "html", "png"};
     struct str format = request_query(rq, "format");
     const struct scheduled_now *x = find(a, rq, rp);
-    size_t i = 0;
+    size_t i = FIRST(ARRAY_LEN(words), k, !format.len || str_eq(format, words[k]));
 
     if (!x)
         return REPLY_NOW;
-    while (format.len && i < ARRAY_LEN(words) && !str_eq(format, words[i]))
-        i++;
     if (i == ARRAY_LEN(words))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
                              (int)MIN(format.len, 40u), format.p);

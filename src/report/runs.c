@@ -81,22 +81,20 @@ static uint32_t host_of(struct making *k, const char *key)
 static uint32_t device_of(struct making *k, uint32_t host, struct str uuid)
 {
     struct host *h = &k->hosts[host];
+    size_t at = FIRST(h->n_devices, i, str_eq(uuid, h->devices[i]));
 
-    for (size_t i = 0; i < h->n_devices; i++)
-        if (str_eq(uuid, h->devices[i]))
-            return (uint32_t)i;
-    VEC_ROOM(h->devices, h->n_devices, h->cap_devices);
-    h->devices[h->n_devices] = arena_strn(&k->to->arena, uuid.p, uuid.len);
-    return (uint32_t)h->n_devices++;
+    if (at == h->n_devices)
+        VEC_ADD(h->devices, h->n_devices, h->cap_devices, arena_strn(&k->to->arena, uuid.p, uuid.len));
+    return (uint32_t)at;
 }
 
 static const char *login_of(struct making *k, const char *login)
 {
-    for (size_t i = 0; i < k->n_logins; i++)
-        if (strcmp(k->logins[i], login) == 0)
-            return k->logins[i];
-    VEC_ROOM(k->logins, k->n_logins, k->cap_logins);
-    return k->logins[k->n_logins++] = arena_strn(&k->to->arena, login, strlen(login));
+    size_t at = FIRST(k->n_logins, i, strcmp(k->logins[i], login) == 0);
+
+    if (at == k->n_logins)
+        VEC_ADD(k->logins, k->n_logins, k->cap_logins, arena_strn(&k->to->arena, login, strlen(login)));
+    return k->logins[at];
 }
 
 /* ---- pieces ---- */
@@ -172,10 +170,8 @@ static bool within(const struct making *k, const struct labelled *a, const struc
 /* What somebody labels inside a Slurm job is on that job's devices: it is no run beside it. */
 static void mark_parts(struct making *k, const struct host *h)
 {
-    bool any = false;
+    bool any = ANY(h->n_jobs, i, k->jobs[h->first_job + i].slurm != 0);
 
-    for (size_t i = h->first_job; i < h->first_job + h->n_jobs && !any; i++)
-        any = k->jobs[i].slurm != 0;
     for (size_t i = h->first_job; i < h->first_job + h->n_jobs; i++)
         for (size_t s = h->first_job; any && !k->jobs[i].slurm && !k->jobs[i].part && s < h->first_job + h->n_jobs; s++)
             k->jobs[i].part = k->jobs[s].slurm && within(k, &k->jobs[i], &k->jobs[s]);
@@ -355,9 +351,8 @@ static const char *company_of(const struct making *k, const struct run *run, int
     const char *person = people_person(c, host, p->login, p->uid);
     size_t n = people_groups(c, GROUP_COMPANY, person, at_ms, groups, ARRAY_LEN(groups));
 
-    for (size_t i = 0; of_node && i < MIN(n, ARRAY_LEN(groups)); i++)
-        if (strcmp(groups[i], of_node) == 0) /* of several it is the one whose node this is */
-            return of_node;
+    if (of_node && ANY(MIN(n, ARRAY_LEN(groups)), i, strcmp(groups[i], of_node) == 0))
+        return of_node; /* of several it is the one whose node this is */
     return n ? groups[0] : of_node;
 }
 
@@ -537,14 +532,6 @@ static int by_host(const void *a, const void *b)
     return ORDER(x->p->node, y->p->node) ?: ORDER(x->p->from_ms, y->p->from_ms);
 }
 
-static bool any_bins(const struct history *h)
-{
-    for (size_t i = 0; i < h->n_series * h->n; i++)
-        if (h->v[i].count)
-            return true;
-    return false;
-}
-
 int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err)
 {
@@ -560,7 +547,7 @@ int runs_history(const struct runs_ask *ask, const char *key, const char *const 
                               .tier = TIER_MINUTE};
     int r = past_history(ask->past, own, ret, err);
 
-    if (r < 0 || any_bins(ret))
+    if (r < 0 || ANY(ret->n_series * ret->n, i, ret->v[i].count))
         return r;
     history_fini(ret);
     own.step_ms = HOUR_MS;
@@ -576,10 +563,7 @@ static int tally_node(struct making *k, struct of *v, size_t n, struct err *err)
     for (int32_t day = k->ask->from; day <= k->ask->to; day += RUNS_CHUNK_DAYS) {
         int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + RUNS_CHUNK_DAYS, k->ask->to + 1));
         struct history got = {0};
-        bool any = false;
-        for (size_t i = 0; i < n && !any; i++)
-            any = v[i].p->from_ms < to_ms && v[i].p->until_ms >= from_ms;
-        if (!any)
+        if (!ANY(n, i, v[i].p->from_ms < to_ms && v[i].p->until_ms >= from_ms))
             continue;
         int r = runs_history(k->ask, h->key, h->devices, h->n_devices, from_ms, to_ms, &got, err);
         if (r < 0)

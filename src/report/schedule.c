@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/fact.h"
 #include "now/filter.h"
 #include "parse/ytree.h"
@@ -43,10 +44,7 @@ const struct scheduled *schedules_all(const struct schedules *b, size_t *ret_n)
 
 const struct scheduled *schedules_find(const struct schedules *b, const char *name)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (strcmp(b->v[i].name, name) == 0)
-            return &b->v[i];
-    return NULL;
+    return FIND(b->v, b->n, e, strcmp(e->name, name) == 0);
 }
 
 void scheduled_what(const struct scheduled *b, char out[48])
@@ -143,9 +141,8 @@ static int read_channels(struct reading *rd, const struct ynode *at, struct sche
         const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
         const char *name = "";
         r = read_text(rd, one, "the name of a channel", &name);
-        for (size_t k = 0; r == 0 && k < b->n_channels; k++)
-            if (strcmp(b->channels[k], name) == 0)
-                return ytree_fail(rd->t, one, rd->err, "this channel is there already");
+        if (r == 0 && ANY(b->n_channels, k, strcmp(b->channels[k], name) == 0))
+            return ytree_fail(rd->t, one, rd->err, "this channel is there already");
         if (r == 0 && rd->channels && !channels_find(rd->channels, name))
             return ytree_fail(rd->t, one, rd->err, "there is no channel '%.60s' under channels", name);
         b->channels[b->n_channels++] = name;

@@ -39,10 +39,7 @@ static int tally_host(const struct runs_ask *ask, const struct runs_host *host, 
     for (int32_t day = ask->from; day <= ask->to && r >= 0; day += RUNS_CHUNK_DAYS) {
         int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + RUNS_CHUNK_DAYS, ask->to + 1));
         struct history got = {0};
-        bool any = false;
-        for (size_t i = 0; i < n && !any; i++)
-            any = v[i].from_ms < to_ms && v[i].end_ms > from_ms;
-        if (!any)
+        if (!ANY(n, i, v[i].from_ms < to_ms && v[i].end_ms > from_ms))
             continue;
         r = runs_history(ask, host->key, host->devices, host->n_devices, from_ms, to_ms, &got, err);
         for (size_t i = 0; i < n && r >= 0; i++)

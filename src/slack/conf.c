@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "parse/ytree.h"
 
 #define TEXT_MAX 500
@@ -89,9 +90,8 @@ static int read_words(struct reading *rd, const struct ynode *v)
 
     if (v->kind != YNODE_MAP)
         return ytree_fail(rd->t, v, rd->err, "expected {hosts: HOSTS, all: ALL, help: HELP}");
-    for (size_t i = 0, k; i < v->n && r == 0; i++) {
-        for (k = 0; k < SAY_OLDS && !str_eq(v->keys[i].text, words[k]);)
-            k++;
+    for (size_t i = 0; i < v->n && r == 0; i++) {
+        size_t k = FIRST(SAY_OLDS, w, str_eq(v->keys[i].text, words[w]));
         r = k < SAY_OLDS ? read_value(rd, WORD, &v->v[i], &rd->c->say.keywords[k])
                          : ytree_fail(rd->t, &v->keys[i], rd->err,
                                       "not understood here: hosts, all, all_cmd, all_detail, help and where are");

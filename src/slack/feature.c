@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "hub/handlers.h"
 #include "notify/channel.h"
@@ -204,10 +205,7 @@ static void ask_auth(struct hub_slack *d)
 
 static bool seen(const struct hub_slack *d, uint64_t key)
 {
-    for (size_t i = 0; i < MIN(d->n_seen, SEEN_MAX); i++)
-        if (d->seen[i] == key)
-            return true;
-    return false;
+    return ANY(MIN(d->n_seen, SEEN_MAX), i, d->seen[i] == key);
 }
 
 static void see(struct hub_slack *d, uint64_t key)
@@ -371,10 +369,7 @@ static void ask_say(struct asking *a, const char *mail)
 
 static const struct known *known_find(const struct hub_slack *d, const char *user)
 {
-    for (size_t i = 0; i < d->n_known; i++)
-        if (strcmp(d->known[i].user, user) == 0)
-            return &d->known[i];
-    return NULL;
+    return FIND(d->known, d->n_known, k, strcmp(k->user, user) == 0);
 }
 
 static void known_put(struct hub_slack *d, const char *user, const char *mail, int64_t keep_ms)

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "slack/web_answer.h"
 
 #define URL_MAX 500
@@ -48,13 +49,9 @@ static struct heard *bad(struct err *err, const char *what)
 /* Names that Slack gives, and times of messages: nothing else than these letters, so that they can stand anywhere. */
 static bool id_ok(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' ||
-              c == '_'))
-            return false;
-    }
-    return s.len <= SLACK_ID_MAX;
+    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-_";
+
+    return s.len <= SLACK_ID_MAX && !ANY(s.len, i, !strchr(letters, s.p[i]));
 }
 
 /* jansson's text may hold anything but NUL; lines of a message stay lines. */

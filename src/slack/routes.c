@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "hub/handlers.h"
 #include "slack/feature.h"
 #include "slack/heard.h"
@@ -73,11 +74,9 @@ struct fields {
 static struct str field(void *arg, const char *name)
 {
     const struct fields *f = arg;
+    const struct param *p = FIND(f->v, f->n, e, str_eq(e->name, name));
 
-    for (size_t i = 0; i < f->n; i++)
-        if (str_eq(f->v[i].name, name))
-            return f->v[i].value;
-    return STR("");
+    return p ? p->value : STR("");
 }
 
 /* A command or a button, which are forms. */

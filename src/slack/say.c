@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/base64.h"
+#include "base/order.h"
 #include "people/people.h"
 #include "slack/words.h"
 
@@ -21,13 +22,13 @@ static bool dressed(struct str s, struct buf *out, size_t *ret)
         const char *as, *is;
     } known[] = {{"\u00a0", " "}, {"\u201c", "\""}, {"\u201d", "\""}, {"\u2018", "'"}, {"\u2019", "'"}};
 
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (str_starts(s, known[i].as)) {
-            buf_adds(out, known[i].is);
-            *ret = strlen(known[i].as);
-            return true;
-        }
-    return false;
+    size_t i = FIRST(ARRAY_LEN(known), k, str_starts(s, known[k].as));
+
+    if (i == ARRAY_LEN(known))
+        return false;
+    buf_adds(out, known[i].is);
+    *ret = strlen(known[i].as);
+    return true;
 }
 
 /* "<@U1>" or "<@U1|kim>" is a person, or nobody we know. */
@@ -339,11 +340,11 @@ const char *say_person(const struct people *c, const char *slack_id, const char 
     size_t n;
     const struct person *v = people_persons(c, &n);
 
-    for (size_t i = 0; slack_id && slack_id[0] && i < n; i++)
-        if (v[i].slack && strcmp(v[i].slack, slack_id) == 0)
-            return v[i].name;
-    for (size_t i = 0; mail && mail[0] && i < n; i++)
-        if (v[i].mail && str_eq_nocase(str_of(mail), v[i].mail))
-            return v[i].name;
-    return NULL;
+    const struct person *p = NULL;
+
+    if (slack_id && slack_id[0])
+        p = FIND(v, n, e, e->slack && strcmp(e->slack, slack_id) == 0);
+    if (!p && mail && mail[0])
+        p = FIND(v, n, e, e->mail && str_eq_nocase(str_of(mail), e->mail));
+    return p ? p->name : NULL;
 }

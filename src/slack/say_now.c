@@ -1,6 +1,7 @@
 /* say_now.c: the bot's `free` and `who`: what GPUs and people do at this moment. */
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "format/render.h"
 #include "model/now.h"
 #include "model/rows.h"
@@ -127,14 +128,6 @@ static void indexes(const struct node_now *n, const char *model, struct buf *out
     }
 }
 
-static bool seen_before(const struct node_now *n, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(device_shown(&n->devices[k]), device_shown(&n->devices[i])) == 0)
-            return true;
-    return false;
-}
-
 static void tell_list(struct say *s, struct str body)
 {
     static const struct column_spec columns[] = {
@@ -158,7 +151,7 @@ static void tell_list(struct say *s, struct str body)
             const struct device_now *d = &node->devices[k];
             AUTO_BUF which = BUF_INIT(4096);
             AUTO_BUF mem = BUF_INIT(64);
-            if (seen_before(node, k))
+            if (ANY(k, m, strcmp(device_shown(&node->devices[m]), device_shown(d)) == 0))
                 continue;
             indexes(node, device_shown(d), &which);
             struct cell *c = rows_add(&rows);

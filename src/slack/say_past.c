@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "base/order.h"
 #include "format/render.h"
 
 #include "base/clock.h"
@@ -50,11 +51,11 @@ static bool take_last(struct str word, struct str *rest, int64_t *ret)
         return true;
     if (said && !str_word(rest, &alone))
         return false;
-    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
-        if (str_eq_nocase(alone, spans[i].word)) {
-            *ret = spans[i].ms;
-            return true;
-        }
+    size_t i = FIRST(ARRAY_LEN(spans), k, str_eq_nocase(alone, spans[k].word));
+    if (i < ARRAY_LEN(spans)) {
+        *ret = spans[i].ms;
+        return true;
+    }
     return isdigit((unsigned char)alone.p[0]) && say_span(&alone, ret);
 }
 
@@ -66,23 +67,19 @@ static const char *group_of(const struct people *c, const char *name)
     for (int k = 0; k < GROUP_KINDS; k++) {
         size_t n;
         const char *const *names = people_group_names(c, (enum group_kind)k, &n);
-        for (size_t i = 0; i < n; i++)
-            if (strcmp(names[i], name) == 0)
-                return group_words[k];
+        if (ANY(n, i, strcmp(names[i], name) == 0))
+            return group_words[k];
     }
     return NULL;
 }
 
 static bool kind_word(struct str w, const char **ret)
 {
-    for (int k = 0; k < GROUP_KINDS; k++)
-        if (str_eq_nocase(w, group_words[k])) {
-            *ret = group_words[k];
-            return true;
-        }
-    if (!str_eq_nocase(w, "person") && !str_eq_nocase(w, "user"))
+    size_t k = FIRST(GROUP_KINDS, i, str_eq_nocase(w, group_words[i]));
+
+    if (k == GROUP_KINDS && !say_is_one(w, "person user", strncasecmp))
         return false;
-    *ret = "person";
+    *ret = k < GROUP_KINDS ? group_words[k] : "person";
     return true;
 }
 
@@ -177,10 +174,9 @@ static struct str metric_word(struct str w)
                  {"watts", "power"},      {"energy", "power"},     {"clock", "clock_sm"},   {"clocks", "clock_sm"},
                  {"ram", "ram_used"},     {"disk", "disk_used"}};
 
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_eq_nocase(w, names[i].said))
-            return str_of(names[i].name);
-    return w;
+    size_t i = FIRST(ARRAY_LEN(names), k, str_eq_nocase(w, names[k].said));
+
+    return i < ARRAY_LEN(names) ? str_of(names[i].name) : w;
 }
 
 static void no_metric(struct say *s, struct str w)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "slack/heard.h"
 #include "slack/lws_lib.h"
@@ -277,10 +278,7 @@ static void ack(struct sock *s, const char *id)
 
 static bool conn_waits(const struct sock *s, const struct conn *c)
 {
-    for (size_t i = 0; i < UNANSWERED; i++)
-        if (s->unanswered[i].by == c)
-            return true;
-    return c->n_acks > 0;
+    return c->n_acks || ANY(UNANSWERED, i, s->unanswered[i].by == c);
 }
 
 /* -1: close it. */
@@ -400,10 +398,8 @@ static const char *ca_file_of(const struct socket_conf *conf)
         return conf->ca_file;
     if (env && env[0])
         return env;
-    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-        if (access(usual[i], R_OK) == 0)
-            return usual[i];
-    return usual[0];
+    size_t i = FIRST(ARRAY_LEN(usual), k, access(usual[k], R_OK) == 0);
+    return usual[i % ARRAY_LEN(usual)];
 }
 
 /* "http://proxy:3128/" as libwebsockets wants it; NULL: none. */

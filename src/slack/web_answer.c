@@ -2,59 +2,49 @@
 #include "slack/web_answer.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define TOKEN_WAIT_MS 60000 /* until somebody put another token into the file */
+#define FINAL         (-1)
 #define RATE_WAIT_MS  30000 /* where Slack does not say how long, as its own library has it */
 
-/* What may be mended without anything of ours changing. Every other word is final. */
+/* What may be mended without anything of ours changing, and what people may do. Every other word is final. */
 static const struct {
     const char *word;
-    int64_t wait_ms;
-} again[] = {
-    {"ratelimited", RATE_WAIT_MS},
-    {"rate_limited", RATE_WAIT_MS},
-    {"internal_error", 0},
-    {"fatal_error", 0},
-    {"service_unavailable", 0},
-    {"request_timeout", 0},
-    {"team_added_to_org", 0},
-    {"invalid_auth", TOKEN_WAIT_MS},
-    {"not_authed", TOKEN_WAIT_MS},
-    {"account_inactive", TOKEN_WAIT_MS},
-    {"token_revoked", TOKEN_WAIT_MS},
-    {"token_expired", TOKEN_WAIT_MS},
-    {"missing_scope", TOKEN_WAIT_MS},
-    {"not_in_channel", TOKEN_WAIT_MS},
-    {"org_login_required", TOKEN_WAIT_MS},
-    {"no_permission", TOKEN_WAIT_MS},
-    {"invalid_token", TOKEN_WAIT_MS},
-    {"team_access_not_granted", TOKEN_WAIT_MS},
-    {"access_denied", TOKEN_WAIT_MS},
-    {"ekm_access_denied", TOKEN_WAIT_MS},
-};
-static const struct {
-    const char *word, *advice;
-} advice[] = {
-    {"not_in_channel", "invite the bot there: /invite @muster"},
-    {"channel_not_found", "is the bot in that channel, and its name right?"},
-    {"missing_scope", "the app needs more scopes: docs/slack.md has its manifest"},
-    {"invalid_auth", "is the token the app's, and whole?"},
-    {"token_revoked", "install the app again and put its new token into the file"},
-    {"account_inactive", "the app was removed: install it again"},
+    int64_t wait_ms; /* FINAL: it is, too */
+    const char *advice;
+} words[] = {
+    {"ratelimited", RATE_WAIT_MS, NULL},
+    {"rate_limited", RATE_WAIT_MS, NULL},
+    {"internal_error", 0, NULL},
+    {"fatal_error", 0, NULL},
+    {"service_unavailable", 0, NULL},
+    {"request_timeout", 0, NULL},
+    {"team_added_to_org", 0, NULL},
+    {"channel_not_found", FINAL, "is the bot in that channel, and its name right?"},
+    {"invalid_auth", TOKEN_WAIT_MS, "is the token the app's, and whole?"},
+    {"not_authed", TOKEN_WAIT_MS, NULL},
+    {"account_inactive", TOKEN_WAIT_MS, "the app was removed: install it again"},
+    {"token_revoked", TOKEN_WAIT_MS, "install the app again and put its new token into the file"},
+    {"token_expired", TOKEN_WAIT_MS, NULL},
+    {"missing_scope", TOKEN_WAIT_MS, "the app needs more scopes: docs/slack.md has its manifest"},
+    {"not_in_channel", TOKEN_WAIT_MS, "invite the bot there: /invite @muster"},
+    {"org_login_required", TOKEN_WAIT_MS, NULL},
+    {"no_permission", TOKEN_WAIT_MS, NULL},
+    {"invalid_token", TOKEN_WAIT_MS, NULL},
+    {"team_access_not_granted", TOKEN_WAIT_MS, NULL},
+    {"access_denied", TOKEN_WAIT_MS, NULL},
+    {"ekm_access_denied", TOKEN_WAIT_MS, NULL},
 };
 
 static bool word_ok(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (!((s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '_'))
-            return false;
-    return s.len > 0 && s.len < 60;
+    return s.len > 0 && s.len < 60 &&
+           !ANY(s.len, i, !s.p[i] || !strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s.p[i]));
 }
 
 static void by_word(struct str word, int64_t retry_after_ms, struct slack_result *ret)
 {
-    const char *say = "";
-
     if (!word_ok(word)) {
         *ret = (struct slack_result){.how = SLACK_AGAIN, .wait_ms = retry_after_ms};
         snprintf(ret->error, sizeof(ret->error), "Slack says that it failed, and not why");
@@ -62,15 +52,13 @@ static void by_word(struct str word, int64_t retry_after_ms, struct slack_result
     }
     *ret = (struct slack_result){.how = SLACK_REFUSED, .wait_ms = retry_after_ms};
     snprintf(ret->word, sizeof(ret->word), "%.*s", STR_ARG(word));
-    for (size_t i = 0; i < ARRAY_LEN(again); i++)
-        if (str_eq(word, again[i].word)) {
-            ret->how = SLACK_AGAIN;
-            ret->wait_ms = retry_after_ms ? retry_after_ms : again[i].wait_ms;
-        }
-    for (size_t i = 0; i < ARRAY_LEN(advice); i++)
-        if (str_eq(word, advice[i].word))
-            say = advice[i].advice;
-    snprintf(ret->error, sizeof(ret->error), "Slack says %s%s%s", ret->word, say[0] ? ": " : "", say);
+    size_t i = FIRST(ARRAY_LEN(words), k, str_eq(word, words[k].word));
+    const char *say = i < ARRAY_LEN(words) ? words[i].advice : NULL;
+    if (i < ARRAY_LEN(words) && words[i].wait_ms != FINAL) {
+        ret->how = SLACK_AGAIN;
+        ret->wait_ms = retry_after_ms ? retry_after_ms : words[i].wait_ms;
+    }
+    snprintf(ret->error, sizeof(ret->error), "Slack says %s%s%s", ret->word, say ? ": " : "", say ? say : "");
 }
 
 /* True: the status says it all. */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/moment.h"
+#include "base/order.h"
 
 #define SPAN_WORDS 4 /* "2 days 4 hours", "next friday 9:00 UTC" */
 
@@ -48,10 +49,8 @@ static bool longest(struct str *rest, bool (*parse)(const void *arg, struct str 
 static bool parse_span(UNUSED const void *arg, struct str text, int64_t *ret)
 {
     int64_t ms;
-    bool letter = false;
+    bool letter = ANY(text.len, i, isalpha((unsigned char)text.p[i]));
 
-    for (size_t i = 0; i < text.len; i++)
-        letter |= isalpha((unsigned char)text.p[i]) != 0;
     if (str_eq_nocase(text, "an hour") || str_eq_nocase(text, "a day"))
         ms = text.len == 5 ? 86400000 : 3600000;
     else if (!letter || moment_span(text, "for", &ms, NULL) < 0 || ms <= 0)
@@ -102,11 +101,9 @@ bool say_is_place(const struct say *s, struct str word, struct str *ret_node, st
     if (!colon)
         return false;
     struct str node = str_n(word.p, (size_t)(colon - word.p)), gpus = str_n(colon + 1, word.len - node.len - 1);
-    if (!gpus.len || !say_is_node(s, node))
+    if (!gpus.len || !say_is_node(s, node) ||
+        ANY(gpus.len, i, !isdigit((unsigned char)gpus.p[i]) && !strchr(",-.*", gpus.p[i])))
         return false;
-    for (size_t i = 0; i < gpus.len; i++)
-        if (!isdigit((unsigned char)gpus.p[i]) && !strchr(",-.*", gpus.p[i]))
-            return false;
     *ret_node = node;
     *ret_gpus = gpus;
     return true;
@@ -118,36 +115,15 @@ static bool number_word(struct str w, int64_t *ret)
 {
     static const char *const words[] = {"one", "two", "three", "four", "five", "six", "seven", "eight"};
     struct str digits = w;
+    size_t i = FIRST(ARRAY_LEN(words), k, str_eq_nocase(w, words[k]));
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_eq_nocase(w, words[i])) {
-            *ret = (int64_t)i + 1;
-            return true;
-        }
+    if (i < ARRAY_LEN(words)) {
+        *ret = (int64_t)i + 1;
+        return true;
+    }
     if (digits.len > 1 && (digits.p[digits.len - 1] | 32) == 'x')
         digits.len--;
     return digits.len && isdigit((unsigned char)digits.p[0]) && str_int(digits, ret) && *ret > 0;
-}
-
-/* Memory that must be free: "40G", "mem:40G", "memfree>=40G". */
-static bool mem_word(struct str w, struct str *ret)
-{
-    static const char *const names[] = {"memfree>=", "memfree>", "memfree:", "mem>=",
-                                        "mem>",      "mem:",     "mem=",     "memory:"};
-    int64_t bytes;
-    bool named = false;
-
-    for (size_t i = 0; i < ARRAY_LEN(names) && !named; i++)
-        if (w.len >= strlen(names[i]) && strncasecmp(w.p, names[i], strlen(names[i])) == 0) {
-            w = str_n(w.p + strlen(names[i]), w.len - strlen(names[i]));
-            named = true;
-        }
-    if (!w.len || !isdigit((unsigned char)w.p[0]) || isdigit((unsigned char)w.p[w.len - 1]) || !str_bytes(w, &bytes))
-        return false;
-    if (!named && bytes < 1 << 30) /* "90m" alone is a time */
-        return false;
-    *ret = w;
-    return true;
 }
 
 static bool named(struct str w, const char *name, struct str *ret)
@@ -157,6 +133,22 @@ static bool named(struct str w, const char *name, struct str *ret)
     if (w.len <= n || strncasecmp(w.p, name, n) != 0)
         return false;
     *ret = str_n(w.p + n, w.len - n);
+    return true;
+}
+
+/* Memory that must be free: "40G", "mem:40G", "memfree>=40G". */
+static bool mem_word(struct str w, struct str *ret)
+{
+    static const char *const names[] = {"memfree>=", "memfree>", "memfree:", "mem>=",
+                                        "mem>",      "mem:",     "mem=",     "memory:"};
+    int64_t bytes;
+    bool said = ANY(ARRAY_LEN(names), i, named(w, names[i], &w));
+
+    if (!w.len || !isdigit((unsigned char)w.p[0]) || isdigit((unsigned char)w.p[w.len - 1]) || !str_bytes(w, &bytes))
+        return false;
+    if (!said && bytes < 1 << 30) /* "90m" alone is a time */
+        return false;
+    *ret = w;
     return true;
 }
 
@@ -193,13 +185,12 @@ static bool named_span(struct str *rest, int64_t *ret)
 
     if (!str_word(&after, &one))
         return false;
-    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
-        if (str_eq_nocase(one, spans[i].word)) {
-            *ret = spans[i].ms;
-            *rest = after;
-            return true;
-        }
-    return false;
+    size_t i = FIRST(ARRAY_LEN(spans), k, str_eq_nocase(one, spans[k].word));
+    if (i == ARRAY_LEN(spans))
+        return false;
+    *ret = spans[i].ms;
+    *rest = after;
+    return true;
 }
 
 static bool time_clause(struct say *s, struct str word, struct str *rest, struct say_words *w, bool *ret_bad)
@@ -271,11 +262,10 @@ static bool gpu_word(struct say *s, struct str word, struct str *rest, struct sa
 /* A model as people write it: letters, digits, and nothing of the filter language. */
 static bool model_word(struct str word, struct say_words *w)
 {
-    for (size_t i = 0; i < word.len; i++)
-        if (!isalnum((unsigned char)word.p[i]) && !strchr("-_.", word.p[i]))
-            return false;
     const char *end = w->model.p ? w->model.p + w->model.len : NULL;
-    if (w->model.len && word.p != end + 1)
+
+    if (ANY(word.len, i, !isalnum((unsigned char)word.p[i]) && !strchr("-_.", word.p[i])) ||
+        (w->model.len && word.p != end + 1))
         return false;
     w->model = w->model.len ? str_n(w->model.p, w->model.len + 1 + word.len) : word;
     return true;

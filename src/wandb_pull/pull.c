@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "wandb_pull/pull_body.h"
@@ -258,14 +259,6 @@ static void on_tick(void *arg)
     pull_step(p);
 }
 
-static bool has_team(const struct pull *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_teams; i++)
-        if (strcmp(p->teams[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* The teams of companies that have nodes in the window, each once, under the company that has it. */
 static int add_teams(struct pull *p, struct err *err)
 {
@@ -277,7 +270,8 @@ static int add_teams(struct pull *p, struct err *err)
             const char *name = co[i].teams[k];
             const struct company *of = wandb_config_company(p->config, name);
             struct wandb_progress had;
-            if (!of || !wandb_company_active(of, p->rec.from, p->rec.to) || has_team(p, name))
+            if (!of || !wandb_company_active(of, p->rec.from, p->rec.to) ||
+                ANY(p->n_teams, t, strcmp(p->teams[t].name, name) == 0))
                 continue;
             int r = wandb_project_state(p->store, &p->rec, name, "", &had, err);
             if (r < 0)

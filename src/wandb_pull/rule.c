@@ -1,4 +1,5 @@
 /* rule.c: reads the list of rules from a config, and asks them in order. */
+#include "base/order.h"
 #include "wandb_pull/rule_expr.h"
 
 #include <errno.h>
@@ -193,10 +194,7 @@ int rules_read(const struct ytree *t, const struct ynode *list, const struct com
 
 static bool is_for(const struct globs *g, const char *name)
 {
-    bool hit = !g->n;
-    for (size_t i = 0; i < g->n && !hit; i++)
-        hit = str_glob(str_of(g->v[i]), str_of(name));
-    return hit;
+    return !g->n || ANY(g->n, i, str_glob(str_of(g->v[i]), str_of(name)));
 }
 
 static void tell(const struct rule_listener *told, const char *rule, enum rule_why why, const char *because)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "wandb_pull/rule_expr.h"
 
 struct parse {
@@ -166,10 +167,7 @@ static int read_parts(struct parse *s, struct rule_op *op)
 /* The word at hand is a name: what is looked at, but not yet how. */
 static int read_name(struct parse *s, size_t from, struct str word, struct rule_op *ret)
 {
-    const struct rule_source *found = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(sources); i++)
-        if (str_eq(word, sources[i].name))
-            found = &sources[i];
+    const struct rule_source *found = FIND(sources, ARRAY_LEN(sources), e, str_eq(word, e->name));
     if (!found)
         return fail_at(s, from, "'%.*s' is not known: there are " NAMES ", match(), min() and max()",
                        (int)MIN(word.len, 40u), word.p);

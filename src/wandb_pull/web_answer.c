@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { WORDS_MAX = 240, ERRORS_MAX = 3 };
 
@@ -65,10 +66,9 @@ static const struct {
 /* 0: it is none of them. */
 static int final_code(int status)
 {
-    for (size_t i = 0; i < ARRAY_LEN(final); i++)
-        if (final[i].status == status)
-            return final[i].code;
-    return 0;
+    size_t i = FIRST(ARRAY_LEN(final), k, final[k].status == status);
+
+    return i < ARRAY_LEN(final) ? final[i].code : 0;
 }
 
 bool wandb_again(int status, bool conflict_again)

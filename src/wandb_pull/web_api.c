@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "net/http.h"
@@ -180,15 +181,6 @@ static struct request *leave_line(struct wandb *w, struct request **at)
 
 /* ---- answers ---- */
 
-static void forget(struct wandb *w, struct request *q)
-{
-    for (int i = 0; i < w->n_flying; i++)
-        if (w->flying[i] == q) {
-            w->flying[i] = w->flying[--w->n_flying];
-            return;
-        }
-}
-
 /* Nothing that a server sends back may carry the key on into a message. */
 static void blot(char *text, const char *secret)
 {
@@ -269,7 +261,9 @@ static void on_answer(void *arg, const struct http_result *r)
     struct str left = {0}, reset = {0};
     char *url;
 
-    forget(w, q);
+    size_t at = FIRST((size_t)w->n_flying, i, w->flying[i] == q);
+    if (at < (size_t)w->n_flying)
+        w->flying[at] = w->flying[--w->n_flying];
     pace_parts_back(&w->pace, q->part);
     w->idle[w->n_idle++] = q->call; /* its next use is by the next request; r is read before that */
     q->call = NULL;
