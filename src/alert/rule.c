@@ -110,7 +110,7 @@ static int shown(struct str s)
 static int read_span(struct reading *rd, const struct ynode *at, int64_t *ret)
 {
     if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), ret) || *ret < 0 || *ret > 30 * 86400000ll)
-        return ytree_fail(rd->t, at, rd->err, "expected a length of time up to 30d, as 10m or 2h");
+        return yfail(rd, at, "expected a length of time up to 30d, as 10m or 2h");
     return 0;
 }
 
@@ -124,7 +124,7 @@ static int read_remind(struct reading *rd, const struct ynode *at, int64_t *ret)
         return 0;
     }
     if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), &ms) || ms < 60000 || ms > 30 * 86400000ll)
-        return ytree_fail(rd->t, at, rd->err, "expected off, or a length of time from 1m to 30d");
+        return yfail(rd, at, "expected off, or a length of time from 1m to 30d");
     *ret = ms;
     return 0;
 }
@@ -136,7 +136,7 @@ static int read_severity(struct reading *rd, const struct ynode *at, int32_t *re
             *ret = i;
             return 0;
         }
-    return ytree_fail(rd->t, at, rd->err, "expected info, warning or critical");
+    return yfail(rd, at, "expected info, warning or critical");
 }
 
 static int read_channels(struct reading *rd, const struct ynode *at, const char **ret)
@@ -148,11 +148,11 @@ static int read_channels(struct reading *rd, const struct ynode *at, const char 
         const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
         if (one->kind != YNODE_TEXT || !name_ok(str_trim(one->text), NAME_BYTES) ||
             memchr(one->text.p, ',', one->text.len))
-            return ytree_fail(rd->t, one, rd->err, "expected the name of a channel");
+            return yfail(rd, one, "expected the name of a channel");
         buf_addf(&b, "%s%.*s", i ? "," : "", STR_ARG(str_trim(one->text)));
     }
     if (b.err)
-        return ytree_fail(rd->t, at, rd->err, "too many channels");
+        return yfail(rd, at, "too many channels");
     *ret = keep(rd->r, buf_str(&b));
     return 0;
 }
@@ -163,10 +163,10 @@ static int read_filter(struct reading *rd, const struct ynode *at, bool until, s
     struct filter_err bad;
 
     if (at->kind != YNODE_TEXT || !str_trim(at->text).len)
-        return ytree_fail(rd->t, at, rd->err, "expected a filter, as %s", until ? "temp<80" : "held idle>2h");
+        return yfail(rd, at, "expected a filter, as %s", until ? "temp<80" : "held idle>2h");
     *(until ? &r->until : &r->when) = keep(rd->r, str_trim(at->text));
     if ((until ? compile_until(r, &bad) : compile(r, &bad)) < 0)
-        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
+        return yfail(rd, at, "column %u of the filter: %s", bad.column, bad.message);
     return 0;
 }
 
@@ -175,7 +175,7 @@ static int read_switch(struct reading *rd, const struct ynode *at, const char *m
     bool on = at->kind == YNODE_TEXT && (str_eq(at->text, "on") || str_eq(at->text, "true"));
 
     if (!on && !(at->kind == YNODE_TEXT && (str_eq(at->text, "off") || str_eq(at->text, "false"))))
-        return ytree_fail(rd->t, at, rd->err, "expected off%s on%s", more[0] ? "," : " or", more);
+        return yfail(rd, at, "expected off%s on%s", more[0] ? "," : " or", more);
     *ret = on;
     return 0;
 }
@@ -186,14 +186,13 @@ static int read_expect(struct reading *rd, const struct ynode *at)
     struct alert_rules *r = rd->r;
 
     if (at->kind != YNODE_MAP || at->n > EXPECT_MAX)
-        return ytree_fail(rd->t, at, rd->err, "expected how many GPUs nodes have: {\"dgx*\": 8, ws1: 2}, at most %d",
-                          EXPECT_MAX);
+        return yfail(rd, at, "expected how many GPUs nodes have: {\"dgx*\": 8, ws1: 2}, at most %d", EXPECT_MAX);
     r->expect = arena_alloc(&r->arena, at->n + 1, sizeof(*r->expect));
     r->n_expect = 0;
     for (size_t i = 0; i < at->n; i++) {
         int64_t n;
         if (at->v[i].kind != YNODE_TEXT || !str_int(str_trim(at->v[i].text), &n) || n < 0 || n > DEVICES_MAX)
-            return ytree_fail(rd->t, &at->v[i], rd->err, "expected a number of GPUs up to %d", DEVICES_MAX);
+            return yfail(rd, &at->v[i], "expected a number of GPUs up to %d", DEVICES_MAX);
         r->expect[r->n_expect++] = (struct gpus_expected){keep(r, str_trim(at->keys[i].text)), (int32_t)n};
     }
     return 0;
@@ -204,9 +203,9 @@ static int read_text(struct reading *rd, const struct ynode *at, bool holes, con
     struct err bad = {0};
 
     if (at->kind != YNODE_TEXT || !at->text.len)
-        return ytree_fail(rd->t, at, rd->err, "expected a text");
+        return yfail(rd, at, "expected a text");
     if (holes ? template_check(at->text, &bad) < 0 : at->text.len > TEMPLATE_MAX || !str_utf8_ok(at->text))
-        return ytree_fail(rd->t, at, rd->err, "%s", bad.msg[0] ? bad.msg : "expected a text of at most 1000 bytes");
+        return yfail(rd, at, "%s", bad.msg[0] ? bad.msg : "expected a text of at most 1000 bytes");
     *ret = keep(rd->r, at->text);
     return 0;
 }
@@ -223,9 +222,8 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "remind"))
         return read_remind(rd, v, &r->remind_ms);
     if (str_eq(key->text, "person"))
-        return v->kind == YNODE_TEXT && str_bool(str_trim(v->text), &r->person)
-                   ? 0
-                   : ytree_fail(rd->t, v, rd->err, "expected yes or no");
+        return v->kind == YNODE_TEXT && str_bool(str_trim(v->text), &r->person) ? 0
+                                                                                : yfail(rd, v, "expected yes or no");
     if (str_eq(key->text, "channel") || str_eq(key->text, "channels"))
         return read_channels(rd, v, &r->channels);
     if (str_eq(key->text, "advice"))
@@ -253,14 +251,14 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     }
     if (str_eq(key->text, "name") && r->own)
         return 0; /* read before */
-    return ytree_fail(rd->t, key, rd->err,
-                      "'%.*s' is not understood here: for, clear, severity, remind, person, channel, advice, text, "
-                      "resolved%s",
-                      shown(key->text), key->text.p,
-                      r->own       ? ", when, until, of and name are"
-                      : r->when    ? ", when and until are"
-                      : r->expects ? " and expect are"
-                                   : " are");
+    return yfail(rd, key,
+                 "'%.*s' is not understood here: for, clear, severity, remind, person, channel, advice, text, "
+                 "resolved%s",
+                 shown(key->text), key->text.p,
+                 r->own       ? ", when, until, of and name are"
+                 : r->when    ? ", when and until are"
+                 : r->expects ? " and expect are"
+                              : " are");
 }
 
 static int read_members(struct reading *rd, const struct ynode *map, struct alert_rule *r)
@@ -282,13 +280,13 @@ static int read_own(struct reading *rd, const struct ynode *at)
     const struct ynode *name = ynode_get(at, "name");
 
     if (at->kind != YNODE_MAP || !name || !ynode_get(at, "when"))
-        return ytree_fail(rd->t, at, rd->err, "expected a rule: {name: ..., when: FILTER, for: 10m, text: ...}");
+        return yfail(rd, at, "expected a rule: {name: ..., when: FILTER, for: 10m, text: ...}");
     if (name->kind != YNODE_TEXT || !name_ok(str_trim(name->text), NAME_BYTES))
-        return ytree_fail(rd->t, name, rd->err, "expected a name of up to %d bytes", NAME_BYTES);
+        return yfail(rd, name, "expected a name of up to %d bytes", NAME_BYTES);
     if (find(rd->r, str_trim(name->text)))
-        return ytree_fail(rd->t, name, rd->err, "there is a rule '%.*s' already", STR_ARG(str_trim(name->text)));
+        return yfail(rd, name, "there is a rule '%.*s' already", STR_ARG(str_trim(name->text)));
     if (rd->r->n == ALERT_RULES_MAX)
-        return ytree_fail(rd->t, at, rd->err, "at most %d rules", ALERT_RULES_MAX);
+        return yfail(rd, at, "at most %d rules", ALERT_RULES_MAX);
     struct alert_rule *r = &rd->r->v[rd->r->n++];
     *r = (struct alert_rule){.name = keep(rd->r, str_trim(name->text)),
                              .severity = SEV_WARNING,
@@ -325,14 +323,14 @@ static int read_all(struct reading *rd, const struct ynode *root)
         struct alert_rule *r = find(rd->r, key->text);
         if (str_eq(key->text, "rules")) {
             if (v->kind != YNODE_LIST)
-                return ytree_fail(rd->t, v, rd->err, "expected a list of rules");
+                return yfail(rd, v, "expected a list of rules");
             for (size_t k = 0; k < v->n && code == 0; k++)
                 code = read_own(rd, &v->v[k]);
         } else if (r && !r->own) {
             code = read_builtin(rd, v, r);
         } else {
-            code = ytree_fail(rd->t, key, rd->err, "there is no built-in rule '%.*s'; `muster alerts rules` lists them",
-                              shown(key->text), key->text.p);
+            code = yfail(rd, key, "there is no built-in rule '%.*s'; `muster alerts rules` lists them",
+                         shown(key->text), key->text.p);
         }
     }
     return code;

@@ -75,7 +75,7 @@ static int read_text(struct reading *rd, const struct ynode *at, const char *wha
     struct str s = at->kind == YNODE_TEXT ? str_trim(at->text) : STR("");
 
     if (!s.len || s.len > TEXT_MAX || !str_utf8_ok(s))
-        return ytree_fail(rd->t, at, rd->err, "expected %s", what);
+        return yfail(rd, at, "expected %s", what);
     *ret = arena_strn(&rd->c->arena, s.p, s.len);
     return 0;
 }
@@ -110,7 +110,7 @@ static int read_word(struct reading *rd, const struct ynode *at, const char *con
                      int *ret)
 {
     *ret = at->kind == YNODE_TEXT ? (int)FIRST((size_t)n, i, str_eq(str_trim(at->text), words[i])) : n;
-    return *ret < n ? 0 : ytree_fail(rd->t, at, rd->err, "expected %s", list);
+    return *ret < n ? 0 : yfail(rd, at, "expected %s", list);
 }
 
 static int read_quiet(struct reading *rd, const struct ynode *at, struct channel *c)
@@ -118,7 +118,7 @@ static int read_quiet(struct reading *rd, const struct ynode *at, struct channel
     struct str rest = at->kind == YNODE_TEXT ? at->text : STR(""), from;
 
     if (!str_cut(&rest, '-', &from) || !minute_parse(from, &c->quiet_from) || !minute_parse(rest, &c->quiet_to))
-        return ytree_fail(rd->t, at, rd->err, "expected quiet hours, as \"22:00-07:00\"");
+        return yfail(rd, at, "expected quiet hours, as \"22:00-07:00\"");
     return 0;
 }
 
@@ -128,11 +128,11 @@ static int read_command(struct reading *rd, const struct ynode *at, struct chann
     int r = 0;
 
     if (at->kind == YNODE_MAP || !n || n > CHANNEL_WORDS_MAX)
-        return ytree_fail(rd->t, at, rd->err, "expected a program and its words: [/usr/local/bin/tell, -v]");
+        return yfail(rd, at, "expected a program and its words: [/usr/local/bin/tell, -v]");
     for (size_t i = 0; i < n && r == 0; i++)
         r = read_text(rd, at->kind == YNODE_LIST ? &at->v[i] : at, "a program or one of its words", &c->argv[i]);
     if (r == 0 && (!c->argv[0] || c->argv[0][0] != '/'))
-        return ytree_fail(rd->t, at, rd->err, "expected the program with its whole path: /usr/local/bin/tell");
+        return yfail(rd, at, "expected the program with its whole path: /usr/local/bin/tell");
     return r;
 }
 
@@ -143,8 +143,7 @@ static int read_to(struct reading *rd, const struct ynode *at, struct channel *c
     int r = 0;
 
     if (at->kind == YNODE_MAP || !n || n > CHANNEL_TO_MAX)
-        return ytree_fail(rd->t, at, rd->err, "expected whom: an address, a list of up to %d, or person",
-                          CHANNEL_TO_MAX);
+        return yfail(rd, at, "expected whom: an address, a list of up to %d, or person", CHANNEL_TO_MAX);
     c->to_person = at->kind == YNODE_TEXT && str_eq(str_trim(at->text), "person");
     for (size_t i = 0; i < n && r == 0 && !c->to_person; i++)
         r = read_text(rd, at->kind == YNODE_LIST ? &at->v[i] : at, "whom: an address, or person", &c->to[i]);
@@ -156,7 +155,7 @@ static int read_from(struct reading *rd, const struct ynode *at, struct channel 
     int r = read_text(rd, at, "a mail address: muster@example.org", &c->from);
 
     if (r == 0 && !mail_address_ok(str_of(c->from)))
-        return ytree_fail(rd->t, at, rd->err, "expected a mail address: muster@example.org");
+        return yfail(rd, at, "expected a mail address: muster@example.org");
     return r;
 }
 
@@ -165,7 +164,7 @@ static int read_tls(struct reading *rd, const struct ynode *at, struct channel *
     bool on = true;
 
     if (at->kind != YNODE_TEXT || !str_bool(str_trim(at->text), &on))
-        return ytree_fail(rd->t, at, rd->err, "expected on or off");
+        return yfail(rd, at, "expected on or off");
     c->plain = !on;
     return 0;
 }
@@ -208,22 +207,22 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_text(rd, v, "the name to log in with", &c->user);
     if (str_eq(key->text, "tls"))
         return read_tls(rd, v, c);
-    return ytree_fail(rd->t, key, rd->err,
-                      "not understood here: type, url, url_file, url_env, secret_file, secret_env, ca_file, to, from, "
-                      "user, tls, command, severity and quiet are");
+    return yfail(rd, key,
+                 "not understood here: type, url, url_file, url_env, secret_file, secret_env, ca_file, to, from, "
+                 "user, tls, command, severity and quiet are");
 }
 
 static int check_mail(struct reading *rd, const struct ynode *v, const struct channel *c)
 {
     if (!c->from || (!c->to[0] && !c->to_person))
-        return ytree_fail(rd->t, v, rd->err, "a mail needs from and to");
+        return yfail(rd, v, "a mail needs from and to");
     if (!c->user != (!c->secret_file && !c->secret_env))
-        return ytree_fail(rd->t, v, rd->err, "user and secret_file (or secret_env) go together");
+        return yfail(rd, v, "user and secret_file (or secret_env) go together");
     for (size_t i = 0; c->to[i]; i++)
         if (!mail_address_ok(str_of(c->to[i])))
-            return ytree_fail(rd->t, ynode_get(v, "to"), rd->err, "expected mail addresses: ops@example.org");
+            return yfail(rd, ynode_get(v, "to"), "expected mail addresses: ops@example.org");
     if (c->plain && c->url && str_starts(str_of(c->url), "smtps://"))
-        return ytree_fail(rd->t, ynode_get(v, "tls"), rd->err, "smtps:// has TLS");
+        return yfail(rd, ynode_get(v, "tls"), "smtps:// has TLS");
     return 0;
 }
 
@@ -234,24 +233,23 @@ static int check_one(struct reading *rd, const struct ynode *v, const struct cha
     bool mail = c->type == CHANNEL_MAIL, bot = c->type == CHANNEL_SLACK_BOT, command = c->type == CHANNEL_COMMAND;
 
     if (command && (!c->argv[0] || urls || c->ca_file))
-        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url");
+        return yfail(rd, v, "a command needs command, and nothing of url");
     if (bot && (urls || c->secret_file || c->secret_env || c->ca_file || c->argv[0]))
-        return ytree_fail(rd->t, v, rd->err, "a slack-bot has to alone; the rest is in the section slack");
+        return yfail(rd, v, "a slack-bot has to alone; the rest is in the section slack");
     if (!command && !bot && (urls != 1 || c->argv[0]))
-        return ytree_fail(rd->t, v, rd->err, "expected one of url_file, url_env and url");
+        return yfail(rd, v, "expected one of url_file, url_env and url");
     if (c->url && !url_ok(c, str_of(c->url)))
-        return ytree_fail(rd->t, ynode_get(v, "url"), rd->err, "expected an address: %s...",
-                          mail ? "smtps://" : "https://");
+        return yfail(rd, ynode_get(v, "url"), "expected an address: %s...", mail ? "smtps://" : "https://");
     if (c->secret_file && c->secret_env)
-        return ytree_fail(rd->t, v, rd->err, "expected one of secret_file and secret_env");
+        return yfail(rd, v, "expected one of secret_file and secret_env");
     if (!mail && (c->user || c->from || c->plain))
-        return ytree_fail(rd->t, v, rd->err, "user, from and tls are of mail alone");
+        return yfail(rd, v, "user, from and tls are of mail alone");
     if (!mail && !bot && c->to[0])
-        return ytree_fail(rd->t, v, rd->err, "to is of mail and slack-bot alone, but for to: person");
+        return yfail(rd, v, "to is of mail and slack-bot alone, but for to: person");
     if (c->to_person && (c->type == CHANNEL_SLACK || c->type == CHANNEL_NTFY))
-        return ytree_fail(rd->t, v, rd->err, "persons cannot be told through this type of channel");
+        return yfail(rd, v, "persons cannot be told through this type of channel");
     if (bot && c->to[0] && c->to[1])
-        return ytree_fail(rd->t, ynode_get(v, "to"), rd->err, "a slack-bot has one place to post to: \"#ops\"");
+        return yfail(rd, ynode_get(v, "to"), "a slack-bot has one place to post to: \"#ops\"");
     return mail ? check_mail(rd, v, c) : 0;
 }
 
@@ -261,16 +259,15 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
     int r = 0;
 
     if (!name_ok(str_trim(key->text), CHANNEL_NAME_MAX) || memchr(key->text.p, ',', key->text.len))
-        return ytree_fail(rd->t, key, rd->err, "expected the name of a channel, up to %d bytes without commas",
-                          CHANNEL_NAME_MAX);
+        return yfail(rd, key, "expected the name of a channel, up to %d bytes without commas", CHANNEL_NAME_MAX);
     if (rd->c->n == CHANNELS_MAX)
-        return ytree_fail(rd->t, key, rd->err, "at most %d channels", CHANNELS_MAX);
+        return yfail(rd, key, "at most %d channels", CHANNELS_MAX);
     if (v->kind != YNODE_MAP || !ynode_get(v, "type"))
-        return ytree_fail(rd->t, v, rd->err, "expected {type: slack, url_file: FILE, severity: warning}");
+        return yfail(rd, v, "expected {type: slack, url_file: FILE, severity: warning}");
     *c = (struct channel){.name = arena_strn(&rd->c->arena, str_trim(key->text).p, str_trim(key->text).len),
                           .severity = -1};
     if (channels_find(rd->c, c->name))
-        return ytree_fail(rd->t, key, rd->err, "this channel is there already");
+        return yfail(rd, key, "this channel is there already");
     for (size_t i = 0; i < v->n && r == 0; i++)
         r = read_member(rd, &v->keys[i], &v->v[i], c);
     if (r < 0)

@@ -48,4 +48,6 @@ void ytree_fini(struct ytree *t);
 /* -EINVAL with "path:line:column: " before the sentence. */
 int ytree_fail(const struct ytree *t, const struct ynode *at, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same for who reads with a struct that has the tree as t and the error as err. */
+#define yfail(rd, at, ...) ytree_fail((rd)->t, at, (rd)->err, __VA_ARGS__)
 const struct ynode *ynode_get(const struct ynode *map, const char *key); /* NULL: not there, or no map */

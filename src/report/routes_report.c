@@ -27,11 +27,12 @@ struct report_job {
     enum report_source source;
     struct report_look look;
     bool partial;
-    char *company, *from, *to, *last;
-    char *zone, *own_zone;           /* as asked for; the hub's */
+    const char *company, *from, *to, *last;
+    const char *zone, *own_zone;     /* as asked for; the hub's */
     const struct runs_source *wandb; /* NULL: there is none */
     size_t n;
-    struct runs_node *nodes; /* with copies of their names */
+    struct runs_node *nodes;
+    struct arena mem; /* of texts and nodes */
 };
 
 /* ---- the days ---- */
@@ -272,11 +273,7 @@ static void report_end(struct past_ask *k)
 {
     struct report_job *job = (struct report_job *)k;
 
-    for (size_t i = 0; i < job->n; i++) {
-        free((char *)job->nodes[i].key);
-        free((char *)job->nodes[i].name);
-    }
-    FREE_ALL(job->nodes, job->company, job->from, job->to, job->last, job->zone, job->own_zone);
+    arena_fini(&job->mem);
     people_unref(job->people);
     free(job);
 }
@@ -300,32 +297,31 @@ static int choice(const struct request *rq, struct reply *rp, const char *name, 
     return -1;
 }
 
-static char *text_of(const struct request *rq, const char *name)
+static const char *keep(struct report_job *job, struct str s)
 {
-    struct str s = request_query(rq, name);
-    return s.len ? mem_strn(s.p, s.len) : NULL;
+    return s.len ? arena_strn(&job->mem, s.p, s.len) : NULL;
 }
 
-/* The zone usage is counted in, by name; NULL: the system's. */
-static char *own_zone(const struct api *a)
+/* Who the nodes are, and the zone usage is counted in, by name; NULL: the system's. */
+static void look_at_hub(struct report_job *job, struct api *a)
 {
+    struct view v;
     struct usage_now now;
 
     usage_now_of(a->hub, &now);
-    return now.stat.zone && strcmp(zone_name(now.stat.zone), "local") != 0 ? mem_str(zone_name(now.stat.zone)) : NULL;
-}
-
-static void call_nodes(struct report_job *job, const struct view *v)
-{
-    job->nodes = mem_zero(v->n + 1, sizeof(*job->nodes));
-    job->n = v->n;
-    for (size_t i = 0; i < v->n; i++)
-        job->nodes[i] = (struct runs_node){mem_str(v->nodes[i]->key), mem_str(v->nodes[i]->name), v->nodes[i]->at_ms};
+    if (now.stat.zone && strcmp(zone_name(now.stat.zone), "local") != 0)
+        job->own_zone = keep(job, str_of(zone_name(now.stat.zone)));
+    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, job->now_ms, &v);
+    job->nodes = arena_alloc(&job->mem, v.n + 1, sizeof(*job->nodes));
+    for (; job->n < v.n; job->n++) {
+        const struct node_now *n = v.nodes[job->n];
+        job->nodes[job->n] = (struct runs_node){arena_strn(&job->mem, n->key, strlen(n->key)),
+                                                arena_strn(&job->mem, n->name, strlen(n->name)), n->at_ms};
+    }
 }
 
 enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct view v;
     struct report_job want = {.ask = {.run = report_run, .end = report_end}, .now_ms = rq->now_ms};
     int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
     int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
@@ -349,18 +345,16 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
                                      .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
                                               .colour = request_flag(rq, "colour")}};
     want.partial = request_flag(rq, "partial");
-    want.company = text_of(rq, "company");
-    want.from = text_of(rq, "from");
-    want.to = text_of(rq, "to");
-    want.last = text_of(rq, "last");
-    want.zone = text_of(rq, "zone");
-    want.own_zone = own_zone(a);
+    want.company = keep(&want, request_query(rq, "company"));
+    want.from = keep(&want, request_query(rq, "from"));
+    want.to = keep(&want, request_query(rq, "to"));
+    want.last = keep(&want, request_query(rq, "last"));
+    want.zone = keep(&want, request_query(rq, "zone"));
+    look_at_hub(&want, a);
     want.people = people_ref(a->people);
     want.graphics_mem = runs_graphics_mem(a->live);
     want.wandb = report_source(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
-    call_nodes(job, &v);
     return ask_later(a->hub, rq, rp, &job->ask);
 }

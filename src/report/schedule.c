@@ -71,7 +71,7 @@ static int read_text(struct reading *rd, const struct ynode *at, const char *wha
     struct str s = text_at(at);
 
     if (!s.len || s.len > TEXT_MAX || !str_utf8_ok(s))
-        return ytree_fail(rd->t, at, rd->err, "expected %s", what);
+        return yfail(rd, at, "expected %s", what);
     *ret = arena_strn(&rd->b->arena, s.p, s.len);
     return 0;
 }
@@ -83,7 +83,7 @@ static int read_every(struct reading *rd, const struct ynode *at, struct schedul
             b->every = p;
             return 0;
         }
-    return ytree_fail(rd->t, at, rd->err, "expected day, week or month");
+    return yfail(rd, at, "expected day, week or month");
 }
 
 static int read_what(struct reading *rd, const struct ynode *at, struct scheduled *b)
@@ -100,7 +100,7 @@ static int read_what(struct reading *rd, const struct ynode *at, struct schedule
             b->by = (enum usage_by)by;
             return 0;
         }
-    return ytree_fail(rd->t, at, rd->err, "expected usage by person, team, project, company, node or model, or status");
+    return yfail(rd, at, "expected usage by person, team, project, company, node or model, or status");
 }
 
 static int read_zone(struct reading *rd, const struct ynode *at, struct scheduled *b)
@@ -109,11 +109,11 @@ static int read_zone(struct reading *rd, const struct ynode *at, struct schedule
     struct err bad = {0};
 
     if (b->zone)
-        return ytree_fail(rd->t, at, rd->err, "the zone is told twice");
+        return yfail(rd, at, "the zone is told twice");
     if (read_text(rd, at, "a zone, as Europe/Berlin", &name) < 0)
         return -EINVAL;
     if (strlen(name) >= ZONE_NAME_MAX || zone_load(name, &b->zone, &bad) < 0)
-        return ytree_fail(rd->t, at, rd->err, "expected a zone, as Europe/Berlin%s%s", bad.msg[0] ? ": " : "", bad.msg);
+        return yfail(rd, at, "expected a zone, as Europe/Berlin%s%s", bad.msg[0] ? ": " : "", bad.msg);
     return 0;
 }
 
@@ -125,7 +125,7 @@ static int read_filter(struct reading *rd, const struct ynode *at, struct schedu
     if (read_text(rd, at, "a filter, as model:h200", &b->filter) < 0)
         return -EINVAL;
     if (filter_new(str_of(b->filter), NULL, &f, &bad) < 0)
-        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
+        return yfail(rd, at, "column %u of the filter: %s", bad.column, bad.message);
     return 0;
 }
 
@@ -135,16 +135,16 @@ static int read_channels(struct reading *rd, const struct ynode *at, struct sche
     int r = 0;
 
     if (at->kind == YNODE_MAP || !n || n > SCHEDULED_CHANNELS)
-        return ytree_fail(rd->t, at, rd->err, "expected up to %d names of channels", SCHEDULED_CHANNELS);
+        return yfail(rd, at, "expected up to %d names of channels", SCHEDULED_CHANNELS);
     b->n_channels = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
         const char *name = "";
         r = read_text(rd, one, "the name of a channel", &name);
         if (r == 0 && ANY(b->n_channels, k, strcmp(b->channels[k], name) == 0))
-            return ytree_fail(rd->t, one, rd->err, "this channel is there already");
+            return yfail(rd, one, "this channel is there already");
         if (r == 0 && rd->channels && !channels_find(rd->channels, name))
-            return ytree_fail(rd->t, one, rd->err, "there is no channel '%.60s' under channels", name);
+            return yfail(rd, one, "there is no channel '%.60s' under channels", name);
         b->channels[b->n_channels++] = name;
     }
     return r;
@@ -152,7 +152,7 @@ static int read_channels(struct reading *rd, const struct ynode *at, struct sche
 
 static int read_bool(struct reading *rd, const struct ynode *at, bool *ret)
 {
-    return str_bool(text_at(at), ret) ? 0 : ytree_fail(rd->t, at, rd->err, "expected yes or no");
+    return str_bool(text_at(at), ret) ? 0 : yfail(rd, at, "expected yes or no");
 }
 
 static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct scheduled *b)
@@ -160,8 +160,7 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "every"))
         return read_every(rd, v, b);
     if (str_eq(key->text, "at"))
-        return minute_parse(text_at(v), &b->at) ? 0
-                                                : ytree_fail(rd->t, v, rd->err, "expected a time of day, as \"08:00\"");
+        return minute_parse(text_at(v), &b->at) ? 0 : yfail(rd, v, "expected a time of day, as \"08:00\"");
     if (str_eq(key->text, "zone"))
         return read_zone(rd, v, b);
     if (str_eq(key->text, "channel") || str_eq(key->text, "channels"))
@@ -178,8 +177,8 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_bool(rd, v, &b->idle);
     if (str_eq(key->text, "chart"))
         return read_bool(rd, v, &b->chart);
-    return ytree_fail(rd->t, key, rd->err,
-                      "not understood here: every, at, zone, channel, what, filter, company, team, idle and chart are");
+    return yfail(rd, key,
+                 "not understood here: every, at, zone, channel, what, filter, company, team, idle and chart are");
 }
 
 static int read_one(struct reading *rd, const struct ynode *key, const struct ynode *v)
@@ -189,25 +188,23 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
     int r = 0;
 
     if (!name_ok(name, SCHEDULED_NAME_MAX) || memchr(name.p, '/', name.len))
-        return ytree_fail(rd->t, key, rd->err, "expected the name of a report, up to %d bytes without /",
-                          SCHEDULED_NAME_MAX);
+        return yfail(rd, key, "expected the name of a report, up to %d bytes without /", SCHEDULED_NAME_MAX);
     if (rd->b->n == SCHEDULES_MAX)
-        return ytree_fail(rd->t, key, rd->err, "at most %d reports", SCHEDULES_MAX);
+        return yfail(rd, key, "at most %d reports", SCHEDULES_MAX);
     if (v->kind != YNODE_MAP || !ynode_get(v, "every"))
-        return ytree_fail(rd->t, v, rd->err,
-                          "expected {every: day, at: \"08:00\", channel: NAME, what: usage by person}");
+        return yfail(rd, v, "expected {every: day, at: \"08:00\", channel: NAME, what: usage by person}");
     *b = (struct scheduled){.name = arena_strn(&rd->b->arena, name.p, name.len),
                             .at = AT_USUAL,
                             .by = BY_PERSON,
                             .idle = true,
                             .chart = true};
     if (schedules_find(rd->b, b->name))
-        return ytree_fail(rd->t, key, rd->err, "this report is there already");
+        return yfail(rd, key, "this report is there already");
     rd->b->n++; /* its zone is freed with the others */
     for (size_t i = 0; i < v->n && r == 0; i++)
         r = read_member(rd, &v->keys[i], &v->v[i], b);
     if (r == 0 && b->status && (b->company || b->team))
-        return ytree_fail(rd->t, v, rd->err, "a status is of GPUs: company and team do not limit it, filter does");
+        return yfail(rd, v, "a status is of GPUs: company and team do not limit it, filter does");
     return r;
 }
 

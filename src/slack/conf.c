@@ -72,14 +72,14 @@ static int read_value(struct reading *rd, enum kind kind, const struct ynode *v,
     bool empty = kind == WORD && v->kind == YNODE_TEXT;
 
     if ((!s.len && !empty) || s.len > TEXT_MAX || !str_utf8_ok(s))
-        return ytree_fail(rd->t, v, rd->err, "expected %s",
-                          kind == PATH      ? "the path of a file"
-                          : kind == ADDRESS ? "an address: https://..."
-                                            : "a word, or text in quotes");
+        return yfail(rd, v, "expected %s",
+                     kind == PATH      ? "the path of a file"
+                     : kind == ADDRESS ? "an address: https://..."
+                                       : "a word, or text in quotes");
     while (kind == ADDRESS && s.len && s.p[s.len - 1] == '/')
         s.len--;
     if (kind == ADDRESS && !address_ok(s))
-        return ytree_fail(rd->t, v, rd->err, "expected an address: https://...");
+        return yfail(rd, v, "expected an address: https://...");
     *ret = arena_strn(&rd->c->arena, s.p, s.len);
     return 0;
 }
@@ -89,12 +89,12 @@ static int read_words(struct reading *rd, const struct ynode *v)
     int r = 0;
 
     if (v->kind != YNODE_MAP)
-        return ytree_fail(rd->t, v, rd->err, "expected {hosts: HOSTS, all: ALL, help: HELP}");
+        return yfail(rd, v, "expected {hosts: HOSTS, all: ALL, help: HELP}");
     for (size_t i = 0; i < v->n && r == 0; i++) {
         size_t k = FIRST(SAY_OLDS, w, str_eq(v->keys[i].text, words[w]));
-        r = k < SAY_OLDS ? read_value(rd, WORD, &v->v[i], &rd->c->say.keywords[k])
-                         : ytree_fail(rd->t, &v->keys[i], rd->err,
-                                      "not understood here: hosts, all, all_cmd, all_detail, help and where are");
+        r = k < SAY_OLDS
+                ? read_value(rd, WORD, &v->v[i], &rd->c->say.keywords[k])
+                : yfail(rd, &v->keys[i], "not understood here: hosts, all, all_cmd, all_detail, help and where are");
     }
     return r;
 }
@@ -109,13 +109,13 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "open"))
         return v->kind == YNODE_TEXT && str_bool(str_trim(v->text), &rd->c->say.open)
                    ? 0
-                   : ytree_fail(rd->t, v, rd->err, "expected true or false");
+                   : yfail(rd, v, "expected true or false");
     if (str_eq(key->text, "token") || str_eq(key->text, "app_token") || str_eq(key->text, "signing"))
-        return ytree_fail(rd->t, key, rd->err, "a secret does not belong here: name a file that holds it, %.*s_file",
-                          STR_ARG(key->text));
-    return ytree_fail(rd->t, key, rd->err,
-                      "not understood here: token_file, token_env, app_token_file, app_token_env, signing_file, "
-                      "signing_env, channel, prefix, keywords, open, url, api, hooks and ca_file are");
+        return yfail(rd, key, "a secret does not belong here: name a file that holds it, %.*s_file",
+                     STR_ARG(key->text));
+    return yfail(rd, key,
+                 "not understood here: token_file, token_env, app_token_file, app_token_env, signing_file, "
+                 "signing_env, channel, prefix, keywords, open, url, api, hooks and ca_file are");
 }
 
 static int check(const struct reading *rd)
@@ -125,15 +125,14 @@ static int check(const struct reading *rd)
 
     for (int i = 0; i < SLACK_KEYS; i++)
         if (c->file[i] && c->env[i])
-            return ytree_fail(rd->t, rd->t->root, rd->err, "expected one of %s_file and %s_env", names[i], names[i]);
+            return yfail(rd, rd->t->root, "expected one of %s_file and %s_env", names[i], names[i]);
     if (!slack_conf_has(c, SLACK_TOKEN))
-        return ytree_fail(rd->t, rd->t->root, rd->err,
-                          "expected token_file or token_env: without the bot's token nothing can be posted");
+        return yfail(rd, rd->t->root,
+                     "expected token_file or token_env: without the bot's token nothing can be posted");
     for (int i = 0; i < SAY_OLDS; i++)
         for (int k = 0; k < i; k++)
             if (c->say.keywords[i][0] && strcmp(c->say.keywords[i], c->say.keywords[k]) == 0)
-                return ytree_fail(rd->t, rd->t->root, rd->err, "the keywords %s and %s are the same word", words[k],
-                                  words[i]);
+                return yfail(rd, rd->t->root, "the keywords %s and %s are the same word", words[k], words[i]);
     return 0;
 }
 

@@ -122,20 +122,15 @@ static void take_section(void *self, void *next)
     d->conf = c;
     free(d->section);
     d->section = mem_str(text);
-    d->error[0] = 0;
     d->auth_mono = 0;
     if (!same)
         d->own[0] = 0;
-    if (!is_on(d)) {
-        slack_line_set(d->line, NULL, NULL);
-    } else if (open_link(d, &err) < 0) {
-        mem_copy_str(d->error, sizeof(d->error), err.msg);
-        slack_line_set(d->line, NULL, NULL);
-    } else if (!same) {
-        slack_line_set(d->line, d->link, c);
-    } else {
+    bool on = is_on(d) && open_link(d, &err) == 0;
+    mem_copy_str(d->error, sizeof(d->error), err.msg);
+    if (on && same)
         slack_line_keep(d->line, c); /* nothing of it changed: the connection stays */
-    }
+    else
+        slack_line_set(d->line, on ? d->link : NULL, on ? c : NULL);
     slack_conf_free(old);
 }
 

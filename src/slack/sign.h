@@ -13,5 +13,6 @@
 /* 0, or -EACCES with a sentence that tells nothing of the secret. now_ms: wall time. */
 int slack_sign_check(struct str secret, struct str timestamp, struct str signature, struct str body, int64_t now_ms,
                      struct err *err);
-/* "v0=..." into ret; for tests, and for who signs. */
-void slack_sign(struct str secret, struct str timestamp, struct str body, char ret[68]);
+/* "v0=..." onto the end of ret; for tests, and for who signs. */
+struct buf;
+void slack_sign(struct str secret, struct str timestamp, struct str body, struct buf *ret);

@@ -12,7 +12,6 @@ struct say_words {
     struct str places;                 /* "dgx2:0,1 dgx3:4" */
     bool one_node;                     /* all on one */
     int64_t for_ms, from_ms, until_ms; /* 0: not said */
-    int64_t last_ms;                   /* "last 7d" */
     struct str because;                /* what for */
     struct str odd;                    /* the first word that is none of these; empty: none */
 };

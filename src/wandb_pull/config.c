@@ -26,8 +26,6 @@ struct reading {
     struct err *err;
 };
 
-#define fail(rd, at, ...) ytree_fail((rd)->t, (at), (rd)->err, __VA_ARGS__)
-
 /* ---- values ---- */
 
 static int read_text(struct reading *rd, const struct ynode *v, const char *what, size_t max, const char **ret)
@@ -36,7 +34,7 @@ static int read_text(struct reading *rd, const struct ynode *v, const char *what
     if (v->null)
         return 0;
     if (!s.len || s.len > max || !str_utf8_ok(s))
-        return fail(rd, v, "%s: expected up to %zu bytes of plain text", what, max);
+        return yfail(rd, v, "%s: expected up to %zu bytes of plain text", what, max);
     *ret = arena_strn(&rd->c->arena, s.p, s.len);
     return 0;
 }
@@ -47,7 +45,7 @@ static int read_int(struct reading *rd, const struct ynode *v, const char *what,
     if (v->null)
         return 0;
     if (v->kind != YNODE_TEXT || !str_int(str_trim(v->text), &n) || n < 1 || n > max)
-        return fail(rd, v, "%s: expected a whole number from 1 to %lld", what, (long long)max);
+        return yfail(rd, v, "%s: expected a whole number from 1 to %lld", what, (long long)max);
     *ret = (int32_t)n;
     return 0;
 }
@@ -60,7 +58,7 @@ static int read_place(struct reading *rd, const struct ynode *v, const char *wha
     if (v->null)
         return 0;
     if (v->kind != YNODE_MAP)
-        return fail(rd, v, "%s: expected entity, project and %s under it", what, name_key);
+        return yfail(rd, v, "%s: expected entity, project and %s under it", what, name_key);
     for (size_t i = 0; i < v->n && r == 0; i++) {
         struct str key = v->keys[i].text;
         if (str_eq(key, "entity"))
@@ -78,7 +76,7 @@ static int read_place(struct reading *rd, const struct ynode *v, const char *wha
 static int key_alert(struct reading *rd, const struct ynode *v)
 {
     if (!v->null && (v->kind != YNODE_TEXT || !str_bool(v->text, &rd->c->enable_alert)))
-        return fail(rd, v, "enable_alert: expected true or false");
+        return yfail(rd, v, "enable_alert: expected true or false");
     return 0;
 }
 
@@ -89,10 +87,10 @@ static int key_tags(struct reading *rd, const struct ynode *v)
     if (v->null)
         return 0;
     if (v->kind == YNODE_MAP || n > TAGS_MAX)
-        return fail(rd, v, "ignore_tags: expected a list of up to %d tags", TAGS_MAX);
+        return yfail(rd, v, "ignore_tags: expected a list of up to %d tags", TAGS_MAX);
     const char **tags = arena_alloc(&rd->c->arena, MAX(n, 1u), sizeof(*tags));
     for (size_t i = 0; i < n; i++) {
-        int r = items[i].null ? fail(rd, &items[i], "ignore_tags: expected a tag")
+        int r = items[i].null ? yfail(rd, &items[i], "ignore_tags: expected a tag")
                               : read_text(rd, &items[i], "ignore_tags", TEXT_MAX, &tags[i]);
         if (r < 0)
             return r;
@@ -128,7 +126,7 @@ static int key_zone(struct reading *rd, const struct ynode *v)
     struct err why = {0};
     int r = read_text(rd, v, "zone", ZONE_NAME_MAX, &rd->c->zone_name);
     if (r == 0 && zone_load(rd->c->zone_name, &rd->c->zone, &why) < 0)
-        r = fail(rd, v, "zone: %s", why.msg);
+        r = yfail(rd, v, "zone: %s", why.msg);
     return r;
 }
 
@@ -140,7 +138,7 @@ static int key_url(struct reading *rd, const struct ynode *v)
         return r;
     struct str s = str_of(url);
     if ((!str_starts(s, "https://") && !str_starts(s, "http://")) || strpbrk(url, " \t\"<>?#@"))
-        return fail(rd, v, "base_url: expected an address, as " WANDB_BASE_URL);
+        return yfail(rd, v, "base_url: expected an address, as " WANDB_BASE_URL);
     while (str_ends(s, "/"))
         s.len--;
     rd->c->base_url = arena_strn(&rd->c->arena, s.p, s.len);
@@ -163,7 +161,7 @@ static int key_rate(struct reading *rd, const struct ynode *v)
     if (v->null)
         return 0;
     if (v->kind != YNODE_TEXT || !str_fixed(str_trim(v->text), 1000, &milli) || milli < 1 || milli > RATE_MAX * 1000ll)
-        return fail(rd, v, "rate: expected requests a second, from 0.001 to %d", RATE_MAX);
+        return yfail(rd, v, "rate: expected requests a second, from 0.001 to %d", RATE_MAX);
     rd->c->rate_milli = (int32_t)milli;
     return 0;
 }
@@ -171,7 +169,7 @@ static int key_rate(struct reading *rd, const struct ynode *v)
 static int key_start(struct reading *rd, const struct ynode *v)
 {
     if (!v->null && (v->kind != YNODE_TEXT || !date_parse(str_trim(v->text), &rd->c->project_start)))
-        return fail(rd, v, "project_start: expected a day, as 2024-10-25");
+        return yfail(rd, v, "project_start: expected a day, as 2024-10-25");
     return 0;
 }
 
@@ -182,13 +180,13 @@ static int key_cpus(struct reading *rd, const struct ynode *v)
     if (v->null)
         return 0;
     if (v->kind != YNODE_MAP || v->n > TAGS_MAX)
-        return fail(rd, v, "cpu_tables: expected companies, and how many CPUs each is lent");
+        return yfail(rd, v, "cpu_tables: expected companies, and how many CPUs each is lent");
     rd->c->cpu_tables = arena_alloc(&rd->c->arena, MAX(v->n, 1u), sizeof(*rd->c->cpu_tables));
     for (size_t i = 0; i < v->n && r == 0; i++) {
         struct cpu_lent *to = &rd->c->cpu_tables[rd->c->n_cpu_tables++];
         r = read_text(rd, &v->keys[i], "cpu_tables", TEXT_MAX, &to->company);
         if (r == 0)
-            r = v->v[i].null ? fail(rd, &v->v[i], "cpu_tables: expected how many CPUs")
+            r = v->v[i].null ? yfail(rd, &v->v[i], "cpu_tables: expected how many CPUs")
                              : read_int(rd, &v->v[i], "cpu_tables", CPUS_MAX, &to->cpus);
     }
     return r;
@@ -229,8 +227,8 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
         return r;
     for (size_t i = 0; i < c->n_cpu_tables; i++)
         if (!people_company(c->people, c->cpu_tables[i].company))
-            return fail(&rd, ynode_get(t.root, "cpu_tables"), "cpu_tables: no company is called '%.100s'",
-                        c->cpu_tables[i].company);
+            return yfail(&rd, ynode_get(t.root, "cpu_tables"), "cpu_tables: no company is called '%.100s'",
+                         c->cpu_tables[i].company);
     const struct company *companies = people_companies(c->people, &n);
     return rules_read(&t, ynode_get(t.root, "gpu_count"), companies, n, &c->rules, err);
 }

@@ -60,7 +60,7 @@ static int read_text(struct reading *rd, const struct ynode *v, const char *what
 {
     struct str s = v->kind == YNODE_TEXT ? str_trim(v->text) : str_n("", 0);
     if (!s.len || v->null || s.len > NAME_MAX_ || !str_utf8_ok(s))
-        return ytree_fail(rd->t, v, rd->err, "expected %s, up to %d bytes of plain text", what, NAME_MAX_);
+        return yfail(rd, v, "expected %s, up to %d bytes of plain text", what, NAME_MAX_);
     *ret = arena_strn(&rd->rules->arena, s.p, s.len);
     return 0;
 }
@@ -74,7 +74,7 @@ static int read_globs(struct reading *rd, const struct ynode *v, const char *wha
     if (v->null)
         return 0;
     if (!n || n > GLOBS_MAX)
-        return ytree_fail(rd->t, v, rd->err, "expected %s, or a list of them", what);
+        return yfail(rd, v, "expected %s, or a list of them", what);
     ret->v = arena_alloc(&rd->rules->arena, n, sizeof(*ret->v));
     for (; ret->n < n && r == 0; ret->n++)
         r = read_text(rd, &items[ret->n], what, &ret->v[ret->n]);
@@ -86,7 +86,7 @@ static int read_day(struct reading *rd, const struct ynode *v, int32_t *ret)
     if (v->null)
         return 0;
     if (v->kind != YNODE_TEXT || !date_parse(str_trim(v->text), ret))
-        return ytree_fail(rd->t, v, rd->err, "expected a day, as 2026-01-31");
+        return yfail(rd, v, "expected a day, as 2026-01-31");
     return 0;
 }
 
@@ -106,7 +106,7 @@ static int read_rule(struct reading *rd, const struct ynode *item, size_t no)
     int r = 0;
 
     if (item->kind != YNODE_MAP)
-        return ytree_fail(rd->t, item, rd->err, "expected a rule: {team: PATTERN, gpus: EXPRESSION}");
+        return yfail(rd, item, "expected a rule: {team: PATTERN, gpus: EXPRESSION}");
     for (size_t i = 0; i < item->n && r == 0; i++) {
         const struct ynode *key = &item->keys[i], *v = &item->v[i];
         if (str_eq(key->text, "team"))
@@ -122,18 +122,17 @@ static int read_rule(struct reading *rd, const struct ynode *item, size_t no)
         else if (str_eq(key->text, "gpus"))
             gpus = v;
         else
-            r = ytree_fail(rd->t, key, rd->err, "not known: a rule has team, project, from, to, gpus and name");
+            r = yfail(rd, key, "not known: a rule has team, project, from, to, gpus and name");
     }
     if (r < 0)
         return r;
     if (rule->from > rule->to)
-        return ytree_fail(rd->t, item, rd->err, "the rule ends before it begins");
+        return yfail(rd, item, "the rule ends before it begins");
     if (!gpus || gpus->kind != YNODE_TEXT || gpus->null)
-        return ytree_fail(rd->t, gpus ? gpus : item, rd->err,
-                          "expected 'gpus': an expression, as config.num_nodes * 8");
+        return yfail(rd, gpus ? gpus : item, "expected 'gpus': an expression, as config.num_nodes * 8");
     r = rule_expr_new(str_trim(gpus->text), &rule->expr, &why);
     if (r < 0)
-        return ytree_fail(rd->t, gpus, rd->err, "gpus: %s", why.msg);
+        return yfail(rd, gpus, "gpus: %s", why.msg);
     AUTO_FREE char *label =
         mem_fmt("gpu_count[%zu]%s%s: %.*s", no, name ? " " : "", name ? name : "", STR_ARG(str_trim(gpus->text)));
     rule->label = arena_strn(&rd->rules->arena, label, strlen(label));
@@ -159,9 +158,9 @@ static int read_rules(struct reading *rd, const struct ynode *list)
     if (list->null)
         return 0;
     if (list->kind != YNODE_LIST)
-        return ytree_fail(rd->t, list, rd->err, "gpu_count: expected a list of rules");
+        return yfail(rd, list, "gpu_count: expected a list of rules");
     if (list->n > RULES_MAX)
-        return ytree_fail(rd->t, list, rd->err, "gpu_count: more than %d rules", RULES_MAX);
+        return yfail(rd, list, "gpu_count: more than %d rules", RULES_MAX);
     for (size_t i = 0; i < list->n && r == 0; i++)
         r = read_rule(rd, &list->v[i], i + 1);
     return r;

@@ -248,10 +248,10 @@ static void only_slack_itself_signs_and_only_now(void **unused)
         {"1531420618", "v0=a2", 1531420618, -EACCES},
         {"1531420618", "v0=A2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503", 1531420618, -EACCES},
     };
-    char ret[68];
+    AUTO_BUF ret = BUF_INIT(100);
     (void)unused;
-    slack_sign(STR(secret), STR("1531420618"), str_of(body), ret);
-    assert_string_equal(ret, good);
+    slack_sign(STR(secret), STR("1531420618"), str_of(body), &ret);
+    assert_string_equal(ret.p, good);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = {0};
         print_message("%s %s\n", cases[i].at, cases[i].signature);
