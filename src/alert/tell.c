@@ -212,8 +212,6 @@ void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say
 {
     AUTO_FREE bool *seen = mem_zero(n + 1, sizeof(*seen));
     struct telling t = {.k = k, .say = say, .arg = arg};
-    size_t n_channels;
-    const struct channel *c = channels_all(k->channels, &n_channels);
 
     for (size_t first = 0; first < n; first++) {
         if (seen[first])
@@ -221,8 +219,8 @@ void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say
         bool due = group_due(k, &v[first], v + n);
         t.kind = v[first].kind;
         t.rule = alert_rules_find(k->rules, v[first].a->rule);
-        for (size_t at = 0; at < n_channels && due; at++) {
-            t.c = &c[at];
+        for (size_t at = 0; at < k->channels->n && due; at++) {
+            t.c = &k->channels->v[at];
             for (size_t i = first; i < n; i++)
                 if (alike(&v[first], &v[i]) && !v[i].silenced)
                     add(&t, &v[i]);

@@ -10,6 +10,7 @@
 
 #include "access/auth.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "model/gather.h"
 #include "nodes/feature.h"
@@ -326,12 +327,9 @@ static const char *slack_of(const struct hub *h, const char *to)
 
 static const char *bot_channel(const struct hub *h)
 {
-    size_t n = 0;
-    const struct channel *c = h->outbox ? channels_all(outbox_channels(h->outbox), &n) : NULL;
-    for (size_t i = 0; i < n; i++)
-        if (c[i].type == CHANNEL_SLACK_BOT)
-            return c[i].name;
-    return NULL;
+    const struct channels *all = h->outbox ? outbox_channels(h->outbox) : NULL;
+    const struct channel *c = all ? FIND(all->v, all->n, e, e->type == CHANNEL_SLACK_BOT) : NULL;
+    return c ? c->name : NULL;
 }
 
 int vesta_notify(struct hub *h, struct request *rq, struct err *err)

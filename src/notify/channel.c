@@ -21,12 +21,6 @@
 
 const char *const channel_words[CHANNEL_TYPES] = {"slack", "webhook", "ntfy", "command", "mail", "slack-bot"};
 
-struct channels {
-    struct channel v[CHANNELS_MAX];
-    size_t n;
-    struct arena arena;
-};
-
 struct channels *channels_new(void)
 {
     return mem_zero(1, sizeof(struct channels));
@@ -38,12 +32,6 @@ void channels_free(struct channels *c)
         return;
     arena_fini(&c->arena);
     free(c);
-}
-
-const struct channel *channels_all(const struct channels *c, size_t *ret_n)
-{
-    *ret_n = c->n;
-    return c->v;
 }
 
 const struct channel *channels_find(const struct channels *c, const char *name)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/mem.h"
 #include "base/opt.h"
 #include "model/alert.h"
 #include "model/message.h"
@@ -54,7 +55,11 @@ struct channel_now {
 };
 
 struct people;
-struct channels;
+struct channels {
+    struct channel v[CHANNELS_MAX];
+    size_t n;
+    struct arena arena; /* of their text */
+};
 struct channels *channels_new(void);
 void channels_free(struct channels *c);
 /* 0, or -EINVAL with "path:line:column: sentence"; c is of no use then. */
@@ -65,7 +70,6 @@ int channels_read(struct channels *c, const struct opt_section *section, struct 
  */
 #define CHANNEL_BOT "slack-bot"
 int channels_add_bot(struct channels *c, struct err *err);
-const struct channel *channels_all(const struct channels *c, size_t *ret_n);
 const struct channel *channels_find(const struct channels *c, const char *name);
 
 bool mail_address_ok(struct str s);            /* user@host, of plain letters */

@@ -70,13 +70,10 @@ struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err
     const struct opt_section *slack = hub_conf_value(conf, "slack");
     struct channels *c = channels_new();
     int r = channels_read(c, hub_conf_value(conf, "channels"), err);
-    size_t n;
-    const struct channel *v = channels_all(c, &n);
+    const struct channel *bot = slack->text ? NULL : FIND(c->v, c->n, e, e->type == CHANNEL_SLACK_BOT);
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        if (v[i].type == CHANNEL_SLACK_BOT && !slack->text)
-            r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}",
-                        v[i].name);
+    if (r == 0 && bot)
+        r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}", bot->name);
     if (r == 0 && slack->text)
         r = channels_add_bot(c, err);
     if (r == 0)
@@ -548,13 +545,12 @@ static struct channel_now now_of(const struct outbox *o, const struct channel *c
 
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n)
 {
-    size_t n;
-    const struct channel *v = channels_all(o->channels, &n);
+    const struct channels *c = o->channels;
 
-    o->now = mem_grow(o->now, MAX(n, 1u), sizeof(*o->now));
-    for (size_t i = 0; i < n; i++)
-        o->now[i] = now_of(o, &v[i]);
-    *ret_n = n;
+    o->now = mem_grow(o->now, MAX(c->n, 1u), sizeof(*o->now));
+    for (size_t i = 0; i < c->n; i++)
+        o->now[i] = now_of(o, &c->v[i]);
+    *ret_n = c->n;
     return o->now;
 }
 
@@ -563,10 +559,9 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
     size_t n, at = 0;
     const struct channel_now *v = outbox_now(o, &n);
 
-    const struct channel *c = channels_all(o->channels, &n);
     out[0] = 0;
     for (size_t i = 0; i < n; i++) /* a person who cannot be reached, whose message was given up, is not the channel */
-        if (v[i].error[0] && (v[i].waiting || !c[i].to_person) && at + 100 < size)
+        if (v[i].error[0] && (v[i].waiting || !o->channels->v[i].to_person) && at + 100 < size)
             at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
 }
 

@@ -7,23 +7,25 @@
 #include "people/people.h"
 
 /* Slack's bot itself leads to persons where no channel of its type does. */
-static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
+static const char *address_of(const struct hub *h, const struct channels *all, const struct channel *c,
+                              const char *person)
 {
-    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !ANY(n, i, v[i].type == CHANNEL_SLACK_BOT && v[i].to_person);
+    bool bot = strcmp(c->name, CHANNEL_BOT) == 0 &&
+               !ANY(all->n, i, all->v[i].type == CHANNEL_SLACK_BOT && all->v[i].to_person);
 
-    return v[at].to_person || bot ? channel_address(&v[at], h->api.people, person) : NULL;
+    return c->to_person || bot ? channel_address(c, h->api.people, person) : NULL;
 }
 
 /* How many channels lead there; which one is the last. */
 static size_t count_ways(const struct hub *h, const char *person, const char *rule, size_t *ret_last)
 {
-    size_t n, ways = 0;
-    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+    const struct channels *c = outbox_channels(h->outbox);
+    size_t ways = 0;
 
     if (!people_wants(h->api.people, person, rule))
         return 0;
-    for (size_t i = 0; i < n; i++)
-        if (address_of(h, v, n, i, person)) {
+    for (size_t i = 0; i < c->n; i++)
+        if (address_of(h, c, &c->v[i], person)) {
             *ret_last = i;
             ways++;
         }
@@ -40,17 +42,17 @@ bool notify_reaches(const struct hub *h, const char *person, const char *rule)
 size_t notify_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg)
 {
-    size_t n, last = 0, ways = count_ways(h, person, rule, &last);
-    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+    size_t last = 0, ways = count_ways(h, person, rule, &last);
+    const struct channels *c = outbox_channels(h->outbox);
 
     for (size_t i = 0; ways && i <= last; i++) {
-        const char *address = address_of(h, v, n, i, person);
+        const char *address = address_of(h, c, &c->v[i], person);
         if (address)
             outbox_send(h->outbox,
                         &(struct message){.created_ms = clock_wall_ms(),
                                           .kind = MESSAGE_NOTICE,
                                           .severity = SEV_INFO,
-                                          .channel = v[i].name,
+                                          .channel = c->v[i].name,
                                           .to = address,
                                           .person = person,
                                           .rule = rule,

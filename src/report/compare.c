@@ -311,7 +311,6 @@ static int meet(struct making *k, struct err *err)
         it->person = told;
         if (it->host == NONE)
             continue;
-        it->c.node = k->seen->hosts[it->host].name;
         person_meet(k, it, sums);
         r = stopped(k, err);
     }

@@ -32,7 +32,6 @@ struct claim {
     const struct company *company;
     const char *team, *project, *id;
     const char *host, *user; /* NULL: not told */
-    const char *node;        /* the host is this node of ours; NULL: none */
     const char *person;      /* whose processes it was joined to; NULL: nobody's */
     int32_t gpus;
     int64_t from_ms, until_ms; /* of the whole run */

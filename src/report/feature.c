@@ -384,15 +384,13 @@ static void look(struct hub_schedules *d, const struct scheduled *b, int64_t now
 static void send_due(void *self, int64_t now_ms)
 {
     struct hub_schedules *d = self;
-    size_t n;
-    const struct scheduled *v = schedules_all(d->list, &n);
 
     if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
         return;
     d->looked_ms = now_ms;
-    for (size_t i = 0; i < n; i++)
-        if (v[i].n_channels)
-            look(d, &v[i], now_ms);
+    for (size_t i = 0; i < d->list->n; i++)
+        if (d->list->v[i].n_channels)
+            look(d, &d->list->v[i], now_ms);
 }
 
 /* ---- for the API ---- */
@@ -400,8 +398,9 @@ static void send_due(void *self, int64_t now_ms)
 const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, size_t *ret_n)
 {
     struct hub_schedules *d = feature_self(&h->features, &report_feature);
-    const struct scheduled *v = schedules_all(d->list, ret_n);
+    const struct scheduled *v = d->list->v;
 
+    *ret_n = d->list->n;
     d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
     for (size_t i = 0; i < *ret_n; i++)
         mark_of(d, v[i].name); /* all of them are there before one is pointed at */

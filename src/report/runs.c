@@ -478,7 +478,6 @@ static void tell_spans(struct making *k, const struct run *run)
         to->spans[to->n_spans++] = (struct run_span){.host = p->node,
                                                      .device = p->device,
                                                      .login = p->login,
-                                                     .run_id = run->id,
                                                      .uid = p->uid,
                                                      .from_ms = p->from_ms,
                                                      .until_ms = p->until_ms};

@@ -44,7 +44,7 @@ struct runs_host {
 /* A run on one device, without a gap. The same login is the same pointer. */
 struct run_span {
     uint32_t host, device; /* of hosts, of its devices */
-    const char *login, *run_id;
+    const char *login;
     int64_t uid;
     int64_t from_ms, until_ms; /* until_ms is the last moment that counts */
 };

@@ -15,12 +15,6 @@
 #define AHEAD_MS   (2 * 86400000ll) /* a clock that was set back by more than this was wrong before */
 #define AT_USUAL   (8 * 60)
 
-struct schedules {
-    struct scheduled v[SCHEDULES_MAX];
-    size_t n;
-    struct arena arena;
-};
-
 struct schedules *schedules_new(void)
 {
     return mem_zero(1, sizeof(struct schedules));
@@ -34,12 +28,6 @@ void schedules_free(struct schedules *b)
         zone_free(b->v[i].zone);
     arena_fini(&b->arena);
     free(b);
-}
-
-const struct scheduled *schedules_all(const struct schedules *b, size_t *ret_n)
-{
-    *ret_n = b->n;
-    return b->v;
 }
 
 const struct scheduled *schedules_find(const struct schedules *b, const char *name)

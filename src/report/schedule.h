@@ -31,14 +31,17 @@ struct scheduled {
     const char *channels[SCHEDULED_CHANNELS];
 };
 
-struct schedules;
+struct schedules {
+    struct scheduled v[SCHEDULES_MAX];
+    size_t n;
+    struct arena arena; /* of their text */
+};
 struct schedules *schedules_new(void);
 void schedules_free(struct schedules *b);
 /* channels: those there are; NULL: any name will do. 0, or -EINVAL with "path:line:column: sentence"; b is of no use
  * then. */
 int schedules_read(struct schedules *b, const struct opt_section *section, const struct channels *channels,
                    struct err *err);
-const struct scheduled *schedules_all(const struct schedules *b, size_t *ret_n);
 const struct scheduled *schedules_find(const struct schedules *b, const char *name);
 void scheduled_what(const struct scheduled *b, char out[48]); /* "usage by person", "status" */
 

@@ -14,7 +14,7 @@
 static const size_t texts[] = {
     offsetof(struct heard, id),      offsetof(struct heard, user),   offsetof(struct heard, channel),
     offsetof(struct heard, ts),      offsetof(struct heard, thread), offsetof(struct heard, text),
-    offsetof(struct heard, respond), offsetof(struct heard, action),
+    offsetof(struct heard, respond),
 };
 
 /* In one piece, with the text as people typed it. */
@@ -68,8 +68,8 @@ static bool text_ok(const char *s)
 static bool heard_ok(const struct heard *h)
 {
     return id_ok(str_of(h->id)) && id_ok(str_of(h->user)) && id_ok(str_of(h->channel)) && id_ok(str_of(h->ts)) &&
-           id_ok(str_of(h->thread)) && id_ok(str_of(h->action)) && strlen(h->respond) <= URL_MAX &&
-           str_visible(str_of(h->respond), "") && text_ok(h->text);
+           id_ok(str_of(h->thread)) && strlen(h->respond) <= URL_MAX && str_visible(str_of(h->respond), "") &&
+           text_ok(h->text);
 }
 
 static struct heard *checked(struct heard *h, struct err *err)
@@ -134,7 +134,6 @@ static struct heard *action_of(json_t *o, struct err *err)
                       .ts = message ? slack_text(message, "ts") : slack_text(from, "message_ts"),
                       .thread = message ? slack_text(message, "thread_ts") : slack_text(from, "thread_ts"),
                       .text = slack_text(first, "value"),
-                      .action = slack_text(first, "action_id"),
                       .respond = slack_text(o, "response_url")};
 
     if (strcmp(slack_text(o, "type"), "block_actions") != 0 || !h.user[0] || !h.text[0])

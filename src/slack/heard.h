@@ -33,7 +33,6 @@ struct heard {
     const char *ts;     /* of the message; "": it is none */
     const char *thread; /* the one it stands under; "": none */
     const char *text;
-    const char *action;  /* of a button: its action_id */
     const char *respond; /* where a command or a button is answered; "": nowhere */
 };
 

@@ -13,15 +13,14 @@
 #include "slack/web_answer.h"
 
 struct say_command {
-    const char *name;    /* what one types */
-    const char *also;    /* words for the same, blanks between; NULL: none */
-    const char *usage;   /* "free [N] [filter]"; NULL: not listed */
-    const char *about;   /* for help */
-    const char *example; /* one that works */
-    const char *hint;    /* what else there is where the hub says that it cannot be had now; NULL: nothing */
-    bool acts;           /* for people we know alone */
-    bool open;           /* for everybody */
-    bool any_size;       /* its answers are handed on, not read */
+    const char *name;  /* what one types */
+    const char *also;  /* words for the same, blanks between; NULL: none */
+    const char *usage; /* "free [N] [filter]"; NULL: not listed */
+    const char *about; /* for help */
+    const char *hint;  /* what else there is where the hub says that it cannot be had now; NULL: nothing */
+    bool acts;         /* for people we know alone */
+    bool open;         /* for everybody */
+    bool any_size;     /* its answers are handed on, not read */
     void (*ask)(struct say *s, struct str rest);               /* say_call, or an answer at once */
     void (*tell)(struct say *s, size_t call, struct str body); /* a good reply to the call-th; NULL: none comes */
     void (*tell_json)(struct say *s, json_t *o);               /* the same where there is one, and it is JSON */

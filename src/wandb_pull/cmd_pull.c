@@ -47,7 +47,6 @@ const struct opt_cmd wandb_pull_help = {
 struct show {
     bool on, shown, stopped;
     int64_t begun_ms, said_ms;
-    uint64_t done0; /* runs done when it began */
     const struct wandb *w;
 };
 
@@ -76,7 +75,7 @@ static uint64_t expected_runs(const struct pull_state *s)
 static void say(struct show *sh, const struct pull_state *s, int64_t now)
 {
     int64_t spent = now - sh->begun_ms;
-    uint64_t all = expected_runs(s), fresh = s->runs_done - sh->done0;
+    uint64_t all = expected_runs(s);
     char a[32], b[32], span[24];
     AUTO_BUF line = BUF_INIT(512);
 
@@ -84,9 +83,9 @@ static void say(struct show *sh, const struct pull_state *s, int64_t now)
              (unsigned long long)s->projects, grouped(s->runs_done, a), s->listing ? "about " : "", grouped(all, b));
     if (spent > 0)
         buf_addf(&line, ", %lld requests/s", (long long)(wandb_counts(sh->w).sent * 1000 / (uint64_t)spent));
-    if (fresh > 0 && all > s->runs_done && spent > 2000 && s->teams_done == s->teams)
+    if (s->runs_done > 0 && all > s->runs_done && spent > 2000 && s->teams_done == s->teams)
         buf_addf(&line, ", about %s left",
-                 clock_span((int64_t)((double)spent * (double)(all - s->runs_done) / (double)fresh), span));
+                 clock_span((int64_t)((double)spent * (double)(all - s->runs_done) / (double)s->runs_done), span));
     if (s->failed + s->runs_failed)
         buf_addf(&line, ", %llu failed", (unsigned long long)s->failed + s->runs_failed);
     fwrite(line.p, 1, line.len, stderr);

@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void look(const struct schedules *b)
 {
     struct zone *utc = zone_utc();
-    size_t n;
-    const struct scheduled *v = schedules_all(b, &n);
+    size_t n = b->n;
+    const struct scheduled *v = b->v;
 
     for (size_t i = 0; i < n; i++) {
         struct scheduled_due last, next;

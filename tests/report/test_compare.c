@@ -98,7 +98,6 @@ static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
             s->seen.spans[s->seen.n_spans++] = (struct run_span){.host = rows[i].host,
                                                                  .device = rows[i].first + d,
                                                                  .login = rows[i].login,
-                                                                 .run_id = "r",
                                                                  .uid = -1,
                                                                  .from_ms = rows[i].from_ms,
                                                                  .until_ms = rows[i].until_ms - 1};
