@@ -9,29 +9,22 @@
 #include "hub/handlers.h"
 #include "notify/outbox.h"
 
-struct trying {
-    struct late *late;
-    char name[CHANNEL_NAME_MAX + 1];
-};
-
-static void tried(void *arg, const struct carried *c)
+static void tried(void *arg, const char *channel, const struct carried *c)
 {
-    struct trying *t = arg;
     const char *error = c->error ? c->error : "";
     struct reply rp = {0};
 
     if (c->how == CARRIED_SENT) {
         struct json j = reply_object(&rp, 4096);
-        json_cstr(&j, "channel", t->name);
+        json_cstr(&j, "channel", channel);
         json_bool(&j, "sent", true);
         if (error[0])
             json_cstr(&j, "error", error);
         reply_object_end(&rp, &j);
     } else {
-        reply_problem(&rp, 502, "%s fails: %s", t->name, error);
+        reply_problem(&rp, 502, "%s fails: %s", channel, error);
     }
-    httpd_late_reply(t->late, &rp);
-    free(t);
+    httpd_late_reply(arg, &rp);
 }
 
 /* to: whom there; "": as the channel says. */
@@ -45,9 +38,6 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
         return reply_problem(rp, 404, "there is no channel '%.60s' under channels", name);
     if (c->to_person && !to[0])
         return reply_problem(rp, 400, "channel '%s' leads to persons: say to which address (`to`)", c->name);
-    struct trying *t = mem_zero(1, sizeof(*t));
-    t->late = httpd_late(rq);
-    mem_copy_str(t->name, sizeof(t->name), c->name);
     snprintf(title, sizeof(title), "A test of the channel %s", c->name);
     struct message m = {.created_ms = clock_wall_ms(),
                         .kind = MESSAGE_NOTICE,
@@ -56,7 +46,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
                         .to = to,
                         .title = title,
                         .text = "Nothing is wrong: somebody asked whether messages arrive here."};
-    outbox_try(h->outbox, c, &m, tried, t);
+    outbox_try(h->outbox, c, &m, tried, httpd_late(rq));
     return REPLY_LATER;
 }
 

@@ -47,7 +47,7 @@ struct channel_test {
     struct message *m;
     const struct carrier *carrier;
     struct load *load;
-    carried_fn *done;
+    tried_fn *done;
     void *arg;
     struct channel_test *next;
 };
@@ -120,7 +120,7 @@ static void end_test(struct channel_test *t, const struct carried *r)
     while (*at != t)
         at = &(*at)->next;
     *at = t->next;
-    t->done(t->arg, r);
+    t->done(t->arg, t->m->channel, r);
     free(t->m);
     free(t);
 }
@@ -503,7 +503,7 @@ static void on_tried(void *arg, const struct carried *r)
     end_test(t, r);
 }
 
-void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg)
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, tried_fn *done, void *arg)
 {
     struct channel_test *t = mem_zero(1, sizeof(*t));
     struct err err = {0};

@@ -30,7 +30,8 @@ void outbox_put(struct outbox *o, const struct message *m); /* it is a note alre
  * it is sent in any case. with: stored together with it; NULL: nothing. */
 void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg);
 /* One message through a channel at once, kept nowhere and tried once: done says how that went. c: one of ours. */
-void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg);
+typedef void tried_fn(void *arg, const char *channel, const struct carried *r);
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, tried_fn *done, void *arg);
 /* Each channel as it is now; borrowed until the next call. */
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
 /* Which channels fail, in a sentence; "": none. */

@@ -244,19 +244,19 @@ static int gather_claims(struct making *k, const struct run_day *said, size_t n,
             !company_counts(co, r->project))
             continue;
         if (!k->n || !same_run(&k->items[k->n - 1].c, r)) {
-            VEC_ROOM(k->items, k->n, k->cap);
-            k->items[k->n++] = (struct item){.c = {.company = co,
-                                                   .team = r->team,
-                                                   .project = r->project,
-                                                   .id = r->run_id,
-                                                   .host = r->host,
-                                                   .user = r->user,
-                                                   .from_ms = INT64_MAX,
-                                                   .until_ms = INT64_MIN},
-                                             .host = NONE,
-                                             .person = NONE,
-                                             .from_ms = INT64_MAX,
-                                             .end_ms = INT64_MIN};
+            VEC_ADD(k->items, k->n, k->cap,
+                    (struct item){.c = {.company = co,
+                                        .team = r->team,
+                                        .project = r->project,
+                                        .id = r->run_id,
+                                        .host = r->host,
+                                        .user = r->user,
+                                        .from_ms = INT64_MAX,
+                                        .until_ms = INT64_MIN},
+                                  .host = NONE,
+                                  .person = NONE,
+                                  .from_ms = INT64_MAX,
+                                  .end_ms = INT64_MIN});
         }
         item_day(k, &k->items[k->n - 1], r);
     }
@@ -513,13 +513,10 @@ static int sweep_all(struct making *k, struct err *err)
     SORT(k->items, k->n, item_order);
     for (size_t i = 0, end; i < k->n && r == 0; i = end) {
         uint32_t person = k->items[i].person;
-        size_t h_end;
-        for (end = i; end < k->n && k->items[end].person == person; end++) {
-        }
+        end = i + FIRST(k->n - i, e, k->items[i + e].person != person);
         while (h < k->n_held && k->by_person[h].person < person)
             h++;
-        for (h_end = h; h_end < k->n_held && k->by_person[h_end].person == person; h_end++) {
-        }
+        size_t h_end = h + FIRST(k->n_held - h, e, k->by_person[h + e].person != person);
         if (person < k->n_persons)
             r = sweep(k, i, end, h, h_end, err);
     }

@@ -342,11 +342,9 @@ static int company_summary(struct making *k, const struct company *co, struct us
     size_t n_runs = 0;
     for (size_t i = 0, next; i < n && r == 0; i = next) {
         struct summary_row row = {.company = co->name, .project = text(uses[i].r->project)};
-        for (next = i; next < n && strcmp(text(uses[next].r->project), row.project) == 0; next++) {
-        }
-        for (size_t at = 0; at < next - i;) {
+        next = i + FIRST(n - i, e, strcmp(text(uses[i + e].r->project), row.project) != 0);
+        for (size_t at = 0; at < next - i;)
             n_runs += whole_run(uses + i, next - i, &at, k->to->n, &runs[n_runs], &row);
-        }
         row.total = rounded((wide)row.total * 5, 3);
         r = summary_add(k, &row, err);
     }
@@ -364,8 +362,7 @@ static int make(struct making *k, struct err *err)
     int r = 0;
 
     for (size_t i = 0, at = 0, next; i < k->n_companies && r == 0; i++, at = next) {
-        for (next = at; next < k->n_uses && k->uses[next].company == i; next++) {
-        }
+        next = at + FIRST(k->n_uses - at, e, k->uses[at + e].company != i);
         if (!wanted(k, k->companies[i]))
             continue;
         found = true;

@@ -73,9 +73,8 @@ static uint32_t host_of(struct making *k, const char *key)
         if (strcmp(k->hosts[i].key, key) == 0)
             return (uint32_t)i;
     const char *own = arena_strn(&k->to->arena, key, strlen(key));
-    VEC_ROOM(k->hosts, k->n_hosts, k->cap_hosts);
-    k->hosts[k->n_hosts] = (struct host){.key = own, .name = own};
-    return (uint32_t)k->n_hosts++;
+    VEC_ADD(k->hosts, k->n_hosts, k->cap_hosts, (struct host){.key = own, .name = own});
+    return (uint32_t)k->n_hosts - 1;
 }
 
 static uint32_t device_of(struct making *k, uint32_t host, struct str uuid)
@@ -590,8 +589,7 @@ static int tally(struct making *k, struct run *runs, size_t n_runs, struct err *
     }
     SORT(v, n, by_host);
     for (size_t i = 0, next; i < n && r >= 0; i = next) {
-        for (next = i; next < n && v[next].p->node == v[i].p->node; next++) {
-        }
+        next = i + FIRST(n - i, e, v[i + e].p->node != v[i].p->node);
         if (past_stopped(k->ask->past))
             return err_set(err, -ECANCELED, "it took too long");
         r = tally_node(k, v + i, next - i, err);
@@ -662,11 +660,9 @@ int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
         return err_set(err, -E2BIG, "that is more than %d days", RUNS_DAYS_MAX);
     k.from_ms = zone_date_ms(ask->zone, ask->from);
     k.to_ms = zone_date_ms(ask->zone, ask->to + 1);
-    for (size_t i = 0; i < ask->n_nodes; i++) {
-        VEC_ROOM(k.hosts, k.n_hosts, k.cap_hosts);
-        k.hosts[k.n_hosts++] =
-            (struct host){.key = ask->nodes[i].key, .name = ask->nodes[i].name, .last_ms = ask->nodes[i].last_ms};
-    }
+    for (size_t i = 0; i < ask->n_nodes; i++)
+        VEC_ADD(k.hosts, k.n_hosts, k.cap_hosts,
+                (struct host){.key = ask->nodes[i].key, .name = ask->nodes[i].name, .last_ms = ask->nodes[i].last_ms});
     int r = make(&k, err);
     if (ask->spans)
         ret->hosts = mem_zero(k.n_hosts + 1, sizeof(*ret->hosts));

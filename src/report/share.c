@@ -55,8 +55,7 @@ int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct s
 
     SORT(v, n, by_place);
     for (size_t i = 0, end; i < n && r == 0; i = end) {
-        for (end = i; end < n && v[end].host == v[i].host; end++) {
-        }
+        end = i + FIRST(n - i, e, v[i + e].host != v[i].host);
         if (past_stopped(ask->past))
             return err_set(err, -ECANCELED, "it took too long");
         r = tally_host(ask, &seen->hosts[v[i].host], v + i, end - i, err);

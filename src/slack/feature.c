@@ -401,23 +401,13 @@ static void ask_who(struct asking *a)
 {
     struct hub_slack *d = a->d;
     const struct known *k = known_find(d, a->heard->user);
+    bool told = say_person(d->h->api.people, a->heard->user, NULL), fresh = k && k->until_mono > clock_mono_ms();
     AUTO_BUF token = {0};
     struct slack *link = NULL;
-    struct err err = {0};
 
-    if (say_person(d->h->api.people, a->heard->user, NULL)) {
-        ask_say(a, NULL);
-        return;
-    }
-    if (k && k->until_mono > clock_mono_ms()) {
-        ask_say(a, k->mail[0] ? k->mail : NULL);
-        return;
-    }
-    int r = hub_slack_link(d, &link, &token, NULL, &err);
-    if (r == 0)
-        r = slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, &err);
-    if (r < 0)
-        ask_say(a, NULL);
+    if (told || fresh || hub_slack_link(d, &link, &token, NULL, NULL) < 0 ||
+        slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, NULL) < 0)
+        ask_say(a, !told && fresh && k->mail[0] ? k->mail : NULL);
 }
 
 /* ---- in ---- */

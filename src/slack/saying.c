@@ -87,37 +87,41 @@ static bool knows_node(void *arg, struct str name)
     return live_find(h->live, text) != NULL;
 }
 
-bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
+static struct say *begin(struct hub *h, const struct saying_ask *k, const struct request *own)
 {
     const struct say_conf *conf = hub_slack_say(h);
     AUTO_BUF url = BUF_INIT(65536);
-    bool known = k->person && k->person[0];
 
     if (conf->url && conf->url[0])
         buf_adds(&url, conf->url);
     else
         buf_addstr(&url, buf_str(&h->addresses));
-    struct say_ask ask = {.text = k->text,
-                          .way = k->way,
-                          .person = own ? own->who->token.person : k->person,
-                          .called = k->called,
-                          .own_rights = own != NULL,
-                          .now_ms = clock_wall_ms(),
-                          .conf = conf,
-                          .zone = h->zone,
-                          .people = h->api.people,
-                          .name = h->api.name,
-                          .url = url.p,
-                          .is_node = knows_node,
-                          .arg = h};
-    struct say *s = say_new(&ask);
+    return say_new(&(struct say_ask){.text = k->text,
+                                     .way = k->way,
+                                     .person = own ? own->who->token.person : k->person,
+                                     .called = k->called,
+                                     .own_rights = own != NULL,
+                                     .now_ms = clock_wall_ms(),
+                                     .conf = conf,
+                                     .zone = h->zone,
+                                     .people = h->api.people,
+                                     .name = h->api.name,
+                                     .url = url.p,
+                                     .is_node = knows_node,
+                                     .arg = h});
+}
+
+bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
+{
+    struct say *s = begin(h, k, own);
+
     if (!s)
         return false;
     struct one_saying *t = mem_zero(1, sizeof(*t));
     *t = (struct one_saying){.h = h, .say = s, .done = done, .arg = arg};
     if (own) {
         t->who = *own->who;
-    } else if (known) {
+    } else if (k->person && k->person[0]) {
         t->who.role = t->who.token.role = ROLE_MEMBER;
         snprintf(t->who.token.id, sizeof(t->who.token.id), "slack");
         mem_copy_str(t->who.token.person, sizeof(t->who.token.person), k->person);
@@ -130,14 +134,7 @@ bool saying(struct hub *h, const struct saying_ask *k, const struct request *own
 
 bool saying_answers(struct hub *h, const struct saying_ask *k)
 {
-    struct say_ask ask = {.text = k->text,
-                          .way = k->way,
-                          .now_ms = clock_wall_ms(),
-                          .conf = hub_slack_say(h),
-                          .zone = h->zone,
-                          .is_node = knows_node,
-                          .arg = h};
-    struct say *s = say_new(&ask);
+    struct say *s = begin(h, k, NULL);
 
     say_free(s);
     return s != NULL;

@@ -60,9 +60,8 @@ static void on_rule(void *arg, const char *rule, enum rule_why why, const char *
 {
     struct steps *s = arg;
     size_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].n : 0;
-    VEC_ROOM(s->v, s->n, s->cap);
-    s->v[s->n++] =
-        (struct step){keep(s, rule, LABEL_MAX), keep(s, because, RULE_BECAUSE), why, first, s->n_values - first};
+    VEC_ADD(s->v, s->n, s->cap,
+            (struct step){keep(s, rule, LABEL_MAX), keep(s, because, RULE_BECAUSE), why, first, s->n_values - first});
 }
 
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r)

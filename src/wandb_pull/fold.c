@@ -108,11 +108,13 @@ struct sample {
     struct heap heaps[FAMILIES];
 };
 
-static void heap_add(struct heap *h, int64_t v)
+static void heap_join(struct heap *to, const struct heap *h)
 {
-    h->max = h->n ? MAX(h->max, v) : v;
-    h->sum += v;
-    h->n++;
+    if (!h->n)
+        return;
+    to->max = to->n ? MAX(to->max, h->max) : h->max;
+    to->sum += h->sum;
+    to->n += h->n;
 }
 
 static void sample_take(struct sample *s, struct str key, struct str text)
@@ -124,7 +126,7 @@ static void sample_take(struct sample *s, struct str key, struct str text)
         s->at_ms = s->timed ? v / 1000000 : 0; /* not rounded: the last moment of a day is of that day */
     } else if ((family = family_of(key)) >= 0 && str_fixed(text, PERCENT_ONE, &v) && v >= 0 &&
                v <= FOLD_PERCENT_MAX * PERCENT_ONE) {
-        heap_add(&s->heaps[family], v);
+        heap_join(&s->heaps[family], &(struct heap){.sum = v, .n = 1, .max = v});
     }
 }
 
@@ -174,14 +176,8 @@ int fold_add(struct fold *f, struct str event)
     int32_t day = day_of(f, s.at_ms);
     if (day < f->from || day > f->to)
         return 0;
-    for (int k = 0; k < FAMILIES; k++) {
-        struct heap *to = &f->days[day - f->from][k];
-        if (!s.heaps[k].n)
-            continue;
-        to->max = to->n ? MAX(to->max, s.heaps[k].max) : s.heaps[k].max;
-        to->sum += s.heaps[k].sum;
-        to->n += s.heaps[k].n;
-    }
+    for (int k = 0; k < FAMILIES; k++)
+        heap_join(&f->days[day - f->from][k], &s.heaps[k]);
     f->lo = MIN(f->lo, day);
     f->hi = MAX(f->hi, day);
     return 0;

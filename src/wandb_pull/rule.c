@@ -92,9 +92,8 @@ static int read_day(struct reading *rd, const struct ynode *v, int32_t *ret)
 
 static struct rule *add(struct rules *r)
 {
-    VEC_ROOM(r->v, r->n, r->cap);
-    r->v[r->n] = (struct rule){.from = INT32_MIN, .to = INT32_MAX};
-    return &r->v[r->n++];
+    VEC_ADD(r->v, r->n, r->cap, (struct rule){.from = INT32_MIN, .to = INT32_MAX});
+    return &r->v[r->n - 1];
 }
 
 static int read_rule(struct reading *rd, const struct ynode *item, size_t no)
