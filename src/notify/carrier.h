@@ -32,11 +32,9 @@ typedef void carried_fn(void *arg, const struct carried *r);
 /* What carriers share: made by the first that needs it. */
 struct carriers {
     struct hub *h;
-    struct http *http;                               /* carriers_http */
+    struct http *http;                               /* of those that post; freed after all loads */
     const struct carrier *registered[CHANNEL_TYPES]; /* other features': outbox_carry */
 };
-int carriers_http(struct carriers *s, struct http **ret, struct err *err);
-void carriers_fini(struct carriers *s); /* after all loads */
 
 struct load; /* a message under way; each carrier has its own */
 struct carrier {

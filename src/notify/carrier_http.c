@@ -93,8 +93,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 {
     AUTO_BUF url = {0}, secret = {0}, line = BUF_INIT(8192);
     const char *lines[5];
-    struct http *http = NULL;
-    int r = carriers_http(s, &http, err);
+    int r = s->http ? 0 : http_new(&s->http, s->h->loop, err);
 
     if (r == 0)
         r = channel_url(c, &url, err);
@@ -106,7 +105,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     *l = (struct load){.type = c->type, .body = BUF_INIT(BODY_MAX), .done = done, .arg = arg};
     channel_body(c, m, &l->body);
     headers_of(c, m, buf_str(&secret), buf_str(&l->body), &line, lines);
-    l->call = http_call_new(http, &(struct http_conf){.url = url.p, .ca_file = c->ca_file}, on_answer, l);
+    l->call = http_call_new(s->http, &(struct http_conf){.url = url.p, .ca_file = c->ca_file}, on_answer, l);
     struct http_request q = {.method = "POST",
                              .headers = lines,
                              .body = buf_str(&l->body),

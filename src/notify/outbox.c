@@ -14,6 +14,7 @@
 #include "base/zone.h"
 #include "format/note.h"
 #include "hub/handlers.h"
+#include "net/http.h"
 #include "notify/carrier.h"
 #include "notify/channel.h"
 #include "notify/digest.h"
@@ -163,7 +164,7 @@ static void close_outbox(void *self)
     stop_tests(o, NULL);
     for (size_t i = 0; i < o->n; i++)
         box_free(o->v[i]);
-    carriers_fini(&o->carriers);
+    http_free(o->carriers.http);
     channels_free(o->channels);
     free(o->v);
     free(o->now);

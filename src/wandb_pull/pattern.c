@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 #define REPEAT_MAX 200
 
@@ -94,24 +95,13 @@ static void set_nocase(struct set *s)
 /* \d \w \s and their opposites; false: another letter. */
 static bool set_class(struct set *ret, char c)
 {
+    static const char kinds[] = "dws", *const ranges[] = {"09", "09azAZ__", "\t\r  "};
+    const char *kind = strchr(kinds, c | 32);
     struct set s = {0};
-    switch (c | 32) {
-    case 'd':
-        set_add(&s, '0', '9');
-        break;
-    case 'w':
-        set_add(&s, '0', '9');
-        set_add(&s, 'a', 'z');
-        set_add(&s, 'A', 'Z');
-        set_add(&s, '_', '_');
-        break;
-    case 's':
-        set_add(&s, '\t', '\r');
-        set_add(&s, ' ', ' ');
-        break;
-    default:
+    if (!kind)
         return false;
-    }
+    for (const char *r = ranges[kind - kinds]; *r; r += 2)
+        set_add(&s, (unsigned char)r[0], (unsigned char)r[1]);
     if (c < 'a')
         set_not(&s);
     for (int i = 0; i < 4; i++)
@@ -235,16 +225,15 @@ static int read_number(struct parse *s)
 
 static int read_repeat(struct parse *s, size_t from)
 {
+    static const struct {
+        char sign;
+        int least, most;
+    } known[] = {{'*', 0, -1}, {'+', 1, -1}, {'?', 0, 1}};
+    size_t which = FIRST(ARRAY_LEN(known), i, took(s, known[i].sign));
     int least, most;
-    if (took(s, '*')) {
-        least = 0;
-        most = -1;
-    } else if (took(s, '+')) {
-        least = 1;
-        most = -1;
-    } else if (took(s, '?')) {
-        least = 0;
-        most = 1;
+    if (which < ARRAY_LEN(known)) {
+        least = known[which].least;
+        most = known[which].most;
     } else if (took(s, '{')) {
         least = most = read_number(s);
         if (least >= 0 && took(s, ','))
@@ -412,16 +401,7 @@ static bool is_word(struct str text, size_t i)
 static bool passes(enum code code, struct str text, size_t i)
 {
     bool edge = (i > 0 && is_word(text, i - 1)) != is_word(text, i);
-    switch (code) {
-    case CODE_BEGIN:
-        return i == 0;
-    case CODE_END:
-        return i == text.len;
-    case CODE_EDGE:
-        return edge;
-    default:
-        return !edge;
-    }
+    return code == CODE_BEGIN ? i == 0 : code == CODE_END ? i == text.len : edge == (code == CODE_EDGE);
 }
 
 /* t and all it leads to without taking a byte, in the order they would be tried. stack: PATTERN_OPS + 1 of them. */

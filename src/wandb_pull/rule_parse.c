@@ -35,8 +35,7 @@ static const struct rule_source sources[] = {
 };
 #define NAMES "config.NAME, summary.NAME, metadata.NAME, description, display, host, gpu, gpu_count, cpu_count"
 
-static int fail_at(struct parse *s, size_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int fail_at(struct parse *s, size_t at, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int fail_at(struct parse *s, size_t at, const char *fmt, ...)
 {
     char what[300];
     va_list ap;

@@ -24,8 +24,7 @@ struct machine {
     char *because;
 };
 
-static struct number absent(struct machine *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static struct number absent(struct machine *m, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static struct number absent(struct machine *m, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);

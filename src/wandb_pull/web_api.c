@@ -202,11 +202,8 @@ static void finish(struct wandb *w, struct request *q, struct wandb_answer *a)
 /* Before the next try: twice as long each time, and up to a quarter more, so that many do not come back at once. */
 static int64_t back_off(const struct wandb *w, int tries)
 {
-    int64_t ms = w->wait_ms;
+    int64_t ms = MIN(w->wait_ms << MIN(tries - 1, 20), WAIT_MAX_MS);
 
-    for (int i = 1; i < tries && ms < WAIT_MAX_MS; i++)
-        ms *= 2;
-    ms = MIN(ms, WAIT_MAX_MS);
     return ms + (int64_t)((double)ms / 4 * rand_unit());
 }
 
