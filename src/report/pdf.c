@@ -78,7 +78,7 @@ int report_pdf(struct buf *out, const struct report_doc *d, const struct report_
     const struct report *r = d->r;
     AUTO_BUF sub = BUF_INIT(256);
     AUTO_BUF notes = BUF_INIT(4096);
-    struct report_table t;
+    AUTO_REPORT_TABLE t = {0};
     struct paper *p;
     char made[32], now[24];
 
@@ -109,6 +109,5 @@ int report_pdf(struct buf *out, const struct report_doc *d, const struct report_
         company_chart(p, d, i, end, look->zone);
         table_part(p, &t.rows, i, end, 1);
     }
-    report_table_fini(&t);
     return paper_close(p, err);
 }

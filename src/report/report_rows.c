@@ -127,8 +127,7 @@ void report_table(const struct report *r, enum naming naming, enum headings lang
 
 void report_table_fini(struct report_table *t)
 {
-    if (t)
-        rows_fini(&t->rows);
+    rows_fini(&t->rows);
 }
 
 static void left(struct buf *out, int64_t gpu_minutes, const char *what)

@@ -29,6 +29,7 @@ struct report_table {
 };
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret);
 void report_table_fini(struct report_table *t);
+#define AUTO_REPORT_TABLE __attribute__((cleanup(report_table_fini))) struct report_table
 
 /* For tables of other rows: more columns; those that say whose and when (REPORT_OVERALL: whose alone) and a
  * row's cells of them, and how many those are; a number with all its decimals. */

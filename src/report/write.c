@@ -85,7 +85,7 @@ static void left_out(struct json *j, const char *key, const struct report *r)
 
 static void write_json(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
-    struct report_table t;
+    AUTO_REPORT_TABLE t = {0};
     struct json j = json_on(out);
     AUTO_BUF rows = BUF_INIT(REPORT_MAX);
     AUTO_BUF notes = BUF_INIT(4096);
@@ -94,7 +94,6 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
 
     report_cells(d, NAMING_KEY, look, &t);
     render_rows_json(&rows, &t.rows);
-    report_table_fini(&t);
     report_remarks(&notes, d);
     json_obj(&j, NULL);
     json_cstr(&j, "period", report_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
@@ -122,11 +121,10 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
 
 static void write_table(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
-    struct report_table t;
+    AUTO_REPORT_TABLE t = {0};
 
     report_cells(d, NAMING_SHORT, look, &t);
     render_rows_text(out, &t.rows, &look->term);
-    report_table_fini(&t);
     buf_addf(out, "\n%s, ", report_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
     report_subtitle(out, d, look);
     buf_addc(out, '\n');
@@ -135,11 +133,10 @@ static void write_table(struct buf *out, const struct report_doc *d, const struc
 
 static void write_csv(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
-    struct report_table t;
+    AUTO_REPORT_TABLE t = {0};
 
     report_cells(d, NAMING_FULL, look, &t);
     render_rows_csv(out, &t.rows);
-    report_table_fini(&t);
 }
 
 /* ---- company by company ---- */
@@ -173,7 +170,7 @@ static void write_html(struct buf *out, const struct report_doc *d, const struct
     const struct report *r = d->r;
     AUTO_BUF sub = BUF_INIT(256);
     AUTO_BUF notes = BUF_INIT(4096);
-    struct report_table t;
+    AUTO_REPORT_TABLE t = {0};
 
     report_subtitle(&sub, d, look);
     report_remarks(&notes, d);
@@ -192,7 +189,6 @@ static void write_html(struct buf *out, const struct report_doc *d, const struct
         mail_table(out, &table);
     }
     mail_end(out, &m);
-    report_table_fini(&t);
 }
 
 /* ---- the whole ---- */

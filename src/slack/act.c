@@ -10,14 +10,7 @@
 
 static bool understood(struct say *s, const struct say_words *w, const char *as)
 {
-    return !w->odd.len ||
-           say_no(s, "I do not understand '%.*s': say it as `%s`.", (int)MIN(w->odd.len, 60u), w->odd.p, as);
-}
-
-static void member(struct json *j, const char *key, struct str v)
-{
-    if (v.len)
-        json_str(j, key, v);
+    return !w->odd.len || say_no(s, "I do not understand '%.*s': say it as `%s`.", SAY_ARG(w->odd), as);
 }
 
 void say_ask_book(struct say *s, struct str rest)
@@ -46,8 +39,8 @@ void say_ask_book(struct say *s, struct str rest)
         json_str(&j, "gpus", w.places);
     } else {
         json_int(&j, "count", MAX(w.count, 1));
-        member(&j, "model", w.model);
-        member(&j, "node", w.node);
+        say_member(&j, "model", w.model);
+        say_member(&j, "node", w.node);
     }
     if (w.for_ms)
         json_int(&j, "for", w.for_ms);
@@ -55,7 +48,7 @@ void say_ask_book(struct say *s, struct str rest)
         json_int(&j, "until", w.until_ms);
     if (w.from_ms)
         json_int(&j, "from", w.from_ms);
-    member(&j, "comment", w.because);
+    say_member(&j, "comment", w.because);
     json_end_obj(&j);
     say_call(s, "POST", "/api/v1/bookings", &body);
 }
@@ -161,16 +154,16 @@ void say_ask_wait(struct say *s, struct str rest)
     }
     json_obj(&j, NULL);
     json_int(&j, "count", MAX(w.count, 1));
-    member(&j, "model", w.model);
-    member(&j, "node", w.node);
-    member(&j, "mem", w.mem);
+    say_member(&j, "model", w.model);
+    say_member(&j, "node", w.node);
+    say_member(&j, "mem", w.mem);
     if (w.one_node)
         json_bool(&j, "same_host", true);
     json_int(&j, "hold", WAIT_HOLD_MS);
     json_bool(&j, "tell", true);
     if (w.for_ms)
         json_int(&j, "need", w.for_ms);
-    member(&j, "comment", w.because);
+    say_member(&j, "comment", w.because);
     json_end_obj(&j);
     s->count = MAX(w.count, 1);
     say_call(s, "POST", "/api/v1/waits", &body);

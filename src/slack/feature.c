@@ -348,10 +348,10 @@ static void ask_say(struct asking *a, const char *mail)
 {
     struct hub *h = a->d->h;
     const struct heard *x = a->heard;
-    struct saying_ask k = {.text = str_of(x->text),
-                           .way = x->to_bot ? SAY_TO_US : SAY_TALK,
-                           .person = say_person(h->api.people, x->user, mail),
-                           .called = x->user};
+    struct say_ask k = {.text = str_of(x->text),
+                        .way = x->to_bot ? SAY_TO_US : SAY_TALK,
+                        .person = say_person(h->api.people, x->user, mail),
+                        .called = x->user};
 
     a->saying = true;
     if (!saying(h, &k, NULL, said, a)) {
@@ -445,7 +445,7 @@ static void hear(struct hub_slack *d, struct heard *h, const char *envelope, str
         return;
     }
     log_debug("slack", "%s: %zu bytes", h->user, strlen(h->text));
-    if (!h->to_bot && !saying_answers(d->h, &(struct saying_ask){.text = str_of(h->text), .way = SAY_TALK})) {
+    if (!h->to_bot && !saying_answers(d->h, &(struct say_ask){.text = str_of(h->text), .way = SAY_TALK})) {
         asking_end(a); /* people who talk with each other */
         return;
     }

@@ -39,7 +39,7 @@ static void mentioned(struct str in, const struct people *c, struct buf *out)
 
     if (!str_cut(&in, '|', &one))
         one = str_n("", 0);
-    snprintf(id, sizeof(id), "%.*s", (int)MIN(one.len, 60u), one.p);
+    snprintf(id, sizeof(id), "%.*s", SAY_ARG(one));
     const char *person = say_person(c, id, NULL);
     buf_addf(out, "%s%s", person ? "" : "@", person ? person : id);
 }
@@ -147,8 +147,7 @@ static void not_understood(struct say *s, struct str text)
         }
     }
     if (best)
-        say_no(s, "I do not understand '%.*s'. Did you mean `%s`? `help` lists what I do.", (int)MIN(word.len, 60u),
-               word.p, best->usage);
+        say_no(s, "I do not understand '%.*s'. Did you mean `%s`? `help` lists what I do.", SAY_ARG(word), best->usage);
     else
         say_no(s, "I do not understand '%.*s': `help` lists what I do.", (int)MIN(text.len, 80u), text.p);
 }

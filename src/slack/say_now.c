@@ -47,7 +47,7 @@ static bool free_filter(struct say *s, struct str text, const struct say_words *
         return say_no(s,
                       "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free "
                       "model:h200 memfree>=40G`.",
-                      (int)MIN(w->odd.len, 60u), w->odd.p, err.message);
+                      SAY_ARG(w->odd), err.message);
     filter_free(f);
     buf_addf(to, " (%.*s)", STR_ARG(text));
     return true;

@@ -106,7 +106,7 @@ static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
             continue;
         if (u->whom)
             return say_no(s, "I do not understand '%.*s': say it as `usage me last 7d`, `usage vision last month`.",
-                          (int)MIN(w.len, 60u), w.p);
+                          SAY_ARG(w));
         bool me = say_is_one(w, "me my mine", strncasecmp), all = say_is_one(w, "all everybody everyone", strncasecmp);
         u->whom = me ? s->ask.person : all ? NULL : say_keep(s, w);
         if (me && !s->ask.person[0])
@@ -186,8 +186,7 @@ static void no_metric(struct say *s, struct str w)
 
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         buf_addf(&b, "%s%s", i ? ", " : "", metrics[usual[i]].name);
-    say_no(s, "I do not know what '%.*s' is: there are %s and more; `history dgx2:3 power last 24h`.",
-           (int)MIN(w.len, 60u), w.p, b.p);
+    say_no(s, "I do not know what '%.*s' is: there are %s and more; `history dgx2:3 power last 24h`.", SAY_ARG(w), b.p);
 }
 
 void say_ask_history(struct say *s, struct str rest)
@@ -210,7 +209,7 @@ void say_ask_history(struct say *s, struct str rest)
             metric = metric_word(w);
             said = true;
         } else if (!place.len && !all && !said && !str_eq_nocase(w, "me")) {
-            say_no(s, "There is no node '%.*s': say it as `history dgx2:3 power last 24h`.", (int)MIN(w.len, 60u), w.p);
+            say_no(s, "There is no node '%.*s': say it as `history dgx2:3 power last 24h`.", SAY_ARG(w));
             return;
         } else {
             no_metric(s, w);

@@ -87,31 +87,30 @@ static bool knows_node(void *arg, struct str name)
     return live_find(h->live, text) != NULL;
 }
 
-static struct say *begin(struct hub *h, const struct saying_ask *k, const struct request *own)
+static struct say *begin(struct hub *h, const struct say_ask *k, const struct request *own)
 {
     const struct say_conf *conf = hub_slack_say(h);
     AUTO_BUF url = BUF_INIT(65536);
+    struct say_ask ask = *k;
 
     if (conf->url && conf->url[0])
         buf_adds(&url, conf->url);
     else
         buf_addstr(&url, buf_str(&h->addresses));
-    return say_new(&(struct say_ask){.text = k->text,
-                                     .way = k->way,
-                                     .person = own ? own->who->token.person : k->person,
-                                     .called = k->called,
-                                     .own_rights = own != NULL,
-                                     .now_ms = clock_wall_ms(),
-                                     .conf = conf,
-                                     .zone = h->zone,
-                                     .people = h->api.people,
-                                     .name = h->api.name,
-                                     .url = url.p,
-                                     .is_node = knows_node,
-                                     .arg = h});
+    ask.person = own ? own->who->token.person : k->person;
+    ask.own_rights = own != NULL;
+    ask.now_ms = clock_wall_ms();
+    ask.conf = conf;
+    ask.zone = h->zone;
+    ask.people = h->api.people;
+    ask.name = h->api.name;
+    ask.url = url.p;
+    ask.is_node = knows_node;
+    ask.arg = h;
+    return say_new(&ask);
 }
 
-bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
+bool saying(struct hub *h, const struct say_ask *k, const struct request *own, saying_fn *done, void *arg)
 {
     struct say *s = begin(h, k, own);
 
@@ -132,7 +131,7 @@ bool saying(struct hub *h, const struct saying_ask *k, const struct request *own
     return true;
 }
 
-bool saying_answers(struct hub *h, const struct saying_ask *k)
+bool saying_answers(struct hub *h, const struct say_ask *k)
 {
     struct say *s = begin(h, k, NULL);
 
@@ -162,7 +161,7 @@ enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
     if (!text || !str_utf8_ok(str_of(text)))
         return reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
     struct late *late = httpd_late(rq);
-    struct saying_ask k = {.text = str_of(text), .way = talk ? SAY_TALK : SAY_TO_US};
+    struct say_ask k = {.text = str_of(text), .way = talk ? SAY_TALK : SAY_TO_US};
     if (!saying(a->hub, &k, rq, reply_answer, late))
         reply_answer(late, &(struct say_answer){.text = "", .blocks = ""});
     return REPLY_LATER;

@@ -7,18 +7,13 @@
 #include "hub/hub.h"
 #include "slack/say.h"
 
-struct saying_ask {
-    struct str text;
-    enum say_way way;
-    const char *person; /* whom the asker is mapped to (say_person): does what a member may; NULL: nobody */
-    const char *called; /* their Slack id; may be NULL */
-};
 typedef void saying_fn(void *arg, const struct say_answer *a); /* a: until it returns */
 /*
- * own: of somebody with rights of their own; NULL: whoever the person is asks, or nobody. False: ordinary talk, and
+ * k: text, way, person (who does what a member may) and called; the rest is the hub's to know. own: of somebody with
+ * rights of their own; NULL: whoever the person is asks, or nobody. False: ordinary talk, and
  * done is not called. Else done is called once, on the loop: before this returns, or later (when what was asked for is
  * durable, or a question about the past is answered).
  */
-bool saying(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg);
+bool saying(struct hub *h, const struct say_ask *k, const struct request *own, saying_fn *done, void *arg);
 
-bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be answered, whoever asks? */
+bool saying_answers(struct hub *h, const struct say_ask *k); /* would it be answered, whoever asks? */

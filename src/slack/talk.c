@@ -35,6 +35,12 @@ void say_get(struct say *s, const char *target)
     say_call(s, "GET", target, NULL);
 }
 
+void say_member(struct json *j, const char *key, struct str value)
+{
+    if (value.len)
+        json_str(j, key, value);
+}
+
 void say_param(struct buf *target, const char *name, struct str value)
 {
     if (!value.len)

@@ -65,10 +65,13 @@ struct say {
     int64_t count;
 };
 
+#define SAY_ARG(s) (int)MIN((s).len, 60u), (s).p /* a word of theirs, for "%.*s": the beginning of a long one */
+
 /* ---- asking ---- */
 const char *say_keep(struct say *s, struct str text);
 void say_call(struct say *s, const char *method, const char *target, const struct buf *body); /* NULL: none */
 void say_get(struct say *s, const char *target);
+void say_member(struct json *j, const char *key, struct str value);     /* of a body; nothing where it is empty */
 void say_param(struct buf *target, const char *name, struct str value); /* nothing where it is empty */
 
 int64_t say_int(json_t *o, const char *key); /* of an answer's JSON; 0 where there is no such member */

@@ -120,12 +120,9 @@ static void put_silence(struct say *s, const struct wanted *w)
     buf_addf(&span, "%lldm",
              (long long)MAX(1, ((w->for_ms ? w->for_ms : w->until_ms - s->ask.now_ms) + 59999) / 60000));
     json_obj(&j, NULL);
-    if (w->rule.len)
-        json_str(&j, "rule", w->rule);
-    if (w->node.len)
-        json_str(&j, "node", w->node);
-    if (w->person.len)
-        json_str(&j, "person", w->person);
+    say_member(&j, "rule", w->rule);
+    say_member(&j, "node", w->node);
+    say_member(&j, "person", w->person);
     json_str(&j, "for", buf_str(&span));
     json_str(&j, "reason", str_n(w->reason.p, MIN(w->reason.len, 200u)));
     json_end_obj(&j);
@@ -186,10 +183,10 @@ static void check_rule(struct say *s, struct str body)
     else if (!w.rule.len || known)
         put_silence(s, &w);
     else if (near[0])
-        say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", (int)MIN(w.rule.len, 60u), w.rule.p, near);
+        say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", SAY_ARG(w.rule), near);
     else
         say_no(s, "There is no rule and no node '%.*s': `alerts` lists what is wrong, with the rules.",
-               (int)MIN(w.rule.len, 60u), w.rule.p);
+               SAY_ARG(w.rule));
 }
 
 void say_tell_silence(struct say *s, size_t call, struct str body)

@@ -10,14 +10,10 @@
 #include "wandb_pull/cmd_wandb.h"
 
 const struct cmd wandb_verbs[] = {
-    {"pull", cmd_wandb_pull, NULL, &wandb_pull_help, false, NULL},
-    {"push", cmd_wandb_push, NULL, &wandb_push_help, false, NULL},
-    {"check", cmd_wandb_check, NULL, &wandb_check_help, false, NULL},
-    {"explain", cmd_wandb_explain, NULL, &wandb_explain_help, false, NULL},
-    {"overlap", cmd_wandb_overlap, NULL, &wandb_overlap_help, false, NULL},
-    {"import", cmd_wandb_import, NULL, &wandb_import_help, false, NULL},
-    {"export", cmd_wandb_export, NULL, &wandb_export_help, false, NULL},
-    {0},
+#define X(verb) {#verb, cmd_wandb_##verb, NULL, &wandb_##verb##_help, false, NULL},
+    WANDB_VERBS(X)
+#undef X
+        {0},
 };
 
 static const struct opt wandb_opts[] = {{0}};

@@ -3,16 +3,12 @@
 
 #include "cli/cmd.h"
 
-int cmd_wandb_pull(struct cmd_call *c);
-int cmd_wandb_push(struct cmd_call *c);
-int cmd_wandb_check(struct cmd_call *c);
-int cmd_wandb_explain(struct cmd_call *c);
-int cmd_wandb_import(struct cmd_call *c);
-int cmd_wandb_export(struct cmd_call *c);
-int cmd_wandb_overlap(struct cmd_call *c);
-
-extern const struct opt_cmd wandb_pull_help, wandb_push_help, wandb_check_help, wandb_explain_help, wandb_import_help,
-    wandb_export_help, wandb_overlap_help;
+#define WANDB_VERBS(X) X(pull) X(push) X(check) X(explain) X(overlap) X(import) X(export)
+#define X(verb)                                                                                                        \
+    int cmd_wandb_##verb(struct cmd_call *c);                                                                          \
+    extern const struct opt_cmd wandb_##verb##_help;
+WANDB_VERBS(X)
+#undef X
 
 /* After a pull: runs that share a host are events, said, and W&B's own alert where the config wants it. An exit code;
  * what failed is said. */
