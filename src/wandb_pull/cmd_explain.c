@@ -148,9 +148,8 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
     struct explain_ask ask = {.config = t->config,
                               .path = p,
                               .run = run,
-                              .stored = s.found && s.rule[0],
                               .stored_gpus = s.gpus,
-                              .stored_rule = s.rule};
+                              .stored_rule = s.found && s.rule[0] ? s.rule : NULL};
     if (conf->json)
         explain_json(&out, &ask);
     else

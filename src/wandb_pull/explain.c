@@ -187,7 +187,7 @@ void explain_text(struct buf *out, const struct explain_ask *ask)
     } else {
         buf_addf(out, "\nIt does not count: %s.\n", run_fate_words[s.fate]);
     }
-    if (ask->stored && (ask->stored_gpus != s.answer.gpus || strcmp(ask->stored_rule, s.answer.rule) != 0))
+    if (ask->stored_rule && (ask->stored_gpus != s.answer.gpus || strcmp(ask->stored_rule, s.answer.rule) != 0))
         buf_addf(out,
                  "\nThe last pull counted %d GPUs, by %s: the rules or the run have changed since. A pull of its days "
                  "counts again.\n",

@@ -8,8 +8,7 @@ struct explain_ask {
     const struct wandb_config *config;
     const struct run_path *path;
     struct run_node *run;
-    /* what the last pull made of it; stored false: nothing is known */
-    bool stored;
+    /* what the last pull made of it; rule NULL: nothing is known */
     int32_t stored_gpus;
     const char *stored_rule;
 };

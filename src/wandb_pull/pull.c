@@ -15,17 +15,19 @@
 #include "wandb_pull/rule.h"
 #include "wandb_pull/run.h"
 
-void pull_fatal(struct pull *p, const struct err *err)
+void pull_fatal(struct pull *p)
 {
     if (!p->fatal.code)
-        p->fatal = *err;
+        p->fatal = p->err;
     p->over = true;
 }
 
 bool pull_is_fatal(struct pull *p, const struct wandb_answer *a)
 {
-    if (a->status == 401)
-        pull_fatal(p, &a->err);
+    if (a->status == 401) {
+        p->err = a->err;
+        pull_fatal(p);
+    }
     return p->over;
 }
 
@@ -36,10 +38,9 @@ static void add_project(struct pull_team *t, const char *name)
     struct pull *p = t->p;
     struct pull_project *pr = mem_zero(1, sizeof(*pr));
     struct wandb_progress had;
-    struct err err = {0};
 
-    if (wandb_project_state(p->store, &p->rec, t->name, name, &had, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_project_state(p->store, &p->rec, t->name, name, &had, &p->err) < 0)
+        pull_fatal(p);
     *pr = (struct pull_project){.p = p,
                                 .team = t,
                                 .name = mem_str(name),
@@ -53,11 +54,9 @@ static void add_project(struct pull_team *t, const char *name)
 
 static void fail(struct pull *p, const char *team, const char *project, const char *sentence)
 {
-    struct err err = {0};
-
     p->st->failed++;
-    if (wandb_project_fail(p->store, &p->rec, team, project, sentence, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_project_fail(p->store, &p->rec, team, project, sentence, &p->err) < 0)
+        pull_fatal(p);
 }
 
 static void team_over(struct pull_team *t)
@@ -86,9 +85,8 @@ static int take_projects(struct pull_team *t, const struct ask_page *page, struc
                              .n_listed = n,
                              .listed = names,
                              .all_before_ms = INT64_MAX};
-    struct err stored = {0};
-    if (t->put && wandb_page_put(p->store, &p->rec, &put, &stored) < 0)
-        pull_fatal(p, &stored);
+    if (t->put && wandb_page_put(p->store, &p->rec, &put, &p->err) < 0)
+        pull_fatal(p);
     for (i = 0; i < n; i++)
         if (company_counts(t->co, names[i]))
             add_project(t, names[i]);
@@ -248,13 +246,12 @@ void pull_step(struct pull *p)
 static void on_tick(void *arg)
 {
     struct pull *p = arg;
-    struct err err = {0};
 
-    if (wandb_store_flush(p->store, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_store_flush(p->store, &p->err) < 0)
+        pull_fatal(p);
     if (p->ask->progress && p->ask->progress(p->ask->arg, p->st) != 0) {
-        err_set(&err, -ECANCELED, "stopped; what came so far is kept, and the same command goes on from there");
-        pull_fatal(p, &err);
+        err_set(&p->err, -ECANCELED, "stopped; what came so far is kept, and the same command goes on from there");
+        pull_fatal(p);
     }
     pull_step(p);
 }

@@ -73,6 +73,7 @@ struct pull {
     struct wandb_pull rec;
     struct pull_sum *sum;
     struct pull_state *st;
+    struct err err;   /* of the call at hand */
     struct err fatal; /* code: it ends */
     bool over;
     unsigned fields;
@@ -94,8 +95,8 @@ struct pull {
     struct timer *tick;
 };
 
-void pull_step(struct pull *p);                         /* send what there is room for */
-void pull_fatal(struct pull *p, const struct err *err); /* ends it */
+void pull_step(struct pull *p);  /* send what there is room for */
+void pull_fatal(struct pull *p); /* ends it, with p->err */
 /* An answer that ends all: the key is not taken. */
 bool pull_is_fatal(struct pull *p, const struct wandb_answer *a);
 

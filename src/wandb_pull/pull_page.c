@@ -97,7 +97,6 @@ static void page_put(struct pull_page *page)
     AUTO_ARENA text = {0};
     AUTO_BUF tags = BUF_INIT(TAGS_MAX);
     size_t n = 0;
-    struct err err = {0};
 
     for (size_t i = 0; i < page->n; i++) {
         listed[i] = page->v[i].node.id;
@@ -118,8 +117,8 @@ static void page_put(struct pull_page *page)
                              .all_before_ms = page->unread ? 0 : p->before_ms};
     p->st->listed += page->n;
     p->st->runs += n;
-    if (wandb_page_put(p->store, &p->rec, &put, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_page_put(p->store, &p->rec, &put, &p->err) < 0)
+        pull_fatal(p);
     p->fresh = p->again = true;
     pull_project_next(pr, page->cursor);
     page->cursor = NULL;

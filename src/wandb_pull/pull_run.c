@@ -34,8 +34,6 @@ static int take_due(void *arg, const struct wandb_run *run)
  */
 static bool refill(struct pull *p)
 {
-    struct err err = {0};
-
     if (p->pass_over && !p->fresh) {
         if (p->flying || !p->again)
             return false;
@@ -43,9 +41,9 @@ static bool refill(struct pull *p)
         p->again = false;
     }
     p->fresh = false;
-    int n = wandb_due(p->store, &p->rec, p->after, PULL_BATCH, take_due, p, &p->after, &err);
+    int n = wandb_due(p->store, &p->rec, p->after, PULL_BATCH, take_due, p, &p->after, &p->err);
     if (n < 0)
-        pull_fatal(p, &err);
+        pull_fatal(p);
     p->pass_over = n <= 0;
     return p->due != NULL;
 }
@@ -76,11 +74,10 @@ static size_t days_of(struct pull *p, const struct wandb_run *run, bool metrics)
 static void put(struct pull_run *r, bool fetched)
 {
     struct pull *p = r->p;
-    struct err err = {0};
     size_t n = days_of(p, r->run, fetched);
 
-    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, true, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, true, &p->err) < 0)
+        pull_fatal(p);
     p->st->runs_done++;
 }
 
@@ -88,11 +85,10 @@ static void put(struct pull_run *r, bool fetched)
 static void put_owed(struct pull_run *r, const char *why)
 {
     struct pull *p = r->p;
-    struct err err = {0};
     size_t n = days_of(p, r->run, false);
 
-    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, false, false, &err) < 0)
-        pull_fatal(p, &err);
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, false, false, &p->err) < 0)
+        pull_fatal(p);
     if (!p->sum->first[0])
         snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run->team, r->run->project, r->run->id, why);
     p->st->runs_failed++;
@@ -173,8 +169,8 @@ static void on_events(void *arg, const struct wandb_answer *a)
     } else if (code == -ENOENT && a->err.code == 0) {
         put(r, false);
         if (wandb_exists_set(p->store, r->run->team, r->run->project, r->run->id, WANDB_DELETED, p->rec.begun_ms,
-                             &err) < 0)
-            pull_fatal(p, &err);
+                             &p->err) < 0)
+            pull_fatal(p);
         pull_run_free(r);
         code = 0;
     } else if (code == 0) {
