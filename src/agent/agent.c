@@ -434,11 +434,8 @@ static void on_hup(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
 static void on_stop_check(void *arg)
 {
     struct agent *a = arg;
-    bool idle = true;
 
-    for (size_t i = 0; i < a->n_senders; i++)
-        idle &= sender_idle(a->senders[i]);
-    if (idle || clock_mono_ms() - a->stop_mono >= STOP_MS)
+    if (!ANY(a->n_senders, i, !sender_idle(a->senders[i])) || clock_mono_ms() - a->stop_mono >= STOP_MS)
         event_base_loopbreak(a->base);
     else
         timer_after(a->stop, 20);

@@ -11,16 +11,6 @@
 #include "base/mem.h"
 #include "base/rand.h"
 
-static uint64_t identity_new_run(void)
-{
-    uint64_t run;
-
-    do
-        run = rand_u64();
-    while (run == 0);
-    return run;
-}
-
 /* 1 read, 0 not there, or -errno. */
 static int identity_read(const char *path, struct node_id *ret, struct err *err)
 {
@@ -38,7 +28,7 @@ static int identity_read(const char *path, struct node_id *ret, struct err *err)
 
 int identity_open(struct node_identity *ret, const char *dir, struct err *err)
 {
-    struct node_identity id = {.run = identity_new_run(), .lock_fd = -1};
+    struct node_identity id = {.run = rand_u64() ?: 1, .lock_fd = -1};
     AUTO_FREE char *path = mem_fmt("%s/node-id", dir), *lock = mem_fmt("%s/lock", dir);
     int r = file_mkdirs(dir, 0700, err);
 
@@ -68,7 +58,7 @@ int identity_open(struct node_identity *ret, const char *dir, struct err *err)
 
 void identity_peek(struct node_identity *ret, const char *dir)
 {
-    *ret = (struct node_identity){.run = identity_new_run(), .lock_fd = -1};
+    *ret = (struct node_identity){.run = rand_u64() ?: 1, .lock_fd = -1};
     if (!dir || !*dir)
         return;
     AUTO_FREE char *path = mem_fmt("%s/node-id", dir);

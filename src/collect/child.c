@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/device_slots.h"
 #include "collect/piped.h"
 #include "collect/proc_table.h"
@@ -157,12 +158,11 @@ static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
 /* Names that were asked for just now may be here in a moment; then ask again, so that the list is sent once. */
 static void child_who(struct child *c)
 {
-    bool unnamed = false;
+    const struct proc_list *l = &c->proc_table.procs;
 
     proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
-    for (size_t i = 0; i < c->proc_table.procs.n; i++)
-        unnamed |= c->proc_table.procs.v[i].uid >= 0 && !c->proc_table.procs.v[i].user[0];
-    if (unnamed && !who_settle(c->who, 0) && who_settle(c->who, NAMES_WAIT_MS))
+    if (ANY(l->n, i, l->v[i].uid >= 0 && !l->v[i].user[0]) && !who_settle(c->who, 0) &&
+        who_settle(c->who, NAMES_WAIT_MS))
         proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
 }
 

@@ -185,15 +185,6 @@ static int32_t get_i32(struct rd *r)
     return (int32_t)get_range(r, INT32_MIN, INT32_MAX);
 }
 
-static uint8_t get_u8_max(struct rd *r, uint8_t max)
-{
-    uint8_t v = rd_u8(r);
-
-    if (v > max)
-        r->bad = true;
-    return r->bad ? 0 : v;
-}
-
 /* A count, and no more than the bytes that are left can hold: memory follows what was sent, not what was claimed. */
 static size_t get_count(struct rd *r, size_t max, size_t least_bytes)
 {
@@ -224,8 +215,8 @@ static const char *read_facts(struct child_msg *msg, struct rd *r)
         d->index = get_i32(r);
         d->minor = get_i32(r);
         d->mig = get_i32(r);
-        d->vendor = get_u8_max(r, VENDOR_COUNT - 1);
-        uint8_t flags = get_u8_max(r, 3);
+        d->vendor = (uint8_t)get_max(r, VENDOR_COUNT - 1);
+        uint64_t flags = get_max(r, 3);
         d->lost = flags & 1;
         d->asleep = flags >> 1 & 1;
         get(r, d->note, sizeof(d->note));
@@ -237,8 +228,8 @@ static const char *read_facts(struct child_msg *msg, struct rd *r)
     for (size_t i = 0; i < f.n_custom; i++) {
         struct custom_fact *c = &f.custom[i];
         get(r, c->name, sizeof(c->name));
-        c->unit = get_u8_max(r, UNIT_COUNT - 1);
-        c->kind = get_u8_max(r, KIND_COUNTER);
+        c->unit = (uint8_t)get_max(r, UNIT_COUNT - 1);
+        c->kind = (uint8_t)get_max(r, KIND_COUNTER);
         c->per = get_range(r, 1, INT64_MAX);
         if (!c->name[0])
             r->bad = true;
@@ -272,7 +263,7 @@ static const char *read_procs(struct child_msg *msg, struct rd *r)
         proc_list_fini(&msg->coming);
     else if (part != msg->next_part)
         r->bad = true;
-    while (!r->bad && get_u8_max(r, 1) == 1) {
+    while (!r->bad && get_max(r, 1) == 1) {
         if (msg->coming.n >= PROCS_MAX) {
             r->bad = true;
             break;
@@ -282,7 +273,7 @@ static const char *read_procs(struct child_msg *msg, struct rd *r)
             l->v = mem_grow(l->v, l->n ? l->n * 2 : 1, sizeof(*l->v));
         get_proc(r, &l->v[l->n++]);
     }
-    uint8_t last = get_u8_max(r, 1);
+    bool last = get_max(r, 1);
     if (r->bad || rd_left(r)) {
         proc_list_fini(&msg->coming);
         msg->next_part = 0;
@@ -320,7 +311,7 @@ static void get_use(struct rd *r, const struct child_msg *msg, struct proc_use *
     *u = (struct proc_use){0};
     u->proc = (uint16_t)get_max(r, UINT16_MAX);
     u->slot = (uint16_t)get_max(r, msg->facts.n_devices);
-    u->kind = get_u8_max(r, PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
+    u->kind = (uint8_t)get_max(r, PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
     u->mem = get_range(r, -1, INT64_MAX);
     u->sm = (int32_t)get_range(r, -1, INT32_MAX);
     if (u->proc >= msg->procs.n || u->slot == 0)
@@ -351,7 +342,7 @@ static const char *read_tick(struct child_msg *msg, struct rd *r)
     t.samples = mem_alloc(t.n_slots * sizeof(*t.samples));
     for (size_t i = 0; i < t.n_slots; i++)
         get_sample(r, t.at_ms, &t.samples[i]);
-    t.uses_changed = get_u8_max(r, 1);
+    t.uses_changed = get_max(r, 1);
     if (t.uses_changed) {
         t.n_uses = get_count(r, CHILD_USES_MAX, 5);
         t.uses = mem_alloc(t.n_uses * sizeof(*t.uses));
@@ -394,7 +385,7 @@ static const char *read_event(struct child_msg *msg, struct rd *r)
 static const char *read_status(struct child_msg *msg, struct rd *r)
 {
     char why[sizeof(msg->why)];
-    uint8_t status = get_u8_max(r, COLLECT_STATES - 1);
+    uint8_t status = (uint8_t)get_max(r, COLLECT_STATES - 1);
 
     get(r, why, sizeof(why));
     if (r->bad || rd_left(r))

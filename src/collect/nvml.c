@@ -480,7 +480,6 @@ static void note_stuck(struct collector *c, struct reading *r, int64_t now_ms)
 static int look_after(struct collector *c, const struct reading *reading, struct outcome o, int64_t now_ms,
                       struct err *err)
 {
-    bool lost = false;
     if (o.worst == NVML_GOOD && c->slow && (o.rc = nvml_slow_bad(c->slow)))
         o.worst = nvml_judge(o.rc);
     if (o.worst == NVML_STALE)
@@ -489,8 +488,7 @@ static int look_after(struct collector *c, const struct reading *reading, struct
         int r = failed(&c->lib, o.rc, "reading", err);
         return disconnect(c, NULL) < 0 ? -ESTALE : r;
     }
-    for (size_t i = 0; i < c->list.n; i++)
-        lost |= c->list.v[i]->fact.lost;
+    bool lost = ANY(c->list.n, i, c->list.v[i]->fact.lost);
     if (!lost)
         c->renew_wait_ms = RENEW_MS;
     if (!o.rescan && now_ms >= c->look_ms) {

@@ -226,7 +226,7 @@ static int by_index(const void *a, const void *b)
     return ORDER(x->fact.index, y->fact.index) ?: strcmp(x->fact.uuid, y->fact.uuid);
 }
 
-static void take_gpus(struct readings *r, struct str text)
+static void take_gpus(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {
     struct str line;
     size_t rows = 0, was = r->n_rows;
@@ -283,7 +283,7 @@ static bool app_row(struct str line, struct app *ret)
     return true;
 }
 
-static void take_processes(struct readings *r, struct str text)
+static void take_processes(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {
     struct str line;
     r->n_apps = 0;
@@ -325,7 +325,7 @@ static void take_children(struct readings *r, struct str line)
     }
 }
 
-static void take_users(struct readings *r, struct str text)
+static void take_users(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {
     struct str line, pid, user;
     int64_t n;
@@ -366,7 +366,7 @@ static bool disk_row(struct str line, struct disk *ret)
     return d.mount[0] == '/';
 }
 
-static void take_disks(struct readings *r, struct str text)
+static void take_disks(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {
     struct str line;
     r->n_disks = 0;
@@ -426,26 +426,13 @@ static void take_status(struct readings *r, struct str text, int64_t written_ms)
 
 void readings_take(struct readings *r, enum readings_file which, struct str text, int64_t written_ms)
 {
+    static void (*const takers[READINGS_FILES])(struct readings * r, struct str text, int64_t written_ms) = {
+        [READINGS_GPUS] = take_gpus,     [READINGS_PROCESSES] = take_processes, [READINGS_USERS] = take_users,
+        [READINGS_STATUS] = take_status, [READINGS_DISKS] = take_disks,
+    };
     text.len = (size_t)(str_rfind(text, "\n") + 1); /* E1: not a line that is still being written */
-    switch (which) {
-    case READINGS_GPUS:
-        take_gpus(r, text);
-        break;
-    case READINGS_PROCESSES:
-        take_processes(r, text);
-        break;
-    case READINGS_USERS:
-        take_users(r, text);
-        break;
-    case READINGS_STATUS:
-        take_status(r, text, written_ms);
-        break;
-    case READINGS_DISKS:
-        take_disks(r, text);
-        break;
-    case READINGS_FILES:
-        break;
-    }
+    if (which < READINGS_FILES)
+        takers[which](r, text, written_ms);
 }
 
 /* ---- what they say together ---- */

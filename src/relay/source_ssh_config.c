@@ -17,8 +17,6 @@ struct reading {
     int depth, files;
 };
 
-static void read_text(struct reading *in, struct str text);
-
 /* Files that are not there or cannot be read say nothing, as with ssh. */
 static void include(void *arg, struct str path)
 {
@@ -35,15 +33,10 @@ static void include(void *arg, struct str path)
         AUTO_BUF text = {0};
         in->files++;
         if (file_read(g.gl_pathv[i], CONFIG_MAX, &text, NULL) == 0)
-            read_text(in, buf_str(&text));
+            found_ssh_config(in->list, buf_str(&text), include, in);
     }
     in->depth--;
     globfree(&g);
-}
-
-static void read_text(struct reading *in, struct str text)
-{
-    found_ssh_config(in->list, text, include, in);
 }
 
 static void config_look(struct source *s)
@@ -62,7 +55,7 @@ static void config_look(struct source *s)
         source_fail(s, err.msg);
         return;
     }
-    read_text(&in, buf_str(&text));
+    found_ssh_config(&l, buf_str(&text), include, &in);
     if (l.full)
         source_fail(s, "more hosts than can be taken");
     else

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/order.h"
 #include "base/rand.h"
 #include "wire/part.h"
 
@@ -48,9 +49,8 @@ static bool uuid_ok(const char *s)
 static bool uuids_differ(const struct device_fact *d, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(d[i].uuid, d[k].uuid) == 0)
-                return false;
+        if (ANY(i, k, strcmp(d[i].uuid, d[k].uuid) == 0))
+            return false;
     return true;
 }
 
