@@ -41,10 +41,9 @@ const struct opt *opt_find(const struct opt *opts, struct str name)
     return NULL;
 }
 
-/* "rule.util" as "rule-util". */
-static const char *opt_flag_name(const char *name, char out[OPT_NAME_MAX])
+const char *opt_flag(const struct opt *o, char out[OPT_FLAG_MAX])
 {
-    mem_copy_str(out, OPT_NAME_MAX, name);
+    mem_copy_str(out, OPT_FLAG_MAX, o->name);
     for (char *c = out; *c; c++)
         *c = opt_fold(*c);
     return out;
@@ -62,7 +61,7 @@ const char *opt_env_name(const struct opt *o, char *out, size_t size)
 static const struct opt *opt_near(const struct opt *opts, struct str name)
 {
     const struct opt *best = NULL;
-    char wanted[OPT_NAME_MAX], have[OPT_NAME_MAX];
+    char wanted[OPT_NAME_MAX], have[OPT_FLAG_MAX];
     int least = 0;
 
     if (name.len >= sizeof(wanted))
@@ -72,8 +71,7 @@ static const struct opt *opt_near(const struct opt *opts, struct str name)
     for (char *c = wanted; *c; c++)
         *c = opt_fold(*c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c);
     for (const struct opt *o = opts; o->name; o++) {
-        int d =
-            o->hidden || o->type == OPT_SECTION ? -1 : str_near(str_of(wanted), str_of(opt_flag_name(o->name, have)));
+        int d = o->hidden || o->type == OPT_SECTION ? -1 : str_near(str_of(wanted), str_of(opt_flag(o, have)));
         if (d >= 0 && (!best || d < least)) {
             best = o;
             least = d;
@@ -92,6 +90,16 @@ static void *opt_at(const struct opt *o, void *conf)
 static bool opt_is_text(enum opt_type type)
 {
     return type == OPT_STR || type == OPT_PATH || type == OPT_SECRET;
+}
+
+static size_t opt_size(enum opt_type type)
+{
+    return type == OPT_BOOL      ? sizeof(bool)
+           : type == OPT_CHOICE  ? sizeof(int)
+           : type == OPT_LIST    ? sizeof(struct opt_list)
+           : type == OPT_SECTION ? sizeof(struct opt_section)
+           : opt_is_text(type)   ? sizeof(char *)
+                                 : sizeof(int64_t);
 }
 
 static void opt_clear_list(struct opt_list *list)
@@ -248,30 +256,8 @@ static int opt_set_whole(const struct opt *o, void *conf, struct str value, stru
 void opt_defaults(const struct opt *opts, void *conf)
 {
     for (const struct opt *o = opts; o->name; o++) {
-        void *at = opt_at(o, conf);
         struct err err = {0};
-        switch (o->type) { /* what was there before is nobody's: this is where a conf begins */
-        case OPT_BOOL:
-            *(bool *)at = false;
-            break;
-        case OPT_CHOICE:
-            *(int *)at = 0;
-            break;
-        case OPT_LIST:
-            *(struct opt_list *)at = (struct opt_list){0};
-            break;
-        case OPT_SECTION:
-            *(struct opt_section *)at = (struct opt_section){0};
-            break;
-        case OPT_STR:
-        case OPT_PATH:
-        case OPT_SECRET:
-            *(char **)at = NULL;
-            break;
-        default:
-            *(int64_t *)at = 0;
-            break;
-        }
+        memset(opt_at(o, conf), 0, opt_size(o->type)); /* what was there before is nobody's: a conf begins here */
         if (o->def && opt_set_whole(o, conf, str_of(o->def), &err) < 0) {
             fprintf(stderr, "option %s: bad default: %s\n", o->name, err.msg); /* our mistake, not the user's */
             abort();
@@ -309,8 +295,7 @@ static bool same_value(const struct opt *o, const void *a, const void *b)
         return same_list(a, b);
     if (o->type == OPT_SECTION)
         return same_text(((const struct opt_section *)a)->text, ((const struct opt_section *)b)->text);
-    size_t size = o->type == OPT_BOOL ? sizeof(bool) : o->type == OPT_CHOICE ? sizeof(int) : sizeof(int64_t);
-    return memcmp(a, b, size) == 0;
+    return memcmp(a, b, opt_size(o->type)) == 0;
 }
 
 const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b)
@@ -461,18 +446,18 @@ static int opt_next_value(struct opt_walk *w, const struct opt *o, const char *s
 
 static int opt_long_unknown(struct opt_walk *w, struct str name, struct err *err)
 {
-    char flag[OPT_NAME_MAX];
+    char flag[OPT_FLAG_MAX];
     const struct opt *o = opt_near(w->opts, name);
 
     if (o)
         return err_set(err, -EINVAL, "unknown option '--%.*s' (did you mean '--%s'?)", (int)MIN(name.len, 80u), name.p,
-                       opt_flag_name(o->name, flag));
+                       opt_flag(o, flag));
     return err_set(err, -EINVAL, "unknown option '--%.*s'", (int)MIN(name.len, 80u), name.p);
 }
 
 static int opt_long(struct opt_walk *w, const char *arg, struct err *err)
 {
-    char shown[OPT_NAME_MAX + 2], flag[OPT_NAME_MAX];
+    char shown[OPT_FLAG_MAX + 2], flag[OPT_FLAG_MAX];
     struct str value = str_of(arg + 2), name, positive;
     bool has_value = strchr(arg, '=') != NULL, no = false;
 
@@ -490,7 +475,7 @@ static int opt_long(struct opt_walk *w, const char *arg, struct err *err)
     }
     if (!o)
         return opt_long_unknown(w, name, err);
-    snprintf(shown, sizeof(shown), "--%s", opt_flag_name(o->name, flag));
+    snprintf(shown, sizeof(shown), "--%s", opt_flag(o, flag));
     if (no && has_value)
         return err_set(err, -EINVAL, "--no-%s takes no value", flag);
     if (o->type == OPT_BOOL && !has_value)

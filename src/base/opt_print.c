@@ -223,15 +223,6 @@ int opt_write(const struct opt *opts, const void *conf, struct buf *out)
 
 /* ---- help ---- */
 
-const char *opt_flag(const struct opt *o, char out[OPT_FLAG_MAX])
-{
-    mem_copy_str(out, OPT_FLAG_MAX, o->name);
-    for (char *c = out; *c; c++)
-        if (*c == '_' || *c == '.')
-            *c = '-';
-    return out;
-}
-
 /* Words of s from column `at` on, wrapped to HELP_WIDTH, continued at column `indent`. Ends the line. */
 static void help_wrap(struct buf *out, struct str s, size_t at, size_t indent)
 {
