@@ -207,26 +207,6 @@ static inline int buf_le(struct buf *b, uint64_t v, size_t n)
     return buf_done(b, n);
 }
 
-int buf_u8(struct buf *b, uint8_t v)
-{
-    return buf_le(b, v, 1);
-}
-
-int buf_u16(struct buf *b, uint16_t v)
-{
-    return buf_le(b, v, 2);
-}
-
-int buf_u32(struct buf *b, uint32_t v)
-{
-    return buf_le(b, v, 4);
-}
-
-int buf_u64(struct buf *b, uint64_t v)
-{
-    return buf_le(b, v, 8);
-}
-
 int buf_varint(struct buf *b, uint64_t v)
 {
     char bytes[10];
@@ -325,7 +305,7 @@ char *buf_take(struct buf *b)
 
 /* ---- reading ---- */
 
-static const uint8_t *rd_take(struct rd *r, size_t n)
+const uint8_t *rd_bytes(struct rd *r, size_t n)
 {
     const uint8_t *p = r->p;
 
@@ -339,7 +319,7 @@ static const uint8_t *rd_take(struct rd *r, size_t n)
 
 static inline uint64_t rd_le(struct rd *r, size_t n)
 {
-    const uint8_t *p = rd_take(r, n);
+    const uint8_t *p = rd_bytes(r, n);
     uint64_t v = 0;
 
     if (p)
@@ -348,25 +328,20 @@ static inline uint64_t rd_le(struct rd *r, size_t n)
     return v;
 }
 
-uint8_t rd_u8(struct rd *r)
-{
-    return (uint8_t)rd_le(r, 1);
-}
-
-uint16_t rd_u16(struct rd *r)
-{
-    return (uint16_t)rd_le(r, 2);
-}
-
-uint32_t rd_u32(struct rd *r)
-{
-    return (uint32_t)rd_le(r, 4);
-}
-
-uint64_t rd_u64(struct rd *r)
-{
-    return rd_le(r, 8);
-}
+/* buf_u8, rd_u8, …: both ways, for each size. */
+#define SIZED(bits)                                                                                                    \
+    int buf_u##bits(struct buf *b, uint##bits##_t v)                                                                   \
+    {                                                                                                                  \
+        return buf_le(b, v, (bits) / 8);                                                                               \
+    }                                                                                                                  \
+    uint##bits##_t rd_u##bits(struct rd *r)                                                                            \
+    {                                                                                                                  \
+        return (uint##bits##_t)rd_le(r, (bits) / 8);                                                                   \
+    }
+SIZED(8)
+SIZED(16)
+SIZED(32)
+SIZED(64)
 
 uint64_t rd_varint(struct rd *r)
 {
@@ -393,17 +368,12 @@ int64_t rd_zigzag(struct rd *r)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-const uint8_t *rd_bytes(struct rd *r, size_t n)
-{
-    return rd_take(r, n);
-}
-
 struct str rd_text(struct rd *r, size_t max)
 {
     uint64_t n = rd_varint(r);
 
     if (n > max)
         r->bad = true;
-    const uint8_t *p = r->bad ? NULL : rd_take(r, (size_t)n);
+    const uint8_t *p = r->bad ? NULL : rd_bytes(r, (size_t)n);
     return p ? str_n(p, (size_t)n) : STR("");
 }

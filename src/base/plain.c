@@ -154,32 +154,14 @@ static int add(struct buf *out, struct str s, enum way way)
     return out->err;
 }
 
-int plain_line(struct buf *out, struct str s)
-{
-    return add(out, s, ONE_LINE);
-}
-
-int plain_text(struct buf *out, struct str s)
-{
-    return add(out, s, LINES);
-}
-
-int plain_print(struct buf *out, struct str s)
-{
-    return add(out, s, PRINTED);
-}
-
-int plain_tinted(struct buf *out, struct str s)
-{
-    return add(out, s, TINTED);
-}
-
-int plain_json(struct buf *out, struct str s)
-{
-    return add(out, s, AS_JSON);
-}
-
-int plain_answer(struct buf *out, struct str s)
-{
-    return add(out, s, AS_ANSWER);
-}
+#define PLAIN(name, way)                                                                                               \
+    int plain_##name(struct buf *out, struct str s)                                                                    \
+    {                                                                                                                  \
+        return add(out, s, way);                                                                                       \
+    }
+PLAIN(line, ONE_LINE)
+PLAIN(text, LINES)
+PLAIN(print, PRINTED)
+PLAIN(tinted, TINTED)
+PLAIN(json, AS_JSON)
+PLAIN(answer, AS_ANSWER)
