@@ -1,5 +1,5 @@
 /*
- * clock.c: the two clocks, and time as people and protocols write it. UTC only: no zone files, no locale.
+ * clock.c: the two clocks, the calendar, and time as people and protocols write it. UTC only: no zone files, no locale.
  * The calendar is the usual one counted from 1 March 0000, so that the leap day comes last in a year.
  */
 #include "base/clock.h"
@@ -55,26 +55,51 @@ void clock_set_for_test(int64_t wall_ms)
     atomic_store(&clock_test_ms, wall_ms);
 }
 
-/* Days since 1970-01-01 of a date, and back. Howard Hinnant's arithmetic, for years 0 and later. */
-static int64_t clock_days(int year, int month, int day)
-{
-    int64_t y = year - (month <= 2) + 400, era = y / 400,
-            yoe = y % 400; /* 400: year 0 less two months is not negative */
-    int64_t doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+/* ---- the calendar ---- */
 
-    return (era - 1) * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+const char *const month_words[12] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+/* Howard Hinnant's arithmetic, for any year an int has room for. */
+int32_t date_of(int year, int month, int day)
+{
+    int64_t months = (int64_t)year * 12 + month - 1;
+    int64_t y = floor_div(months, 12), m = months - y * 12 + 1;
+
+    y -= m <= 2;
+    int64_t era = floor_div(y, 400), yoe = y - era * 400, doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 - 1 + day;
+    return (int32_t)(era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468);
 }
 
-static void clock_date(int64_t days, int *ret_year, int *ret_month, int *ret_day)
+void date_civil(int32_t date, struct civil *ret)
 {
-    int64_t z = days + 719468 + 146097, era = z / 146097 - 1, doe = z % 146097;
+    int64_t z = (int64_t)date + 719468, era = floor_div(z, 146097), doe = z - era * 146097;
     int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
     int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
 
-    *ret_day = (int)(doy - (153 * mp + 2) / 5 + 1);
-    *ret_month = (int)(mp < 10 ? mp + 3 : mp - 9);
-    *ret_year = (int)(yoe + era * 400 + (*ret_month <= 2));
+    *ret = (struct civil){.day = (int)(doy - (153 * mp + 2) / 5 + 1), .month = (int)(mp < 10 ? mp + 3 : mp - 9)};
+    ret->year = (int)(yoe + era * 400 + (ret->month <= 2));
 }
+
+int date_weekday(int32_t date)
+{
+    int64_t d = (int64_t)date + 3; /* 1970-01-01 was a Thursday */
+
+    return (int)(d - floor_div(d, 7) * 7);
+}
+
+bool date_is(int64_t year, int64_t month, int64_t day, int32_t *ret)
+{
+    struct civil c;
+
+    if (year < 0 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31)
+        return false;
+    *ret = date_of((int)year, (int)month, (int)day);
+    date_civil(*ret, &c);
+    return c.day == day;
+}
+
+/* ---- text ---- */
 
 static char *clock_put(char *at, int v, int digits)
 {
@@ -85,17 +110,17 @@ static char *clock_put(char *at, int v, int digits)
 
 const char *clock_iso(int64_t wall_ms, char out[32])
 {
-    int year, month, day;
+    struct civil c;
 
     wall_ms = MAX(MIN_MS, MIN(MAX_MS, wall_ms)); /* four digits of year are what RFC 3339 has */
-    int64_t days = wall_ms / DAY_MS - (wall_ms % DAY_MS < 0);
+    int64_t days = floor_div(wall_ms, DAY_MS);
     int ms = (int)(wall_ms - days * DAY_MS);
-    clock_date(days, &year, &month, &day);
-    char *at = clock_put(out, year, 4);
+    date_civil((int32_t)days, &c);
+    char *at = clock_put(out, c.year, 4);
     *at++ = '-';
-    at = clock_put(at, month, 2);
+    at = clock_put(at, c.month, 2);
     *at++ = '-';
-    at = clock_put(at, day, 2);
+    at = clock_put(at, c.day, 2);
     *at++ = 'T';
     at = clock_put(at, ms / 3600000, 2);
     *at++ = ':';
@@ -106,6 +131,19 @@ const char *clock_iso(int64_t wall_ms, char out[32])
     at = clock_put(at, ms % 1000, 3);
     *at++ = 'Z';
     *at = 0;
+    return out;
+}
+
+const char *clock_mail(int64_t wall_ms, const char *utc, char out[40])
+{
+    static const char days[] = "MonTueWedThuFriSatSun";
+    int64_t s = MAX(0, MIN(wall_ms, MAX_MS)) / 1000;
+    int32_t date = (int32_t)(s / 86400);
+    struct civil c;
+
+    date_civil(date, &c);
+    snprintf(out, 40, "%.3s, %02d %s %04d %02d:%02d:%02d %s", days + 3 * date_weekday(date), c.day,
+             month_words[c.month - 1], c.year, (int)(s % 86400 / 3600), (int)(s % 3600 / 60), (int)(s % 60), utc);
     return out;
 }
 
@@ -165,10 +203,10 @@ static bool clock_zone(struct str *s, int64_t *ret_ms)
 
 int clock_parse(const char *text, size_t n, int64_t *ret)
 {
-    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     struct str s = str_n(text, n);
     int year, month, day, h, m, sec, ms = 0;
     int64_t zone, v;
+    int32_t date;
 
     if (n < 5 || text[4] != '-') {
         if (!str_fixed(s, 1000, &v))
@@ -181,9 +219,7 @@ int clock_parse(const char *text, size_t n, int64_t *ret)
         return 0;
     }
     if (!clock_get(&s, 4, 0, 9999, &year) || !str_skip(&s, "-") || !clock_get(&s, 2, 1, 12, &month) ||
-        !str_skip(&s, "-") || !clock_get(&s, 2, 1, month_days[month - 1], &day))
-        return -EINVAL;
-    if (month == 2 && day == 29 && (year % 4 || (year % 100 == 0 && year % 400)))
+        !str_skip(&s, "-") || !clock_get(&s, 2, 1, 31, &day) || !date_is(year, month, day, &date))
         return -EINVAL;
     if (!str_skip(&s, "T") && !str_skip(&s, "t") && !str_skip(&s, " "))
         return -EINVAL;
@@ -199,6 +235,6 @@ int clock_parse(const char *text, size_t n, int64_t *ret)
     }
     if (!clock_zone(&s, &zone) || s.len)
         return -EINVAL;
-    *ret = clock_days(year, month, day) * DAY_MS + h * 3600000ll + m * 60000ll + sec * 1000ll + ms - zone;
+    *ret = date * DAY_MS + h * 3600000ll + m * 60000ll + sec * 1000ll + ms - zone;
     return 0;
 }

@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,3 +24,19 @@ const char *clock_span(int64_t ms, char out[24]);
 /* RFC 3339 text, or seconds since the epoch with decimals, or milliseconds (a number of 10^11 and more). 0 or -EINVAL.
  */
 int clock_parse(const char *s, size_t n, int64_t *ret);
+/* "Sun, 15 Nov 2026 10:46:12 ", then the word for UTC: as HTTP and mail have it. Years up to 9999. */
+const char *clock_mail(int64_t wall_ms, const char *utc, char out[40]);
+
+/* ---- the calendar: dates are days since 1970-01-01 ---- */
+struct civil {                                  /* a moment as a calendar and a clock on the wall say it */
+    int year, month, day, hour, minute, second; /* month 1 to 12 */
+};
+extern const char *const month_words[12];                             /* "Jan", … */
+int32_t date_of(int year, int month, int day);                        /* month and day may be beyond their range */
+void date_civil(int32_t date, struct civil *ret);                     /* at midnight */
+int date_weekday(int32_t date);                                       /* 0 Monday to 6 Sunday */
+bool date_is(int64_t year, int64_t month, int64_t day, int32_t *ret); /* false: the calendar has no such day */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}

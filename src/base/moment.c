@@ -32,9 +32,6 @@ struct said {
     int weeks;   /* next: 1, last: -1 */
 };
 
-static const char *const month_words[] = {"jan", "feb", "mar", "apr", "may", "jun",
-                                          "jul", "aug", "sep", "oct", "nov", "dec"};
-static const char *const day_words[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 static const char *const long_months[] = {"january", "february", "march",     "april",   "may",      "june",
                                           "july",    "august",   "september", "october", "november", "december"};
 static const char *const long_days[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
@@ -99,10 +96,11 @@ static size_t word(struct str s, char out[WORD_MAX])
     return n;
 }
 
-static int among(const char *w, const char *const *shorts, const char *const *longs, int n)
+/* Which of them, whole or its first three letters. */
+static int among(const char *w, const char *const *longs, int n)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(w, shorts[i]) == 0 || strcmp(w, longs[i]) == 0)
+        if (strcmp(w, longs[i]) == 0 || (strlen(w) == 3 && strncmp(w, longs[i], 3) == 0))
             return i;
     return strcmp(w, "sept") == 0 && n == 12 ? 8 : strcmp(w, "tues") == 0 && n == 7 ? 2 : -1;
 }
@@ -111,11 +109,9 @@ static int among(const char *w, const char *const *shorts, const char *const *lo
 
 static bool set_day(struct said *d, int64_t year, int64_t month, int64_t day)
 {
-    static const int most[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int32_t date;
 
-    if (d->has_day || year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > most[month - 1])
-        return false;
-    if (month == 2 && day == 29 && (year % 4 || (year % 100 == 0 && year % 400)))
+    if (d->has_day || year < 1970 || year > 2200 || !date_is(year, month, day, &date))
         return false;
     d->c.year = (int)year;
     d->c.month = (int)month;
@@ -262,7 +258,7 @@ static bool plain_word(struct said *d, const char *w, struct str *s)
             return true;
         d->weeks = sign;
         w = unit;
-        if ((i = among(w, day_words, long_days, 7)) < 0)
+        if ((i = among(w, long_days, 7)) < 0)
             return false;
         d->weekday = i;
         return true;
@@ -271,13 +267,13 @@ static bool plain_word(struct said *d, const char *w, struct str *s)
         d->has_zone = true;
         return true;
     }
-    if ((i = among(w, day_words, long_days, 7)) >= 0) {
+    if ((i = among(w, long_days, 7)) >= 0) {
         if (d->has_day) /* "Tue 17 Nov": said twice */
             return true;
         d->weekday = i;
         return true;
     }
-    if ((i = among(w, month_words, long_months, 12)) >= 0) {
+    if ((i = among(w, long_months, 12)) >= 0) {
         int64_t day;
         blanks(s);
         return number(s, 2, &day) > 0 && !digit_at(*s, 0) && month_word(d, s, i, day);
@@ -316,7 +312,7 @@ static bool from_number(struct said *d, struct str *s, int sign)
     blanks(s);
     size_t n = word(*s, w);
     drop(s, n);
-    if (sign > 0 && digits <= 2 && (month = among(w, month_words, long_months, 12)) >= 0)
+    if (sign > 0 && digits <= 2 && (month = among(w, long_months, 12)) >= 0)
         return month_word(d, s, month, v);
     return n && relative(d, sign * v, w);
 }
@@ -446,8 +442,8 @@ const char *moment_text(int64_t ms, int64_t now_ms, const struct zone *zone, cha
 
     zone_civil(z, ms, &c);
     zone_civil(z, now_ms, &today);
-    const char *day = day_words[(date_weekday(zone_date(z, ms)) + 1) % 7], *month = month_words[(c.month + 11) % 12];
-    int n = snprintf(out, MOMENT_TEXT, "%c%s %d %c%s", day[0] - 32, day + 1, c.day, month[0] - 32, month + 1);
+    const char *day = long_days[(date_weekday(zone_date(z, ms)) + 1) % 7];
+    int n = snprintf(out, MOMENT_TEXT, "%c%.2s %d %s", day[0] - 32, day + 1, c.day, month_words[(c.month + 11) % 12]);
     if (c.year != today.year)
         n += snprintf(out + n, MOMENT_TEXT - (size_t)n, " %d", c.year);
     snprintf(out + n, MOMENT_TEXT - (size_t)n, " %02d:%02d", c.hour, c.minute);

@@ -53,39 +53,6 @@ struct zone {
 
 /* ---- the calendar ---- */
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* Howard Hinnant's arithmetic, for any year an int has room for. */
-int32_t date_of(int year, int month, int day)
-{
-    int64_t months = (int64_t)year * 12 + month - 1;
-    int64_t y = floor_div(months, 12), m = months - y * 12 + 1;
-
-    y -= m <= 2;
-    int64_t era = floor_div(y, 400), yoe = y - era * 400, doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 - 1 + day;
-    return (int32_t)(era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468);
-}
-
-void date_civil(int32_t date, struct civil *ret)
-{
-    int64_t z = (int64_t)date + 719468, era = floor_div(z, 146097), doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-
-    *ret = (struct civil){.day = (int)(doy - (153 * mp + 2) / 5 + 1), .month = (int)(mp < 10 ? mp + 3 : mp - 9)};
-    ret->year = (int)(yoe + era * 400 + (ret->month <= 2));
-}
-
-int date_weekday(int32_t date)
-{
-    int64_t d = (int64_t)date + 3; /* 1970-01-01 was a Thursday */
-
-    return (int)(d - floor_div(d, 7) * 7);
-}
-
 const char *date_text(int32_t date, char out[16])
 {
     struct civil c;
@@ -98,17 +65,11 @@ const char *date_text(int32_t date, char out[16])
 bool date_parse(struct str s, int32_t *ret)
 {
     uint64_t year, month, day;
-    struct civil c;
 
     if (s.len != 10 || s.p[4] != '-' || s.p[7] != '-' || !str_uint(str_n(s.p, 4), &year) ||
         !str_uint(str_n(s.p + 5, 2), &month) || !str_uint(str_n(s.p + 8, 2), &day) || !year)
         return false;
-    int32_t date = date_of((int)year, (int)month, (int)day);
-    date_civil(date, &c);
-    if (c.year != (int)year || c.month != (int)month || c.day != (int)day)
-        return false;
-    *ret = date;
-    return true;
+    return date_is((int64_t)year, (int64_t)month, (int64_t)day, ret);
 }
 
 bool minute_parse(struct str s, int32_t *ret)

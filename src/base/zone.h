@@ -8,19 +8,11 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 
 #define ZONE_NAME_MAX 64
-
-struct civil {                                  /* a moment as a calendar and a clock on the wall say it */
-    int year, month, day, hour, minute, second; /* month 1 to 12 */
-};
 
 struct zone;
 /* "Europe/Berlin", "UTC", or a rule as TZ has it ("CET-1CEST,M3.5.0,M10.5.0/3"); empty or NULL: the system's (TZ, else
@@ -40,12 +32,9 @@ const char *zone_text(const struct zone *z, int64_t at_ms, char out[24]); /* "20
 /* Years 1 to 9999; what is beyond its range carries over (month 13, day 0, hour 24). */
 int64_t zone_moment(const struct zone *z, const struct civil *c);
 
-/* Dates are days since 1970-01-01. */
+/* Dates: clock.h. */
 int32_t zone_date(const struct zone *z, int64_t at_ms);
 int64_t zone_date_ms(const struct zone *z, int32_t date); /* its first moment */
-int32_t date_of(int year, int month, int day);            /* month and day may be beyond their range */
-void date_civil(int32_t date, struct civil *ret);         /* at midnight */
-int date_weekday(int32_t date);                           /* 0 Monday to 6 Sunday */
 const char *date_text(int32_t date, char out[16]);        /* "2026-11-15" */
 bool date_parse(struct str s, int32_t *ret);              /* the same back: one that is in the calendar */
 bool minute_parse(struct str s, int32_t *ret);            /* "8:05", "23:59": minutes of the day */

@@ -6,8 +6,8 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/zone.h"
 #include "draw/html.h"
 #include "model/alert.h"
 
@@ -70,9 +70,14 @@ static void fold_plain(struct buf *out, size_t col, struct str s)
     }
 }
 
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
 static bool q_plain(unsigned char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("!*+-/", c);
+    return is_alnum((char)c) || strchr("!*+-/", c);
 }
 
 /* As encoded words, each with whole characters. */
@@ -123,20 +128,6 @@ void mime_header(struct buf *out, const char *name, struct str value)
         fold_encoded(out, strlen(name) + 2, buf_str(&b));
     }
     buf_adds(out, "\r\n");
-}
-
-static void add_date(struct buf *out, int64_t at_ms)
-{
-    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    int64_t s = MAX(at_ms, 0) / 1000;
-    int32_t date = (int32_t)MIN(s / 86400, 2932896); /* the year 9999 at most */
-    struct civil c;
-
-    date_civil(date, &c);
-    buf_addf(out, "Date: %s, %02d %s %04d %02d:%02d:%02d +0000\r\n", days[date_weekday(date)], c.day,
-             months[c.month - 1], c.year, (int)(s % 86400 / 3600), (int)(s % 3600 / 60), (int)(s % 60));
 }
 
 /* Two hubs, channels or receivers do not share names of mails. FNV-1a, each text with its end. */
@@ -201,7 +192,7 @@ static void add_threads(struct buf *out, const struct mime_ask *k)
 static void add_atom(struct buf *out, const char *s, size_t max)
 {
     for (size_t n = 0; *s && n < max; s++, n++)
-        buf_addc(out, (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ? *s : '-');
+        buf_addc(out, is_alnum(*s) ? *s : '-');
 }
 
 static void add_to(struct buf *out, const struct mime_ask *k)
@@ -217,8 +208,9 @@ static void add_to(struct buf *out, const struct mime_ask *k)
 static void add_headers(struct buf *out, const struct mime_ask *k)
 {
     const struct message *m = k->m;
+    char date[40];
 
-    add_date(out, m->created_ms);
+    buf_addf(out, "Date: %s\r\n", clock_mail(m->created_ms, "+0000", date));
     buf_addf(out, "From: muster <%s>\r\n", k->from);
     add_to(out, k);
     mime_header(out, "Subject", str_of(m->title));
@@ -283,32 +275,29 @@ static void add_text_part(struct buf *out, const char *type, struct str text)
     add_qp(out, text);
 }
 
-/* Neither encoding can make these characters. */
-static const char *boundary(const struct mime_ask *k, const char *level, char out[64])
+/* The line between parts: neither encoding can make these characters. */
+static void add_boundary(struct buf *out, const struct mime_ask *k, const char *level, const char *before,
+                         const char *after)
 {
-    snprintf(out, 64, "=_%s_%" PRIx64, level, (uint64_t)k->m->id);
-    return out;
-}
-
-static void begin_multi(struct buf *out, const struct mime_ask *k, const char *level)
-{
-    char b[64];
-
-    buf_addf(out, "Content-Type: multipart/%s;\r\n boundary=\"%s\"\r\n\r\n", level, boundary(k, level, b));
+    buf_addf(out, "%s=_%s_%" PRIx64 "%s", before, level, (uint64_t)k->m->id, after);
 }
 
 static void next_part(struct buf *out, const struct mime_ask *k, const char *level)
 {
-    char b[64];
-
-    buf_addf(out, "--%s\r\n", boundary(k, level, b));
+    add_boundary(out, k, level, "--", "\r\n");
 }
 
 static void end_multi(struct buf *out, const struct mime_ask *k, const char *level)
 {
-    char b[64];
+    add_boundary(out, k, level, "--", "--\r\n");
+}
 
-    buf_addf(out, "--%s--\r\n", boundary(k, level, b));
+/* Of several parts; the first begins. */
+static void begin_multi(struct buf *out, const struct mime_ask *k, const char *level)
+{
+    buf_addf(out, "Content-Type: multipart/%s;\r\n boundary=\"", level);
+    add_boundary(out, k, level, "", "\"\r\n\r\n");
+    next_part(out, k, level);
 }
 
 /* A name that needs no quotes anywhere. */
@@ -316,14 +305,8 @@ static const char *file_name(const char *name, char out[NAME_BYTES])
 {
     size_t n = 0;
 
-    for (; *name && n + 1 < NAME_BYTES; name++) {
-        bool ok = (*name >= '0' && *name <= '9') || (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-                  *name == '.' || *name == '-' || *name == '_';
-        if (!ok || (n == 0 && *name == '.'))
-            out[n++] = '-';
-        else
-            out[n++] = *name;
-    }
+    for (; *name && n + 1 < NAME_BYTES; name++, n++)
+        out[n] = is_alnum(*name) || *name == '_' || (n && *name == '.') ? *name : '-';
     out[n] = 0;
     return n ? out : "file";
 }
@@ -440,18 +423,13 @@ int mime_mail(struct buf *out, const struct mime_ask *k)
     for (size_t i = 0; i < n_files; i++)
         n_shown += shown[i];
     add_headers(out, k);
-    if (n_files > n_shown) {
+    if (n_files > n_shown)
         begin_multi(out, k, "mixed");
-        next_part(out, k, "mixed");
-    }
     begin_multi(out, k, "alternative");
-    next_part(out, k, "alternative");
     add_text_part(out, "plain", buf_str(&plain));
     next_part(out, k, "alternative");
-    if (n_shown) {
+    if (n_shown)
         begin_multi(out, k, "related");
-        next_part(out, k, "related");
-    }
     add_text_part(out, "html", buf_str(&html));
     for (size_t i = 0; i < n_files; i++)
         if (shown[i]) {

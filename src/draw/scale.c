@@ -175,8 +175,6 @@ static const struct step {
     {YEAR, 100, 36524 * DAY_MS},
     {YEAR, 1000, 365242 * DAY_MS},
 };
-static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /* The round moment at or before c. */
 static void round_down(struct civil *c, const struct step *s)
@@ -209,7 +207,7 @@ static void step_on(struct civil *c, const struct step *s)
 
 static const char *month_word(const struct civil *c)
 {
-    return c->month >= 1 && c->month <= 12 ? months[c->month - 1] : "";
+    return c->month >= 1 && c->month <= 12 ? month_words[c->month - 1] : "";
 }
 
 static void tick_text(struct tick *t, const struct civil *c, int unit, const struct civil *before)

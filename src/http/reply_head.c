@@ -1,9 +1,6 @@
 /* reply_head.c: writes the status line and headers of a reply. */
 #include "http/reply_head.h"
 
-#include <stdio.h>
-#include <time.h>
-
 #include "base/clock.h"
 #include "http/web.h"
 
@@ -16,18 +13,12 @@ static void head_line(struct buf *b, const char *name, const char *value)
     buf_add(b, "\r\n", 2);
 }
 
-/* "Sun, 15 Nov 2026 10:46:12 GMT" */
 static const char *date_now(struct reply_date *d)
 {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     int64_t s = clock_wall_ms() / 1000;
-    struct tm tm;
-    time_t t = (time_t)s;
-    if (s != d->s && gmtime_r(&t, &tm)) {
-        snprintf(d->text, sizeof(d->text), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * (size_t)tm.tm_wday,
-                 tm.tm_mday, months + 3 * (size_t)tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
-        d->s = s;
-    }
+    if (s != d->s)
+        clock_mail(s * 1000, "GMT", d->text);
+    d->s = s;
     return d->text;
 }
 
