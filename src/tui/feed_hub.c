@@ -17,15 +17,7 @@
 #include "format/render.h"
 #include "tui/feeds.h"
 
-enum {
-    QUIET_MS = 20000,
-    AGAIN_MS = 1000,
-    AGAIN_MAX_MS = 15000,
-    EVENTS_EVERY_MS = 5000,
-    EVENTS_MAX = 300,
-    ALERTS_MAX = 1000,
-    LANE_EVERY_MS = 10000
-};
+enum { QUIET_MS = 20000, AGAIN_MS = 1000, AGAIN_MAX_MS = 15000, ROWS_EVERY_MS = 5000, LANE_EVERY_MS = 10000 };
 
 /* Nodes by key. An entry of what waits may be NULL: that node is gone. */
 struct nodes {
@@ -36,17 +28,24 @@ struct nodes {
     } * v;
 };
 
+/* Events, or alerts. */
+struct hub_rows {
+    atomic_bool wanted;
+    int64_t asked_ms; /* the thread's: last */
+    void *news;       /* under the lock: newer than v; NULL: none */
+    size_t n_news;
+    void *v; /* the screen's; NULL: not known yet */
+    size_t n;
+};
+
 struct hub_feed {
     struct client_conf conf; /* a shallow copy */
     struct client_line *line;
     pthread_t thread;
     int wake;
-    struct sse sse;            /* the thread's */
-    int64_t again_ms;          /* the thread's */
-    int64_t asked_ms;          /* the thread's: for events, last */
-    atomic_bool wanted;        /* events are */
-    int64_t looked_ms;         /* the thread's: for alerts, last */
-    atomic_bool wrong_wanted;  /* alerts are */
+    struct sse sse;   /* the thread's */
+    int64_t again_ms; /* the thread's */
+    struct hub_rows events, alerts;
     struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
     int64_t answered_ms;       /* and when; 0: never */
     pthread_mutex_t lock;      /* of what follows */
@@ -54,12 +53,8 @@ struct hub_feed {
     bool whole;       /* what waits is everything: others are gone */
     bool demo;        /* as the last snapshot has it */
     int64_t clock_ms; /* the hub's clock less our monotonic one */
-    bool has_clock, connected;
+    bool connected;
     char notice[NOTICE_MAX], why[400];
-    struct feed_event *news; /* newer than events; NULL: none */
-    size_t n_news;
-    struct feed_alert *wrong_news; /* newer than wrong; NULL: none */
-    size_t n_wrong_news;
     struct lanes_ask ask;     /* what the screen would see of the past; n 0: nothing */
     struct lanes *lanes_news; /* newer than past; NULL: none */
     /* the screen's */
@@ -69,10 +64,6 @@ struct hub_feed {
     int64_t shown_clock_ms;
     bool ready;
     char shown_notice[NOTICE_MAX], status[460];
-    struct feed_event *events;
-    size_t n_events;
-    struct feed_alert *wrong;
-    size_t n_wrong;
     struct lanes *past;
 };
 
@@ -152,7 +143,7 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
         f->whole = true;
         f->demo = demo;
         f->clock_ms = at - clock_mono_ms();
-        f->has_clock = f->connected = true;
+        f->connected = true;
         memcpy(f->notice, notice, NOTICE_MAX);
     }
     for (size_t i = 0; i < n; i++) {
@@ -177,7 +168,6 @@ static int take_small(struct hub_feed *f, struct str name, struct str data)
     pthread_mutex_lock(&f->lock);
     if (str_eq(name, "clock") && json_is_integer(now) && json_integer_value(now) > 0) {
         f->clock_ms = json_integer_value(now) - clock_mono_ms();
-        f->has_clock = true;
     } else if (str_eq(name, "gone") && id && strlen(id) < NODE_KEY_MAX) {
         nodes_put(&f->waiting, id, NULL);
     } else if (str_eq(name, "notice") && notice && str_utf8_ok(str_of(notice))) {
@@ -232,67 +222,78 @@ static json_t *ask_json(const struct client_conf *conf, const char *path)
     return client_json(buf_str(&body));
 }
 
-static void ask_events(struct hub_feed *f)
+/* What is asked for now and then: where, at most how many, and a row of it. */
+struct row_kind {
+    const char *path, *member; /* member NULL: the answer itself */
+    size_t max, size;
+    void (*fill)(const json_t *row, void *to);
+};
+
+static void fill_event(const json_t *o, void *to)
+{
+    struct feed_event *e = to;
+
+    e->at_ms = json_integer_value(json_object_get(o, "at"));
+    event_text(o, "node", e->node, sizeof(e->node));
+    event_text(o, "device", e->device, sizeof(e->device));
+    event_text(o, "kind", e->kind, sizeof(e->kind));
+    event_text(o, "text", e->text, sizeof(e->text));
+}
+
+static void fill_alert(const json_t *o, void *to)
+{
+    struct feed_alert *a = to;
+
+    a->since_ms = json_integer_value(json_object_get(o, "since"));
+    event_text(o, "node_id", a->node, sizeof(a->node));
+    event_text(o, "device", a->device, sizeof(a->device));
+    event_text(o, "place", a->place, sizeof(a->place));
+    event_text(o, "severity", a->severity, sizeof(a->severity));
+    event_text(o, "rule", a->rule, sizeof(a->rule));
+    event_text(o, "text", a->text, sizeof(a->text));
+    a->critical = strcmp(a->severity, "critical") == 0;
+    a->warning = strcmp(a->severity, "warning") == 0;
+    a->silenced = json_is_object(json_object_get(o, "silenced"));
+}
+
+static const struct row_kind kind_events = {"/api/v1/events?limit=300", NULL, 300, sizeof(struct feed_event),
+                                            fill_event};
+static const struct row_kind kind_alerts = {"/api/v1/alerts", "rows", 1000, sizeof(struct feed_alert), fill_alert};
+
+static void ask_rows(struct hub_feed *f, struct hub_rows *r, const struct row_kind *kind)
 {
     struct client_conf conf = f->conf;
-    char path[64];
 
-    f->asked_ms = clock_mono_ms();
-    conf.limit_ms = 3000;
-    snprintf(path, sizeof(path), "/api/v1/events?limit=%d", EVENTS_MAX);
-    json_t *list = ask_json(&conf, path);
-    if (!list)
+    if (!r->wanted || (r->asked_ms && clock_mono_ms() - r->asked_ms < ROWS_EVERY_MS))
         return;
-    size_t n = MIN(json_array_size(list), (size_t)EVENTS_MAX);
-    struct feed_event *v = mem_zero(MAX(n, 1u), sizeof(*v));
-    for (size_t i = 0; i < n; i++) {
-        const json_t *o = json_array_get(list, i);
-        v[i].at_ms = json_integer_value(json_object_get(o, "at"));
-        event_text(o, "node", v[i].node, sizeof(v[i].node));
-        event_text(o, "device", v[i].device, sizeof(v[i].device));
-        event_text(o, "kind", v[i].kind, sizeof(v[i].kind));
-        event_text(o, "text", v[i].text, sizeof(v[i].text));
-    }
-    json_decref(list);
+    r->asked_ms = clock_mono_ms();
+    conf.limit_ms = 3000;
+    json_auto_t *body = ask_json(&conf, kind->path);
+    const json_t *rows = kind->member ? json_object_get(body, kind->member) : body;
+    if (!json_is_array(rows))
+        return;
+    size_t n = MIN(json_array_size(rows), kind->max);
+    char *v = mem_zero(MAX(n, 1u), kind->size);
+    for (size_t i = 0; i < n; i++)
+        kind->fill(json_array_get(rows, i), v + i * kind->size);
     pthread_mutex_lock(&f->lock);
-    free(f->news);
-    f->news = v;
-    f->n_news = n;
+    free(r->news);
+    r->news = v;
+    r->n_news = n;
     pthread_mutex_unlock(&f->lock);
     wake(f);
 }
 
-static void ask_alerts(struct hub_feed *f)
+/* With the lock: what is newer takes the place of what was borrowed. */
+static bool take_news(struct hub_rows *r)
 {
-    struct client_conf conf = f->conf;
-
-    f->looked_ms = clock_mono_ms();
-    conf.limit_ms = 3000;
-    json_auto_t *body = ask_json(&conf, "/api/v1/alerts");
-    const json_t *rows = json_object_get(body, "rows");
-    if (!json_is_array(rows))
-        return;
-    size_t n = MIN(json_array_size(rows), (size_t)ALERTS_MAX);
-    struct feed_alert *v = mem_zero(MAX(n, 1u), sizeof(*v));
-    for (size_t i = 0; i < n; i++) {
-        const json_t *o = json_array_get(rows, i);
-        v[i].since_ms = json_integer_value(json_object_get(o, "since"));
-        event_text(o, "node_id", v[i].node, sizeof(v[i].node));
-        event_text(o, "device", v[i].device, sizeof(v[i].device));
-        event_text(o, "place", v[i].place, sizeof(v[i].place));
-        event_text(o, "severity", v[i].severity, sizeof(v[i].severity));
-        event_text(o, "rule", v[i].rule, sizeof(v[i].rule));
-        event_text(o, "text", v[i].text, sizeof(v[i].text));
-        v[i].critical = strcmp(v[i].severity, "critical") == 0;
-        v[i].warning = strcmp(v[i].severity, "warning") == 0;
-        v[i].silenced = json_is_object(json_object_get(o, "silenced"));
-    }
-    pthread_mutex_lock(&f->lock);
-    free(f->wrong_news);
-    f->wrong_news = v;
-    f->n_wrong_news = n;
-    pthread_mutex_unlock(&f->lock);
-    wake(f);
+    if (!r->news)
+        return false;
+    free(r->v);
+    r->v = r->news;
+    r->n = r->n_news;
+    r->news = NULL;
+    return true;
 }
 
 /* ---- the past ---- */
@@ -376,10 +377,8 @@ static void on_tick(void *arg)
 {
     struct hub_feed *f = arg;
 
-    if (f->wanted && (!f->asked_ms || clock_mono_ms() - f->asked_ms >= EVENTS_EVERY_MS))
-        ask_events(f);
-    if (f->wrong_wanted && (!f->looked_ms || clock_mono_ms() - f->looked_ms >= EVENTS_EVERY_MS))
-        ask_alerts(f);
+    ask_rows(f, &f->events, &kind_events);
+    ask_rows(f, &f->alerts, &kind_alerts);
     if (past_due(f))
         ask_past(f);
 }
@@ -466,19 +465,9 @@ static bool hub_read(void *arg)
         snprintf(f->status, sizeof(f->status), "%s; trying again", f->why);
     else
         snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
-    bool told = f->news || f->wrong_news || f->lanes_news; /* what was borrowed goes */
-    if (f->news) {
-        free(f->events);
-        f->events = f->news;
-        f->n_events = f->n_news;
-        f->news = NULL;
-    }
-    if (f->wrong_news) {
-        free(f->wrong);
-        f->wrong = f->wrong_news;
-        f->n_wrong = f->n_wrong_news;
-        f->wrong_news = NULL;
-    }
+    bool told = take_news(&f->events);
+    told |= take_news(&f->alerts);
+    told |= f->lanes_news != NULL;
     if (f->lanes_news) {
         lanes_free(f->past);
         f->past = f->lanes_news;
@@ -513,22 +502,22 @@ static const char *hub_status(void *arg)
 
 static bool hub_events(void *arg, const struct feed_event **ret, size_t *ret_n)
 {
-    struct hub_feed *f = arg;
+    struct hub_rows *r = &((struct hub_feed *)arg)->events;
 
-    f->wanted = true;
-    *ret = f->events;
-    *ret_n = f->n_events;
-    return f->events != NULL;
+    r->wanted = true;
+    *ret = r->v;
+    *ret_n = r->n;
+    return r->v != NULL;
 }
 
 static bool hub_alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
 {
-    struct hub_feed *f = arg;
+    struct hub_rows *r = &((struct hub_feed *)arg)->alerts;
 
-    f->wrong_wanted = true;
-    *ret = f->wrong;
-    *ret_n = f->n_wrong;
-    return f->wrong != NULL;
+    r->wanted = true;
+    *ret = r->v;
+    *ret_n = r->n;
+    return r->v != NULL;
 }
 
 static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
@@ -573,7 +562,7 @@ void feed_hub_close(struct feed *feed)
     pthread_mutex_destroy(&f->lock);
     nodes_fini(&f->waiting);
     nodes_fini(&f->now);
-    FREE_ALL(f->list, f->news, f->events, f->wrong_news, f->wrong);
+    FREE_ALL(f->list, f->events.news, f->events.v, f->alerts.news, f->alerts.v);
     lanes_free(f->past);
     lanes_free(f->lanes_news);
     close(f->wake);

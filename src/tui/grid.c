@@ -8,27 +8,20 @@ static bool has_grid(enum look look)
     return look == LOOK_OVERVIEW || look == LOOK_DEVICES;
 }
 
-static int name_width(const struct top *t, enum look look)
+/* Of its name, and in *ret_marks of what stands behind it. */
+static int name_width(const struct top *t, enum look look, int *ret_marks)
 {
-    int longest = 0;
+    int name = MIN(MAX(line_longest(t, ret_marks), 4), 16);
 
-    for (size_t i = 0; i < t->all.n; i++)
-        longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
-    return MIN(MAX(longest, 4), 16) + (look == LOOK_DEVICES ? 2 : 0);
-}
-
-static int marks_width(const struct top *t)
-{
-    size_t most = 4;
-
-    for (size_t i = 0; i < t->all.n; i++)
-        most = MAX(most, t->all.nodes[i]->n_devices);
-    return (int)MIN(most, 16u);
+    *ret_marks = look == LOOK_DEVICES ? 2 + 7 + 1 + 4 : MIN(MAX(*ret_marks, 4), 16);
+    return name + (look == LOOK_DEVICES ? 2 : 0);
 }
 
 int grid_cell(const struct top *t, enum look look)
 {
-    return 1 + name_width(t, look) + 1 + (look == LOOK_DEVICES ? 2 + 7 + 1 + 4 : marks_width(t)) + 1;
+    int marks, name = name_width(t, look, &marks);
+
+    return 1 + name + 1 + marks + 1;
 }
 
 int grid_columns(const struct top *t, const struct sheet *s, enum look look)
@@ -38,23 +31,23 @@ int grid_columns(const struct top *t, const struct sheet *s, enum look look)
 
 void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i)
 {
-    int name = name_width(t, look);
+    int marks, name = name_width(t, look, &marks);
     char who[160];
 
     if (look == LOOK_OVERVIEW) {
         enum dev_state st = i->n->state == NODE_HUNG ? DEV_HUNG : DEV_STALE;
         sheet_put(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, node_shown(i->n));
         if (node_is_dark(i->n))
-            sheet_putf(s, y, x + name + 2, marks_width(t), (uint8_t)(STYLE_STATE + st), "%s %s",
-                       s->ascii ? dev_states[st].ascii : dev_states[st].mark, node_words[i->n->state]);
+            sheet_putf(s, y, x + name + 2, marks, (uint8_t)(STYLE_STATE + st), "%s %s", sheet_mark(s, st),
+                       node_words[i->n->state]);
         else
-            line_marks(s, y, x + name + 2, marks_width(t), i->n);
+            line_marks(s, y, x + name + 2, marks, i->n);
         return;
     }
     uint8_t state = (uint8_t)(STYLE_STATE + i->d->state);
     line_place(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, i->n, i->d);
     x += name + 2;
-    sheet_put(s, y, x, 1, state, s->ascii ? dev_states[i->d->state].ascii : dev_states[i->d->state].mark);
+    sheet_put(s, y, x, 1, state, sheet_mark(s, i->d->state));
     sheet_put(s, y, x + 2, 7, state, holders(i->d, who).len ? who : dev_states[i->d->state].word);
     if (i->d->state <= DEV_BUSY && sample_has(&i->d->now, M_util)) {
         snprintf(who, sizeof(who), "%lld%%", (long long)((i->d->now.v[M_util] + 50) / 100));

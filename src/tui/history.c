@@ -89,8 +89,7 @@ void history_line(const struct top *t, struct sheet *s, int y, const struct item
     const struct lane *r;
 
     line_place(s, y, 1, wide, STYLE_PLAIN | STYLE_BOLD, i->n, i->d);
-    sheet_put(s, y, 1 + wide + 1, 1, (uint8_t)(STYLE_STATE + i->d->state),
-              s->ascii ? dev_states[i->d->state].ascii : dev_states[i->d->state].mark);
+    sheet_put(s, y, 1 + wide + 1, 1, (uint8_t)(STYLE_STATE + i->d->state), sheet_mark(s, i->d->state));
     if (!t->feed->past)
         trail_line(t, s, y, i->d);
     else if (t->past && (r = lanes_find(t->past, i->d->fact.uuid)))

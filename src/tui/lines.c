@@ -77,29 +77,115 @@ static void put_plot(const struct top *t, struct sheet *s, int y, int x, int wid
         sheet_plot(s, y, x, width, 1, v, n, STYLE_METER);
 }
 
-/* ---- nodes ---- */
+/* ---- columns ---- */
 
-struct node_cols {
-    int name, marks, model, plot, wide;
+struct line_col {
+    const char *title; /* NULL: there are no more */
+    int width, wide;   /* wide: where there is room, 0: the same */
+    int more;          /* room behind it, for a meter or a plot */
+    bool right;
+    int x;
+};
+enum { N_NAME, N_MARKS, N_MODEL, N_UTIL, N_MEM, N_POWER, N_TEMP, N_CPU, N_RAM, COLS };
+enum { D_PLACE, D_WHO, D_UTIL, D_MEM, D_POWER, D_TEMP, D_PROGRAM };
+
+#define LEFT(name, ...)                                                                                                \
+    {                                                                                                                  \
+        .title = (name), __VA_ARGS__                                                                                   \
+    }
+#define RIGHT(name, ...)                                                                                               \
+    {                                                                                                                  \
+        .title = (name), .right = true, __VA_ARGS__                                                                    \
+    }
+static const struct line_col columns[LOOKS][COLS] = {
+    [LOOK_OVERVIEW] = {LEFT("NODE"), LEFT("GPUS"), LEFT("MODEL"), RIGHT("UTIL", .width = 4),
+                       RIGHT("MEMORY", .width = 11), RIGHT("POWER", .width = 7), RIGHT("TEMP", .width = 5),
+                       RIGHT("CPU", .width = 4, .more = 1), LEFT("RAM", .width = 15)},
+    [LOOK_DEVICES] = {LEFT("GPU", .more = 2), LEFT("WHO"), RIGHT("UTIL", .width = 4), RIGHT("MEMORY", .width = 9),
+                      RIGHT("POWER", .width = 5), RIGHT("TEMP", .width = 4), LEFT("PROGRAM")},
+    [LOOK_PROCS] = {RIGHT("PID", .width = 7), LEFT("USER", .width = 8, .wide = 14),
+                    LEFT("GPU", .width = 10, .wide = 18), RIGHT("SM", .width = 4), RIGHT("MEM", .width = 6),
+                    RIGHT("TIME", .width = 9), LEFT("COMMAND", .width = 20)},
+    [LOOK_PEOPLE] = {LEFT("PERSON", .width = 12, .wide = 20), RIGHT("GPUS", .width = 5), RIGHT("IDLE", .width = 5),
+                     RIGHT("MEM", .width = 7), RIGHT("LONGEST", .width = 9, .more = 1), LEFT("WHERE", .width = 20)},
+    [LOOK_EVENTS] = {LEFT("WHEN", .width = 14), LEFT("NODE", .width = 10, .wide = 20), LEFT("EVENT", .width = 8),
+                     LEFT("WHAT", .width = 20)},
+    [LOOK_ALERTS] = {LEFT("SEVERITY", .width = 11), LEFT("WHERE", .width = 10, .wide = 20), RIGHT("FOR", .width = 9),
+                     LEFT("WHAT", .width = 20)},
 };
 
-static struct node_cols node_cols(const struct top *t, const struct sheet *s)
+int line_longest(const struct top *t, int *ret_most)
 {
-    int extra = MAX(0, s->w - 80);
-    struct node_cols c = {.name = 8, .marks = 8, .model = 9, .plot = 10 + extra / 3};
-    int longest = 0, most = 0;
+    int longest = 0;
 
+    *ret_most = 0;
     for (size_t i = 0; i < t->all.n; i++) {
         longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
-        most = MAX(most, (int)t->all.nodes[i]->n_devices);
+        *ret_most = MAX(*ret_most, (int)t->all.nodes[i]->n_devices);
     }
-    c.name = MIN(MAX(longest, 4), 12 + extra / 6);
-    c.marks = MIN(MAX(most, 4), 10 + extra / 6);
-    c.model += MIN(extra / 6, 12);
-    c.wide = s->w >= 120;
-    c.plot = MAX(4, MIN(c.plot, s->w - (c.name + c.marks + c.model + 41) - (c.wide ? 22 : 0)));
-    return c;
+    return longest;
 }
+
+static void fit_node(const struct top *t, int w, struct line_col *c)
+{
+    int most, longest = line_longest(t, &most), extra = MAX(0, w - 80);
+    bool wide = w >= 120;
+
+    c[N_NAME].width = MIN(MAX(longest, 4), 12 + extra / 6);
+    c[N_MARKS].width = MIN(MAX(most, 4), 10 + extra / 6);
+    c[N_MODEL].width = 9 + MIN(extra / 6, 12);
+    int left = w - (c[N_NAME].width + c[N_MARKS].width + c[N_MODEL].width + 41) - (wide ? 22 : 0);
+    c[N_UTIL].more = 1 + MAX(4, MIN(10 + extra / 3, left)); /* its plot */
+    if (!wide)
+        c[N_CPU].title = NULL;
+}
+
+static void fit_device(const struct top *t, int w, struct line_col *c)
+{
+    int most, longest = line_longest(t, &most), extra = MAX(0, w - 80);
+    int meter = 6 + extra / 8, small = 4 + extra / 12, program = w >= 130 ? 14 + (w - 130) / 5 : 0;
+
+    c[D_PLACE].width = MIN(MAX(longest + 2, 6), 9 + extra / 6);
+    c[D_WHO].width = 7 + MIN(extra / 10, 9);
+    int plot = MAX(0, w - (c[D_PLACE].width + c[D_WHO].width + 2 * meter + 2 * small + program + (program > 0) + 38));
+    c[D_UTIL].more = meter + 1 + plot + (plot > 0);
+    c[D_MEM].more = meter + 1;
+    c[D_POWER].more = c[D_TEMP].more = small + 1;
+    c[D_PROGRAM].width = program;
+    if (!program)
+        c[D_PROGRAM].title = NULL;
+}
+
+/* Those of a look, and where they are. */
+static void cols_of(const struct top *t, const struct sheet *s, enum look look, struct line_col c[COLS])
+{
+    memcpy(c, columns[look == LOOK_DEVICE ? LOOK_PROCS : look], sizeof(columns[0]));
+    if (look == LOOK_OVERVIEW)
+        fit_node(t, s->w, c);
+    if (look == LOOK_DEVICES)
+        fit_device(t, s->w, c);
+    for (int i = 0, x = 1; i < COLS && c[i].title; i++) {
+        c[i].width = s->w >= 110 && c[i].wide ? c[i].wide : c[i].width;
+        c[i].x = x;
+        x += c[i].width + 1 + c[i].more;
+    }
+}
+
+static void put(struct sheet *s, int y, const struct line_col *c, uint8_t style, const char *text)
+{
+    if (c->right)
+        sheet_right(s, y, c->x, c->width, style, text);
+    else
+        sheet_put(s, y, c->x, c->width, style, text);
+}
+
+/* The last column, as wide as there is room. */
+static void put_last(struct sheet *s, int y, const struct line_col *c, uint8_t style, const char *text)
+{
+    sheet_put(s, y, c->x, s->w - c->x, style, text);
+}
+
+/* ---- nodes ---- */
 
 void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n)
 {
@@ -109,40 +195,35 @@ void line_marks(struct sheet *s, int y, int x, int width, const struct node_now 
         size_t open = 0;
         for (size_t i = 0; i < n->n_devices; i++)
             open += n->devices[i].state == DEV_FREE;
-        sheet_putf(s, y, x, width, STYLE_STATE + (open ? DEV_FREE : DEV_BUSY), "%s %zu/%zu",
-                   s->ascii ? dev_states[DEV_FREE].ascii : dev_states[DEV_FREE].mark, open, n->n_devices);
+        sheet_putf(s, y, x, width, STYLE_STATE + (open ? DEV_FREE : DEV_BUSY), "%s %zu/%zu", sheet_mark(s, DEV_FREE),
+                   open, n->n_devices);
         return;
     }
     for (size_t i = 0; i < n->n_devices; i++) {
         enum dev_state st = n->devices[i].state;
-        sheet_put(s, y, x++, 1, (uint8_t)(STYLE_STATE + st), s->ascii ? dev_states[st].ascii : dev_states[st].mark);
+        sheet_put(s, y, x++, 1, (uint8_t)(STYLE_STATE + st), sheet_mark(s, st));
     }
 }
 
-static void line_node(const struct top *t, struct sheet *s, int y, const struct node_now *n)
+static void line_node(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct line_col *c)
 {
-    struct node_cols c = node_cols(t, s);
     char text[64], left[24], of[24];
     int64_t used = 0, total = 0, power = 0, hot = -1;
     bool has_power = false, has_mem = false;
-    int x = 1;
 
-    sheet_put(s, y, x, c.name, STYLE_PLAIN | STYLE_BOLD, node_shown(n));
-    x += c.name + 1;
+    put(s, y, &c[N_NAME], STYLE_PLAIN | STYLE_BOLD, node_shown(n));
     if (node_is_dark(n)) {
         AUTO_BUF b = BUF_INIT(1024);
         enum dev_state st = n->state == NODE_HUNG ? DEV_HUNG : DEV_STALE;
         node_sentence(&b, n);
         if (!n->n_devices && n->state == NODE_UP)
             buf_adds(&b, n->collect == COLLECT_STARTING ? ", reading its GPUs" : ", no GPUs");
-        sheet_putf(s, y, x, s->w - x, (uint8_t)(STYLE_STATE + st), "%s %s",
-                   s->ascii ? dev_states[st].ascii : dev_states[st].mark, b.p);
+        int x = c[N_MARKS].x;
+        sheet_putf(s, y, x, s->w - x, (uint8_t)(STYLE_STATE + st), "%s %s", sheet_mark(s, st), b.p);
         return;
     }
-    line_marks(s, y, x, c.marks, n);
-    x += c.marks + 1;
-    sheet_put(s, y, x, c.model, STYLE_PLAIN, short_model(node_model(n)));
-    x += c.model + 1;
+    line_marks(s, y, c[N_MARKS].x, c[N_MARKS].width, n);
+    put(s, y, &c[N_MODEL], STYLE_PLAIN, short_model(node_model(n)));
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct sample *v = &n->devices[i].now;
         if (n->devices[i].state > DEV_BUSY || n->devices[i].fact.parent[0])
@@ -155,10 +236,8 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
         if (sample_has(v, M_temp))
             hot = MAX(hot, v->v[M_temp]);
     }
-    sheet_right(s, y, x, 4, STYLE_PLAIN, percent(node_util(n), text));
-    x += 5;
-    put_plot(t, s, y, x, c.plot, n->key);
-    x += c.plot + 1;
+    put(s, y, &c[N_UTIL], STYLE_PLAIN, percent(node_util(n), text));
+    put_plot(t, s, y, c[N_UTIL].x + 5, c[N_UTIL].more - 1, n->key);
     if (has_mem) {
         struct str u = str_of(mem_short(used, left)), sum = str_of(mem_short(total, of));
         if (u.len && sum.len && u.p[u.len - 1] == sum.p[sum.len - 1])
@@ -167,67 +246,24 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
     } else {
         snprintf(text, sizeof(text), "-");
     }
-    sheet_right(s, y, x, 11, STYLE_PLAIN, text);
-    x += 12;
+    put(s, y, &c[N_MEM], STYLE_PLAIN, text);
     snprintf(text, sizeof(text),
              !has_power         ? "-"
              : power >= 1000000 ? "%.1f kW"
                                 : "%.0f W",
              power >= 1000000 ? (double)power / 1e6 : (double)power / 1e3);
-    sheet_right(s, y, x, 7, STYLE_PLAIN, text);
-    x += 8;
+    put(s, y, &c[N_POWER], STYLE_PLAIN, text);
     snprintf(text, sizeof(text), hot < 0 ? "-" : s->ascii ? "%lldC" : "%lld°C", (long long)((hot + 500) / 1000));
-    sheet_right(s, y, x, 5, hot >= 75000 ? heat(hot) : STYLE_PLAIN, text);
-    x += 6;
-    if (!c.wide)
+    put(s, y, &c[N_TEMP], hot >= 75000 ? heat(hot) : STYLE_PLAIN, text);
+    if (!c[N_CPU].title)
         return;
-    sheet_right(s, y, x, 4, STYLE_PLAIN, percent(sample_has(&n->now, M_cpu) ? n->now.v[M_cpu] : -1, text));
-    x += 6;
+    put(s, y, &c[N_CPU], STYLE_PLAIN, percent(sample_has(&n->now, M_cpu) ? n->now.v[M_cpu] : -1, text));
     if (sample_has(&n->now, M_ram_used) && sample_has(&n->now, M_ram_total))
-        sheet_putf(s, y, x, 15, STYLE_PLAIN, "%s/%s", mem_short(n->now.v[M_ram_used], left),
+        sheet_putf(s, y, c[N_RAM].x, c[N_RAM].width, STYLE_PLAIN, "%s/%s", mem_short(n->now.v[M_ram_used], left),
                    mem_short(n->now.v[M_ram_total], of));
 }
 
-static void title_node(const struct top *t, struct sheet *s, int y)
-{
-    struct node_cols c = node_cols(t, s);
-    int x = 1;
-
-    sheet_put(s, y, x, c.name, STYLE_TITLE, "NODE");
-    sheet_put(s, y, x += c.name + 1, c.marks, STYLE_TITLE, "GPUS");
-    sheet_put(s, y, x += c.marks + 1, c.model, STYLE_TITLE, "MODEL");
-    sheet_right(s, y, x += c.model + 1, 4, STYLE_TITLE, "UTIL");
-    sheet_right(s, y, x += 5 + c.plot + 1, 11, STYLE_TITLE, "MEMORY");
-    sheet_right(s, y, x += 12, 7, STYLE_TITLE, "POWER");
-    sheet_right(s, y, x += 8, 5, STYLE_TITLE, "TEMP");
-    if (!c.wide)
-        return;
-    sheet_right(s, y, x += 6, 4, STYLE_TITLE, "CPU");
-    sheet_put(s, y, x + 6, 15, STYLE_TITLE, "RAM");
-}
-
 /* ---- devices ---- */
-
-struct device_cols {
-    int place, who, util, mem, power, temp, plot, program;
-};
-
-static struct device_cols device_cols(const struct top *t, const struct sheet *s)
-{
-    int extra = MAX(0, s->w - 80), longest = 0;
-    struct device_cols c = {.util = 6 + extra / 8,
-                            .mem = 6 + extra / 8,
-                            .power = 4 + extra / 12,
-                            .temp = 4 + extra / 12};
-
-    for (size_t i = 0; i < t->all.n; i++)
-        longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
-    c.place = MIN(MAX(longest + 2, 6), 9 + extra / 6);
-    c.who = 7 + MIN(extra / 10, 9);
-    c.program = s->w >= 130 ? 14 + (s->w - 130) / 5 : 0;
-    c.plot = MAX(0, s->w - (c.place + c.who + c.util + c.mem + c.power + c.temp + c.program + (c.program > 0) + 38));
-    return c;
-}
 
 static const char *device_place(const struct node_now *n, const struct device_now *d, char out[192])
 {
@@ -249,94 +285,67 @@ void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const s
     sheet_put(s, y, x, width, style, b.p);
 }
 
-void line_device(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct device_now *d)
+/* A number and, behind it, how much of a whole it is; share -1: not known. */
+static void put_metered(struct sheet *s, int y, const struct line_col *c, int meter, uint8_t style, const char *text,
+                        int64_t share, uint8_t meter_style)
 {
-    struct device_cols c = device_cols(t, s);
+    put(s, y, c, style, text);
+    sheet_meter(s, y, c->x + c->width + 1, meter, share, meter_style);
+}
+
+static int64_t share_of(const struct sample *v, enum metric part, enum metric of)
+{
+    return sample_has(v, part) && sample_has(v, of) ? share(v->v[part], v->v[of]) : -1;
+}
+
+static void line_device(const struct top *t, struct sheet *s, int y, const struct item *i, const struct line_col *c)
+{
+    const struct device_now *d = i->d;
     const struct sample *v = &d->now;
     uint8_t state = (uint8_t)(STYLE_STATE + d->state);
+    int meter = c[D_MEM].more - 1, small = c[D_POWER].more - 1;
     char text[64], who[160];
-    int x = 1;
 
-    line_place(s, y, x, c.place, STYLE_PLAIN | STYLE_BOLD, n, d);
-    x += c.place + 1;
-    sheet_put(s, y, x, 1, state, s->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark);
-    x += 2;
+    line_place(s, y, c->x, c->width, STYLE_PLAIN | STYLE_BOLD, i->n, d);
+    sheet_put(s, y, c[D_WHO].x - 2, 1, state, sheet_mark(s, d->state));
     if (d->state > DEV_BUSY) {
         AUTO_BUF b = BUF_INIT(1024);
         device_sentence(&b, d, t->all.at_ms);
-        sheet_put(s, y, x, s->w - x, state, b.p);
+        put_last(s, y, &c[D_WHO], state, b.p);
         return;
     }
-    sheet_put(s, y, x, c.who, state, holders(d, who).len ? who : dev_states[d->state].word);
-    x += c.who + 1;
-    int64_t util = sample_has(v, M_util) ? v->v[M_util] : -1;
-    sheet_right(s, y, x, 4, STYLE_PLAIN, percent(util, text));
-    sheet_meter(s, y, x + 5, c.util, util, STYLE_METER);
-    x += 5 + c.util + 1;
-    put_plot(t, s, y, x, c.plot, d->fact.uuid);
-    x += c.plot + (c.plot > 0);
-    sheet_right(s, y, x, 9, STYLE_PLAIN, mem_pair(v, text));
-    sheet_meter(s, y, x + 10, c.mem,
-                sample_has(v, M_mem_used) && sample_has(v, M_mem_total) ? share(v->v[M_mem_used], v->v[M_mem_total])
-                                                                        : -1,
+    put(s, y, &c[D_WHO], state, holders(d, who).len ? who : dev_states[d->state].word);
+    int64_t util = sample_has(v, M_util) ? v->v[M_util] : -1, temp = sample_has(v, M_temp) ? v->v[M_temp] : -1;
+    put_metered(s, y, &c[D_UTIL], meter, STYLE_PLAIN, percent(util, text), util, STYLE_METER);
+    put_plot(t, s, y, c[D_UTIL].x + 5 + meter + 1, MAX(0, c[D_UTIL].more - meter - 2), d->fact.uuid);
+    put_metered(s, y, &c[D_MEM], meter, STYLE_PLAIN, mem_pair(v, text), share_of(v, M_mem_used, M_mem_total),
                 STYLE_METER);
-    x += 10 + c.mem + 1;
-    if (sample_has(v, M_power))
-        snprintf(text, sizeof(text), "%lldW", (long long)((v->v[M_power] + 500) / 1000));
-    else
-        snprintf(text, sizeof(text), "-");
-    sheet_right(s, y, x, 5, STYLE_PLAIN, text);
-    sheet_meter(s, y, x + 6, c.power,
-                sample_has(v, M_power) && sample_has(v, M_power_limit) ? share(v->v[M_power], v->v[M_power_limit]) : -1,
-                STYLE_METER);
-    x += 6 + c.power + 1;
-    int64_t temp = sample_has(v, M_temp) ? v->v[M_temp] : -1;
+    snprintf(text, sizeof(text), sample_has(v, M_power) ? "%lldW" : "-", (long long)((v->v[M_power] + 500) / 1000));
+    put_metered(s, y, &c[D_POWER], small, STYLE_PLAIN, text, share_of(v, M_power, M_power_limit), STYLE_METER);
     snprintf(text, sizeof(text), temp < 0 ? "-" : s->ascii ? "%lldC" : "%lld°", (long long)((temp + 500) / 1000));
-    sheet_right(s, y, x, 4, temp >= 75000 ? heat(temp) : STYLE_PLAIN, text);
-    sheet_meter(s, y, x + 5, c.temp, temp < 0 ? -1 : MIN(temp / 10, 10000), heat(temp));
-    x += 5 + c.temp + 1;
-    if (c.program && d->n_procs)
-        sheet_put(s, y, x, c.program, STYLE_PLAIN | STYLE_DIM, d->procs[0].fact->name);
-}
-
-static void title_device(const struct top *t, struct sheet *s, int y)
-{
-    struct device_cols c = device_cols(t, s);
-    int x = 1;
-
-    sheet_put(s, y, x, c.place, STYLE_TITLE, "GPU");
-    sheet_put(s, y, x += c.place + 3, c.who, STYLE_TITLE, "WHO");
-    sheet_right(s, y, x += c.who + 1, 4, STYLE_TITLE, "UTIL");
-    sheet_right(s, y, x += 5 + c.util + 1 + c.plot + (c.plot > 0), 9, STYLE_TITLE, "MEMORY");
-    sheet_right(s, y, x += 10 + c.mem + 1, 5, STYLE_TITLE, "POWER");
-    sheet_right(s, y, x += 6 + c.power + 1, 4, STYLE_TITLE, "TEMP");
-    if (c.program)
-        sheet_put(s, y, x + 5 + c.temp + 1, c.program, STYLE_TITLE, "PROGRAM");
+    put_metered(s, y, &c[D_TEMP], small, temp >= 75000 ? heat(temp) : STYLE_PLAIN, text,
+                temp < 0 ? -1 : MIN(temp / 10, 10000), heat(temp));
+    if (c[D_PROGRAM].title && d->n_procs)
+        put(s, y, &c[D_PROGRAM], STYLE_PLAIN | STYLE_DIM, d->procs[0].fact->name);
 }
 
 /* ---- processes, people, events, alerts ---- */
 
-static int user_width(const struct sheet *s)
-{
-    return s->w >= 110 ? 14 : 8;
-}
-
-static void line_proc(const struct top *t, struct sheet *s, int y, const struct item *i)
+static void line_proc(const struct top *t, struct sheet *s, int y, const struct item *i, const struct line_col *c)
 {
     const struct proc_fact *f = i->p->fact;
     bool theirs = t->feed->local && t->me[0] && strcmp(f->user, t->me) != 0;
     uint8_t style = STYLE_PLAIN | (theirs ? STYLE_DIM : 0);
     char text[192];
-    int x = 1, wide = user_width(s), place = s->w >= 110 ? 18 : 10;
 
     snprintf(text, sizeof(text), "%d", f->pid);
-    sheet_right(s, y, x, 7, style, text);
-    sheet_put(s, y, x += 8, wide, style | STYLE_BOLD, f->user[0] ? f->user : "-");
-    line_place(s, y, x += wide + 1, place, style, i->n, i->d);
-    sheet_right(s, y, x += place + 1, 4, style, percent(i->p->sm, text));
-    sheet_right(s, y, x += 5, 6, style, i->p->mem >= 0 ? mem_short(i->p->mem, text) : "-");
-    sheet_right(s, y, x += 7, 9, style, f->start_ms > 0 ? clock_span(MAX(0, t->all.at_ms - f->start_ms), text) : "-");
-    x += 10;
+    put(s, y, c++, style, text);
+    put(s, y, c++, style | STYLE_BOLD, f->user[0] ? f->user : "-");
+    line_place(s, y, c->x, c->width, style, i->n, i->d);
+    put(s, y, ++c, style, percent(i->p->sm, text));
+    put(s, y, ++c, style, i->p->mem >= 0 ? mem_short(i->p->mem, text) : "-");
+    put(s, y, ++c, style, f->start_ms > 0 ? clock_span(MAX(0, t->all.at_ms - f->start_ms), text) : "-");
+    int x = (++c)->x;
     if (i->depth) {
         x += 2 * (MIN((int)i->depth, 8) - 1);
         x = sheet_put(s, y, x, 3, STYLE_PLAIN | STYLE_DIM, s->ascii ? "`-" : "└─") + 1;
@@ -346,128 +355,76 @@ static void line_proc(const struct top *t, struct sheet *s, int y, const struct 
         sheet_row(s, y, STYLE_PICK);
 }
 
-static void title_proc(struct sheet *s, int y)
-{
-    int x = 1, wide = user_width(s), place = s->w >= 110 ? 18 : 10;
-
-    sheet_right(s, y, x, 7, STYLE_TITLE, "PID");
-    sheet_put(s, y, x += 8, wide, STYLE_TITLE, "USER");
-    sheet_put(s, y, x += wide + 1, place, STYLE_TITLE, "GPU");
-    sheet_right(s, y, x += place + 1, 4, STYLE_TITLE, "SM");
-    sheet_right(s, y, x += 5, 6, STYLE_TITLE, "MEM");
-    sheet_right(s, y, x += 7, 9, STYLE_TITLE, "TIME");
-    sheet_put(s, y, x + 10, 20, STYLE_TITLE, "COMMAND");
-}
-
-static void line_person(const struct top *t, struct sheet *s, int y, const struct person_now *p)
+static void line_person(const struct top *t, struct sheet *s, int y, const struct person_now *p,
+                        const struct line_col *c)
 {
     AUTO_BUF where = BUF_INIT(4096);
     char text[192];
-    int x = 1, wide = s->w >= 110 ? 20 : 12;
 
-    sheet_put(s, y, x, wide, STYLE_PLAIN | STYLE_BOLD, p->name[0] ? p->name : "(unknown)");
+    put(s, y, c++, STYLE_PLAIN | STYLE_BOLD, p->name[0] ? p->name : "(unknown)");
     snprintf(text, sizeof(text), "%zu", p->n);
-    sheet_right(s, y, x += wide + 1, 5, STYLE_PLAIN, text);
+    put(s, y, c++, STYLE_PLAIN, text);
     snprintf(text, sizeof(text), "%zu", p->idle);
-    sheet_right(s, y, x += 6, 5, p->idle ? STYLE_STATE + DEV_HELD : STYLE_PLAIN, text);
-    sheet_right(s, y, x += 6, 7, STYLE_PLAIN, mem_short(p->mem, text));
-    sheet_right(s, y, x += 8, 9, STYLE_PLAIN, p->since_ms ? clock_span(MAX(0, t->all.at_ms - p->since_ms), text) : "-");
-    x += 11;
+    put(s, y, c++, p->idle ? STYLE_STATE + DEV_HELD : STYLE_PLAIN, text);
+    put(s, y, c++, STYLE_PLAIN, mem_short(p->mem, text));
+    put(s, y, c++, STYLE_PLAIN, p->since_ms ? clock_span(MAX(0, t->all.at_ms - p->since_ms), text) : "-");
     for (size_t i = 0; i < p->n && where.len < 1024; i++)
         buf_addf(&where, "%s%s", i ? " " : "", device_place(p->v[i].node, p->v[i].device, text));
-    sheet_put(s, y, x, s->w - x, STYLE_PLAIN | STYLE_DIM, where.len ? where.p : "");
+    put_last(s, y, c, STYLE_PLAIN | STYLE_DIM, where.len ? where.p : "");
 }
 
-static void title_person(struct sheet *s, int y)
-{
-    int x = 1, wide = s->w >= 110 ? 20 : 12;
-
-    sheet_put(s, y, x, wide, STYLE_TITLE, "PERSON");
-    sheet_right(s, y, x += wide + 1, 5, STYLE_TITLE, "GPUS");
-    sheet_right(s, y, x += 6, 5, STYLE_TITLE, "IDLE");
-    sheet_right(s, y, x += 6, 7, STYLE_TITLE, "MEM");
-    sheet_right(s, y, x += 8, 9, STYLE_TITLE, "LONGEST");
-    sheet_put(s, y, x + 11, 20, STYLE_TITLE, "WHERE");
-}
-
-static void line_event(struct sheet *s, int y, const struct feed_event *e)
+static void line_event(struct sheet *s, int y, const struct feed_event *e, const struct line_col *c)
 {
     char when[32];
-    int x = 1, wide = s->w >= 110 ? 20 : 10;
 
-    sheet_put(s, y, x, 14, STYLE_PLAIN, local_time(e->at_ms, false, when) + 5);
-    sheet_put(s, y, x += 15, wide, STYLE_PLAIN | STYLE_BOLD, e->node);
-    sheet_put(s, y, x += wide + 1, 8, STYLE_PLAIN, e->kind);
-    x += 9;
-    sheet_put(s, y, x, s->w - x, STYLE_PLAIN, e->text);
+    put(s, y, c++, STYLE_PLAIN, local_time(e->at_ms, false, when) + 5);
+    put(s, y, c++, STYLE_PLAIN | STYLE_BOLD, e->node);
+    put(s, y, c++, STYLE_PLAIN, e->kind);
+    put_last(s, y, c, STYLE_PLAIN, e->text);
 }
 
-static void title_event(struct sheet *s, int y)
-{
-    int x = 1, wide = s->w >= 110 ? 20 : 10;
-
-    sheet_put(s, y, x, 14, STYLE_TITLE, "WHEN");
-    sheet_put(s, y, x += 15, wide, STYLE_TITLE, "NODE");
-    sheet_put(s, y, x += wide + 1, 8, STYLE_TITLE, "EVENT");
-    sheet_put(s, y, x + 9, 20, STYLE_TITLE, "WHAT");
-}
-
-static void line_alert(const struct top *t, struct sheet *s, int y, const struct feed_alert *a)
+static void line_alert(const struct top *t, struct sheet *s, int y, const struct feed_alert *a,
+                       const struct line_col *c)
 {
     char span[24];
-    int x = 1, wide = s->w >= 110 ? 20 : 10;
     uint8_t dim = a->silenced ? STYLE_DIM : 0;
     uint8_t style = dim ? STYLE_PLAIN : a->critical ? STYLE_HOT : a->warning ? STYLE_WARN : STYLE_PLAIN;
 
-    sheet_putf(s, y, x, 11, style | dim, "%-2s %s", a->critical ? "!!" : a->warning ? "!" : "i", a->severity);
-    sheet_put(s, y, x += 12, wide, STYLE_PLAIN | (dim ? dim : STYLE_BOLD), a->place[0] ? a->place : "hub");
-    sheet_right(s, y, x += wide + 1, 9, STYLE_PLAIN | dim, clock_span(MAX(0, t->all.at_ms - a->since_ms), span));
-    x += 10;
-    sheet_putf(s, y, x, s->w - x, STYLE_PLAIN | dim, "%s%s", a->silenced ? "silenced: " : "", a->text);
-}
-
-static void title_alert(struct sheet *s, int y)
-{
-    int x = 1, wide = s->w >= 110 ? 20 : 10;
-
-    sheet_put(s, y, x, 11, STYLE_TITLE, "SEVERITY");
-    sheet_put(s, y, x += 12, wide, STYLE_TITLE, "WHERE");
-    sheet_right(s, y, x += wide + 1, 9, STYLE_TITLE, "FOR");
-    sheet_put(s, y, x + 10, 20, STYLE_TITLE, "WHAT");
+    sheet_putf(s, y, c->x, c->width, style | dim, "%-2s %s", a->critical ? "!!" : a->warning ? "!" : "i", a->severity);
+    put(s, y, ++c, STYLE_PLAIN | (dim ? dim : STYLE_BOLD), a->place[0] ? a->place : "hub");
+    put(s, y, ++c, STYLE_PLAIN | dim, clock_span(MAX(0, t->all.at_ms - a->since_ms), span));
+    c++;
+    sheet_putf(s, y, c->x, s->w - c->x, STYLE_PLAIN | dim, "%s%s", a->silenced ? "silenced: " : "", a->text);
 }
 
 void line_title(const struct top *t, struct sheet *s, int y, enum look look)
 {
-    if (look == LOOK_OVERVIEW)
-        title_node(t, s, y);
-    else if (look == LOOK_DEVICES)
-        title_device(t, s, y);
-    else if (look == LOOK_PEOPLE)
-        title_person(s, y);
-    else if (look == LOOK_HISTORY)
+    struct line_col c[COLS];
+
+    if (look == LOOK_HISTORY)
         history_title(t, s, y);
-    else if (look == LOOK_EVENTS)
-        title_event(s, y);
-    else if (look == LOOK_ALERTS)
-        title_alert(s, y);
-    else
-        title_proc(s, y);
+    cols_of(t, s, look, c);
+    for (int i = 0; i < COLS && c[i].title; i++)
+        put(s, y, &c[i], STYLE_TITLE, c[i].title);
 }
 
 void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i)
 {
+    struct line_col c[COLS];
+
+    cols_of(t, s, look, c);
     if (look == LOOK_OVERVIEW)
-        line_node(t, s, y, i->n);
+        line_node(t, s, y, i->n, c);
     else if (look == LOOK_DEVICES)
-        line_device(t, s, y, i->n, i->d);
+        line_device(t, s, y, i, c);
     else if (look == LOOK_PEOPLE)
-        line_person(t, s, y, i->who);
+        line_person(t, s, y, i->who, c);
     else if (look == LOOK_HISTORY)
         history_line(t, s, y, i);
     else if (look == LOOK_EVENTS)
-        line_event(s, y, i->e);
+        line_event(s, y, i->e, c);
     else if (look == LOOK_ALERTS)
-        line_alert(t, s, y, i->a);
+        line_alert(t, s, y, i->a, c);
     else
-        line_proc(t, s, y, i);
+        line_proc(t, s, y, i, c);
 }

@@ -23,6 +23,10 @@ struct sheet {
     struct glyph *v; /* w * h */
 };
 
+static inline const char *sheet_mark(const struct sheet *s, enum dev_state state)
+{
+    return s->ascii ? dev_states[state].ascii : dev_states[state].mark;
+}
 void sheet_size(struct sheet *s, int w, int h); /* blank afterwards */
 void sheet_fini(struct sheet *s);
 

@@ -336,7 +336,7 @@ static void draw_totals(const struct top *t, struct sheet *s)
     for (int i = 0; i < DEV_STATES; i++)
         if (all.by_state[i]) {
             x = sheet_putf(s, 0, x + 2, end - x - 2, (uint8_t)(STYLE_STATE + i), "%s %zu",
-                           s->ascii ? dev_states[i].ascii : dev_states[i].mark, all.by_state[i]);
+                           sheet_mark(s, (enum dev_state)i), all.by_state[i]);
             if (i <= DEV_BUSY || s->w >= 100) /* the others' marks say it where room is scarce */
                 x = sheet_putf(s, 0, x, end - x, (uint8_t)(STYLE_STATE + i), " %s", dev_states[i].word);
         }
@@ -430,8 +430,8 @@ static void draw_help(struct sheet *s)
             y++;
             x = 1;
         }
-        x = sheet_putf(s, y, x, 40, (uint8_t)(STYLE_STATE + i), "%s %s",
-                       s->ascii ? dev_states[i].ascii : dev_states[i].mark, dev_states[i].word);
+        x = sheet_putf(s, y, x, 40, (uint8_t)(STYLE_STATE + i), "%s %s", sheet_mark(s, (enum dev_state)i),
+                       dev_states[i].word);
         x = sheet_putf(s, y, x, 40, STYLE_PLAIN, ": %s   ", dev_states[i].meaning) + 2;
     }
 }
@@ -451,7 +451,7 @@ static int draw_below(struct top *t, struct sheet *s, int room)
     sheet_rule(s, y - 1);
     bool cut = (size_t)show < n->n_devices;
     for (int i = 0; i < show - cut; i++)
-        line_device(t, s, y + i, n, &n->devices[i]);
+        line_item(t, s, y + i, LOOK_DEVICES, &(struct item){.n = n, .d = &n->devices[i]});
     if (cut)
         sheet_putf(s, y + show - 1, 1, s->w, STYLE_PLAIN | STYLE_DIM, "and %zu more: Enter",
                    n->n_devices - (size_t)(show - 1));

@@ -119,10 +119,10 @@ const struct device_now *list_device(const struct top *t, const char *uuid, cons
 /* lines.c: one line of each list, and its title. */
 void line_title(const struct top *t, struct sheet *s, int y, enum look look);
 void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i);
-void line_device(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct device_now *d);
 void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
                 const struct device_now *d);
 void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n);
+int line_longest(const struct top *t, int *ret_most); /* columns of the longest name; the most devices of a node */
 /* tree.c: the list of processes, sorted, becomes one of trees. */
 void tree_make(struct top *t);
 /* grid.c: many to a line. */

@@ -1,22 +1,24 @@
-/* trail.c: a hash table of short rows of bytes; it is rebuilt at each tick, so that what is gone costs nothing. */
+/* trail.c: short rows of bytes by name; at each tick those without a new value go, so that what is gone costs nothing.
+ */
 #include "tui/trail.h"
 
 #include <stdlib.h>
 
+#include "base/lookup.h"
 #include "base/mem.h"
 
 #define UNKNOWN 255
 
 struct trail {
-    uint64_t hash; /* odd */
     char key[UUID_MAX];
+    uint64_t tick; /* of its newest value */
     size_t n;
     uint8_t v[TRAIL_LEN];
 };
 
 struct trails {
-    size_t size; /* a power of two, or 0 */
-    struct trail **v;
+    uint64_t tick;
+    struct lookup all;
 };
 
 struct trails *trails_new(void)
@@ -24,58 +26,47 @@ struct trails *trails_new(void)
     return mem_zero(1, sizeof(struct trails));
 }
 
-static struct trail moved; /* in the place of one that is in the next table: matches no key */
-
-static void table_free(struct trails *t)
+/* Those of this tick stay. */
+static void drop_older(struct trails *t)
 {
-    for (size_t i = 0; i < t->size; i++)
-        if (t->v[i] != &moved)
-            free(t->v[i]);
-    free(t->v);
+    struct lookup kept = {0};
+    size_t at = 0;
+
+    for (struct trail *r; (r = lookup_each(&t->all, &at));)
+        if (r->tick == t->tick)
+            lookup_add(&kept, lookup_hash(r->key), r);
+        else
+            free(r);
+    lookup_fini(&t->all);
+    t->all = kept;
 }
 
 void trails_free(struct trails *t)
 {
     if (!t)
         return;
-    table_free(t);
+    t->tick++;
+    drop_older(t);
     free(t);
 }
 
-static uint64_t hash_of(const char *key)
+static struct trail *find_trail(const struct trails *t, const char *key)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *key; key++)
-        h = (h ^ (unsigned char)*key) * 0x100000001b3u;
-    return h | 1;
+    return lookup_named(&t->all, key, offsetof(struct trail, key));
 }
 
-static struct trail **place_of(const struct trails *t, const char *key, uint64_t hash)
+static void add_value(struct trails *t, const char *key, int64_t share)
 {
-    size_t i = (hash >> 8) & (t->size - 1);
+    struct trail *r = find_trail(t, key);
 
-    while (t->v[i] && (t->v[i]->hash != hash || strcmp(t->v[i]->key, key) != 0))
-        i = (i + 1) & (t->size - 1);
-    return &t->v[i];
-}
-
-static void add(struct trails *to, struct trails *from, const char *key, int64_t share)
-{
-    uint64_t hash = hash_of(key);
-    struct trail **new = place_of(to, key, hash), **old = from->size ? place_of(from, key, hash) : NULL;
-
-    if (*new) /* two of one name */
-        return;
-    if (old && *old) {
-        *new = *old;
-        *old = &moved;
-    } else {
-        *new = mem_zero(1, sizeof(**new));
-        (*new)->hash = hash;
-        mem_copy_str((*new)->key, sizeof((*new)->key), key);
+    if (!r) {
+        r = mem_zero(1, sizeof(*r));
+        mem_copy_str(r->key, sizeof(r->key), key);
+        lookup_add(&t->all, lookup_hash(key), r);
     }
-    struct trail *r = *new;
+    if (r->tick == t->tick) /* two of one name */
+        return;
+    r->tick = t->tick;
     if (r->n == TRAIL_LEN)
         memmove(r->v, r->v + 1, --r->n);
     r->v[r->n++] = share < 0 ? UNKNOWN : (uint8_t)MIN((share + 50) / 100, 100);
@@ -95,30 +86,22 @@ int64_t node_util(const struct node_now *n)
 
 void trails_tick(struct trails *t, const struct view *v)
 {
-    struct trails next = {.size = 64};
-    size_t n = v->n;
-
-    for (size_t i = 0; i < v->n; i++)
-        n += v->nodes[i]->n_devices;
-    while (next.size < 2 * n)
-        next.size *= 2;
-    next.v = mem_zero(next.size, sizeof(*next.v));
+    t->tick++;
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *node = v->nodes[i];
-        add(&next, t, node->key, node_util(node));
+        add_value(t, node->key, node_util(node));
         for (size_t k = 0; k < node->n_devices; k++) {
             const struct device_now *d = &node->devices[k];
             bool seen = d->state <= DEV_BUSY && sample_has(&d->now, M_util);
-            add(&next, t, d->fact.uuid, seen ? d->now.v[M_util] : -1);
+            add_value(t, d->fact.uuid, seen ? d->now.v[M_util] : -1);
         }
     }
-    table_free(t);
-    *t = next;
+    drop_older(t);
 }
 
 const uint8_t *trails_of(const struct trails *t, const char *key, size_t *ret_n)
 {
-    struct trail *r = t->size ? *place_of(t, key, hash_of(key)) : NULL;
+    struct trail *r = find_trail(t, key);
 
     *ret_n = r ? r->n : 0;
     return r ? r->v : NULL;
