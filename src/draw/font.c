@@ -50,17 +50,23 @@ static void find(struct weight *w, const char *name)
     c->fc_pattern_free(want);
 }
 
-static cairo_t *new_ruler(void)
+void font_plain(cairo_t *cr)
 {
-    cairo_surface_t *one = c->image(CAIRO_FORMAT_A8, 1, 1);
-    cairo_t *cr = c->create(one);
     cairo_font_options_t *o = c->font_options();
 
-    c->surface_destroy(one);
     c->hint_style(o, CAIRO_HINT_STYLE_NONE);
     c->hint_metrics(o, CAIRO_HINT_METRICS_OFF); /* widths grow with the size, whatever it is drawn on */
     c->set_font_options(cr, o);
     c->font_options_destroy(o);
+}
+
+static cairo_t *new_ruler(void)
+{
+    cairo_surface_t *one = c->image(CAIRO_FORMAT_A8, 1, 1);
+    cairo_t *cr = c->create(one);
+
+    c->surface_destroy(one);
+    font_plain(cr);
     return cr;
 }
 

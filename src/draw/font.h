@@ -14,7 +14,9 @@
 /* Finds the fonts, once for the process. -ENOENT with what to install. */
 int font_load(struct err *err);
 
-/* After font_load. The width of s in points at this size. What is not UTF-8 counts as U+FFFD. */
+/* After font_load. Letters without hinting, so that they are as wide as font_width says. */
+void font_plain(cairo_t *cr);
+/* The width of s in points at this size. What is not UTF-8 counts as U+FFFD. */
 double font_width(struct str s, double size, bool bold);
 /* s with its base line's left end at the current origin (0, 0) of cr. */
 void font_show(cairo_t *cr, struct str s, double size, bool bold);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "draw/html.h"
+#include "format/words.h"
 
 #define FONT   "font-family:Segoe UI,Helvetica,Arial,sans-serif;"
 #define INK    "#1f2430"
@@ -98,19 +99,14 @@ static void bar(struct buf *out, int64_t v, int64_t full, int all)
 
 static void cell(struct buf *out, const struct column_spec *col, const struct cell *c)
 {
+    AUTO_BUF shown = BUF_INIT(65536);
+
     buf_adds(out, col->right ? "<td align=\"right\" nowrap>" : "<td nowrap>");
     if (c->absent)
         buf_adds(out, "&ndash;");
-    else if (c->screen)
-        html_cstr(out, c->screen);
-    else if (col->type == CELL_TEXT)
-        html_cstr(out, c->json_text ? c->json_text : "");
-    else if (col->type == CELL_BOOL)
-        buf_adds(out, c->i ? "yes" : "no");
-    else if (col->type == CELL_FIXED)
-        buf_fixed(out, c->i, col->per);
     else
-        buf_addi(out, c->i);
+        cell_shown(&shown, col, c);
+    html_text(out, buf_str(&shown));
     buf_adds(out, "</td>");
 }
 

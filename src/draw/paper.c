@@ -35,7 +35,7 @@ int paper_open(const struct paper_conf *conf, struct buf *out, struct paper **re
     p->surface = c->pdf(plot_write, out, p->wide, p->high);
     p->pen = (struct pen){.c = c, .cr = c->create(p->surface)};
     plot_metadata(c, p->surface, p->title, conf->at_ms);
-    plot_fonts(c, p->pen.cr);
+    font_plain(p->pen.cr);
     *ret = p;
     return 0;
 }

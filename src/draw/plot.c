@@ -15,10 +15,7 @@
 const char *const plot_words[PLOT_FORMATS + 1] = {"png", "svg", "pdf", NULL};
 const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "application/pdf"};
 
-#define MARGIN   12.0
 #define TITLE    13.0
-#define TEXT     9.0
-#define LEAD     13.0 /* from line to line of text */
 #define SWATCH   9.0
 #define FIT_SIZE 512 /* bytes of a text that was made to fit */
 
@@ -40,6 +37,12 @@ uint32_t plot_colour(int place)
 static struct str fitted(const char *s, double size, bool bold, double width, char out[FIT_SIZE])
 {
     return font_fit(str_of(s ? s : ""), size, bold, width, out, FIT_SIZE);
+}
+
+/* Small letters, as most here are. */
+static void put_text(struct pen *pen, double x, double y, struct str s, enum pen_anchor anchor, uint32_t rgb)
+{
+    pen_text(pen, x, y, s, TEXT, false, anchor, 0, (struct ink){rgb, 1});
 }
 
 /* ---- legend ---- */
@@ -77,7 +80,7 @@ static double legend(struct pen *pen, const struct plot_frame *f, double y)
             pen_rect(pen, x, y + 2, SWATCH, SWATCH, (struct ink){series_colour(p, i), 1});
         }
         if (pen)
-            pen_text(pen, x + SWATCH + 4, y + LEAD - 3, name, TEXT, false, PEN_START, 0, (struct ink){INK_TEXT, 1});
+            put_text(pen, x + SWATCH + 4, y + LEAD - 3, name, PEN_START, INK_TEXT);
         x += wide + 14;
     }
     if (left_out) {
@@ -87,7 +90,7 @@ static double legend(struct pen *pen, const struct plot_frame *f, double y)
             y += LEAD;
         }
         if (pen)
-            pen_text(pen, x, y + LEAD - 3, str_of(out), TEXT, false, PEN_START, 0, (struct ink){INK_DIM, 1});
+            put_text(pen, x, y + LEAD - 3, str_of(out), PEN_START, INK_DIM);
     }
     if (pen)
         pen_group_end(pen);
@@ -108,8 +111,7 @@ static double head(struct pen *pen, const struct plot_frame *f)
         y += TITLE + 5;
     }
     if (p->subtitle && p->subtitle[0]) {
-        pen_text(pen, MARGIN, y + TEXT, fitted(p->subtitle, TEXT, false, room, out), TEXT, false, PEN_START, 0,
-                 (struct ink){INK_DIM, 1});
+        put_text(pen, MARGIN, y + TEXT, fitted(p->subtitle, TEXT, false, room, out), PEN_START, INK_DIM);
         y += LEAD + 2;
     }
     return y > MARGIN ? y + 4 : y;
@@ -125,8 +127,7 @@ static double y_label(struct pen *pen, const struct plot_frame *f, double y)
     buf_addf(&b, "%.4096s%s%s", label, label[0] && f->y.unit[0] ? ", " : "", f->y.unit);
     if (!b.len)
         return y + 4;
-    pen_text(pen, MARGIN, y + TEXT, fitted(b.p, TEXT, false, f->width - 2 * MARGIN, out), TEXT, false, PEN_START, 0,
-             (struct ink){INK_DIM, 1});
+    put_text(pen, MARGIN, y + TEXT, fitted(b.p, TEXT, false, f->width - 2 * MARGIN, out), PEN_START, INK_DIM);
     return y + LEAD + 5;
 }
 
@@ -140,8 +141,7 @@ static void y_axis(struct pen *pen, const struct plot_frame *f)
         double y = frame_y(f, t->at);
         bool zero = t->at == 0;
         pen_line(pen, f->left, y, f->right, y, zero ? 0.8 : 0.5, (struct ink){zero ? 0x8c959f : INK_LINE, 1});
-        pen_text(pen, f->left - 6, y + TEXT * 0.36, str_of(t->text), TEXT, false, PEN_END, 0,
-                 (struct ink){INK_TEXT, 1});
+        put_text(pen, f->left - 6, y + TEXT * 0.36, str_of(t->text), PEN_END, INK_TEXT);
     }
     pen_group_end(pen);
 }
@@ -154,27 +154,28 @@ static void under(struct pen *pen, const struct plot_frame *f, double x, const c
     x = MAX(half + 2, MIN(x, f->width - half - 2));
     if (!text[0] || x - half < *before)
         return;
-    pen_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_DIM, 1});
+    put_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(text), PEN_MIDDLE, INK_DIM);
     *before = x + half + 8;
+}
+
+static void put_tick(struct pen *pen, const struct plot_frame *f, double x, const struct tick *t, double *before)
+{
+    pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
+    put_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), PEN_MIDDLE, INK_TEXT);
+    under(pen, f, x, t->under, before);
 }
 
 static void time_axis(struct pen *pen, const struct plot_frame *f)
 {
     double before = -1e9;
 
-    for (size_t i = 0; i < f->x.n; i++) {
-        const struct tick *t = &f->x.v[i];
-        double x = frame_time(f, t->at);
-        pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
-        pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
-        under(pen, f, x, t->under, &before);
-    }
+    for (size_t i = 0; i < f->x.n; i++)
+        put_tick(pen, f, frame_time(f, f->x.v[i].at), &f->x.v[i], &before);
     char since[64];
     snprintf(since, sizeof(since), "time since start, %s", f->x.unit);
     const char *zone = f->p->elapsed ? since : f->p->zone ? zone_name(f->p->zone) : "UTC";
     if (f->right - font_width(str_of(zone), TEXT, false) > before)
-        pen_text(pen, f->right, f->bottom + 4 + TEXT + LEAD, str_of(zone), TEXT, false, PEN_END, 0,
-                 (struct ink){INK_DIM, 1});
+        put_text(pen, f->right, f->bottom + 4 + TEXT + LEAD, str_of(zone), PEN_END, INK_DIM);
 }
 
 /* Too many periods for a name each: those at which something of the calendar begins. */
@@ -187,10 +188,7 @@ static void period_axis(struct pen *pen, const struct plot_frame *f)
         const struct tick *t = &f->x.v[i];
         while (slot + 1 < f->p->n && (double)f->p->at_ms[slot] < t->at)
             slot++;
-        double x = frame_slot(f, slot);
-        pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
-        pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
-        under(pen, f, x, t->under, &before);
+        put_tick(pen, f, frame_slot(f, slot), t, &before);
     }
 }
 
@@ -210,8 +208,8 @@ static void slot_axis(struct pen *pen, const struct plot_frame *f)
             pen_text(pen, x + 3, f->bottom + 4 + TEXT, fitted(text, TEXT, false, LABEL_MAX, out), TEXT, false, PEN_END,
                      -40, (struct ink){INK_TEXT, 1});
         else
-            pen_text(pen, x, f->bottom + 4 + TEXT, fitted(text, TEXT, false, MAX(f->slot * (double)every, 30.0), out),
-                     TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
+            put_text(pen, x, f->bottom + 4 + TEXT, fitted(text, TEXT, false, MAX(f->slot * (double)every, 30.0), out),
+                     PEN_MIDDLE, INK_TEXT);
         if (f->dated && strcmp(t.under, last.under) != 0) {
             under(pen, f, x, t.under, &before);
             last = t;
@@ -252,8 +250,8 @@ void plot_onto(struct pen *pen, const struct plot *p, double width, double heigh
         y -= LEAD;
     }
     if (p->x_label && p->x_label[0])
-        pen_text(pen, (f.left + f.right) / 2, y, fitted(p->x_label, TEXT, false, f.right - f.left, out), TEXT, false,
-                 PEN_MIDDLE, 0, (struct ink){INK_DIM, 1});
+        put_text(pen, (f.left + f.right) / 2, y, fitted(p->x_label, TEXT, false, f.right - f.left, out), PEN_MIDDLE,
+                 INK_DIM);
     frame_fini(&f);
 }
 
@@ -262,16 +260,6 @@ void plot_onto(struct pen *pen, const struct plot *p, double width, double heigh
 cairo_status_t plot_write(void *closure, const unsigned char *data, unsigned length)
 {
     return buf_add(closure, data, length) < 0 ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
-}
-
-void plot_fonts(const struct cairo_lib *c, cairo_t *cr)
-{
-    cairo_font_options_t *o = c->font_options();
-
-    c->hint_style(o, CAIRO_HINT_STYLE_NONE);
-    c->hint_metrics(o, CAIRO_HINT_METRICS_OFF);
-    c->set_font_options(cr, o);
-    c->font_options_destroy(o);
 }
 
 void plot_metadata(const struct cairo_lib *c, cairo_surface_t *s, const char *title, int64_t at_ms)
@@ -347,10 +335,9 @@ static int draw_cairo(const struct stack *s, enum plot_format format, struct buf
                               : c->pdf(plot_write, out, s->width, s->height);
     cairo_t *cr = c->create(to);
     struct pen pen = {.c = c, .cr = cr};
-    if (format == PLOT_PDF) {
+    if (format == PLOT_PDF)
         plot_metadata(c, to, s->v[0].title, 946684800000); /* without a date it is the clock's */
-    }
-    plot_fonts(c, cr);
+    font_plain(cr);
     c->scale(cr, scale, scale);
     stack_onto(&pen, s);
     cairo_status_t status = c->status(cr);

@@ -15,5 +15,3 @@ int plot_check(const struct plot *p, struct err *err);
 /* A writer for cairo's streams: closure is a struct buf. */
 cairo_status_t plot_write(void *closure, const unsigned char *data, unsigned length);
 void plot_metadata(const struct cairo_lib *c, cairo_surface_t *s, const char *title, int64_t at_ms);
-/* Letters without hinting, so that they are as wide as font_width says. */
-void plot_fonts(const struct cairo_lib *c, cairo_t *cr);

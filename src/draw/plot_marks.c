@@ -8,9 +8,6 @@
 #include "base/mem.h"
 #include "draw/plot_draw.h"
 
-#define MARGIN   12.0
-#define TEXT     9.0
-#define LEAD     13.0
 #define TICK_W   64.0 /* of a time axis */
 #define PERIOD_W 48.0 /* of an axis of periods */
 #define SLOTS    4000 /* that are drawn at most: of more, one in so many */

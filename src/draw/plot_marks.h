@@ -5,6 +5,9 @@
 #include "draw/plot.h"
 #include "draw/scale.h"
 
+#define MARGIN    12.0
+#define TEXT      9.0  /* size of small letters */
+#define LEAD      13.0 /* from line to line of them */
 #define LABEL_MAX 90.0 /* points of a name under a slot, turned */
 
 struct plot_frame {
