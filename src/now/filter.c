@@ -105,28 +105,14 @@ static bool number(const struct filter_op *op, const struct subject *s, int64_t 
 
 static int compare(int64_t a, enum cmp cmp, int64_t b)
 {
-    bool yes = false;
+    bool less = a < b, equal = a == b;
+    bool yes = cmp == CMP_EQ   ? equal
+               : cmp == CMP_NE ? !equal
+               : cmp == CMP_LT ? less
+               : cmp == CMP_LE ? less || equal
+               : cmp == CMP_GT ? !less && !equal
+                               : !less;
 
-    switch (cmp) {
-    case CMP_EQ:
-        yes = a == b;
-        break;
-    case CMP_NE:
-        yes = a != b;
-        break;
-    case CMP_LT:
-        yes = a < b;
-        break;
-    case CMP_LE:
-        yes = a <= b;
-        break;
-    case CMP_GT:
-        yes = a > b;
-        break;
-    case CMP_GE:
-        yes = a >= b;
-        break;
-    }
     return yes ? YES : NO;
 }
 
@@ -297,59 +283,42 @@ static int custom_is(const struct filter *f, const struct filter_op *op, const s
 
 /* ---- the program ---- */
 
+static int condition(const struct filter *f, const struct filter_op *op, const struct subject *s)
+{
+    switch ((enum op_code)op->code) {
+    case OP_NUMBER:
+        return number_is(op, s);
+    case OP_SET:
+        return set_is(op, s);
+    case OP_TEXT:
+        return field_is(f, op, s);
+    case OP_CUSTOM:
+        return custom_is(f, op, s);
+    case OP_LABEL:
+        return label_is(f, op, s);
+    default:
+        return any_proc(f, op, s);
+    }
+}
+
 static bool run(const struct filter *f, const struct subject *s)
 {
     uint8_t stack[FILTER_STACK] = {0};
     size_t top = 0; /* filter_parse.c has seen to it that this stays inside */
-    int a;
 
     for (size_t i = 0; i < f->n; i++) {
         const struct filter_op *op = &f->ops[i];
-        switch ((enum op_code)op->code) {
-        case OP_NUMBER:
-            stack[top++] = (uint8_t)number_is(op, s);
-            break;
-        case OP_SET:
-            stack[top++] = (uint8_t)set_is(op, s);
-            break;
-        case OP_TEXT:
-            stack[top++] = (uint8_t)field_is(f, op, s);
-            break;
-        case OP_PROC_TEXT:
-        case OP_PROC_WHO:
-        case OP_PROC_NUMBER:
-            stack[top++] = (uint8_t)any_proc(f, op, s);
-            break;
-        case OP_CUSTOM:
-            stack[top++] = (uint8_t)custom_is(f, op, s);
-            break;
-        case OP_LABEL:
-            stack[top++] = (uint8_t)label_is(f, op, s);
-            break;
-        case OP_NOT:
-            assert(top >= 1);
+        enum op_code code = (enum op_code)op->code;
+        assert(top >= (code == OP_AND || code == OP_OR ? 2 : code >= OP_NOT));
+        if (code < OP_NOT) {
+            stack[top++] = (uint8_t)condition(f, op, s);
+        } else if (code == OP_NOT) {
             stack[top - 1] = (uint8_t)(YES - stack[top - 1]);
-            break;
-        case OP_AND:
-            assert(top >= 2);
-            a = stack[--top];
-            stack[top - 1] = (uint8_t)MIN(a, stack[top - 1]);
-            break;
-        case OP_OR:
-            assert(top >= 2);
-            a = stack[--top];
-            stack[top - 1] = (uint8_t)MAX(a, stack[top - 1]);
-            break;
-        case OP_AND_SKIP:
-            assert(top >= 1);
-            if (stack[top - 1] == NO)
-                i = op->to - 1u;
-            break;
-        case OP_OR_SKIP:
-            assert(top >= 1);
-            if (stack[top - 1] == YES)
-                i = op->to - 1u;
-            break;
+        } else if (code == OP_AND || code == OP_OR) {
+            uint8_t a = stack[--top], b = stack[top - 1];
+            stack[top - 1] = code == OP_AND ? MIN(a, b) : MAX(a, b);
+        } else if (stack[top - 1] == (code == OP_AND_SKIP ? NO : YES)) {
+            i = op->to - 1u;
         }
     }
     assert(top == 1); /* a compiled filter leaves its answer and nothing else */

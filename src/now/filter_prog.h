@@ -54,7 +54,7 @@ enum op_code {
     OP_PROC_NUMBER,
     OP_CUSTOM, /* a metric declared at run time, by the name at op.to; op.v is in units of 1 / op.which */
     OP_LABEL,  /* a label: its value at op.to, its name at op.which, of op.v bytes; op.get: how the name is matched */
-    OP_NOT,
+    OP_NOT,    /* those before it are conditions */
     OP_AND,
     OP_OR,
     OP_AND_SKIP, /* the left side is false: go on at op.to, behind the right side and its OP_AND */
