@@ -82,6 +82,7 @@ struct a_node {
 struct export
 {
     const struct export_conf *conf;
+    const char *dir;
     struct store *store;
     FILE *to;
     struct buf out;
@@ -149,43 +150,13 @@ static bool wants_device(const struct export *x, const struct a_node *n, const s
     return listed(l, at) || listed(l, d->uuid);
 }
 
-static int device_of(struct a_node *n, const char *uuid)
-{
-    if (!uuid[0])
-        return -1;
-    for (size_t i = 0; i < n->fact.n_devices; i++)
-        if (strcmp(n->fact.devices[i].uuid, uuid) == 0)
-            return (int)i;
-    if (n->fact.n_devices >= DEVICES_MAX)
-        return -2;
-    n->fact.devices = mem_grow(n->fact.devices, n->fact.n_devices + 1, sizeof(*n->fact.devices));
-    struct device_fact *d = &n->fact.devices[n->fact.n_devices];
-    *d = (struct device_fact){.index = -1, .minor = -1, .mig = -1};
-    mem_copy_str(d->uuid, sizeof(d->uuid), uuid);
-    return (int)n->fact.n_devices++;
-}
-
-static const struct custom_fact *custom_of(struct a_node *n, const char *metric)
-{
-    for (size_t i = 0; i < n->fact.n_custom; i++)
-        if (strcmp(n->fact.custom[i].name, metric) == 0)
-            return &n->fact.custom[i];
-    if (n->fact.n_custom >= CUSTOM_MAX)
-        return NULL;
-    n->fact.custom = mem_grow(n->fact.custom, n->fact.n_custom + 1, sizeof(*n->fact.custom));
-    struct custom_fact *c = &n->fact.custom[n->fact.n_custom++];
-    *c = (struct custom_fact){.per = 1};
-    mem_copy_str(c->name, sizeof(c->name), metric);
-    return c;
-}
-
 static int note_series(void *arg, const char *uuid, const char *metric)
 {
     struct export *x = arg;
     struct a_node *n = x->node;
-    int device = device_of(n, uuid);
+    int device = uuid[0] ? node_fact_device(&n->fact, uuid, true) : -1;
 
-    if (device == -2 || (metric_by_name(str_of(metric)) < 0 && !custom_of(n, metric)))
+    if ((uuid[0] && device < 0) || (metric_by_name(str_of(metric)) < 0 && node_fact_custom(&n->fact, metric, true) < 0))
         return 0;
     VEC_ROOM(n->series, n->n_series, n->cap_series);
     n->series[n->n_series].device = device;
@@ -317,7 +288,8 @@ static int put_series(struct export *x, size_t s, int64_t from, int64_t to, stru
 {
     struct a_node *n = x->node;
     int d = n->series[s].device, m = metric_by_name(str_of(n->series[s].metric)), r;
-    const struct custom_fact *c = m < 0 ? custom_of(n, n->series[s].metric) : NULL;
+    const struct custom_fact *c =
+        m < 0 ? &n->fact.custom[node_fact_custom(&n->fact, n->series[s].metric, false)] : NULL; /* it was noted */
     const char *uuid = d < 0 ? "" : n->fact.devices[d].uuid, *metric = n->series[s].metric;
 
     progress_at(&x->progress, x->done++);
@@ -402,12 +374,10 @@ static int put_facts(struct export *x, enum export_kind kind, struct err *err)
 
 static bool device_fits(const struct export *x, const char *uuid)
 {
-    const struct a_node *n = x->node;
+    struct a_node *n = x->node;
+    int i = uuid && uuid[0] ? node_fact_device(&n->fact, uuid, false) : -1;
 
-    for (size_t i = 0; i < n->fact.n_devices && uuid && uuid[0]; i++)
-        if (strcmp(n->fact.devices[i].uuid, uuid) == 0)
-            return n->wanted[i];
-    return n->self;
+    return i < 0 ? n->self : n->wanted[i];
 }
 
 static void take_proc(void *arg, const struct proc_span *p)
@@ -554,6 +524,12 @@ static void label_nodes(struct export *x)
     }
 }
 
+static void a_node_fini(struct a_node *n)
+{
+    node_fact_fini(&n->fact);
+    FREE_ALL(n->wanted, n->spans, n->series);
+}
+
 static int load(struct export *x, struct err *err)
 {
     int r = store_each(x->store, EACH_NODE(add_node, x), err);
@@ -571,8 +547,7 @@ static int load(struct export *x, struct err *err)
     for (size_t i = 0; i < x->n; i++) {
         struct a_node n = x->nodes[i];
         if (!any_wanted(&n)) {
-            node_fact_fini(&n.fact);
-            FREE_ALL(n.wanted, n.spans, n.series);
+            a_node_fini(&n);
             continue;
         }
         if (n.n_spans)
@@ -604,28 +579,28 @@ static int run(struct export *x, struct err *err)
 
 static void export_fini(struct export *x)
 {
-    for (size_t i = 0; i < x->n; i++) {
-        node_fact_fini(&x->nodes[i].fact);
-        FREE_ALL(x->nodes[i].wanted, x->nodes[i].spans, x->nodes[i].series);
-    }
+    for (size_t i = 0; i < x->n; i++)
+        a_node_fini(&x->nodes[i]);
     FREE_ALL(x->nodes, x->at_ms, x->v);
     buf_fini(&x->out);
     store_close(x->store);
 }
 
-static int export_to(const struct export_conf *conf, const char *dir, FILE *to, struct err *err)
+static int export_write(void *arg, FILE *to, struct err *err)
 {
-    struct export x = {.conf = conf, .to = to, .out = BUF_INIT(256u << 20)};
+    struct export *x = arg;
+    const struct export_conf *conf = x->conf;
     int64_t now = clock_wall_ms();
-    AUTO_FREE char *db = mem_fmt("%s/muster.db", dir);
+    AUTO_FREE char *db = mem_fmt("%s/muster.db", x->dir);
     int r = 0;
 
-    x.from_ms = 1;
-    x.to_ms = now + 86400000; /* clocks may be ahead */
+    x->to = to;
+    x->from_ms = 1;
+    x->to_ms = now + 86400000; /* clocks may be ahead */
     if (conf->from)
-        r = when_parse(str_of(conf->from), "--from", now, &x.from_ms, err);
+        r = when_parse(str_of(conf->from), "--from", now, &x->from_ms, err);
     if (r == 0 && conf->to)
-        r = when_parse(str_of(conf->to), "--to", now, &x.to_ms, err);
+        r = when_parse(str_of(conf->to), "--to", now, &x->to_ms, err);
     for (size_t i = 0; r == 0 && i < conf->kind.n; i++)
         if (strcmp(conf->kind.v[i], "samples") != 0 && strcmp(conf->kind.v[i], "processes") != 0 &&
             strcmp(conf->kind.v[i], "events") != 0 && strcmp(conf->kind.v[i], "jobs") != 0)
@@ -633,28 +608,16 @@ static int export_to(const struct export_conf *conf, const char *dir, FILE *to, 
     if (r == 0 && conf->step && conf->step < 100)
         r = err_set(err, -EINVAL, "--step: at least 100ms");
     if (r == 0 && access(db, F_OK) < 0)
-        r = err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", dir);
+        r = err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", x->dir);
     if (r == 0)
-        r = store_open_tools(&x.store, dir, &hub_decoder, err);
+        r = store_open_tools(&x->store, x->dir, &hub_decoder, err);
     if (r == 0)
-        r = run(&x, err);
+        r = run(x, err);
     if (r == 0 && !conf->quiet && conf->output)
         fprintf(stderr, "muster export: %llu samples, %llu records in all, of %zu nodes\n",
-                (unsigned long long)x.samples, (unsigned long long)x.records, x.n);
-    export_fini(&x);
+                (unsigned long long)x->samples, (unsigned long long)x->records, x->n);
+    export_fini(x);
     return r;
-}
-
-struct export_place {
-    const struct export_conf *conf;
-    const char *dir;
-};
-
-static int export_write(void *arg, FILE *to, struct err *err)
-{
-    const struct export_place *p = arg;
-
-    return export_to(p->conf, p->dir, to, err);
 }
 
 int cmd_export(struct cmd_call *c)
@@ -669,6 +632,7 @@ int cmd_export(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
     if (!dir)
         return err_set(&c->err, -EINVAL, "say where the data is with --data DIR");
-    int r = cli_stream(conf->output, export_write, &(struct export_place){conf, dir}, &c->err);
+    struct export x = {.conf = conf, .dir = dir, .out = BUF_INIT(256u << 20)};
+    int r = cli_stream(conf->output, export_write, &x, &c->err);
     return r == -EPIPE ? EXIT_OK : r;
 }

@@ -64,12 +64,10 @@ struct a_node {
     char key[NODE_KEY_MAX];
     struct node_fact fact;
     bool changed; /* facts, since they were told */
-    bool known;   /* a record said what it is */
     struct import_sink_node *in;
 };
 
 struct import {
-    const struct import_ask *ask;
     struct import_sink *in; /* NULL: dry run */
     struct export_reader *reader;
     struct a_node **nodes;
@@ -107,37 +105,21 @@ static struct a_node *node_of(struct import *x, const char *key)
 
 static int slot_of(struct a_node *n, const char *uuid, struct err *err)
 {
-    if (!uuid[0])
-        return 0;
-    for (size_t i = 0; i < n->fact.n_devices; i++)
-        if (strcmp(n->fact.devices[i].uuid, uuid) == 0)
-            return (int)i + 1;
-    if (n->fact.n_devices >= DEVICES_MAX)
-        return err_set(err, -EINVAL, "a node has at most %d devices", DEVICES_MAX);
-    n->fact.devices = mem_grow(n->fact.devices, n->fact.n_devices + 1, sizeof(*n->fact.devices));
-    struct device_fact *d = &n->fact.devices[n->fact.n_devices++];
-    *d = (struct device_fact){.index = -1, .minor = -1, .mig = -1};
-    mem_copy_str(d->uuid, sizeof(d->uuid), uuid);
-    n->changed = true;
-    return (int)n->fact.n_devices;
-}
+    size_t had = n->fact.n_devices;
+    int at = uuid[0] ? node_fact_device(&n->fact, uuid, true) : -1;
 
-static const struct custom_fact *custom_of(const struct a_node *n, const char *name, size_t *ret_at)
-{
-    for (size_t i = 0; i < n->fact.n_custom; i++)
-        if (strcmp(n->fact.custom[i].name, name) == 0) {
-            *ret_at = i;
-            return &n->fact.custom[i];
-        }
-    return NULL;
+    if (uuid[0] && at < 0)
+        return err_set(err, -EINVAL, "a node has at most %d devices", DEVICES_MAX);
+    n->changed |= n->fact.n_devices != had;
+    return at + 1;
 }
 
 static int64_t per_of(void *arg, const char *node, const char *metric)
 {
-    size_t at;
-    const struct custom_fact *c = custom_of(node_of(arg, node), metric, &at);
+    struct node_fact *f = &node_of(arg, node)->fact;
+    int at = node_fact_custom(f, metric, false);
 
-    return c ? c->per : 0;
+    return at < 0 ? 0 : f->custom[at].per;
 }
 
 static const char *metric_name(const struct a_node *n, uint16_t metric)
@@ -188,16 +170,9 @@ static int strike_out(void *arg, int64_t at_ms, int64_t v)
     return 0;
 }
 
-struct has {
-    const char *device, *metric;
-    bool any;
-};
-
 static int note_any(void *arg, UNUSED const char *device, UNUSED const char *metric)
 {
-    struct has *h = arg;
-
-    h->any = true;
+    *(bool *)arg = true;
     return 1;
 }
 
@@ -206,7 +181,7 @@ static int leave_out(struct import *x, struct err *err)
 {
     struct store *s = import_sink_store(x->in);
     int64_t least = INT64_MAX, most = 0;
-    struct has has = {0};
+    bool any = false;
 
     for (size_t i = 0; i < x->n; i++) {
         const struct point *p = &x->points[i], *q = i ? p - 1 : p;
@@ -221,8 +196,8 @@ static int leave_out(struct import *x, struct err *err)
         return 0;
     int r = import_sink_sync(x->in, err); /* what went before is to be seen */
     if (r == 0)
-        r = store_series(s, x->node->key, least, most + 1, note_any, &has, err);
-    for (size_t i = 0, end; i < x->n && r >= 0 && has.any; i = end) {
+        r = store_series(s, x->node->key, least, most + 1, note_any, &any, err);
+    for (size_t i = 0, end; i < x->n && r >= 0 && any; i = end) {
         const struct point *p = &x->points[i];
         for (end = i; end < x->n && x->points[end].slot == p->slot && x->points[end].metric == p->metric; end++)
             ;
@@ -359,8 +334,6 @@ static int flush(struct import *x, struct err *err)
 
 static int take_facts(struct import *x, struct a_node *n, const struct export_record *r, struct err *err)
 {
-    size_t at;
-
     if (x->node == n && flush(x, err) < 0) /* what waits was measured under the old ones */
         return -EIO;
     n->changed = true;
@@ -373,19 +346,16 @@ static int take_facts(struct import *x, struct a_node *n, const struct export_re
         n->fact.n_custom = was.n_custom;
         if (!n->fact.name[0])
             mem_copy_str(n->fact.name, sizeof(n->fact.name), n->key);
-        n->known = true;
     } else if (r->kind == REC_DEVICE) {
         int slot = slot_of(n, r->device, err);
         if (slot < 0)
             return slot;
         n->fact.devices[slot - 1] = *r->dev;
-    } else if (custom_of(n, r->custom->name, &at)) {
-        n->fact.custom[at] = *r->custom;
     } else {
-        if (n->fact.n_custom >= CUSTOM_MAX)
+        int at = node_fact_custom(&n->fact, r->custom->name, true);
+        if (at < 0)
             return err_set(err, -EINVAL, "a node has at most %d metrics of its own", CUSTOM_MAX);
-        n->fact.custom = mem_grow(n->fact.custom, n->fact.n_custom + 1, sizeof(*n->fact.custom));
-        n->fact.custom[n->fact.n_custom++] = *r->custom;
+        n->fact.custom[at] = *r->custom;
     }
     return 0;
 }
@@ -393,11 +363,11 @@ static int take_facts(struct import *x, struct a_node *n, const struct export_re
 static int take_samples(struct import *x, struct a_node *n, const struct export_record *r, struct err *err)
 {
     int m = metric_by_name(str_of(r->metric)), slot = slot_of(n, r->device, err), code = 0;
-    size_t at = 0;
+    int at = m < 0 ? node_fact_custom(&n->fact, r->metric, false) : 0;
 
     if (slot < 0)
         return slot;
-    if (m < 0 && !custom_of(n, r->metric, &at))
+    if (at < 0)
         return err_set(err, -EINVAL, "metric '%s' is not declared", r->metric);
     uint16_t no = m >= 0 ? metrics[m].no : (uint16_t)(METRIC_CUSTOM + at);
     int64_t span = r->n ? r->at_ms[0] / SPAN_MS : x->span;
@@ -559,7 +529,7 @@ static void import_fini(struct import *x)
 int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
                struct err *err)
 {
-    struct import x = {.ask = ask};
+    struct import x = {0};
     int64_t total = 0;
     int r = 0;
 

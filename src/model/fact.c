@@ -31,6 +31,36 @@ void node_fact_copy(struct node_fact *to, const struct node_fact *from)
     *to = f;
 }
 
+int node_fact_device(struct node_fact *f, const char *uuid, bool add)
+{
+    size_t i = 0;
+    while (i < f->n_devices && strcmp(f->devices[i].uuid, uuid) != 0)
+        i++;
+    if (i == f->n_devices) {
+        if (!add || i >= DEVICES_MAX)
+            return -1;
+        f->devices = mem_grow(f->devices, ++f->n_devices, sizeof(*f->devices));
+        f->devices[i] = (struct device_fact){.index = -1, .minor = -1, .mig = -1};
+        mem_copy_str(f->devices[i].uuid, sizeof(f->devices[i].uuid), uuid);
+    }
+    return (int)i;
+}
+
+int node_fact_custom(struct node_fact *f, const char *name, bool add)
+{
+    size_t i = 0;
+    while (i < f->n_custom && strcmp(f->custom[i].name, name) != 0)
+        i++;
+    if (i == f->n_custom) {
+        if (!add || i >= CUSTOM_MAX)
+            return -1;
+        f->custom = mem_grow(f->custom, ++f->n_custom, sizeof(*f->custom));
+        f->custom[i] = (struct custom_fact){.per = 1};
+        mem_copy_str(f->custom[i].name, sizeof(f->custom[i].name), name);
+    }
+    return (int)i;
+}
+
 void proc_list_fini(struct proc_list *l)
 {
     if (!l)

@@ -89,6 +89,9 @@ struct proc_list {
     struct proc_fact *v;
 };
 
+/* Their place among those of f; -1: not there. add: then it is, with nothing known of it, unless f is full. */
+int node_fact_device(struct node_fact *f, const char *uuid, bool add);
+int node_fact_custom(struct node_fact *f, const char *name, bool add);
 /* Deep copies and ends; all accept zeroed structs. */
 void node_fact_fini(struct node_fact *f);
 void node_fact_copy(struct node_fact *to, const struct node_fact *from);
