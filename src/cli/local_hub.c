@@ -23,6 +23,20 @@ void local_hub_end(const char *dir)
     unlink(path);
 }
 
+void local_hub_named(struct str url, struct buf *out)
+{
+    static const char *const any[] = {"0.0.0.0:", "[::]:"};
+    char name[256] = "";
+    int at = str_find(url, "://");
+    struct str rest = at < 0 ? url : str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    for (size_t i = 0; i < ARRAY_LEN(any); i++)
+        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0) {
+            buf_addf(out, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
+            return;
+        }
+    buf_addstr(out, url);
+}
+
 struct place {
     struct str scheme, host, port;
 };
@@ -46,11 +60,6 @@ static bool place_parse(struct str url, struct place *ret)
     return ret->host.len > 0 && str_find(rest, "@") < 0;
 }
 
-static bool same_text(struct str a, struct str b)
-{
-    return a.len == b.len && memcmp(a.p, b.p, a.len) == 0;
-}
-
 /* What listens everywhere listens here, too. */
 static bool host_is_here(struct str host, bool listens)
 {
@@ -62,8 +71,8 @@ static bool host_is_here(struct str host, bool listens)
 static bool listens_at(struct str line, const struct place *asked)
 {
     struct place own;
-    return place_parse(line, &own) && same_text(own.scheme, asked->scheme) && same_text(own.port, asked->port) &&
-           (same_text(own.host, asked->host) || (host_is_here(own.host, true) && host_is_here(asked->host, false)));
+    return place_parse(line, &own) && str_eq_str(own.scheme, asked->scheme) && str_eq_str(own.port, asked->port) &&
+           (str_eq_str(own.host, asked->host) || (host_is_here(own.host, true) && host_is_here(asked->host, false)));
 }
 
 /* Its process is there still, and the folder's owner's: who else has its port by now gets no token. */

@@ -11,6 +11,8 @@ struct buf;
 
 int local_hub_say(const char *dir, struct str addresses, struct err *err); /* a line each */
 void local_hub_end(const char *dir);
+/* The same address as others may use it: a hub on every address is under this machine's name. */
+void local_hub_named(struct str url, struct buf *out);
 /* The admin token of a hub of ours that runs and listens at this URL; unnamed: the user gave none. Nothing is added
  * where there is none. */
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err);

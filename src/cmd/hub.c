@@ -52,47 +52,29 @@ static void say_where(void *arg)
         log_warn("hub", "the command line will need a token: %s", err.msg);
 }
 
-/* What other machines call it by; "" when they cannot reach it. 0.0.0.0 is no address for them: this machine's name is.
- */
-static void url_for_others(struct str url, char *ret, size_t size)
-{
-    static const char *const any[] = {"0.0.0.0:", "[::]:"}, *const loopback[] = {"127.", "[::1]"};
-    char name[256] = "localhost";
-    struct str rest = url;
-    int at = str_find(url, "://");
-    snprintf(ret, size, "%.*s", STR_ARG(url));
-    rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
-    for (size_t i = 0; i < ARRAY_LEN(loopback); i++)
-        if (str_starts(rest, loopback[i]))
-            ret[0] = 0;
-    for (size_t i = 0; i < ARRAY_LEN(any); i++)
-        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0)
-            snprintf(ret, size, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
-}
-
 /* Where it is, and how a node is added. One write: `muster up` takes the pin from where it takes the address. */
 static void announce(const struct hub *h, const char *data, bool demo)
 {
     AUTO_BUF out = BUF_INIT(64u << 10);
     AUTO_FREE char *trust = mem_str("");
     struct str rest, line;
-    char url[600] = "";
+    AUTO_BUF url = BUF_INIT(4096); /* as other machines reach it; empty: they cannot */
     hub_addresses(h, &out);
     rest = buf_str(&out);
     while (str_line(&rest, &line)) {
         printf("muster %s on %.*s\n", MUSTER_VERSION, STR_ARG(line));
-        if (!url[0])
-            url_for_others(line, url, sizeof(url));
+        if (!url.len && str_find(line, "://127.") < 0 && str_find(line, "://[::1]") < 0)
+            local_hub_named(line, &url);
     }
     if (hub_pin(h)) {
         printf("agents trust it with --pin %s\n", hub_pin(h));
         free(trust);
         trust = mem_fmt("-k --pinnedpubkey %s ", hub_pin(h));
     }
-    if (url[0] && !demo)
+    if (url.len && !demo)
         printf("add a node: `muster token new --role enroll --data %s`, then there: curl -fsS %s%s/install | sh -s -- "
                "TOKEN\n",
-               data, trust, url);
+               data, trust, url.p);
     else if (!demo)
         printf("other machines cannot reach it: --listen 0.0.0.0:8765 lets them\n");
     fflush(stdout);

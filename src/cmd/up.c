@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/local_hub.h"
 #include "cli/local_token.h"
 #include "collect/collect.h"
 #include "sim/demo.h"
@@ -194,21 +195,6 @@ static int end_status(struct child_process *p)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_REACH;
 }
 
-/* Where a browser finds it: a hub on every address is under this machine's name. */
-static void add_browser_url(struct buf *out, struct str url)
-{
-    static const char *const any[] = {"0.0.0.0:", "[::]:"};
-    char name[256] = "";
-    int at = str_find(url, "://");
-    struct str rest = at < 0 ? url : str_n(url.p + at + 3, url.len - (size_t)at - 3);
-    for (size_t i = 0; i < ARRAY_LEN(any); i++)
-        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0) {
-            buf_addf(out, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
-            return;
-        }
-    buf_addstr(out, url);
-}
-
 /* A link that logs a browser in as the hub's own user, once. To a terminal alone: a journal is read by others. */
 static void print_link(char *url, char *pin, const char *data)
 {
@@ -222,7 +208,7 @@ static void print_link(char *url, char *pin, const char *data)
     int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
     json_auto_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
     const char *once = json_string_value(json_object_get(o, "once"));
-    add_browser_url(&shown, str_of(url));
+    local_hub_named(str_of(url), &shown);
     if (once)
         printf("log a browser in, once and within ten minutes: %s/login#once=%s\n", shown.p, once);
     else
