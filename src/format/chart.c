@@ -99,40 +99,25 @@ static void label(struct buf *out, const struct chart *c, double v)
     fit(out, buf_str(&b), LABEL, FIT_RIGHT, false);
 }
 
-/* "12.5 s", and the same at the other end. */
-static void elapsed_axis(struct buf *out, const struct chart *c, size_t columns)
-{
-    char from[32], to[32];
-    size_t a = (size_t)snprintf(from, sizeof(from), "%.7g s", (double)c->from_ms / 1000);
-    size_t b = (size_t)snprintf(to, sizeof(to), "%.7g s", (double)(c->from_ms + (int64_t)c->n * c->step_ms) / 1000);
-
-    buf_fill(out, ' ', LABEL + 2);
-    buf_adds(out, from);
-    if (columns > a + b) {
-        buf_fill(out, ' ', columns - a - b);
-        buf_adds(out, to);
-    }
-    buf_addc(out, '\n');
-}
-
+/* "11/15 10:46" or "10:46:12" of moments, "12.5 s" of what counts from a beginning: at either end. */
 static void time_axis(struct buf *out, const struct chart *c, size_t columns)
 {
-    if (c->elapsed) {
-        elapsed_axis(out, c, columns);
-        return;
-    }
-    char from[32], to[32];
-    int64_t end_ms = c->from_ms + (int64_t)c->n * c->step_ms;
-    bool days = end_ms - c->from_ms > 86400000ll;
+    int64_t ends_ms[2] = {c->from_ms, c->from_ms + (int64_t)c->n * c->step_ms};
+    bool days = ends_ms[1] - ends_ms[0] > 86400000ll;
+    char text[2][32];
 
-    local_time(c->from_ms, false, from);
-    local_time(end_ms, false, to);
-    size_t skip = days ? 5 : 11, len = days ? 11 : 8; /* "11/15 10:46", or "10:46:12" */
+    for (int i = 0; i < 2; i++)
+        if (c->elapsed)
+            snprintf(text[i], sizeof(text[i]), "%.7g s", (double)ends_ms[i] / 1000);
+        else
+            snprintf(text[i], sizeof(text[i]), "%.*s", days ? 11 : 8,
+                     local_time(ends_ms[i], false, (char[32]){0}) + (days ? 5 : 11));
+    size_t wide = strlen(text[0]) + strlen(text[1]);
     buf_fill(out, ' ', LABEL + 2);
-    buf_add(out, from + skip, len);
-    if (columns > 2 * len) {
-        buf_fill(out, ' ', columns - 2 * len);
-        buf_add(out, to + skip, len);
+    buf_adds(out, text[0]);
+    if (columns > wide) {
+        buf_fill(out, ' ', columns - wide);
+        buf_adds(out, text[1]);
     }
     buf_addc(out, '\n');
 }

@@ -119,7 +119,8 @@ static void put_json(struct buf *out, const struct export_record *r)
 
 /* ---- CSV ---- */
 
-/* As csv_text, and so that the mark before a formula can be taken off again: text that begins with it gets one more. */
+/* As csv_text with a comma behind it, and so that the mark before a formula can be taken off again: text that begins
+ * with it gets one more. */
 static void cell(struct buf *out, const char *s)
 {
     AUTO_BUF b = BUF_INIT(EXPORT_LINE_MAX);
@@ -129,6 +130,7 @@ static void cell(struct buf *out, const char *s)
         s = b.p;
     }
     csv_text(out, s ? s : "");
+    buf_addc(out, ',');
 }
 
 static void csv_samples(struct buf *out, const struct export_record *r)
@@ -139,12 +141,9 @@ static void csv_samples(struct buf *out, const struct export_record *r)
 
     buf_adds(&head, "samples,");
     cell(&head, r->node);
-    buf_addc(&head, ',');
     cell(&head, r->device);
-    buf_addc(&head, ',');
     buf_addc(&metric, ',');
     cell(&metric, r->metric);
-    buf_addc(&metric, ',');
     for (size_t i = 0; i < r->n && out->err == 0; i++) {
         buf_addstr(out, buf_str(&head));
         buf_adds(out, clock_iso(r->at_ms[i], iso));
@@ -166,25 +165,14 @@ static void csv_record(struct buf *out, const struct export_record *r)
     buf_adds(out, record_words[r->kind]);
     buf_addc(out, ',');
     cell(out, r->node);
-    buf_addc(out, ',');
     cell(out, r->device);
-    buf_addf(out, ",%s,,,", at > 0 ? clock_iso(at, iso) : "");
+    buf_addf(out, "%s,,,", at > 0 ? clock_iso(at, iso) : "");
     cell(out, detail.p);
+    buf_cut(out, out->len - 1);
     buf_adds(out, "\r\n");
 }
 
 /* ---- OpenMetrics ---- */
-
-static void label(struct buf *out, const char *name, const char *v)
-{
-    if (!v || !v[0])
-        return;
-    if (out->p[out->len - 1] != '{')
-        buf_addc(out, ',');
-    buf_addf(out, "%s=\"", name);
-    prom_escape(out, v);
-    buf_addc(out, '"');
-}
 
 /* sample: the family's name with what its samples add: "_total", "_info". */
 static void family(struct export_writer *w, struct buf *out, const char *sample, const char *add, const char *type,
@@ -200,49 +188,38 @@ static void device_labels(struct buf *out, const struct export_record *r)
 {
     char index[16];
 
-    label(out, "node", r->name);
+    prom_label(out, "node", r->name);
     if (!r->device || !r->device[0])
         return;
     snprintf(index, sizeof(index), "%d", r->dev ? (int)r->dev->index : -1);
-    label(out, "gpu", index);
-    label(out, "uuid", r->device);
+    prom_label(out, "gpu", index);
+    prom_label(out, "uuid", r->device);
 }
 
 static void om_info(struct export_writer *w, struct buf *out, const struct export_record *r)
 {
+    static const struct {
+        const char *name, *help;
+    } infos[] = {[REC_NODE] = {"muster_node_info", "what a node is"},
+                 [REC_DEVICE] = {"muster_gpu_info", "what a device is"},
+                 [REC_METRIC] = {"muster_export_metric_info", "a metric declared at run time"}};
     char name[128], per[32];
 
+    family(w, out, infos[r->kind].name, "_info", "info", "", infos[r->kind].help);
+    buf_addf(out, "%s{", infos[r->kind].name);
+    device_labels(out, r);
     if (r->kind == REC_NODE) {
-        family(w, out, "muster_node_info", "_info", "info", "", "what a node is");
-        buf_adds(out, "muster_node_info{");
-        device_labels(out, r);
-        label(out, "id", r->node);
-        label(out, "agent", r->fact->agent);
-        label(out, "driver", r->fact->driver);
-        label(out, "cuda", r->fact->cuda);
-        label(out, "os", r->fact->os);
-        label(out, "kernel", r->fact->kernel);
-        label(out, "arch", r->fact->arch);
+        prom_node_labels(out, r->node, r->fact);
     } else if (r->kind == REC_DEVICE) {
-        family(w, out, "muster_gpu_info", "_info", "info", "", "what a device is");
-        buf_adds(out, "muster_gpu_info{");
-        device_labels(out, r);
-        label(out, "name", r->dev->name);
-        label(out, "vendor", vendor_words[r->dev->vendor < VENDOR_COUNT ? r->dev->vendor : 0]);
-        label(out, "pci", r->dev->pci);
-        label(out, "serial", r->dev->serial);
-        label(out, "parent", r->dev->parent);
+        prom_device_labels(out, r->dev);
     } else {
-        family(w, out, "muster_export_metric_info", "_info", "info", "", "a metric declared at run time");
         prom_custom_name(r->custom, name);
         snprintf(per, sizeof(per), "%lld", (long long)r->custom->per);
-        buf_adds(out, "muster_export_metric_info{");
-        device_labels(out, r);
-        label(out, "metric", r->custom->name);
-        label(out, "family", name);
-        label(out, "unit", unit_names[r->custom->unit < UNIT_COUNT ? r->custom->unit : 0]);
-        label(out, "type", r->custom->kind == KIND_COUNTER ? "counter" : "gauge");
-        label(out, "per", per);
+        prom_label(out, "metric", r->custom->name);
+        prom_label(out, "family", name);
+        prom_label(out, "unit", unit_names[r->custom->unit < UNIT_COUNT ? r->custom->unit : 0]);
+        prom_label(out, "type", r->custom->kind == KIND_COUNTER ? "counter" : "gauge");
+        prom_label(out, "per", per);
     }
     buf_adds(out, "} 1 ");
     buf_fixed(out, w->at_ms, 1000);

@@ -77,6 +77,10 @@ bool export_complete(const struct export_reader *r); /* OpenMetrics: "# EOF" was
 /* prom.c: a label's value; TYPE, UNIT and HELP of the family whose samples are called name, which adds so much to it.
  */
 void prom_escape(struct buf *out, const char *s);
+void prom_label(struct buf *out, const char *name,
+                const char *value); /* behind others or a {; none where it is empty */
+void prom_node_labels(struct buf *out, const char *key, const struct node_fact *f);
+void prom_device_labels(struct buf *out, const struct device_fact *f);
 void openmetrics_family(struct buf *out, const char *name, const char *add, const char *type, const char *unit,
                         const char *help);
 /* The Prometheus family of a metric declared at run time. */

@@ -69,15 +69,36 @@ void prom_escape(struct buf *out, const char *s)
             buf_addc(out, *s);
 }
 
-static void label(struct buf *out, const char *name, const char *value)
+void prom_label(struct buf *out, const char *name, const char *value)
 {
-    if (!value[0])
-        return;         /* the same as an empty one */
-    buf_addc(out, ','); /* behind node="…" */
+    if (!value || !value[0])
+        return; /* the same as an empty one */
+    if (out->p[out->len - 1] != '{')
+        buf_addc(out, ',');
     buf_adds(out, name);
     buf_adds(out, "=\"");
     prom_escape(out, value);
     buf_addc(out, '"');
+}
+
+void prom_node_labels(struct buf *out, const char *key, const struct node_fact *f)
+{
+    prom_label(out, "id", key);
+    prom_label(out, "agent", f->agent);
+    prom_label(out, "driver", f->driver);
+    prom_label(out, "cuda", f->cuda);
+    prom_label(out, "os", f->os);
+    prom_label(out, "kernel", f->kernel);
+    prom_label(out, "arch", f->arch);
+}
+
+void prom_device_labels(struct buf *out, const struct device_fact *f)
+{
+    prom_label(out, "name", f->name);
+    prom_label(out, "vendor", vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : 0]);
+    prom_label(out, "pci", f->pci);
+    prom_label(out, "serial", f->serial);
+    prom_label(out, "parent", f->parent);
 }
 
 void openmetrics_family(struct buf *out, const char *name, const char *add, const char *type, const char *unit,
@@ -189,8 +210,8 @@ static void list_series(struct prom_draw *p, const struct node_now *n, bool twin
         buf_room(&p->labels, node_len);
         buf_add(&p->labels, p->labels.p, node_len);
         snprintf(index, sizeof(index), "%d", (int)d->fact.index);
-        label(&p->labels, "gpu", index);
-        label(&p->labels, "uuid", d->fact.uuid);
+        prom_label(&p->labels, "gpu", index);
+        prom_label(&p->labels, "uuid", d->fact.uuid);
         s->len = p->labels.len - s->from;
         s->fresh = d->state <= DEV_BUSY;
     }
@@ -203,13 +224,7 @@ static void put_node(struct prom_draw *p, const struct prom_series *s)
     struct buf *out = &p->lines[F_NODE_INFO];
 
     open_line(p, out, "muster_node_info", s);
-    label(out, "id", s->n->key);
-    label(out, "agent", s->n->fact.agent);
-    label(out, "driver", s->n->fact.driver);
-    label(out, "cuda", s->n->fact.cuda);
-    label(out, "os", s->n->fact.os);
-    label(out, "kernel", s->n->fact.kernel);
-    label(out, "arch", s->n->fact.arch);
+    prom_node_labels(out, s->n->key, &s->n->fact);
     buf_adds(out, "} 1\n");
     line(p, &p->lines[F_NODE_UP], "muster_node_up", s, s->fresh, 1);
 }
@@ -219,11 +234,7 @@ static void put_device(struct prom_draw *p, const struct prom_series *s)
     struct buf *out = &p->lines[F_GPU_INFO];
 
     open_line(p, out, "muster_gpu_info", s);
-    label(out, "name", s->d->fact.name);
-    label(out, "vendor", vendor_words[s->d->fact.vendor < VENDOR_COUNT ? s->d->fact.vendor : 0]);
-    label(out, "pci", s->d->fact.pci);
-    label(out, "serial", s->d->fact.serial);
-    label(out, "parent", s->d->fact.parent);
+    prom_device_labels(out, &s->d->fact);
     buf_adds(out, "} 1\n");
     out = &p->lines[F_GPU_STATE];
     for (int state = 0; state < DEV_STATES; state++) {

@@ -42,7 +42,7 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
 void render_term_table(struct buf *out, const struct view *v, const struct term *t);
 /* What vesta's Slack bot answered to HOSTS and ALL: names, a line each; hosts, alive or dead, with the processes on
  * their GPUs. */
-void render_term_names(struct buf *out, const struct view *v);
+void render_term_names(struct buf *out, const struct view *v, const struct term *t);
 void render_term_tree(struct buf *out, const struct view *v, const struct term *t);
 
 void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);

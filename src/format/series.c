@@ -78,29 +78,30 @@ void render_series_csv_start(struct buf *out, const struct series_frame *f)
     buf_addf(out, "time,node,gpu,device,model,%smetric,agg,unit,value\r\n", f->users ? "user," : "");
 }
 
+static void add_cell(struct buf *out, const char *s)
+{
+    csv_text(out, s ? s : "");
+    buf_addc(out, ',');
+}
+
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s)
 {
     AUTO_BUF middle = BUF_INIT(8192);
     char when[32];
 
     buf_addc(&middle, ',');
-    csv_text(&middle, s->node ? s->node : "");
-    buf_addc(&middle, ',');
+    add_cell(&middle, s->node);
     if (s->index >= 0)
         buf_addi(&middle, s->index);
     if (s->index >= 0 && s->mig >= 0)
         buf_addf(&middle, ".%d", (int)s->mig);
     buf_addc(&middle, ',');
-    csv_text(&middle, s->device ? s->device : "");
-    buf_addc(&middle, ',');
-    csv_text(&middle, s->model ? s->model : "");
-    buf_addc(&middle, ',');
-    if (f->users) {
-        csv_text(&middle, s->user ? s->user : "");
-        buf_addc(&middle, ',');
-    }
-    csv_text(&middle, s->metric);
-    buf_addf(&middle, ",%s,%s,", s->agg, s->unit);
+    add_cell(&middle, s->device);
+    add_cell(&middle, s->model);
+    if (f->users)
+        add_cell(&middle, s->user);
+    add_cell(&middle, s->metric);
+    buf_addf(&middle, "%s,%s,", s->agg, s->unit);
     for (size_t i = 0; i < s->n && out->err == 0; i++) {
         buf_adds(out, clock_iso(f->from_ms + (int64_t)i * f->step_ms, when));
         buf_addstr(out, buf_str(&middle));

@@ -7,6 +7,17 @@
 #include "base/plain.h"
 #include "format/words.h"
 
+static void add_number(struct buf *b, const struct column_spec *col, const struct cell *c, const char *yes,
+                       const char *no)
+{
+    if (col->type == CELL_BOOL)
+        buf_adds(b, c->i ? yes : no);
+    else if (col->type == CELL_FIXED)
+        buf_fixed(b, c->i, col->per);
+    else
+        buf_addi(b, c->i);
+}
+
 void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c)
 {
     if (c->absent)
@@ -15,12 +26,8 @@ void cell_shown(struct buf *b, const struct column_spec *col, const struct cell 
         plain_line(b, str_of(c->screen));
     else if (col->type == CELL_TEXT)
         plain_line(b, str_of(c->json_text ? c->json_text : ""));
-    else if (col->type == CELL_BOOL)
-        buf_adds(b, c->i ? "yes" : "no");
-    else if (col->type == CELL_FIXED)
-        buf_fixed(b, c->i, col->per);
     else
-        buf_addi(b, c->i);
+        add_number(b, col, c, "yes", "no");
 }
 
 static int total_width(const int *widths, const bool *keep, size_t n)
@@ -146,12 +153,8 @@ void render_rows_csv_on(struct buf *out, const struct rows *r)
                 continue;
             if (r->cols[k].type == CELL_TEXT)
                 csv_text(out, c->json_text ? c->json_text : "");
-            else if (r->cols[k].type == CELL_BOOL)
-                buf_adds(out, c->i ? "true" : "false");
-            else if (r->cols[k].type == CELL_FIXED)
-                buf_fixed(out, c->i, r->cols[k].per);
             else
-                buf_addi(out, c->i);
+                add_number(out, &r->cols[k], c, "true", "false");
         }
         buf_add(out, "\r\n", 2);
     }
@@ -171,12 +174,10 @@ void render_rows_json(struct buf *out, const struct rows *r)
                 json_none(&j, name);
             else if (r->cols[k].type == CELL_TEXT)
                 json_cstr(&j, name, c->json_text ? c->json_text : "");
-            else if (r->cols[k].type == CELL_BOOL)
-                json_bool(&j, name, c->i != 0);
-            else if (r->cols[k].type == CELL_FIXED)
-                json_fixed(&j, name, c->i, r->cols[k].per);
-            else
-                json_int(&j, name, c->i);
+            else {
+                json_raw(&j, name, STR(""));
+                add_number(out, &r->cols[k], c, "true", "false");
+            }
         }
         json_end_obj(&j);
     }

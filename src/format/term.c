@@ -438,7 +438,7 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
 
 /* ---- the bot's lists ---- */
 
-void render_term_names(struct buf *out, const struct view *v)
+void render_term_names(struct buf *out, const struct view *v, UNUSED const struct term *t)
 {
     for (size_t i = 0; i < v->n && out->err == 0; i++) {
         plain_line(out, str_of(v->nodes[i]->name));

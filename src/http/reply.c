@@ -78,9 +78,7 @@ enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    buf_fini(&rp->body);
-    blob_unref(rp->blob);
-    rp->blob = NULL;
+    reply_fini(rp);
     rp->status = status;
     rp->type = "application/problem+json";
     rp->etag[0] = 0;

@@ -174,24 +174,11 @@ struct page_ask {
 
 static void render_page(struct buf *out, const struct view *v, const void *arg)
 {
+    static void (*const pages[])(struct buf * out, const struct view *v,
+                                 const struct term *t) = {render_term_summary, render_term_detail, render_term_table,
+                                                          render_term_names, render_term_tree};
     const struct page_ask *ask = arg;
-    switch (ask->page) {
-    case PAGE_SUMMARY:
-        render_term_summary(out, v, &ask->term);
-        break;
-    case PAGE_DETAIL:
-        render_term_detail(out, v, &ask->term);
-        break;
-    case PAGE_TABLE:
-        render_term_table(out, v, &ask->term);
-        break;
-    case PAGE_NAMES:
-        render_term_names(out, v);
-        break;
-    case PAGE_TREE:
-        render_term_tree(out, v, &ask->term);
-        break;
-    }
+    pages[ask->page](out, v, &ask->term);
 }
 
 /* A browser says so; whoever does not ask for HTML and has a terminal's name gets text. */
@@ -290,11 +277,20 @@ static enum reply_how get_metrics(struct api *a, struct request *rq, struct repl
 
 static void render_hosts(struct buf *out, const struct view *v, const void *arg)
 {
-    (void)arg;
     if (v->n == 1 && arg)
         render_vesta_host(out, v, v->nodes[0]);
     else
         render_vesta_states(out, v);
+}
+
+static enum reply_how reply_hosts(struct api *a, struct request *rq, struct select *s, bool one, struct reply *rp)
+{
+    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
+        if (s->filter)
+            view_filter(&s->view, s->filter, &s->arena);
+        return a->get_states_past(a, rq, rp, &s->view);
+    }
+    return reply_view(a, rq, s, one ? "host" : "states", render_hosts, one ? s : NULL, rp);
 }
 
 static enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
@@ -302,12 +298,7 @@ static enum reply_how get_states(struct api *a, struct request *rq, struct reply
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
         return REPLY_NOW;
-    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
-        if (s.filter)
-            view_filter(&s.view, s.filter, &s.arena);
-        return a->get_states_past(a, rq, rp, &s.view);
-    }
-    return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
+    return reply_hosts(a, rq, &s, false, rp);
 }
 
 static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
@@ -321,12 +312,7 @@ static enum reply_how get_states_host(struct api *a, struct request *rq, struct 
     }
     if (request_flag(rq, "term"))
         return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
-    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
-        if (s.filter)
-            view_filter(&s.view, s.filter, &s.arena);
-        return a->get_states_past(a, rq, rp, &s.view);
-    }
-    return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
+    return reply_hosts(a, rq, &s, true, rp);
 }
 
 /* ---- processes ---- */
