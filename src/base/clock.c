@@ -94,9 +94,12 @@ bool date_is(int64_t year, int64_t month, int64_t day, int32_t *ret)
 
     if (year < 0 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31)
         return false;
-    *ret = date_of((int)year, (int)month, (int)day);
-    date_civil(*ret, &c);
-    return c.day == day;
+    int32_t date = date_of((int)year, (int)month, (int)day);
+    date_civil(date, &c);
+    if (c.day != day)
+        return false;
+    *ret = date;
+    return true;
 }
 
 /* ---- text ---- */
