@@ -21,11 +21,14 @@ struct parse {
     struct err *err;
     size_t budget;   /* bytes of structs that may still be made */
     char where[128]; /* "nodes[3].devices[0]" */
+    bool bad; /* something is wrong, and the first such thing was said: what is read from then on counts no more */
 };
 
-static int refuse(struct parse *p, const char *key, const char *why)
+static void refuse(struct parse *p, const char *key, const char *why)
 {
-    return err_set(p->err, -EBADMSG, "state: %s%s'%s' %s", p->where, p->where[0] ? ": " : "", key, why);
+    if (!p->bad)
+        err_set(p->err, -EBADMSG, "state: %s%s'%s' %s", p->where, p->where[0] ? ": " : "", key, why);
+    p->bad = true;
 }
 
 /* The member, or NULL when absent (null counts as absent). */
@@ -36,255 +39,215 @@ static json_t *member(const json_t *o, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
-static int get_text(struct parse *p, const json_t *o, const char *key, char *ret, size_t size, bool need)
+static void get_text(struct parse *p, const json_t *o, const char *key, char *ret, size_t size, bool need)
 {
     const json_t *v = member(o, key);
-
-    if (!v)
-        return need ? refuse(p, key, "is missing") : 0;
-    if (!json_is_string(v))
-        return refuse(p, key, "is not a text");
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (s.len >= size)
-        return refuse(p, key, "is too long");
-    if (!str_utf8_ok(s))
-        return refuse(p, key, "has control characters");
-    memcpy(ret, s.p, s.len);
-    ret[s.len] = 0;
-    return 0;
+
+    if (!v && need)
+        refuse(p, key, "is missing");
+    else if (v && !json_is_string(v))
+        refuse(p, key, "is not a text");
+    else if (s.len >= size)
+        refuse(p, key, "is too long");
+    else if (!str_utf8_ok(s))
+        refuse(p, key, "has control characters");
+    else if (v)
+        snprintf(ret, size, "%s", s.p);
 }
+#define TEXT(o, key, to) get_text(p, o, key, to, sizeof(to), false)
+#define NEED(o, key, to) get_text(p, o, key, to, sizeof(to), true)
 
 /* What screens call it: one that cannot be kept is as good as none. */
-static int get_shown(struct parse *p, const json_t *o, const char *key, const char **ret)
+static const char *get_shown(struct parse *p, const json_t *o, const char *key)
 {
     char text[NAME_MAX_LEN] = "";
-    int r = get_text(p, o, key, text, sizeof(text), false);
 
-    *ret = r == 0 && text[0] ? names_keep(str_of(text)) : NULL;
-    return r;
+    TEXT(o, key, text);
+    return text[0] ? names_keep(str_of(text)) : NULL;
 }
 
-static int get_int(struct parse *p, const json_t *o, const char *key, int64_t min, int64_t max, int64_t *ret)
+static int64_t get_int(struct parse *p, const json_t *o, const char *key, int64_t min, int64_t max, int64_t otherwise)
 {
     const json_t *v = member(o, key);
+    int64_t i = json_integer_value(v);
 
     if (!v)
-        return 0;
+        return otherwise;
     if (!json_is_integer(v))
-        return refuse(p, key, "is not a whole number");
-    int64_t i = json_integer_value(v);
-    if (i < min || i > max)
-        return refuse(p, key, "is out of range");
-    *ret = i;
-    return 0;
+        refuse(p, key, "is not a whole number");
+    else if (i < min || i > max)
+        refuse(p, key, "is out of range");
+    return i;
 }
 
-static int get_int32(struct parse *p, const json_t *o, const char *key, int32_t *ret)
+static int32_t get_int32(struct parse *p, const json_t *o, const char *key, int32_t otherwise)
 {
-    int64_t v = *ret;
-    int r = get_int(p, o, key, INT32_MIN, INT32_MAX, &v);
-
-    *ret = (int32_t)v;
-    return r;
+    return (int32_t)get_int(p, o, key, INT32_MIN, INT32_MAX, otherwise);
 }
 
 /* Times and ages: within what can be added and subtracted. */
-static int get_ms(struct parse *p, const json_t *o, const char *key, int64_t *ret)
+static int64_t get_ms(struct parse *p, const json_t *o, const char *key, int64_t otherwise)
 {
-    return get_int(p, o, key, -((int64_t)1 << 52), (int64_t)1 << 52, ret);
+    return get_int(p, o, key, -((int64_t)1 << 52), (int64_t)1 << 52, otherwise);
 }
 
-static int get_bool(struct parse *p, const json_t *o, const char *key, bool *ret)
+static bool get_bool(struct parse *p, const json_t *o, const char *key)
 {
     const json_t *v = member(o, key);
 
     if (v && !json_is_boolean(v))
-        return refuse(p, key, "is not true or false");
-    if (v)
-        *ret = json_is_true(v);
-    return 0;
+        refuse(p, key, "is not true or false");
+    return json_is_true(v);
 }
 
 /* A number in base units as an integer in stored ones. */
-static int fixed_of(struct parse *p, const char *key, const json_t *v, int64_t per, int64_t *ret)
+static int64_t fixed_of(struct parse *p, const char *key, const json_t *v, int64_t per)
 {
+    double x = json_real_value(v) * (double)per;
     int64_t whole;
 
-    if (json_is_integer(v)) {
-        if (__builtin_mul_overflow((int64_t)json_integer_value(v), per, &whole))
-            return refuse(p, key, "is out of range");
-        *ret = whole;
-        return 0;
-    }
-    if (!json_is_real(v))
-        return refuse(p, key, "is not a number");
-    double x = json_real_value(v) * (double)per;
-    if (!(fabs(x) < 9e18))
-        return refuse(p, key, "is out of range");
-    *ret = llround(x);
+    if (json_is_integer(v) && !__builtin_mul_overflow((int64_t)json_integer_value(v), per, &whole))
+        return whole;
+    if (json_is_real(v) && fabs(x) < 9e18)
+        return llround(x);
+    refuse(p, key, json_is_number(v) ? "is out of range" : "is not a number");
     return 0;
 }
 
-/* An array that may be missing, of at most max elements; room for them is taken from the budget. */
-static int get_array(struct parse *p, const json_t *o, const char *key, size_t max, size_t size, json_t **ret,
-                     size_t *n)
+/* Room for n things of this size is taken from the budget. */
+static bool take_room(struct parse *p, const char *key, size_t n, size_t max, size_t size)
+{
+    if (n > max || n > p->budget / size) {
+        refuse(p, key, "has too many elements");
+        return false;
+    }
+    p->budget -= n * size;
+    return true;
+}
+
+/* An array that may be missing, of at most max elements: how many. */
+static size_t get_array(struct parse *p, const json_t *o, const char *key, size_t max, size_t size, json_t **ret)
+{
+    *ret = member(o, key);
+    if (*ret && !json_is_array(*ret))
+        refuse(p, key, "is not an array");
+    size_t n = json_array_size(*ret);
+    return take_room(p, key, n, max, size) ? n : 0;
+}
+
+static json_t *get_object(struct parse *p, const json_t *o, const char *key)
 {
     json_t *v = member(o, key);
 
-    *ret = v;
-    *n = 0;
-    if (!v)
-        return 0;
-    if (!json_is_array(v))
-        return refuse(p, key, "is not an array");
-    *n = json_array_size(v);
-    if (*n > max || *n > p->budget / size)
-        return refuse(p, key, "has too many elements");
-    p->budget -= *n * size;
-    return 0;
+    if (v && !json_is_object(v))
+        refuse(p, key, "is not an object");
+    return v;
 }
 
-static int get_object(struct parse *p, const json_t *o, const char *key, json_t **ret)
+static bool is_object(struct parse *p, const json_t *o, const char *list)
 {
-    *ret = member(o, key);
-    return *ret && !json_is_object(*ret) ? refuse(p, key, "is not an object") : 0;
+    if (!json_is_object(o))
+        refuse(p, list, "is not an array of objects");
+    return json_is_object(o);
 }
 
-static int get_metrics(struct parse *p, const json_t *o, struct sample *ret)
+static void get_metrics(struct parse *p, const json_t *o, struct sample *ret)
 {
-    json_t *list, *v;
+    json_t *list = get_object(p, o, "metrics"), *v;
     const char *key;
-    int r = get_object(p, o, "metrics", &list);
 
-    if (r < 0 || !list)
-        return r;
     json_object_foreach (list, key, v) {
         int m = metric_by_name(str_of(key));
-        int64_t value = 0;
-        if (m < 0)
-            continue;
-        if ((r = fixed_of(p, key, v, metrics[m].per, &value)) < 0)
-            return r;
-        sample_set(ret, (enum metric)m, value);
+        if (m >= 0)
+            sample_set(ret, (enum metric)m, fixed_of(p, key, v, metrics[m].per));
     }
-    return 0;
 }
 
-static int get_ages(struct parse *p, const json_t *o, int64_t at_ms, int64_t *v_at_ms)
+static void get_ages(struct parse *p, const json_t *o, int64_t at_ms, int64_t *v_at_ms)
 {
-    json_t *list, *v;
+    json_t *list = get_object(p, o, "ages"), *v;
     const char *key;
-    int r = get_object(p, o, "ages", &list);
 
-    if (r < 0 || !list)
-        return r;
     json_object_foreach (list, key, v) {
         int m = metric_by_name(str_of(key));
-        int64_t age = 0;
-        if ((r = get_ms(p, list, key, &age)) < 0)
-            return r;
+        int64_t age = get_ms(p, list, key, 0);
         if (m >= 0)
             v_at_ms[m] = at_ms - age;
     }
-    return 0;
 }
 
-static int get_custom(struct parse *p, const json_t *o, const struct node_fact *f, int64_t at_ms,
-                      struct custom_now **ret, size_t *ret_n)
+static void get_custom(struct parse *p, const json_t *o, struct node_fact *f, int64_t at_ms, struct custom_now **ret,
+                       size_t *ret_n)
 {
-    json_t *list, *v;
+    json_t *list = get_object(p, o, "custom"), *v;
     const char *key;
-    int r = get_object(p, o, "custom", &list);
-
-    if (r < 0 || !list)
-        return r;
     size_t max = json_object_size(list);
-    if (max > CUSTOM_MAX || max > p->budget / sizeof(**ret))
-        return refuse(p, "custom", "has too many elements");
-    p->budget -= max * sizeof(**ret);
+
+    if (!list || !take_room(p, "custom", max, CUSTOM_MAX, sizeof(**ret)))
+        return;
     *ret = mem_zero(MAX(max, 1), sizeof(**ret));
     json_object_foreach (list, key, v) {
-        size_t i = 0;
-        while (i < f->n_custom && strcmp(f->custom[i].name, key) != 0)
-            i++;
-        if (i == f->n_custom)
+        int i = node_fact_custom(f, key, false);
+        if (i < 0)
             continue; /* not declared: no unit to show it in */
-        struct custom_now *c = &(*ret)[*ret_n];
-        if ((r = fixed_of(p, key, v, f->custom[i].per, &c->v)) < 0)
-            return r;
-        c->metric = (uint16_t)(METRIC_CUSTOM + i);
-        c->at_ms = at_ms;
-        (*ret_n)++;
+        (*ret)[(*ret_n)++] = (struct custom_now){.metric = (uint16_t)(METRIC_CUSTOM + i),
+                                                 .v = fixed_of(p, key, v, f->custom[i].per),
+                                                 .at_ms = at_ms};
     }
-    return 0;
 }
 
-static int get_custom_facts(struct parse *p, const json_t *o, struct node_fact *f)
+static void get_custom_facts(struct parse *p, const json_t *o, struct node_fact *f)
 {
     json_t *list;
-    size_t n;
-    int r = get_array(p, o, "custom_metrics", CUSTOM_MAX, sizeof(*f->custom), &list, &n);
+    size_t n = get_array(p, o, "custom_metrics", CUSTOM_MAX, sizeof(*f->custom), &list);
 
-    if (r < 0 || !n)
-        return r;
+    if (!n)
+        return;
     f->custom = mem_zero(n, sizeof(*f->custom));
     f->n_custom = n;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !p->bad; i++) {
         struct custom_fact *c = &f->custom[i];
         const json_t *v = json_array_get(list, i);
         char unit[32] = "", kind[16] = "gauge";
-        c->per = 1;
-        if (!json_is_object(v))
-            return refuse(p, "custom_metrics", "is not an array of objects");
-        if ((r = get_text(p, v, "name", c->name, sizeof(c->name), true)) < 0 ||
-            (r = get_text(p, v, "unit", unit, sizeof(unit), false)) < 0 ||
-            (r = get_text(p, v, "kind", kind, sizeof(kind), false)) < 0 ||
-            (r = get_int(p, v, "per", 1, (int64_t)1 << 40, &c->per)) < 0)
-            return r;
+        if (!is_object(p, v, "custom_metrics"))
+            return;
+        NEED(v, "name", c->name);
+        TEXT(v, "unit", unit);
+        TEXT(v, "kind", kind);
+        c->per = get_int(p, v, "per", 1, (int64_t)1 << 40, 1);
         c->kind = strcmp(kind, "counter") == 0 ? KIND_COUNTER : KIND_GAUGE;
         for (int u = 0; u < UNIT_COUNT; u++)
             if (strcmp(unit, unit_names[u]) == 0)
                 c->unit = (uint8_t)u;
     }
-    return 0;
 }
 
-static int get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
+static void get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
 {
     struct proc_fact *f = ret->fact;
     char kind[32] = "";
-    int r;
 
-    ret->mem = ret->sm = -1;
-    if (!json_is_object(o))
-        return refuse(p, "processes", "is not an array of objects");
+    if (!is_object(p, o, "processes"))
+        return;
     for (size_t i = 0; i < proc_shown.n; i++) {
         const struct record_field *d = &proc_shown.fields[i];
-        int64_t v = d->none;
-        r = record_is_number(d) ? get_int(p, o, d->json, d->none, d->most, &v)
-                                : get_text(p, o, d->json, record_array(d, f), d->size, false);
-        if (r < 0)
-            return r;
         if (record_is_number(d))
-            record_set_int(d, f, v);
+            record_set_int(d, f, get_int(p, o, d->json, d->none, d->most, d->none));
+        else
+            get_text(p, o, d->json, record_array(d, f), d->size, false);
     }
-    if ((r = get_int(p, o, "mem", -1, (int64_t)1 << 50, &ret->mem)) < 0 ||
-        (r = get_text(p, o, "kind", kind, sizeof(kind), false)) < 0)
-        return r;
-    r = kind_by_words(str_of(kind));
+    ret->mem = get_int(p, o, "mem", -1, (int64_t)1 << 50, -1);
+    TEXT(o, "kind", kind);
+    int r = kind_by_words(str_of(kind));
     if (r < 0)
-        return refuse(p, "kind", "is not a kind of process");
+        refuse(p, "kind", "is not a kind of process");
     ret->kind = (uint8_t)r;
     const json_t *sm = member(o, "sm");
-    if (sm) {
-        int64_t v = 0;
-        if ((r = fixed_of(p, "sm", sm, 10000, &v)) < 0)
-            return r;
-        if (v < 0 || v > INT32_MAX)
-            return refuse(p, "sm", "is out of range");
-        ret->sm = (int32_t)v;
-    }
-    return 0;
+    int64_t v = sm ? fixed_of(p, "sm", sm, 10000) : -1;
+    if (v > INT32_MAX || (sm && v < 0))
+        refuse(p, "sm", "is out of range");
+    ret->sm = (int32_t)v;
 }
 
 /* ---- who the logins are ---- */
@@ -339,84 +302,50 @@ static void get_who(const json_t *o, struct proc_now *p, struct identity *who, c
     }
 }
 
-static int get_device_fact(struct parse *p, const json_t *o, struct device_fact *f)
+static void get_device_fact(struct parse *p, const json_t *o, struct device_fact *f)
 {
     char vendor[16] = "";
-    int r;
 
-    f->mig = f->minor = -1;
-    if ((r = get_text(p, o, "uuid", f->uuid, sizeof(f->uuid), true)) < 0 ||
-        (r = get_text(p, o, "name", f->name, sizeof(f->name), true)) < 0 ||
-        (r = get_text(p, o, "parent", f->parent, sizeof(f->parent), false)) < 0 ||
-        (r = get_text(p, o, "vendor", vendor, sizeof(vendor), false)) < 0 ||
-        (r = get_text(p, o, "pci", f->pci, sizeof(f->pci), false)) < 0 ||
-        (r = get_text(p, o, "serial", f->serial, sizeof(f->serial), false)) < 0 ||
-        (r = get_text(p, o, "note", f->note, sizeof(f->note), false)) < 0 ||
-        (r = get_int32(p, o, "index", &f->index)) < 0 || (r = get_int32(p, o, "mig", &f->mig)) < 0 ||
-        (r = get_int32(p, o, "minor", &f->minor)) < 0 || (r = get_bool(p, o, "lost", &f->lost)) < 0 ||
-        (r = get_bool(p, o, "asleep", &f->asleep)) < 0)
-        return r;
+    NEED(o, "uuid", f->uuid);
+    NEED(o, "name", f->name);
+    TEXT(o, "parent", f->parent);
+    TEXT(o, "vendor", vendor);
+    TEXT(o, "pci", f->pci);
+    TEXT(o, "serial", f->serial);
+    TEXT(o, "note", f->note);
+    f->index = get_int32(p, o, "index", 0);
+    f->mig = get_int32(p, o, "mig", -1);
+    f->minor = get_int32(p, o, "minor", -1);
+    f->lost = get_bool(p, o, "lost");
+    f->asleep = get_bool(p, o, "asleep");
     for (int i = 0; i < VENDOR_COUNT; i++)
         if (strcmp(vendor, vendor_words[i]) == 0)
             f->vendor = (uint8_t)i;
-    return 0;
 }
 
-static int get_booking(struct parse *p, const json_t *o, const char *key, struct booking_now **ret)
+static struct booking_now *get_booking(struct parse *p, const json_t *o, const char *key)
 {
-    struct booking_now h = {0};
-    json_t *v;
-    int r = get_object(p, o, key, &v);
+    json_t *v = get_object(p, o, key);
 
-    if (r < 0 || !v)
-        return r;
-    if (p->budget < sizeof(h))
-        return refuse(p, key, "is one too many");
-    p->budget -= sizeof(h);
-    if ((r = get_int(p, v, "id", 0, INT64_MAX, &h.id)) < 0 ||
-        (r = get_text(p, v, "person", h.person, sizeof(h.person), true)) < 0 ||
-        (r = get_text(p, v, "comment", h.comment, sizeof(h.comment), false)) < 0 ||
-        (r = get_ms(p, v, "from", &h.from_ms)) < 0 || (r = get_ms(p, v, "until", &h.until_ms)) < 0)
-        return r;
-    *ret = mem_alloc(sizeof(h));
-    **ret = h;
-    return 0;
+    if (!v || !take_room(p, key, 1, 1, sizeof(struct booking_now)))
+        return NULL;
+    struct booking_now *h = mem_zero(1, sizeof(*h));
+    h->id = get_int(p, v, "id", 0, INT64_MAX, 0);
+    NEED(v, "person", h->person);
+    TEXT(v, "comment", h->comment);
+    h->from_ms = get_ms(p, v, "from", 0);
+    h->until_ms = get_ms(p, v, "until", 0);
+    return h;
 }
 
-static int get_device(struct parse *p, const json_t *o, const struct node_fact *nf, int64_t now_ms,
-                      struct device_now *d)
+static void get_procs(struct parse *p, const json_t *o, struct device_now *d)
 {
-    char state[16] = "";
-    int64_t age = -1;
+    const size_t each = sizeof(*d->procs) + sizeof(struct proc_fact) + sizeof(struct identity);
     json_t *procs;
-    size_t n;
-    int r;
+    size_t n = get_array(p, o, "processes", PROCS_MAX, each, &procs), text = 0;
 
-    if (!json_is_object(o))
-        return refuse(p, "devices", "is not an array of objects");
-    if ((r = get_shown(p, o, "display", &d->display)) < 0 || (r = get_shown(p, o, "short", &d->brief)) < 0)
-        return r;
-    if ((r = get_device_fact(p, o, &d->fact)) < 0 || (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
-        (r = get_text(p, o, "reason", d->reason, sizeof(d->reason), false)) < 0 ||
-        (r = get_ms(p, o, "since", &d->since_ms)) < 0 || (r = get_ms(p, o, "idle_since", &d->idle_since_ms)) < 0 ||
-        (r = get_ms(p, o, "age_ms", &age)) < 0 || (r = get_bool(p, o, "split", &d->split)) < 0 ||
-        (r = get_booking(p, o, "booking", &d->booking)) < 0 || (r = get_booking(p, o, "next", &d->next)) < 0)
-        return r;
-    r = dev_state_by_word(str_of(state));
-    if (r < 0)
-        return refuse(p, "state", "is not a state of a device");
-    d->state = (enum dev_state)r;
-    d->at_ms = d->now.at_ms = age >= 0 ? now_ms - age : 0;
-    for (int m = 0; m < M_COUNT; m++)
-        d->v_at_ms[m] = d->at_ms;
-    if ((r = get_metrics(p, o, &d->now)) < 0 || (r = get_ages(p, o, now_ms, d->v_at_ms)) < 0 ||
-        (r = get_custom(p, o, nf, d->at_ms, &d->custom, &d->n_custom)) < 0 ||
-        (r = get_array(p, o, "processes", PROCS_MAX,
-                       sizeof(*d->procs) + sizeof(struct proc_fact) + sizeof(struct identity), &procs, &n)) < 0)
-        return r;
     if (!n)
-        return 0;
-    size_t each = sizeof(*d->procs) + sizeof(struct proc_fact) + sizeof(struct identity), text = 0;
+        return;
     for (size_t i = 0; i < n; i++)
         text += who_bytes(json_array_get(procs, i));
     d->procs = mem_zero(1, n * each + text);
@@ -425,148 +354,156 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
     d->n_procs = n;
     for (size_t i = 0; i < n; i++)
         d->procs[i].fact = (struct proc_fact *)(d->procs + n) + i;
-    for (size_t i = 0; i < n; i++)
-        if ((r = get_proc(p, json_array_get(procs, i), &d->procs[i])) < 0)
-            return r;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !p->bad; i++) {
+        get_proc(p, json_array_get(procs, i), &d->procs[i]);
         get_who(json_array_get(procs, i), &d->procs[i], &who[i], &at);
-    return 0;
+    }
 }
 
-static int get_node_fact(struct parse *p, const json_t *o, struct node_fact *f)
+static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, int64_t now_ms, struct device_now *d)
 {
-    int r;
+    char state[16] = "";
 
-    if ((r = get_text(p, o, "agent", f->agent, sizeof(f->agent), false)) < 0 ||
-        (r = get_text(p, o, "collector", f->collector, sizeof(f->collector), false)) < 0 ||
-        (r = get_text(p, o, "driver", f->driver, sizeof(f->driver), false)) < 0 ||
-        (r = get_text(p, o, "cuda", f->cuda, sizeof(f->cuda), false)) < 0 ||
-        (r = get_text(p, o, "os", f->os, sizeof(f->os), false)) < 0 ||
-        (r = get_text(p, o, "kernel", f->kernel, sizeof(f->kernel), false)) < 0 ||
-        (r = get_text(p, o, "arch", f->arch, sizeof(f->arch), false)) < 0 ||
-        (r = get_text(p, o, "cpu", f->cpu, sizeof(f->cpu), false)) < 0 || (r = get_int32(p, o, "cpus", &f->cpus)) < 0 ||
-        (r = get_int32(p, o, "tick_ms", &f->tick_ms)) < 0)
-        return r;
-    return get_custom_facts(p, o, f);
+    if (!is_object(p, o, "devices"))
+        return;
+    d->display = get_shown(p, o, "display");
+    d->brief = get_shown(p, o, "short");
+    get_device_fact(p, o, &d->fact);
+    NEED(o, "state", state);
+    TEXT(o, "reason", d->reason);
+    d->since_ms = get_ms(p, o, "since", 0);
+    d->idle_since_ms = get_ms(p, o, "idle_since", 0);
+    int64_t age = get_ms(p, o, "age_ms", -1);
+    d->split = get_bool(p, o, "split");
+    d->booking = get_booking(p, o, "booking");
+    d->next = get_booking(p, o, "next");
+    int r = dev_state_by_word(str_of(state));
+    if (r < 0)
+        refuse(p, "state", "is not a state of a device");
+    d->state = (enum dev_state)MAX(r, 0);
+    d->at_ms = d->now.at_ms = age >= 0 ? now_ms - age : 0;
+    for (int m = 0; m < M_COUNT; m++)
+        d->v_at_ms[m] = d->at_ms;
+    get_metrics(p, o, &d->now);
+    get_ages(p, o, now_ms, d->v_at_ms);
+    get_custom(p, o, nf, d->at_ms, &d->custom, &d->n_custom);
+    get_procs(p, o, d);
+}
+
+static void get_node_fact(struct parse *p, const json_t *o, struct node_fact *f)
+{
+    TEXT(o, "agent", f->agent);
+    TEXT(o, "collector", f->collector);
+    TEXT(o, "driver", f->driver);
+    TEXT(o, "cuda", f->cuda);
+    TEXT(o, "os", f->os);
+    TEXT(o, "kernel", f->kernel);
+    TEXT(o, "arch", f->arch);
+    TEXT(o, "cpu", f->cpu);
+    f->cpus = get_int32(p, o, "cpus", 0);
+    f->tick_ms = get_int32(p, o, "tick_ms", 0);
+    get_custom_facts(p, o, f);
 }
 
 /* One that cannot be a label is passed over, as where they come from (labels.h). */
-static int get_labels(struct parse *p, const json_t *o, char **ret)
+static void get_labels(struct parse *p, const json_t *o, char **ret)
 {
-    json_t *all, *v;
+    json_t *list = get_object(p, o, "labels"), *v;
     const char *name;
-    int r = get_object(p, o, "labels", &all);
 
-    if (r < 0 || !all)
-        return r;
-    json_object_foreach (all, name, v)
+    json_object_foreach (list, name, v)
         labels_add(ret, str_of(name), str_n(json_string_value(v), json_string_length(v)));
-    return 0;
 }
 
-static int get_node(struct parse *p, const json_t *o, int64_t now_ms, struct node_now *n)
+static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct node_now *n)
 {
     char state[16] = "", collect[16] = "ok";
-    int64_t age = -1, version = 0, backlog = 0;
-    int r;
 
-    if (!json_is_object(o))
-        return refuse(p, "nodes", "is not an array of objects");
-    if ((r = get_text(p, o, "id", n->key, sizeof(n->key), true)) < 0 ||
-        (r = get_text(p, o, "name", n->name, sizeof(n->name), true)) < 0 ||
-        (r = get_shown(p, o, "display", &n->display)) < 0 ||
-        (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
-        (r = get_text(p, o, "reason", n->reason, sizeof(n->reason), false)) < 0 ||
-        (r = get_text(p, o, "belonged_to", n->was, sizeof(n->was), false)) < 0 ||
-        (r = get_text(p, o, "belonged_to_id", n->was_id, sizeof(n->was_id), false)) < 0 ||
-        (r = get_text(p, o, "address", n->address, sizeof(n->address), false)) < 0 ||
-        (r = get_labels(p, o, &n->labels)) < 0 ||
-        (r = get_text(p, o, "collect", collect, sizeof(collect), false)) < 0 ||
-        (r = get_ms(p, o, "since", &n->since_ms)) < 0 || (r = get_ms(p, o, "age_ms", &age)) < 0 ||
-        (r = get_ms(p, o, "collect_since", &n->collect_since_ms)) < 0 ||
-        (r = get_ms(p, o, "clock_off_ms", &n->clock_off_ms)) < 0 ||
-        (r = get_int(p, o, "version", 0, INT64_MAX, &version)) < 0 ||
-        (r = get_int(p, o, "backlog", 0, UINT32_MAX, &backlog)) < 0 || (r = get_bool(p, o, "demo", &n->demo)) < 0 ||
-        (r = get_bool(p, o, "retired", &n->retired)) < 0 || (r = get_bool(p, o, "maintenance", &n->maintenance)) < 0 ||
-        (r = get_node_fact(p, o, &n->fact)) < 0 || (r = get_metrics(p, o, &n->now)) < 0)
-        return r;
-    r = node_state_by_word(str_of(state));
+    if (!is_object(p, o, "nodes"))
+        return;
+    NEED(o, "id", n->key);
+    NEED(o, "name", n->name);
+    n->display = get_shown(p, o, "display");
+    NEED(o, "state", state);
+    TEXT(o, "reason", n->reason);
+    TEXT(o, "belonged_to", n->was);
+    TEXT(o, "belonged_to_id", n->was_id);
+    TEXT(o, "address", n->address);
+    get_labels(p, o, &n->labels);
+    TEXT(o, "collect", collect);
+    n->since_ms = get_ms(p, o, "since", 0);
+    int64_t age = get_ms(p, o, "age_ms", -1);
+    n->collect_since_ms = get_ms(p, o, "collect_since", 0);
+    n->clock_off_ms = get_ms(p, o, "clock_off_ms", 0);
+    n->version = (uint64_t)get_int(p, o, "version", 0, INT64_MAX, 0);
+    n->backlog = (uint32_t)get_int(p, o, "backlog", 0, UINT32_MAX, 0);
+    n->demo = get_bool(p, o, "demo");
+    n->retired = get_bool(p, o, "retired");
+    n->maintenance = get_bool(p, o, "maintenance");
+    get_node_fact(p, o, &n->fact);
+    get_metrics(p, o, &n->now);
+    int r = node_state_by_word(str_of(state));
     if (r < 0)
-        return refuse(p, "state", "is not a state of a node");
-    n->state = (enum node_state)r;
+        refuse(p, "state", "is not a state of a node");
+    n->state = (enum node_state)MAX(r, 0);
     for (int i = 0; i < COLLECT_STATES; i++)
         if (strcmp(collect, collect_words[i]) == 0)
             n->collect = (enum collect_state)i;
-    n->version = (uint64_t)version;
-    n->backlog = (uint32_t)backlog;
     n->at_ms = n->sample_at_ms = n->now.at_ms = age >= 0 ? now_ms - age : 0;
     for (int m = 0; m < M_COUNT; m++)
         n->v_at_ms[m] = n->at_ms;
-    return get_custom(p, o, &n->fact, n->at_ms, &n->custom, &n->n_custom);
+    get_custom(p, o, &n->fact, n->at_ms, &n->custom, &n->n_custom);
 }
 
-static int get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struct node_now *nodes, size_t n)
+static void get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struct node_now *nodes, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !p->bad; i++) {
         const json_t *o = json_array_get(list, i);
         json_t *devices;
-        size_t n_devices;
-        int r;
 
         snprintf(p->where, sizeof(p->where), "nodes[%zu]", i);
-        if ((r = get_node(p, o, now_ms, &nodes[i])) < 0 ||
-            (r = get_array(p, o, "devices", DEVICES_MAX, sizeof(*nodes->devices), &devices, &n_devices)) < 0)
-            return r;
-        if (!n_devices)
+        get_node(p, o, now_ms, &nodes[i]);
+        size_t count = get_array(p, o, "devices", DEVICES_MAX, sizeof(*nodes->devices), &devices);
+        if (!count)
             continue;
-        nodes[i].devices = mem_zero(n_devices, sizeof(*nodes->devices));
-        nodes[i].n_devices = n_devices;
-        for (size_t k = 0; k < n_devices; k++) {
+        nodes[i].devices = mem_zero(count, sizeof(*nodes->devices));
+        nodes[i].n_devices = count;
+        for (size_t k = 0; k < count && !p->bad; k++) {
             snprintf(p->where, sizeof(p->where), "nodes[%zu].devices[%zu]", i, k);
-            r = get_device(p, json_array_get(devices, k), &nodes[i].fact, now_ms, &nodes[i].devices[k]);
-            if (r < 0)
-                return r;
+            get_device(p, json_array_get(devices, k), &nodes[i].fact, now_ms, &nodes[i].devices[k]);
         }
     }
-    return 0;
 }
 
 int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
                 size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err)
 {
-    struct parse p = {.err = err, .budget = text.len * PER_BYTE + (1u << 20)};
-    struct node_now *nodes = NULL;
-    json_t *list = NULL;
-    json_error_t bad;
-    int64_t at = 0, of = 0;
-    bool demo = false;
+    struct parse all = {.err = err, .budget = text.len * PER_BYTE + (1u << 20)}, *p = &all;
     char notice[NOTICE_MAX] = "";
-    size_t n = 0;
+    json_error_t bad;
+    json_t *list;
 
     if (text.len > TEXT_MAX)
         return err_set(err, -EMSGSIZE, "state: %zu bytes are too many", text.len);
-    json_t *top = json_loadb(text.p, text.len, 0, &bad);
+    json_auto_t *top = json_loadb(text.p, text.len, 0, &bad);
     if (!top)
         return err_set(err, -EBADMSG, "state: line %d: %s", bad.line, bad.text);
-    int r = 0;
     if (!json_is_object(top))
-        r = err_set(err, -EBADMSG, "state: not a JSON object");
-    else if ((r = get_ms(&p, top, "at", &at)) == 0 && (r = get_bool(&p, top, "demo", &demo)) == 0 &&
-             (r = get_int(&p, top, "of", 0, UINT32_MAX, &of)) == 0 &&
-             (r = get_text(&p, top, "notice", notice, sizeof(notice), false)) == 0)
-        r = get_array(&p, top, "nodes", SIZE_MAX, sizeof(*nodes), &list, &n);
-    if (r == 0 && !list)
-        r = refuse(&p, "nodes", "is missing");
-    if (r == 0) {
-        nodes = mem_zero(MAX(n, 1), sizeof(*nodes));
-        r = get_nodes(&p, list, at, nodes, n);
-    }
-    json_decref(top);
-    if (r < 0) {
-        for (size_t i = 0; nodes && i < n; i++)
+        return err_set(err, -EBADMSG, "state: not a JSON object");
+    int64_t at = get_ms(p, top, "at", 0);
+    bool demo = get_bool(p, top, "demo");
+    int64_t of = get_int(p, top, "of", 0, UINT32_MAX, 0);
+    TEXT(top, "notice", notice);
+    size_t n = get_array(p, top, "nodes", SIZE_MAX, sizeof(struct node_now), &list);
+    if (!list)
+        refuse(p, "nodes", "is missing");
+    struct node_now *nodes = mem_zero(MAX(n, 1), sizeof(*nodes));
+    get_nodes(p, list, at, nodes, n);
+    if (p->bad) {
+        for (size_t i = 0; i < n; i++)
             node_now_fini(&nodes[i]);
         free(nodes);
-        return r;
+        return -EBADMSG;
     }
     *ret = nodes;
     *ret_n = n;
