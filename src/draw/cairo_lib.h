@@ -21,11 +21,9 @@
     X(scale, "cairo_scale", void, (cairo_t *, double, double))                                                         \
     X(translate, "cairo_translate", void, (cairo_t *, double, double))                                                 \
     X(rotate, "cairo_rotate", void, (cairo_t *, double))                                                               \
-    X(paint, "cairo_paint", void, (cairo_t *))                                                                         \
     X(rgba, "cairo_set_source_rgba", void, (cairo_t *, double, double, double, double))                                \
     X(line_width, "cairo_set_line_width", void, (cairo_t *, double))                                                   \
     X(line_join, "cairo_set_line_join", void, (cairo_t *, cairo_line_join_t))                                          \
-    X(line_cap, "cairo_set_line_cap", void, (cairo_t *, cairo_line_cap_t))                                             \
     X(dash, "cairo_set_dash", void, (cairo_t *, const double *, int, double))                                          \
     X(move_to, "cairo_move_to", void, (cairo_t *, double, double))                                                     \
     X(line_to, "cairo_line_to", void, (cairo_t *, double, double))                                                     \
@@ -34,7 +32,6 @@
     X(rectangle, "cairo_rectangle", void, (cairo_t *, double, double, double, double))                                 \
     X(stroke, "cairo_stroke", void, (cairo_t *))                                                                       \
     X(fill, "cairo_fill", void, (cairo_t *))                                                                           \
-    X(clip, "cairo_clip", void, (cairo_t *))                                                                           \
     X(show_page, "cairo_show_page", void, (cairo_t *))                                                                 \
     X(set_font_face, "cairo_set_font_face", void, (cairo_t *, cairo_font_face_t *))                                    \
     X(set_font_size, "cairo_set_font_size", void, (cairo_t *, double))                                                 \
@@ -52,8 +49,7 @@
     X(font_options_destroy, "cairo_font_options_destroy", void, (cairo_font_options_t *))                              \
     X(hint_style, "cairo_font_options_set_hint_style", void, (cairo_font_options_t *, cairo_hint_style_t))             \
     X(hint_metrics, "cairo_font_options_set_hint_metrics", void, (cairo_font_options_t *, cairo_hint_metrics_t))       \
-    X(face_of_pattern, "cairo_ft_font_face_create_for_pattern", cairo_font_face_t *, (FcPattern *))                    \
-    X(face_status, "cairo_font_face_status", cairo_status_t, (cairo_font_face_t *))
+    X(face_of_pattern, "cairo_ft_font_face_create_for_pattern", cairo_font_face_t *, (FcPattern *))
 
 #define FC_CALLS(X)                                                                                                    \
     X(fc_load, "FcInitLoadConfigAndFonts", FcConfig *, (void))                                                         \

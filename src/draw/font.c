@@ -107,11 +107,6 @@ static size_t font_of(const struct weight *w, uint32_t point, bool *ret_has)
     return 0;
 }
 
-static const struct weight *weight_of(bool bold)
-{
-    return &weights[bold && weights[1].n];
-}
-
 /* The next run of letters of one font, as clean text into out; how many bytes of s it took. */
 static size_t run_of(const struct weight *w, struct str s, char out[RUN_MAX], size_t *ret_font)
 {
@@ -156,7 +151,7 @@ static void use(cairo_t *cr, const struct weight *w, size_t font, double size)
 /* Measure s and, where cr is not NULL, draw it. */
 static double walk(cairo_t *cr, struct str s, double size, bool bold)
 {
-    const struct weight *w = weight_of(bold);
+    const struct weight *w = &weights[bold && weights[1].n];
     char run[RUN_MAX];
     double x = 0;
 

@@ -325,7 +325,7 @@ static int draw_svg(const struct stack *s, struct buf *out)
 static int draw_cairo(const struct stack *s, enum plot_format format, struct buf *out, struct err *err)
 {
     const struct cairo_lib *c = NULL;
-    double scale = format == PLOT_PNG ? clamp(s->v[0].scale, 2, 0.25, 8) : 1;
+    double scale = format == PLOT_PNG ? 2 : 1; /* pixels per point */
     int r = cairo_lib_load(&c, err);
 
     if (r < 0)

@@ -31,12 +31,11 @@ enum plot_kind {
 };
 
 struct plot_series {
-    const char *name;         /* in the legend; NULL: not there */
-    const double *y;          /* plot.n of them; NAN: not known */
-    const double *low, *high; /* lines: a band from the one to the other, in a light shade; NULL: none */
-    int colour;   /* 0: by its place; 1…PLOT_COLOURS: that one of the page's; -1: grey (for "others", "free") */
-    bool line;    /* bars: not in the stacks but dashed steps across them (what was assigned); lines: dashed */
-    double alpha; /* lines: so much of its colour, where many lie above each other; 0: all */
+    const char *name; /* in the legend; NULL: not there */
+    const double *y;  /* plot.n of them; NAN: not known */
+    int colour;       /* 0: by its place; 1…PLOT_COLOURS: that one of the page's; -1: grey (for "others", "free") */
+    bool line;        /* bars: not in the stacks but dashed steps across them (what was assigned) */
+    double alpha;     /* lines: so much of its colour, where many lie above each other; 0: all */
 };
 
 struct plot_box {
@@ -68,7 +67,6 @@ struct plot {
     const struct plot_series *series;
     const struct plot_box *boxes; /* n */
     double width, height;         /* points (1/72 inch, a CSS pixel in SVG); 0: 720 by 360 */
-    double scale;                 /* PNG: pixels per point; 0: 2 */
     double left;                  /* points beside the field, at least: so that charts above each other stand flush */
 };
 
@@ -77,7 +75,7 @@ struct plot {
 int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, struct err *err);
 
 /*
- * Several above each other, in one drawing of the first one's width, height (of all) and scale. Their fields stand
+ * Several above each other, in one drawing of the first one's width and height (of all). Their fields stand
  * flush; of title, subtitle and legend those of the first have room made for them.
  */
 int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, struct buf *ret, struct err *err);

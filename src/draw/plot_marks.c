@@ -54,10 +54,6 @@ static struct span span_of(struct plot_frame *f)
                 stack += part(one->y[i]);
             else
                 widen(&s, one->y[i]);
-            if (p->kind == PLOT_LINES && one->low && one->high) {
-                widen(&s, one->low[i]);
-                widen(&s, one->high[i]);
-            }
         }
         if (p->kind == PLOT_BARS && known)
             widen(&s, stack);
@@ -239,13 +235,12 @@ struct trace {
     double alone_x, alone_y; /* a point that nothing has been joined to yet */
     size_t joined;           /* points since the last gap */
     size_t strokes;          /* since the path began */
-    bool dashed;
     struct ink ink;
 };
 
 static void trace_end(struct trace *t)
 {
-    pen_stroke(t->pen, 1.4, t->dashed, t->ink);
+    pen_stroke(t->pen, 1.4, false, t->ink);
 }
 
 static void trace_to(struct trace *t, double x, double v)
@@ -309,7 +304,7 @@ static void trace_add(struct trace *t, double x, double v)
 static void draw_line(struct pen *pen, const struct plot_frame *f, size_t k)
 {
     const struct plot_series *s = &f->p->series[k];
-    struct trace t = {.pen = pen, .f = f, .column = -1, .dashed = s->line, .ink = {series_colour(f->p, k), s->alpha}};
+    struct trace t = {.pen = pen, .f = f, .column = -1, .ink = {series_colour(f->p, k), s->alpha}};
     AUTO_BUF dots = BUF_INIT(1u << 20);
     /* Where points lie closer than can be seen, a gap is one that leaves a half point empty. */
     double reach = (double)f->p->n > 2 * (f->right - f->left) ? 1 : 0;
@@ -355,53 +350,6 @@ static void draw_steps(struct pen *pen, const struct plot_frame *f, size_t k)
         on = isfinite(y[i]);
     }
     pen_stroke(pen, 1.2, true, (struct ink){series_colour(f->p, k), 1});
-}
-
-struct reach {
-    double x, low, high; /* low above high: nothing is known here */
-};
-
-/* The band's edges: a point each, or where these lie closer than can be seen, the extremes of each half point. */
-static size_t reaches(const struct plot_frame *f, const struct plot_series *s, struct reach *v, size_t columns)
-{
-    bool dense = f->p->n > columns;
-
-    for (size_t k = 0; k < (dense ? columns : f->p->n); k++)
-        v[k] = (struct reach){f->left + (double)k / 2, INFINITY, -INFINITY};
-    for (size_t i = 0; i < f->p->n; i++) {
-        double x = x_of(f, i);
-        size_t k = dense ? MIN((size_t)((x - f->left) * 2), columns - 1) : i;
-        if (!dense)
-            v[k].x = x;
-        if (outside(f, i) || !isfinite(s->low[i]) || !isfinite(s->high[i]))
-            continue;
-        v[k].low = MIN(v[k].low, s->low[i]);
-        v[k].high = MAX(v[k].high, s->high[i]);
-    }
-    return dense ? columns : f->p->n;
-}
-
-/* The band of one series: forth along its upper edge, back along its lower one, from gap to gap. */
-static void draw_band(struct pen *pen, const struct plot_frame *f, size_t series)
-{
-    size_t columns = (size_t)((f->right - f->left) * 2) + 1;
-    AUTO_FREE struct reach *v = mem_zero(MIN(columns, f->p->n) + 1, sizeof(*v));
-    size_t n = reaches(f, &f->p->series[series], v, columns), i = 0;
-
-    while (i < n) {
-        size_t end = i;
-        while (end < n && v[end].low <= v[end].high)
-            end++;
-        if (end > i + 1) {
-            pen_begin(pen);
-            for (size_t k = i; k < end; k++)
-                pen_to(pen, v[k].x, frame_y(f, v[k].high), k == i);
-            for (size_t k = end; k-- > i;)
-                pen_to(pen, v[k].x, frame_y(f, v[k].low), false);
-            pen_fill(pen, (struct ink){series_colour(f->p, series), 0.18});
-        }
-        i = end + 1;
-    }
 }
 
 /* ---- bars ---- */
@@ -534,9 +482,6 @@ void plot_marks(struct pen *pen, const struct plot_frame *f)
     if (p->kind == PLOT_BARS)
         draw_bars(pen, f);
     pen_group(pen, "lines");
-    for (size_t k = 0; k < f->n_series; k++)
-        if (p->kind == PLOT_LINES && p->series[k].low && p->series[k].high)
-            draw_band(pen, f, k);
     for (size_t k = 0; k < f->n_series; k++)
         if (p->kind == PLOT_LINES)
             draw_line(pen, f, k);

@@ -14,36 +14,29 @@
 static void unit_of(struct scale *s, const char *unit, double most)
 {
     static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    static const char *const hertz[] = {"Hz", "kHz", "MHz", "GHz"};
+    static const struct {
+        const char *unit;
+        double from, per; /* of data as large as this, so many make one */
+        const char *shown;
+    } units[] = {{"ratio", 0, 0.01, "%"},       {"seconds", 7200, 3600, "h"}, {"seconds", 120, 60, "min"},
+                 {"seconds", 0, 1, "s"},        {"watts", 10000, 1000, "kW"}, {"watts", 0, 1, "W"},
+                 {"joules", 36e4, 36e5, "kWh"}, {"joules", 0, 1, "J"},        {"celsius", 0, 1, "°C"},
+                 {"hertz", 1e9, 1e9, "GHz"},    {"hertz", 1e6, 1e6, "MHz"},   {"hertz", 1e3, 1e3, "kHz"},
+                 {"hertz", 0, 1, "Hz"}};
     size_t i = 0;
 
     unit = unit ? unit : "";
     s->per = 1;
-    if (strcmp(unit, "ratio") == 0) {
-        s->per = 0.01;
-        snprintf(s->unit, sizeof(s->unit), "%%");
-    } else if (strncmp(unit, "bytes", 5) == 0) {
+    if (strncmp(unit, "bytes", 5) == 0) {
         for (; most / s->per >= 1024 && i + 1 < ARRAY_LEN(binary); i++)
             s->per *= 1024;
         snprintf(s->unit, sizeof(s->unit), "%s%s", binary[i], unit[5] ? "/s" : "");
-    } else if (strcmp(unit, "hertz") == 0) {
-        for (; most / s->per >= 1000 && i + 1 < ARRAY_LEN(hertz); i++)
-            s->per *= 1000;
-        snprintf(s->unit, sizeof(s->unit), "%s", hertz[i]);
-    } else if (strcmp(unit, "seconds") == 0) {
-        s->per = most >= 7200 ? 3600 : most >= 120 ? 60 : 1;
-        snprintf(s->unit, sizeof(s->unit), "%s", most >= 7200 ? "h" : most >= 120 ? "min" : "s");
-    } else if (strcmp(unit, "watts") == 0) {
-        s->per = most >= 10000 ? 1000 : 1;
-        snprintf(s->unit, sizeof(s->unit), "%s", most >= 10000 ? "kW" : "W");
-    } else if (strcmp(unit, "joules") == 0) {
-        s->per = most >= 360000 ? 3600000 : 1;
-        snprintf(s->unit, sizeof(s->unit), "%s", most >= 360000 ? "kWh" : "J");
-    } else if (strcmp(unit, "celsius") == 0) {
-        snprintf(s->unit, sizeof(s->unit), "°C");
-    } else {
-        mem_copy_str(s->unit, sizeof(s->unit), unit);
+        return;
     }
+    while (i < ARRAY_LEN(units) && (strcmp(unit, units[i].unit) != 0 || most < units[i].from))
+        i++;
+    mem_copy_str(s->unit, sizeof(s->unit), i < ARRAY_LEN(units) ? units[i].shown : unit);
+    s->per = i < ARRAY_LEN(units) ? units[i].per : 1;
 }
 
 /* The round step that is at least raw. */

@@ -192,7 +192,7 @@ static void a_million_points_are_few_strokes_that_keep_the_extremes(void **unuse
     enum { N = 1000000 };
     AUTO_FREE double *y = mem_zero(N, sizeof(*y));
     AUTO_FREE int64_t *at = mem_zero(N, sizeof(*at));
-    struct plot_series s = {.name = "x", .y = y, .low = y, .high = y};
+    struct plot_series s = {.name = "x", .y = y};
     struct plot p = {.kind = PLOT_LINES, .n = N, .at_ms = at, .n_series = 1, .series = &s, .y = {.min = 0, .max = 100}};
     AUTO_BUF svg = {0};
     (void)unused;
@@ -235,12 +235,11 @@ static void files_are_what_they_say(void **unused)
                      .n_series = 1,
                      .series = s,
                      .width = 300,
-                     .height = 150,
-                     .scale = 3};
+                     .height = 150};
     AUTO_BUF png = {0}, pdf = {0}, again = {0};
     (void)unused;
     draw(&p, PLOT_PNG, &png);
-    assert_memory_equal(png.p, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\x84\0\0\x01\xc2", 24); /* 900 by 450 */
+    assert_memory_equal(png.p, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x58\0\0\x01\x2c", 24); /* 600 by 300 */
     draw(&p, PLOT_PDF, &pdf);
     assert_memory_equal(pdf.p, "%PDF-1.", 7);
     assert_true(str_find(buf_str(&pdf), "/Count 1") > 0 && str_find(buf_str(&pdf), "%%EOF") > 0);
@@ -271,9 +270,8 @@ static void anything_can_be_drawn(void **unused)
         for (size_t i = 0; i < ARRAY_LEN(ys); i++)
             for (size_t k = 0; k < ARRAY_LEN(ats); k++)
                 for (size_t n = 0; n <= 3; n += n ? 2 : 1) {
-                    struct plot_series s[] =
-                        {{.name = novel.p, .y = ys[i], .low = ys[(i + 1) % 4], .high = ys[i], .colour = 99999},
-                         {.name = "\xff", .y = ys[(i + 1) % 4], .line = true, .colour = -7}};
+                    struct plot_series s[] = {{.name = novel.p, .y = ys[i], .colour = 99999},
+                                              {.name = "\xff", .y = ys[(i + 1) % 4], .line = true, .colour = -7}};
                     struct plot_box b[3] = {{ys[i][0], ys[i][1], ys[i][2], ys[i][0], ys[i][1], 3, ys[i]},
                                             {1, 2, 3, 4, 5, 0, NULL},
                                             {5, 4, 3, 2, 1, 0, NULL}};
