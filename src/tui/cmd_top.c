@@ -179,10 +179,7 @@ static int show(void)
                                .filter = conf.filter,
                                .prepare = prepare};
         r = run_screen(&feed, &run, &err);
-        if (hub)
-            feed_hub_close(&feed);
-        else
-            feed_local_close(&feed);
+        feed.close(feed.arg);
     }
     if (loud >= 0)
         dup2(loud, STDERR_FILENO);

@@ -41,4 +41,5 @@ struct feed {
     int (*fire)(void *arg, int fd, int sig);
     /* What is wrong, the worst first; otherwise as events. NULL: alerts are a hub's, and this is none. */
     bool (*alerts)(void *arg, const struct feed_alert **ret, size_t *ret_n);
+    void (*close)(void *arg);
 };

@@ -531,6 +531,24 @@ static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
     return f->past;
 }
 
+static void hub_close(void *arg)
+{
+    struct hub_feed *f = arg;
+
+    client_line_stop(f->line);
+    pthread_join(f->thread, NULL);
+    client_line_free(f->line);
+    sse_fini(&f->sse);
+    pthread_mutex_destroy(&f->lock);
+    nodes_fini(&f->waiting);
+    nodes_fini(&f->now);
+    FREE_ALL(f->list, f->events.news, f->events.v, f->alerts.news, f->alerts.v);
+    lanes_free(f->past);
+    lanes_free(f->lanes_news);
+    close(f->wake);
+    free(f);
+}
+
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err)
 {
     struct hub_feed *f = mem_zero(1, sizeof(*f));
@@ -546,25 +564,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
         free(f);
         return err_set(err, r, "cannot start: %s", strerror(-r));
     }
-    *ret = (struct feed){f,          client_url(conf), false,    hub_fd, hub_read, hub_view,
-                         hub_status, hub_events,       hub_past, NULL,   NULL,     hub_alerts};
+    *ret = (struct feed){f,          client_url(conf), false, hub_fd, hub_read,   hub_view, hub_status,
+                         hub_events, hub_past,         NULL,  NULL,   hub_alerts, hub_close};
     return 0;
-}
-
-void feed_hub_close(struct feed *feed)
-{
-    struct hub_feed *f = feed->arg;
-
-    client_line_stop(f->line);
-    pthread_join(f->thread, NULL);
-    client_line_free(f->line);
-    sse_fini(&f->sse);
-    pthread_mutex_destroy(&f->lock);
-    nodes_fini(&f->waiting);
-    nodes_fini(&f->now);
-    FREE_ALL(f->list, f->events.news, f->events.v, f->alerts.news, f->alerts.v);
-    lanes_free(f->past);
-    lanes_free(f->lanes_news);
-    close(f->wake);
-    free(f);
 }

@@ -114,6 +114,14 @@ static int here_fire(UNUSED void *arg, int fd, int sig)
     return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 ? -errno : 0;
 }
 
+static void close_here(void *arg)
+{
+    struct nearby *h = arg;
+
+    here_close(&h->here);
+    free(h);
+}
+
 int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
 {
     struct nearby *h = mem_zero(1, sizeof(*h));
@@ -121,19 +129,10 @@ int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
     h->here.arg = h;
     h->here.event = keep_event;
     int r = here_open(&h->here, tick_ms, err);
-    struct feed f = {h,           "this machine", true, here_fd,  here_read, here_view,
-                     here_status, here_events,    NULL, here_aim, here_fire, NULL};
     if (r < 0)
-        feed_local_close(&f);
+        close_here(h);
     else
-        *ret = f;
+        *ret = (struct feed){h,           "this machine", true,     here_fd,   here_read, here_view, here_status,
+                             here_events, NULL,           here_aim, here_fire, NULL,      close_here};
     return r;
-}
-
-void feed_local_close(struct feed *f)
-{
-    struct nearby *h = f->arg;
-
-    here_close(&h->here);
-    free(h);
 }

@@ -6,8 +6,6 @@
 
 /* This machine, read as its agent would, every tick_ms. */
 int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err);
-void feed_local_close(struct feed *f);
 
 /* A hub's stream, followed by a thread of its own, which connects again when it breaks. conf is borrowed. */
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err);
-void feed_hub_close(struct feed *f);

@@ -3,11 +3,6 @@
 #include "format/words.h"
 #include "tui/top.h"
 
-static bool has_grid(enum look look)
-{
-    return look == LOOK_OVERVIEW || look == LOOK_DEVICES;
-}
-
 /* Of its name, and in *ret_marks of what stands behind it. */
 static int name_width(const struct top *t, enum look look, int *ret_marks)
 {
@@ -26,7 +21,9 @@ int grid_cell(const struct top *t, enum look look)
 
 int grid_columns(const struct top *t, const struct sheet *s, enum look look)
 {
-    return t->compact && has_grid(look) ? MAX(1, s->w / grid_cell(t, look)) : 1;
+    bool cells = t->compact && (look == LOOK_OVERVIEW || look == LOOK_DEVICES);
+
+    return cells ? MAX(1, s->w / grid_cell(t, look)) : 1;
 }
 
 void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i)

@@ -150,7 +150,8 @@ static int begin(void **unused)
     (void)unused;
     cluster = cluster_new();
     feed_status = NULL;
-    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL, NULL, NULL, NULL};
+    feed = (struct feed){cluster, "this machine", true, fd,   nothing_new, view, status,
+                         events,  NULL,           NULL, NULL, NULL,        NULL};
     top_init(&top, &feed, "lee", 1000);
     top_refresh(&top, true);
     return 0;
