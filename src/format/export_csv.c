@@ -67,15 +67,7 @@ static int csv_sample(struct cursor *c, const struct str *v, const size_t *colum
         return export_fail(c, column[4], "metric: not one that muster knows, and no record before declares it");
     if (!str_fixed(v[5], per, r->v))
         return export_fail(c, column[5], "value: expected a number");
-    *ret = (struct export_record){.kind = REC_SAMPLES,
-                                  .node = r->node,
-                                  .device = r->device,
-                                  .metric = r->metric,
-                                  .per = per,
-                                  .n = 1,
-                                  .at_ms = r->at_ms,
-                                  .v = r->v};
-    return 1;
+    return export_sample(r, per, ret);
 }
 
 int read_csv(struct cursor *c, struct export_record *ret)

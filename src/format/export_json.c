@@ -165,6 +165,15 @@ static const struct field *find(const struct export_reader *r, const char *key)
     return NULL;
 }
 
+/* Text that fits: 0. */
+static int check_text(struct cursor *c, const struct field *f, const char *key, size_t most)
+{
+    if (f->type == 's' && f->v.len <= most && str_utf8_ok(f->v))
+        return 0;
+    c->at = f->column - 1;
+    return err_set(c->err, -EINVAL, "%s: expected text of at most %zu bytes, without control characters", key, most);
+}
+
 static int text_into(struct cursor *c, const char *key, char *out, size_t size)
 {
     const struct field *f = find(c->r, key);
@@ -172,11 +181,8 @@ static int text_into(struct cursor *c, const char *key, char *out, size_t size)
     out[0] = 0;
     if (!f || f->type == 'z')
         return 0;
-    if (f->type != 's' || f->v.len >= size || !str_utf8_ok(f->v)) {
-        c->at = f->column - 1;
-        return err_set(c->err, -EINVAL, "%s: expected text of at most %zu bytes, without control characters", key,
-                       size - 1);
-    }
+    if (check_text(c, f, key, size - 1) < 0)
+        return -EINVAL;
     memcpy(out, f->v.p, f->v.len);
     out[f->v.len] = 0;
     return 0;
@@ -285,11 +291,8 @@ static int keep_text(struct cursor *c, const char *key, size_t most, const char 
     *ret = "";
     if (!f)
         return 0;
-    if (f->type != 's' || f->v.len > most || !str_utf8_ok(f->v)) {
-        c->at = f->column - 1;
-        return err_set(c->err, -EINVAL, "%s: expected text of at most %zu bytes, without control characters", key,
-                       most);
-    }
+    if (check_text(c, f, key, most) < 0)
+        return -EINVAL;
     size_t from = r->scratch.len;
     buf_addstr(&r->scratch, f->v);
     buf_addc(&r->scratch, 0);

@@ -70,12 +70,9 @@ static int om_node(struct cursor *c, const struct label *v, size_t n, struct exp
     *f = (struct node_fact){0};
     label_of(v, n, "node", r->name, sizeof(r->name));
     label_of(v, n, "id", r->node, sizeof(r->node));
-    label_of(v, n, "agent", f->agent, sizeof(f->agent));
-    label_of(v, n, "driver", f->driver, sizeof(f->driver));
-    label_of(v, n, "cuda", f->cuda, sizeof(f->cuda));
-    label_of(v, n, "os", f->os, sizeof(f->os));
-    label_of(v, n, "kernel", f->kernel, sizeof(f->kernel));
-    label_of(v, n, "arch", f->arch, sizeof(f->arch));
+    for (const struct record_field *k = node_facts.fields, *end = k + node_facts.n; k < end; k++)
+        if (k->type == FIELD_NAME)
+            label_of(v, n, k->json, record_array(k, f), k->size);
     if (!name_ok(str_of(r->node), NODE_KEY_MAX - 1) || !r->name[0])
         return export_fail(c, 0, "muster_node_info: expected the labels node and id");
     if (r->n_nodes >= NAMES_MAX)
@@ -249,14 +246,5 @@ int read_om(struct cursor *c, struct export_record *ret)
     }
     if (om_tail(c, r->head_per, r->v, r->at_ms) < 0)
         return -EINVAL;
-    *ret = (struct export_record){.kind = REC_SAMPLES,
-                                  .node = r->node,
-                                  .name = r->name,
-                                  .device = r->device,
-                                  .metric = r->metric,
-                                  .per = r->head_per,
-                                  .n = 1,
-                                  .at_ms = r->at_ms,
-                                  .v = r->v};
-    return 1;
+    return export_sample(r, r->head_per, ret);
 }

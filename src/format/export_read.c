@@ -58,6 +58,20 @@ int64_t export_per(const struct export_reader *r, const char *node, const char *
     return m >= 0 ? metrics[m].per : r->per && metric[0] ? r->per(r->arg, node, metric) : 0;
 }
 
+int export_sample(const struct export_reader *r, int64_t per, struct export_record *ret)
+{
+    *ret = (struct export_record){.kind = REC_SAMPLES,
+                                  .node = r->node,
+                                  .name = r->name,
+                                  .device = r->device,
+                                  .metric = r->metric,
+                                  .per = per,
+                                  .n = 1,
+                                  .at_ms = r->at_ms,
+                                  .v = r->v};
+    return 1;
+}
+
 int export_unit(const char *word)
 {
     for (int i = 0; i < UNIT_COUNT; i++)

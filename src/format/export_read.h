@@ -66,7 +66,8 @@ static inline char peek(const struct cursor *c)
 void export_room(struct export_reader *r, size_t n); /* for so many samples */
 /* How many units of it make one; 0: not known. */
 int64_t export_per(const struct export_reader *r, const char *node, const char *metric);
-int export_unit(const char *word); /* enum unit, or -1 */
+int export_sample(const struct export_reader *r, int64_t per, struct export_record *ret); /* the one at hand; 1 */
+int export_unit(const char *word);                                                        /* enum unit, or -1 */
 
 /* One line each. As export_line. */
 int read_json(struct cursor *c, struct export_record *ret);
