@@ -22,13 +22,9 @@ void base64_add(struct buf *out, struct str bytes)
 
 static int value_of(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+    const char *at = c ? strchr(letters, c) : NULL;
+
+    return at ? (int)(at - letters) : -1;
 }
 
 int base64_read(struct str text, struct buf *out)

@@ -104,13 +104,6 @@ int file_write_at(int fd, const void *p, size_t n, int64_t at)
     return 0;
 }
 
-static int file_put_synced(int fd, const void *p, size_t n)
-{
-    int r = file_put(fd, p, n);
-
-    return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
-}
-
 /* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
 static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n,
                         struct stat *ret, struct err *err)
@@ -128,7 +121,9 @@ static int replace_file(const char *path, mode_t mode, const struct stat *was, c
     if (was && fchmod(fd, was->st_mode & 0777) < 0)
         r = -errno;
     if (r == 0)
-        r = file_put_synced(fd, p, n);
+        r = file_put(fd, p, n);
+    if (r == 0 && fsync(fd) < 0)
+        r = -errno;
     struct stat st;
     if (r == 0 && fstat(fd, &st) < 0)
         r = -errno;

@@ -87,11 +87,6 @@ static void show_text(struct buf *out, struct str s)
 
 /* ---- config show ---- */
 
-static const void *show_at(const struct opt *o, const void *conf)
-{
-    return (const char *)conf + o->offset;
-}
-
 /* Addresses that let one in, as a comment, without what does; false: there are none. */
 static bool show_hidden(struct buf *out, const struct opt *o, const void *at, const char *key)
 {
@@ -114,7 +109,7 @@ static bool show_hidden(struct buf *out, const struct opt *o, const void *at, co
 static void show_leaf(struct buf *out, const struct opt *o, const void *conf, const char *key, size_t indent,
                       bool whole)
 {
-    const void *at = show_at(o, conf);
+    const void *at = (const char *)conf + o->offset;
     char number[48];
 
     buf_fill(out, ' ', indent);

@@ -11,11 +11,9 @@ static const struct {
     int status;
     const char *words;
 } known[] = {
-    {100, "Continue"},
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
-    {302, "Found"},
     {303, "See Other"},
     {304, "Not Modified"},
     {400, "Bad Request"},
@@ -25,7 +23,6 @@ static const struct {
     {405, "Method Not Allowed"},
     {408, "Request Timeout"},
     {409, "Conflict"},
-    {411, "Length Required"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},

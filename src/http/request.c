@@ -8,14 +8,6 @@
 
 #include "base/mem.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Percent decoding into *out, which moves on. False: a bad escape, or a control character; where they are blanks, only
  * the first. */
 static bool decode(struct str in, bool plus, bool controls, char **out, struct str *ret)
@@ -24,11 +16,10 @@ static bool decode(struct str in, bool plus, bool controls, char **out, struct s
     for (size_t i = 0; i < in.len; i++) {
         char c = in.p[i];
         if (c == '%') {
-            int hi = i + 2 < in.len ? hex_digit(in.p[i + 1]) : -1;
-            int lo = hi >= 0 ? hex_digit(in.p[i + 2]) : -1;
-            if (lo < 0)
+            uint64_t code;
+            if (i + 2 >= in.len || !str_hex(str_n(in.p + i + 1, 2), &code))
                 return false;
-            c = (char)(hi << 4 | lo);
+            c = (char)code;
             i += 2;
         } else if (c == '+' && plus) {
             c = ' ';

@@ -41,12 +41,6 @@ static const struct column_spec columns[ALL] = {
     [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},
 };
 
-static void text(struct cell *c, const char *s)
-{
-    if (s[0])
-        cell_text(c, str_of(s));
-}
-
 static void moment(struct cell *c, int64_t at_ms, int64_t now_ms)
 {
     char span[24];
@@ -110,9 +104,9 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
 {
     char span[24];
 
-    text(&row[UUID], d->fact.uuid);
+    cell_some_text(&row[UUID], d->fact.uuid);
     if (d->booking) {
-        text(&row[BOOKED], d->booking->person);
+        cell_some_text(&row[BOOKED], d->booking->person);
         cell_int(&row[BOOKED_UNTIL], d->booking->until_ms);
         cell_screen(&row[BOOKED_UNTIL], "%s", clock_span(MAX(0, d->booking->until_ms - v->at_ms), span));
     }
@@ -133,13 +127,13 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     char span[24];
     int64_t age = device_age_ms(d, v->at_ms);
 
-    text(&row[NODE], n->name);
+    cell_some_text(&row[NODE], n->name);
     if (n->display)
         cell_screen(&row[NODE], "%s", n->display);
     cell_int(&row[GPU], d->fact.index);
     if (d->fact.parent[0] && d->fact.mig >= 0)
         cell_screen(&row[GPU], "%d.%d", (int)d->fact.index, (int)d->fact.mig);
-    text(&row[STATE], dev_states[d->state].word);
+    cell_some_text(&row[STATE], dev_states[d->state].word);
     row[STATE].ansi = dev_states[d->state].ansi;
     if (d->state == DEV_HELD || d->state == DEV_BUSY) {
         AUTO_BUF b = BUF_INIT(1024);
@@ -157,7 +151,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         moment(&row[IDLE], d->idle_since_ms, v->at_ms);
     }
     memory(&row[MEM_TOTAL], &d->now, M_mem_total);
-    text(&row[NAME], d->fact.name);
+    cell_some_text(&row[NAME], d->fact.name);
     if (d->display)
         cell_screen(&row[NAME], "%s", d->display);
     moment(&row[SINCE], d->since_ms, v->at_ms);
@@ -165,21 +159,21 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         cell_int(&row[AGE], age);
         cell_screen(&row[AGE], "%s", clock_span(age / 1000 * 1000, span));
     }
-    text(&row[REASON], d->reason);
+    cell_some_text(&row[REASON], d->reason);
 }
 
 /* A node that shows no device still has a row. */
 static void add_node(struct cell *row, const struct view *v, const struct node_now *n)
 {
-    text(&row[NODE], n->name);
+    cell_some_text(&row[NODE], n->name);
     if (n->display)
         cell_screen(&row[NODE], "%s", n->display);
-    text(&row[STATE], node_words[n->state]);
+    cell_some_text(&row[STATE], node_words[n->state]);
     if (n->state == NODE_UP && n->collect == COLLECT_FAILED) /* whoever reads it is up: of the node nothing is known */
         cell_screen(&row[STATE], "%s", collect_words[n->collect]);
     row[STATE].ansi = n->state == NODE_UP ? 0 : dev_states[DEV_STALE].ansi;
     moment(&row[SINCE], n->since_ms, v->at_ms);
-    text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");
+    cell_some_text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");
 }
 
 void ls_rows(const struct view *v, enum ls_columns which, struct rows *ret)
