@@ -4,6 +4,7 @@
  * command's own table, and has options of its own then.
  */
 #include <ctype.h>
+#include <errno.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -308,21 +309,18 @@ static void fish(struct buf *out)
     }
 }
 
-int cmd_completion(int argc, char **argv)
+int cmd_completion(struct cmd_call *c)
 {
     static const struct {
         const char *shell;
         void (*write)(struct buf *out);
     } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-    int argi, r = cli_parse(&completion_help, NULL, argc, argv, &argi);
 
-    if (r >= 0)
-        return r;
-    for (size_t i = 0; argi + 1 == argc && i < ARRAY_LEN(shells); i++)
-        if (strcmp(argv[argi], shells[i].shell) == 0) {
+    for (size_t i = 0; c->argc == 1 && i < ARRAY_LEN(shells); i++)
+        if (strcmp(c->argv[0], shells[i].shell) == 0) {
             AUTO_BUF out = BUF_INIT(1 << 20);
             shells[i].write(&out);
             return cli_print(&completion_help, &out);
         }
-    return cli_fail(&completion_help, EXIT_USAGE, "expected %s", completion_help.args);
+    return err_set(&c->err, -EINVAL, "expected %s", completion_help.args);
 }
