@@ -44,7 +44,7 @@ static double noise(unsigned *seed)
 
 enum { LINES = 2000, DAYS = 30, PEOPLE = 6 };
 static int64_t at[LINES], day_at[DAYS];
-static double util[2][LINES], low[LINES], high[LINES], held[PEOPLE + 1][DAYS];
+static double util[2][LINES], held[PEOPLE + 1][DAYS];
 static const char *const people[] = {"kim", "lee", "ana", "raj", "Łukasz Żółć", "others"};
 static struct plot lines, bars, boxes, names;
 
@@ -61,11 +61,9 @@ static void fill(const struct zone *z)
         double wave = 0.5 + 0.4 * sin(i / 150.0);
         bool away = i > 700 && i < 900;
         util[0][i] = away ? NAN : fmax(0, fmin(1, wave + 0.1 * (noise(&seed) - 0.5)));
-        low[i] = away ? NAN : fmax(0, util[0][i] - 0.1 - 0.1 * noise(&seed));
-        high[i] = away ? NAN : fmin(1, util[0][i] + 0.1 + 0.1 * noise(&seed));
         util[1][i] = i > 1500 ? 0.05 * noise(&seed) : 0.8 + 0.15 * noise(&seed);
     }
-    s_lines[0] = (struct plot_series){.name = "dgx1, GPU 0", .y = util[0], .low = low, .high = high};
+    s_lines[0] = (struct plot_series){.name = "dgx1, GPU 0", .y = util[0]};
     s_lines[1] = (struct plot_series){.name = "dgx1, GPU 1", .y = util[1]};
     lines = (struct plot){.kind = PLOT_LINES,
                           .title = "Utilisation of dgx1",
