@@ -1,6 +1,7 @@
 /* feed.h: where the rows of `muster top` come from: this machine or a hub. No call waits for data. */
 #pragma once
 
+#include "base/err.h"
 #include "model/now.h"
 #include "tui/lanes.h"
 
@@ -43,3 +44,9 @@ struct feed {
     bool (*alerts)(void *arg, const struct feed_alert **ret, size_t *ret_n);
     void (*close)(void *arg);
 };
+
+/* This machine, read as its agent would, every tick_ms. */
+int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err);
+/* A hub's stream, followed by a thread of its own, which connects again when it breaks. conf is borrowed. */
+struct client_conf;
+int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err);

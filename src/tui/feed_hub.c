@@ -13,9 +13,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "cli/client.h"
 #include "cli/sse.h"
 #include "format/render.h"
-#include "tui/feeds.h"
+#include "tui/feed.h"
 
 enum { QUIET_MS = 20000, AGAIN_MS = 1000, AGAIN_MAX_MS = 15000, ROWS_EVERY_MS = 5000, LANE_EVERY_MS = 10000 };
 

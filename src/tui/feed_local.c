@@ -13,7 +13,7 @@
 #include "cli/here.h"
 #include "collect/who.h"
 #include "now/view.h"
-#include "tui/feeds.h"
+#include "tui/feed.h"
 
 #define EVENTS_MAX 200
 

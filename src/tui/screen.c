@@ -132,7 +132,7 @@ static void set_colours(bool light)
     }
 }
 
-int screen_open(const struct screen_conf *conf, bool *ascii, struct err *err)
+int screen_open(bool colour, bool light, bool *ascii, struct err *err)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return err_set(err, -ENOTTY, "it needs a terminal; `muster ls` is for pipes");
@@ -162,9 +162,9 @@ int screen_open(const struct screen_conf *conf, bool *ascii, struct err *err)
     mouseinterval(0);
     /* Releases too, though nobody wants them: for what is masked out ncurses waits, and the screen stands still. */
     mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-    me.colour = conf->colour && has_colors();
+    me.colour = colour && has_colors();
     if (me.colour)
-        set_colours(conf->light);
+        set_colours(light);
     handlers(true);
     return 0;
 }

@@ -4,12 +4,9 @@
 #include "base/err.h"
 #include "tui/sheet.h"
 
-struct screen_conf {
-    bool colour, light; /* light: a light background */
-};
-
-/* *ascii becomes true where the locale is not UTF-8. -ENOTTY, -EINVAL (TERM is not known) with a sentence. */
-int screen_open(const struct screen_conf *conf, bool *ascii, struct err *err);
+/* light: a light background. *ascii becomes true where the locale is not UTF-8. -ENOTTY, -EINVAL (TERM is not known)
+ * with a sentence. */
+int screen_open(bool colour, bool light, bool *ascii, struct err *err);
 void screen_close(void);
 void screen_show(const struct sheet *s);
 void screen_redraw(void); /* everything anew at the next show */

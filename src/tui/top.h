@@ -1,6 +1,6 @@
 /*
- * top.h: what `muster top` shows and what its keys do, without a terminal: state in, a sheet out. run.c adds the
- * terminal and the loop, tests add keys.
+ * top.h: what `muster top` shows and what its keys do, without a terminal: state in, a sheet out. cmd_top.c adds
+ * the terminal and the loop, tests add keys.
  */
 #pragma once
 
