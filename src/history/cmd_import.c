@@ -544,7 +544,7 @@ int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE 
     for (size_t i = 0; x.in && i < x.n_nodes && r == 0; i++)
         r = tell_node(&x, x.nodes[i], err); /* those without a sample, too */
     if (x.in && r == 0)
-        r = import_sink_finish(x.in, true, err);
+        r = import_sink_finish(x.in, err);
     if (r == 0 && x.failed)
         r = err_set(err, x.failed, "cannot store a job: %s", strerror(-x.failed));
     progress_end(&x.progress);

@@ -317,7 +317,7 @@ static int put_node(struct import_sink *l, struct import_sink_node *n, struct er
     return 0;
 }
 
-int import_sink_finish(struct import_sink *l, bool settle, struct err *err)
+int import_sink_finish(struct import_sink *l, struct err *err)
 {
     int r = l->store ? import_sink_sync(l, err) : 0;
 
@@ -325,7 +325,7 @@ int import_sink_finish(struct import_sink *l, bool settle, struct err *err)
         r = l->store ? put_node(l, l->nodes[i], err) : hub_post(l, l->nodes[i], err);
     if (l->store && r == 0)
         r = import_sink_sync(l, err);
-    if (l->store && r == 0 && settle)
+    if (l->store && r == 0)
         r = store_settle(l->store, err);
     return r;
 }

@@ -34,5 +34,5 @@ int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct 
 void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms, int64_t last_ms);
 /* What was given so far is durable in a data folder, and its store can be asked for it. */
 int import_sink_sync(struct import_sink *l, struct err *err);
-/* Everything is durable. settle: and a data folder's logs are chunks. */
-int import_sink_finish(struct import_sink *l, bool settle, struct err *err);
+/* Everything is durable, and a data folder's logs are chunks. */
+int import_sink_finish(struct import_sink *l, struct err *err);

@@ -214,7 +214,7 @@ static int play(struct backfill *b, struct err *err)
         r = end_node(b, &b->nodes[i], err);
     if (r == 0) {
         progress_start(&b->progress, "making it small", "steps", 0, conf->quiet);
-        r = import_sink_finish(b->in, true, err);
+        r = import_sink_finish(b->in, err);
     }
     return r;
 }

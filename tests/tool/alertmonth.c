@@ -479,7 +479,7 @@ int main(int argc, char **argv)
     for (int day = 0; day < (int)days; day++)
         for (int64_t i = 0; i < n_nodes; i++)
             put_day(&nodes[i], day * A_DAY, (day + 1) * A_DAY, room);
-    if (import_sink_finish(in, true, &err) < 0)
+    if (import_sink_finish(in, &err) < 0)
         die(&err);
     import_sink_close(in);
     for (int64_t i = 0; i < n_nodes; i++) {
