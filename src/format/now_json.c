@@ -200,9 +200,10 @@ static void put_custom_facts(struct json *j, const struct node_fact *f)
     json_end_arr(j);
 }
 
-static void put_node(struct json *j, const struct view *v, const struct node_now *n)
+void render_node(struct buf *out, const struct view *v, const struct node_now *n)
 {
     const struct node_fact *f = &n->fact;
+    struct json to = json_on(out), *j = &to;
 
     json_obj(j, NULL);
     json_str(j, "id", str_of(n->key));
@@ -248,15 +249,10 @@ static void put_node(struct json *j, const struct view *v, const struct node_now
     json_end_obj(j);
 }
 
-void render_node(struct buf *out, const struct view *v, const struct node_now *n)
+void render_state_start(struct buf *out, const struct view *v)
 {
-    struct json j = json_on(out);
+    struct json to = json_on(out), *j = &to;
 
-    put_node(&j, v, n);
-}
-
-static void state_head(struct json *j, const struct view *v)
-{
     json_obj(j, NULL);
     json_int(j, "at", v->at_ms);
     json_bool(j, "demo", v->demo);
@@ -271,13 +267,6 @@ static void state_head(struct json *j, const struct view *v)
     json_arr(j, "nodes");
 }
 
-void render_state_start(struct buf *out, const struct view *v)
-{
-    struct json j = json_on(out);
-
-    state_head(&j, v);
-}
-
 void render_state_end(struct buf *out)
 {
     buf_adds(out, "]}\n");
@@ -285,12 +274,11 @@ void render_state_end(struct buf *out)
 
 void render_state(struct buf *out, const struct view *v)
 {
-    struct json j = json_on(out);
-
-    state_head(&j, v);
-    for (size_t i = 0; i < v->n && out->err == 0; i++)
-        put_node(&j, v, v->nodes[i]);
-    json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(out, '\n');
+    render_state_start(out, v);
+    for (size_t i = 0; i < v->n && out->err == 0; i++) {
+        if (i)
+            buf_addc(out, ',');
+        render_node(out, v, v->nodes[i]);
+    }
+    render_state_end(out);
 }

@@ -26,21 +26,17 @@ struct pen {
     const struct glyphs *g;
 };
 
-static void notice_line(struct buf *out, const char *notice)
-{
-    buf_adds(out, "! ");
-    plain_line(out, str_of(notice));
-    buf_addc(out, '\n');
-}
-
 static struct pen pen_of(struct buf *out, const struct view *v, const struct term *t)
 {
     struct pen p = {.out = out, .v = v, .colour = t->colour, .ascii = t->ascii};
 
     p.width = MAX(WIDTH_MIN, MIN(t->width, WIDTH_MAX));
     p.g = t->ascii ? &glyphs_ascii : &glyphs_utf8;
-    if (v->notice)
-        notice_line(out, v->notice);
+    if (v->notice) {
+        buf_adds(out, "! ");
+        plain_line(out, str_of(v->notice));
+        buf_addc(out, '\n');
+    }
     if (t->answer) {
         view_answer(v, out);
         buf_addc(out, '\n');
