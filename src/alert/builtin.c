@@ -378,7 +378,6 @@ const struct alert_rule alert_builtin[] = {
      .about = "a node has not been heard of",
      .advice = "is it on, and its network up? On it: systemctl status muster-agent",
      .severity = SEV_CRITICAL,
-     .for_ms = 0,
      .clear_ms = 30 * SEC,
      .look = look_down},
     {.name = "node-new",

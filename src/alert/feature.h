@@ -10,8 +10,6 @@
 #include "hub/hub.h"
 #include "model/alert.h"
 
-struct hub_alerts;
-
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;
 void hub_alerts_now(struct hub *h, struct alerts_now *ret);

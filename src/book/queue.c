@@ -103,26 +103,29 @@ static struct heard *find(struct queue *q, int64_t id)
     return NULL;
 }
 
-void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
+static struct heard *hear(struct queue *q, int64_t id, int64_t now_ms)
 {
     struct heard *e = find(q, id);
 
     if (!e) {
-        VEC_ROOM(q->v, q->n, q->cap);
-        e = &q->v[q->n++];
-        *e = (struct heard){0};
+        VEC_ADD(q->v, q->n, q->cap, (struct heard){.id = id});
+        e = &q->v[q->n - 1];
     }
-    *e = (struct heard){.id = id, .at_ms = now_ms, .seen = true, .said = e->id == id && e->said};
+    e->at_ms = now_ms;
+    e->seen = true;
+    return e;
+}
+
+void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
+{
+    hear(q, id, now_ms);
 }
 
 bool queue_says(struct queue *q, int64_t id)
 {
     struct heard *e = find(q, id);
 
-    if (!e) {
-        queue_heard(q, id, 0);
-        e = find(q, id);
-    }
+    e = e ? e : hear(q, id, 0);
     bool first = !e->said;
     e->said = true;
     return first;
@@ -219,14 +222,10 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
         wish_read(l.v[i], &w);
         struct pick_wish p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = &kept;
-        if (w.told) {
-            queue_heard(q, l.v[i]->id, now_ms);
-            e = find(q, l.v[i]->id);
-        }
-        if (!e) { /* from before this hub started: it has as long as any to be heard of */
-            queue_heard(q, l.v[i]->id, now_ms - FRESH_MS);
-            e = find(q, l.v[i]->id);
-        }
+        if (w.told)
+            e = hear(q, l.v[i]->id, now_ms);
+        else if (!e) /* from before this hub started: it has as long as any to be heard of */
+            e = hear(q, l.v[i]->id, now_ms - FRESH_MS);
         if (now_ms - e->at_ms > QUEUE_LEASE_MS)
             calls->out(calls->arg, l.v[i]);
         else if (now_ms - e->at_ms < FRESH_MS && pick_among(some, n_some, b, &p, &got, NULL) == 0)

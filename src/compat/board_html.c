@@ -15,6 +15,14 @@ static const struct {
     const char *class, *word;
 } marks[] = {[BOARD_FREE] = {"free", "free"}, [BOARD_TAKEN] = {"taken", "in use"}, [BOARD_UNKNOWN] = {"unknown", "?"}};
 
+/* A text of somebody's between two pieces of HTML. */
+static void text(struct buf *out, const char *before, const char *s, const char *behind)
+{
+    buf_adds(out, before);
+    html_cstr(out, s);
+    buf_adds(out, behind);
+}
+
 static void percent(struct buf *out, int64_t v)
 {
     if (v < 0)
@@ -43,12 +51,9 @@ static void memory(struct buf *out, const struct board_gpu *g)
 static void tip(struct buf *out, const struct board_gpu *g, const char *id)
 {
     buf_addf(out, "<span class=\"tip\" role=\"tooltip\" id=\"%s\"><b>", id);
-    html_cstr(out, g->users[0] ? g->users : g->mark == BOARD_FREE ? "nobody on it" : "no user known");
-    buf_adds(out, "</b>");
-    if (g->why[0]) {
-        buf_adds(out, "<br>");
-        html_cstr(out, g->why);
-    }
+    text(out, "", g->users[0] ? g->users : g->mark == BOARD_FREE ? "nobody on it" : "no user known", "</b>");
+    if (g->why[0])
+        text(out, "<br>", g->why, "");
     if (g->mem_used >= 0) {
         buf_addf(out, "<br>Memory used: %.1f", gib(g->mem_used));
         if (g->mem_total > 0)
@@ -57,11 +62,8 @@ static void tip(struct buf *out, const struct board_gpu *g, const char *id)
     }
     if (g->load_mem >= 0)
         buf_addf(out, "<br>Memory controller: %d&nbsp;%%", (int)g->load_mem);
-    buf_adds(out, "<br><span class=\"dim\">");
-    html_cstr(out, g->name);
-    buf_adds(out, "<br>");
-    html_cstr(out, g->uuid);
-    buf_adds(out, "</span></span>");
+    text(out, "<br><span class=\"dim\">", g->name, "<br>");
+    text(out, "", g->uuid, "</span></span>");
 }
 
 static void row(struct buf *out, const struct board_gpu *g, bool with_memory, size_t host, size_t gpu)
@@ -107,22 +109,16 @@ static bool dark(const struct board_host *h)
 
 static void card(struct buf *out, const struct board_host *h, bool with_memory, size_t at)
 {
-    buf_adds(out, "<section><h2>");
-    html_cstr(out, h->name);
-    buf_adds(out, "</h2>");
+    text(out, "<section><h2>", h->name, "</h2>");
     if (h->n) {
         if (dark(h))
             buf_addf(out, "<p class=\"dim\">%zu GPU%s · ", h->n, h->n == 1 ? "" : "s");
         else
             buf_addf(out, "<p class=\"dim\">%zu of %zu free · ", count(h, BOARD_FREE), h->n);
-        html_cstr(out, model(h));
-        buf_adds(out, "</p>");
+        text(out, "", model(h), "</p>");
     }
-    if (h->why[0]) {
-        buf_adds(out, "<p class=\"why\">");
-        html_cstr(out, h->why);
-        buf_adds(out, "</p>");
-    }
+    if (h->why[0])
+        text(out, "<p class=\"why\">", h->why, "</p>");
     if (h->n && !(dark(h) && h->why[0])) {
         buf_addf(out,
                  "\n<table><thead><tr><th scope=\"col\">#ID<th scope=\"col\">State<th scope=\"col\" "
@@ -158,8 +154,7 @@ static void head(struct buf *out, const struct board_page *p)
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
              "<meta name=\"generator\" content=\"muster\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
              (int)p->refresh_s);
-    html_cstr(out, p->title);
-    buf_adds(out, "</title>\n<style>" BOARD_STYLE "</style>\n");
+    text(out, "", p->title, "</title>\n<style>" BOARD_STYLE "</style>\n");
 }
 
 void board_html(struct buf *out, const struct board *b, const struct board_page *p)
@@ -175,20 +170,16 @@ void board_html(struct buf *out, const struct board *b, const struct board_page 
             with_memory = with_memory || b->v[i].v[k].mem_used >= 0;
     }
     head(out, p);
-    buf_adds(out, "<header><h1>");
-    html_cstr(out, p->title);
-    buf_addf(out, "</h1>\n<p><b>%zu of %zu</b> GPUs on %zu host%s are free.", n_free, gpus, b->n - unread,
+    text(out, "<header><h1>", p->title, "</h1>\n");
+    buf_addf(out, "<p><b>%zu of %zu</b> GPUs on %zu host%s are free.", n_free, gpus, b->n - unread,
              b->n - unread == 1 ? "" : "s");
     if (unread)
         buf_addf(out, " %zu host%s cannot be read.", unread, unread == 1 ? "" : "s");
     buf_adds(out, "</p>\n");
     if (b->demo)
         buf_adds(out, "<p class=\"warn\">DEMO: a recorded cluster, not real machines</p>\n");
-    if (b->notice[0]) {
-        buf_adds(out, "<p class=\"warn\">");
-        html_cstr(out, b->notice);
-        buf_adds(out, "</p>\n");
-    }
+    if (b->notice[0])
+        text(out, "<p class=\"warn\">", b->notice, "</p>\n");
     buf_addf(out, "<p class=\"warn\" id=\"old\" data-after=\"%d\" hidden></p>\n</header>\n<main>\n", (int)p->stale_s);
     for (size_t i = 0; i < b->n && out->err == 0; i++)
         card(out, &b->v[i], with_memory, i);

@@ -47,8 +47,6 @@ struct pull {
     struct well **line; /* who waits for a turn */
 };
 
-static void on_answer(void *arg, const struct http_result *r);
-
 /* ---- turns ---- */
 
 static void url_of(const struct well *w, const char *file, struct buf *ret)

@@ -82,13 +82,10 @@ static enum reply_how get_nodes(struct api *a, struct request *rq, struct reply 
 
 /* ---- administration ---- */
 
-static bool tail_name(const struct request *rq, char node[NAME_MAX_LEN])
+static bool take_name(struct str s, char node[NAME_MAX_LEN])
 {
-    if (rq->tail.len >= NAME_MAX_LEN)
-        return false;
-    memcpy(node, rq->tail.p, rq->tail.len);
-    node[rq->tail.len] = 0;
-    return true;
+    snprintf(node, NAME_MAX_LEN, "%.*s", STR_ARG(s));
+    return s.len < NAME_MAX_LEN;
 }
 
 static enum reply_how node_done(const struct request *rq, struct reply *rp, int r, const struct err *err)
@@ -130,7 +127,7 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
             return REPLY_NOW;
         }
     }
-    int r = tail_name(rq, node) ? registry_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
+    int r = take_name(rq->tail, node) ? registry_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
     return node_done(rq, rp, r, &err);
 }
 
@@ -143,7 +140,7 @@ static enum reply_how post_node_join(struct api *a, struct request *rq, struct r
     if (!o)
         return REPLY_NOW;
     int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
-            : tail_name(rq, node)            ? registry_join(a->hub, node, old, &err)
+            : take_name(rq->tail, node)      ? registry_join(a->hub, node, old, &err)
                                              : -ENOENT;
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
 }
@@ -152,7 +149,7 @@ static enum reply_how delete_node(struct api *a, struct request *rq, struct repl
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
-    return node_done(rq, rp, tail_name(rq, node) ? registry_delete(a->hub, node, &err) : -ENOENT, &err);
+    return node_done(rq, rp, take_name(rq->tail, node) ? registry_delete(a->hub, node, &err) : -ENOENT, &err);
 }
 
 /* ---- what happened ---- */
@@ -258,10 +255,8 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
                              "1970",
                              (int)MIN(from.len, 64u), from.p);
     if (node.len) {
-        if (node.len >= sizeof(name))
+        if (!take_name(node, name))
             return reply_problem(rp, 404, "no node has a name that long");
-        memcpy(name, node.p, node.len);
-        name[node.len] = 0;
         struct view_ask which = {.node = name, .all = true};
         if (view_of(a->live, &which, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
