@@ -19,9 +19,9 @@ struct command {
     void *arg;
 };
 
-static void tell(struct command *c, const char *error)
+static void tell(struct command *c, int status, const char *error)
 {
-    struct command_result r = {.error = error, .out = buf_str(&c->out)};
+    struct command_result r = {.error = error, .status = status, .out = buf_str(&c->out)};
     if (!c->told)
         c->done(c->arg, &r);
     c->told = true;
@@ -50,7 +50,7 @@ static void on_ended(void *arg, int status)
     bool ok = status == 0 && !c->too_long;
     if (!ok)
         words(c, status, sentence);
-    tell(c, ok ? NULL : sentence);
+    tell(c, WIFEXITED(status) && !c->too_long ? WEXITSTATUS(status) : -1, ok ? NULL : sentence);
     timer_free(c->timer);
     buf_fini(&c->out);
     free(c->name);
@@ -63,7 +63,7 @@ static void on_late(void *arg)
     char sentence[320];
     snprintf(sentence, sizeof(sentence), "%.80s did not end in time", c->name);
     process_stop(c->process);
-    tell(c, sentence);
+    tell(c, -1, sentence);
 }
 
 static void on_out(void *arg, struct str bytes)

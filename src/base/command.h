@@ -12,6 +12,7 @@ struct event_base;
 
 struct command_result {
     const char *error; /* NULL: it ended with status 0; else a sentence */
+    int status;        /* it ended with; -1: not by itself */
     struct str out;
 };
 typedef void command_done_fn(void *arg, const struct command_result *r);

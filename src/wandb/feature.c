@@ -285,15 +285,16 @@ static void ended(void *arg, const struct command_result *r)
     struct turn *t = &d->turns[d->verb];
     int64_t now_ms = clock_wall_ms();
     char span[24];
+    bool pulled = d->verb == PULL && (r->status == 0 || r->status == 1 || r->status == 3); /* all, or what could be */
 
     d->running = NULL;
     t->ended_ms = now_ms;
     keep_error(d, r, t->error);
+    d->turns[PUSH].due |= pulled && settings_of(d)->push;
     if (!r->error) {
         t->tries = 0;
         t->good_ms = now_ms;
         log_info("wandb", "%s is done after %s", verb_words[d->verb], clock_span(now_ms - t->began_ms, span));
-        d->turns[PUSH].due |= d->verb == PULL && settings_of(d)->push;
     } else if (d->verb != CHECK && ++t->tries < TRIES) {
         t->due = true;
         t->again_ms = clock_mono_ms() + RETRY_MS;
@@ -347,7 +348,7 @@ static void begin(struct hub_wandb *d, enum verb verb)
     t->began_ms = now_ms;
     log_info("wandb", "%s begins%s%s", verb_words[verb], start ? " with " : "", start ? start : "");
     if (command_start(&d->running, d->h->loop, argv, NEEDS_WANDB, OUT_MAX, LIMIT_MS, ended, d, &err) < 0)
-        ended(d, &(struct command_result){.error = err.msg});
+        ended(d, &(struct command_result){.error = err.msg, .status = -1});
 }
 
 /* ---- the clock ---- */

@@ -16,6 +16,7 @@ companies:
 dashboard: {entity: lender, project: gpu-dashboard}
 dataset: {entity: lender, project: gpu-dashboard, artifact_name: all_runs_data}
 """
+BRICK = '  - {company: Brick, teams: [brick], schedule: [{date: "2024-10-01", assigned_gpu_node: 1}]}\n'
 
 
 def text(*path):
@@ -32,7 +33,10 @@ class Packaging(lib.Case):
         sources = [text("cron", "muster-wandb")] + [text("systemd", os.path.basename(p)) for p in glob.glob(os.path.join(PACKAGING, "systemd", "muster-wandb*.service"))]
         seen = 0
         for source in sources:
-            for verb, rest in re.findall(r"muster wandb (\w+)([^&>\n]*)", re.sub(r"(?m)^#.*", "", source)):
+            given = re.findall(r"set -- ([^;]*);", source)
+            for verb, rest in re.findall(r"muster wandb (\w+)([^&>;\n]*)", re.sub(r"(?m)^#.*", "", source)):
+                rest = rest.replace('"$$@"', "".join(given))
+                self.assertIn("--config", rest)
                 seen += 1
                 self.assertLessEqual(set(re.findall(r"--[a-z-]+", rest)), known[verb], rest)
         self.assertEqual(seen, 6)  # pull, push and check by cron and by systemd
@@ -71,10 +75,39 @@ class Packaging(lib.Case):
                 self.assertEqual(days.group(1) == days.group(2), k == 0, out)
             runs = [r for r in world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
             self.assertEqual(len(runs), 2)
-            s.fault("status", op="runs", status=403, times=None)
-            status, _, err = self.run_any(script, "--config", self.path("config.yaml"), "--base-url", s.url, env=dict(env, XDG_STATE_HOME=self.path("state2")))
-            self.assertEqual(status, 3, err)
-            self.assertNotIn(KEY, err)
+
+    def daily(self):
+        """[(whose, command line)] of what is started once a day, with the paths of this test."""
+        with open(self.path("wandb.key"), "w", encoding="utf-8") as f:
+            f.write(KEY)
+        os.chmod(self.path("wandb.key"), 0o600)
+        unit = text("systemd", "muster-wandb.service").replace("\\\n", "")
+        cron = next(line for line in text("cron", "muster-wandb").splitlines() if "wandb pull" in line)
+        for whose, line in (("container", f"{os.path.join(PACKAGING, 'container', 'wandb-daily')} --config /etc/muster/config.yaml --data /var/lib/muster --key-file /etc/muster/wandb.key"),
+                            ("cron", cron.split(" muster ", 1)[1]),
+                            ("systemd", re.search(r"ExecStart=/bin/sh -c '([^']*)'", unit).group(1).replace("$$", "$"))):
+            for old, new in (("/usr/local/bin/", ""), ("/etc/muster", self.dir), ("/var/lib/muster", self.path(whose))):
+                line = line.replace(old, new)
+            yield whose, line
+
+    def test_one_unreadable_project_stops_nobodys_tables(self):
+        env = {"CREDENTIALS_DIRECTORY": self.dir, "PATH": f"{lib.BIN}:{os.environ['PATH']}"}
+        for whose, line in self.daily():
+            world = World()
+            for team in ("acme", "brick"):
+                world.add_project(team, "llm")
+            world.add_project("lender", "gpu-dashboard")
+            with Standin(world) as s:
+                with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+                    f.write(CONFIG.replace("dashboard:", f"{BRICK}dashboard:", 1) + f"base_url: {s.url}\n")
+                s.fault("status", op="runs", where={"entity": "acme"}, status=403, times=None)
+                status, out, err = self.run_any("sh", "-c", line, env=env)
+                with self.subTest(whose=whose, out=out, err=err):
+                    self.assertEqual(status, 0 if whose == "cron" else 3)  # cron looks at what is printed
+                    self.assertIn("acme/llm", err)
+                    self.assertNotIn(KEY, out + err)
+                    tags = {t for r in world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags for t in r.tags}
+                    self.assertEqual(tags, {"latest", "overall", "Acme", "Brick"})
 
 
 if __name__ == "__main__":

@@ -328,6 +328,19 @@ class Daily(lib.Case):
             self.assertIsNone(state["pull"]["began"])
             self.assertIn("Low GPU Usage", state["check"]["error"])  # eight hours of 384
 
+    def test_one_unreadable_project_stops_nobodys_tables(self):
+        with open(self.path("config.yaml"), "a", encoding="utf-8") as f:
+            f.write(PLACES)
+        self.world.add_project("lender", "gpu-dashboard")
+        with Standin(self.world) as s:
+            s.fault("status", op="runs", where={"entity": "brick"}, status=403, times=None)
+            hub = self.hub(s, more=", push: true")
+            state = lib.wait_until("pushed", lambda: (lambda v: v if v["push"]["ended"] else None)(self.state(hub)))
+            self.assertEqual((state["push"]["error"], state["pull"]["tries"], state["pulled"]["to"]), (None, 1, None))  # and the pull is tried again
+            self.assertIn("brick/empty", state["pull"]["error"])
+            runs = [r for r in self.world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
+            self.assertEqual({tuple(sorted(set(r.tags) - {"latest"})) for r in runs}, {("overall",), ("Acme",), ("Brick",)})
+
     def test_a_failure_is_said_everywhere_and_is_an_event(self):
         with Standin(self.world) as s:
             s.fault("status", op="runs", status=403, times=None)
