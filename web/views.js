@@ -5,7 +5,7 @@
 
 /** @type {View[]} */
 export const views = [
-    { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./now/view.js") },
+    { path: "/", also: ["/gpu_table", "/index.php"], title: "Now", nav: "Now", key: "n", load: () => import("./now/view.js") },
     { path: "/usage", title: "Usage", nav: "Usage", key: "u", load: () => import("./usage/view.js") },
     { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./book/view.js") },
     { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./people/view.js") },
@@ -23,7 +23,7 @@ export const navigation = views.filter((v) => v.nav);
 export function viewFor(path) {
     for (const view of views) {
         const goesOn = view.path.length > 1 && view.path.endsWith("/");
-        if (path === view.path || (path === "/gpu_table" && view.path === "/")) return { view, arg: "" };
+        if (path === view.path || view.also?.includes(path)) return { view, arg: "" };
         if (goesOn && path.startsWith(view.path)) return { view, arg: path.slice(view.path.length) };
     }
     return null;

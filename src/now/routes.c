@@ -423,6 +423,8 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
 const struct route now_routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
      .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+    {GET, "/index.php", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
+     .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",

@@ -225,6 +225,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/whoami", "GET", "+++++++++"},
         {"/api/v1/tokens", "POST", "111333+33"},
         {"/", "GET", "+++++++++"}, /* the page; its text is another matter, below */
+        {"/index.php", "GET", "+++++++++"},
         {"/gpu_table", "GET", "+++++++++"},
         {"/api/v1/state", "GET", "1+133++3+"},
         {"/api/v1/stream", "GET", "1+133++3+"},
@@ -325,6 +326,9 @@ static void the_page_is_for_everybody_and_its_text_for_readers(void **unused)
     } cases[] = {{"/", "10.0.0.9", 200},
                  {"/?term", "10.0.0.9", 401},
                  {"/?term", "127.0.0.1", 401},
+                 {"/index.php", "10.0.0.9", 200},
+                 {"/index.php?content", "10.0.0.9", 200},
+                 {"/index.php?content&term", "10.0.0.9", 401},
                  {"/gpu_table", "10.0.0.9", 200},
                  {"/gpu_table?term", "10.0.0.9", 401},
                  {"/people", "10.0.0.9", 200},

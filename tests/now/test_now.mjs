@@ -22,6 +22,17 @@ test("which GPU is free: no click", async (t) => {
     await looksRight(page, "now-1280-light");
 });
 
+test("the addresses that older systems' pages had are this page", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, `${url}/index.php`);
+    for (const path of ["/index.php", "/index.php?content", "/gpu_table"]) {
+        await page.goto(url + path);
+        await counts(page.locator(".cell"), 48);
+        await says(page.locator("nav [aria-current=page]"), "Now");
+    }
+    clean(page);
+});
+
 test("it is right on a wide screen, on a phone, in the dark, as rows, cards and tiles", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url, { width: 1920, height: 1080 });

@@ -371,6 +371,8 @@ export interface Session {
 export interface View {
     /** "/node/": a path that goes on is the view's argument; "/people": none. */
     path: string;
+    /** Paths of older systems' pages that are this one. */
+    also?: string[];
     title: string;
     /** In the navigation under this word; absent: reached by links. */
     nav?: string;
