@@ -57,12 +57,29 @@ test("a free GPU is booked by two clicks", async (t) => {
     await page.mouse.move(2, 2);
     await cell(page, "dgx2", 3).hover();
     const details = page.locator(".details");
-    await until("who, until when", async () => (await details.count()) && /booked until [\w ]*\d\d:\d\d by kim/.test(await words(details)));
+    await until("who, until when", async () => (await details.count()) && /booked until [\w, ]*\d\d:\d\d by kim/.test(await words(details)));
     await until("the other cell", async () => /^5 ○ free for 1 h$/.test(await words(cell(page, "dgx2", 5))));
     await page.mouse.move(2, 2);
     await cell(page, "dgx2", 5).hover();
-    await until("who, from when", async () => (await details.count()) && /booked from [\w ]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));
+    await until("who, from when", async () => (await details.count()) && /booked from [\w, ]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));
     await looksRight(page, "now-booked");
+});
+
+test("a booking that ends in another year says which; of this year the day is enough", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url, { context: { locale: "en-GB", timezoneId: "UTC" } });
+    const at = Date.UTC(2026, 11, 28, 10, 0);
+    const cases = [[Date.UTC(2026, 11, 28, 23, 59), "23:59"], [Date.UTC(2026, 11, 31, 8, 5), "Thu 08:05"], [Date.UTC(2026, 2, 5, 14, 0), "5 Mar 14:00"],
+        [Date.UTC(2027, 0, 1, 0, 0), "1 Jan 2027 00:00"], [Date.UTC(2027, 11, 28, 10, 0), "28 Dec 2027 10:00"], [Date.UTC(2025, 11, 30, 9, 0), "30 Dec 2025 09:00"]];
+    for (const [ms, wanted] of cases) {
+        const said = await page.evaluate(async ([a, b]) => (await import("/assets/kit/format.js")).moment(a, b), [ms, at]);
+        assert.equal(said.replaceAll("\u00a0", " "), wanted);
+    }
+    const year = new Date().getUTCFullYear() + 2;
+    assert.equal((await send(url, "POST", "/api/v1/bookings", { person: "zoe", gpus: "dgx3:7", until: Date.UTC(year, 2, 5, 14, 0) })).status, 201);
+    await page.goto(`${url}/bookings`);
+    await says(page.locator("tr", { hasText: "zoe" }), new RegExp(`5 Mar ${year} 14:00`));
+    clean(page);
 });
 
 test("who has not been asked for a name yet is asked once; Enter books", async (t) => {

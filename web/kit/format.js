@@ -92,14 +92,17 @@ export function exactTime(ms) {
 const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const dated = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const DAY_MS = 86400000;
 
-/** To the minute, as short as it is clear: "14:00", "Tue 14:00", "24 Nov 14:00". @param {number} ms @param {number} now */
+/** To the minute, as short as it is clear: "14:00", "Tue 14:00", "24 Nov 14:00", of another year "1 Jan 2027 14:00". @param {number} ms @param {number} now */
 export function moment(ms, now) {
     const d = new Date(ms);
+    const today = new Date(now);
     const at = minute.format(d);
-    if (d.toDateString() === new Date(now).toDateString()) return at;
-    return `${(Math.abs(ms - now) < 6 * DAY_MS ? weekday : date).format(d)}${NBSP}${at}`;
+    if (d.toDateString() === today.toDateString()) return at;
+    const day = d.getFullYear() !== today.getFullYear() ? dated : Math.abs(ms - now) < 6 * DAY_MS ? weekday : date;
+    return `${day.format(d)}${NBSP}${at}`;
 }
 
 /** "1 GPU", "2 GPUs" @param {number} n @param {string} noun */
