@@ -3,6 +3,7 @@
 
 #include <event2/event.h>
 #include <event2/thread.h>
+#include <sqlite3.h>
 
 #include "base/clock.h"
 #include "store_dir.h"
@@ -19,7 +20,7 @@ struct fix {
     int64_t now_ms;
 };
 
-static void fix_open(struct fix *f, int commit_ms)
+static void fix_open(struct fix *f)
 {
     struct err err = {0};
     struct zone *utc = NULL;
@@ -29,7 +30,7 @@ static void fix_open(struct fix *f, int commit_ms)
     evthread_use_pthreads();
     *f = (struct fix){.dir = dir_new(), .loop = event_base_new(), .now_ms = clock_wall_ms()};
     f->live = live_new(&rule, NULL, NULL);
-    if (store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = commit_ms}, NULL, &err) < 0 ||
+    if (store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = 1}, NULL, &err) < 0 ||
         zone_load("UTC", &utc, &err) < 0)
         fail_msg("%s", err.msg);
     f->l = ledger_new(f->loop, f->s, f->dir, f->live, &utc, 1, &conf);
@@ -61,7 +62,7 @@ static void what_was_counted_of_a_node_that_is_gone_is_dropped(void **unused)
     struct ledger_stat st;
 
     (void)unused;
-    fix_open(&f, 1);
+    fix_open(&f);
     ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 20 * H, f.now_ms - 10 * H);
     size_t of_a = hours_waiting(&f);
     ledger_mark(f.l, "z", f.now_ms - 20 * H, f.now_ms - 15 * H, f.now_ms - 10 * H);
@@ -80,6 +81,18 @@ static void what_was_counted_of_a_node_that_is_gone_is_dropped(void **unused)
     fix_close(&f);
 }
 
+/* Nothing can be written until it is closed. */
+static sqlite3 *hold_writes(const struct fix *f)
+{
+    AUTO_FREE char *path = mem_fmt("%s/muster.db", f->dir);
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 60000);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
 /* Who waits for an hour reads it next: until the store has it, it is still waited for. */
 static void counted_hours_wait_until_they_can_be_read(void **unused)
 {
@@ -87,14 +100,16 @@ static void counted_hours_wait_until_they_can_be_read(void **unused)
     struct err err = {0};
 
     (void)unused;
-    fix_open(&f, 3600000); /* nothing is written but in a flush */
+    fix_open(&f);
     ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 19 * H, f.now_ms - 10 * H);
     assert_int_equal(store_flush(f.s, &err), 0);
     size_t marked = hours_waiting(&f);
+    sqlite3 *db = hold_writes(&f);
     ledger_tick(f.l, f.now_ms);
     while (ledger_counted(f.l) < marked)
         event_base_loop(f.loop, EVLOOP_ONCE);
     assert_int_equal(hours_waiting(&f), 1);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
     assert_int_equal(store_flush(f.s, &err), 0);
     assert_int_equal(hours_waiting(&f), 0);
     fix_close(&f);
