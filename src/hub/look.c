@@ -17,7 +17,7 @@ struct looks {
     struct store *store; /* the thread's own, opened when first asked */
 };
 
-struct lookup {          /* a job of the thread's */
+struct look {            /* a job of the thread's */
     struct work_job job; /* first */
     struct looks *l;
     struct looked found;
@@ -48,7 +48,7 @@ void looks_free(struct looks *l)
 
 static void read_record(struct work_job *j)
 {
-    struct lookup *k = (struct lookup *)j;
+    struct look *k = (struct look *)j;
     struct looked *f = &k->found;
     struct looks *l = k->l;
 
@@ -60,7 +60,7 @@ static void read_record(struct work_job *j)
 
 static void tell(struct work_job *j)
 {
-    struct lookup *k = (struct lookup *)j;
+    struct look *k = (struct look *)j;
 
     if (!j->ran)
         k->found.r = err_set(&k->found.err, -EAGAIN, TOO_MUCH);
@@ -70,13 +70,13 @@ static void tell(struct work_job *j)
 
 int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void *arg, struct err *err)
 {
-    struct lookup *k = mem_zero(1, sizeof(*k));
+    struct look *k = mem_zero(1, sizeof(*k));
 
-    *k = (struct lookup){.job = {.run = read_record, .done = tell},
-                         .l = h->looks,
-                         .found = {.kind = kind, .id = id},
-                         .then = then,
-                         .arg = arg};
+    *k = (struct look){.job = {.run = read_record, .done = tell},
+                       .l = h->looks,
+                       .found = {.kind = kind, .id = id},
+                       .then = then,
+                       .arg = arg};
     int r = h->looks ? work_add(h->looks->work, &k->job, LIMIT_MS) : -EAGAIN;
     if (r == 0)
         return 0;
