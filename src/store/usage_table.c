@@ -302,6 +302,8 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
     if (zone >= 0)
         db_bind_int(st, 3, zone);
     while (code == 0 && from_ms < to_ms && (rc = st ? sqlite3_step(st) : sqlite3_errcode(k->r->h)) == SQLITE_ROW) {
+        if (!k->names.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
+            break;
         const char *node = name_of(&k->names, (uint64_t)sqlite3_column_int64(st, 1));
         if (!node || (k->ask->node && strcmp(node, k->ask->node) != 0))
             continue;
@@ -328,8 +330,6 @@ int records_usage(struct records *r, const struct usage_ask *ask,
     int64_t zone = 0, at_ms = ask->from_ms;
     int code = db_exec(r->h, "BEGIN") == SQLITE_OK ? 0 : records_fail(r, err); /* hours and days of one moment */
 
-    if (code == 0)
-        code = names_load(r, &k.names, err);
     if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, &zone)) > 0)
         code = 0; /* a zone that has no number has no days */
     for (size_t i = 0; i < ask->n_days && code == 0; i++) {
