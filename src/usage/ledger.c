@@ -216,9 +216,12 @@ static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, in
 
 void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)
 {
-    if (l && to_ms >= from_ms)
-        mark_reach(l, node_get(l, node), hour_of(l, from_ms - count_ahead_ms(&l->conf.rule)), hour_of(l, from_ms),
-                   hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
+    if (!l || to_ms < from_ms)
+        return;
+    struct led_node *n = node_get(l, node);
+    int64_t own_ms = hour_of(l, from_ms), near_ms = hour_of(l, from_ms - count_ahead_ms(&l->conf.rule));
+    near_ms = n->first_ms ? MIN(MAX(near_ms, n->first_ms), own_ms) : own_ms; /* nothing can change before its first */
+    mark_reach(l, n, near_ms, own_ms, hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
 }
 
 void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms)
@@ -252,8 +255,7 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
 int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms)
 {
     const struct led_node *n = l ? node_get(l, node) : NULL;
-    /* a sample marks what is near it, too */
-    return n && n->first_ms && n->first_ms < hour_of(l, then_ms - count_ahead_ms(&l->conf.rule)) ? n->first_ms : 0;
+    return n && n->first_ms && n->first_ms < hour_of(l, then_ms) ? n->first_ms : 0;
 }
 
 size_t ledger_recount(struct ledger *l, int64_t now_ms)

@@ -115,5 +115,32 @@ static void counted_hours_wait_until_they_can_be_read(void **unused)
     fix_close(&f);
 }
 
-TESTS(cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),
+/* A sample may make an idle spell of the hour before long enough to be told apart, if there was such an hour. */
+static void nothing_is_counted_before_a_nodes_first_hour(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    struct ledger_conf conf = {.every_ms = 60000, .rule.spell_ms = 2 * H};
+
+    (void)unused;
+    fix_open(&f);
+    ledger_set(f.l, &conf);
+    int64_t hour_ms = f.now_ms / H * H - 48 * H;
+    ledger_mark(f.l, "a", hour_ms, hour_ms, hour_ms + 24 * H);
+    assert_int_equal(hours_waiting(&f), 3); /* its own, and two that it reaches into */
+    assert_int_equal(ledger_first_before(f.l, "a", hour_ms), 0);
+    assert_int_equal(ledger_first_before(f.l, "a", hour_ms + H), hour_ms);
+    ledger_mark(f.l, "a", hour_ms - H, hour_ms - H, hour_ms + 24 * H);
+    assert_int_equal(hours_waiting(&f), 4);
+    ledger_tick(f.l, f.now_ms);
+    while (ledger_counted(f.l) < 4)
+        event_base_loop(f.loop, EVLOOP_ONCE);
+    assert_int_equal(store_flush(f.s, &err), 0);
+    ledger_mark(f.l, "a", hour_ms + H, hour_ms + H, hour_ms + 24 * H);
+    assert_int_equal(hours_waiting(&f), 5); /* one more at the end, and all that it may change */
+    fix_close(&f);
+}
+
+TESTS(cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
+      cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),
       cmocka_unit_test(counted_hours_wait_until_they_can_be_read))
