@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <event2/event.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -17,6 +18,7 @@
 
 struct fetch_conf {
     char *ini, *output, *ssh_config, *known_hosts, *jump, *program;
+    bool accept_new_keys;
     int64_t timeout, connections;
 };
 
@@ -26,6 +28,8 @@ static const struct opt fetch_opts[] = {
     OPT(fetch_conf, timeout, 0, OPT_DURATION, "60s", "TIME", "a host that has not told everything by then has failed",
         .min = 1000, .max = 3600000),
     OPT(fetch_conf, connections, 0, OPT_INT, "64", "N", "hosts asked at the same time, at most", .min = 1, .max = 1024),
+    OPT(fetch_conf, accept_new_keys, 0, OPT_BOOL, NULL, NULL,
+        "take the host key of a host that was never seen (ssh's accept-new); one that has changed is always refused"),
     OPTN(fetch_conf, "ssh.config", ssh_config, 0, OPT_PATH, NULL, "FILE",
          "ssh's configuration; the user's own unless told"),
     OPTN(fetch_conf, "ssh.known_hosts", known_hosts, 0, OPT_PATH, NULL, "FILE",
@@ -41,6 +45,8 @@ const struct opt_cmd fetch_help = {
         "Reads the old config.ini, asks all hosts at once, one connection each, and writes the old CSV to the byte. "
         "A host that cannot be read is named on standard error and has no rows; the others have theirs. The file "
         "is replaced as a whole, or not at all when every host failed.\n\n"
+        "A host whose key is not known is not read, as ssh would not. At a terminal it is asked once whether to take "
+        "such keys; elsewhere --accept-new-keys takes them, which is what the old script did.\n\n"
         "Ends with 0 when at least one host was read, with 3 when none was.",
     .examples = "muster fetch -c config.ini  # writes load_data.csv here\n"
                 "muster fetch -c config.ini -o -  # to standard output",
@@ -54,7 +60,7 @@ struct call {
     struct ssh *ssh;
     struct sheet *sheet;
     struct timer *late;
-    bool fine;
+    bool due, fine; /* due: to be asked, or asked again should its key be taken */
 };
 
 struct fetch {
@@ -67,9 +73,10 @@ struct fetch {
 
 static void begin_more(struct fetch *f);
 
-static void call_done(struct call *c, const char *why)
+static void call_done(struct call *c, const char *why, int status)
 {
     struct fetch *f = c->all;
+    c->due = status == SSH_KEY_UNKNOWN;
     c->fine = sheet_whole(c->sheet);
     if (!c->fine)
         cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
@@ -86,20 +93,20 @@ static void on_line(void *arg, struct str line)
     sheet_line(c->sheet, line);
     if (sheet_ended(c->sheet)) {
         ssh_stop(c->ssh);
-        call_done(c, "nvidia-smi said nothing");
+        call_done(c, "nvidia-smi said nothing", 0);
     }
 }
 
-static void on_ended(void *arg, const char *sentence, UNUSED int status)
+static void on_ended(void *arg, const char *sentence, int status)
 {
-    call_done(arg, sentence);
+    call_done(arg, sentence, status);
 }
 
 static void on_late(void *arg)
 {
     struct call *c = arg;
     ssh_stop(c->ssh);
-    call_done(c, "it has not told everything in time");
+    call_done(c, "it has not told everything in time", 0);
 }
 
 static void call_begin(struct call *c)
@@ -111,15 +118,39 @@ static void call_begin(struct call *c)
     c->late = timer_new(f->loop, on_late, c);
     timer_after(c->late, f->timeout);
     if (ssh_start(&c->ssh, f->loop, &f->ssh, &to, str_of(sheet_script()), &calls, c, &err) < 0)
-        call_done(c, err.msg);
+        call_done(c, err.msg, 0);
 }
 
 static void begin_more(struct fetch *f)
 {
     while (f->begun < f->n && f->under_way < f->max) {
+        struct call *c = &f->calls[f->begun++];
+        if (!c->due)
+            continue;
         f->under_way++;
-        call_begin(&f->calls[f->begun++]);
+        call_begin(c);
     }
+}
+
+static void ask_hosts(struct fetch *f)
+{
+    f->begun = 0;
+    begin_more(f);
+    event_base_dispatch(f->loop);
+}
+
+/* A person at a terminal is asked once: hosts whose keys are taken are known from then on. */
+static bool person_trusts(const struct fetch *f)
+{
+    size_t n = 0;
+    char line[16] = "";
+    for (size_t i = 0; i < f->n; i++)
+        n += f->calls[i].due;
+    if (!n || f->ssh.accept_new || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return false;
+    fprintf(stderr, "Take the key%s of %zu host%s and know %s from now on? A key that changes later is refused. [y/N] ",
+            n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+    return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
 static int put(const struct fetch_conf *conf, const struct fetch *f)
@@ -150,12 +181,16 @@ static int fetch(const struct fetch_conf *conf, const struct target_list *l, con
                               .key = key,
                               .known_hosts = conf->known_hosts,
                               .jump = conf->jump,
+                              .accept_new = conf->accept_new_keys,
                               .connect_ms = MIN(conf->timeout, 10000)};
     f.calls = mem_zero(l->n, sizeof(*f.calls));
     for (size_t i = 0; i < l->n; i++)
-        f.calls[i] = (struct call){.all = &f, .to = &l->v[i], .sheet = sheet_new()};
-    begin_more(&f);
-    event_base_dispatch(f.loop);
+        f.calls[i] = (struct call){.all = &f, .to = &l->v[i], .sheet = sheet_new(), .due = true};
+    ask_hosts(&f);
+    if (person_trusts(&f)) {
+        f.ssh.accept_new = true;
+        ask_hosts(&f);
+    }
     int r = put(conf, &f);
     for (size_t i = 0; i < l->n; i++)
         sheet_free(f.calls[i].sheet);

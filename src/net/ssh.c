@@ -50,11 +50,9 @@ static bool plain(const char *s)
 
 int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ssh_args *ret, struct err *err)
 {
-    static const char *const fixed[] = {"BatchMode=yes",           "StrictHostKeyChecking=yes",
-                                        "ServerAliveInterval=15",  "ServerAliveCountMax=2",
-                                        "ForwardAgent=no",         "ForwardX11=no",
-                                        "ClearAllForwardings=yes", "PermitLocalCommand=no",
-                                        "LogLevel=ERROR",          "RequestTTY=no"};
+    static const char *const fixed[] = {"BatchMode=yes",         "ServerAliveInterval=15", "ServerAliveCountMax=2",
+                                        "ForwardAgent=no",       "ForwardX11=no",          "ClearAllForwardings=yes",
+                                        "PermitLocalCommand=no", "LogLevel=ERROR",         "RequestTTY=no"};
     *ret = (struct ssh_args){0};
     if (!plain(to->host))
         return err_set(err, -EINVAL, "'%.80s' is not a host that can be asked over ssh", to->host);
@@ -63,6 +61,7 @@ int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ss
     add(ret, mem_str(conf->program ? conf->program : "ssh"));
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         add_option(ret, mem_str(fixed[i]));
+    add_option(ret, mem_fmt("StrictHostKeyChecking=%s", conf->accept_new ? "accept-new" : "yes"));
     add_option(ret, mem_fmt("ConnectTimeout=%lld", (long long)MAX(conf->connect_ms / 1000, 1)));
     if (conf->control_dir) {
         add_option(ret, mem_str("ControlMaster=auto"));
@@ -97,13 +96,25 @@ void ssh_args_fini(struct ssh_args *a)
 
 /* ---- words ---- */
 
-void ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160])
+#define NO_KEY "Host key verification failed"
+
+/* The line that holds this; empty: none does. */
+static struct str line_with(struct str said, const char *word)
+{
+    struct str line;
+    while (str_line(&said, &line))
+        if (str_find(line, word) >= 0)
+            return line;
+    return STR("");
+}
+
+int ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160])
 {
     static const struct {
         const char *has, *before, *after; /* the host's name stands between */
     } known[] = {
         {"REMOTE HOST IDENTIFICATION HAS CHANGED", "its host key has changed; if that is right: ssh-keygen -R ", ""},
-        {"Host key verification failed", "its host key is not known: as the hub's user, once, ssh ", ""},
+        {NO_KEY, "its host key is not known: --accept-new-keys takes it, or once, as this user, ssh ", ""},
         {"Permission denied", "", " does not let us in: is the hub's key in authorized_keys there?"},
         {"Could not resolve hostname", "there is no host called ", ""},
         {"Connection refused", "", " refuses connections: is sshd running there?"},
@@ -118,10 +129,18 @@ void ssh_words(struct str said, int status, const struct ssh_target *to, char re
         {"Broken pipe", "the connection broke to ", ""},
     };
     char last[120];
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    struct str key = line_with(said, "Identity file "); /* "Warning: Identity file /k not accessible: No such file…" */
+    if (key.len && str_find(said, "Permission denied") >= 0) {
+        str_skip(&key, "Warning: ");
+        process_last_words(key, last, sizeof(last));
+        snprintf(ret, 160, "ssh: the key cannot be read: %s", last);
+        return code;
+    }
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (str_find(said, known[i].has) >= 0) {
             snprintf(ret, 160, "ssh: %s%.60s%s", known[i].before, to->host, known[i].after);
-            return;
+            return strcmp(known[i].has, NO_KEY) == 0 ? SSH_KEY_UNKNOWN : code;
         }
     process_last_words(said, last, sizeof(last));
     if (last[0])
@@ -132,6 +151,7 @@ void ssh_words(struct str said, int status, const struct ssh_target *to, char re
         snprintf(ret, 160, "ssh was ended by signal %d", WTERMSIG(status));
     else
         snprintf(ret, 160, "ssh: the connection to %.60s ended", to->host);
+    return code;
 }
 
 /* ---- the process ---- */
@@ -151,10 +171,10 @@ static void on_ended(void *arg, int status)
     void *to = s->arg;
     bool stopped = s->stopped;
     char words[160];
-    ssh_words(process_said(s->process), status, &s->to, words);
+    int code = ssh_words(process_said(s->process), status, &s->to, words);
     ssh_free(s);
     if (!stopped)
-        calls.ended(to, words, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+        calls.ended(to, words, code);
 }
 
 /* Whole lines to whoever listens. It may stop us, or want bytes from now on. */

@@ -2,7 +2,8 @@
  * ssh.h: a shell on another machine through the system's ssh: keys, agents, jump hosts and known_hosts as people have
  * them set up already. One process per connection; nothing here waits for it.
  *
- * S1 Never asks anybody anything (BatchMode) and never takes a host key that is not known. S2 Lines come whole; one
+ * S1 Never asks anybody anything (BatchMode), takes a host key that is not known only where accept_new is set, and one
+ * that has changed never. S2 Lines come whole; one
  * longer than SSH_LINE_MAX is cut and its rest passed over. S3 ended is called exactly once for each start, with a
  * sentence that says what to do, unless it was stopped first. S4 Bounded: as base/process.h says.
  */
@@ -11,8 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define SSH_LINE_MAX 16384
-#define SSH_ARGS_MAX 48
+#define SSH_LINE_MAX    16384
+#define SSH_ARGS_MAX    48
+#define SSH_KEY_UNKNOWN (-2) /* as a status: the host's key is not known, and accept_new was not set */
 
 struct event_base;
 
@@ -23,6 +25,7 @@ struct ssh_conf {
     const char *known_hosts;
     const char *jump;        /* -J */
     const char *control_dir; /* connections to one host are shared through sockets here; NULL: not shared */
+    bool accept_new;         /* a host that was never seen is believed, and known from then on (ssh's accept-new) */
     int64_t connect_ms;
 };
 
@@ -36,7 +39,7 @@ struct ssh_calls {
     void (*line)(void *arg, struct str line);   /* of its standard output, without the end */
     void (*bytes)(void *arg, struct str bytes); /* the same, as it is, after ssh_bytes; may be NULL without it */
     /* The struct ssh is gone when this is called. status: the far side's exit status, 255 when it is ssh's own trouble,
-     * -1 when ssh was killed. */
+     * -1 when ssh was killed, SSH_KEY_UNKNOWN. */
     void (*ended)(void *arg, const char *sentence, int status);
 };
 
@@ -56,5 +59,5 @@ struct ssh_args {
 /* 0, or -EINVAL with a sentence: a host or user that ssh would take for an option. Ended with ssh_args_fini. */
 int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ssh_args *ret, struct err *err);
 void ssh_args_fini(struct ssh_args *a);
-/* What ssh's last words and its exit status mean, for whoever runs the hub. */
-void ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160]);
+/* What ssh's last words and its exit status (as of waitpid) mean, for whoever runs the hub. The status for `ended`. */
+int ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160]);

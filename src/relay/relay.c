@@ -127,9 +127,10 @@ static bool differ(const char *a, const char *b)
 static bool same_way(const struct ssh_node_conf *a, const struct ssh_node_conf *b)
 {
     return a->every_ms == b->every_ms && a->ssh.connect_ms == b->ssh.connect_ms &&
-           !differ(a->ssh.program, b->ssh.program) && !differ(a->ssh.config, b->ssh.config) &&
-           !differ(a->ssh.key, b->ssh.key) && !differ(a->ssh.known_hosts, b->ssh.known_hosts) &&
-           !differ(a->ssh.jump, b->ssh.jump) && !differ(a->ssh.control_dir, b->ssh.control_dir);
+           a->ssh.accept_new == b->ssh.accept_new && !differ(a->ssh.program, b->ssh.program) &&
+           !differ(a->ssh.config, b->ssh.config) && !differ(a->ssh.key, b->ssh.key) &&
+           !differ(a->ssh.known_hosts, b->ssh.known_hosts) && !differ(a->ssh.jump, b->ssh.jump) &&
+           !differ(a->ssh.control_dir, b->ssh.control_dir);
 }
 
 /* Every machine of the list has its ssh_node, with the address it has now; the others are unlisted. */
@@ -191,6 +192,7 @@ int relay_set(struct relay *r, const struct relay_settings *s, struct err *err)
                                          .known_hosts = mem_str(s->known_hosts),
                                          .jump = mem_str(s->jump),
                                          .control_dir = mem_str(s->control_dir),
+                                         .accept_new = s->accept_new_keys,
                                          .connect_ms = s->connect}};
     if (same_way(&r->conf, &next)) {
         conf_fini(&next);

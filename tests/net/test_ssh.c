@@ -32,11 +32,16 @@ static void arguments_never_ask_and_never_trust(void **unused)
     assert_int_equal(ssh_args(&conf, &(struct ssh_target){"gpu01", "kim", 2222}, &a, NULL), 0);
     assert_string_equal(a.v[0], "ssh");
     assert_true(has(&a, "-o", "BatchMode=yes") && has(&a, "-o", "StrictHostKeyChecking=yes"));
+    assert_false(has(&a, "-o", "StrictHostKeyChecking=accept-new"));
     assert_true(has(&a, "-o", "ConnectTimeout=9") && has(&a, "-o", "ControlPath=/run/x/%C"));
     assert_true(has(&a, "-i", "/k") && has(&a, "-J", "gate") && has(&a, "-l", "kim") && has(&a, "-p", "2222"));
     assert_true(has(&a, "--", "gpu01"));
     assert_string_equal(a.v[a.n - 1], "exec /bin/sh -s");
     assert_null(a.v[a.n]);
+    ssh_args_fini(&a);
+    conf.accept_new = true; /* never "no": a key that has changed is refused */
+    assert_int_equal(ssh_args(&conf, &(struct ssh_target){"gpu01", NULL, 0}, &a, NULL), 0);
+    assert_true(has(&a, "-o", "StrictHostKeyChecking=accept-new") && !has(&a, "-o", "StrictHostKeyChecking=yes"));
     ssh_args_fini(&a);
 }
 
@@ -63,7 +68,13 @@ static void its_words_become_ours(void **unused)
         {"@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@\nHost key verification failed.\n", 255 << 8,
          "ssh: its host key has changed; if that is right: ssh-keygen -R gpu01"},
         {"No ED25519 host key is known for gpu01\nHost key verification failed.\n", 255 << 8,
-         "ssh: its host key is not known: as the hub's user, once, ssh gpu01"},
+         "ssh: its host key is not known: --accept-new-keys takes it, or once, as this user, ssh gpu01"},
+        {"Warning: Identity file /k/id not accessible: No such file or directory.\nkim@gpu01: Permission denied "
+         "(publickey).\n",
+         255 << 8, "ssh: the key cannot be read: Identity file /k/id not accessible: No such file or directory."},
+        {"Warning: Identity file /k/id not accessible: No such file or directory.\nssh: connect to host gpu01 port 22: "
+         "Connection refused\n",
+         255 << 8, "ssh: gpu01 refuses connections: is sshd running there?"},
         {"kim@gpu01: Permission denied (publickey).\n", 255 << 8,
          "ssh: gpu01 does not let us in: is the hub's key in authorized_keys there?"},
         {"ssh: Could not resolve hostname gpu01: Name or service not known", 255 << 8,
@@ -79,8 +90,10 @@ static void its_words_become_ours(void **unused)
     char words[160];
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        ssh_words(str_of(cases[i].said), cases[i].status, &(struct ssh_target){"gpu01", NULL, 0}, words);
+        int code = ssh_words(str_of(cases[i].said), cases[i].status, &(struct ssh_target){"gpu01", NULL, 0}, words);
         assert_string_equal(words, cases[i].want);
+        int want = cases[i].status == 9 ? -1 : cases[i].status >> 8;
+        assert_int_equal(code, strstr(words, "is not known") ? SSH_KEY_UNKNOWN : want);
     }
 }
 

@@ -9,6 +9,7 @@ import unittest
 
 import lib
 import sshd
+import terminal
 
 
 def cpu_s(pid):
@@ -422,6 +423,74 @@ class Relay(lib.Case):
         self.assertEqual(status, 3, err)
         with open(out) as f:
             self.assertEqual(f.read(), got)  # the old file stays
+
+    def ini(self, hosts, key=None):
+        with open(self.path("config.ini"), "w") as f:
+            f.write(f"[common]\nuser = {getpass.getuser()}\nhosts = {hosts}\nkey_filename = {key or self.farm.key}\n")
+        return self.path("config.ini")
+
+    def fetch(self, *flags):
+        """Its status, its words, and the hosts in the file."""
+        out = self.path("load_data.csv")
+        if os.path.exists(out):
+            os.unlink(out)
+        status, _, err = self.run_any(lib.MUSTER, "fetch", "-c", self.path("config.ini"), "-o", out, "--ssh-config", self.farm.config, *flags)
+        if not os.path.exists(out):
+            return status, err, []
+        with open(out) as f:
+            return status, err, [line.split(",")[6] for line in f.read().splitlines()[1:]]
+
+    @lib.long
+    def test_fetch_takes_new_host_keys_when_told(self):
+        """The old script takes every unknown key (paramiko's AutoAddPolicy) and, as ssh, no changed one."""
+        new, other = self.farm.sshd("new", trust=False), self.farm.sshd("other", trust=False)
+        self.farm.machine("host1", new, gpus=1)
+        self.farm.machine("host2", other, gpus=1)
+        self.ini("host1")
+        status, err, hosts = self.fetch()
+        self.assertEqual((status, hosts), (3, []))
+        self.assertIn("host1: ssh: its host key is not known: --accept-new-keys takes it", err)
+        self.assertEqual(self.fetch("--accept-new-keys"), (0, "", ["host1"]))
+        self.assertEqual(self.fetch(), (0, "", ["host1"]))  # known from then on
+        new.kill()
+        new.new_key()
+        new.start()
+        status, err, hosts = self.fetch("--accept-new-keys")
+        self.assertEqual((status, hosts), (3, []))
+        self.assertIn("host1: ssh: its host key has changed", err)
+        self.ini("host2")
+        term = terminal.Terminal(self, 200, 24)  # a person is asked, and once
+        ask = f"{lib.MUSTER} fetch -c {self.path('config.ini')} -o {self.path('load_data.csv')} --ssh-config {self.farm.config}; echo ended $?"
+        term.run(ask)
+        term.wait(r"^Take the key of 1 host .*\[y/N\]")
+        term.run("n")
+        term.wait("^ended 3")
+        term.run("clear; " + ask)
+        term.wait(r"^Take the key of 1 host .*\[y/N\]", but="ended 3")
+        term.run("y")
+        term.wait("^ended 0")
+        term.run("clear; " + ask)
+        term.wait("^ended 0", but="Take the key")
+
+    @lib.long
+    def test_a_key_that_does_not_exist_is_said_as_that(self):
+        self.farm.machine("host1", self.farm.sshd("a"), key=self.path("none"))
+        self.ini("host1", key=self.path("none"))
+        status, err, _ = self.fetch()
+        self.assertEqual(status, 3)
+        self.assertIn(f"host1: ssh: the key cannot be read: Identity file {self.path('none')} not accessible: No such file or directory", err)
+
+    @lib.long
+    def test_a_relay_takes_new_host_keys_when_told(self):
+        new, changed = self.farm.sshd("new", trust=False), self.farm.sshd("changed")
+        changed.kill()
+        changed.new_key()
+        changed.start()
+        self.farm.machine("gpu01", new)
+        self.farm.machine("gpu02", changed)
+        self.hub_with("--nodes", "gpu01,gpu02", "--accept-new-keys")
+        self.wait_ok("gpu01")
+        self.wait_why("gpu02", "host key has changed")
 
 
 if __name__ == "__main__":
