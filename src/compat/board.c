@@ -188,6 +188,48 @@ int board_csv(struct str text_, int64_t at_ms, struct board *ret, struct err *er
     return 0;
 }
 
+/* ---- hosts that were not read ---- */
+
+/* Of those with one name the one with rows comes first. */
+static int by_name(const void *a, const void *b)
+{
+    const struct board_host *x = a, *y = b;
+
+    return str_natural(x->name, y->name) ?: strcmp(x->name, y->name) ?: ORDER(y->n, x->n);
+}
+
+int board_unread(struct str csv_text, struct board *b, struct err *err)
+{
+    AUTO_FREE struct board_host *v = NULL;
+    size_t n = 0, cap = 0;
+    struct str cells[2];
+    AUTO_CSV csv;
+    int got, r = 0;
+
+    for (size_t i = 0; i < b->n; i++)
+        VEC_ADD(v, n, cap, b->v[i]);
+    csv_init(&csv, csv_text);
+    while (r == 0 && (got = csv_next(&csv, cells, ARRAY_LEN(cells), err)) != 0) {
+        struct board_host h = {0};
+        if (got != (int)ARRAY_LEN(cells) || n > BOARD_GPUS_MAX)
+            r = got < 0 ? got : err_set(err, -EINVAL, "line %zu: expected one host and why it was not read", csv.line);
+        else if ((r = text(b, cells[0], NAME_MAX_LEN, csv.line, heads[HOST], &h.name, err)) == 0 &&
+                 (r = text(b, cells[1], BOARD_CELL_MAX, csv.line, "reason", &h.why, err)) == 0) {
+            h.why = h.why[0] ? h.why : "not read";
+            VEC_ADD(v, n, cap, h);
+        }
+    }
+    if (r < 0)
+        return r;
+    SORT(v, n, by_name);
+    b->v = arena_alloc(&b->arena, n + 1, sizeof(*b->v));
+    b->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!i || strcmp(v[i].name, v[i - 1].name) != 0)
+            b->v[b->n++] = v[i];
+    return 0;
+}
+
 /* ---- a view ---- */
 
 static int64_t rounded(const struct sample *s, enum metric m)

@@ -30,7 +30,7 @@ struct board_gpu {
 
 struct board_host {
     const char *name;
-    const char *why; /* why there is nothing to show, or what is wrong; "" when all is well */
+    const char *why; /* why there is nothing to show, or what is wrong; "" when all is well: it was read */
     size_t n;
     struct board_gpu *v;
 };
@@ -46,6 +46,9 @@ struct board {
 
 /* *ret is overwritten; untouched on failure. at_ms: the file's time. Errors name the line. */
 int board_csv(struct str csv, int64_t at_ms, struct board *ret, struct err *err);
+/* More hosts, of which there are no rows: "hostname,reason" in each line. One that has rows is left as it is. On
+ * failure b is as it was. */
+int board_unread(struct str csv, struct board *b, struct err *err);
 void board_view(const struct view *v, struct board *ret);
 void board_fini(struct board *b);
 

@@ -107,6 +107,12 @@ static bool dark(const struct board_host *h)
     return count(h, BOARD_UNKNOWN) == h->n;
 }
 
+/* Not so where it was read and the driver tells no use (MIG, old cards). */
+static bool unread(const struct board_host *h)
+{
+    return dark(h) && h->why[0];
+}
+
 static void card(struct buf *out, const struct board_host *h, bool with_memory, size_t at)
 {
     text(out, "<section><h2>", h->name, "</h2>");
@@ -119,7 +125,7 @@ static void card(struct buf *out, const struct board_host *h, bool with_memory, 
     }
     if (h->why[0])
         text(out, "<p class=\"why\">", h->why, "</p>");
-    if (h->n && !(dark(h) && h->why[0])) {
+    if (h->n && !unread(h)) {
         buf_addf(out,
                  "\n<table><thead><tr><th scope=\"col\">#ID<th scope=\"col\">State<th scope=\"col\" "
                  "class=\"num\">Compute load<th scope=\"col\" class=\"num\">Memory controller%s<tbody>\n",
@@ -160,21 +166,21 @@ static void head(struct buf *out, const struct board_page *p)
 void board_html(struct buf *out, const struct board *b, const struct board_page *p)
 {
     bool with_memory = false;
-    size_t gpus = 0, n_free = 0, unread = 0;
+    size_t gpus = 0, n_free = 0, n_unread = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        gpus += dark(&b->v[i]) ? 0 : b->v[i].n;
+        gpus += unread(&b->v[i]) ? 0 : b->v[i].n;
         n_free += count(&b->v[i], BOARD_FREE);
-        unread += dark(&b->v[i]);
+        n_unread += unread(&b->v[i]);
         for (size_t k = 0; k < b->v[i].n; k++)
             with_memory = with_memory || b->v[i].v[k].mem_used >= 0;
     }
     head(out, p);
     text(out, "<header><h1>", p->title, "</h1>\n");
-    buf_addf(out, "<p><b>%zu of %zu</b> GPUs on %zu host%s are free.", n_free, gpus, b->n - unread,
-             b->n - unread == 1 ? "" : "s");
-    if (unread)
-        buf_addf(out, " %zu host%s cannot be read.", unread, unread == 1 ? "" : "s");
+    buf_addf(out, "<p><b>%zu of %zu</b> GPUs on %zu host%s are free.", n_free, gpus, b->n - n_unread,
+             b->n - n_unread == 1 ? "" : "s");
+    if (n_unread)
+        buf_addf(out, " %zu host%s cannot be read.", n_unread, n_unread == 1 ? "" : "s");
     buf_adds(out, "</p>\n");
     if (b->demo)
         buf_adds(out, "<p class=\"warn\">DEMO: a recorded cluster, not real machines</p>\n");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"
@@ -43,7 +44,8 @@ const struct opt_cmd fetch_help = {
     .summary = "ask hosts over ssh once and write Web-GPU-Monitor's load_data.csv",
     .about =
         "Reads the old config.ini, asks all hosts at once, one connection each, and writes the old CSV to the byte. "
-        "A host that cannot be read is named on standard error and has no rows; the others have theirs. The file "
+        "A host that cannot be read is named on standard error and has no rows; the others have theirs. `muster "
+        "render` shows it all the same: it is in a second file, load_data.csv.unread. The file "
         "is replaced as a whole, or not at all when every host failed.\n\n"
         "A host whose key is not known is not read, as ssh would not. At a terminal it is asked once whether to take "
         "such keys; elsewhere --accept-new-keys takes them, which is what the old script did.\n\n"
@@ -61,6 +63,7 @@ struct call {
     struct sheet *sheet;
     struct timer *late;
     bool due, fine; /* due: to be asked, or asked again should its key be taken */
+    char why[160];
 };
 
 struct fetch {
@@ -78,8 +81,9 @@ static void call_done(struct call *c, const char *why, int status)
     struct fetch *f = c->all;
     c->due = status == SSH_KEY_UNKNOWN;
     c->fine = sheet_whole(c->sheet);
+    mem_copy_str(c->why, sizeof(c->why), sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
     if (!c->fine)
-        cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
+        cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, c->why);
     timer_free(c->late);
     c->late = NULL;
     c->ssh = NULL;
@@ -153,6 +157,24 @@ static bool person_trusts(const struct fetch *f)
     return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
+/* After load_data.csv, so that it is the newer of the two: what is older is of another time, and no longer so. */
+static int put_unread(const struct fetch_conf *conf, const struct fetch *f, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s" SHEET_UNREAD, conf->output);
+    AUTO_BUF out = BUF_INIT(OUT_MAX);
+    for (size_t i = 0; i < f->n; i++)
+        if (!f->calls[i].fine) {
+            csv_add(&out, f->calls[i].to->name);
+            buf_addc(&out, ',');
+            csv_add(&out, f->calls[i].why);
+            buf_addc(&out, '\n');
+        }
+    if (out.len)
+        return file_write(path, 0644, out.p, out.len, err);
+    unlink(path); /* mostly there is none */
+    return 0;
+}
+
 static int put(const struct fetch_conf *conf, const struct fetch *f)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
@@ -168,7 +190,7 @@ static int put(const struct fetch_conf *conf, const struct fetch *f)
         return cli_fail(&fetch_help, EXIT_REACH, "no host could be read; nothing was written");
     if (strcmp(conf->output, "-") == 0)
         return cli_print(&fetch_help, &out);
-    if (out.err || file_write(conf->output, 0644, out.p, out.len, &err) < 0)
+    if (out.err || file_write(conf->output, 0644, out.p, out.len, &err) < 0 || put_unread(conf, f, &err) < 0)
         return cli_fail(&fetch_help, EXIT_REACH, "%s", out.err ? "too many rows" : err.msg);
     return EXIT_OK;
 }

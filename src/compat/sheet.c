@@ -5,6 +5,7 @@
 
 #include "base/csv.h"
 #include "base/mem.h"
+#include "collect/collect.h"
 
 #define CELL_MAX 128
 
@@ -116,10 +117,8 @@ static void take_app(struct sheet *s, struct str line)
 
 static void fail(struct sheet *s, struct str words)
 {
-    char cell[CELL_MAX];
-    take_cell(cell, str_trim(words));
     if (!s->why[0])
-        mem_copy_str(s->why, sizeof(s->why), cell);
+        collect_text(s->why, sizeof(s->why), words);
 }
 
 void sheet_line(struct sheet *s, struct str line)

@@ -9,6 +9,7 @@
 struct buf;
 
 #define SHEET_HEADER ",load,load_mem,gpu_idx,gpu_name,gpu_uuid,hostname,username\n"
+#define SHEET_UNREAD ".unread" /* behind load_data.csv's name: hosts that have no rows, "hostname,reason" each */
 #define SHEET_ROWS   256
 #define SHEET_APPS   4096
 

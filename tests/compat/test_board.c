@@ -60,6 +60,54 @@ static void rows_of_the_file_are_judged_by_the_old_rule(void **unused)
     }
 }
 
+static void hosts_that_were_not_read_stay_on_the_page(void **unused)
+{
+    static const struct {
+        const char *unread, *want; /* NULL: refused */
+    } cases[] = {
+        {"", "gpu2: 0+\n"},
+        {"gpu10,ssh: gpu10 does not answer\r\ngpu1,\"a, b\"\n",
+         "gpu1: ! a, b\ngpu2: 0+\ngpu10: ! ssh: gpu10 does not answer\n"},
+        {"gpu2,down\n", "gpu2: 0+\n"}, /* it was read after all */
+        {"gpu3,\ngpu3,x\n", "gpu2: 0+\ngpu3: ! not read\n"},
+        {"gpu3\n", NULL},
+        {"gpu3,a,b\n", NULL},
+        {"gpu3,\x01\n", NULL},
+        {"gpu3,\"\n", NULL},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct board b = {0};
+        struct err err = {0};
+        AUTO_BUF got = BUF_INIT(4096);
+        print_message("'%s'\n", cases[i].unread);
+        assert_int_equal(board_csv(STR(HEAD "0,0,0,0,A,U,gpu2,\n"), NOW, &b, &err), 0);
+        assert_int_equal(board_unread(str_of(cases[i].unread), &b, &err), cases[i].want ? 0 : -EINVAL);
+        told(&b, &got);
+        assert_string_equal(buf_str(&got).p, cases[i].want ? cases[i].want : "gpu2: 0+\n");
+        board_fini(&b);
+    }
+}
+
+/* MIG and old cards tell no use: such a host was read. */
+static void a_host_without_use_was_read(void **unused)
+{
+    static const struct board_page page = {"Cluster Overview", 60, 900};
+    struct board b = {0};
+    struct err err = {0};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    (void)unused;
+    assert_int_equal(board_csv(STR(HEAD "0,,,0,A,U,gpu2,\n"), NOW, &b, &err), 0);
+    board_html(&out, &b, &page);
+    assert_true(str_find(buf_str(&out), "<b>0 of 1</b> GPUs on 1 host are free.</p>") > 0);
+    assert_true(str_find(buf_str(&out), "<tr class=\"unknown\"") > 0);
+    assert_int_equal(board_unread(STR("gpu3,down\n"), &b, &err), 0);
+    board_html(&out, &b, &page);
+    assert_true(str_find(buf_str(&out), "<b>0 of 1</b> GPUs on 1 host are free. 1 host cannot be read.</p>") > 0);
+    assert_true(str_find(buf_str(&out), "<h2>gpu3</h2><p class=\"why\">down</p>") > 0);
+    board_fini(&b);
+}
+
 static void a_file_that_makes_no_sense_gets_one_clear_error(void **unused)
 {
     static const struct {
@@ -223,6 +271,7 @@ static void text_is_escaped(void **unused)
 }
 
 TESTS(cmocka_unit_test(rows_of_the_file_are_judged_by_the_old_rule),
+      cmocka_unit_test(hosts_that_were_not_read_stay_on_the_page), cmocka_unit_test(a_host_without_use_was_read),
       cmocka_unit_test(a_file_that_makes_no_sense_gets_one_clear_error),
       cmocka_unit_test(a_file_without_end_is_refused), cmocka_unit_test(a_view_is_judged_by_the_hub_too),
       cmocka_unit_test(memory_that_is_held_by_nobody_known_is_red),

@@ -35,6 +35,22 @@ class Render(lib.Case):
         self.assertEqual(self.page(), first)
         self.assertEqual(os.listdir(www), ["index.html"])
 
+    def test_a_host_that_was_not_read_stays(self):
+        csv, www = self.write(HEAD + ROW), self.path("www/gpu")
+
+        def render(text, at):
+            with open(csv + ".unread", "w") as f:
+                f.write(text)
+            os.utime(csv + ".unread", (at, at))
+            return self.run_any(lib.MUSTER, "render", "-i", csv, "-o", www)
+        self.assertEqual(render("host7,ssh: host7 does not answer\n", 1700000000), (0, "", ""))
+        self.assertIn('<h2>host7</h2><p class="why">ssh: host7 does not answer</p>', self.page())
+        self.assertIn("<b>0 of 1</b> GPUs on 1 host are free. 1 host cannot be read.", self.page())
+        status, _, err = render("host7\n", 1700000000)
+        self.assertEqual((status, err), (3, f"muster render: '{csv}.unread': line 1: expected one host and why it was not read\n"))
+        self.assertEqual(render("host7,down\n", 1699999999), (0, "", ""))  # the old script has written its file since
+        self.assertNotIn("host7", self.page())
+
     def test_what_is_not_there_is_named(self):
         status, _, err = self.run_any(lib.MUSTER, "render", "-i", self.path("none.csv"), "-o", self.dir)
         self.assertEqual(status, 3)

@@ -26,6 +26,7 @@ static void lines_become_the_old_rows(void **unused)
         {"G NVIDIA-SMI has failed because\nZ\n", NULL, "NVIDIA-SMI has failed because"},
         {"G utilization.gpu [%], utilization.memory [%], index, name, uuid\nG 91 %, 38\n", NULL, "91 %, 38"},
         {"G utilization.gpu [%], utilization.memory [%], index, name, uuid\nG 91 %, 38 %, 0, X, GPU-fa\n", NULL, ""},
+        {"G it says \xff and \x1b[31m\nZ\n", NULL, "it says ? and  [31m"},
         {"", NULL, ""},
     };
     (void)unused;

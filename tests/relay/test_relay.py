@@ -418,6 +418,18 @@ class Relay(lib.Case):
         self.assertRegex(err, r"(?m)^muster fetch: broken: NVIDIA-SMI has failed")
         self.assertRegex(err, r"(?m)^muster fetch: hangs: it has not told everything in time")
         self.assertEqual(sshd.left_over(self.farm), [])
+        www = self.path("www")
+        self.run_ok(lib.MUSTER, "render", "-i", out, "-o", www)
+        with open(www + "/index.html", encoding="utf-8") as f:
+            page = f.read()
+        for host, why in (("down", "ssh: down refuses connections"), ("broken", "NVIDIA-SMI has failed"), ("hangs", "it has not told everything in time")):
+            self.assertIn(f'<h2>{host}</h2><p class="why">{why}', page)
+        self.assertIn("GPUs on 2 hosts are free. 3 hosts cannot be read.", page)
+        write("host1")
+        self.run_ok(lib.MUSTER, "fetch", "-c", ini, "-o", out, "--ssh-config", self.farm.config)
+        self.assertFalse(os.path.exists(out + ".unread"))
+        with open(out) as f:
+            got = f.read()
         write("down")
         status, _, err = self.run_any(lib.MUSTER, "fetch", "-c", ini, "-o", out, "--ssh-config", self.farm.config)
         self.assertEqual(status, 3, err)
