@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "tui/top.h"
 
 static const struct {
@@ -34,10 +35,7 @@ void aim_fini(struct aim *a)
 
 bool aim_tagged(const struct aim *a, uint64_t id)
 {
-    for (size_t i = 0; i < a->n_tags; i++)
-        if (a->tags[i] == id)
-            return true;
-    return false;
+    return ANY(a->n_tags, i, a->tags[i] == id);
 }
 
 void aim_tag(struct top *t)
@@ -48,12 +46,11 @@ void aim_tag(struct top *t)
     if (p->at >= t->n_items || !t->items[p->at].p)
         return;
     uint64_t id = t->items[p->at].id;
-    for (size_t i = 0; i < a->n_tags; i++)
-        if (a->tags[i] == id) {
-            a->tags[i] = a->tags[--a->n_tags];
-            return;
-        }
-    VEC_ADD(a->tags, a->n_tags, a->cap_tags, id);
+    size_t at = FIRST(a->n_tags, i, a->tags[i] == id);
+    if (at < a->n_tags)
+        a->tags[at] = a->tags[--a->n_tags];
+    else
+        VEC_ADD(a->tags, a->n_tags, a->cap_tags, id);
 }
 
 void aim_clear(struct top *t)
@@ -61,22 +58,13 @@ void aim_clear(struct top *t)
     t->aim.n_tags = 0;
 }
 
-/* A process on several GPUs is one. */
-static bool aimed(const struct aim *a, int32_t pid)
-{
-    for (size_t i = 0; i < a->n; i++)
-        if (a->v[i].pid == pid)
-            return true;
-    return false;
-}
-
 static bool take(struct top *t, const struct item *i)
 {
     struct aim *a = &t->aim;
     const struct proc_fact *f = i->p->fact;
 
-    if (aimed(a, f->pid))
-        return true;
+    if (ANY(a->n, k, a->v[k].pid == f->pid))
+        return true; /* a process on several GPUs is one */
     if (a->n == AIM_MAX) {
         snprintf(a->said, sizeof(a->said), "at most %d at once", AIM_MAX);
         return false;

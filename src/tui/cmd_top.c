@@ -21,8 +21,6 @@
 
 enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT };
 static const char *const theme_words[] = {"auto", "dark", "light", NULL};
-static const char *const look_words[] = {"overview", "devices", "processes", "people",
-                                         "history",  "events",  "alerts",    NULL};
 
 struct top_conf {
     struct client_conf client;
@@ -93,13 +91,6 @@ static bool settings_path(char out[512])
                                      : -1;
 
     return n > 0 && n < 512;
-}
-
-static int read_settings(struct err *err)
-{
-    char path[512];
-
-    return settings_path(path) && access(path, R_OK) == 0 ? opt_env_file(top_opts, &conf, path, err) : 0;
 }
 
 static void save(const struct top *t, char said[160])
@@ -315,12 +306,13 @@ static int show(void)
 static int parse(int argc, char **argv, int *ret_argi)
 {
     struct err err = {0};
-    AUTO_BUF out = BUF_INIT(1 << 20);
     struct top scratch = {0};
-    int r;
+    char path[512];
+    int r = 0;
 
     opt_defaults(top_opts, &conf);
-    r = read_settings(&err);
+    if (settings_path(path) && access(path, R_OK) == 0)
+        r = opt_env_file(top_opts, &conf, path, &err);
     if (r == 0)
         r = opt_env(top_opts, &conf, &err);
     if (r == 0)
@@ -331,10 +323,7 @@ static int parse(int argc, char **argv, int *ret_argi)
                         conf.sort.v[i]);
     if (r < 0)
         return cli_fail(&top_help, EXIT_USAGE, "%s", err.msg);
-    if (r == 0)
-        return -1;
-    opt_help(&top_help, &out);
-    return cli_print(&top_help, &out);
+    return r == 0 ? -1 : cli_help(&top_help);
 }
 
 int cmd_top(int argc, char **argv)

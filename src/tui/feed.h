@@ -26,9 +26,9 @@ struct feed {
     void (*view)(void *arg, struct view *ret); /* borrowed until the next read() */
     /* What keeps data from coming, in words; NULL: nothing. */
     const char *(*status)(void *arg);
-    /* What happened, newest first, borrowed until the next read(). Asking is what makes a feed get them. False: not
+    /* What happened, newest first, borrowed until the next read(). Asking is what makes a feed get them. NULL: not
      * known yet. */
-    bool (*events)(void *arg, const struct feed_event **ret, size_t *ret_n);
+    const struct feed_event *(*events)(void *arg, size_t *ret_n);
     /* What was, borrowed until the next read(): the newest answer, perhaps to what was asked before. NULL: not known
      * yet. ask NULL: what there is, nothing is asked for. A feed without this has no past
      * but what was seen. */
@@ -41,7 +41,7 @@ struct feed {
     int (*aim)(void *arg, int32_t pid, int64_t start_ms);
     int (*fire)(void *arg, int fd, int sig);
     /* What is wrong, the worst first; otherwise as events. NULL: alerts are a hub's, and this is none. */
-    bool (*alerts)(void *arg, const struct feed_alert **ret, size_t *ret_n);
+    const struct feed_alert *(*alerts)(void *arg, size_t *ret_n);
     void (*close)(void *arg);
 };
 

@@ -4,13 +4,13 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "cli/client.h"
@@ -128,7 +128,7 @@ static void wake(struct hub_feed *f)
 
 static int take_state(struct hub_feed *f, struct str json, bool whole)
 {
-    struct node_now *nodes = NULL;
+    AUTO_FREE struct node_now *nodes = NULL;
     size_t n = 0, of;
     bool demo;
     int64_t at;
@@ -138,7 +138,7 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     if (whole) {
         nodes_reset(&f->waiting);
         f->whole = true;
@@ -152,8 +152,6 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
         *one = nodes[i];
         nodes_put(&f->waiting, one->key, one);
     }
-    pthread_mutex_unlock(&f->lock);
-    free(nodes);
     return 0;
 }
 
@@ -164,9 +162,8 @@ static int take_small(struct hub_feed *f, struct str name, struct str data)
     const char *id = json_string_value(json_object_get(o, "id"));
     const char *notice = json_string_value(json_object_get(o, "notice"));
     json_t *now = json_object_get(o, "now");
-    int r = json_is_object(o) ? 0 : -EBADMSG;
 
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     if (str_eq(name, "clock") && json_is_integer(now) && json_integer_value(now) > 0) {
         f->clock_ms = json_integer_value(now) - clock_mono_ms();
     } else if (str_eq(name, "gone") && id && strlen(id) < NODE_KEY_MAX) {
@@ -174,8 +171,7 @@ static int take_small(struct hub_feed *f, struct str name, struct str data)
     } else if (str_eq(name, "notice") && notice && str_utf8_ok(str_of(notice))) {
         mem_copy_str(f->notice, sizeof(f->notice), notice);
     }
-    pthread_mutex_unlock(&f->lock);
-    return r;
+    return json_is_object(o) ? 0 : -EBADMSG;
 }
 
 static int take_event(void *arg, struct str name, struct str data)
@@ -364,13 +360,12 @@ static void ask_past(struct hub_feed *f)
 /* What is asked for has changed, or may be old by now. */
 static bool past_due(struct hub_feed *f)
 {
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     bool other = f->ask.n && memcmp(&f->ask, &f->answered, sizeof(f->ask)) != 0;
     bool due = f->ask.n && (other || clock_mono_ms() - f->answered_ms >= LANE_EVERY_MS);
     if (due)
         f->answered = f->ask;
     f->ask.n = 0; /* asked for anew by each frame that shows it */
-    pthread_mutex_unlock(&f->lock);
     return due;
 }
 
@@ -501,34 +496,30 @@ static const char *hub_status(void *arg)
     return f->status[0] ? f->status : NULL;
 }
 
-static bool hub_events(void *arg, const struct feed_event **ret, size_t *ret_n)
+static const void *want_rows(struct hub_rows *r, size_t *ret_n)
 {
-    struct hub_rows *r = &((struct hub_feed *)arg)->events;
-
     r->wanted = true;
-    *ret = r->v;
     *ret_n = r->n;
-    return r->v != NULL;
+    return r->v;
 }
 
-static bool hub_alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
+static const struct feed_event *hub_events(void *arg, size_t *ret_n)
 {
-    struct hub_rows *r = &((struct hub_feed *)arg)->alerts;
+    return want_rows(&((struct hub_feed *)arg)->events, ret_n);
+}
 
-    r->wanted = true;
-    *ret = r->v;
-    *ret_n = r->n;
-    return r->v != NULL;
+static const struct feed_alert *hub_alerts(void *arg, size_t *ret_n)
+{
+    return want_rows(&((struct hub_feed *)arg)->alerts, ret_n);
 }
 
 static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
 {
     struct hub_feed *f = arg;
 
-    pthread_mutex_lock(&f->lock);
+    LOCKED(&f->lock);
     if (ask)
         f->ask = *ask;
-    pthread_mutex_unlock(&f->lock);
     return f->past;
 }
 

@@ -78,13 +78,12 @@ static const char *here_status(void *arg)
     return h->ended ? h->status : h->here.node && h->here.node->at_ms ? NULL : "asking the driver…";
 }
 
-static bool here_events(void *arg, const struct feed_event **ret, size_t *ret_n)
+static const struct feed_event *here_events(void *arg, size_t *ret_n)
 {
     struct nearby *h = arg;
 
-    *ret = h->events;
     *ret_n = h->n_events;
-    return true;
+    return h->events;
 }
 
 /* ---- signals ---- */

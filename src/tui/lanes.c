@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/words.h"
 
 struct lanes *lanes_new(const struct lanes_ask *ask)
@@ -34,18 +35,13 @@ void lanes_free(struct lanes *p)
 
 const struct lane *lanes_find(const struct lanes *p, const char *device)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->rows[i].device, device) == 0)
-            return &p->rows[i];
-    return NULL;
+    return FIND(p->rows, p->n, r, strcmp(r->device, device) == 0);
 }
 
 static uint8_t user_at(struct lanes *p, const char *user)
 {
-    size_t i = 0;
+    size_t i = FIRST(p->n_users, k, strcmp(p->users[k], user) == 0);
 
-    while (i < p->n_users && strcmp(p->users[i], user) != 0)
-        i++;
     if (i == LANE_USERS)
         return LANE_USERS; /* the last one stands for the rest */
     if (i == p->n_users) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 /* What a list can be sorted by, the usual first. */
 enum order {
@@ -89,10 +90,9 @@ static void add(struct top *t, struct item i)
 
 /* ---- order ---- */
 
-static int64_t value(const struct sample *s, enum metric m)
-{
-    return sample_has(s, m) ? s->v[m] : INT64_MIN;
-}
+/* The metric of an order by one. */
+static const enum metric sorts[] =
+    {[BY_UTIL] = M_util, [BY_MEM] = M_mem_used, [BY_POWER] = M_power, [BY_TEMP] = M_temp};
 
 static int64_t node_value(const struct node_now *n, enum order by)
 {
@@ -104,26 +104,17 @@ static int64_t node_value(const struct node_now *n, enum order by)
         const struct device_now *d = &n->devices[i];
         if (by == BY_FREE)
             sum += d->state == DEV_FREE;
-        else if (sample_has(&d->now, by == BY_MEM ? M_mem_used : M_power))
-            sum += d->now.v[by == BY_MEM ? M_mem_used : M_power];
+        else if (sample_has(&d->now, sorts[by]))
+            sum += d->now.v[sorts[by]];
     }
     return sum;
 }
 
 static int64_t device_value(const struct device_now *d, enum order by)
 {
-    switch (by) {
-    case BY_STATE:
+    if (by == BY_STATE)
         return -(int64_t)d->state; /* free first */
-    case BY_UTIL:
-        return value(&d->now, M_util);
-    case BY_MEM:
-        return value(&d->now, M_mem_used);
-    case BY_POWER:
-        return value(&d->now, M_power);
-    default:
-        return value(&d->now, M_temp);
-    }
+    return sample_has(&d->now, sorts[by]) ? d->now.v[sorts[by]] : INT64_MIN;
 }
 
 /* What sorts an item as a number, the most first. */
@@ -164,11 +155,9 @@ static int by_order(const void *pa, const void *pb, void *arg)
         r = strcmp(text(a, by), text(b, by));
     } else if (by != BY_PLACE) {
         int64_t x = number(a, by), y = number(b, by);
-        r = (x < y) - (x > y);
+        r = ORDER(y, x);
     }
-    if (r)
-        return t->turned[look] ? -r : r;
-    return (a->came > b->came) - (a->came < b->came);
+    return (t->turned[look] ? -r : r) ?: ORDER(a->came, b->came);
 }
 
 /* Equal ones keep the order they came in: by node, then as the node counts. */
@@ -228,10 +217,7 @@ static void add_nodes(struct top *t, const struct place *p)
 /* The filter speaks of devices: events of the nodes that have one that matches. */
 static bool event_shown(const struct top *t, const struct feed_event *e)
 {
-    for (size_t i = 0; t->filter && i < t->shown.n; i++)
-        if (strcmp(t->shown.nodes[i]->name, e->node) == 0)
-            return true;
-    return !t->filter;
+    return !t->filter || ANY(t->shown.n, i, strcmp(t->shown.nodes[i]->name, e->node) == 0);
 }
 
 static void add_alerts(struct top *t)
@@ -239,22 +225,18 @@ static void add_alerts(struct top *t)
     const struct feed_alert *a = NULL;
     size_t n = 0;
 
-    t->no_alerts = t->feed->alerts && !t->feed->alerts(t->feed->arg, &a, &n);
-    for (size_t i = 0; i < n; i++) {
-        bool shown = !t->filter;
-        for (size_t k = 0; !shown && k < t->shown.n; k++)
-            shown = strcmp(t->shown.nodes[k]->key, a[i].node) == 0;
-        if (shown)
+    if (t->feed->alerts)
+        a = t->feed->alerts(t->feed->arg, &n);
+    t->no_alerts = t->feed->alerts && !a;
+    for (size_t i = 0; i < n; i++)
+        if (!t->filter || ANY(t->shown.n, k, strcmp(t->shown.nodes[k]->key, a[i].node) == 0))
             add(t, (struct item){.a = &a[i]});
-    }
 }
 
 static void keep_picked(struct top *t, struct place *p)
 {
-    size_t i = 0;
+    size_t i = FIRST(t->n_items, k, t->items[k].id == p->picked);
 
-    while (i < t->n_items && t->items[i].id != p->picked)
-        i++;
     p->at = i < t->n_items ? i : MIN(p->at, t->n_items ? t->n_items - 1 : 0);
     p->picked = p->at < t->n_items && (i < t->n_items || p->picked) ? t->items[p->at].id : 0;
 }
@@ -262,7 +244,6 @@ static void keep_picked(struct top *t, struct place *p)
 void list_make(struct top *t)
 {
     struct place *p = top_place(t);
-    const struct feed_event *e = NULL;
 
     t->n_items = 0;
     if (p->look == LOOK_PEOPLE) {
@@ -272,7 +253,8 @@ void list_make(struct top *t)
             add(t, (struct item){.who = &t->people.v[i]});
     } else if (p->look == LOOK_EVENTS) {
         size_t n = 0;
-        t->no_events = !t->feed->events(t->feed->arg, &e, &n);
+        const struct feed_event *e = t->feed->events(t->feed->arg, &n);
+        t->no_events = !e;
         for (size_t i = 0; i < n; i++)
             if (event_shown(t, &e[i]))
                 add(t, (struct item){.e = &e[i]});

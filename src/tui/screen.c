@@ -134,8 +134,6 @@ static void set_colours(bool light)
 
 int screen_open(bool colour, bool light, bool *ascii, struct err *err)
 {
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return err_set(err, -ENOTTY, "it needs a terminal; `muster ls` is for pipes");
     setlocale(LC_CTYPE, "");
     if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
         *ascii = true;

@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "tui/sheet.h"
 
-/* light: a light background. *ascii becomes true where the locale is not UTF-8. -ENOTTY, -EINVAL (TERM is not known)
- * with a sentence. */
+/* On a terminal. light: a light background. *ascii becomes true where the locale is not UTF-8. -EINVAL (TERM is not
+ * known) with a sentence. */
 int screen_open(bool colour, bool light, bool *ascii, struct err *err);
 void screen_close(void);
 void screen_show(const struct sheet *s);

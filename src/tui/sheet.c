@@ -47,17 +47,12 @@ int sheet_put(struct sheet *s, int y, int x, int width, uint8_t style, const cha
     bool cut = str_width(rest) > end - x;
     while (rest.len) {
         uint32_t c = '?';
-        size_t n = str_utf8(rest, &c);
-        n = n ? n : 1;
+        size_t n = str_utf8(rest, &c) ?: 1;
         int wide = str_width(str_n(rest.p, n));
-        if (wide == 0) { /* joins the letter before it: a cell holds one code point */
-            rest.p += n;
-            rest.len -= n;
-            continue;
-        }
         if (x + wide > end - cut)
             break;
-        sheet_glyph(s, y, x, c, style);
+        if (wide) /* else it joins the letter before it: a cell holds one code point */
+            sheet_glyph(s, y, x, c, style);
         if (wide == 2)
             sheet_glyph(s, y, x + 1, 0, style);
         x += wide;

@@ -7,16 +7,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/words.h"
 
 enum { EVERY_MIN_MS = 250, EVERY_MAX_MS = 16000, HEAD_ROWS = 3, FOOT_ROWS = 1 };
 
-static const struct {
-    char key;
-    const char *word;
-} looks[] = {[LOOK_OVERVIEW] = {'o', "overview"}, [LOOK_DEVICES] = {'d', "devices"}, [LOOK_PROCS] = {'p', "processes"},
-             [LOOK_PEOPLE] = {'u', "people"},     [LOOK_HISTORY] = {'h', "history"}, [LOOK_EVENTS] = {'e', "events"},
-             [LOOK_ALERTS] = {'a', "alerts"}};
+const char *const look_words[] = {"overview", "devices", "processes", "people", "history", "events", "alerts", NULL};
+static const char look_keys[] = "odpuhea";
 
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms)
 {
@@ -106,11 +103,9 @@ static void enter(struct top *t)
         else if (i.a->node[0])
             mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, i.a->node);
     } else {
-        for (size_t k = 0; i.e && k < t->all.n; k++)
-            if (strcmp(t->all.nodes[k]->name, i.e->node) == 0) {
-                mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, t->all.nodes[k]->key);
-                break;
-            }
+        size_t k = i.e ? FIRST(t->all.n, x, strcmp(t->all.nodes[x]->name, i.e->node) == 0) : t->all.n;
+        if (k < t->all.n)
+            mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, t->all.nodes[k]->key);
     }
     list_make(t);
 }
@@ -160,41 +155,25 @@ static void type_key(struct top *t, int key)
 
 static bool list_key(struct top *t, int key)
 {
-    int line = MAX(1, t->columns), page = MAX(1, t->list_h - 1) * line;
+    long line = MAX(1, t->columns), page = MAX(1, t->list_h - 1) * line, all = (long)t->n_items;
+    const struct {
+        int key, other;
+        long by;
+    } moves[] = {{TOP_UP, 'k', -line},
+                 {TOP_DOWN, 'j', line},
+                 {TOP_LEFT, TOP_LEFT, -(line > 1)},
+                 {TOP_RIGHT, TOP_RIGHT, line > 1},
+                 {TOP_PAGE_UP, TOP_PAGE_UP, -page},
+                 {TOP_PAGE_DOWN, TOP_PAGE_DOWN, page},
+                 {TOP_HOME, 'g', -all},
+                 {TOP_END, 'G', all}};
+    size_t i = FIRST(ARRAY_LEN(moves), k, key == moves[k].key || key == moves[k].other);
 
-    switch (key) {
-    case TOP_UP:
-    case 'k':
-        move(t, -line);
-        return true;
-    case TOP_DOWN:
-    case 'j':
-        move(t, line);
-        return true;
-    case TOP_LEFT:
-    case TOP_RIGHT:
-        move(t, line == 1 ? 0 : key == TOP_LEFT ? -1 : 1);
-        return true;
-    case TOP_PAGE_UP:
-        move(t, -page);
-        return true;
-    case TOP_PAGE_DOWN:
-        move(t, page);
-        return true;
-    case TOP_HOME:
-    case 'g':
-        move(t, -(long)t->n_items);
-        return true;
-    case TOP_END:
-    case 'G':
-        move(t, (long)t->n_items);
-        return true;
-    case TOP_ENTER:
+    if (i < ARRAY_LEN(moves))
+        move(t, moves[i].by);
+    else if (key == TOP_ENTER)
         enter(t);
-        return true;
-    default:
-        return false;
-    }
+    return i < ARRAY_LEN(moves) || key == TOP_ENTER;
 }
 
 static void go_back(struct top *t)
@@ -223,8 +202,8 @@ bool top_key(struct top *t, int key)
         t->help = false;
         return key != 'q';
     }
-    for (enum look l = 0; l < ARRAY_LEN(looks); l++)
-        if (key == looks[l].key) {
+    for (enum look l = 0; look_words[l]; l++)
+        if (key == look_keys[l]) {
             go_home(t, l);
             return true;
         }
@@ -392,10 +371,10 @@ static void draw_foot(struct top *t, struct sheet *s)
         return;
     }
     struct place *p = top_place(t);
-    for (enum look l = 0; l < ARRAY_LEN(looks); l++) {
+    for (enum look l = 0; look_words[l]; l++) {
         uint8_t style = p->look == l ? STYLE_PLAIN | STYLE_PICK : STYLE_PLAIN;
-        x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", looks[l].key);
-        x = sheet_putf(s, y, x, 16, style, " %s", looks[l].word) + 1;
+        x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", look_keys[l]);
+        x = sheet_putf(s, y, x, 16, style, " %s", look_words[l]) + 1;
     }
     sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 103 ? "/ ? q" : "/ filter s sort ? help q quit");
 }

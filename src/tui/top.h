@@ -23,6 +23,8 @@ enum look {
     LOOKS
 };
 
+extern const char *const look_words[]; /* but for the last: "overview", ...; ends with NULL */
+
 /* Keys beyond Unicode. */
 enum key {
     KEY__NONE = -1,

@@ -131,14 +131,13 @@ static const char *status(void *arg)
     (void)arg;
     return feed_status;
 }
-static bool events(void *arg, const struct feed_event **ret, size_t *ret_n)
+static const struct feed_event *events(void *arg, size_t *ret_n)
 {
     static const struct feed_event e[] = {{NOW - 1000, "dgx2", "", "hung", "the driver does not answer"},
                                           {NOW - 9000, "dgx1", "GPU-dgx1-3", "lost", "GPU 3 is gone"}};
     (void)arg;
-    *ret = e;
     *ret_n = ARRAY_LEN(e);
-    return true;
+    return e;
 }
 
 static struct cluster *cluster;
@@ -228,7 +227,7 @@ static void each_key_shows_what_it_says(void **unused)
 }
 
 static size_t n_wrong;
-static bool alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
+static const struct feed_alert *alerts(void *arg, size_t *ret_n)
 {
     static const struct feed_alert a[] =
         {{NOW - 7200000, true, false, false, "key-dgx2", "", "dgx2", "critical", "driver-hung", "dgx2 does not answer"},
@@ -237,9 +236,8 @@ static bool alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
          {NOW - 60000, false, false, true, "key-dgx1", "", "dgx1", "info", "own", "dgx1 is idle"},
          {NOW - 60000, true, false, false, "", "", "", "critical", "store", "the disk is full"}};
     (void)arg;
-    *ret = a;
     *ret_n = n_wrong;
-    return n_wrong <= ARRAY_LEN(a);
+    return n_wrong <= ARRAY_LEN(a) ? a : NULL;
 }
 
 static void alerts_come_as_the_hub_orders_them_and_lead_to_their_place(void **unused)
