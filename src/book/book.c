@@ -44,9 +44,7 @@ void book_free(struct book *b)
         return;
     for (size_t i = 0; i < b->n; i++)
         entry_fini(&b->v[i]);
-    free(b->v);
-    free(b->all);
-    free(b);
+    FREE_ALL(b->v, b->all, b);
 }
 
 void book_watch(struct book *b, void (*changed)(void *arg), void *arg)
@@ -63,10 +61,7 @@ static void tell_change(const struct book *b)
 
 static struct entry *find(const struct book *b, int64_t id)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (b->v[i].h->id == id)
-            return &b->v[i];
-    return NULL;
+    return FIND(b->v, b->n, e, e->h->id == id);
 }
 
 static void forget(struct book *b, struct entry *e)

@@ -101,8 +101,7 @@ struct waiter {
 
 /* ---- what is said meanwhile ---- */
 
-static void say(struct waiter *w, bool passing, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct waiter *w, bool passing, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct waiter *w, bool passing, const char *fmt, ...)
 {
     bool screen = isatty(STDERR_FILENO);
     AUTO_BUF b = BUF_INIT(65536);
@@ -126,15 +125,11 @@ static void say(struct waiter *w, bool passing, const char *fmt, ...)
 
 static void say_place(struct waiter *w)
 {
-    char span[24];
+    char span[24], place[40];
 
-    clock_span(clock_mono_ms() - w->begin_ms, span);
-    if (w->ahead > 0)
-        say(w, true, "waiting for %lld GPU%s: %lld before you, %s so far", (long long)w->conf->gpus,
-            w->conf->gpus == 1 ? "" : "s", (long long)w->ahead, span);
-    else
-        say(w, true, "waiting for %lld GPU%s: next in line, %s so far", (long long)w->conf->gpus,
-            w->conf->gpus == 1 ? "" : "s", span);
+    snprintf(place, sizeof(place), w->ahead > 0 ? "%lld before you" : "next in line", (long long)w->ahead);
+    say(w, true, "waiting for %lld GPU%s: %s, %s so far", (long long)w->conf->gpus, w->conf->gpus == 1 ? "" : "s",
+        place, clock_span(clock_mono_ms() - w->begin_ms, span));
 }
 
 /* Sleeps, unless a signal comes or the time is up. False: do not go on. */
@@ -149,10 +144,10 @@ static bool rest(const struct waiter *w, int64_t ms)
 
 /* ---- in the hub's queue ---- */
 
-static int ask(struct waiter *w, const char *method, const char *path, struct str body, struct err *err)
+static int ask(struct waiter *w, const char *path, struct str body, struct err *err)
 {
     buf_fini(&w->raw);
-    int r = client_ask(&w->client, method, path, body, &w->raw, err);
+    int r = client_ask(&w->client, "POST", path, body, &w->raw, err);
 
     if (r < 0)
         return r;
@@ -167,13 +162,11 @@ static int ask(struct waiter *w, const char *method, const char *path, struct st
     return 0;
 }
 
+/* Of its own wait. */
 static void path_of(const struct waiter *w, struct buf *path)
 {
-    buf_adds(path, "/api/v1/waits");
-    if (w->id[0])
-        buf_addf(path, "/%s", w->id);
-    if (w->id[0])
-        client_param(path, "person", w->person);
+    buf_addf(path, "/api/v1/waits/%s", w->id);
+    client_param(path, "person", w->person);
 }
 
 static int queue_up(struct waiter *w, struct err *err)
@@ -195,7 +188,7 @@ static int queue_up(struct waiter *w, struct err *err)
         json_cstr(&j, "comment", w->conf->comment);
     json_end_obj(&j);
     w->id[0] = 0;
-    return ask(w, "POST", "/api/v1/waits", buf_str(&body), err);
+    return ask(w, "/api/v1/waits", buf_str(&body), err);
 }
 
 static int beat(struct waiter *w, struct err *err)
@@ -203,7 +196,7 @@ static int beat(struct waiter *w, struct err *err)
     AUTO_BUF path = BUF_INIT(1024);
 
     path_of(w, &path);
-    return ask(w, "POST", path.p, str_of("{}"), err);
+    return ask(w, path.p, str_of("{}"), err);
 }
 
 static int leave(struct waiter *w, struct err *err)
@@ -217,13 +210,6 @@ static int leave(struct waiter *w, struct err *err)
     int r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
     w->id[0] = 0;
     return r;
-}
-
-static void leave_quietly(struct waiter *w)
-{
-    struct err err = {0};
-
-    leave(w, &err);
 }
 
 /* Trouble that passes: the hub starts again, the network is away. */
@@ -320,7 +306,6 @@ static int run(struct waiter *w, char **argv)
     AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
     for (int told = 0; pidfd >= 0;) {
         struct pollfd fd = {.fd = pidfd, .events = POLLIN};
-        struct err err = {0};
         poll(&fd, 1, RENEW_MS);
         if (fd.revents)
             break;
@@ -329,7 +314,7 @@ static int run(struct waiter *w, char **argv)
             told = 1;
         }
         if (w->id[0])
-            beat(w, &err);
+            beat(w, NULL);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         if (stopped)
@@ -345,13 +330,13 @@ static int then(struct waiter *w, char **argv)
     say(w, false, "after %s: %s", clock_span(clock_mono_ms() - w->begin_ms, span), w->found.places);
     if (argv && w->id[0] && !w->found.here) {
         char own[NAME_MAX_LEN];
-        leave_quietly(w);
+        leave(w, NULL);
         return cli_fail(&wait_help, EXIT_NO, "%s is not on this machine (%s): the command was not started",
                         w->found.places, gpu_request_host(own));
     }
     if (argv) {
         int code = run(w, argv);
-        leave_quietly(w);
+        leave(w, NULL);
         return code;
     }
     if (w->conf->json && w->raw.len)
@@ -399,7 +384,7 @@ static int wait_for(struct cmd_call *c)
     else if (r == 0)
         code = then(&w, argv);
     else
-        leave_quietly(&w);
+        leave(&w, NULL);
     if (r == 1 && w.line)
         fputc('\n', stderr);
     if (r == 1)

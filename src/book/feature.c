@@ -206,25 +206,22 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
 {
     struct booking to = *x;
     const char *me = rq->who->token.person[0] ? rq->who->token.person : by;
-    int r = book_conflicts(h->book, x, NULL, 0) && booking_end_ms(x) > x->from_ms ? -EEXIST : 0;
-    if (r == 0) {
-        struct late *late = httpd_late(rq);
-        struct writing w = {.late = late, .back = rq->back};
-        mem_copy_str(w.me, sizeof(w.me), me);
-        r = start(h, &to, by, &w);
-        if (r == 0)
-            return REPLY_LATER;
-        struct reply answer = {0};
-        if (r == -EBUSY)
-            reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
-        else if (r == -ENOSPC)
-            reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
-        else
-            reply_problem(&answer, 409, "somebody else was faster: try again");
-        httpd_late_reply(late, &answer);
+    if (book_conflicts(h->book, x, NULL, 0) && booking_end_ms(x) > x->from_ms)
+        return reply_conflict(rp, &h->api, x, me, rq->now_ms);
+    struct writing w = {.late = httpd_late(rq), .back = rq->back};
+    mem_copy_str(w.me, sizeof(w.me), me);
+    int r = start(h, &to, by, &w);
+    if (r == 0)
         return REPLY_LATER;
-    }
-    return reply_conflict(rp, &h->api, x, me, rq->now_ms);
+    struct reply answer = {0};
+    if (r == -EBUSY)
+        reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
+    else if (r == -ENOSPC)
+        reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
+    else
+        reply_problem(&answer, 409, "somebody else was faster: try again");
+    httpd_late_reply(w.late, &answer);
+    return REPLY_LATER;
 }
 
 /* ---- what was stored ---- */

@@ -16,8 +16,7 @@ static void line(struct buf *out, struct str s)
 
     while (s.len) {
         uint32_t c;
-        size_t n = str_utf8(s, &c);
-        n = n ? n : 1;
+        size_t n = str_utf8(s, &c) ?: 1;
         if (n > room) {
             buf_adds(out, "\r\n ");
             room = FOLD - 1;

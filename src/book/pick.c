@@ -10,22 +10,12 @@
 
 #define NEAR_MS 600000 /* a booking that begins within this is one from now on */
 
-static bool listed(const struct buf *list, const char *uuid)
-{
-    struct str rest = buf_str(list), one;
-
-    while (str_cut(&rest, ',', &one))
-        if (str_eq(one, uuid))
-            return true;
-    return false;
-}
-
 static int take(const struct node_now *n, const struct device_now *d, struct buf *ret, struct err *err)
 {
     if (device_is_parent(n, d))
         return err_set(err, -EINVAL, "%s:%d is split into MIG instances: book those, as %s:%d.0", n->name,
                        (int)d->fact.index, n->name, (int)d->fact.index);
-    if (listed(ret, d->fact.uuid))
+    if (str_listed(ret->p, str_of(d->fact.uuid)))
         return 0;
     buf_addf(ret, "%s%s", ret->len ? "," : "", d->fact.uuid);
     return ret->err ? err_set(err, -E2BIG, "a booking has at most %d GPUs", BOOKING_DEVICES) : 0;
@@ -41,27 +31,21 @@ struct span_of {
 /* "3", "0-3", "0.1", "*" */
 static bool span_parse(struct str s, struct span_of *ret)
 {
-    struct str first;
+    struct str first = {0};
     *ret = (struct span_of){.mig = -1};
     s = str_trim(s);
     if (str_eq(s, "*") || str_eq(s, "all")) {
         ret->all = true;
         return true;
     }
-    if (str_find(s, "-") > 0) {
-        str_cut(&s, '-', &first);
-        return str_int(first, &ret->first) && str_int(s, &ret->last) && ret->first >= 0 && ret->first <= ret->last &&
-               ret->last < DEVICES_MAX;
-    }
-    if (str_find(s, ".") > 0) {
-        str_cut(&s, '.', &first);
-        bool ok = str_int(first, &ret->first) && str_int(s, &ret->mig) && ret->first >= 0 && ret->mig >= 0;
-        ret->last = ret->first;
-        return ok;
-    }
-    bool ok = str_int(s, &ret->first) && ret->first >= 0;
+    bool range = str_find(s, "-") > 0, instance = !range && str_find(s, ".") > 0;
+    str_cut(&s, range ? '-' : '.', &first);
+    if (!str_int(first, &ret->first) || ret->first < 0)
+        return false;
     ret->last = ret->first;
-    return ok;
+    if (range)
+        return str_int(s, &ret->last) && ret->first <= ret->last && ret->last < DEVICES_MAX;
+    return !instance || (str_int(s, &ret->mig) && ret->mig >= 0);
 }
 
 static int take_span(const struct node_now *n, const struct span_of *s, struct str said, struct buf *ret,
@@ -127,6 +111,12 @@ int pick_named(struct live *l, struct str words, struct buf *ret, struct err *er
 
 /* ---- any of a kind ---- */
 
+static void lower(struct buf *b)
+{
+    for (size_t i = 0; i < b->len; i++)
+        b->p[i] = b->p[i] >= 'A' && b->p[i] <= 'Z' ? (char)(b->p[i] + 32) : b->p[i];
+}
+
 static bool fits_pattern(struct str pattern, const char *text, bool part)
 {
     AUTO_BUF p = BUF_INIT(512);
@@ -137,10 +127,8 @@ static bool fits_pattern(struct str pattern, const char *text, bool part)
     part &= !memchr(pattern.p, '*', pattern.len);
     buf_addf(&p, "%s%.*s%s", part ? "*" : "", STR_ARG(pattern), part ? "*" : "");
     buf_adds(&t, text);
-    for (size_t i = 0; i < p.len; i++)
-        p.p[i] = p.p[i] >= 'A' && p.p[i] <= 'Z' ? (char)(p.p[i] + 32) : p.p[i];
-    for (size_t i = 0; i < t.len; i++)
-        t.p[i] = t.p[i] >= 'A' && t.p[i] <= 'Z' ? (char)(t.p[i] + 32) : t.p[i];
+    lower(&p);
+    lower(&t);
     return str_glob(buf_str(&p), buf_str(&t));
 }
 
@@ -151,10 +139,7 @@ static bool usable_now(const struct device_now *d, const char *person)
         return true;
     if ((d->state != DEV_HELD && d->state != DEV_BUSY) || !person || !person[0])
         return false;
-    for (size_t i = 0; i < d->n_procs; i++)
-        if (strcmp(d->procs[i].fact->user, person) != 0)
-            return false;
-    return d->n_procs > 0;
+    return d->n_procs > 0 && !ANY(d->n_procs, i, strcmp(d->procs[i].fact->user, person) != 0);
 }
 
 /* Nobody is on it, and has not been for a while. A booking of their own makes it held, not used. */
@@ -211,7 +196,7 @@ static size_t candidates(const struct book *b, const struct pick_wish *w, const 
             !book_free_between(b, str_of(d->fact.uuid), w->from_ms, w->until_ms, w->except, w->idle ? w->person : NULL))
             continue;
         c->unbooked++;
-        if (usable(w, d) && !(w->kept && listed(w->kept, d->fact.uuid)))
+        if (usable(w, d) && !(w->kept && str_listed(w->kept->p, str_of(d->fact.uuid))))
             v[found++] = d;
     }
     c->like += alike;

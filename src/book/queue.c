@@ -97,10 +97,7 @@ void queue_free(struct queue *q)
 
 static struct heard *find(struct queue *q, int64_t id)
 {
-    for (size_t i = 0; i < q->n; i++)
-        if (q->v[i].id == id)
-            return &q->v[i];
-    return NULL;
+    return FIND(q->v, q->n, e, e->id == id);
 }
 
 static struct heard *hear(struct queue *q, int64_t id, int64_t now_ms)
@@ -123,10 +120,9 @@ void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
 
 bool queue_says(struct queue *q, int64_t id)
 {
-    struct heard *e = find(q, id);
-
-    e = e ? e : hear(q, id, 0);
+    struct heard *e = find(q, id) ?: hear(q, id, 0);
     bool first = !e->said;
+
     e->said = true;
     return first;
 }

@@ -57,8 +57,7 @@ int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct 
 
 struct draft {
     json_t *o;
-    struct str person, gpus, model, node; /* p NULL: not given */
-    const char *comment;                  /* NULL: not given */
+    struct str person, gpus, model, node, comment; /* p NULL: not given */
     bool has_devices;
     struct buf devices;                                /* uuids, with commas between */
     int64_t from_ms, until_ms, for_ms, more_ms, count; /* -1: not given */
@@ -106,11 +105,20 @@ static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *r
     return moment_span(s, name, ret, &err) == 0 || reply_wrong(rp, err.msg);
 }
 
+static bool pick_devices(struct api *a, struct str words, struct draft *d, struct reply *rp)
+{
+    struct err err = {0};
+    int r = pick_named(a->live, words, &d->devices, &err);
+    if (r < 0)
+        reply_refused(rp, r, &err);
+    d->has_devices = r == 0;
+    return r == 0;
+}
+
 static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply *rp)
 {
     size_t i;
     json_t *one;
-    struct err err = {0};
     AUTO_BUF words = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     if (!json_is_array(v) || json_array_size(v) > BOOKING_DEVICES || json_array_size(v) == 0)
         return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs");
@@ -121,27 +129,18 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
         buf_addf(&words, "%s%.*s", words.len ? "," : "", STR_ARG(s));
     }
     buf_reset(&d->devices);
-    int r = pick_named(a->live, buf_str(&words), &d->devices, &err);
-    if (r < 0)
-        reply_refused(rp, r, &err);
-    d->has_devices = r == 0;
-    return r == 0;
+    return pick_devices(a, buf_str(&words), d, rp);
 }
 
 static bool take(struct api *a, const struct request *rq, struct draft *d, const char *key, json_t *v, bool fresh,
                  struct reply *rp)
 {
-    struct str s;
     if (json_is_null(v))
         return true;
     if (strcmp(key, "person") == 0)
         return take_str(v, key, 200, &d->person, rp);
-    if (strcmp(key, "comment") == 0) {
-        if (!take_str(v, key, BOOKING_COMMENT_MAX, &s, rp))
-            return false;
-        d->comment = s.p;
-        return true;
-    }
+    if (strcmp(key, "comment") == 0)
+        return take_str(v, key, BOOKING_COMMENT_MAX, &d->comment, rp);
     if (strcmp(key, "from") == 0)
         return take_when(a, v, key, rq->now_ms, &d->from_ms, rp);
     if (strcmp(key, "until") == 0)
@@ -173,7 +172,6 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
 {
     const char *key;
     json_t *v;
-    struct err err = {0};
     *d = (struct draft){.o = read_object(rq, rp),
                         .devices = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX),
                         .from_ms = -1,
@@ -195,14 +193,7 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
                                "\"H200\"}");
     if ((d->until_ms >= 0) + (d->for_ms >= 0) + (d->more_ms >= 0) > 1)
         return reply_wrong(rp, "say the end in one way: until, or for, or extend");
-    if (d->gpus.p) {
-        int r = pick_named(a->live, d->gpus, &d->devices, &err);
-        if (r < 0)
-            reply_refused(rp, r, &err);
-        d->has_devices = r == 0;
-        return r == 0;
-    }
-    return true;
+    return !d->gpus.p || pick_devices(a, d->gpus, d, rp);
 }
 
 /* ---- what it is to be ---- */
@@ -251,10 +242,8 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     struct booker who = booker_of(rq);
     struct err err = {0};
     int r = book_for(book_auth_of(&a->hub->conf), &who, d->person, person, &err);
-    if (r < 0) {
-        reply_refused(rp, r, &err);
-        return REPLY_NOW;
-    }
+    if (r < 0)
+        return reply_refused(rp, r, &err);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(d->model));
     snprintf(node, sizeof(node), "%.*s", STR_ARG(d->node));
     struct booking h = {.kind = BOOKING_FIRM,
@@ -262,7 +251,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
                         .person = person,
                         .model = model,
                         .where = node,
-                        .comment = d->comment ? d->comment : ""};
+                        .comment = d->comment.p ? d->comment.p : ""};
     if (d->until_ms < 0 && d->for_ms < 0)
         return reply_problem(rp, 400, "say until when: {\"until\": \"2026-11-20 14:00\"} or {\"for\": \"2d 4h\"}");
     h.until_ms = d->until_ms >= 0 ? d->until_ms : h.from_ms + d->for_ms;
@@ -330,8 +319,8 @@ static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, stru
         h->until_ms = h->from_ms + d->for_ms;
     else if (d->more_ms >= 0)
         h->until_ms += d->more_ms;
-    if (d->comment)
-        h->comment = d->comment;
+    if (d->comment.p)
+        h->comment = d->comment.p;
     if (d->has_devices)
         h->devices = d->devices.p;
     h->changes++;

@@ -166,17 +166,6 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
 static const struct asked_for nothing = {
     .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS}}; /* hold_ms 0: not given */
 
-/* Kept as it is, so it must be there as long as the body is. */
-static bool is_text(const char *name)
-{
-    static const char *const names[] = {"model", "node", "person", "comment"};
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
 {
     const char *key;
@@ -188,7 +177,8 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
         struct str text = str_n(json_string_value(v), json_string_length(v));
         if (json_is_null(v))
             continue;
-        if (!json_is_string(v) && is_text(key))
+        /* kept as it is, so it must be there as long as the body is */
+        if (!json_is_string(v) && str_listed("model,node,person,comment", str_of(key)))
             return reply_wrong(rp, "model, node, person and comment are text");
         if (json_is_integer(v)) {
             snprintf(q->number, sizeof(q->number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));

@@ -1,6 +1,7 @@
 /* use.c: looks who is on a booking's devices: its own person, or others. */
 #include "book/use.h"
 
+#include "base/order.h"
 #include "book/pick.h"
 
 const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};
@@ -22,10 +23,7 @@ static void see_person(struct seen *s, const char *person, const char *owner)
         return;
     }
     s->others = true;
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->names[i], person) == 0)
-            return;
-    if (s->n < USE_NAMES)
+    if (s->n < USE_NAMES && !ANY(s->n, i, strcmp(s->names[i], person) == 0))
         s->names[s->n++] = person;
 }
 
