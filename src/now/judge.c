@@ -128,15 +128,17 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
         }
         v->until_ms = MIN(v->until_ms, n->collect_since_ms + rule->hung_after_ms);
     }
+    if (n->collect == COLLECT_PAUSED) { /* nobody looks any more: its last sample says nothing of now */
+        v->why = WHY_PAUSED;
+        return true;
+    }
     if (d->fact.asleep)
         return false;
     if (d->at_ms && age(now_ms, d->at_ms) < stale_ms) {
         v->until_ms = MIN(v->until_ms, d->at_ms + stale_ms);
         return false;
     }
-    if (n->collect == COLLECT_PAUSED) {
-        v->why = WHY_PAUSED;
-    } else if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE) {
+    if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE) {
         v->why = WHY_UNREADABLE;
     } else if (!d->at_ms) {
         v->why = WHY_NO_SAMPLE;

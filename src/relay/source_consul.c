@@ -106,7 +106,7 @@ static int consul_open(struct source *s, UNUSED struct event_base *loop, struct 
 const struct source_ops source_consul = {
     .name = "consul",
     .service_port = true,
-    .every_ms = 20000,
+    .every_ms = 10000,
     .size = sizeof(struct consul),
     .open = consul_open,
     .look = consul_look,

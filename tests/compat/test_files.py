@@ -140,8 +140,12 @@ class Files(lib.Case):
         self.hub_with("--files-sources", "consul:" + self.path("fetch_stats_conf.json"), "--files-port", w.port)
         self.check_whole("gpu01")
         self.wait_node("gpu01", lambda n: n.get("labels", {}).get("rack") == "a1")
+        answer = lambda: lib.ask(self.hub.url + "/", headers={"User-Agent": "curl/8"})[2].decode().splitlines()[0]
+        self.assertEqual(answer(), "1 of 2 free: 1 on gpu01")
         c.deregister("gpu01.lab.example")
-        self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
+        n = self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
+        self.assertEqual([d["state"] for d in n["devices"]], ["stale", "stale"])  # with that very news: its readings would be good for 500 s
+        self.assertEqual(answer(), "none of 2 free")
         c.register("gpu01.lab.example", "127.0.0.1")
         self.check_whole("gpu01")
 
