@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "format/words.h"
 #include "model/gather.h"
 #include "nodes/feature.h"
 #include "notify/channel.h"
@@ -81,6 +82,7 @@ struct vesta_post {
     size_t n_uses;
     struct proc_use *uses;
     struct sample samples[VESTA_GPUS_MAX];
+    int64_t sent_ms[VESTA_GPUS_MAX]; /* by the sender's clock; -1: not said */
 };
 
 /* Senders give numbers as numbers; older ones as text. */
@@ -128,9 +130,10 @@ static void post_gpu(struct vesta_post *p, const json_t *o, int64_t index)
     struct device_fact *d = &p->facts.devices[p->facts.n_devices];
     struct sample *s = &p->samples[p->facts.n_devices];
     uint16_t slot = (uint16_t)++p->facts.n_devices;
-    int64_t v;
+    int64_t v, left;
     size_t i;
     const json_t *proc;
+    char when[32] = "";
     *d = (struct device_fact){.index = (int32_t)index, .minor = -1, .mig = -1, .vendor = VENDOR_NVIDIA};
     text(o, "uuid", d->uuid, sizeof(d->uuid));
     text(o, "gpu_name", d->name, sizeof(d->name));
@@ -145,6 +148,10 @@ static void post_gpu(struct vesta_post *p, const json_t *o, int64_t index)
     for (size_t k = 0; k < ARRAY_LEN(values); k++)
         if (number(o, values[k].name, values[k].max, &v))
             sample_set(s, values[k].m, v * values[k].scale);
+    if (number(o, "available_memory", 1 << 30, &left) && sample_has(s, M_mem_total) && sample_has(s, M_mem_used))
+        sample_set(s, M_mem_reserved, s->v[M_mem_total] - s->v[M_mem_used] - left * MIB); /* as memory_left has it */
+    text(o, "timestamp", when, sizeof(when));
+    p->sent_ms[slot - 1] = sent_parse(when);
     json_array_foreach (json_object_get(o, "processes"), i, proc) {
         if (i >= VESTA_PROCS_MAX)
             break;
@@ -224,8 +231,11 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
     int64_t now_ms = rq->now_ms;
     size_t procs_at, batch_at;
     gather_tick(g, now_ms);
-    for (size_t i = 0; i < p->facts.n_devices; i++)
+    for (size_t i = 0; i < p->facts.n_devices; i++) {
         gather_sample(g, (uint16_t)(i + 1), &p->samples[i]);
+        if (p->sent_ms[i] >= 0)
+            gather_value(g, (uint16_t)(i + 1), METRIC_CUSTOM, p->sent_ms[i]);
+    }
     gather_uses(g, p->uses, p->n_uses);
     twins_part(h, peer, n, &p->facts, now_ms);
     int r = wire_put_facts(&out, id, &p->facts, &facts_id);
@@ -277,6 +287,8 @@ int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *e
         return -ENOENT;
     struct vesta_post *p = mem_zero(1, sizeof(*p));
     p->facts.devices = mem_zero(VESTA_GPUS_MAX, sizeof(*p->facts.devices));
+    p->facts.custom = mem_zero(1, sizeof(*p->facts.custom));
+    p->facts.custom[p->facts.n_custom++] = sent_fact;
     p->procs.v = mem_zero(PROCS_MAX, sizeof(*p->procs.v));
     p->uses = mem_zero(PROCS_MAX, sizeof(*p->uses));
     int r = post_parse(p, rq->body, err);

@@ -260,6 +260,15 @@ def int_of(v, most):
     return v if type(v) is int and 0 <= v <= most else None
 
 
+def sent_of(v):
+    """What the sender's clock said, in ms and as if it were UTC; None where it is written otherwise."""
+    try:
+        at = datetime.datetime.strptime(v, "%Y/%m/%d %H:%M:%S.%f").replace(tzinfo=datetime.timezone.utc)
+    except (TypeError, ValueError):
+        return None
+    return int(at.timestamp()) * 1000 + at.microsecond // 1000 if at.year >= 1970 and len(v) == 23 else None
+
+
 def gpus_of(payload):
     """[(index, uuid, name, {metric: value}, [(pid, user, name, bytes)])]"""
     if type(payload) is not dict or len(payload) > GPUS_MAX:
@@ -276,6 +285,12 @@ def gpus_of(payload):
             v = int_of(gpu.get(name), most)
             if v is not None:
                 values[metric] = str(v * scale)
+        left = int_of(gpu.get("available_memory"), 1 << 30)
+        if left is not None and "mem_total" in values and "mem_used" in values:
+            values["mem_reserved"] = str(int(values["mem_total"]) - int(values["mem_used"]) - left * MIB)
+        sent = sent_of(gpu.get("timestamp"))
+        if sent is not None:
+            values["vesta_timestamp"] = f"{sent // 1000}.{sent % 1000:03d}"
         v = int_of(gpu.get("gpu_volatile"), 100)
         if v is not None:
             values["util"] = f"{v // 100}.{v % 100:02d}"
@@ -336,6 +351,7 @@ class Host:
         self.devices, self.series, self.procs = {}, {}, {}
         self.span = self.last_ms = self.taken = 0
         self.put(kind="node", node=self.key, name=name, agent="vesta", collector="vesta", tick_ms=tick_ms)
+        self.put(kind="metric", node=self.key, metric="vesta_timestamp", unit="seconds", type="gauge", per=1000)
 
     def put(self, **record):
         self.out.write(json.dumps(record, separators=(",", ":")) + "\n")

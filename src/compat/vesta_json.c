@@ -58,7 +58,7 @@ static void put_procs(struct json *j, const struct device_now *d)
     json_end_arr(j);
 }
 
-static void put_gpu(struct json *j, const struct device_now *d)
+static void put_gpu(struct json *j, const struct node_now *n, const struct device_now *d)
 {
     const struct sample *s = &d->now;
     char when[32];
@@ -74,7 +74,7 @@ static void put_gpu(struct json *j, const struct device_now *d)
     value(j, "gpu_volatile", s, M_util, 100);
     put_procs(j, d);
     value(j, "temperature", s, M_temp, 1000);
-    json_cstr(j, "timestamp", d->at_ms ? local_time(d->at_ms, true, when) : NULL);
+    json_cstr(j, "timestamp", device_stamp(n, d, when));
     value(j, "total_memory", s, M_mem_total, MIB);
     value(j, "used_memory", s, M_mem_used, MIB);
     json_cstr(j, "uuid", d->fact.uuid);
@@ -95,7 +95,7 @@ static void gpu_key(struct json *j, const struct device_now *d)
 
 const char *vesta_status(const struct node_now *n)
 {
-    if (!n->at_ms)
+    if (!n->at_ms || n->awaited)
         return "waiting for re-uplink";
     return n->state == NODE_DOWN || n->state == NODE_HUNG ? "down" : "running";
 }
@@ -107,10 +107,10 @@ static void put_entry(struct json *j, const struct node_now *n, bool data)
     for (size_t i = 0; data && i < n->n_devices; i++)
         if (n->devices[i].at_ms && n->devices[i].state != DEV_LOST) {
             gpu_key(j, &n->devices[i]);
-            put_gpu(j, &n->devices[i]);
+            put_gpu(j, n, &n->devices[i]);
         }
     json_end_obj(j);
-    if (n->at_ms)
+    if (n->at_ms && !n->never_sampled)
         json_int(j, "timestamp", stamp(n->at_ms));
     else
         json_cstr(j, "timestamp", "no entry received.");
@@ -138,15 +138,30 @@ static void put_host(struct json *j, const struct node_now *n, bool always)
     const char *status = vesta_status(n);
 
     start_host(j, n->name);
-    put_entry(j, n, always || strcmp(status, "running") == 0);
+    put_entry(j, n, always || strcmp(status, "down") != 0);
     end_host(j, n->address, status);
 }
 
-void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,
+bool vesta_asks_past(const struct node_now *n, bool alone)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (n->devices[i].at_ms)
+            return false;
+    return !n->never_sampled && n->at_ms && (alone || strcmp(vesta_status(n), "down") != 0);
+}
+
+void render_vesta_member(struct buf *out, const struct node_now *n, bool alone)
+{
+    struct json j = json_on(out);
+
+    put_host(&j, n, alone);
+}
+
+void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status, int64_t at_ms,
                        const struct node_now *entries, size_t n)
 {
     struct json j = json_on(out);
-    const struct node_now none = {0};
+    const struct node_now none = {.at_ms = at_ms};
 
     j.comma = out->len > 1 && out->p[out->len - 1] == '}';
     start_host(&j, name);

@@ -300,13 +300,12 @@ static void box_line(struct pen *p, const char *s)
     buf_addf(p->out, "%s\n", p->g->down);
 }
 
-static void box_top(struct pen *p, const struct device_now *d)
+static void box_top(struct pen *p, const struct node_now *n, const struct device_now *d)
 {
     AUTO_BUF b = BUF_INIT(512);
     char when[32];
 
-    buf_addf(&b, "[ gpu:%d %s %s ]", (int)d->fact.index, device_shown(d),
-             d->at_ms ? local_time(d->at_ms, true, when) : "no sample yet");
+    buf_addf(&b, "[ gpu:%d %s %s ]", (int)d->fact.index, device_shown(d), device_stamp(n, d, when) ?: "no sample yet");
     int wide = MIN(str_width(buf_str(&b)), p->width - 6);
     buf_addf(p->out, "  %s", p->g->down_right);
     sgr(p, dev_states[d->state].ansi);
@@ -376,11 +375,11 @@ static void box_procs(struct pen *p, const struct device_now *d)
     }
 }
 
-static void box(struct pen *p, const struct device_now *d)
+static void box(struct pen *p, const struct node_now *n, const struct device_now *d)
 {
     AUTO_BUF b = BUF_INIT(1024);
 
-    box_top(p, d);
+    box_top(p, n, d);
     if (!in_sight(d) || p->width > WIDTH_MIN) { /* a line more than vesta has, where it is needed or fits */
         buf_addf(&b, "%s ", p->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark);
         device_sentence(&b, d, p->v->at_ms);
@@ -426,7 +425,7 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
             buf_addc(out, '\n');
         }
         for (size_t k = 0; k < n->n_devices && !node_is_dark(n); k++)
-            box(&p, &n->devices[k]);
+            box(&p, n, &n->devices[k]);
         buf_fill(out, '_', (size_t)p.width);
         buf_addc(out, '\n');
     }
@@ -448,7 +447,7 @@ void render_term_tree(struct buf *out, const struct view *v, const struct term *
 
     for (size_t i = 0; i < v->n && out->err == 0; i++) {
         const struct node_now *n = v->nodes[i];
-        bool alive = strcmp(vesta_status(n), "running") == 0;
+        bool alive = n->at_ms && n->state != NODE_DOWN && n->state != NODE_HUNG;
         cell(&p, n->name, 16, FIT_LEFT);
         buf_addf(out, " : %s\n", alive ? "Alive" : "DEAD");
         for (size_t k = 0; alive && k < n->n_devices; k++) {
@@ -458,7 +457,7 @@ void render_term_tree(struct buf *out, const struct view *v, const struct term *
                 continue;
             buf_addf(out, "    [gpu:%d (", (int)d->fact.index);
             plain_line(out, str_of(device_shown(d)));
-            buf_addf(out, ")] %s\n", d->at_ms ? local_time(d->at_ms, true, when) : "");
+            buf_addf(out, ")] %s\n", device_stamp(n, d, when) ?: "");
             for (size_t m = 0; m < d->n_procs; m++) {
                 AUTO_BUF b = BUF_INIT(4096);
                 proc_line(&p, d, m, &b);

@@ -135,6 +135,17 @@ const char *node_model(const struct node_now *n)
     return model;
 }
 
+#define TIME_FORM "%Y/%m/%d %H:%M:%S"
+
+static const char *put_time(const struct tm *tm, int ms, char out[32])
+{
+    size_t n = strftime(out, 32, TIME_FORM, tm);
+
+    if (ms >= 0)
+        snprintf(out + n, 32 - n, ".%03d", ms % 1000);
+    return out;
+}
+
 const char *local_time(int64_t at_ms, bool ms, char out[32])
 {
     time_t t = (time_t)(at_ms / 1000);
@@ -142,10 +153,42 @@ const char *local_time(int64_t at_ms, bool ms, char out[32])
 
     if (!localtime_r(&t, &tm))
         gmtime_r(&t, &tm);
-    size_t n = strftime(out, 32, "%Y/%m/%d %H:%M:%S", &tm);
-    if (ms)
-        snprintf(out + n, 32 - n, ".%03d", (int)(at_ms % 1000 + 1000) % 1000);
-    return out;
+    return put_time(&tm, ms ? (int)(at_ms % 1000 + 1000) % 1000 : -1, out);
+}
+
+const struct custom_fact sent_fact = {.name = "vesta_timestamp", .unit = UNIT_SECONDS, .kind = KIND_GAUGE, .per = 1000};
+
+static const char *put_sent(int64_t sent_ms, char out[32])
+{
+    time_t t = (time_t)(sent_ms / 1000);
+    struct tm tm = {0};
+
+    gmtime_r(&t, &tm);
+    return put_time(&tm, (int)(sent_ms % 1000), out);
+}
+
+int64_t sent_parse(const char *s)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(s, TIME_FORM, &tm);
+    int64_t ms = 0;
+    char again[32];
+
+    if (!rest || *rest != '.' || !str_int(str_of(rest + 1), &ms) || ms < 0 || ms > 999)
+        return -1;
+    ms += 1000 * (int64_t)timegm(&tm);
+    return ms >= 0 && strcmp(put_sent(ms, again), s) == 0 ? ms : -1;
+}
+
+const char *device_stamp(const struct node_now *n, const struct device_now *d, char out[32])
+{
+    for (size_t i = 0; i < d->n_custom; i++) {
+        size_t at = d->custom[i].metric - METRIC_CUSTOM;
+        if (at < n->fact.n_custom && strcmp(n->fact.custom[at].name, sent_fact.name) == 0 &&
+            d->custom[i].at_ms == d->at_ms)
+            return put_sent(d->custom[i].v, out);
+    }
+    return d->at_ms ? local_time(d->at_ms, true, out) : NULL;
 }
 
 /* The bytes of the longest head of s that takes at most width columns. */

@@ -21,6 +21,12 @@ bool node_is_dark(const struct node_now *n);
 const char *node_model(const struct node_now *n);
 /* Local time as "2026/11/15 10:46:12", with ".345" if ms. */
 const char *local_time(int64_t at_ms, bool ms, char out[32]);
+/* What a sender of vesta's says of when it read a GPU: its own clock as a metric of the node's, without a zone. The
+ * time of "2019/03/24 20:00:00.000" as if it were UTC, -1 for any other text; and the text again: a GPU's own or, where
+ * nothing was said, the hub's local time. NULL: no sample yet. */
+extern const struct custom_fact sent_fact;
+int64_t sent_parse(const char *s);
+const char *device_stamp(const struct node_now *n, const struct device_now *d, char out[32]);
 /* Columns of a terminal that s takes. Cut or fill it to width; too long ends in "…" (ascii: "~"), from the left if so
  * asked. */
 enum fit { FIT_LEFT, FIT_RIGHT, FIT_CUT_HEAD };

@@ -313,6 +313,7 @@ static int put_node(struct import_sink *l, struct import_sink_node *n, struct er
         n->first_ms = f.rec.first_ms; /* nothing was measured */
     f.rec.first_ms = f.rec.first_ms ? MIN(f.rec.first_ms, n->first_ms) : n->first_ms;
     f.rec.last_ms = MAX(f.rec.last_ms, n->last_ms);
+    f.rec.sampled_ms = MAX(f.rec.sampled_ms, n->last_ms);
     store_put(l->store, STORE_NODE, &f.rec, 1, NULL, NULL);
     return 0;
 }

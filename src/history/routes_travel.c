@@ -127,7 +127,9 @@ struct states_job {
     struct host {
         char name[NAME_MAX_LEN], address[64];
         const char *status;
-        bool shown; /* its data is: vesta shows none of a host that is down, unless it is asked for alone */
+        int64_t at_ms; /* newest entry; 0: never */
+        bool shown;    /* its data is: vesta shows none of a host that is down, unless it is asked for alone */
+        char *now;     /* what is known without reading; NULL: nothing */
     } * hosts;
 };
 
@@ -137,17 +139,22 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     const struct host *h = &job->hosts[i];
     AUTO_FREE int64_t *at_ms = mem_zero(job->moments, sizeof(*at_ms));
     AUTO_FREE struct node_now *entries = mem_zero(job->moments, sizeof(*entries));
+    bool minutes = false;
+    if (h->now) {
+        buf_addf(out, "%s%s", out->len > 1 ? "," : "", h->now);
+        return 0;
+    }
     travel_to(job->travel, job->now_ms, job->now_ms);
-    int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, err) : 0;
+    int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, &minutes, err) : 0;
     size_t n = 0, asked = r > 0 ? (size_t)r : 0;
     for (size_t k = 0; r >= 0 && k < asked; k++) {
         r = past_stopped(past) ? -ECANCELED : 0;
-        travel_to(job->travel, at_ms[k], at_ms[k]); /* samples, however long ago */
+        travel_to(job->travel, at_ms[k], minutes ? INT64_MAX : at_ms[k]); /* samples, however long ago */
         if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
             n++;
     }
     if (r >= 0)
-        render_vesta_past(out, h->name, h->address, h->status, entries, n);
+        render_vesta_past(out, h->name, h->address, h->status, h->at_ms, entries, n);
     for (size_t k = 0; k < n; k++)
         node_now_fini(&entries[k]);
     return MIN(r, 0);
@@ -177,8 +184,18 @@ static void states_end(struct past_ask *k)
 {
     struct states_job *job = (struct states_job *)k;
     travel_free(job->travel);
+    for (size_t i = 0; i < job->n; i++)
+        free(job->hosts[i].now);
     free(job->hosts);
     free(job);
+}
+
+/* "host":{...} of a node whose values are at hand. */
+static char *states_now(const struct node_now *n, bool alone)
+{
+    AUTO_BUF b = BUF_INIT(TRAVEL_MAX);
+    render_vesta_member(&b, n, alone);
+    return mem_strn(b.p, b.len);
 }
 
 static enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
@@ -195,7 +212,10 @@ static enum reply_how get_states_past(struct api *a, struct request *rq, struct 
         mem_copy_str(h->name, sizeof(h->name), v->nodes[i]->name);
         mem_copy_str(h->address, sizeof(h->address), v->nodes[i]->address);
         h->status = vesta_status(v->nodes[i]);
-        h->shown = rq->tail.len > 0 || strcmp(h->status, "running") == 0;
+        h->at_ms = v->nodes[i]->never_sampled ? 0 : v->nodes[i]->at_ms;
+        h->shown = rq->tail.len > 0 || strcmp(h->status, "down") != 0;
+        if (job->moments == 1 && !vesta_asks_past(v->nodes[i], rq->tail.len > 0))
+            h->now = states_now(v->nodes[i], rq->tail.len > 0);
     }
     return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -11,6 +11,7 @@
 struct stop { /* what is kept of a node now */
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];
     bool demo, retired, maintenance;
+    int64_t at_ms;         /* newest news; 0: never */
     struct node_fact fact; /* with its devices */
 };
 
@@ -38,7 +39,7 @@ struct travel *travel_new(const struct view *v, const struct state_rule *rule, i
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];
         struct stop *s = &t->stops[t->n++];
-        *s = (struct stop){.demo = n->demo, .retired = n->retired, .maintenance = n->maintenance};
+        *s = (struct stop){.demo = n->demo, .retired = n->retired, .maintenance = n->maintenance, .at_ms = n->at_ms};
         mem_copy_str(s->key, sizeof(s->key), n->key);
         mem_copy_str(s->name, sizeof(s->name), n->name);
         mem_copy_str(s->address, sizeof(s->address), n->address);
@@ -208,7 +209,8 @@ static void take_proc(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
 
-    if (p->first_ms > k->t->at_ms || (p->ended && p->last_ms < k->t->at_ms))
+    if (p->first_ms > k->t->at_ms ||
+        (p->ended && p->last_ms < MIN(k->t->at_ms, k->n->at_ms))) /* by the newest sample */
         return;
     for (size_t i = 0; i < k->n->n_devices && k->count < PROCS_MAX; i++) {
         if (strcmp(k->n->devices[i].fact.uuid, p->device) != 0)
@@ -375,14 +377,19 @@ static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int
 }
 
 int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
-                   struct err *err)
+                   bool *ret_minutes, struct err *err)
 {
     static const char *const names[] = {"util", "mem_used", "temp"};
-    /* close by at a second, further back coarser */
+    /* close by at a second, further back coarser, and by the minute where samples are no longer kept */
     const struct {
         int64_t span_ms, step_ms;
-    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000ll), 120000), 1000}, {86400000, 10000}};
+        int tier;
+    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000ll), 120000), 1000, TIER_RAW},
+                 {86400000, 10000, TIER_RAW},
+                 {86400000, MINUTE_MS, TIER_MINUTE}};
     const struct stop *s = &t->stops[i];
+    int64_t at_ms =
+        s->at_ms ? MIN(t->at_ms, s->at_ms + MINUTE_MS) : t->at_ms; /* before its end, long ago as it may be */
     AUTO_FREE const char **devices = mem_zero(MAX(s->fact.n_devices, 1u), sizeof(*devices));
     size_t found = 0;
 
@@ -390,7 +397,10 @@ int travel_moments(const struct travel *t, size_t i, const struct past_source *p
         devices[k] = s->fact.devices[k].uuid;
     for (size_t k = 0; k < ARRAY_LEN(tries) && found < max && s->fact.n_devices; k++) {
         struct history h = {0};
-        int64_t step_ms = tries[k].step_ms, to_ms = t->at_ms / step_ms * step_ms + step_ms;
+        int64_t step_ms = tries[k].step_ms, to_ms = at_ms / step_ms * step_ms + step_ms;
+        if (tries[k].tier == TIER_MINUTE && found)
+            break;
+        *ret_minutes = tries[k].tier == TIER_MINUTE;
         struct history_ask ask = {.node = s->key,
                                   .devices = devices,
                                   .metrics = names,
@@ -399,11 +409,11 @@ int travel_moments(const struct travel *t, size_t i, const struct past_source *p
                                   .from_ms = MAX(to_ms - tries[k].span_ms, 0),
                                   .to_ms = to_ms,
                                   .step_ms = step_ms,
-                                  .tier = TIER_RAW};
+                                  .tier = tries[k].tier};
         int r = past_history(past, ask, &h, err);
         if (r < 0)
             return r;
-        found = MAX(found, moments_of(&h, t->at_ms, max, ret));
+        found = MAX(found, moments_of(&h, at_ms, max, ret));
         history_fini(&h);
     }
     memmove(ret, ret + (max - found), found * sizeof(*ret));

@@ -26,7 +26,7 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
 
 /* To another moment; what is kept of the nodes stays. */
 void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
-/* The newest moments at or before at_ms, at most max of them and at most a day back, of which the i-th node has
- * samples, oldest first; ret has room for max. A count, or -errno. */
+/* The newest moments at or before at_ms, at most max of them and within a day before its newest news, of which the i-th
+ * node has samples, oldest first; ret has room for max. minutes: all that is left are minutes. A count, or -errno. */
 int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
-                   struct err *err);
+                   bool *ret_minutes, struct err *err);

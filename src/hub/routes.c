@@ -30,8 +30,11 @@ const struct route *const *routes_all(void)
 static bool path_matches(const char *pattern, struct str path, struct str *tail)
 {
     const char *brace = strchr(pattern, '{');
-    if (!brace)
-        return str_eq(path, pattern);
+    if (!brace) { /* "/states" is as good as "/states/" */
+        size_t n = strlen(pattern);
+        return str_eq(path, pattern) ||
+               (n > 1 && pattern[n - 1] == '/' && path.len == n - 1 && memcmp(path.p, pattern, n - 1) == 0);
+    }
     size_t head = (size_t)(brace - pattern);
     const char *after = strchr(brace, '}') + 1;
     if (path.len < head || memcmp(path.p, pattern, head) != 0)

@@ -66,6 +66,7 @@ struct node_now {
     int64_t clock_off_ms; /* node minus hub, when above 5 s; else 0 */
     bool demo, retired, maintenance;
     bool never_sampled;                           /* it has sent no sample, ever */
+    bool awaited;                                 /* not heard since the hub started */
     char was_id[NODE_KEY_MAX], was[NAME_MAX_LEN]; /* the silent node whose GPUs it has; empty: none */
     enum collect_state collect;
     int64_t collect_since_ms;

@@ -40,6 +40,7 @@ static void load_node(struct hub *h, const struct store_node *rec)
         live_facts(h->live, n, rec->facts, &facts, 0);
     node_fact_fini(&facts);
     n->never_sampled = rec->sampled_ms == 0;
+    n->awaited = true;
     n->at_ms = rec->last_ms; /* "no news for 3 h", not "never heard of" */
     h->newest_ms = MAX(h->newest_ms, rec->last_ms);
 }

@@ -320,6 +320,7 @@ static void heard(struct live *l, struct live_node *n, int64_t now_ms)
             tell(l, n, EVENT_BACK, now_ms, silent / 1000, "back after ", MAX(silent, 1));
     }
     n->now.at_ms = now_ms;
+    n->now.awaited = false;
     n->spoke = true;
     n->chance_ms = 0;
 }

@@ -283,22 +283,23 @@ static void render_hosts(struct buf *out, const struct view *v, const void *arg)
         render_vesta_states(out, v);
 }
 
-static enum reply_how reply_hosts(struct api *a, struct request *rq, struct select *s, bool one, struct reply *rp)
+/* Several entries of each host, or one that is not at hand, are read beside the loop. */
+static enum reply_how reply_states(struct api *a, struct request *rq, struct reply *rp, struct select *s)
 {
-    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
-        if (s->filter)
-            view_filter(&s->view, s->filter, &s->arena);
-        return a->get_states_past(a, rq, rp, &s->view);
-    }
-    return reply_view(a, rq, s, one ? "host" : "states", render_hosts, one ? s : NULL, rp);
+    bool alone = rq->tail.len > 0, past = request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1;
+    for (size_t i = 0; i < s->view.n && !past; i++)
+        past = vesta_asks_past(s->view.nodes[i], alone);
+    if (!past)
+        return reply_view(a, rq, s, alone ? "host" : "states", render_hosts, alone ? s : NULL, rp);
+    if (s->filter)
+        view_filter(&s->view, s->filter, &s->arena);
+    return a->get_states_past(a, rq, rp, &s->view);
 }
 
 static enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
-        return REPLY_NOW;
-    return reply_hosts(a, rq, &s, false, rp);
+    return select_view(a, rq, str_n("", 0), false, &s, rp) ? reply_states(a, rq, rp, &s) : REPLY_NOW;
 }
 
 static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
@@ -312,7 +313,7 @@ static enum reply_how get_states_host(struct api *a, struct request *rq, struct 
     }
     if (request_flag(rq, "term"))
         return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
-    return reply_hosts(a, rq, &s, true, rp);
+    return reply_states(a, rq, rp, &s);
 }
 
 /* ---- processes ---- */
