@@ -63,7 +63,6 @@ static const struct {
     const char *key, *why;
 } unused_keys[] = {
     {"TIMESTAMP_FORMAT", "the page shows times as the reader's browser writes them, text as 2026-11-15 10:00:00"},
-    {"PAGE_PER_HOST_NUM", "all hosts are on one page"},
     {"MAIN_PAGE_DESCRIPTION", "the page has no description"},
     {"TABLE_PAGE_TITLE", "/gpu_table has no title of its own"},
     {"TABLE_PAGE_DESCRIPTION", "/gpu_table has no description"},
@@ -232,6 +231,16 @@ static void put_rule(struct settings *s)
         buf_addf(&s->out, "log_level: %s\n", debug ? "debug" : "warn");
     became(s, "QUIET", quiet ? (debug ? "left out: DEBUG counts" : "log_level: warn") : "not needed");
     became(s, "DEBUG", debug ? "log_level: debug" : "not needed");
+}
+
+static void put_pages(struct settings *s)
+{
+    uint64_t n = 0;
+    bool fine = str_uint(str_trim(value(s, "PAGE_PER_HOST_NUM")), &n) && n > 0 && n <= 100000;
+
+    if (fine)
+        buf_addf(&s->out, "vesta_page_hosts: %d\n", (int)n);
+    became(s, "PAGE_PER_HOST_NUM", fine ? "vesta_page_hosts, for /?term&page=N" : "left out: not a number of hosts");
 }
 
 static void put_slack(struct settings *s)
@@ -445,6 +454,7 @@ static void put_all(struct settings *s)
     put_names(s);
     put_access(s);
     put_rule(s);
+    put_pages(s);
     put_channels(s);
     put_slack(s);
     put_alerts(s);

@@ -53,6 +53,7 @@ static void take_settings(void *self, void *next)
     const struct compat_settings *c = feature_settings(&d->h->conf, &compat_feature);
     free(d->vesta_token);
     d->h->api.vesta_token = d->vesta_token = next;
+    d->h->api.vesta_page_hosts = (int)c->vesta_page_hosts;
     mirror_set(d->mirror, c->mirror);
 }
 

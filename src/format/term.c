@@ -300,6 +300,13 @@ static void box_line(struct pen *p, const char *s)
     buf_addf(p->out, "%s\n", p->g->down);
 }
 
+static void box_edge(struct pen *p, const char *left, const char *right)
+{
+    buf_addf(p->out, "  %s", left);
+    repeat(p, p->g->across, p->width - 6);
+    buf_addf(p->out, "%s\n", right);
+}
+
 static void box_top(struct pen *p, const struct node_now *n, const struct device_now *d)
 {
     AUTO_BUF b = BUF_INIT(512);
@@ -390,9 +397,22 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
         box_bar(p, d);
         box_procs(p, d);
     }
-    buf_addf(p->out, "  %s", p->g->up_right);
-    repeat(p, p->g->across, p->width - 6);
-    buf_addf(p->out, "%s\n\n", p->g->up_left);
+    box_edge(p, p->g->up_right, p->g->up_left);
+    buf_addc(p->out, '\n');
+}
+
+/* A host without news of its devices. */
+static void box_status(struct pen *p, const struct node_now *n)
+{
+    AUTO_BUF b = BUF_INIT(512);
+
+    buf_adds(&b, " status: ");
+    status_text(&b, n);
+    box_edge(p, p->g->down_right, p->g->down_left);
+    box_line(p, "");
+    box_line(p, b.p);
+    box_line(p, "");
+    box_edge(p, p->g->up_right, p->g->up_left);
 }
 
 void render_term_detail(struct buf *out, const struct view *v, const struct term *t)
@@ -417,13 +437,8 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
         buf_addc(out, '\n');
         buf_fill(out, '-', (size_t)p.width);
         buf_addc(out, '\n');
-        if (node_is_dark(n)) {
-            buf_reset(&b);
-            buf_adds(&b, "  status: ");
-            status_text(&b, n);
-            cell(&p, b.p, p.width, FIT_LEFT);
-            buf_addc(out, '\n');
-        }
+        if (node_is_dark(n))
+            box_status(&p, n);
         for (size_t k = 0; k < n->n_devices && !node_is_dark(n); k++)
             box(&p, n, &n->devices[k]);
         buf_fill(out, '_', (size_t)p.width);

@@ -170,15 +170,31 @@ enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_NAMES, PAGE_TREE };
 struct page_ask {
     enum page page;
     struct term term;
+    size_t from, most; /* of the nodes, so many from there on; most 0: all */
 };
 
-static void render_page(struct buf *out, const struct view *v, const void *arg)
+static void render_page(struct buf *out, const struct view *all, const void *arg)
 {
     static void (*const pages[])(struct buf * out, const struct view *v,
                                  const struct term *t) = {render_term_summary, render_term_detail, render_term_table,
                                                           render_term_names, render_term_tree};
     const struct page_ask *ask = arg;
-    pages[ask->page](out, v, &ask->term);
+    struct view part = *all;
+    if (ask->most) {
+        size_t from = MIN(ask->from, all->n);
+        part.nodes = all->nodes + from;
+        part.n = MIN(all->n - from, ask->most);
+    }
+    pages[ask->page](out, &part, &ask->term);
+}
+
+/* vesta says it in a body of its own, under 200. */
+static enum reply_how reply_vesta_404(struct reply *rp, const char *message)
+{
+    reply_fini(rp);
+    *rp = (struct reply){.body = BUF_INIT(1024)};
+    buf_addf(&rp->body, "{\"status\":\"ERROR\",\"status_code\":404,\"message\":\"%s\"}\n", message);
+    return REPLY_NOW;
 }
 
 /* A browser says so; whoever does not ask for HTML and has a terminal's name gets text. */
@@ -202,14 +218,19 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, node, false, &s, rp))
         return REPLY_NOW;
+    int64_t number = request_int(rq, "page", 0, -1, INT32_MAX);
+    if (number < 0)
+        return reply_vesta_404(rp, "invalid page number.");
+    ask.most = number ? (size_t)a->vesta_page_hosts : 0;
+    ask.from = number ? (size_t)(number - 1) * ask.most : 0;
     ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
     ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
     ask.term.ascii = request_flag(rq, "ascii");
     ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
     rp->type = "text/plain; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
-    snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii,
-             ask.term.answer);
+    snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d.%zu.%zu", ask.page, ask.term.width, ask.term.colour,
+             ask.term.ascii, ask.term.answer, ask.from, ask.most);
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
 }
 
@@ -305,12 +326,8 @@ static enum reply_how get_states(struct api *a, struct request *rq, struct reply
 static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    if (!select_view(a, rq, rq->tail, false, &s, rp)) {
-        reply_fini(rp); /* vesta says it in a body of its own, under 200 */
-        *rp = (struct reply){.body = BUF_INIT(1024)};
-        buf_adds(&rp->body, "{\"status\":\"ERROR\",\"status_code\":404,\"message\":\"host not found.\"}\n");
-        return REPLY_NOW;
-    }
+    if (!select_view(a, rq, rq->tail, false, &s, rp))
+        return reply_vesta_404(rp, "host not found.");
     if (request_flag(rq, "term"))
         return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
     return reply_states(a, rq, rp, &s);
@@ -423,7 +440,7 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
 /* clang-format off */
 const struct route now_routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
-     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: so many of them, from 1 on (vesta_page_hosts), 0 all; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
     {GET, "/index.php", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
      .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",

@@ -321,6 +321,32 @@ class Back(Vesta):
             self.assertEqual(self.states(hub, f"/{name}/?fetch_num=2")[name]["data"][0]["gpu_data"], payload(name))
 
 
+class Pages(Vesta):
+    def test_pages_have_so_many_hosts_each_and_an_end(self):
+        """vesta: host_order[PAGE_PER_HOST_NUM * (page - 1):PAGE_PER_HOST_NUM * page]; past the end a frame without hosts; page 0 is all, below it 404."""
+        hub = self.start_hub("--vesta-token", "t", "--vesta-page-hosts", "3")
+        names = [f"h{i}" for i in range(7)]
+        for name in names:
+            lib.ask_json(f"{hub.url}/register/?host_name={name}&token=t")
+        for detail in ("", "&detail=1"):
+            text = [lib.ask(f"{hub.url}/?term=true{detail}&page={n}")[2].decode() for n in range(6)]
+            shown = [[n for n in names if f" {n} " in t] for t in text]
+            self.assertEqual(shown, [names] + [names[3 * (n - 1):3 * n] for n in range(1, 6)])
+            self.assertEqual(text[0], lib.ask(f"{hub.url}/?term=true{detail}")[2].decode())
+            self.assertEqual(text[0], lib.ask(f"{hub.url}/?term=true{detail}&page=x")[2].decode())
+            self.assertTrue(text[1].startswith(text[4]), text[4])  # the head of the frame alone
+            self.assertEqual(lib.ask_json(f"{hub.url}/?term=true{detail}&page=-1"), {"status": "ERROR", "status_code": 404, "message": "invalid page number."})
+
+    def test_a_host_that_is_down_keeps_its_box(self):
+        hub = self.start_hub("--vesta-token", "t")
+        lib.ask_json(f"{hub.url}/register/?host_name=h0&token=t")
+        lines = lib.ask(f"{hub.url}/?term=true&detail=true")[2].decode().splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("#### h0 :: 127.0.0.1 "))
+        box = lines[at + 2:]  # as vesta's format_gpu_detail_info has it for a host without data
+        self.assertEqual(box[:3] + box[4:], ["-" * 80, "  ┌" + "─" * 74 + "┐", "  │" + " " * 74 + "│", "  │" + " " * 74 + "│", "  └" + "─" * 74 + "┘", "_" * 80])
+        self.assertRegex(box[3], "^  │  status: .{64}│$")
+
+
 SECRETS = {"TOKEN": "hidden-token-1", "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden-hook-2", "SLACK_BOT_TOKEN": "xoxb-hidden-bot-3"}
 # Every key that vesta 1.0.0 or 1.2.5 has, and one that neither has.
 EVERY = """
@@ -399,7 +425,7 @@ class Settings(Vesta):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             with open(path, encoding="ascii") as f:
                 self.assertEqual(f.read(), SECRETS[secret] + "\n")
-        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s", "log_level: warn",
+        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s", "log_level: warn", "vesta_page_hosts: 8",
                      "  vesta: {type: slack, ", "  vesta-bot: {type: slack-bot, ", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
                      '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
