@@ -221,8 +221,9 @@ static void put_rule(struct settings *s)
 
     if (str_fixed(th, 1000, &scaled) && scaled > 0 && scaled <= 86400000) {
         seconds = (scaled + 999) / 1000;
-        buf_addf(&s->out, "rule:\n  down_after: %ds\n", (int)seconds);
-        became(s, "DOWN_TH", "rule.down_after. A sender that posts less often than every 20 s gets more time");
+        buf_addf(&s->out, "rule:\n  down_after: %ds\n  down_exact: true\n", (int)seconds);
+        became(s, "DOWN_TH",
+               "rule.down_after, to the second: a sender that posts less often is down in between, as it was");
     } else {
         became(s, "DOWN_TH", "left out: not a number of seconds");
     }

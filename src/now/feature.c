@@ -53,6 +53,7 @@ static int read_rule(const struct now_settings *conf, struct state_rule *ret, st
         if (off)
             *all[i].to = -1;
     }
+    rule.down_exact = conf->down_exact;
     *ret = rule;
     return 0;
 }

@@ -74,6 +74,11 @@ static int64_t at_least_ticks(const struct node_now *n, int64_t ms)
     return MAX(ms, 3 * (int64_t)n->fact.tick_ms);
 }
 
+int64_t judge_down_ms(const struct state_rule *rule, const struct node_now *n)
+{
+    return rule->down_exact ? rule->down_after_ms : at_least_ticks(n, rule->down_after_ms);
+}
+
 /* GPU Monitor's scripts leave a sample every 20 s or so and may stop for a while; its page called 500 s too old. */
 static int64_t stale_after(const struct state_rule *rule, const struct node_now *n)
 {
@@ -101,7 +106,7 @@ bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
 static bool out_of_sight(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                          int64_t now_ms, struct verdict *v)
 {
-    int64_t stale_ms = stale_after(rule, n), down_ms = at_least_ticks(n, rule->down_after_ms);
+    int64_t stale_ms = stale_after(rule, n), down_ms = judge_down_ms(rule, n);
 
     v->state = DEV_STALE;
     if (d->fact.lost) {
@@ -253,7 +258,7 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
                           int64_t now_ms)
 {
     struct verdict v = {.state = NODE_UP, .why = WHY_UP, .until_ms = INT64_MAX};
-    int64_t down_ms = at_least_ticks(n, rule->down_after_ms);
+    int64_t down_ms = judge_down_ms(rule, n);
 
     if (!n->at_ms) {
         v.state = NODE_DOWN;

@@ -46,6 +46,7 @@ struct verdict {
 
 bool judge_tells(enum metric m); /* this metric tells of work */
 bool judge_is_work(const struct state_rule *rule, enum metric m, int64_t v);
+int64_t judge_down_ms(const struct state_rule *rule, const struct node_now *n); /* without news for so long: down */
 struct verdict judge_device(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                             int64_t now_ms);
 /* stopped: its agent said it was stopped in good order. chance_ms: nobody listened before now, and until then it may

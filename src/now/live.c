@@ -666,7 +666,7 @@ void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct live_node *n = l->v[i];
-        int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
+        int64_t down_ms = judge_down_ms(&l->rule, &n->now);
         n->first_ms = now_ms;
         n->told_down = n->now.at_ms && alive_ms - n->now.at_ms >= down_ms; /* it was down, and that was told */
         n->chance_ms = n->told_down ? 0 : now_ms + MIN(2 * down_ms, MAX(down_ms, CHANCE_MAX_MS));
@@ -695,7 +695,7 @@ void live_tick(struct live *l, int64_t now_ms)
         if (!n->first_ms)
             n->first_ms = now_ms;
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
-        int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
+        int64_t down_ms = judge_down_ms(&l->rule, &n->now);
         if (!n->told_down && now_ms >= n->chance_ms &&
             now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
             n->told_down = true;

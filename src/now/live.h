@@ -17,6 +17,7 @@ struct state_rule {
     int64_t graphics_mem;   /* a graphics-only process below this does not hold (default 512 MiB) */
     int64_t stale_after_ms; /* no sample for this long: stale (default 15 s, at least 3 batches) */
     int64_t down_after_ms;  /* no news of the node at all: down (default 60 s) */
+    bool down_exact;        /* that is meant of senders, too, of which three ticks are longer */
     int64_t hung_after_ms;  /* agent says the driver has not answered for this long (default 5 s) */
 };
 extern const struct state_rule state_rule_default;
