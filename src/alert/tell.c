@@ -170,7 +170,7 @@ static void through(struct telling *t)
 {
     SORT(t->v, t->n, by_place);
     for (size_t from = 0, to; from < t->n; from = to) {
-        for (to = from; to < t->n && strcmp(t->v[from].to, t->v[to].to) == 0;)
+        for (to = from + 1; to < t->n && !t->c->each && strcmp(t->v[from].to, t->v[to].to) == 0;)
             to++;
         size_t n = t->kind == MESSAGE_REMINDER ? remind_of(t, t->v + from, to - from) : to - from;
         if (n)
@@ -208,6 +208,22 @@ static bool group_due(const struct tell_ask *k, const struct alert_news *first, 
     return k->now_ms - oldest_ms >= TELL_GROUP_MS && k->now_ms - newest_ms >= (over ? TELL_RETURN_MS : TELL_CALM_MS);
 }
 
+/* T7. */
+static bool all_each(const struct tell_ask *k, const struct alert_rule *rule, const struct alert_news *x)
+{
+    size_t takes = 0;
+
+    for (size_t i = 0; i < k->channels->n; i++) {
+        const struct channel *c = &k->channels->v[i];
+        if (!tell_takes(c, rule, x->a))
+            continue;
+        if (!c->each)
+            return false;
+        takes++;
+    }
+    return takes && (x->kind == MESSAGE_FIRED || x->kind == MESSAGE_NOTICE);
+}
+
 void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg)
 {
     AUTO_FREE bool *seen = mem_zero(n + 1, sizeof(*seen));
@@ -216,9 +232,9 @@ void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say
     for (size_t first = 0; first < n; first++) {
         if (seen[first])
             continue;
-        bool due = group_due(k, &v[first], v + n);
         t.kind = v[first].kind;
         t.rule = alert_rules_find(k->rules, v[first].a->rule);
+        bool due = group_due(k, &v[first], v + n) || all_each(k, t.rule, &v[first]);
         for (size_t at = 0; at < k->channels->n && due; at++) {
             t.c = &k->channels->v[at];
             for (size_t i = first; i < n; i++)

@@ -6,7 +6,8 @@
  * rule go together. T2 Nothing is told of what is silenced. T3 Nothing here reads a clock or writes. T4 That it is
  * over, or still so, is told to those alone who were told that it fired. T5 Of a rule there is one reminder to each of
  * them when one is due, of all that still fires; in quiet hours there is none. T6 Who has no address, or wants nothing
- * told, is passed over.
+ * told, is passed over. T7 Through a channel with `each` every alert is a message of its own; what only such channels
+ * take waits for no others.
  */
 #pragma once
 

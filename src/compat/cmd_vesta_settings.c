@@ -15,6 +15,7 @@
 #include "cli/cmd.h"
 #include "compat/cmd_vesta.h"
 #include "format/template.h"
+#include "notify/channel.h"
 #include "parse/ytree.h"
 
 enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };
@@ -22,7 +23,7 @@ enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 
 #define DAILY       "schedule.every().day.at("
 #define DAILY_WHAT  ").do(self.send_hosts_statuses"
 #define CHANNEL     "vesta"     /* the webhook */
-#define BOT_CHANNEL "vesta-bot" /* the bot's own */
+#define BOT_CHANNEL "vesta-bot" /* where there is no webhook */
 
 struct vesta_settings_conf {
     char *into;
@@ -314,9 +315,9 @@ static void put_channels(struct settings *s)
     buf_adds(&s->out, "channels:\n");
     if (s->hook)
         add_secret(s, "  " CHANNEL ": {type: slack, url_file: ", SECRET_WEBHOOK, hook,
-                   ", severity: warning} # what else is wrong, too; critical: less\n");
-    if (s->bot)
-        buf_adds(&s->out, "  " BOT_CHANNEL ": {type: slack-bot, severity: critical}\n");
+                   ", severity: warning, each: true} # what else is wrong, too; critical: less\n");
+    else /* else the bot has its own channel, slack-bot, where nothing is told but what names it */
+        buf_adds(&s->out, "  " BOT_CHANNEL ": {type: slack-bot, severity: critical, each: true}\n");
 }
 
 /* What the file itself says, or vesta's own would: {ip}, {port} and {bind_host} are fixed. */
@@ -416,8 +417,8 @@ static void put_reports(struct settings *s)
         char at[6];
         if (one->kind == YNODE_TEXT && daily_at(one->text, at) == 0 && s->bot) {
             buf_adds(&s->out, made ? "" : "reports:\n");
-            buf_addf(&s->out, "  vesta%s%.0d: {every: day, at: \"%s\", what: status, channel: " BOT_CHANNEL "}\n",
-                     made ? "-" : "", (int)made, at);
+            buf_addf(&s->out, "  vesta%s%.0d: {every: day, at: \"%s\", what: processes, channel: %s}\n",
+                     made ? "-" : "", (int)made, at, s->hook ? CHANNEL_BOT : BOT_CHANNEL);
             made++;
         } else {
             other++;

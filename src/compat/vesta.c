@@ -49,6 +49,20 @@ static bool clean_name(struct str in, char out[NAME_MAX_LEN])
     return true;
 }
 
+/* It is there, whatever else it has to say. */
+static void hear(struct hub *h, const struct request *rq, struct peer *peer, struct node_now *n,
+                 const struct node_id *id)
+{
+    struct hello hello = {.node = *id,
+                          .run = 1,
+                          .sent_ms = rq->now_ms,
+                          .state_since_ms = rq->now_ms,
+                          .collect = COLLECT_OK};
+    mem_copy_str(hello.name, sizeof(hello.name), peer->rec.own_name);
+    live_hello(h->live, n, &hello, rq->peer, rq->now_ms);
+    peer->heard = true;
+}
+
 int vesta_register(struct hub *h, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
                    struct err *err)
 {
@@ -67,8 +81,7 @@ int vesta_register(struct hub *h, struct request *rq, struct str host_name, char
     struct peer *peer = ingest_node(h, key, name, rq->now_ms, &n);
     if (!peer)
         return err_set(err, -ENOSPC, "this hub holds as many hosts as it may.");
-    mem_copy_str(n->address, sizeof(n->address), rq->peer);
-    peer->heard = true;
+    hear(h, rq, peer, n, &bytes);
     peer_save(h->peers, peer, n, true, rq->now_ms);
     log_info("hub", "vesta sender %s (%s) from %s registered", name, key, rq->peer);
     return 0;
@@ -297,14 +310,7 @@ int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *e
         mem_copy_str(p->facts.agent, sizeof(p->facts.agent), "vesta");
         mem_copy_str(p->facts.collector, sizeof(p->facts.collector), "vesta");
         p->facts.tick_ms = gap_of(peer, rq->now_ms);
-        struct hello hello = {.node = bytes,
-                              .run = 1,
-                              .sent_ms = rq->now_ms,
-                              .state_since_ms = rq->now_ms,
-                              .collect = COLLECT_OK};
-        mem_copy_str(hello.name, sizeof(hello.name), peer->rec.own_name);
-        live_hello(h->live, n, &hello, rq->peer, rq->now_ms);
-        peer->heard = true;
+        hear(h, rq, peer, n, &bytes);
         r = post_store(h, rq, p, key, &bytes, peer, n, err);
     }
     node_fact_fini(&p->facts);

@@ -481,5 +481,7 @@ void render_term_tree(struct buf *out, const struct view *v, const struct term *
                 buf_addc(out, '\n');
             }
         }
+        if (!v->one) /* of all there is a line between them, and behind the last */
+            buf_addc(out, '\n');
     }
 }

@@ -147,18 +147,16 @@ static int read_from(struct reading *rd, const struct ynode *at, struct channel 
     return r;
 }
 
-static int read_tls(struct reading *rd, const struct ynode *at, struct channel *c)
+static int read_switch(struct reading *rd, const struct ynode *at, bool *ret)
 {
-    bool on = true;
-
-    if (at->kind != YNODE_TEXT || !str_bool(str_trim(at->text), &on))
+    if (at->kind != YNODE_TEXT || !str_bool(str_trim(at->text), ret))
         return yfail(rd, at, "expected on or off");
-    c->plain = !on;
     return 0;
 }
 
 static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct channel *c)
 {
+    bool tls = true;
     int n = 0, r;
 
     if (str_eq(key->text, "type")) {
@@ -193,11 +191,16 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_from(rd, v, c);
     if (str_eq(key->text, "user"))
         return read_text(rd, v, "the name to log in with", &c->user);
-    if (str_eq(key->text, "tls"))
-        return read_tls(rd, v, c);
+    if (str_eq(key->text, "each"))
+        return read_switch(rd, v, &c->each);
+    if (str_eq(key->text, "tls")) {
+        r = read_switch(rd, v, &tls);
+        c->plain = !tls;
+        return r;
+    }
     return yfail(rd, key,
                  "not understood here: type, url, url_file, url_env, secret_file, secret_env, ca_file, to, from, "
-                 "user, tls, command, severity and quiet are");
+                 "user, tls, command, severity, each and quiet are");
 }
 
 static int check_mail(struct reading *rd, const struct ynode *v, const struct channel *c)

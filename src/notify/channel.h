@@ -37,6 +37,7 @@ struct channel {
     const char *secret_file, *secret_env;    /* at most one */
     const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
     const char *ca_file;                     /* NULL: the system's */
+    bool each;                               /* every alert is a message of its own */
     bool to_person;                          /* to whom an alert concerns, each one alone; then `to` is empty */
     /* of mail and of Slack's bot */
     const char *to[CHANNEL_TO_MAX + 1]; /* NULL-ended; of the bot one, or none: as the section slack says */

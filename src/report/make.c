@@ -472,7 +472,10 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
     if (!k->status)
         return;
     k->made.screen = BUF_INIT(SCREEN_MAX);
-    render_term_summary(&k->made.screen, &v, &(struct term){.width = SCREEN_WIDTH, .answer = true});
+    if (k->made.tree)
+        render_term_tree(&k->made.screen, &v, &(struct term){.width = SCREEN_WIDTH});
+    else
+        render_term_summary(&k->made.screen, &v, &(struct term){.width = SCREEN_WIDTH, .answer = true});
     if (k->made.screen.err) {
         int end = str_rfind(buf_str(&k->made.screen), "\n");
         buf_cut(&k->made.screen, (size_t)MAX(end, 0));
@@ -525,6 +528,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
                                 .every = b->every,
                                 .by = b->by,
                                 .status = b->status,
+                                .made = {.tree = b->tree},
                                 .chart = b->chart,
                                 .idle = b->idle,
                                 .alerts = !b->team && !b->company,

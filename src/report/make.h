@@ -9,6 +9,7 @@
 
 #define SCHEDULED_PICTURE "usage.png"
 #define SCHEDULED_SCREEN  "status.txt"
+#define SCHEDULED_TREE    "statuses.txt"
 #define SCHEDULED_TEXT    "report.txt"
 
 /* What it became. */
@@ -17,7 +18,8 @@ struct scheduled_made {
     struct buf text;    /* lines */
     struct buf html;    /* the picture is cid:SCHEDULED_PICTURE */
     struct buf picture; /* PNG; empty: there is none */
-    struct buf screen;  /* of a status: what every GPU does */
+    struct buf screen;  /* of a status: what every GPU does, or */
+    bool tree;          /* who is on them */
 };
 
 /* It as this channel takes it, for free(); name: the report's. Mail has HTML with the picture in it; Slack letters

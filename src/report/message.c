@@ -39,7 +39,7 @@ static void add_file(struct message *m, struct message_file *files, const char *
 static void for_bot(const struct scheduled_made *made, struct message *m, struct message_file *files, struct buf *text)
 {
     if (made->screen.len)
-        add_file(m, files, SCHEDULED_SCREEN, TEXT_TYPE, &made->screen);
+        add_file(m, files, made->tree ? SCHEDULED_TREE : SCHEDULED_SCREEN, TEXT_TYPE, &made->screen);
     else if (made->text.len > FENCED_MAX)
         add_file(m, files, SCHEDULED_TEXT, TEXT_TYPE, &made->text);
     else

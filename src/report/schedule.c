@@ -37,7 +37,11 @@ const struct scheduled *schedules_find(const struct schedules *b, const char *na
 
 void scheduled_what(const struct scheduled *b, char out[48])
 {
-    snprintf(out, 48, "%s%s", b->status ? "status" : "usage by ", b->status ? "" : usage_by_words[b->by]);
+    snprintf(out, 48, "%s%s",
+             b->tree     ? "processes"
+             : b->status ? "status"
+                         : "usage by ",
+             b->status ? "" : usage_by_words[b->by]);
 }
 
 /* ---- muster.yaml ---- */
@@ -78,17 +82,17 @@ static int read_what(struct reading *rd, const struct ynode *at, struct schedule
 {
     struct str s = text_at(at);
 
-    if (str_eq(s, "status") || str_eq(s, "usage")) {
-        b->status = str_eq(s, "status");
+    b->tree = str_eq(s, "processes");
+    b->status = b->tree || str_eq(s, "status");
+    if (b->status || str_eq(s, "usage"))
         return 0;
-    }
     bool is_usage = str_skip(&s, "usage by ");
     for (int by = 0; is_usage && by < BY_DEVICE; by++)
         if (str_eq(str_trim(s), usage_by_words[by])) {
             b->by = (enum usage_by)by;
             return 0;
         }
-    return yfail(rd, at, "expected usage by person, team, project, company, node or model, or status");
+    return yfail(rd, at, "expected usage by person, team, project, company, node or model, status or processes");
 }
 
 static int read_zone(struct reading *rd, const struct ynode *at, struct scheduled *b)

@@ -24,6 +24,7 @@ struct scheduled {
     int32_t at;        /* minute of the day */
     struct zone *zone; /* NULL: the hub's */
     bool status;       /* what every GPU does then, instead of usage */
+    bool tree;         /* of a status: hosts, alive or dead, with the processes on them, as vesta's ALL */
     enum usage_by by;
     bool idle, chart;
     const char *filter, *company, *team; /* NULL: all */

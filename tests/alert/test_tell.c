@@ -384,6 +384,26 @@ static void t1_five_hundred_nodes_are_one_message(void **state)
                         "dgx5, dgx6, dgx7, dgx8, dgx9, dgx10 and 489 more | \n");
 }
 
+static void t7_through_a_channel_with_each_every_alert_is_a_message_at_once(void **state)
+{
+    struct scene_of_news *s = *state;
+    struct err err = {0};
+
+    channels_free(s->channels);
+    s->channels =
+        channels_from("a: {type: slack, url_env: X, each: on}\nb: {type: ntfy, url_env: X, severity: critical, "
+                      "each: off}\n",
+                      0, &err);
+    assert_string_equal(tell_at(s, 1002, 2), ""); /* b waits for others: both are told then */
+    assert_string_equal(tell_at(s, 1002 + TELL_GROUP_MS, 2),
+                        "a fired | [critical] node-down: it is down | look\n"
+                        "a fired | [critical] node-down: it is down | look\n"
+                        "b fired | [critical] node-down: 2 nodes: dgx499, dgx500 | it is down\nit is down\nlook\n");
+    s->alerts[0].severity = s->alerts[1].severity = SEV_WARNING; /* a alone takes these */
+    assert_string_equal(tell_at(s, 1002, 2), "a fired | [warning] node-down: it is down | look\n"
+                                             "a fired | [warning] node-down: it is down | look\n");
+}
+
 static void t1_nobody_waits_for_ever(void **state)
 {
     struct scene_of_news *s = *state;
@@ -680,6 +700,7 @@ TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mail_and_bot_are_rea
       cmocka_unit_test(addresses_come_from_the_environment), cmocka_unit_test(bodies_are_as_channels_take_them),
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes), cmocka_unit_test(who_was_told_is_a_list),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
+      cmocka_unit_test_setup_teardown(t7_through_a_channel_with_each_every_alert_is_a_message_at_once, begin, end),
       cmocka_unit_test_setup_teardown(t1_nobody_waits_for_ever, begin, end),
       cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end),
       cmocka_unit_test_setup_teardown(what_was_over_before_it_was_told_is_told_once, begin, end),

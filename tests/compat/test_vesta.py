@@ -85,6 +85,16 @@ class Vesta(lib.Case):
         self.assertEqual(status, want, err)
         return out, err
 
+    def slack_hub(self, slack, into):
+        """A hub with these settings, and the standin as Slack."""
+        config = os.path.join(into, "muster.yaml")
+        with open(config, encoding="utf-8") as f:
+            text = f.read()
+        slack.section(self.dir)  # writes the app's token
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(text.replace("\nslack:\n", f"\nslack:\n  api: {slack.url}/api\n  hooks: {slack.url}\n  ca_file: {slack.ca}\n  app_token_file: {self.path('slack-app_token')}\n"))
+        return self.start(lib.MUSTER, "hub", "--config", config, "--listen", "127.0.0.1:0", "--data", self.path("data"), env={"no_proxy": "127.0.0.1"})
+
     def asked(self, hub, name, metric, start, end, step="1m", agg="avg"):
         got = lib.ask_json(hub.url + f"/api/v1/history?device={name}:0&metric={metric}&from={start}&to={end}&step={step}&agg={agg}")
         return got["series"][0]["v"] if got["series"] else []
@@ -291,7 +301,7 @@ class Back(Vesta):
         hub = self.start_hub("--vesta-token", "t")
         post = self.sender(hub, "a")
         for path in ("/", "/a/", "/?fetch_num=3", "/a/?fetch_num=3", ""):
-            self.assertEqual(self.states(hub, path), {"a": {"data": [{"gpu_data": {}, "timestamp": "no entry received."}], "ip_address": "127.0.0.1", "status": "waiting for re-uplink"}}, path)
+            self.assertEqual(self.states(hub, path), {"a": {"data": [{"gpu_data": {}, "timestamp": "no entry received."}], "ip_address": "127.0.0.1", "status": "running"}}, path)
         post(odd("a"))
         for path in ("/", "/a/", "", "/a", "/?fetch_num=3", "/a/?fetch_num=3"):
             got = self.states(hub, path)["a"]
@@ -426,13 +436,14 @@ class Settings(Vesta):
             with open(path, encoding="ascii") as f:
                 self.assertEqual(f.read(), SECRETS[secret] + "\n")
         for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8",
-                     "  vesta: {type: slack, ", "  vesta-bot: {type: slack-bot, ", '  channel: "#gpus"', '  prefix: "!"',
+                     "  vesta: {type: slack, ", "severity: warning, each: true}", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
                      '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
                      "  hub-up: {channel: vesta, text: \"started on `gpus.lab.example:8081/`\"}",
-                     '  node-down: {resolved: off, text: "lost `{host_name}` for {lost_th} sec"}', '  vesta: {every: day, at: "00:00", what: status, channel: vesta-bot}',
+                     '  node-down: {resolved: off, text: "lost `{host_name}` for {lost_th} sec"}', '  vesta: {every: day, at: "00:00", what: processes, channel: slack-bot}',
                      "# history: muster vesta history /srv/vesta/states.db --data DIR"):
             self.assertIn(want, written)
+        self.assertNotIn("type: slack-bot", written)  # the webhook tells; the bot has its report, and answers
         self.assertIn("1 of its statements left out: Python is not run here", err)
         self.assertFalse(os.path.exists(self.path("ran")))
         self.run_ok(lib.MUSTER, "config", "check", os.path.join(into, "muster.yaml"))
@@ -503,6 +514,44 @@ SERVER_UP_MSG: "Server has been started. (bind : `{{bind_host}}`)"
         self.assertNotIn("hidden", hub.text)
 
 
+    def test_the_webhook_alone_tells_each_host_by_itself_and_the_bot_has_its_report(self):
+        standin, slack, into = hook_standin.started(self), Slack(self.dir), self.path("etc")
+        self.addCleanup(slack.stop)
+        self.settings(f"""
+TOKEN: t
+DOWN_TH: 9
+SLACK_WEBHOOK: "http://127.0.0.1:{standin.server_port}/hidden"
+SLACK_BOT_TOKEN: {slack_standin.BOT}
+SLACK_BOT_POST_CHANNEL: "#gpus"
+REGISTER_UPLINK_MSG: "new {{}}"
+HOST_DOWN_MSG: "lost {{host_name}} for {{lost_th}} sec"
+SCHEDULE_FUNCTION:
+  - 'schedule.every().day.at("00:00").do(self.send_hosts_statuses, "SCHEDULED_STATUS_REPORT")'
+""", "--into", into)
+        hub = self.slack_hub(slack, into)
+        url = hub.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        names = [f"gpu0{i}" for i in range(4)]
+        ids = [lib.ask_json(f"{url}/register/?host_name={n}&token=t")["id"] for n in names]
+        for ident in ids:
+            self.assertEqual(lib.ask_json(f"{url}/update/host/{ident}?token=t", method="POST", body=json.dumps(odd(ident)))["status_code"], 200)
+        want = sorted([f"new {n}" for n in names] + [f"lost {n} for 9 sec" for n in names])
+        said = lambda: sorted(json.loads(g["body"])["text"] for g in standin.of("/hidden"))
+        lib.wait_until("each is told of by itself", lambda: len(said()) >= len(want))
+        self.assertEqual(said(), want)
+        env = {"MUSTER_HUB": url, "MUSTER_TOKEN": self.token("admin")}
+
+        def report():
+            lib.ask_json(f"{url}/update/host/{ids[1]}?token=t", method="POST", body=json.dumps(odd(ids[1])))
+            self.run_ok(lib.MUSTER, "reports", "send", "vesta", env=env)
+            return [p["files"] for p in list(slack.posts) if p.get("files") and b"Alive" in p["files"][0][1]]
+
+        (name, text), = lib.wait_until("a report in which one is alive", report, pause=1)[0]
+        gpus = "".join(f"    [gpu:{g} (Tesla V100)] 2019/03/24 20:00:0{g}.{g}07\n        └── {'train':25} {6400:6}MiB kim\n" for g in range(2))
+        self.assertEqual((name, text.decode()), ("statuses.txt", "".join(f"{n:16} : {'Alive' if n == 'gpu01' else 'DEAD'}\n{gpus if n == 'gpu01' else ''}\n" for n in names)))
+        self.assertEqual([p["text"] for p in slack.posts if "lost" in p.get("text", "") or "new" in p.get("text", "")], [])
+        self.assertEqual(slack.faults, [])
+
+
 class Notified(Vesta):
     def notify(self, hub, body, token="t"):
         return lib.ask_json(f"{hub.url}/notification/send_notification/slack/?token={token}", method="POST", body=body if isinstance(body, str) else json.dumps(body))
@@ -532,13 +581,7 @@ class Notified(Vesta):
         self.addCleanup(slack.stop)
         into = self.path("etc")
         self.settings(f"TOKEN: t\nSLACK_BOT_TOKEN: {slack_standin.BOT}\nSLACK_BOT_POST_CHANNEL: '#gpus'\nKEYWORD_CMD_PREFIX: '!'\nKEYWORD_PRINT_HOSTS: MACHINES\nKEYWORD_PRINT_HELP: ''\n", "--into", into)
-        config = os.path.join(into, "muster.yaml")
-        with open(config, encoding="utf-8") as f:
-            text = f.read()
-        slack.section(self.dir)  # writes the app's token
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(text.replace("slack:\n", f"slack:\n  api: {slack.url}/api\n  hooks: {slack.url}\n  ca_file: {slack.ca}\n  app_token_file: {self.path('slack-app_token')}\n"))
-        hub = self.start(lib.MUSTER, "hub", "--config", config, "--listen", "127.0.0.1:0", "--data", self.path("data"), env={"no_proxy": "127.0.0.1"})
+        hub = self.slack_hub(slack, into)
         url = hub.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
         lib.ask_json(url + "/register/?host_name=gpu01&token=t")
         lib.wait_until("Socket Mode is connected", slack.live)

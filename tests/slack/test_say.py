@@ -79,7 +79,7 @@ class Say(lib.Case):
         answer = self.say("HOSTS", talk=True)
         self.assertEqual([(f["name"], f["title"], f["bytes"]) for f in answer["files"]], [("HOSTS.txt", "response: HOSTS", b"dgx1\ndgx2\ndgx3\n")])
         tree = self.say("ALL", talk=True)["files"][0]["bytes"].decode()
-        self.assertRegex(tree, r"^dgx1             : Alive\n    \[gpu:0 \(.*\)\] \d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d+\n        └── train +1024MiB lee\ndgx2             : Alive\n")
+        self.assertRegex(tree, r"^dgx1             : Alive\n    \[gpu:0 \(.*\)\] \d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d+\n        └── train +1024MiB lee\n\ndgx2             : Alive\n")
         self.assertEqual(self.say("dgx2", talk=True)["files"][0]["bytes"].decode(), "dgx2             : Alive\n")
         self.assertEqual(self.say("dgx2", talk=True)["files"][0]["name"], "dgx2.txt")
         self.assertIn("| host", self.say("ALL_cmd", talk=True)["files"][0]["bytes"].decode())
