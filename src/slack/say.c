@@ -77,8 +77,9 @@ static struct str without_mention(struct str text)
 
 /* ---- which command ---- */
 
-/* The old bot's, whole and letter by letter; rest: the host of WHERE, or the one that was named alone. */
-static const struct say_command *old_command(const struct say *s, struct str text, struct str *rest)
+/* The old bot's, whole and letter by letter; rest: the host of WHERE, or the one that was named alone. marked: the
+ * prefix stood before it, so that it is meant for the old bot wherever it is said. */
+static const struct say_command *old_command(const struct say *s, struct str text, bool marked, struct str *rest)
 {
     const struct say_conf *conf = s->ask.conf;
     bool any = false;
@@ -96,7 +97,7 @@ static const struct say_command *old_command(const struct say *s, struct str tex
             return &say_old_commands[i];
         }
     }
-    if (!any || !say_is_node(s, text) || s->ask.way != SAY_TALK)
+    if (!any || !say_is_node(s, text) || (s->ask.way != SAY_TALK && !marked))
         return NULL;
     *rest = text;
     return &say_old_commands[SAY_ALL];
@@ -179,12 +180,15 @@ static void start(struct say *s, struct str text)
 {
     struct str rest, plain = text;
     const struct say_command *c = NULL;
+    bool marked = str_skip(&plain, s->ask.conf->prefix) && s->ask.conf->prefix[0];
 
-    if (str_skip(&plain, s->ask.conf->prefix))
-        c = old_command(s, str_trim(plain), &rest);
+    s->ask.text = plain = str_trim(plain); /* answers are called by the command alone */
+    if (marked || !s->ask.conf->prefix[0])
+        c = old_command(s, plain, marked, &rest);
     if (!c && s->ask.way == SAY_TO_US)
-        c = old_command(s, text, &rest);
+        c = old_command(s, text, false, &rest);
     if (!c && s->ask.way == SAY_TO_US) {
+        text = plain; /* what we do besides may have it before it, too */
         while (text.len && strchr("?! ", text.p[text.len - 1]))
             text.len--;
         c = find_ours(text, &rest);

@@ -87,6 +87,36 @@ static void ordinary_talk_is_not_answered_but_exact_keywords_are(void **unused)
     }
 }
 
+static void the_prefix_works_in_direct_messages(void **unused)
+{
+    static const struct say_conf bang = {.prefix = "!",
+                                         .keywords = {"HOSTS", "ALL", "", "ALL_detail", "HELP", "WHERE"}};
+    static const char *const same[][2] = {{"!free 4", "free 4"}, {"! who dgx1", "who dgx1"}, {"!", "help"}};
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"!ALL", "GET /?term=true&list=processes"},
+                 {"ALL", "GET /?term=true&list=processes"},
+                 {"!dgx1", "GET /?term=true&list=processes&node=dgx1"},
+                 {"!WHERE dgx1", "GET /api/v1/state?node=dgx1"}};
+    char got[4096], want[4096];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", &bang);
+        first_call(s, got, sizeof(got));
+        assert_string_equal(got, cases[i].want);
+        say_free(s);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+        struct say *s = ask(same[i][0], SAY_TO_US, "kim", &bang), *t = ask(same[i][1], SAY_TO_US, "kim", &bang);
+        first_call(s, got, sizeof(got));
+        first_call(t, want, sizeof(want));
+        assert_string_equal(got, want);
+        say_free(s);
+        say_free(t);
+    }
+}
+
 static void a_list_is_a_file_with_the_old_name_and_title(void **unused)
 {
     struct say *s = ask("ALL_cmd", SAY_TALK, "kim", NULL);
@@ -495,6 +525,7 @@ static void a_list_past_the_limit_is_cut_at_a_line_and_says_so(void **unused)
 }
 
 TESTS(cmocka_unit_test(ordinary_talk_is_not_answered_but_exact_keywords_are),
+      cmocka_unit_test(the_prefix_works_in_direct_messages),
       cmocka_unit_test(a_list_is_a_file_with_the_old_name_and_title),
       cmocka_unit_test(strangers_are_told_how_to_be_known_and_read_where_that_is_open),
       cmocka_unit_test(what_is_said_to_us_is_answered_always), cmocka_unit_test(names_cannot_mention_anybody),
