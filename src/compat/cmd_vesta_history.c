@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -148,6 +149,9 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
         r = err_set(err, ended, "%s", late.msg);
     if (r == 0 && !conf->jsonl) {
         fprintf(stderr, "%s: ", vesta_history_help.name);
+        if (!conf->dry_run)
+            fprintf(stderr, "of %" PRIu64 " rows %" PRIu64 " new, %" PRIu64 " there already; ", done.moments,
+                    done.new_ones, done.moments - done.new_ones);
         import_say(&done, conf->dry_run, stderr);
     }
     return r;

@@ -518,7 +518,7 @@ def main():
         sys.exit(1)
     for why, n in sorted(refused.items()):
         print(f"vesta: refused {n} rows: {why}", file=sys.stderr)
-    print(f"vesta: {taken + sum(refused.values())} rows of {hosts} hosts: {taken} taken, {sum(refused.values())} refused", file=sys.stderr)
+    print(f"vesta: {taken + sum(refused.values())} rows of {hosts} hosts: {taken} can be read, {sum(refused.values())} refused", file=sys.stderr)
     for name, why in sorted(broken.items()):
         print(f"vesta: host '{text_of(name, 64)}' could not be read to its end: {why}", file=sys.stderr)
     sys.exit(1 if broken else 0)

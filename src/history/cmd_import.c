@@ -296,6 +296,20 @@ static size_t count_columns(const struct import *x)
     return n;
 }
 
+/* By time here. */
+static void count_moments(struct import *x)
+{
+    int64_t any = -1, fresh = -1;
+
+    for (size_t i = 0; i < x->n; i++) {
+        const struct point *p = &x->points[i];
+        x->done.moments += p->at_ms != any;
+        any = p->at_ms;
+        x->done.new_ones += !p->out && p->at_ms != fresh;
+        fresh = p->out ? fresh : p->at_ms;
+    }
+}
+
 /* To a hub events go with a batch; they have no other way. */
 static int put_events(struct import *x, struct gather *g, struct err *err)
 {
@@ -321,6 +335,7 @@ static int flush(struct import *x, struct err *err)
     if (r == 0)
         r = leave_out(x, err);
     qsort(x->points, x->n, sizeof(*x->points), by_time);
+    count_moments(x);
     for (bool more = true; more && r == 0;)
         r = put_round(x, g, columns, &more, err);
     if (r == 0)

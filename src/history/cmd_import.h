@@ -14,7 +14,8 @@ struct import_ask {
     bool quiet;                       /* no progress */
 };
 struct import_done {
-    uint64_t samples, there; /* of all, those that were there already */
+    uint64_t samples, there;    /* of all, those that were there already */
+    uint64_t moments, new_ones; /* of nodes, of which there are samples; those with one that was not there */
     uint64_t processes, events, jobs, left_out;
     size_t nodes;
 };

@@ -138,17 +138,17 @@ class History(Vesta):
         with open(path, "rb") as f:
             before = f.read()
         err = self.history(path)
-        self.assertIn("vesta: 61 rows of 2 hosts: 61 taken, 0 refused\n", err)
-        self.assertIn("726 samples (0 were there already), 3 processes", err)
+        self.assertIn("vesta: 61 rows of 2 hosts: 61 can be read, 0 refused\n", err)
+        self.assertIn("of 61 rows 61 new, 0 there already; 726 samples (0 were there already), 3 processes", err)
         err = self.history(path)  # again: nothing twice
-        self.assertIn("726 samples (726 were there already)", err)
+        self.assertIn("of 61 rows 0 new, 61 there already; 726 samples (726 were there already)", err)
         self.assertEqual(self.records("SELECT count(*) FROM processes"), [(3,)])
         with open(path, "rb") as f:
             self.assertEqual(f.read(), before)
         more = [(DAY + datetime.timedelta(minutes=60), packed(payload("a", procs=())))]
         err = self.history(self.database({"a": more}))
-        self.assertIn("vesta: 62 rows of 2 hosts: 62 taken, 0 refused\n", err)
-        self.assertIn("738 samples (726 were there already)", err)
+        self.assertIn("vesta: 62 rows of 2 hosts: 62 can be read, 0 refused\n", err)
+        self.assertIn("of 62 rows 1 new, 61 there already; 738 samples (726 were there already)", err)
         proc = "SELECT pid, user, name, first_ms, last_ms, mem_max, ended FROM processes WHERE device = 'GPU-a-0'"
         self.assertEqual(self.records(proc), [(31415, "kim", "train", ms(DAY), ms(rows[-1][0]), 6400 * MIB, 1)])
         self.assertEqual(set(self.records("SELECT key, own_name FROM nodes")), {(self.key("a"), "a"), (self.key(odd), odd)})
@@ -235,7 +235,7 @@ class History(Vesta):
         path = self.database({"a": rows})
         err = self.history(path)
         self.assertFalse(os.path.exists(self.path("ran")))
-        self.assertIn(f"vesta: {2 * len(bad) + 5} rows of 1 hosts: {len(bad)} taken, {len(bad) + 5} refused\n", err)
+        self.assertIn(f"vesta: {2 * len(bad) + 5} rows of 1 hosts: {len(bad)} can be read, {len(bad) + 5} refused\n", err)
         said = sum(int(line.split()[2]) for line in err.splitlines() if line.startswith("vesta: refused "))
         self.assertEqual(said, len(bad) + 5, err)
         self.assertIn("more than plain data", err)
@@ -251,7 +251,7 @@ class History(Vesta):
             db.execute("insert into machines values('2', 'flat', 'x')")
             db.commit()
         err = self.history(path, want=3)
-        self.assertIn("vesta: 4 rows of 4 hosts: 4 taken, 0 refused\n", err)
+        self.assertIn("vesta: 4 rows of 4 hosts: 4 can be read, 0 refused\n", err)
         self.assertIn("host 'odd' could not be read to its end: no such column", err)
         self.assertIn("host 'flat' could not be read to its end: no such column", err)
         self.assertIn("not all of the database was read", err)
