@@ -384,11 +384,12 @@ class Host:
                 self.end_process(where)
         self.last_ms = at_ms
         seen = set()
-        for index, uuid, model, values, procs in gpus:
+        for index, uuid, model, _, _ in gpus:  # before any of its values: a row is not torn
             if self.devices.get(uuid) != (index, model):
                 self.flush()
                 self.devices[uuid] = (index, model)
                 self.put(kind="device", node=self.key, device=uuid, name=model, index=index, vendor=1)
+        for _, uuid, _, values, procs in gpus:
             for metric, value in values.items():
                 times, v = self.series.setdefault((uuid, metric), ([], []))
                 times.append(str(at_ms))

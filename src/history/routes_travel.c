@@ -149,7 +149,7 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     size_t n = 0, asked = r > 0 ? (size_t)r : 0;
     for (size_t k = 0; r >= 0 && k < asked; k++) {
         r = past_stopped(past) ? -ECANCELED : 0;
-        travel_to(job->travel, at_ms[k], minutes ? INT64_MAX : at_ms[k]); /* samples, however long ago */
+        travel_to(job->travel, at_ms[k], minutes ? TRAVEL_MINUTE : at_ms[k]); /* samples, however long ago */
         if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
             n++;
     }

@@ -18,6 +18,7 @@ struct stop { /* what is kept of a node now */
 struct travel {
     int64_t at_ms;
     bool minutes; /* out of the minute tier */
+    bool whole;   /* the minute before at_ms, as a moment: who was there in it was there */
     struct state_rule rule;
     size_t n;
     struct stop *stops;
@@ -27,6 +28,7 @@ void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms)
 {
     t->at_ms = at_ms;
     t->minutes = now_ms - at_ms > TRAVEL_RAW_MS;
+    t->whole = now_ms == TRAVEL_MINUTE;
 }
 
 struct travel *travel_new(const struct view *v, const struct state_rule *rule, int64_t at_ms, int64_t now_ms)
@@ -209,8 +211,8 @@ static void take_proc(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
 
-    if (p->first_ms > k->t->at_ms ||
-        (p->ended && p->last_ms < MIN(k->t->at_ms, k->n->at_ms))) /* by the newest sample */
+    int64_t seen_ms = MIN(k->t->at_ms, k->n->at_ms) - (k->t->whole ? MINUTE_MS - 1 : 0); /* by the newest sample */
+    if (p->first_ms > k->t->at_ms || (p->ended && p->last_ms < seen_ms))
         return;
     for (size_t i = 0; i < k->n->n_devices && k->count < PROCS_MAX; i++) {
         if (strcmp(k->n->devices[i].fact.uuid, p->device) != 0)

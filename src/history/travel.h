@@ -10,6 +10,7 @@
 
 #define TRAVEL_WINDOW_MS 120000
 #define TRAVEL_RAW_MS    7200000
+#define TRAVEL_MINUTE    INT64_MAX /* as now_ms: the whole minute that ends at at_ms */
 
 struct api;
 void travel_register(struct api *a); /* routes_travel.c: what api.h asks of it */
