@@ -42,7 +42,7 @@ static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to
 /* Was there anything, and were three quarters of it seen? */
 static bool seen(const struct usage_table *t)
 {
-    int64_t wall_ms = t->total.s.held_ms + t->total.free_ms + t->total.unused_ms + t->total.down_ms;
+    int64_t wall_ms = usage_wall_ms(&t->total);
 
     return wall_ms > 0 && t->total.down_ms <= wall_ms / 4;
 }

@@ -5,16 +5,27 @@
 
 #include "base/buf.h"
 
-#define VERSION      1
+#define VERSION      2
+#define NUMBERS_MOST 64 /* of a device, of a login */
 #define DEVICES_MOST 4096
 #define LOGINS_MOST  65536
 #define NUMBER_MOST  (1ull << 44) /* more than a day of anything: sums of damaged rows must not overflow */
 #define NAME_MOST    256
 
-static void put_numbers(struct buf *out, const int64_t *v, size_t n)
+enum {
+    DEVICE_NUMBERS = 0
+#define WALL(...) +1
+#define REST(...) +1
+#include "model/usage.def"
+    ,
+    LOGIN_NUMBERS = 0
+#define SUM(...) +1
+#include "model/usage.def"
+};
+
+static void put_number(struct buf *out, int64_t v)
 {
-    for (size_t i = 0; i < n; i++)
-        buf_varint(out, (uint64_t)MAX(v[i], 0));
+    buf_varint(out, (uint64_t)MAX(v, 0));
 }
 
 int usage_encode(const struct usage_span *s, const struct usage_names *names, struct buf *out)
@@ -22,18 +33,22 @@ int usage_encode(const struct usage_span *s, const struct usage_names *names, st
     int r = 0;
 
     buf_u8(out, VERSION);
+    buf_varint(out, DEVICE_NUMBERS);
+    buf_varint(out, LOGIN_NUMBERS);
     buf_varint(out, s->n);
     for (size_t i = 0; i < s->n && r == 0; i++) {
         const struct usage_device *d = &s->devices[i];
         r = names->put(names->arg, out, d->device);
         if (r == 0)
             r = names->put(names->arg, out, d->model);
-        put_numbers(out, (const int64_t[]){d->free_ms, d->unused_ms, d->down_ms, d->mj}, 4);
+#define WALL(field, ...) put_number(out, d->field);
+#define REST(field)      put_number(out, d->field);
+#include "model/usage.def"
         buf_varint(out, d->n);
         for (size_t k = 0; k < d->n && r == 0; k++) {
-            const struct usage_sum *u = &d->held[k].s;
             r = names->put(names->arg, out, d->held[k].login);
-            put_numbers(out, (const int64_t[]){u->held_ms, u->busy_ms, u->long_ms, u->mib_s, u->mj}, 5);
+#define SUM(field, ...) put_number(out, d->held[k].s.field);
+#include "model/usage.def"
         }
     }
     return r < 0 ? r : out->err;
@@ -67,23 +82,51 @@ static int64_t get_number(struct rd *in)
     return in->bad ? 0 : (int64_t)v;
 }
 
-int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret)
+/* The next of so many that were written, 0 behind the last. */
+static int64_t take_number(struct rd *in, uint64_t *left)
+{
+    if (*left == 0)
+        return 0;
+    --*left;
+    return get_number(in);
+}
+
+static void skip_numbers(struct rd *in, uint64_t left)
+{
+    while (left && !in->bad)
+        take_number(in, &left);
+}
+
+static bool read_header(struct rd *in, uint64_t *ret_device, uint64_t *ret_login)
 {
     uint8_t version = rd_u8(in);
-    uint64_t n = rd_varint(in);
 
-    if (in->bad || version != VERSION || n > DEVICES_MOST || n > rd_left(in))
+    *ret_device = version == 1 ? 4 : rd_varint(in);
+    *ret_login = version == 1 ? 5 : rd_varint(in);
+    return !in->bad && (version == 1 || version == VERSION) && *ret_device <= NUMBERS_MOST &&
+           *ret_login <= NUMBERS_MOST;
+}
+
+int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret)
+{
+    uint64_t of_device, of_login;
+
+    if (!read_header(in, &of_device, &of_login))
+        return -EBADMSG;
+    uint64_t n = rd_varint(in);
+    if (in->bad || n > DEVICES_MOST || n > rd_left(in))
         return -EBADMSG;
     ret->n = n;
     ret->devices = arena_alloc(mem, MAX(n, 1u), sizeof(*ret->devices));
     for (size_t i = 0; i < n; i++) {
         struct usage_device *d = &ret->devices[i];
+        uint64_t left = of_device;
         d->device = names->get(names->arg, in);
         d->model = names->get(names->arg, in);
-        d->free_ms = get_number(in);
-        d->unused_ms = get_number(in);
-        d->down_ms = get_number(in);
-        d->mj = get_number(in);
+#define WALL(field, ...) d->field = take_number(in, &left);
+#define REST(field)      d->field = take_number(in, &left);
+#include "model/usage.def"
+        skip_numbers(in, left);
         uint64_t held = rd_varint(in);
         if (in->bad || !d->device || !d->model || held > LOGINS_MOST || held > rd_left(in))
             return -EBADMSG;
@@ -91,12 +134,11 @@ int usage_decode(struct rd *in, const struct usage_names *names, struct arena *m
         d->held = arena_alloc(mem, MAX(held, 1u), sizeof(*d->held));
         for (size_t k = 0; k < held; k++) {
             struct usage_held *u = &d->held[k];
+            left = of_login;
             u->login = names->get(names->arg, in);
-            u->s.held_ms = get_number(in);
-            u->s.busy_ms = get_number(in);
-            u->s.long_ms = get_number(in);
-            u->s.mib_s = get_number(in);
-            u->s.mj = get_number(in);
+#define SUM(field, ...) u->s.field = take_number(in, &left);
+#include "model/usage.def"
+            skip_numbers(in, left);
             if (in->bad || !u->login)
                 return -EBADMSG;
         }
@@ -180,10 +222,9 @@ void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s)
         struct usage_device *to = sum_device(u, from);
         size_t hint = 0;
         to->model = from->model; /* the newest */
-        to->free_ms += from->free_ms;
-        to->unused_ms += from->unused_ms;
-        to->down_ms += from->down_ms;
-        to->mj += from->mj;
+#define WALL(field, ...) to->field += from->field;
+#define REST(field)      to->field += from->field;
+#include "model/usage.def"
         for (size_t k = 0; k < from->n; k++)
             usage_add(&sum_login(u, to, from->held[k].login, &hint)->s, &from->held[k].s);
     }

@@ -2,8 +2,9 @@
  * usage_code.h: a span of usage as few bytes and back. Names are written by whoever calls: as text in the writer's
  * queue, as numbers of a table on disk.
  *
- * u8 1; varint devices; of each: name of the device, name of its model, varints free, unused and down in ms and energy
- * in mJ, varint logins; of each: name, varints held, busy, long, MiB*s, mJ.
+ * u8 2; varints: how many numbers a device has, and a login; varint devices; of each: name of the device, name of its
+ * model, its numbers as varints, varint logins; of each: name, its numbers. Which these are says model/usage.def.
+ * (u8 1, as hours were written before: the same without how many; a device has 4, a login 5.)
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
- * usage.h: who held which device for how long, in whole numbers: per node and hour, rolled up to days.
+ * usage.h: who held which device for how long, in whole numbers: per node and hour, rolled up to days. usage.def says
+ * what is counted.
  * Of every device: sum of held + free + unused + down is the time counted, exactly; of every login: busy <= held.
  */
 #pragma once
@@ -9,10 +10,8 @@
 #include <stdint.h>
 
 struct usage_sum {
-    int64_t held_ms, busy_ms; /* idle is held - busy */
-    int64_t long_ms;          /* of idle: in spells of at least usage.idle_spell */
-    int64_t mib_s;            /* device memory, MiB times seconds */
-    int64_t mj;               /* energy, millijoules */
+#define SUM(field, ...) int64_t field;
+#include "model/usage.def"
 };
 
 struct usage_held {
@@ -21,9 +20,10 @@ struct usage_held {
 };
 
 struct usage_device {
-    const char *device, *model;          /* uuid; name */
-    int64_t free_ms, unused_ms, down_ms; /* unused: booked, and nobody on it */
-    int64_t mj;                          /* energy while nobody held it */
+    const char *device, *model; /* uuid; name */
+#define WALL(field, ...) int64_t field;
+#define REST(field)      int64_t field;
+#include "model/usage.def"
     size_t n;
     struct usage_held *held; /* by login */
 };
@@ -37,11 +37,8 @@ struct usage_span {
 
 static inline void usage_add(struct usage_sum *to, const struct usage_sum *s)
 {
-    to->held_ms += s->held_ms;
-    to->busy_ms += s->busy_ms;
-    to->long_ms += s->long_ms;
-    to->mib_s += s->mib_s;
-    to->mj += s->mj;
+#define SUM(field, ...) to->field += s->field;
+#include "model/usage.def"
 }
 
 #define USAGE_ZONES   8        /* whose days are kept */
@@ -61,11 +58,20 @@ struct usage_row {
     int64_t at_ms;
     char label[24]; /* of the period */
     struct usage_sum s;
-    int64_t free_ms, unused_ms, down_ms; /* where has_wall; energy of nobody is in s.mj then */
-    uint32_t gpus;                       /* different devices held; with has_wall: there were */
-    int64_t cost;                        /* in millionths */
+#define WALL(field, ...) int64_t field; /* where has_wall; energy of nobody is in s.mj then */
+#include "model/usage.def"
+    uint32_t gpus; /* different devices held; with has_wall: there were */
+    int64_t cost;  /* in millionths */
     int64_t co2_mg;
 };
+
+static inline int64_t usage_wall_ms(const struct usage_row *r) /* all of the time there was */
+{
+    return r->s.held_ms
+#define WALL(field, ...) +r->field
+#include "model/usage.def"
+        ;
+}
 
 struct usage_table {
     enum usage_by by;

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/lookup.h"
 #include "codec/usage_code.h"
 #include "store/schema.h"
 
@@ -14,71 +15,63 @@
 
 /* ---- names ---- */
 
-struct usage_known { /* of the writer's connection: text -> number; forgotten when a transaction is undone */
-    size_t n, cap;   /* cap: a power of two, at least twice n */
-    struct {
-        char *text;
-        int64_t id;
-    } * v;
-    const char **texts; /* and back, by number; v's, NULL: not known yet */
-    size_t n_texts;
+struct texts { /* by number; NULL: not known */
+    const char **v;
+    size_t n;
+};
+
+static void texts_set(struct texts *t, int64_t id, const char *text)
+{
+    if (id < 0 || id > NAMES_MOST)
+        return;
+    if ((size_t)id >= t->n) {
+        size_t n = MAX(256u, MAX(t->n * 2, (size_t)id + 1));
+        t->v = mem_grow(t->v, n, sizeof(*t->v));
+        memset(t->v + t->n, 0, (n - t->n) * sizeof(*t->v));
+        t->n = n;
+    }
+    t->v[id] = text;
+}
+
+static const char *texts_get(const struct texts *t, uint64_t id)
+{
+    return id < t->n ? t->v[id] : NULL;
+}
+
+struct name {
+    int64_t id;
+    char text[];
+};
+
+struct usage_known { /* of the writer's connection; forgotten when a transaction is undone */
+    struct lookup names;
+    struct texts texts; /* and back; names' */
 };
 
 void usage_known_free(struct usage_known *k)
 {
-    for (size_t i = 0; k && i < k->cap; i++)
-        free(k->v[i].text);
-    if (k) {
-        free(k->v);
-        free(k->texts);
-    }
+    size_t at = 0;
+
+    if (!k)
+        return;
+    for (struct name *n; (n = lookup_each(&k->names, &at));)
+        free(n);
+    lookup_fini(&k->names);
+    free(k->texts.v);
     free(k);
-}
-
-static size_t known_place(const struct usage_known *k, const char *text)
-{
-    uint64_t h = 14695981039346656037u;
-
-    for (const char *c = text; *c; c++)
-        h = (h ^ (unsigned char)*c) * 1099511628211u;
-    size_t i = (h ^ h >> 32) & (k->cap - 1);
-    while (k->v[i].text && strcmp(k->v[i].text, text) != 0)
-        i = (i + 1) & (k->cap - 1);
-    return i;
 }
 
 static void known_add(struct records *r, const char *text, int64_t id)
 {
-    struct usage_known *k = r->known;
+    size_t size = strlen(text) + 1;
+    struct name *n = mem_alloc(sizeof(*n) + size);
 
-    if (!k)
-        k = r->known = mem_zero(1, sizeof(*k));
-    if (2 * (k->n + 1) > k->cap) {
-        struct usage_known bigger = *k;
-        bigger.cap = MAX(64u, k->cap * 2);
-        bigger.v = mem_zero(bigger.cap, sizeof(*bigger.v));
-        for (size_t i = 0; i < k->cap; i++)
-            if (k->v[i].text) {
-                size_t at = known_place(&bigger, k->v[i].text);
-                bigger.v[at].text = k->v[i].text;
-                bigger.v[at].id = k->v[i].id;
-            }
-        free(k->v);
-        *k = bigger;
-    }
-    size_t at = known_place(k, text);
-    k->v[at].text = mem_str(text);
-    k->v[at].id = id;
-    k->n++;
-    if (id < 0 || id > NAMES_MOST)
-        return;
-    if ((size_t)id >= k->n_texts) {
-        size_t n = MAX(256u, MAX(k->n_texts * 2, (size_t)id + 1));
-        k->texts = mem_grow(k->texts, n, sizeof(*k->texts));
-        memset(k->texts + k->n_texts, 0, (n - k->n_texts) * sizeof(*k->texts));
-        k->n_texts = n;
-    }
-    k->texts[id] = k->v[at].text;
+    if (!r->known)
+        r->known = mem_zero(1, sizeof(*r->known));
+    n->id = id;
+    memcpy(n->text, text, size);
+    lookup_add(&r->known->names, lookup_hash(text), n);
+    texts_set(&r->known->texts, id, n->text);
 }
 
 static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *ret)
@@ -96,12 +89,11 @@ static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *r
 /* Its number, given now if it had none. Within a transaction. */
 static int name_id(struct records *r, const char *text, int64_t *ret)
 {
-    if (r->known) {
-        size_t at = known_place(r->known, text);
-        if (r->known->v[at].text) {
-            *ret = r->known->v[at].id;
-            return 0;
-        }
+    const struct name *n = r->known ? lookup_named(&r->known->names, text, offsetof(struct name, text)) : NULL;
+
+    if (n) {
+        *ret = n->id;
+        return 0;
     }
     int code = name_ask(r, R_USAGE_NAME, text, ret);
     if (code == 0)
@@ -129,22 +121,21 @@ static const char *known_text(void *arg, struct rd *in)
 
     if (in->bad || id > NAMES_MOST)
         return NULL;
-    if (r->known && id < r->known->n_texts && r->known->texts[id])
-        return r->known->texts[id];
+    if (r->known && texts_get(&r->known->texts, id))
+        return texts_get(&r->known->texts, id);
     sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_TEXT);
     db_bind_int(st, 1, (int64_t)id);
     bool there = st && sqlite3_step(st) == SQLITE_ROW;
     if (there)
         known_add(r, db_text(st, 0), (int64_t)id);
     sqlite3_reset(st);
-    return there ? r->known->texts[id] : NULL;
+    return there ? texts_get(&r->known->texts, id) : NULL;
 }
 
-/* For reading what all nodes did: number -> text, all of them at once. */
+/* For reading what all nodes did: all of them at once. */
 struct all_names {
     struct arena mem;
-    const char **v;
-    size_t cap;
+    struct texts texts;
 };
 
 static int names_load(struct records *r, struct all_names *a, struct err *err)
@@ -153,17 +144,8 @@ static int names_load(struct records *r, struct all_names *a, struct err *err)
     int rc;
 
     while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW) {
-        int64_t id = sqlite3_column_int64(st, 0);
         struct str text = str_of(db_text(st, 1));
-        if (id < 0 || id > NAMES_MOST)
-            continue;
-        if ((size_t)id >= a->cap) {
-            size_t cap = MAX(256u, MAX(a->cap * 2, (size_t)id + 1));
-            a->v = mem_grow(a->v, cap, sizeof(*a->v));
-            memset(a->v + a->cap, 0, (cap - a->cap) * sizeof(*a->v));
-            a->cap = cap;
-        }
-        a->v[id] = arena_strn(&a->mem, text.p, text.len);
+        texts_set(&a->texts, sqlite3_column_int64(st, 0), arena_strn(&a->mem, text.p, text.len));
     }
     int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
     sqlite3_reset(st);
@@ -173,17 +155,12 @@ static int names_load(struct records *r, struct all_names *a, struct err *err)
 static void names_fini(struct all_names *a)
 {
     arena_fini(&a->mem);
-    free(a->v);
-}
-
-static const char *name_of(const struct all_names *a, uint64_t id)
-{
-    return id < a->cap ? a->v[id] : NULL;
+    free(a->texts.v);
 }
 
 static const char *get_id(void *arg, struct rd *in)
 {
-    return name_of(arg, rd_varint(in));
+    return texts_get(&((struct all_names *)arg)->texts, rd_varint(in));
 }
 
 /* ---- writing ---- */
@@ -302,9 +279,9 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
     if (zone >= 0)
         db_bind_int(st, 3, zone);
     while (code == 0 && from_ms < to_ms && (rc = st ? sqlite3_step(st) : sqlite3_errcode(k->r->h)) == SQLITE_ROW) {
-        if (!k->names.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
+        if (!k->names.texts.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
             break;
-        const char *node = name_of(&k->names, (uint64_t)sqlite3_column_int64(st, 1));
+        const char *node = texts_get(&k->names.texts, (uint64_t)sqlite3_column_int64(st, 1));
         if (!node || (k->ask->node && strcmp(node, k->ask->node) != 0))
             continue;
         struct str bytes = db_bytes(st, 3);

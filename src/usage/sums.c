@@ -40,7 +40,8 @@ static size_t place_of(struct lookup *l, uint64_t key, size_t next)
 struct line { /* a key in a period */
     uint32_t key, period;
     struct usage_sum s;
-    int64_t free_ms, unused_ms, down_ms;
+#define WALL(field, ...) int64_t field;
+#include "model/usage.def"
     __int128 cost;             /* millionths times ms */
     uint64_t seen[SEEN_WORDS]; /* devices, by number */
     uint32_t more;             /* beyond those */
@@ -181,9 +182,8 @@ static void line_held(struct sums *s, struct line *l, const struct usage_device 
 
 static void line_rest(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x)
 {
-    l->free_ms += d->free_ms;
-    l->unused_ms += d->unused_ms;
-    l->down_ms += d->down_ms;
+#define WALL(field, ...) l->field += d->field;
+#include "model/usage.def"
     l->s.mj += d->mj;
     line_sees(s, l, d, x);
 }
@@ -255,10 +255,17 @@ static int64_t scaled(int64_t v, int64_t part, int64_t whole)
     return whole > 0 ? (int64_t)((__int128)v * part / whole) : 0;
 }
 
-static void take_part(struct usage_sum *from, int64_t part, int64_t whole, struct usage_sum *ret)
+/* So much of the time held, and of all the rest with it. */
+static struct usage_sum take_part(struct usage_sum *from, int64_t held_ms)
 {
-    *ret = (struct usage_sum){part, scaled(from->busy_ms, part, whole), scaled(from->long_ms, part, whole),
-                              scaled(from->mib_s, part, whole), scaled(from->mj, part, whole)};
+    struct usage_sum part;
+    int64_t whole = from->held_ms;
+
+#define SUM(field, ...) part.field = scaled(from->field, held_ms, whole);
+#include "model/usage.def"
+#define SUM(field, ...) from->field -= part.field;
+#include "model/usage.def"
+    return part;
 }
 
 /* Spans come by time: what has begun is open until it ended. */
@@ -301,14 +308,8 @@ static void held_by_jobs(struct sums *s, const struct usage_span *span, const st
         if (to_ms <= from_ms || !job_on(j, s->node->key, d->device, h->login, person))
             continue;
         int64_t part = MIN(scaled(h->s.held_ms, to_ms - from_ms, span->end_ms - span->at_ms), left.held_ms);
-        struct usage_sum u;
-        take_part(&left, part, left.held_ms, &u);
+        struct usage_sum u = take_part(&left, part);
         line_held(s, line_of(s, key_of_job(s, j)), d, x, &u);
-        left.held_ms -= u.held_ms;
-        left.busy_ms -= u.busy_ms;
-        left.long_ms -= u.long_ms;
-        left.mib_s -= u.mib_s;
-        left.mj -= u.mj;
     }
     if (left.held_ms > 0)
         line_held(s, line_of(s, key_of(s, NULL)), d, x, &left);
@@ -462,9 +463,8 @@ static void row_of(const struct sums *s, const struct line *l, struct usage_row 
     const struct tariff *t = s->ask->tariff;
 
     *r = (struct usage_row){.s = l->s,
-                            .free_ms = l->free_ms,
-                            .unused_ms = l->unused_ms,
-                            .down_ms = l->down_ms,
+#define WALL(field, ...) .field = l->field,
+#include "model/usage.def"
                             .gpus = l->more,
                             .cost = (int64_t)((l->cost + 1800000) / 3600000)};
     for (size_t i = 0; i < SEEN_WORDS; i++)

@@ -25,14 +25,16 @@ static void json_byte_s(struct json *j, const char *key, int64_t mib_s)
     json_raw(j, key, str_n(text + at, sizeof(text) - at));
 }
 
+/* What a unit of usage.def is in JSON, and as a column. */
+#define JSON_MS(j, key, v)    json_fixed(j, key, v, 1000)
+#define JSON_MJ(j, key, v)    json_fixed(j, key, v, 1000)
+#define JSON_MIB_S(j, key, v) json_byte_s(j, key, v)
+
 static void row_json(struct json *j, const struct usage_table *t, const struct usage_row *r, bool wall)
 {
-    json_fixed(j, "held", r->s.held_ms, 1000);
-    json_fixed(j, "busy", r->s.busy_ms, 1000);
+#define SUM(field, unit, name, ...) JSON_##unit(j, name, r->s.field);
+#include "model/usage.def"
     json_fixed(j, "idle", r->s.held_ms - r->s.busy_ms, 1000);
-    json_fixed(j, "idle_long", r->s.long_ms, 1000);
-    json_byte_s(j, "memory", r->s.mib_s);
-    json_fixed(j, "energy", r->s.mj, 1000);
     json_uint(j, "gpus", r->gpus);
     if (t->has_cost)
         json_fixed(j, "cost", r->cost, 1000000);
@@ -40,10 +42,9 @@ static void row_json(struct json *j, const struct usage_table *t, const struct u
         json_fixed(j, "co2", r->co2_mg, 1000);
     if (!wall)
         return;
-    json_fixed(j, "wall", r->s.held_ms + r->free_ms + r->unused_ms + r->down_ms, 1000);
-    json_fixed(j, "free", r->free_ms, 1000);
-    json_fixed(j, "booked_unused", r->unused_ms, 1000);
-    json_fixed(j, "down", r->down_ms, 1000);
+    json_fixed(j, "wall", usage_wall_ms(r), 1000);
+#define WALL(field, unit, name, ...) JSON_##unit(j, name, r->field);
+#include "model/usage.def"
 }
 
 static void some_cstr(struct json *j, const char *key, const char *v)
@@ -96,19 +97,10 @@ enum {
     U_KEY,
     U_NAME,
     U_GPUS,
-    U_HELD,
-    U_BUSY,
-    U_RATE,
-    U_IDLE,
-    U_LONG,
-    U_WALL,
-    U_FREE,
-    U_UNUSED,
-    U_DOWN,
-    U_MEMORY,
-    U_ENERGY,
-    U_COST,
-    U_CO2,
+#define SUM(field, ...)  U_##field,
+#define WALL(field, ...) U_##field,
+#define MADE(field, ...) U_##field,
+#include "model/usage.def"
     COLS
 };
 
@@ -118,25 +110,17 @@ static const struct column_spec columns[COLS] = {
     [U_KEY] = {"key", "KEY", CELL_TEXT, .weight = 100},
     [U_NAME] = {"name", "NAME", CELL_TEXT, .weight = 95},
     [U_GPUS] = {"gpus", "GPUS", CELL_INT, .right = true, .weight = 40},
-    [U_HELD] = {"held_s", "HELD", CELL_FIXED, .per = 1000, .right = true, .weight = 100},
-    [U_BUSY] = {"busy_s", "BUSY", CELL_FIXED, .per = 1000, .right = true, .weight = 90},
-    [U_RATE] = {"busy_ratio", "BUSY%", CELL_FIXED, .per = 10000, .right = true, .weight = 92},
-    [U_IDLE] = {"idle_s", "IDLE", CELL_FIXED, .per = 1000, .right = true, .weight = 70},
-    [U_LONG] = {"idle_long_s", "IDLE LONG", CELL_FIXED, .per = 1000, .right = true, .weight = 60},
-    [U_WALL] = {"wall_s", "WALL", CELL_FIXED, .per = 1000, .right = true, .weight = 65},
-    [U_FREE] = {"free_s", "FREE", CELL_FIXED, .per = 1000, .right = true, .weight = 75},
-    [U_UNUSED] = {"booked_unused_s", "BOOKED", CELL_FIXED, .per = 1000, .right = true, .weight = 35},
-    [U_DOWN] = {"down_s", "DOWN", CELL_FIXED, .per = 1000, .right = true, .weight = 55},
-    [U_MEMORY] = {"memory_mib_s", "MEMORY", CELL_INT, .right = true, .weight = 10},
-    [U_ENERGY] = {"energy_j", "KWH", CELL_FIXED, .per = 1000, .right = true, .weight = 50},
-    [U_COST] = {"cost", "COST", CELL_FIXED, .per = 1000000, .right = true, .weight = 80},
-    [U_CO2] = {"co2_g", "CO2 KG", CELL_FIXED, .per = 1000, .right = true, .weight = 45},
+#define COLUMN_MS(field, name, title, weight)    [U_##field] = {name "_s", title, CELL_FIXED, 1000, true, weight},
+#define COLUMN_MJ(field, name, title, weight)    [U_##field] = {name "_j", title, CELL_FIXED, 1000, true, weight},
+#define COLUMN_MG(field, name, title, weight)    [U_##field] = {name "_g", title, CELL_FIXED, 1000, true, weight},
+#define COLUMN_MIB_S(field, name, title, weight) [U_##field] = {name "_mib_s", title, CELL_INT, 0, true, weight},
+#define COLUMN_SHARE(field, name, title, weight) [U_##field] = {name "_ratio", title, CELL_FIXED, 10000, true, weight},
+#define COLUMN_MONEY(field, name, title, weight) [U_##field] = {name, title, CELL_FIXED, 1000000, true, weight},
+#define SUM(field, unit, ...)                    COLUMN_##unit(field, __VA_ARGS__)
+#define WALL(field, unit, ...)                   COLUMN_##unit(field, __VA_ARGS__)
+#define MADE(field, unit, ...)                   COLUMN_##unit(field, __VA_ARGS__)
+#include "model/usage.def"
 };
-
-static void hours(struct cell *c, int64_t ms)
-{
-    cell_screen(c, "%.1f h", (double)ms / 3600000.0);
-}
 
 static void add_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r, bool wall)
 {
@@ -151,48 +135,43 @@ static void add_row(struct rows *rows, const struct usage_table *t, const struct
     if (r->name)
         cell_text(&c[U_NAME], str_of(r->name));
     cell_int(&c[U_GPUS], r->gpus);
-    cell_int(&c[U_HELD], held);
-    cell_int(&c[U_BUSY], r->s.busy_ms);
+#define SUM(field, ...) cell_int(&c[U_##field], r->s.field);
+#include "model/usage.def"
     if (held > 0)
-        cell_int(&c[U_RATE], (int64_t)((__int128)r->s.busy_ms * 10000 / held));
-    cell_int(&c[U_IDLE], held - r->s.busy_ms);
-    cell_int(&c[U_LONG], r->s.long_ms);
+        cell_int(&c[U_rate], (int64_t)((__int128)r->s.busy_ms * 10000 / held));
+    cell_int(&c[U_idle_ms], held - r->s.busy_ms);
     if (wall) {
-        cell_int(&c[U_WALL], held + r->free_ms + r->unused_ms + r->down_ms);
-        cell_int(&c[U_FREE], r->free_ms);
-        cell_int(&c[U_UNUSED], r->unused_ms);
-        cell_int(&c[U_DOWN], r->down_ms);
+        cell_int(&c[U_wall_ms], usage_wall_ms(r));
+#define WALL(field, ...) cell_int(&c[U_##field], r->field);
+#include "model/usage.def"
     }
-    cell_int(&c[U_MEMORY], r->s.mib_s);
-    cell_int(&c[U_ENERGY], r->s.mj);
     if (t->has_cost)
-        cell_int(&c[U_COST], r->cost);
+        cell_int(&c[U_cost], r->cost);
     if (t->has_co2)
-        cell_int(&c[U_CO2], r->co2_mg);
+        cell_int(&c[U_co2_mg], r->co2_mg);
 }
 
 /* What people see of the newest row: hours, kWh, money. */
 static void show_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r)
 {
-    static const int spans[] = {U_HELD, U_BUSY, U_IDLE, U_LONG, U_WALL, U_FREE, U_UNUSED, U_DOWN};
     struct cell *c = rows->cells + (rows->n - 1) * rows->n_cols;
 
-    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
-        if (!c[spans[i]].absent)
-            hours(&c[spans[i]], c[spans[i]].i);
+    for (size_t k = 0; k < COLS; k++)
+        if (columns[k].per && str_ends(str_of(columns[k].name), "_s") && !c[k].absent)
+            cell_screen(&c[k], "%.1f h", (double)c[k].i / 3600000.0);
     if (r == &t->total)
         cell_text(&c[U_KEY], STR("total"));
     if (c[U_KEY].absent) {
         c[U_KEY].absent = false;
         cell_screen(&c[U_KEY], "(%s)", t->by == BY_PERSON ? "unknown" : "none");
     }
-    if (!c[U_RATE].absent)
-        cell_screen(&c[U_RATE], "%d %%", (int)((c[U_RATE].i + 50) / 100));
-    cell_screen(&c[U_ENERGY], "%.1f", (double)r->s.mj / 3.6e9);
+    if (!c[U_rate].absent)
+        cell_screen(&c[U_rate], "%d %%", (int)((c[U_rate].i + 50) / 100));
+    cell_screen(&c[U_mj], "%.1f", (double)r->s.mj / 3.6e9);
     if (t->has_cost)
-        cell_screen(&c[U_COST], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
+        cell_screen(&c[U_cost], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
     if (t->has_co2)
-        cell_screen(&c[U_CO2], "%.1f", (double)r->co2_mg / 1e6);
+        cell_screen(&c[U_co2_mg], "%.1f", (double)r->co2_mg / 1e6);
 }
 
 /* Leaves those that say something on a screen. */
@@ -205,7 +184,7 @@ static void pick_columns(const struct usage_table *t, struct rows *r)
 
     for (size_t k = 0; k < COLS; k++) {
         bool any = k == U_KEY || ANY(r->n, i, !r->cells[i * COLS + k].absent);
-        if (k != U_AT && k != U_MEMORY && any && (t->has_wall || k < U_WALL || k > U_DOWN))
+        if (k != U_AT && k != U_mib_s && any && (t->has_wall || k < U_wall_ms || k > U_down_ms))
             names[n++] = (char *)columns[k].name;
     }
     rows_pick(r, names, n, NULL);
