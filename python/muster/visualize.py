@@ -1,9 +1,10 @@
 """Pictures of a worker's file: lines and boxes, as dask_metrics.visualize had them.
 
-`muster plot` draws them (PNG, SVG, PDF); where that program is not installed they are drawn here, as SVG only. matplotlib is not needed.
+matplotlib draws them where it is installed, as it did for dask_metrics; else `muster plot` does; where neither is here they are drawn as SVG only.
 Without `save` both return a Figure, which a notebook shows.
 """
 import html
+import io
 import math
 import os
 import shutil
@@ -12,10 +13,13 @@ import tempfile
 
 from . import tables
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS = ("png", "jpg", "jpeg", "svg", "pdf")
 LINES = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f")
 UNITS = {"total-mem": "GiB", "mem-util": "%", "compute-util": "%", "mem-used-percent": "%"}
 SCALE = {"total-mem": 1 << 30}  # of the file's unit
+TIME = "time since start (seconds)"
+BOXES = {"patch_artist": True, "boxprops": {"facecolor": "#aec6cf", "color": "#aec6cf"}, "whiskerprops": {"color": "#cedde2", "linestyle": ":", "linewidth": 3},
+         "capprops": {"color": "#cfb7ae", "linewidth": 2}, "medianprops": {"color": "#cfb7ae", "linewidth": 2}, "flierprops": {"marker": "D"}}
 INCH = 72  # points
 
 
@@ -23,6 +27,15 @@ def program():
     """The muster program: MUSTER_PROGRAM, on the path, or of the tree that this file is in; None: it is not here."""
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "muster")
     return os.environ.get("MUSTER_PROGRAM") or shutil.which("muster") or (here if os.path.exists(here) else None)
+
+
+def matplotlib():
+    """matplotlib's Figure; None: it is not installed."""
+    try:
+        from matplotlib.figure import Figure as drawn  # no pyplot: no window, and nothing of it stays
+    except ImportError:
+        return None
+    return drawn
 
 
 def lines(worker_file, job, metrics, width=20, height=10, save=None):
@@ -82,29 +95,53 @@ class Figure:
         self.times = [table["timestamp"][i] for i in at]
         self.values = {m: [list(gpu) for gpu in zip(*(tables.numbers(table[m][i]) for i in at))] for m in metrics}
 
+    def groups(self, metric):
+        """[(time of the first sample, values of all GPUs)] of freq samples each."""
+        return [(self.times[i], [v for gpu in self.values[metric] for v in gpu[i:i + self.freq] if v is not None]) for i in range(0, len(self.times), self.freq)]
+
     def boxes(self, metric):
         """[(time of the first sample, box)] of a metric."""
-        got = []
-        for i in range(0, len(self.times), self.freq):
-            values = [v for gpu in self.values[metric] for v in gpu[i:i + self.freq] if v is not None]
-            if values:
-                got.append((self.times[i], box(values)))
-        return got
+        return [(t, box(values)) for t, values in self.groups(metric) if values]
 
     def save(self, path):
         kind = os.path.splitext(os.fspath(path))[1][1:].lower()
         if kind not in FORMATS:
-            raise ValueError(f"a picture is saved as .png, .svg or .pdf, not as {os.path.basename(os.fspath(path))!r}")
+            raise ValueError(f"a picture is saved as .png, .jpg, .svg or .pdf, not as {os.path.basename(os.fspath(path))!r}")
         data = self.render(kind)
         with open(path, "wb") as f:
             f.write(data)
 
     def render(self, kind):
-        """The picture as bytes: "png", "svg" or "pdf"."""
-        muster = program()
+        """The picture as bytes: "png", "jpg", "svg" or "pdf"."""
+        drawn, muster = matplotlib(), program()
+        if drawn is not None:
+            return self._by_matplotlib(drawn, kind)
         if muster is None and kind != "svg":
-            raise RuntimeError(f"{kind.upper()} pictures are drawn by the program muster, which is not on the path (MUSTER_PROGRAM names it); .svg needs nothing")
-        return self._by_program(muster, kind) if muster else _Svg(self).text().encode()
+            raise RuntimeError(f"{kind.upper()} pictures are drawn by matplotlib, which is not installed, or by the program muster, which is not on the path (MUSTER_PROGRAM names it); "
+                               ".svg needs neither")
+        return self._by_program(muster, "jpg" if kind == "jpeg" else kind) if muster else _Svg(self).text().encode()
+
+    def _by_matplotlib(self, drawn, kind):
+        """As dask_metrics had it: a chart per metric over one axis of time, a line per GPU, or a box per group of samples."""
+        figure = drawn(figsize=(self.width, self.height))
+        axes = [row[0] for row in figure.subplots(len(self.metrics), 1, sharex=self.kind == "lines", squeeze=False)]
+        for metric, axis in zip(self.metrics, axes):
+            scale = SCALE.get(metric, 1)
+            axis.set_title(metric)
+            axis.set_ylabel(_with_unit(metric))
+            if self.kind == "lines":
+                for i, gpu in enumerate(self.values[metric]):
+                    axis.plot(self.times, [math.nan if v is None else v / scale for v in gpu], alpha=0.5, label=f"GPU {i}")
+                axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+            else:
+                groups = self.groups(metric)
+                axis.boxplot([[v / scale for v in values] for _, values in groups], **BOXES)
+                axis.set_xticklabels([f"{round(t, 2):g}" for t, _ in groups], rotation=45)
+        axes[-1].set_xlabel(TIME)
+        figure.tight_layout()
+        out = io.BytesIO()
+        figure.savefig(out, format=kind)
+        return out.getvalue()
 
     def _by_program(self, muster, kind):
         with tempfile.TemporaryDirectory(prefix="muster-plot-") as folder:
@@ -124,6 +161,10 @@ class Figure:
 
     def __repr__(self):
         return f"<{self.kind} of {', '.join(self.metrics)}, job {self.job} of {self.path}>"
+
+
+def _with_unit(metric):
+    return f"{metric} ({UNITS[metric]})" if metric in UNITS else metric
 
 
 def _ranges(numbers):
@@ -189,8 +230,8 @@ class _Svg:
         for v in ticks:
             self.add('<line x1="{a:.1f}" x2="{b:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>', a=x0, b=x1, y=at(v * scale))
             self.label(x0 - 6, at(v * scale) + 4, f"{v:g}", "end")
-        self.label(16, (y0 + y1) / 2, f"{metric} ({UNITS[metric]})" if metric in UNITS else metric, turn="-90")
-        self.label((x0 + x1) / 2, top + height - 6, "time since start (seconds)")
+        self.label(16, (y0 + y1) / 2, _with_unit(metric), turn="-90")
+        self.label((x0 + x1) / 2, top + height - 6, TIME)
         self.add('<path d="M{a:.1f} {t:.1f}V{y:.1f}H{b:.1f}" fill="none" stroke="#333"/>', a=x0, b=x1, y=y0, t=y1)
         if boxes is None:
             self.lines(metric, x0, x1, y0, y1, at)

@@ -39,6 +39,9 @@
     X(show_text, "cairo_show_text", void, (cairo_t *, const char *))                                                   \
     X(text_extents, "cairo_text_extents", void, (cairo_t *, const char *, cairo_text_extents_t *))                     \
     X(image, "cairo_image_surface_create", cairo_surface_t *, (cairo_format_t, int, int))                              \
+    X(image_data, "cairo_image_surface_get_data", unsigned char *, (cairo_surface_t *))                                \
+    X(image_stride, "cairo_image_surface_get_stride", int, (cairo_surface_t *))                                        \
+    X(surface_flush, "cairo_surface_flush", void, (cairo_surface_t *))                                                 \
     X(png, "cairo_surface_write_to_png_stream", cairo_status_t, (cairo_surface_t *, cairo_write_func_t, void *))       \
     X(pdf, "cairo_pdf_surface_create_for_stream", cairo_surface_t *, (cairo_write_func_t, void *, double, double))     \
     X(pdf_metadata, "cairo_pdf_surface_set_metadata", void, (cairo_surface_t *, cairo_pdf_metadata_t, const char *))   \

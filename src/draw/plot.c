@@ -9,11 +9,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "draw/html.h"
+#include "draw/jpeg.h"
 #include "draw/plot_draw.h"
 #include "draw/plot_marks.h"
 
-const char *const plot_words[PLOT_FORMATS + 1] = {"png", "svg", "pdf", NULL};
-const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "application/pdf"};
+const char *const plot_words[PLOT_FORMATS + 1] = {"png", "svg", "pdf", "jpg", NULL};
+const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "application/pdf", "image/jpeg"};
 
 #define TITLE    13.0
 #define SWATCH   9.0
@@ -325,27 +326,32 @@ static int draw_svg(const struct stack *s, struct buf *out)
 static int draw_cairo(const struct stack *s, enum plot_format format, struct buf *out, struct err *err)
 {
     const struct cairo_lib *c = NULL;
-    double scale = format == PLOT_PNG ? 2 : 1; /* pixels per point */
+    bool paged = format == PLOT_PDF;
+    double scale = paged ? 1 : 2; /* pixels per point */
+    int width = (int)ceil(s->width * scale), height = (int)ceil(s->height * scale);
     int r = cairo_lib_load(&c, err);
 
     if (r < 0)
         return r;
-    cairo_surface_t *to = format == PLOT_PNG
-                              ? c->image(CAIRO_FORMAT_RGB24, (int)ceil(s->width * scale), (int)ceil(s->height * scale))
-                              : c->pdf(plot_write, out, s->width, s->height);
+    cairo_surface_t *to =
+        paged ? c->pdf(plot_write, out, s->width, s->height) : c->image(CAIRO_FORMAT_RGB24, width, height);
     cairo_t *cr = c->create(to);
     struct pen pen = {.c = c, .cr = cr};
-    if (format == PLOT_PDF)
+    if (paged)
         plot_metadata(c, to, s->v[0].title, 946684800000); /* without a date it is the clock's */
     font_plain(cr);
     c->scale(cr, scale, scale);
     stack_onto(&pen, s);
     cairo_status_t status = c->status(cr);
     c->destroy(cr);
-    if (format == PLOT_PDF)
+    if (paged)
         c->surface_finish(to);
-    else if (status == CAIRO_STATUS_SUCCESS)
+    else if (status == CAIRO_STATUS_SUCCESS && format == PLOT_PNG)
         status = c->png(to, plot_write, out);
+    else if (status == CAIRO_STATUS_SUCCESS) {
+        c->surface_flush(to);
+        jpeg_draw(out, c->image_data(to), (size_t)c->image_stride(to), width, height);
+    }
     if (status == CAIRO_STATUS_SUCCESS)
         status = c->surface_status(to);
     c->surface_destroy(to);

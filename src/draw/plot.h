@@ -1,6 +1,6 @@
 /*
- * plot.h: charts for paper, mail and files: lines over time, stacked bars, quartile boxes, as PNG, SVG or PDF. One
- * description, one call; everything in it is borrowed for the call. paper.h puts them on pages, with tables.
+ * plot.h: charts for paper, mail and files: lines over time, stacked bars, quartile boxes, as PNG, JPEG, SVG or PDF.
+ * One description, one call; everything in it is borrowed for the call. paper.h puts them on pages, with tables.
  *
  * L1 Pure: the same description gives the same bytes; no clock is read, nothing is written but ret. L2 Anything may be
  * in it: NAN and infinities are gaps, names may hold markup or a novel, sizes are cut to sane ones. L3 What is not
@@ -20,8 +20,8 @@ struct buf;
 #define PLOT_STACK_MAX  32          /* charts above each other */
 #define PLOT_COLOURS    8           /* then lighter ones of the same; the page's lines, web/style.css */
 
-enum plot_format { PLOT_PNG, PLOT_SVG, PLOT_PDF, PLOT_FORMATS };
-extern const char *const plot_words[PLOT_FORMATS + 1]; /* "png", "svg", "pdf"; ends with NULL */
+enum plot_format { PLOT_PNG, PLOT_SVG, PLOT_PDF, PLOT_JPG, PLOT_FORMATS };
+extern const char *const plot_words[PLOT_FORMATS + 1]; /* "png", "svg", "pdf", "jpg"; ends with NULL */
 extern const char *const plot_types[PLOT_FORMATS];     /* "image/png", … */
 
 enum plot_kind {

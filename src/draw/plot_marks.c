@@ -111,7 +111,7 @@ static void x_time(struct plot_frame *f)
         scale_time(&f->x, f->zone, from, to, want);
         return;
     }
-    scale_linear(&f->x, "seconds", (double)from / 1000, (double)to / 1000, true, want);
+    scale_linear(&f->x, "s", (double)from / 1000, (double)to / 1000, true, want);
     f->x.lo *= 1000;
     f->x.hi *= 1000;
     for (size_t i = 0; i < f->x.n; i++)

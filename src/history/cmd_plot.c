@@ -34,7 +34,7 @@ static const struct opt plot_opts[] = {
     OPT(plot_conf, width, 0, OPT_STR, NULL, "INCHES", "of the picture (default: 10); on a terminal: columns"),
     OPT(plot_conf, height, 0, OPT_STR, NULL, "INCHES",
         "of the picture (default: 3.6 for each metric); on a terminal: lines of a chart"),
-    OPT(plot_conf, output, 'o', OPT_PATH, "-", "FILE", "out.png, out.svg or out.pdf; -: dots on the terminal"),
+    OPT(plot_conf, output, 'o', OPT_PATH, "-", "FILE", "out.png, out.jpg, out.svg or out.pdf; -: dots on the terminal"),
     OPT(plot_conf, device, 'd', OPT_STR, NULL, "DEVICE",
         "a hub's history instead of a file: a UUID, node:index, a node, or a pattern"),
     OPT(plot_conf, last, 'n', OPT_DURATION, "1h", "TIME", "hub: so far back from now", .min = 1000,
@@ -116,8 +116,8 @@ static int read_output(const struct plot_conf *conf, struct sheet *s)
     while (!s->term && f < PLOT_FORMATS && !(dot && str_eq_nocase(str_of(dot + 1), plot_words[f])))
         f++;
     if (f == PLOT_FORMATS)
-        return cli_fail(&plot_help, EXIT_USAGE, "-o '%.200s': expected a name that ends with .png, .svg or .pdf, or -",
-                        conf->output);
+        return cli_fail(&plot_help, EXIT_USAGE,
+                        "-o '%.200s': expected a name that ends with .png, .jpg, .svg or .pdf, or -", conf->output);
     s->format = (enum plot_format)f;
     int r = read_size("--width", conf->width, s->term, &width);
     if (r < 0)

@@ -127,7 +127,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
     int r = 0;
     int as = format_of(format);
     if (as < 0)
-        return reply_problem(rp, 400, "format '%.*s' is not known: there are json, csv, png, svg and pdf",
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json, csv, png, svg, pdf and jpg",
                              (int)MIN(format.len, 40u), format.p);
     if (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0)
         as = FORMAT_CSV;
@@ -156,7 +156,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
 /* clang-format off */
 const struct route history_routes[] = {
     {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
-     .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that fit now (docs/filter.md); format: json or csv, or a chart as png, svg or pdf", .handle = get_history},
+     .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that fit now (docs/filter.md); format: json or csv, or a chart as png, svg, pdf or jpg", .handle = get_history},
     {0},
 };
 /* clang-format on */

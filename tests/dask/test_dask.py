@@ -479,7 +479,8 @@ class Attaching(DaskCase):
     def test_what_cannot_be_is_said(self):
         monitor = Monitor(self.client())
         for kw, error, word in (({"job_type": "auto"}, ValueError, "auto"), ({"polling_interval": 1}, ValueError, "polling"), ({"tracking": "tasks"}, TypeError, "list"),
-                                ({"custom_metrics": [len]}, TypeError, "custom_metric"), ({"tracking": ["nope"]}, RuntimeError, "nope"),
+                                ({"custom_metrics": [len]}, TypeError, "custom_metric"),
+                                ({"custom_metrics": [custom_metric("power")(len)], "tracking": ["power"]}, ValueError, "named like a built-in one: power"), ({"tracking": ["nope"]}, RuntimeError, "nope"),
                                 ({"tracking": ["total-mem"], "collector": "nvml"}, RuntimeError, "replay")):
             with self.assertRaisesRegex(error, word):
                 monitor.attach(**kw)

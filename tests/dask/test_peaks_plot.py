@@ -71,6 +71,94 @@ class Axis:
         return self.v0 + (y - self.y0) * self.per
 
 
+def png_pixels(data):
+    """Rows of (r, g, b): 8 bits, no alpha, not interlaced."""
+    width, height, depth, colour = struct.unpack(">IIBB", data[16:26])
+    assert (depth, colour) == (8, 2)
+    at, packed = 8, b""
+    while at < len(data):
+        n, name = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + n] if name == b"IDAT" else b""
+        at += 12 + n
+    raw, rows, up = zlib.decompress(packed), [], bytes(width * 3)
+    for y in range(height):
+        kind, line = raw[y * (width * 3 + 1)], bytearray(raw[y * (width * 3 + 1) + 1:(y + 1) * (width * 3 + 1)])
+        for i in range(len(line)):
+            a, b, c = line[i - 3] if i > 2 else 0, up[i], up[i - 3] if i > 2 else 0
+            near = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line[i] = (line[i] + (0, a, b, (a + b) // 2, near)[kind]) % 256
+        up = bytes(line)
+        rows.append([tuple(line[i:i + 3]) for i in range(0, len(line), 3)])
+    return rows
+
+
+class Jpeg:
+    """A decoder of baseline JPEG without subsampling, by the standard (ITU-T T.81) and not by how ours is written."""
+
+    def __init__(self, data):
+        self.codes, at, zigzag = {}, 2, sorted(range(64), key=lambda i: (i // 8 + i % 8, (i // 8 if (i // 8 + i % 8) % 2 else i % 8)))
+        while data[at + 1] != 0xda:
+            kind, n = data[at + 1], struct.unpack(">H", data[at + 2:at + 4])[0]
+            part = data[at + 4:at + 2 + n]
+            if kind == 0xdb:
+                self.steps = part[1:65]
+            elif kind == 0xc0:
+                self.height, self.width = struct.unpack(">HH", part[1:5])
+                assert part[0] == 8 and [part[7 + 3 * i] for i in range(part[5])] == [0x11] * 3
+            elif kind == 0xc4:
+                code, place = 0, 17
+                for bits in range(1, 17):
+                    for _ in range(part[bits]):
+                        self.codes[part[0] >> 4, bits, code] = part[place]
+                        code, place = code + 1, place + 1
+                    code *= 2
+            at += 2 + n
+        at += 2 + struct.unpack(">H", data[at + 2:at + 4])[0]
+        assert data[-2:] == b"\xff\xd9"
+        self.bits = "".join(f"{b:08b}" for b in data[at:-2].replace(b"\xff\0", b"\xff"))
+        self.at, self.zigzag, dc = 0, zigzag, [0, 0, 0]
+        waves = [[(math.sqrt(0.125) if u == 0 else 0.5) * math.cos((2 * x + 1) * u * math.pi / 16) for x in range(8)] for u in range(8)]
+        self.rows = [[None] * self.width for _ in range(self.height)]
+        for y0 in range(0, self.height, 8):
+            for x0 in range(0, self.width, 8):
+                parts = []
+                for c in range(3):
+                    v, dc[c] = self.block(dc[c])
+                    half = [[sum(v[k * 8 + u] * waves[k][y] for k in range(8) if v[k * 8 + u]) for u in range(8)] for y in range(8)]
+                    parts.append([[sum(half[y][u] * waves[u][x] for u in range(8) if half[y][u]) for x in range(8)] for y in range(8)])
+                for y in range(min(8, self.height - y0)):
+                    for x in range(min(8, self.width - x0)):
+                        light, blue, red = (p[y][x] for p in parts)
+                        self.rows[y0 + y][x0 + x] = (light + 128 + 1.402 * red, light + 128 - 0.344136 * blue - 0.714136 * red, light + 128 + 1.772 * blue)
+
+    def symbol(self, kind):
+        for bits in range(1, 17):
+            got = self.codes.get((kind, bits, int(self.bits[self.at:self.at + bits], 2)))
+            if got is not None:
+                self.at += bits
+                return got
+        raise AssertionError("no such code")
+
+    def value(self, n):
+        text = self.bits[self.at:self.at + n]
+        self.at += n
+        return 0 if not n else int(text, 2) if text[0] == "1" else int(text, 2) - 2**n + 1
+
+    def block(self, before):
+        v = [0] * 64
+        dc = before + self.value(self.symbol(0))
+        v[0], i = dc * self.steps[0], 1
+        while i < 64:
+            s = self.symbol(1)
+            if s == 0:
+                break
+            i += s >> 4
+            if s & 15:
+                v[self.zigzag[i]] = self.value(s & 15) * self.steps[i]
+            i += 1
+        return v, dc
+
+
 class PeaksTest(lib.Case):
     def muster(self, *argv, code=0):
         status, out, err = self.run_any(lib.MUSTER, *argv)
@@ -160,8 +248,11 @@ class PeaksTest(lib.Case):
         for lines in group(svg, "lines"):
             self.assertEqual(len(set(re.findall(r'stroke="(#[0-9a-f]+)"', lines))), 8)
         self.assertEqual(len(group(svg, "lines")), 2)
-        for text in ("compute-util, %", "total-mem, GiB", "GPU 7", "worker_0.csv, job 3", "time since start, min"):
+        for text in ("compute-util, %", "total-mem, GiB", "GPU 7", "worker_0.csv, job 3", "time since start, s"):
             self.assertIn(f">{text}<", svg)
+        self.muster("plot", "boxes", os.path.join(FIXTURES, "worker_0.csv"), "--job", "3", "--metrics", "compute-util", "-o", self.path("boxes.svg"))
+        with open(self.path("boxes.svg")) as f:
+            self.assertIn(">time since start, s; a box is 15 samples of 8 GPUs<", f.read())  # the same unit in both
         # the first chart's line reaches the highest value of its GPU, and no further
         axis, top = Axis(group(svg, "y")[0]), peaks(os.path.join(FIXTURES, "worker_0.csv"), "compute-util", True)["3"]
         by_gpu = {}
@@ -190,6 +281,20 @@ class PeaksTest(lib.Case):
                 else:
                     self.assertIn(b"</svg>", data)
 
+    def test_a_jpeg_is_the_same_picture(self):
+        self.small()
+        for end in ("png", "jpg"):
+            self.muster("plot", "lines", self.path("worker_0.csv"), "--job", "0", "--metrics", "total-mem", "--width", "1.7", "--height", "1.4", "-o", self.path("x." + end))
+        with open(self.path("x.png"), "rb") as f:
+            want = png_pixels(f.read())
+        with open(self.path("x.jpg"), "rb") as f:
+            got = Jpeg(f.read())
+        self.assertEqual((got.width, got.height), (len(want[0]), len(want)))
+        off = [abs(a - b) for y, row in enumerate(want) for x, pixel in enumerate(row) for a, b in zip(pixel, got.rows[y][x])]
+        self.assertLess(max(off), 16)
+        self.assertLess(sum(off) / len(off), 1)
+        self.assertGreater(len({p for row in want for p in row}), 20)  # there is something in it
+
     def test_a_terminal_gets_dots(self):
         self.small()
         out = self.muster("plot", "lines", self.path("worker_0.csv"), "--job", "0", "--metrics", "total-mem", "-o", "-")
@@ -201,7 +306,7 @@ class PeaksTest(lib.Case):
     def test_what_is_not_there_is_said_with_what_is(self):
         path = self.small()
         for argv, code, text in ((["boxes", path, "--job", "7"], 2, "has no metric 'compute-util'; it has total-mem, mem-used-percent, loss, tasks"),
-                                 (["boxes", path, "--job", "7", "-m", "loss"], 2, "has no job '7'; its jobs are 0, 2"), (["lines", path, "-m", "loss", "-o", "x.gif"], 2, ".png, .svg or .pdf"),
+                                 (["boxes", path, "--job", "7", "-m", "loss"], 2, "has no job '7'; its jobs are 0, 2"), (["lines", path, "-m", "loss", "-o", "x.gif"], 2, ".png, .jpg, .svg or .pdf"),
                                  (["lines", self.dir, "-m", "loss"], 2, "is a folder"), (["lines", self.path("none.csv")], 3, "No such file"), (["lines"], 2, "expected lines or boxes and a file"),
                                  (["lines", path, "-m", "loss", "--width", "x", "-o", self.path("x.png")], 2, "inches")):
             self.assertIn(text, self.muster("plot", *argv, code=code))

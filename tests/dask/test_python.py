@@ -224,6 +224,16 @@ class Pictures(lib.Case):
         before = visualize.program
         visualize.program = lambda: None  # without the program; muster plot has tests of its own
         self.addCleanup(setattr, visualize, "program", before)
+        for name in ("matplotlib", "matplotlib.figure"):  # nor this, as if it were not installed
+            self.addCleanup(self.put_back, name, sys.modules.get(name))
+            sys.modules[name] = None
+
+    @staticmethod
+    def put_back(name, module):
+        if module is None:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = module
 
     def test_what_is_not_there_is_named(self):
         for job, metrics, word in ((9, ["compute-util"], "job 9"), (0, ["power"], "power"), (0, ["job"], "job"), (0, [], "metric")):
@@ -234,8 +244,54 @@ class Pictures(lib.Case):
         for kw in ({"save": self.path("x.bmp")}, {"freq": 0}, {"width": 0}):
             with self.assertRaises(ValueError):
                 visualize.boxes(self.file, 0, ["compute-util"], **kw)
-        with self.assertRaisesRegex(RuntimeError, "MUSTER_PROGRAM"):
-            visualize.lines(self.file, 0, ["compute-util"], save=self.path("x.png"))
+        for kind in ("png", "jpg", "pdf"):
+            with self.assertRaisesRegex(RuntimeError, "matplotlib, which is not installed, or by the program muster, .*MUSTER_PROGRAM"):
+                visualize.lines(self.file, 0, ["compute-util"], save=self.path("x." + kind))
+
+    def test_matplotlib_draws_where_it_is_as_it_did_before(self):
+        """A stand-in keeps what it is told; what dask_metrics.visualize told matplotlib is worked out here once more from the file."""
+        told = []
+
+        class Axis:
+            def __getattr__(self, name):
+                return lambda *args, **kwargs: told.append((name, args, kwargs))
+
+        class Drawn:
+            def __init__(self, figsize):
+                told.append(("figure", (), {"figsize": figsize}))
+
+            def subplots(self, rows, columns, **kwargs):
+                told.append(("subplots", (rows, columns), kwargs))
+                return [[Axis()] for _ in range(rows)]
+
+            def tight_layout(self):
+                pass
+
+            def savefig(self, out, format):
+                out.write(f"a {format}".encode())
+        sys.modules["matplotlib"], sys.modules["matplotlib.figure"] = types.ModuleType("matplotlib"), types.ModuleType("matplotlib.figure")
+        sys.modules["matplotlib.figure"].Figure = Drawn
+        with open(self.file, newline="", encoding="utf-8") as f:
+            rows = [r for r in csv.DictReader(f) if r["job"] == "0"]
+        times, gpus = [float(r["timestamp"]) for r in rows], [list(g) for g in zip(*([int(v) for v in r["compute-util"].split(", ")] for r in rows))]
+        for kind in ("png", "jpg", "jpeg"):
+            told.clear()
+            visualize.lines(self.file, 0, ["compute-util", "compute-util"], save=self.path("x." + kind))
+            with open(self.path("x." + kind), "rb") as f:
+                self.assertEqual(f.read(), f"a {kind}".encode())
+        self.assertEqual(told[:2], [("figure", (), {"figsize": (20, 10)}), ("subplots", (2, 1), {"sharex": True, "squeeze": False})])
+        self.assertEqual([a for n, a, _ in told if n == "set_title"], [("compute-util",)] * 2)
+        self.assertEqual([(a, k["alpha"]) for n, a, k in told if n == "plot"], [((times, g), 0.5) for g in gpus] * 2)
+        self.assertEqual([a for n, a, _ in told if n == "set_xlabel"], [("time since start (seconds)",)])  # shared
+        told.clear()
+        visualize.boxes(self.file, 0, ["compute-util", "compute-util"], freq=15, save=self.path("x.png"))
+        self.assertFalse(told[1][2]["sharex"])  # each box is a place of its axis: two charts on one axis have twice as many places as labels
+        (groups,), how = next((a, k) for n, a, k in told if n == "boxplot")
+        self.assertEqual(groups, [[v for g in gpus for v in g[i:i + 15]] for i in (0, 15)])
+        self.assertEqual((how["boxprops"]["facecolor"], how["whiskerprops"]["color"], how["whiskerprops"]["linewidth"], how["capprops"]["color"], how["flierprops"]["marker"]),
+                         ("#aec6cf", "#cedde2", 3, "#cfb7ae", "D"))
+        self.assertEqual([(a, k) for n, a, k in told if n == "set_xticklabels"], [((["0", "3"],), {"rotation": 45})] * 2)
+        self.assertEqual([a for n, a, _ in told if n == "set_xlabel"], [("time since start (seconds)",)])
 
     def test_a_notebook_shows_the_figure(self):
         figure = visualize.lines(self.file, 0, ["compute-util"], width=6, height=3)
@@ -251,7 +307,7 @@ class Pictures(lib.Case):
 
     def test_the_program_draws_where_it_is(self):
         visualize.program = lambda: lib.MUSTER
-        for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
+        for kind, start in (("png", b"\x89PNG"), ("jpg", b"\xff\xd8\xff"), ("jpeg", b"\xff\xd8\xff"), ("svg", b"<svg"), ("pdf", b"%PDF")):
             self.assertIsNone(visualize.lines(self.file, 0, ["compute-util"], 6, 3, save=self.path("l." + kind)))
             self.assertIsNone(visualize.boxes(self.file, 0, "compute-util", freq=10, save=self.path("b." + kind)))
             for name in ("l.", "b."):
@@ -282,6 +338,22 @@ class Custom(lib.Case):
         for name in ("", "a,b"):
             with self.assertRaises(ValueError):
                 CustomMetric(print, name)
+        for name in ("total-mem", "mem-util", "compute-util", "tasks", "job", "timestamp"):
+            with self.assertRaisesRegex(ValueError, f"a custom metric cannot be named like a built-in one: {name}"):
+                custom_metric(name)(print)
+            with self.assertRaisesRegex(ValueError, "named like a built-in one"):
+                Monitor(types.SimpleNamespace()).attach(custom_metrics=[{"op": print, "name": name}])  # the old decorator's
+        with self.assertRaisesRegex(ValueError, "named like a built-in one: power"):  # one of muster's, which is tracked
+            Monitor(types.SimpleNamespace()).attach(tracking=["power"], custom_metrics=[power])
+
+    def test_a_later_list_of_metrics_leaves_custom_names_alone(self):
+        async def play():
+            there = SchedulerMonitor()
+            await there.start(types.SimpleNamespace(handlers={}))
+            self.addCleanup(there.drop_files)
+            await there.do_attach(dict(Pieces.SETTINGS, custom=[["power", True]]))
+            return await there.handle("start", tracking=["power"])
+        self.assertEqual(asyncio.run(play()), {"error": "a custom metric cannot be named like a built-in one: power", "kind": "ValueError"})
 
     def test_handles_are_pynvmls(self):
         fake = types.ModuleType("pynvml")

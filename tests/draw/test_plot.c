@@ -236,10 +236,14 @@ static void files_are_what_they_say(void **unused)
                      .series = s,
                      .width = 300,
                      .height = 150};
-    AUTO_BUF png = {0}, pdf = {0}, again = {0};
+    AUTO_BUF png = {0}, pdf = {0}, again = {0}, jpg = {0};
     (void)unused;
     draw(&p, PLOT_PNG, &png);
     assert_memory_equal(png.p, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x58\0\0\x01\x2c", 24); /* 600 by 300 */
+    draw(&p, PLOT_JPG, &jpg);
+    assert_memory_equal(jpg.p, "\xff\xd8\xff\xe0\0\x10JFIF", 10);
+    assert_true(memmem(jpg.p, jpg.len, "\xff\xc0\0\x11\x08\x01\x2c\x02\x58", 9) != NULL); /* 300 lines of 600 */
+    assert_memory_equal(jpg.p + jpg.len - 2, "\xff\xd9", 2);
     draw(&p, PLOT_PDF, &pdf);
     assert_memory_equal(pdf.p, "%PDF-1.", 7);
     assert_true(str_find(buf_str(&pdf), "/Count 1") > 0 && str_find(buf_str(&pdf), "%%EOF") > 0);

@@ -23,7 +23,7 @@ class Plots(lib.Case):
         for name in names:
             with open(self.path("a/" + name), "rb") as f:
                 head = f.read(8)
-            self.assertTrue(head.startswith({"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-1.", "svg": b"<svg xml"}[name[-3:]]), name)
+            self.assertTrue(head.startswith({"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-1.", "svg": b"<svg xml", "jpg": b"\xff\xd8\xff\xe0"}[name[-3:]]), name)
         top = xml.etree.ElementTree.parse(self.path("a/bars.svg")).getroot()
         said = [t.text for t in top.iter(SVG + "text")]
         for word in ("GPU time held, by person", "GPU time, h", "kim", "Łukasz Żółć", "assigned", "26 Oct", "2026"):

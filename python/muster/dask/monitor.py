@@ -10,7 +10,7 @@ import warnings
 
 from .. import tables
 from .worker import NAME, SCHEDULER_OP, WorkerMonitor
-from .scheduler import SchedulerMonitor
+from .scheduler import BUILT_IN, SchedulerMonitor, refuse_taken
 
 
 class CustomMetric:
@@ -19,6 +19,7 @@ class CustomMetric:
     def __init__(self, op, name, per_device=True):
         if not callable(op) or not name or "," in name:
             raise ValueError("a custom metric is a function and a name without commas")
+        refuse_taken([name], BUILT_IN)
         self.op, self.name, self.per_device = op, str(name), bool(per_device)
 
     def __call__(self, *args, **kwargs):
@@ -96,6 +97,7 @@ class Monitor:
         if isinstance(tracking, str):
             raise TypeError("tracking is a list of names")
         custom = [_custom(m) for m in custom_metrics]
+        refuse_taken([m.name for m in custom], tracking)
         settings = {"id": uuid.uuid4().hex, "job_type": job_type, "tracking": list(tracking), "interval": polling_interval / 1000, "mem_limit": int(mem_limit or 0),
                     "dump_loc": str(dump_loc), "devices": ",".join(map(str, devices)) if isinstance(devices, (list, tuple)) else devices, "collector": collector,
                     "custom": [[m.name, m.per_device] for m in custom], "hub": hub or os.environ.get("MUSTER_HUB"), "hub_token": hub_token, "name": name,

@@ -26,11 +26,19 @@ WORKER_LIMIT_S = 30  # to answer in
 TASKS_MAX = 100_000  # finished tasks remembered
 READ_MAX = 4 << 20
 PIECE_MAX = 64 << 20  # a worker's rows in one message, unpacked
+BUILT_IN = ("job", "dag", "timestamp", "total-mem", "mem-util", "compute-util", "mem-used-percent", "tasks")  # columns
 
 
 def natural(name):
     """w2 before w10."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def refuse_taken(custom, names):
+    """ValueError: a custom metric has one of these names."""
+    for name in custom:
+        if name in names:
+            raise ValueError(f"a custom metric cannot be named like a built-in one: {name}")
 
 
 class Recorded:
@@ -190,6 +198,7 @@ class SchedulerMonitor(SchedulerPlugin):
 
     async def do_start(self, tracking=None, **kwargs):
         fresh = tracking if tracking and list(tracking) != self.tracking else None
+        refuse_taken([name for name, _ in self.settings["custom"]], fresh or ())
         if fresh:
             self.tracking = list(fresh)
             self.empty()
