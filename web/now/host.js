@@ -36,8 +36,9 @@ export function heardOf(n) {
     return { heard: all.length ? Math.max(...all) : undefined, old: 500000 };
 }
 
-/** @param {Node} n @returns {{ name: string, v: number, text: string, level: string }[]} */
+/** What stands beside a host's name, where that is asked for. @param {Node} n @returns {{ name: string, v: number, text: string, level: string }[]} */
 export function hostShares(n) {
+    if (!byLimits || n.state !== "up") return [];
     const { ram_used: used, ram_total: total } = n.metrics;
     /** @type {[string, number | undefined][]} */
     const all = [["RAM", used !== undefined && total ? used / total : undefined], ["CPU", cpuShare(n)], ...disks(n)];

@@ -2,7 +2,8 @@
  * of style.css; they matter only where the list is too long to be there whole (kit/lines.js). */
 import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
-import { devicesOf, tally } from "../kit/model.js";
+import { devicesOf, modelOf, nodeName, tally } from "../kit/model.js";
+import { hostShares } from "./host.js";
 import { NodeBox, NodeTile } from "./node.js";
 import { nodeTrouble } from "./words.js";
 
@@ -15,6 +16,7 @@ export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"]
 
 const NARROW = 640;
 const GAP = 8;
+const HEAD = { least: 176, most: 480, age: 72, letter: 10, small: 7 }; /* as .row; letters rather too wide than too narrow */
 const CELL = { height: 36, gap: 4, least: 112, most: 8 }; /* as .cells */
 const CARD = { least: 320, least_cell: 72 };
 const TILE = { least: 84, height: 36 };
@@ -28,12 +30,38 @@ const bodyHeight = (n, across) => {
     return lines * CELL.height + Math.max(0, lines - 1) * CELL.gap + (nodeTrouble(n) ? 20 : 0);
 };
 
-/** @param {Node} n @param {number} width */
-function rowHeight(n, width) {
+/** How wide the column of names is: as the longest asks for, as far as the cells leave room. @param {Node[]} nodes @param {number} width */
+export function headWidth(nodes, width) {
+    let [asked, cells] = [0, 1];
+    for (const n of nodes) {
+        const count = devicesOf(n).length;
+        const shares = hostShares(n).reduce((w, s) => w + sharePixels(s), 0);
+        asked = Math.max(asked, nodeName(n).length * HEAD.letter + (modelOf(n).length + 5) * HEAD.small, shares);
+        cells = Math.max(cells, Math.min(CELL.most, count));
+    }
+    const room = width - HEAD.age - GAP - cells * (CELL.least + GAP);
+    return Math.max(HEAD.least, Math.min(asked, room, HEAD.most));
+}
+
+/** With "~100 %": what is live must not move the column. @param {{ name: string }} s */
+const sharePixels = (s) => (s.name.length + 7) * HEAD.small + GAP;
+
+/** What the shares of a host take under its name: they are never cut. @param {Node} n @param {number} room */
+function sharesHeight(n, room) {
+    let [lines, left] = [0, 0];
+    for (const s of hostShares(n)) {
+        const asked = sharePixels(s);
+        if (asked > left) [lines, left] = [lines + Math.ceil(asked / room), room];
+        left -= asked;
+    }
+    return lines * 16;
+}
+
+/** @param {Node} n @param {number} width @param {number} head */
+function rowHeight(n, width, head) {
     const narrow = width < NARROW;
-    const room = narrow ? width : width - 176 - 72 - 2 * GAP;
-    const body = bodyHeight(n, Math.min(CELL.most, columns(room, CELL.least)));
-    return narrow ? 28 + body + 16 : Math.max(36, body) + 17;
+    const body = bodyHeight(n, Math.min(CELL.most, columns(narrow ? width : width - head - HEAD.age - 2 * GAP, CELL.least)));
+    return narrow ? 28 + sharesHeight(n, width) + body + 16 : Math.max(36, 20 + sharesHeight(n, head), body) + 17;
 }
 
 /** @param {Node[]} nodes @param {number} size @returns {Node[][]} */
@@ -43,11 +71,11 @@ function chunks(nodes, size) {
     return all;
 }
 
-/** @param {Node[]} nodes @param {string} layout @param {number} width @returns {Line[]} */
-function linesOf(nodes, layout, width) {
+/** @param {Node[]} nodes @param {string} layout @param {number} width @param {number} head @returns {Line[]} */
+function linesOf(nodes, layout, width, head) {
     if (layout === "rows") {
         return nodes.map((n) => {
-            const height = rowHeight(n, width);
+            const height = rowHeight(n, width, head);
             return { key: n.id, height, what: (/** @type {boolean} */ fixed) => html`<${NodeBox} key=${n.id} n=${n} height=${fixed ? height : undefined} />` };
         });
     }
@@ -55,7 +83,7 @@ function linesOf(nodes, layout, width) {
     const across = columns(width, card ? CARD.least : TILE.least);
     const inside = (width - (across - 1) * GAP) / across - 26;
     return chunks(nodes, across).map((some) => {
-        const height = card ? Math.max(...some.map((n) => 28 + bodyHeight(n, columns(inside, CARD.least_cell)))) + 26 + GAP : TILE.height;
+        const height = card ? Math.max(...some.map((n) => 28 + sharesHeight(n, inside - HEAD.age) + bodyHeight(n, columns(inside, CARD.least_cell)))) + 26 + GAP : TILE.height;
         return {
             key: some[0].id,
             height,
@@ -72,12 +100,12 @@ function heading(g, nodes) {
     return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${by.free ?? 0} of ${devices} free on ${count(nodes.length, "node")}</span></h2>`;
 }
 
-/** @param {Group[]} groups @param {Map<string, Node>} now the newest of each node @param {string} layout @param {number} width @returns {Line[]} */
-export function layOut(groups, now, layout, width) {
+/** @param {Group[]} groups @param {Map<string, Node>} now the newest of each node @param {string} layout @param {number} width @param {number} head @returns {Line[]} */
+export function layOut(groups, now, layout, width, head) {
     if (!width) return [];
     return groups.flatMap((g) => {
         const nodes = g.ids.flatMap((id) => now.get(id) ?? []);
-        const lines = linesOf(nodes, layout, width);
+        const lines = linesOf(nodes, layout, width, head);
         if (!g.title || !nodes.length) return lines;
         return [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...lines];
     });

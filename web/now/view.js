@@ -11,7 +11,7 @@ import { usePlace } from "../kit/router.js";
 import { useLive } from "../kit/use.js";
 import { Answer, Counts } from "./answer.js";
 import { Details } from "./details.js";
-import { layOut, LAYOUTS } from "./layout.js";
+import { headWidth, layOut, LAYOUTS } from "./layout.js";
 import { GROUPS, inOrder, SORTS } from "./order.js";
 
 const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise */
@@ -51,7 +51,8 @@ function Cluster() {
     /* Rows keep their place while live: their order is made when it is asked for and when nodes come or go. */
     const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
     const now = new Map(nodes.map((n) => [n.id, n]));
-    const lines = layOut(order, now, layout, width);
+    const head = layout === "rows" ? headWidth(nodes, width) : 0;
+    const lines = layOut(order, now, layout, width, head);
 
     return html`<div class="now ${status}">
         <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
@@ -64,7 +65,7 @@ function Cluster() {
                 <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
             </div>
         </div>`}
-        <div class="list ${layout}" key="list" ref=${box}>
+        <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}

@@ -1,0 +1,53 @@
+/* GPU Monitor's users on our page: its files in a folder, its colours; names, RAM, CPU and disks whole, wide and on a phone, as rows, cards and the table. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { clean, counts, file, folder, hub, json, layoutProblems, looksRight, open, says, test, until, words } from "../kit/lib.mjs";
+
+const HOSTS = ["host1.domain.tld.example", "h2"];
+const stamp = (ago_s) => new Date(Date.now() - ago_s * 1000).toISOString().replace("T", " ").replaceAll("-", "/").slice(0, 23);
+
+/** What the node scripts leave of a host: GPU 0 is raj's and busy, 1 is free. */
+async function leave(dir, host) {
+    const gpu = (i, used, util) => `${i}, GPU-${host}-${i}, Tesla V100-PCIE-16GB, ${used}, 16160, ${util}, 40, 61, ${stamp(0)}\n`;
+    const files = {
+        gpus: gpu(0, 8018, 92) + gpu(1, 4, 0),
+        processes: `${stamp(1)}, GPU-${host}-0, 6464, /opt/conda/bin/python, 31415\n`,
+        users: '{"31415": ["31416"]}\n31416 raj                  Sun Nov 15 08:00:00 2026\n',
+        status: ` ${stamp(0).slice(11, 19)} up 3 days,  1:02,  2 users,  load average: 16.52, 0.58, 0.59\nMem:          64000       12000       40000         100       12322       51000\n32\n`,
+        disks: "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 4000 1000 3000 25% /\n/dev/sdb1 2000 1600 85 95% /var/opt/gpu_monitor\n",
+    };
+    for (const [kind, text] of Object.entries(files)) await writeFile(path.join(dir, `${host}_${kind}.csv`), text);
+}
+
+let shared;
+/** One hub for all that only look. */
+function theHub() {
+    return (shared ??= (async () => {
+        const dir = path.join(await folder(file), "drop");
+        await mkdir(dir);
+        for (const host of HOSTS) await leave(dir, host);
+        const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--bookings-auth", "open"] });
+        const whole = (n) => n.metrics?.load1 && n.devices.length === 2 && n.devices[0].processes?.length;
+        await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
+        return h;
+    })());
+}
+
+/** What is cut off although it was written. */
+const cutNames = (page) =>
+    page.evaluate(() => [...document.querySelectorAll(".node .name, .shares, .shares span")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline").map((e) => e.textContent));
+
+test("names, RAM, CPU and every disk are there whole: wide and on a phone, as rows and as cards", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, url);
+    for (const layout of ["rows", "cards"])
+        for (const [width, height] of [[1920, 1080], [1280, 800], [390, 844]]) {
+            await page.setViewportSize({ width, height });
+            await page.goto(`${url}/?layout=${layout}`);
+            await counts(page.locator(".cell"), 4);
+            for (const host of HOSTS) await says(page.locator(`section[aria-label^="${host},"] .shares`), "RAM 19 % CPU 52 % /var/opt/gpu_monitor 80 % / 25 %");
+            if (width > 390) assert.deepEqual(await cutNames(page), []);
+            await looksRight(page, `gpu-monitor-${layout}-${width}`);
+        }
+});
