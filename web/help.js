@@ -24,6 +24,7 @@ export function Help({ close }) {
         </dl>
         <dl class="keys">
             ${states.map((s) => html`<div><dt class=${s.word}><span class="mark">${s.mark}</span> ${s.word}</dt><dd>${s.meaning}</dd></div>`)}
+            <div><dt><span class="mark">⚑</span> booked</dt><dd>in use and booked; by whom, where that is somebody else</dd></div>
         </dl>
         <p class="dim">muster ${facts.muster} · <a data-load href="/api/v1/state">JSON</a> · <a data-load href="/metrics">Prometheus</a> · <a data-load href="/?term=true&detail=true">text</a></p>
         <form method="dialog"><button>close</button></form>

@@ -51,3 +51,32 @@ test("names, RAM, CPU and every disk are there whole: wide and on a phone, as ro
             await looksRight(page, `gpu-monitor-${layout}-${width}`);
         }
 });
+
+/** @param {object} body */
+async function book(url, body) {
+    const r = await fetch(`${url}/api/v1/bookings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    assert.equal(r.status, 201, await r.text());
+}
+
+test("a booking of a GPU that somebody is on is seen without a hover", async (t) => {
+    const { url } = await theHub();
+    await book(url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
+    await book(url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "3h" });
+    const page = await open(t, url);
+    for (const layout of ["rows", "cards"])
+        for (const width of [1920, 390]) {
+            await page.setViewportSize({ width, height: 900 });
+            await page.goto(`${url}/?layout=${layout}`);
+            await says(page.locator(`[data-uuid="GPU-${HOSTS[0]}-0"]`), /^0 ● raj ⚑ mia$/);
+            await says(page.locator(`[data-uuid="GPU-${HOSTS[1]}-0"]`), /^0 ● raj ⚑ 92 %$/);
+            assert.match(await page.locator(`[data-uuid="GPU-${HOSTS[0]}-0"]`).getAttribute("aria-label"), /92\s% used, booked by mia/);
+            await looksRight(page, `gpu-monitor-booked-${layout}-${width}`);
+        }
+});
+
+test("the GPU's page says that the process whose children keep the memory is dead", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, `${url}/gpu/GPU-${HOSTS[1]}-0`);
+    await says(page.locator(".lead .error"), "process 31415 has ended but its children keep the memory: 31416");
+    clean(page);
+});

@@ -4,7 +4,7 @@ import { stateOf } from "../kit/facts.js";
 import { percent, spanShort, UNKNOWN } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { fullness, holderOf, indexOf, isFresh, isReserved } from "../kit/model.js";
+import { fullness, holderOf, indexOf, isFresh, isReserved, usersOf } from "../kit/model.js";
 import { level } from "./host.js";
 
 /** @typedef {import("../kit/types").Device} Device */
@@ -26,16 +26,24 @@ function freeFor(d) {
     return ms < SOON_MS ? `for ${spanShort(ms)}` : "";
 }
 
-/** What stands at its end. @param {Device} d */
+/** Who has booked what somebody is on: null where nobody has; "" where that is who is on it. @param {Device} d */
+function booker(d) {
+    if (!d.booking || isReserved(d) || !isFresh(d)) return null;
+    const { person } = d.booking;
+    return usersOf(d).some((u) => u.user === person) ? "" : person;
+}
+
+/** What stands at its end. Another's booking is more than how much it works, which the bar says too. @param {Device} d */
 function atEnd(d) {
     if (isReserved(d)) return "booked";
     if (d.state !== "held" && d.state !== "busy") return freeFor(d);
-    return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
+    const by = booker(d);
+    return (by === null ? "" : "⚑ ") + (by || (d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util)));
 }
 
 /** @param {Device} d */
 export function cellKey(d) {
-    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
 }
 
 /** For those who do not see it. @param {Device} d */
@@ -43,6 +51,7 @@ function label(d) {
     const who = holderOf(d);
     const parts = [`GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
+    if (d.booking && booker(d) !== null) parts.push(`booked by ${d.booking.person}`);
     const full = fullness(d);
     if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);
     return parts.join(", ");
@@ -64,7 +73,7 @@ export const Cell = keyed(
                 <span class="index">${indexOf(d)}</span>
                 <span class="mark">${stateOf.get(d.state)?.mark}</span>
                 <span class="who">${caption(d)}</span>
-                ${end && html`<span class="use">${end}</span>`}
+                ${end && html`<span class="use ${end.includes("⚑") ? "flag" : ""}">${end}</span>`}
             </span>
             <${Bar} kind="work" v=${fresh ? d.metrics.util : undefined} />
             <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />
