@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, counts, file, folder, hub, json, layoutProblems, looksRight, open, says, test, until, words } from "../kit/lib.mjs";
+import { clean, counts, file, folder, hub, json, looksRight, open, says, test, until } from "../kit/lib.mjs";
 
 const HOSTS = ["host1.domain.tld.example", "h2"];
 const stamp = (ago_s) => new Date(Date.now() - ago_s * 1000).toISOString().replace("T", " ").replaceAll("-", "/").slice(0, 23);
@@ -20,6 +20,13 @@ async function leave(dir, host) {
     for (const [kind, text] of Object.entries(files)) await writeFile(path.join(dir, `${host}_${kind}.csv`), text);
 }
 
+async function book(url, body) {
+    const r = await fetch(`${url}/api/v1/bookings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    const made = await r.json();
+    assert.equal(r.status, 201, JSON.stringify(made));
+    return made;
+}
+
 let shared;
 /** One hub for all that only look. */
 function theHub() {
@@ -30,6 +37,11 @@ function theHub() {
         const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--bookings-auth", "open"] });
         const whole = (n) => n.metrics?.load1 && n.devices.length === 2 && n.devices[0].processes?.length;
         await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
+        await book(h.url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
+        await book(h.url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "50h" });
+        const over = await book(h.url, { person: "zoe", gpus: `${HOSTS[1]}:1`, for: "3h" });
+        await until("it has been theirs for a moment", () => Date.now() > over.from + 2000);
+        assert.equal((await fetch(`${h.url}/api/v1/bookings/${over.id}?me=zoe`, { method: "DELETE" })).status, 200);
         return h;
     })());
 }
@@ -52,16 +64,8 @@ test("names, RAM, CPU and every disk are there whole: wide and on a phone, as ro
         }
 });
 
-/** @param {object} body */
-async function book(url, body) {
-    const r = await fetch(`${url}/api/v1/bookings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-    assert.equal(r.status, 201, await r.text());
-}
-
 test("a booking of a GPU that somebody is on is seen without a hover", async (t) => {
     const { url } = await theHub();
-    await book(url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
-    await book(url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "3h" });
     const page = await open(t, url);
     for (const layout of ["rows", "cards"])
         for (const width of [1920, 390]) {
@@ -78,5 +82,38 @@ test("the GPU's page says that the process whose children keep the memory is dea
     const { url } = await theHub();
     const page = await open(t, `${url}/gpu/GPU-${HOSTS[1]}-0`);
     await says(page.locator(".lead .error"), "process 31415 has ended but its children keep the memory: 31416");
+    clean(page);
+});
+
+test("the table has the old page's numbers: use, memory, access, temperature, reservation, pid@user", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, `${url}/index.php`);
+    await page.waitForSelector(".numbers");
+    const row = (host, gpu) => page.locator("tr", { has: page.locator(`[data-uuid="GPU-${host}-${gpu}"]`) });
+    for (const [width, model] of [[1920, "Tesla V100-PCIE-16GB "], [1280, "Tesla V100-PCIE-16GB "], [390, ""]]) {
+        await page.setViewportSize({ width, height: 900 });
+        await says(row(HOSTS[0], 0), `0 ● ${model}92 % 50 % 40 % 61 °C mia (3 h) thesis 31415@raj (40 %)`);
+        await says(row(HOSTS[1], 0), `0 ● ${model}92 % 50 % 40 % 61 °C raj (3 d) 31415@raj (40 %)`); /* what is left is rounded up, as there */
+        await says(row(HOSTS[1], 1), new RegExp(`^1 ○ ${model}0 % 0 % 40 % 61 °C zoe \\(\\d+ [sm] ago\\) book$`));
+        await looksRight(page, `gpu-monitor-table-${width}`);
+    }
+});
+
+test("panels fold one by one or all, and stay so", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, `${url}/?layout=table`);
+    await counts(page.locator(".numbers [data-uuid]"), 4);
+    await page.getByRole("button", { name: `fold ${HOSTS[1]}`, exact: true }).click();
+    await counts(page.locator(".numbers [data-uuid]"), 2);
+    await page.reload();
+    await counts(page.locator(".panel"), 2);
+    await counts(page.locator(".numbers [data-uuid]"), 2);
+    await page.getByRole("button", { name: "fold all" }).click();
+    await counts(page.locator(".numbers"), 0);
+    await page.reload();
+    await counts(page.locator(".panel"), 2);
+    assert.equal(await page.locator(".numbers").count(), 0);
+    await page.getByRole("button", { name: "unfold all" }).click();
+    await counts(page.locator(".numbers [data-uuid]"), 4);
     clean(page);
 });

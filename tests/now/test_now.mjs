@@ -27,18 +27,18 @@ test("the addresses that older systems' pages had are this page", async (t) => {
     const page = await open(t, `${url}/index.php`);
     for (const path of ["/index.php", "/index.php?content", "/gpu_table"]) {
         await page.goto(url + path);
-        await counts(page.locator(".cell"), 48);
+        await counts(page.locator(path.startsWith("/index.php") ? ".numbers [data-uuid]" : ".cell"), 48); /* GPU Monitor's was a table */
         await says(page.locator("nav [aria-current=page]"), "Now");
     }
     clean(page);
 });
 
-test("it is right on a wide screen, on a phone, in the dark, as rows, cards and tiles", async (t) => {
+test("it is right on a wide screen, on a phone, in the dark, as rows, cards, tiles and a table", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url, { width: 1920, height: 1080 });
-    for (const layout of ["rows", "cards", "tiles"]) {
+    for (const [layout, what] of [["rows", ".cell"], ["cards", ".cell"], ["tiles", ".dot"], ["table", ".numbers"]]) {
         await page.goto(`${url}/?layout=${layout}`);
-        await page.waitForSelector(layout === "tiles" ? ".dot" : ".cell");
+        await page.waitForSelector(what);
         for (const [width, height] of [[1920, 1080], [390, 844]])
             for (const colorScheme of ["light", "dark"]) {
                 await page.setViewportSize({ width, height });

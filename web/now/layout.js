@@ -1,4 +1,4 @@
-/* layout.js: nodes as lines of a list: a row each, cards beside each other, or tiles of marks. Heights and widths are those
+/* layout.js: nodes as lines of a list: a row each, cards beside each other, or tiles of marks; the table is table.js. Heights and widths are those
  * of style.css; they matter only where the list is too long to be there whole (kit/lines.js). */
 import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
@@ -12,7 +12,7 @@ import { nodeTrouble } from "./words.js";
 /** @typedef {import("../kit/lines.js").Line} Line */
 
 /** @type {[string, string][]} */
-export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"]];
+export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"], ["table", "table"]];
 
 const NARROW = 640;
 const GAP = 8;
@@ -95,7 +95,7 @@ function linesOf(nodes, layout, width, head) {
 }
 
 /** @param {Group} g @param {Node[]} nodes */
-function heading(g, nodes) {
+export function heading(g, nodes) {
     const { devices, by } = tally(nodes);
     return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${by.free ?? 0} of ${devices} free on ${count(nodes.length, "node")}</span></h2>`;
 }

@@ -23,7 +23,7 @@ export function Age({ heard, old = 15000 }) {
 const nodeHref = (n) => `/node/${encodeURIComponent(n.name)}`;
 
 /** @param {{ n: Node, count: number }} props */
-function Head({ n, count }) {
+export function Head({ n, count }) {
     const model = modelOf(n);
     const full = n.devices[0]?.display ? n.devices[0].name : model;
     const load = n.metrics.load1;

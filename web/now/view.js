@@ -29,6 +29,15 @@ function useWidth(box) {
     return width;
 }
 
+/** The table, which is loaded when it is first wanted. @param {boolean} wanted */
+function useTable(wanted) {
+    const [Table, setTable] = useState(/** @type {any} */ (null));
+    useEffect(() => {
+        if (wanted && !Table) void import("./table.js").then((m) => setTable(() => m.Table));
+    }, [wanted]);
+    return Table;
+}
+
 /** Before the first answer nothing is said: what is not known yet is not none. */
 export default function Now() {
     const { status, nodes } = useLive();
@@ -38,13 +47,14 @@ export default function Now() {
 }
 
 function Cluster() {
-    usePlace();
+    const { path } = usePlace();
     const { nodes, generation, status, problem, filter } = useLive();
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const width = useWidth(box);
     const [resort, setResort] = useState(0);
-    const usual = nodes.length > MANY ? "tiles" : "rows";
+    const usual = path === "/index.php" ? "table" : nodes.length > MANY ? "tiles" : "rows"; /* GPU Monitor's page was one */
     const layout = chosen("layout", LAYOUTS, usual, true);
+    const Table = useTable(layout === "table");
     const sort = chosen("sort", SORTS, "name");
     const group = chosen("group", GROUPS, "none");
 
@@ -52,7 +62,7 @@ function Cluster() {
     const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
     const now = new Map(nodes.map((n) => [n.id, n]));
     const head = layout === "rows" ? headWidth(nodes, width) : 0;
-    const lines = layOut(order, now, layout, width, head);
+    const lines = layout === "table" ? [] : layOut(order, now, layout, width, head);
 
     return html`<div class="now ${status}">
         <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
@@ -66,7 +76,7 @@ function Cluster() {
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
-            <${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />
+            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>

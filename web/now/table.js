@@ -1,0 +1,125 @@
+/* table.js: Now as a table with the numbers, a panel for each host that folds and stays so, as GPU Monitor's users know it. It is loaded when it is asked for. */
+import { useMemo, useState } from "preact/hooks";
+import { book } from "../book/book.js";
+import { useBookings } from "../book/bookings.js";
+import { stateOf } from "../kit/facts.js";
+import { bytes, exactTime, metric, moment, percent, spanShort, UNKNOWN } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { Lines } from "../kit/lines.js";
+import { hubNow, live } from "../kit/live.js";
+import { devicesOf, fullness, indexOf, isFresh, modelName } from "../kit/model.js";
+import { pref, setPref } from "../kit/prefs.js";
+import { sheet } from "../kit/sheet.js";
+import { heardOf, level } from "./host.js";
+import { heading } from "./layout.js";
+import { Age, Head } from "./node.js";
+import { deviceSentence, nodeLabel, nodeTrouble } from "./words.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("../kit/types").Device} Device */
+/** @typedef {import("../kit/types").Booking} Booking */
+/** @typedef {import("../kit/types").DeviceBooking} DeviceBooking */
+
+await sheet("later.css");
+
+const HOUR_MS = 3600000;
+const DAY_MS = 24 * HOUR_MS;
+const OVER_MS = 2 * DAY_MS; /* for so long one that ended is shown */
+
+/** What is left of it, rounded up: "3 h", "2 d" @param {number} ms */
+const left = (ms) => (ms > DAY_MS ? `${Math.ceil(ms / DAY_MS)}\u00a0d` : `${Math.max(1, Math.ceil(ms / HOUR_MS))}\u00a0h`);
+
+/** The last booking of each GPU that has ended and may still matter. @param {Booking[]} rows @param {number} now */
+function endedOf(rows, now) {
+    /** @type {Map<string, Booking>} */
+    const last = new Map();
+    for (const b of rows)
+        if (b.until <= now && b.until > now - OVER_MS) for (const uuid of b.devices) if (b.until > (last.get(uuid)?.until ?? 0)) last.set(uuid, b);
+    return last;
+}
+
+/** @param {{ b: DeviceBooking | Booking, when: string, over?: boolean }} props */
+function Booked({ b, when, over }) {
+    return html`<span class="booked ${over ? "dim" : ""}" title="${exactTime(b.from)} to ${exactTime(b.until)}">${b.person} ${when}${b.comment ? html` <span class="dim">${b.comment}</span>` : ""}</span> `;
+}
+
+/** @param {{ d: Device, ended?: Booking }} props */
+function Reservation({ d, ended }) {
+    const { booking, next } = d;
+    const now = hubNow();
+    if (booking) return html`<${Booked} b=${booking} when=${`(${left(booking.until - now)})`} />`;
+    return html`${ended && html`<${Booked} b=${ended} when=${`(${spanShort(now - ended.until)} ago)`} over />`}
+        ${next && html`<${Booked} b=${next} when=${`from ${moment(next.from, now)}`} />`}
+        ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label="book GPU ${indexOf(d)}" onClick=${() => book({ devices: [d.uuid] })}>book</button>`}`;
+}
+
+/** pid@user (share of the GPU's memory) @param {{ d: Device }} props */
+function Processes({ d }) {
+    const total = d.metrics.mem_total;
+    if (!isFresh(d)) return html`<span class="dim">${deviceSentence(d, hubNow())}</span>`;
+    return [...d.processes].sort((a, b) => (b.mem ?? 0) - (a.mem ?? 0)).map((p) => {
+        const more = [p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && `since ${exactTime(p.start)}`].filter(Boolean).join(", ");
+        return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
+    });
+}
+
+/** @param {{ d: Device, ended?: Booking }} props */
+function Row({ d, ended }) {
+    const m = isFresh(d) ? d.metrics : {};
+    const full = isFresh(d) ? fullness(d) : undefined;
+    return html`<tr class=${d.state}>
+        <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="GPU ${indexOf(d)}: ${d.state}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
+        <td class="model" title=${d.name}>${modelName(d)}</td>
+        <td class="num ${level("gpu", m.util)}">${metric("util", m.util)}</td>
+        <td class="num ${level("gpu", full)}" title="${metric("mem_used", m.mem_used)} of ${metric("mem_total", d.metrics.mem_total)}">${full === undefined ? UNKNOWN : percent(full)}</td>
+        <td class="num">${metric("mem_util", m.mem_util)}</td>
+        <td class="num">${metric("temp", m.temp)}</td>
+        <td class="reservation"><${Reservation} d=${d} ended=${ended} /></td>
+        <td class="procs"><${Processes} d=${d} /></td>
+    </tr>`;
+}
+
+const COLUMNS = [["GPU", ""], ["model", "model"], ["use", "num"], ["memory", "num"], ["access", "num"], ["temp.", "num"], ["reservation", "reservation"], ["processes", "procs"]];
+
+/** @param {{ n: Node, folded: boolean, fold: (id: string) => void, ended: Map<string, Booking> }} props */
+function Panel({ n, folded, fold, ended }) {
+    const devices = devicesOf(n);
+    const trouble = nodeTrouble(n);
+    return html`<section class="node panel ${n.state}" aria-label=${nodeLabel(n, devices)}>
+        <div class="panel-top">
+            <button type="button" class="icon" aria-expanded=${!folded} aria-label="${folded ? "unfold" : "fold"} ${n.name}" onClick=${() => fold(n.id)}>${folded ? "▸" : "▾"}</button>
+            <${Head} n=${n} count=${devices.length} /><${Age} ...${heardOf(n)} />
+        </div>
+        ${!folded && trouble && html`<p class="trouble">${trouble}</p>`}
+        ${!folded && devices.length > 0 && html`<table class="numbers">
+            <thead><tr>${COLUMNS.map(([name, kind]) => html`<th scope="col" class=${kind} title=${name === "access" ? "memory access rate" : ""}>${name}</th>`)}</tr></thead>
+            <tbody>${devices.map((d) => html`<${Row} key=${d.uuid} d=${d} ended=${ended.get(d.uuid)} />`)}</tbody>
+        </table>`}
+    </section>`;
+}
+
+/** @param {{ groups: import("./order.js").Group[], now: Map<string, Node> }} props */
+export function Table({ groups, now }) {
+    const since = useMemo(() => hubNow() - OVER_MS, []);
+    const ended = endedOf(useBookings(since, since + 31 * DAY_MS).rows, hubNow());
+    const [folded, setFolded] = useState(() => new Set(pref("folded", "").split("\n").filter(Boolean)));
+    const all = groups.flatMap((g) => g.ids);
+    const open = all.some((id) => !folded.has(id));
+    const keep = (/** @type {Iterable<string>} */ ids) => {
+        const v = new Set(ids);
+        setPref("folded", [...v].join("\n"));
+        setFolded(v);
+    };
+    const fold = (/** @type {string} */ id) => keep(folded.has(id) ? [...folded].filter((one) => one !== id) : [...folded, id]);
+    const lines = groups.flatMap((g) => {
+        const nodes = g.ids.flatMap((id) => now.get(id) ?? []);
+        const panels = nodes.map((n) => ({
+            key: n.id,
+            height: 44 + (folded.has(n.id) ? 0 : 24 + devicesOf(n).length * 24),
+            what: () => html`<${Panel} key=${n.id} n=${n} folded=${folded.has(n.id)} fold=${fold} ended=${ended} />`,
+        }));
+        return g.title && nodes.length ? [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...panels] : panels;
+    });
+    return html`${all.length > 1 && html`<p class="fold-all"><button type="button" class="plain" onClick=${() => keep(open ? [...folded, ...all] : [...folded].filter((id) => !all.includes(id)))}>${open ? "fold all" : "unfold all"}</button></p>`}
+        <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => l.what()} />`;
+}
