@@ -33,12 +33,11 @@ function booker(d) {
     return usersOf(d).some((u) => u.user === person) ? "" : person;
 }
 
-/** What stands at its end. Another's booking is more than how much it works, which the bar says too. @param {Device} d */
+/** What stands at its end. @param {Device} d */
 function atEnd(d) {
     if (isReserved(d)) return "booked";
     if (d.state !== "held" && d.state !== "busy") return freeFor(d);
-    const by = booker(d);
-    return (by === null ? "" : "⚑ ") + (by || (d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util)));
+    return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
 
 /** @param {Device} d */
@@ -67,13 +66,16 @@ export const Cell = keyed(
     /** @param {{ d: Device, first?: boolean }} props */
     ({ d, first }) => {
         const fresh = isFresh(d);
-        const end = atEnd(d);
+        const by = booker(d);
+        const end = by ? "" : atEnd(d); /* another's booking is more than how much it works, which the bar says too */
         return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d)}>
             <span class="line">
                 <span class="index">${indexOf(d)}</span>
                 <span class="mark">${stateOf.get(d.state)?.mark}</span>
                 <span class="who">${caption(d)}</span>
-                ${end && html`<span class="use ${end.includes("⚑") ? "flag" : ""}">${end}</span>`}
+                ${by !== null && html`<span class="flag">⚑</span>`}
+                ${by && html`<span class="booker">${by}</span>`}
+                ${end && html`<span class="use">${end}</span>`}
             </span>
             <${Bar} kind="work" v=${fresh ? d.metrics.util : undefined} />
             <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />

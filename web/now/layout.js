@@ -14,7 +14,7 @@ import { nodeTrouble } from "./words.js";
 /** @type {[string, string][]} */
 export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"], ["table", "table"]];
 
-const NARROW = 640;
+export const NARROW = 640;
 const GAP = 8;
 const HEAD = { least: 176, most: 480, age: 72, letter: 10, small: 7 }; /* as .row; letters rather too wide than too narrow */
 const CELL = { height: 36, gap: 4, least: 112, most: 8 }; /* as .cells */
@@ -61,7 +61,7 @@ function sharesHeight(n, room) {
 function rowHeight(n, width, head) {
     const narrow = width < NARROW;
     const body = bodyHeight(n, Math.min(CELL.most, columns(narrow ? width : width - head - HEAD.age - 2 * GAP, CELL.least)));
-    return narrow ? 28 + sharesHeight(n, width) + body + 16 : Math.max(36, 20 + sharesHeight(n, head), body) + 17;
+    return narrow ? 28 + sharesHeight(n, width - HEAD.age - GAP) + body + 16 : Math.max(36, 20 + sharesHeight(n, head), body) + 17;
 }
 
 /** @param {Node[]} nodes @param {number} size @returns {Node[][]} */

@@ -57,10 +57,11 @@ function Reservation({ d, ended }) {
 function Processes({ d }) {
     const total = d.metrics.mem_total;
     if (!isFresh(d)) return html`<span class="dim">${deviceSentence(d, hubNow())}</span>`;
-    return [...d.processes].sort((a, b) => (b.mem ?? 0) - (a.mem ?? 0)).map((p) => {
+    const all = [...d.processes].sort((a, b) => (b.mem ?? 0) - (a.mem ?? 0)).map((p) => {
         const more = [p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && `since ${exactTime(p.start)}`].filter(Boolean).join(", ");
         return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
     });
+    return html`${all}${d.note && html`<span class="dim">${d.note}</span>`}`;
 }
 
 /** @param {{ d: Device, ended?: Booking }} props */
@@ -98,8 +99,11 @@ function Panel({ n, folded, fold, ended }) {
     </section>`;
 }
 
-/** @param {{ groups: import("./order.js").Group[], now: Map<string, Node> }} props */
-export function Table({ groups, now }) {
+/** Its lines, roughly: on a phone reservation and processes stand below the numbers. @param {Device} d @param {boolean} narrow */
+const linesOf = (d, narrow) => (narrow ? 1 + Math.max(1, d.processes.length) : Math.max(1, Math.ceil(d.processes.length / 6)));
+
+/** @param {{ groups: import("./order.js").Group[], now: Map<string, Node>, narrow: boolean }} props */
+export function Table({ groups, now, narrow }) {
     const since = useMemo(() => hubNow() - OVER_MS, []);
     const ended = endedOf(useBookings(since, since + 31 * DAY_MS).rows, hubNow());
     const [folded, setFolded] = useState(() => new Set(pref("folded", "").split("\n").filter(Boolean)));
@@ -115,7 +119,7 @@ export function Table({ groups, now }) {
         const nodes = g.ids.flatMap((id) => now.get(id) ?? []);
         const panels = nodes.map((n) => ({
             key: n.id,
-            height: 44 + (folded.has(n.id) ? 0 : 24 + devicesOf(n).length * 24),
+            height: 44 + (folded.has(n.id) ? 0 : 24 + 24 * devicesOf(n).reduce((sum, d) => sum + linesOf(d, narrow), 0)),
             what: () => html`<${Panel} key=${n.id} n=${n} folded=${folded.has(n.id)} fold=${fold} ended=${ended} />`,
         }));
         return g.title && nodes.length ? [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...panels] : panels;

@@ -11,7 +11,7 @@ import { usePlace } from "../kit/router.js";
 import { useLive } from "../kit/use.js";
 import { Answer, Counts } from "./answer.js";
 import { Details } from "./details.js";
-import { headWidth, layOut, LAYOUTS } from "./layout.js";
+import { headWidth, layOut, LAYOUTS, NARROW } from "./layout.js";
 import { GROUPS, inOrder, SORTS } from "./order.js";
 
 const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise */
@@ -76,7 +76,7 @@ function Cluster() {
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
-            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
+            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>
