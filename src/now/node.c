@@ -72,7 +72,7 @@ static void take_devices(struct live_node *n, const struct node_fact *f)
     n->now.devices = to;
     n->now.n_devices = count;
     n->devs = devs;
-    n->n_slots = f->n_devices;
+    n->n_slots = MIN(f->n_devices, DEVICES_MAX);
 }
 void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f)
 {
@@ -93,27 +93,25 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
 
 /* ---- batches ---- */
 
-/* A batch's column against where its values go. */
+/* Where the values of a batch's slot go: the node's own (slot 0), or a device's. */
 struct target {
     struct sample *now;
     int64_t *v_at_ms, *at_ms;
+    struct live_dev *dev; /* NULL: the node */
     struct custom_now **custom;
     size_t *n_custom, *cap_custom;
 };
 
-static bool target_of(struct live_node *n, uint16_t slot, struct target *ret)
+static struct target target_of(struct live_node *n, size_t slot)
 {
     struct node_now *now = &n->now;
 
-    if (slot > n->n_slots)
-        return false;
-    if (slot == 0) {
-        *ret = (struct target){&now->now, now->v_at_ms, &now->now.at_ms, &now->custom, &now->n_custom, &n->cap_custom};
-        return true;
-    }
+    if (slot == 0)
+        return (struct target){&now->now,    now->v_at_ms,   &now->now.at_ms, NULL,
+                               &now->custom, &now->n_custom, &n->cap_custom};
     struct device_now *d = &now->devices[slot - 1];
-    *ret = (struct target){&d->now, d->v_at_ms, &d->at_ms, &d->custom, &d->n_custom, &n->devs[slot - 1].cap_custom};
-    return true;
+    struct live_dev *ld = &n->devs[slot - 1];
+    return (struct target){&d->now, d->v_at_ms, &d->at_ms, ld, &d->custom, &d->n_custom, &ld->cap_custom};
 }
 
 static int64_t tick_at(const struct batch *b, size_t i, int64_t shift_ms, int64_t now_ms)
@@ -171,44 +169,36 @@ static void watch_work(const struct state_rule *rule, struct live_dev *ld, const
     }
 }
 
-static void take_columns(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
-                         int64_t now_ms)
+/* to: of each slot. */
+static void take_columns(struct live_node *n, const struct target *to, const struct state_rule *rule,
+                         const struct batch *b, int64_t shift_ms, int64_t now_ms)
 {
+    int64_t last_ms = tick_at(b, b->n_ticks - 1, shift_ms, now_ms);
+    int m = -1; /* a newer agent's, or a custom one */
+    bool tells = false;
+
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
-        struct target t;
         size_t i;
 
-        if (!target_of(n, c->slot, &t) || !newest_tick(b, c, &i))
-            continue;
-        int64_t at = tick_at(b, i, shift_ms, now_ms);
-        *t.at_ms = MAX(*t.at_ms, at);
-        if (c->metric >= METRIC_CUSTOM) {
-            if ((size_t)(c->metric - METRIC_CUSTOM) < n->now.fact.n_custom)
-                take_custom(&t, c->metric, c->v[i], at);
-            continue;
+        if (k == 0 || c->metric != c[-1].metric) { /* they come by metric, then slot */
+            m = metric_by_no(c->metric);
+            tells = m >= 0 && judge_tells((enum metric)m);
         }
-        int m = metric_by_no(c->metric);
-        if (m < 0)
-            continue; /* a newer agent's */
-        if (at > t.v_at_ms[m]) {
-            sample_set(t.now, (enum metric)m, c->v[i]);
-            t.v_at_ms[m] = at;
+        if (c->slot > n->n_slots || !newest_tick(b, c, &i))
+            continue;
+        const struct target *t = &to[c->slot];
+        int64_t at = i + 1 == b->n_ticks ? last_ms : tick_at(b, i, shift_ms, now_ms);
+        *t->at_ms = MAX(*t->at_ms, at);
+        if (m >= 0 && at > t->v_at_ms[m]) {
+            sample_set(t->now, (enum metric)m, c->v[i]);
+            t->v_at_ms[m] = at;
         }
-        if (c->slot && judge_tells((enum metric)m))
-            watch_work(rule, &n->devs[c->slot - 1], b, c, (enum metric)m, i, shift_ms, now_ms);
+        if (tells && t->dev)
+            watch_work(rule, t->dev, b, c, (enum metric)m, i, shift_ms, now_ms);
+        if (c->metric >= METRIC_CUSTOM && (size_t)(c->metric - METRIC_CUSTOM) < n->now.fact.n_custom)
+            take_custom(t, c->metric, c->v[i], at);
     }
-}
-
-/* Values that newer samples no longer bring are not shown as if they were news. */
-static void let_go(struct sample *now, const int64_t *v_at_ms, int64_t at_ms, int64_t keep_ms)
-{
-    for (size_t w = 0; w < ARRAY_LEN(now->have.w); w++)
-        for (uint64_t left = now->have.w[w]; left; left &= left - 1) {
-            unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
-            if (at_ms - v_at_ms[m] > keep_ms)
-                bits_clear(&now->have, m);
-        }
 }
 
 static void let_go_custom(struct custom_now *v, size_t *n, int64_t at_ms, int64_t keep_ms)
@@ -219,6 +209,22 @@ static void let_go_custom(struct custom_now *v, size_t *n, int64_t at_ms, int64_
         if (at_ms - v[i].at_ms <= keep_ms)
             v[kept++] = v[i];
     *n = kept;
+}
+
+/* Values that newer samples no longer bring are not shown as if they were news. */
+static void let_go(const struct target *t, int64_t keep_ms)
+{
+    struct sample *now = t->now;
+    int64_t least_ms = *t->at_ms - keep_ms;
+
+    for (size_t w = 0; w < ARRAY_LEN(now->have.w); w++)
+        for (uint64_t left = now->have.w[w]; left; left &= left - 1) {
+            unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
+            if (t->v_at_ms[m] < least_ms)
+                bits_clear(&now->have, m);
+        }
+    if (*t->n_custom)
+        let_go_custom(*t->custom, t->n_custom, *t->at_ms, keep_ms);
 }
 
 /* begin_ms: the first tick of the batch. */
@@ -247,9 +253,6 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t beg
             d->idle_since_ms = ld->known_ms;
         ld->new_known_ms = ld->new_work_ms = 0;
     }
-    let_go(&d->now, d->v_at_ms, d->at_ms, keep_ms);
-    if (d->n_custom)
-        let_go_custom(d->custom, &d->n_custom, d->at_ms, keep_ms);
 }
 
 /* Who is on the devices, as the newest batch says. */
@@ -305,17 +308,19 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
                      int64_t now_ms)
 {
     struct node_now *now = &n->now;
+    struct target to[1 + DEVICES_MAX];
     int64_t keep_ms = MAX(VALUE_KEEP_MS, 3 * (int64_t)now->fact.tick_ms);
 
     if (!b->n_ticks || b->facts != n->facts)
         return false;
     forget_future(n, now_ms);
-    take_columns(n, rule, b, shift_ms, now_ms);
+    for (size_t slot = 0; slot <= n->n_slots; slot++)
+        to[slot] = target_of(n, slot);
+    take_columns(n, to, rule, b, shift_ms, now_ms);
     for (size_t i = 0; i < n->n_slots; i++)
         settle_device(&now->devices[i], &n->devs[i], tick_at(b, 0, shift_ms, now_ms), keep_ms);
-    let_go(&now->now, now->v_at_ms, now->now.at_ms, keep_ms);
-    if (now->n_custom)
-        let_go_custom(now->custom, &now->n_custom, now->now.at_ms, keep_ms);
+    for (size_t slot = 0; slot <= n->n_slots; slot++)
+        let_go(&to[slot], keep_ms);
     int64_t at = tick_at(b, b->n_ticks - 1, shift_ms, now_ms);
     if (at <= now->sample_at_ms)
         return false;
