@@ -333,11 +333,11 @@ static size_t in_map(struct in *in, uint64_t *ret, size_t n_ticks)
 /* The slots of a group, ascending. */
 static void in_slots(struct in *in, struct column *c, size_t n, bool gaps)
 {
-    uint64_t slot = rd_varint(&in->r);
+    uint64_t slot = 0;
 
     for (size_t i = 0; i < n && in_ok(in); i++) {
-        uint64_t step = i == 0 ? 0 : gaps ? rd_varint(&in->r) : 1;
-        if (slot > DEVICES_MAX || step > DEVICES_MAX || slot + step > DEVICES_MAX || (i && step == 0)) {
+        uint64_t step = i == 0 || gaps ? rd_varint(&in->r) : 1;
+        if (step > DEVICES_MAX - slot || (i && step == 0)) {
             in_bad(in, "a slot", "is out of range");
             return;
         }

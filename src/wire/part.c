@@ -112,11 +112,6 @@ void in_bad(struct in *in, const char *what, const char *why)
     in->r.bad = true;
 }
 
-bool in_ok(const struct in *in)
-{
-    return !in->r.bad;
-}
-
 int in_end(struct in *in, const char *thing, struct err *err)
 {
     if (in->why)

@@ -41,7 +41,10 @@ struct in {
 };
 
 void in_bad(struct in *in, const char *what, const char *why);
-bool in_ok(const struct in *in);
+static inline bool in_ok(const struct in *in)
+{
+    return !in->r.bad;
+}
 int in_end(struct in *in, const char *thing, struct err *err); /* 0, or -EBADMSG: also when bytes are left */
 
 uint64_t in_count(struct in *in, uint64_t max, const char *what);
