@@ -1,4 +1,5 @@
 /* answer.c: the hub's answer to a POST of batches, as lines an agent reads without a parser library. */
+#include <endian.h>
 #include <errno.h>
 
 #include "base/buf.h"
@@ -14,15 +15,29 @@ static int put_number(struct buf *out, const char *word, int64_t v)
     return buf_addc(out, '\n');
 }
 
+static int put_id(struct buf *out, const char *word, uint64_t id)
+{
+    uint64_t bytes = htobe64(id);
+
+    buf_adds(out, word);
+    buf_addc(out, ' ');
+    return buf_addx(out, &bytes, sizeof(bytes));
+}
+
 int answer_write(struct buf *out, const struct answer *a)
 {
     if (a->n_stored > ARRAY_LEN(a->stored) || a->n_need > ARRAY_LEN(a->need))
         return -E2BIG;
-    for (size_t i = 0; i < a->n_stored; i++)
-        buf_addf(out, "stored %016llx %llu\n", (unsigned long long)a->stored[i].run,
-                 (unsigned long long)a->stored[i].number);
-    for (size_t i = 0; i < a->n_need; i++)
-        buf_addf(out, "need %016llx\n", (unsigned long long)a->need[i]);
+    for (size_t i = 0; i < a->n_stored; i++) {
+        put_id(out, "stored", a->stored[i].run);
+        buf_addc(out, ' ');
+        buf_addu(out, a->stored[i].number);
+        buf_addc(out, '\n');
+    }
+    for (size_t i = 0; i < a->n_need; i++) {
+        put_id(out, "need", a->need[i]);
+        buf_addc(out, '\n');
+    }
     if (a->time_ms > 0)
         put_number(out, "time", a->time_ms);
     if (a->interval_ms > 0)
