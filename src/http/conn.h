@@ -86,6 +86,7 @@ struct httpd {
     size_t bodies, replies;
     struct exchange *spare;
     struct reply_date date;
+    struct buf head; /* of the reply being made */
     struct httpd_stat stat;
 };
 

@@ -233,7 +233,7 @@ void conn_reply(struct conn *c, struct reply *rp)
 {
     if (conn_pack(c, rp))
         return;
-    AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
+    AUTO_BUF made = {0};
     struct httpd *h = c->h;
     struct evbuffer *out = io_out(c->io);
     struct reply_head a = {.status = rp->status ? rp->status : 200};
@@ -252,8 +252,9 @@ void conn_reply(struct conn *c, struct reply *rp)
     }
     a.close = c->close_after |= rp->close;
     a.old = c->old;
-    reply_head_put(&head, rp, &a, &h->date);
-    evbuffer_add(out, head.p, head.len);
+    buf_reset(&h->head);
+    reply_head_put(&h->head, rp, &a, &h->date);
+    evbuffer_add(out, h->head.p, h->head.len);
     if (!holds) {
         evbuffer_add(out, bytes.p, bytes.len);
     } else if (rp->blob) {
@@ -632,6 +633,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->ops = *ops;
     h->ring.prev = h->ring.next = &h->ring;
     h->queue.before = h->queue.behind = &h->queue;
+    h->head = BUF_INIT(16u << 10);
     h->again = evtimer_new(loop, on_again, h);
     h->max_now = conf->max_connections;
     h->ports = ports_new(loop, on_accept, h);
@@ -654,6 +656,7 @@ void httpd_free(struct httpd *h)
     io_group_free(h->group);
     conn_limit_free(h->per_address);
     SSL_CTX_free(h->tls);
+    buf_fini(&h->head);
     free(h->spare);
     free(h);
 }
