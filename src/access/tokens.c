@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lookup.h"
 #include "base/rand.h"
 #include "store/records.h"
 
@@ -24,7 +25,6 @@ struct coming {
 };
 
 struct slot { /* of a token that is in the store: there are never more */
-    struct slot *next;
     int64_t until_ms;
     int64_t used_ms;
     int64_t gone_ms; /* before this it may be in the store still */
@@ -39,7 +39,7 @@ struct tokens {
     struct store *store;
     int64_t looked_ms; /* when version was last read */
     char version[24];
-    struct slot *slots[BUCKETS];
+    struct lookup slots; /* by id */
     struct coming *coming[BUCKETS];
     size_t n_coming, swept; /* swept: the bucket of coming to be looked through next */
 };
@@ -54,22 +54,18 @@ struct tokens *tokens_new(struct store *store)
 
 void tokens_free(struct tokens *t)
 {
-    for (size_t i = 0; t && i < BUCKETS; i++)
-        while (t->slots[i]) {
-            struct slot *s = t->slots[i];
-            t->slots[i] = s->next;
-            free(s->coming);
-            free(s);
-        }
+    size_t at = 0;
+    if (!t)
+        return;
+    for (struct slot *s; (s = lookup_each(&t->slots, &at));)
+        FREE_ALL(s->coming, s);
+    lookup_fini(&t->slots);
     free(t);
 }
 
 static struct slot *slot_find(const struct tokens *t, const char *id)
 {
-    struct slot *s = t->slots[fnv64(id, strlen(id)) % BUCKETS];
-    while (s && strcmp(s->token.id, id) != 0)
-        s = s->next;
-    return s;
+    return lookup_named(&t->slots, id, offsetof(struct slot, token.id));
 }
 
 /* Once a second: when any token was put, here or by the command line, what is remembered is read again. */
@@ -82,9 +78,9 @@ static void look_for_changes(struct tokens *t, int64_t mono_ms)
     if (store_get(t->store, GET_SETTING(STORE_TOKENS_VERSION, &now), NULL) == 1 && strcmp(now.p, t->version) == 0)
         return;
     mem_copy_str(t->version, sizeof(t->version), now.p ? now.p : "");
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct slot *s = t->slots[i]; s; s = s->next)
-            s->until_ms = 0;
+    size_t at = 0;
+    for (struct slot *s; (s = lookup_each(&t->slots, &at));)
+        s->until_ms = 0;
 }
 
 /* Text as the store keeps it -> what auth works with. */
@@ -104,10 +100,8 @@ static struct slot *remember(struct tokens *t, const struct store_token *from)
 {
     struct slot *s = slot_find(t, from->id);
     if (!s) {
-        struct slot **at = &t->slots[fnv64(from->id, strlen(from->id)) % BUCKETS];
         s = mem_zero(1, sizeof(*s));
-        s->next = *at;
-        *at = s;
+        lookup_add(&t->slots, lookup_hash(from->id), s);
     }
     s->until_ms = clock_mono_ms() + KEEP_MS;
     s->used_ms = from->used_ms;
@@ -423,12 +417,12 @@ static void forget_one(void *arg, const struct store_token *st)
 
 void tokens_forget(struct tokens *t, const char *node)
 {
+    size_t at = 0;
     each_token_of(t, node, forget_one, t, NULL);
-    for (size_t i = 0; i < BUCKETS; i++) /* and what the store could not say */
-        for (struct slot *s = t->slots[i]; s; s = s->next)
-            if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0) {
-                s->gone_ms = clock_mono_ms() + SOON_MS;
-                if (s->coming)
-                    drop_coming(t, s->coming);
-            }
+    for (struct slot *s; (s = lookup_each(&t->slots, &at));) /* and what the store could not say */
+        if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0) {
+            s->gone_ms = clock_mono_ms() + SOON_MS;
+            if (s->coming)
+                drop_coming(t, s->coming);
+        }
 }
