@@ -679,6 +679,16 @@ static bool post_fits(struct post *p)
     return false;
 }
 
+/* Its place among the nodes: the one that post_fits found, or a new one. */
+static bool post_node(struct post *p)
+{
+    if (p->peer && p->n)
+        mem_copy_str(p->peer->rec.own_name, sizeof(p->peer->rec.own_name), p->hello.name);
+    else
+        p->peer = ingest_node(p->h, p->key, p->hello.name, p->now_ms, &p->n);
+    return p->peer != NULL;
+}
+
 enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
     struct hub *h = a->hub;
@@ -687,8 +697,7 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
     /* A token that is not this node's yet must not become so while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
     if (post_read(&p) && post_fits(&p) &&
-        (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) &&
-        (p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n))) {
+        (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) && post_node(&p)) {
         struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
         if (old)
             registry_move(h, p.n, old, p.now_ms);
