@@ -63,7 +63,6 @@ struct settings {
 static const struct {
     const char *key, *why;
 } unused_keys[] = {
-    {"TIMESTAMP_FORMAT", "the page shows times as the reader's browser writes them, text as 2026-11-15 10:00:00"},
     {"MAIN_PAGE_DESCRIPTION", "the page has no description"},
     {"TABLE_PAGE_TITLE", "/gpu_table has no title of its own"},
     {"TABLE_PAGE_DESCRIPTION", "/gpu_table has no description"},
@@ -235,13 +234,21 @@ static void put_rule(struct settings *s)
     became(s, "DEBUG", debug ? "log_level: debug" : "not needed");
 }
 
-static void put_pages(struct settings *s)
+static void put_readers(struct settings *s)
 {
     uint64_t n = 0;
     bool fine = str_uint(str_trim(value(s, "PAGE_PER_HOST_NUM")), &n) && n > 0 && n <= 100000;
 
     if (fine)
         buf_addf(&s->out, "vesta_page_hosts: %d\n", (int)n);
+    struct str form = str_trim(value(s, "TIMESTAMP_FORMAT"));
+    bool known = str_eq(form, "YMD") || str_eq(form, "MDY") || str_eq(form, "DMY");
+    if (known)
+        buf_addf(&s->out, "vesta_timestamp_format: %.*s\n", STR_ARG(form));
+    became(s, "TIMESTAMP_FORMAT",
+           known ? "vesta_timestamp_format, for /states/ and the terminal; the page writes times as the reader's "
+                   "browser does"
+                 : "left out: not one of YMD, MDY and DMY");
     became(s, "PAGE_PER_HOST_NUM", fine ? "vesta_page_hosts, for /?term&page=N" : "left out: not a number of hosts");
 }
 
@@ -456,7 +463,7 @@ static void put_all(struct settings *s)
     put_names(s);
     put_access(s);
     put_rule(s);
-    put_pages(s);
+    put_readers(s);
     put_channels(s);
     put_slack(s);
     put_alerts(s);

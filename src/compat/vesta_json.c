@@ -1,8 +1,7 @@
 /* vesta_json.c: /states/ as vesta's README documents it: MiB, percent, and a timestamp that is the number
- * YYYYMMDDhhmmss in the server's local time. What is not known is null. */
+ * YYYYMMDDhhmmss in the server's local time, or a text where vesta's settings had a form for it. What is not known is
+ * null. */
 #include "format/render.h"
-
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -27,15 +26,15 @@ static void value(struct json *j, const char *name, const struct sample *s, enum
         json_none(j, name);
 }
 
-static int64_t stamp(int64_t at_ms)
+static void put_stamp(struct json *j, const struct view *v, int64_t at_ms)
 {
-    time_t t = (time_t)(at_ms / 1000);
-    struct tm tm = {0};
+    char when[32];
 
-    if (!localtime_r(&t, &tm))
-        return 0;
-    return ((((tm.tm_year + 1900ll) * 100 + tm.tm_mon + 1) * 100 + tm.tm_mday) * 100 + tm.tm_hour) * 10000 +
-           tm.tm_min * 100ll + tm.tm_sec;
+    time_as(at_ms, v->time_form, when);
+    if (v->time_form == TIME_NUMBER)
+        json_raw(j, "timestamp", str_of(when));
+    else
+        json_cstr(j, "timestamp", when);
 }
 
 static void put_procs(struct json *j, const struct device_now *d)
@@ -100,7 +99,7 @@ const char *vesta_status(const struct node_now *n)
     return n->state == NODE_DOWN || n->state == NODE_HUNG ? "down" : "running";
 }
 
-static void put_entry(struct json *j, const struct node_now *n, bool data)
+static void put_entry(struct json *j, const struct view *v, const struct node_now *n, bool data)
 {
     json_obj(j, NULL);
     json_obj(j, "gpu_data");
@@ -111,7 +110,7 @@ static void put_entry(struct json *j, const struct node_now *n, bool data)
         }
     json_end_obj(j);
     if (n->at_ms && !n->never_sampled)
-        json_int(j, "timestamp", stamp(n->at_ms));
+        put_stamp(j, v, n->at_ms);
     else
         json_cstr(j, "timestamp", "no entry received.");
     json_end_obj(j);
@@ -133,12 +132,12 @@ static void end_host(struct json *j, const char *address, const char *status)
 }
 
 /* always: the data even of a host that is down, as vesta answers for one host. */
-static void put_host(struct json *j, const struct node_now *n, bool always)
+static void put_host(struct json *j, const struct view *v, const struct node_now *n, bool always)
 {
     const char *status = vesta_status(n);
 
     start_host(j, n->name);
-    put_entry(j, n, always || strcmp(status, "down") != 0);
+    put_entry(j, v, n, always || strcmp(status, "down") != 0);
     end_host(j, n->address, status);
 }
 
@@ -150,15 +149,15 @@ bool vesta_asks_past(const struct node_now *n, bool alone)
     return !n->never_sampled && n->at_ms && (alone || strcmp(vesta_status(n), "down") != 0);
 }
 
-void render_vesta_member(struct buf *out, const struct node_now *n, bool alone)
+void render_vesta_member(struct buf *out, const struct view *v, const struct node_now *n, bool alone)
 {
     struct json j = json_on(out);
 
-    put_host(&j, n, alone);
+    put_host(&j, v, n, alone);
 }
 
-void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status, int64_t at_ms,
-                       const struct node_now *entries, size_t n)
+void render_vesta_past(struct buf *out, const struct view *v, const char *name, const char *address, const char *status,
+                       int64_t at_ms, const struct node_now *entries, size_t n)
 {
     struct json j = json_on(out);
     const struct node_now none = {.at_ms = at_ms};
@@ -166,9 +165,9 @@ void render_vesta_past(struct buf *out, const char *name, const char *address, c
     j.comma = out->len > 1 && out->p[out->len - 1] == '}';
     start_host(&j, name);
     for (size_t i = 0; i < n; i++)
-        put_entry(&j, &entries[i], true);
+        put_entry(&j, v, &entries[i], true);
     if (n == 0)
-        put_entry(&j, &none, false);
+        put_entry(&j, v, &none, false);
     end_host(&j, address, status);
 }
 
@@ -179,17 +178,17 @@ void render_vesta_states(struct buf *out, const struct view *v)
     json_obj(&j, NULL);
     for (size_t i = 0; i < v->n && out->err == 0; i++)
         if (i == 0 || strcmp(v->nodes[i - 1]->name, v->nodes[i]->name) != 0) /* a key once; twins stand side by side */
-            put_host(&j, v->nodes[i], false);
+            put_host(&j, v, v->nodes[i], false);
     json_end_obj(&j);
     buf_addc(out, '\n');
 }
 
-void render_vesta_host(struct buf *out, UNUSED const struct view *v, const struct node_now *n)
+void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n)
 {
     struct json j = json_on(out);
 
     json_obj(&j, NULL);
-    put_host(&j, n, true);
+    put_host(&j, v, n, true);
     json_end_obj(&j);
     buf_addc(out, '\n');
 }

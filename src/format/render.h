@@ -76,9 +76,10 @@ void render_amount(struct buf *out, const char *unit, double v);      /* "98 %",
 void render_vesta_states(struct buf *out, const struct view *v);
 /* One host with several moments, oldest first: a member of what stands between braces. at_ms: its newest, 0 for never.
  */
-void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status, int64_t at_ms,
-                       const struct node_now *entries, size_t n);
-void render_vesta_member(struct buf *out, const struct node_now *n, bool alone); /* of one that is at hand */
+void render_vesta_past(struct buf *out, const struct view *v, const char *name, const char *address, const char *status,
+                       int64_t at_ms, const struct node_now *entries, size_t n);
+void render_vesta_member(struct buf *out, const struct view *v, const struct node_now *n,
+                         bool alone); /* of one that is at hand */
 /* What is to be shown of it is not at hand, but kept: it has not been heard for long, or its history was imported. */
 bool vesta_asks_past(const struct node_now *n, bool alone);
 const char *vesta_status(const struct node_now *n); /* "running", "down", "waiting for re-uplink" */

@@ -80,9 +80,9 @@ static bool in_sight(const struct device_now *d)
     return d->state <= DEV_BUSY;
 }
 
-static const char *last_update(const struct node_now *n, char out[32])
+static const char *last_update(const struct view *v, const struct node_now *n, char out[32])
 {
-    return n->at_ms ? local_time(n->at_ms, false, out) : "no entry received.";
+    return n->at_ms ? view_time(v, n->at_ms, out) : "no entry received.";
 }
 
 /* "0.1.0", marked when it is a demonstration. */
@@ -150,7 +150,7 @@ static void frame_status(struct pen *p, const struct node_now *n)
     buf_adds(p->out, " (");
     cell(p, ip, ip_wide, FIT_LEFT);
     buf_adds(p->out, ") last update: ");
-    cell(p, last_update(n, when), 20, FIT_LEFT);
+    cell(p, last_update(p->v, n, when), 20, FIT_LEFT);
     buf_adds(p->out, "|\n");
 }
 
@@ -429,7 +429,7 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
         cell(&p, b.p, MIN(str_width(buf_str(&b)), p.width), FIT_LEFT);
         buf_fill(out, '#', (size_t)MAX(0, p.width - str_width(buf_str(&b))));
         buf_reset(&b);
-        buf_addf(&b, "  last update: %s", last_update(n, when));
+        buf_addf(&b, "  last update: %s", last_update(v, n, when));
         if (n->clock_off_ms)
             buf_addf(&b, ", clock off by %s", clock_span(n->clock_off_ms, span));
         buf_addc(out, '\n');

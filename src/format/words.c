@@ -137,23 +137,46 @@ const char *node_model(const struct node_now *n)
 
 #define TIME_FORM "%Y/%m/%d %H:%M:%S"
 
-static const char *put_time(const struct tm *tm, int ms, char out[32])
-{
-    size_t n = strftime(out, 32, TIME_FORM, tm);
-
-    if (ms >= 0)
-        snprintf(out + n, 32 - n, ".%03d", ms % 1000);
-    return out;
-}
-
-const char *local_time(int64_t at_ms, bool ms, char out[32])
+const char *time_as(int64_t at_ms, enum time_form form, char out[32])
 {
     time_t t = (time_t)(at_ms / 1000);
     struct tm tm = {0};
 
     if (!localtime_r(&t, &tm))
         gmtime_r(&t, &tm);
-    return put_time(&tm, ms ? (int)(at_ms % 1000 + 1000) % 1000 : -1, out);
+    switch (form) {
+    case TIME_NUMBER:
+        strftime(out, 32, "%Y%m%d%H%M%S", &tm);
+        break;
+    case TIME_MDY:
+        strftime(out, 32, "%m/%d/%Y %H:%M:%S", &tm);
+        break;
+    case TIME_DMY:
+        strftime(out, 32, "%d/%m/%Y %H:%M:%S", &tm);
+        break;
+    default:
+        strftime(out, 32, TIME_FORM, &tm);
+    }
+    return out;
+}
+
+static const char *put_ms(int64_t at_ms, char out[32])
+{
+    size_t n = strlen(out);
+
+    snprintf(out + n, 32 - n, ".%03d", (int)(at_ms % 1000 + 1000) % 1000);
+    return out;
+}
+
+const char *local_time(int64_t at_ms, bool ms, char out[32])
+{
+    time_as(at_ms, TIME_YMD, out);
+    return ms ? put_ms(at_ms, out) : out;
+}
+
+const char *view_time(const struct view *v, int64_t at_ms, char out[32])
+{
+    return time_as(at_ms, v->time_form ? v->time_form : TIME_YMD, out);
 }
 
 const struct custom_fact sent_fact = {.name = "vesta_timestamp", .unit = UNIT_SECONDS, .kind = KIND_GAUGE, .per = 1000};
@@ -164,7 +187,8 @@ static const char *put_sent(int64_t sent_ms, char out[32])
     struct tm tm = {0};
 
     gmtime_r(&t, &tm);
-    return put_time(&tm, (int)(sent_ms % 1000), out);
+    strftime(out, 32, TIME_FORM, &tm);
+    return put_ms(sent_ms, out);
 }
 
 int64_t sent_parse(const char *s)

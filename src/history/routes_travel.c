@@ -122,6 +122,7 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
 struct states_job {
     struct past_ask ask; /* first */
     struct travel *travel;
+    struct view view; /* how its reader has times; its nodes are not there */
     int64_t now_ms;
     size_t moments, n;
     struct host {
@@ -154,7 +155,7 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
             n++;
     }
     if (r >= 0)
-        render_vesta_past(out, h->name, h->address, h->status, h->at_ms, entries, n);
+        render_vesta_past(out, &job->view, h->name, h->address, h->status, h->at_ms, entries, n);
     for (size_t k = 0; k < n; k++)
         node_now_fini(&entries[k]);
     return MIN(r, 0);
@@ -191,10 +192,10 @@ static void states_end(struct past_ask *k)
 }
 
 /* "host":{...} of a node whose values are at hand. */
-static char *states_now(const struct node_now *n, bool alone)
+static char *states_now(const struct view *v, const struct node_now *n, bool alone)
 {
     AUTO_BUF b = BUF_INIT(TRAVEL_MAX);
-    render_vesta_member(&b, n, alone);
+    render_vesta_member(&b, v, n, alone);
     return mem_strn(b.p, b.len);
 }
 
@@ -203,6 +204,7 @@ static enum reply_how get_states_past(struct api *a, struct request *rq, struct 
     struct states_job *job = mem_zero(1, sizeof(*job));
     *job = (struct states_job){.ask = {.run = states_run, .end = states_end},
                                .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms),
+                               .view = {.time_form = v->time_form},
                                .now_ms = rq->now_ms,
                                .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX),
                                .n = v->n,
@@ -215,7 +217,7 @@ static enum reply_how get_states_past(struct api *a, struct request *rq, struct 
         h->at_ms = v->nodes[i]->never_sampled ? 0 : v->nodes[i]->at_ms;
         h->shown = rq->tail.len > 0 || strcmp(h->status, "down") != 0;
         if (job->moments == 1 && !vesta_asks_past(v->nodes[i], rq->tail.len > 0))
-            h->now = states_now(v->nodes[i], rq->tail.len > 0);
+            h->now = states_now(v, v->nodes[i], rq->tail.len > 0);
     }
     return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -89,7 +89,8 @@ struct api {
     uint32_t nonce;     /* of this start: versions count from 0 again after the next */
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;
-    int vesta_page_hosts;    /* how many a page=N has */
+    int vesta_page_hosts; /* how many a page=N has */
+    enum time_form vesta_time_form;
     const char *vesta_token; /* what vesta's senders must give; NULL: none configured, they are refused */
     struct book *book;
     const struct zone *zone; /* of times that name none */

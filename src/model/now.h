@@ -83,6 +83,8 @@ struct node_now {
 
 #define NOTICE_MAX 240
 
+enum time_form { TIME_NUMBER, TIME_YMD, TIME_MDY, TIME_DMY }; /* as vesta's TIMESTAMP_FORMAT; NUMBER: as documented */
+
 struct view {
     int64_t at_ms;
     bool demo;
@@ -92,6 +94,7 @@ struct view {
     const struct node_now *one;          /* of a view of one node: what nodes points at */
     bool show_cmd;                       /* full command lines may be shown to this reader */
     char reader[64];                     /* whose own command lines may be shown; empty: nobody's */
+    enum time_form time_form;            /* how vesta's readers have times */
     const char *filter;                  /* nodes and devices are those that match this; NULL: all */
     size_t of;                           /* with a filter: how many devices it chose from */
     const char *notice; /* what the hub has to say of itself ("store full: …"), for every screen; NULL: nothing */

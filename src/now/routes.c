@@ -46,6 +46,7 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
         ask.node = s->node;
     if (view_of(a->live, &ask, rq->now_ms, &s->view) < 0)
         return reply_refuse(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
+    s->view.time_form = a->vesta_time_form;
     return request_filter(rq, rp, &s->filter);
 }
 

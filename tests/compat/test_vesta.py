@@ -315,6 +315,23 @@ class Back(Vesta):
             got = self.states(hub, path)["a"]
             self.assertEqual(([e["gpu_data"] for e in got["data"]], got["data"][0]["timestamp"], got["status"]), ([odd("a")], stamp, "waiting for re-uplink"), path)
 
+    def test_a_form_of_times_counts_for_the_hubs_own_and_each_gpu_keeps_its_own(self):
+        """vesta: format_timestamp(); of the frames, too."""
+        forms = {"YMD": "%Y/%m/%d %H:%M:%S", "MDY": "%m/%d/%Y %H:%M:%S", "DMY": "%d/%m/%Y %H:%M:%S"}
+        for word, form in forms.items():
+            hub = self.start_hub("--vesta-token", "t", "--vesta-timestamp-format", word, data=self.path("data" + word))
+            self.sender(hub, "a")(odd("a"))
+            for path in ("/", "/a/", "/?fetch_num=2", "/a/?fetch_num=2"):
+                entry, = self.states(hub, path)["a"]["data"]
+                self.assertEqual(entry["gpu_data"], odd("a"), path)
+                datetime.datetime.strptime(entry["timestamp"], form)
+                self.assertEqual(len(entry["timestamp"]), 19)
+            self.assertIn("last update: " + entry["timestamp"], lib.ask(f"{hub.url}/?term=1&detail=1")[2].decode())
+            hub.stop()
+        status, _, err = self.run_any(lib.MUSTER, "config", "check", "-", stdin=b"vesta_timestamp_format: DYM\n")
+        self.assertEqual(status, 1)
+        self.assertIn("is not one of number, YMD, MDY, DMY", err)
+
     def test_an_import_gives_the_last_row_until_a_host_is_heard_and_is_lost(self):
         days = {"a": 0, "b": 3, "c": 40}  # samples of c are no longer kept, its minutes are
         now = datetime.datetime.fromtimestamp(int(time.time()) // 60 * 60 - 7200, datetime.timezone.utc).replace(tzinfo=None)
@@ -435,7 +452,7 @@ class Settings(Vesta):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             with open(path, encoding="ascii") as f:
                 self.assertEqual(f.read(), SECRETS[secret] + "\n")
-        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8",
+        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8", "vesta_timestamp_format: DMY",
                      "  vesta: {type: slack, ", "severity: warning, each: true}", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
                      '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
