@@ -3,6 +3,7 @@
  * line that says what became of it. Secrets go into files of their own and are printed nowhere; Python that the file
  * holds (SCHEDULE_FUNCTION) is compared with the one line everybody has there, and never run.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -37,12 +38,14 @@ static const struct opt settings_opts[] = {
 const struct opt_cmd vesta_settings_help = {
     .name = "muster vesta settings",
     .summary = "make a muster.yaml of vesta's local_settings.yaml",
-    .args = "FILE",
-    .about = "Prints the muster.yaml, and on standard error for each key what became of it or why it was left out. "
+    .args = "[FILE] [-- FLAG...]",
+    .about = "FLAGs are those gpu_status_server.py was started with; what the file says counts before them, as it did. "
+             "Prints the muster.yaml, and on standard error for each key what became of it or why it was left out. "
              "With --into both the file and the secrets (token, webhook, bot token) are written, the latter into files "
              "of their own that nobody else may read; they are never printed. Python in the settings is not run.",
     .examples = "muster vesta settings local_settings.yaml\n"
-                "muster vesta settings local_settings.yaml --into /etc/muster",
+                "muster vesta settings local_settings.yaml --into /etc/muster\n"
+                "muster vesta settings -- --port_num 8080 --token lab --down_th 90 -quiet",
     .opts = settings_opts,
     .conf_size = sizeof(struct vesta_settings_conf),
 };
@@ -51,7 +54,8 @@ enum secret_kind { SECRET_TOKEN, SECRET_WEBHOOK, SECRET_BOT, SECRETS };
 static const char *const secret_files[SECRETS] = {"vesta.token", "slack.url", "slack-bot.token"};
 
 struct settings {
-    struct ytree t;
+    struct ytree t, flags; /* what the file has, and what only the command line had */
+    struct ynode all;      /* both */
     const char *folder;
     struct buf out;
     struct buf lines[KEYS_MAX]; /* what became of each key; empty: nothing yet */
@@ -139,6 +143,87 @@ static void add_secret(struct settings *s, const char *before, enum secret_kind 
     s->secrets[kind] = str_trim(v);
     AUTO_FREE char *path = mem_fmt("%s/%s", s->folder, secret_files[kind]);
     add_text(s, before, str_of(path), behind);
+}
+
+/* ---- flags of the server ---- */
+
+/* "--port_num" is the key PORT_NUM; ret has room for 64. */
+static bool flag_key(struct str flag, char *ret)
+{
+    size_t n = 0;
+
+    while (flag.len && *flag.p == '-')
+        str_skip(&flag, "-");
+    for (; n < flag.len && n < 63; n++)
+        ret[n] = (char)toupper((unsigned char)flag.p[n]);
+    ret[n] = 0;
+    if (strcmp(ret, "SHEDULE_FUNCTION") == 0) /* so it is written there */
+        snprintf(ret, 64, "SCHEDULE_FUNCTION");
+    return n && n == flag.len && strspn(ret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(ret);
+}
+
+/* As lines of YAML; a word before them is the file. */
+static int read_flags(int argc, char **argv, struct buf *yaml, const char **file, struct err *err)
+{
+    for (int i = 0; i < argc;) {
+        struct str flag = str_of(argv[i++]), given = {0};
+        char name[64];
+        bool dashed = flag.len && *flag.p == '-';
+        const char *equals = dashed ? memchr(flag.p, '=', flag.len) : NULL;
+        if (!dashed && *file)
+            return err_set(err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
+        if (!dashed) {
+            *file = flag.p;
+            continue;
+        }
+        if (equals) {
+            given = str_of(equals + 1);
+            flag.len = (size_t)(equals - flag.p);
+        }
+        if (!flag_key(flag, name))
+            return err_set(err, -EINVAL, "'%.*s' is no flag of gpu_status_server.py", (int)MIN(flag.len, 60u), flag.p);
+        bool alone = strcmp(name, "QUIET") == 0 || strcmp(name, "DEBUG") == 0;
+        bool list = strcmp(name, "SCHEDULE_FUNCTION") == 0;
+        if (!alone && !list && !given.p && i == argc)
+            return err_set(err, -EINVAL, "'%.*s' needs a value", STR_ARG(flag));
+        if (!alone && !list && !given.p)
+            given = str_of(argv[i++]);
+        if (strcmp(name, "LOCAL_SETTINGS_YAML_PATH") == 0) {
+            *file = given.p;
+            continue;
+        }
+        buf_addf(yaml, "%s: %s", name, alone ? "true" : list ? "[" : "");
+        if (given.p)
+            json_escape(yaml, given);
+        for (bool more = given.p; list && i < argc && argv[i][0] != '-'; more = true) {
+            buf_adds(yaml, more ? ", " : "");
+            json_escape(yaml, str_of(argv[i++]));
+        }
+        buf_adds(yaml, list ? "]\n" : "\n");
+    }
+    return 0;
+}
+
+/* What the file has not is the flags'. */
+static void join_flags(struct settings *s)
+{
+    const struct ynode *parts[] = {s->t.root, s->flags.root};
+    size_t most = 0;
+
+    for (int i = 0; i < 2; i++)
+        most += parts[i] ? parts[i]->n : 0;
+    struct ynode *keys = arena_alloc(&s->t.arena, most + 1, sizeof(*keys));
+    struct ynode *v = arena_alloc(&s->t.arena, most + 1, sizeof(*v));
+    s->all = (struct ynode){.kind = YNODE_MAP, .keys = keys, .v = v};
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; parts[i] && k < parts[i]->n; k++) {
+            AUTO_FREE char *key = mem_strn(parts[i]->keys[k].text.p, parts[i]->keys[k].text.len);
+            if (i == 1 && s->t.root && ynode_get(s->t.root, key))
+                continue;
+            keys[s->all.n] = parts[i]->keys[k];
+            v[s->all.n++] = parts[i]->v[k];
+        }
+    s->t.root = &s->all;
 }
 
 /* ---- sections ---- */
@@ -517,19 +602,25 @@ static int write_all(const struct settings *s, const char *folder, struct err *e
     return r == 0 ? write_one(folder, "muster.yaml", 0644, buf_str(&s->out), err) : r;
 }
 
-static int convert(const struct vesta_settings_conf *conf, const char *path, struct settings *s, struct err *err)
+static int convert(const struct vesta_settings_conf *conf, const char *path, struct str flags, struct settings *s,
+                   struct err *err)
 {
     AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
-    int r = file_read(path, SETTINGS_MAX, &text, err);
+    int r = path ? file_read(path, SETTINGS_MAX, &text, err) : 0;
 
     if (r == 0)
+        r = ytree_read(flags, &(struct ytree_ask){.path = "flags"}, &s->flags, err);
+    if (r == 0 && path)
         r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path}, &s->t, err);
     if (r == 0 && s->t.root && (s->t.root->kind != YNODE_MAP || s->t.root->n > KEYS_MAX))
         r = ytree_fail(&s->t, s->t.root, err, "expected keys and values, as PORT_NUM: 8080");
-    for (size_t i = 0; r == 0 && s->t.root && i < s->t.root->n; i++)
-        s->lines[i] = BUF_INIT(4096);
     if (r < 0)
         return r;
+    join_flags(s);
+    if (s->all.n > KEYS_MAX)
+        return err_set(err, -EINVAL, "more than %d settings", KEYS_MAX);
+    for (size_t i = 0; i < s->all.n; i++)
+        s->lines[i] = BUF_INIT(4096);
     s->folder = conf->into ? conf->into : FOLDER;
     put_all(s);
     say_keys(s);
@@ -540,15 +631,21 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
 
 int cmd_vesta_settings(struct cmd_call *c)
 {
-    if (c->argc != 1)
+    AUTO_BUF flags = BUF_INIT(SETTINGS_MAX);
+    const char *file = NULL;
+
+    if (!c->argc)
         return err_set(&c->err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
+    if (read_flags(c->argc, c->argv, &flags, &file, &c->err) < 0)
+        return -EINVAL;
     struct settings *s = mem_zero(1, sizeof(*s));
     s->out = BUF_INIT(OUT_MAX);
-    int r = convert(c->conf, c->argv[0], s, &c->err);
+    int r = convert(c->conf, file, buf_str(&flags), s, &c->err);
     for (size_t i = 0; i < KEYS_MAX; i++)
         buf_fini(&s->lines[i]);
     buf_fini(&s->out);
     ytree_fini(&s->t);
+    ytree_fini(&s->flags);
     free(s);
     return r == -EINVAL || r == -EMSGSIZE ? cli_fail(&vesta_settings_help, EXIT_NO, "%s", c->err.msg) : MIN(r, EXIT_OK);
 }
