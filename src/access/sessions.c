@@ -325,16 +325,21 @@ static void *open_access(struct hub *h)
     return h;
 }
 
+static int check_blocks(const char *name, const struct opt_list *l, struct err *err)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!address_block_ok(l->v[i]))
+            return err_set(err, -EINVAL, "%s '%s' is not an address or a block as 10.0.0.0/8", name, l->v[i]);
+    return 0;
+}
+
 static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
     const struct access_settings *c = feature_settings(conf, &access_feature);
     if (c->proxy_header && !c->proxy_from.n)
         return err_set(err, -EINVAL, "proxy.header needs proxy.from: the addresses it is believed from");
-    for (size_t i = 0; i < c->proxy_from.n; i++)
-        if (!address_block_ok(c->proxy_from.v[i]))
-            return err_set(err, -EINVAL, "proxy.from '%s' is not an address or a block as 10.0.0.0/8",
-                           c->proxy_from.v[i]);
-    return 0;
+    int r = check_blocks("proxy.from", &c->proxy_from, err);
+    return r < 0 ? r : check_blocks("read_from", &c->read_from, err);
 }
 
 static void take_settings(void *self, UNUSED void *next)
@@ -345,6 +350,8 @@ static void take_settings(void *self, UNUSED void *next)
     a->proxy_header = c->proxy_header;
     a->proxies = (const char *const *)c->proxy_from.v;
     a->n_proxies = c->proxy_from.n;
+    a->read_from = (const char *const *)c->read_from.v;
+    a->n_read_from = c->read_from.n;
     a->admins = (const char *const *)c->proxy_admins.v;
     a->n_admins = c->proxy_admins.n;
 }

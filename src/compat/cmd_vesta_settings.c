@@ -266,6 +266,47 @@ static void put_names(struct settings *s)
     became(s, "IP", is_name ? "host_names" : "not needed: the hub answers under every address it has");
 }
 
+/* "^192\.168\." is 192.168.0.0/16, "^10\.0\.0\.7$" 10.0.0.7/32: a beginning that ends where a number does. */
+static bool read_block(struct str re, struct buf *out)
+{
+    int64_t octets[4] = {0};
+    struct str digits;
+    int n = 0;
+
+    if (!str_skip(&re, "^"))
+        return false;
+    while (n < 4) {
+        for (digits = str_n(re.p, 0); digits.len < re.len && isdigit((unsigned char)re.p[digits.len]);)
+            digits.len++;
+        if (!digits.len || digits.len > 3 || (digits.len > 1 && *digits.p == '0') || !str_int(digits, &octets[n]) ||
+            octets[n] > 255)
+            return false;
+        n++;
+        re = str_n(re.p + digits.len, re.len - digits.len);
+        bool dot = n < 4 && (str_skip(&re, "\\.") || str_skip(&re, "[.]"));
+        if (n < 4 && !dot)
+            return false;
+        if (!re.len || *re.p < '0' || *re.p > '9')
+            break;
+    }
+    if (n == 4 ? !str_eq(re, "$") : re.len && !str_eq(re, ".*") && !str_eq(re, ".*$"))
+        return false;
+    buf_addf(out, "%s%d.%d.%d.%d/%d", out->len ? ", " : "", (int)octets[0], (int)octets[1], (int)octets[2],
+             (int)octets[3], 8 * n);
+    return true;
+}
+
+/* One or several of them, with | between. */
+static bool read_blocks(struct str re, struct buf *out)
+{
+    struct str one;
+
+    while (str_cut(&re, '|', &one))
+        if (!read_block(one, out))
+            return false;
+    return out->len > 0;
+}
+
 static void put_access(struct settings *s)
 {
     static const char *const all[] = {"", ".", ".*", "^", "^.*", "^.*$", ".+"};
@@ -274,11 +315,17 @@ static void put_access(struct settings *s)
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         open = open || (has(s, "VALID_NETWORK") && str_eq(net, all[i]));
+    AUTO_BUF blocks = BUF_INIT(SECRET_MAX);
+    bool known = !open && read_blocks(net, &blocks);
     buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
-    became(s, "VALID_NETWORK",
+    if (known)
+        buf_addf(&s->out, "read_from: [%s]\n", blocks.p);
+    became(s, "VALID_NETWORK", "%s",
            open ? "read: open, everybody may read"
-                : "read: token. Addresses are not asked here: whoever reads needs a token, on this machine too; "
-                  "a firewall or a proxy can do what it did");
+           : known
+               ? "read_from. Beside it whoever reads needs a token (read: token), as an address takes the place of none"
+               : "left out: only anchored beginnings of addresses, as ^192\\.168\\., are understood. read: token; "
+                 "read_from: [CIDR] says from where one may read");
     if (token.len) {
         add_secret(s, "# what vesta's senders give\nvesta_token_file: ", SECRET_TOKEN, token, "\n");
         became(s, "TOKEN", "vesta_token_file%s",

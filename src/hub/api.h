@@ -3,7 +3,8 @@
  * what it asks by its name: the hub's own (hub.h) or its feature's.
  *
  * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open if
- * configured, else it takes a reader's, member's or admin's token, from wherever one asks; every write needs a token.
+ * configured, else it takes a reader's, member's or admin's token, from wherever one asks; where read_from names
+ * addresses, reading takes one of those as well, never instead. Every write needs a token.
  * A3 A foreign Host is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here
  * logs.
  */
@@ -86,6 +87,8 @@ struct api {
     const char *proxy_header; /* the user's name, believed from these addresses; NULL: off */
     const char *const *proxies, *const *admins;
     size_t n_proxies, n_admins;
+    const char *const *read_from; /* reading is for these addresses alone; n 0: for all */
+    size_t n_read_from;
     uint32_t nonce;     /* of this start: versions count from 0 again after the next */
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;

@@ -98,10 +98,17 @@ void own_url(const struct request *rq, char out[OWN_URL_MAX])
     snprintf(out, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
 }
 
+/* An address gives no rights; it can only be the wrong one. */
+static bool comes_from(const struct api *a, const struct request *rq)
+{
+    return !a->n_read_from || address_in(rq->peer, a->read_from, a->n_read_from);
+}
+
 static bool reads(const struct api *a, const struct request *rq)
 {
-    return rq->who->may_read || a->read_open || rq->who->role == ROLE_READER || rq->who->role == ROLE_MEMBER ||
-           rq->who->role == ROLE_ADMIN;
+    bool known =
+        a->read_open || rq->who->role == ROLE_READER || rq->who->role == ROLE_MEMBER || rq->who->role == ROLE_ADMIN;
+    return rq->who->may_read || (known && comes_from(a, rq));
 }
 
 static bool may(const struct api *a, const struct request *rq)
@@ -124,10 +131,12 @@ static bool may(const struct api *a, const struct request *rq)
     }
 }
 
-static bool refuse(const struct request *rq, struct reply *rp)
+static bool refuse(const struct api *a, const struct request *rq, struct reply *rp)
 {
     static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin", "relay"};
     const char *need = made_with[rq->route->need];
+    if (rq->route->need == ROLE_NONE && !comes_from(a, rq))
+        return reply_refuse(rp, 403, "reading is for the addresses of read_from, and %s is none of them", rq->peer);
     if (rq->who->role == ROLE_NONE)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
     if (rq->who->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
@@ -151,7 +160,7 @@ static bool refuse(const struct request *rq, struct reply *rp)
 
 bool may_read(const struct api *a, const struct request *rq, struct reply *rp)
 {
-    return reads(a, rq) || refuse(rq, rp);
+    return reads(a, rq) || refuse(a, rq, rp);
 }
 
 /* Behind a proxy a request comes from the proxy's address: who really asks stands in a header, which anybody can
@@ -189,7 +198,7 @@ static bool find_route(struct request *rq, struct reply *rp)
 static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
 {
     if (!may(a, rq))
-        return refuse(rq, rp);
+        return refuse(a, rq, rp);
     return !rq->route->gate || rq->route->gate(a, rq, rp);
 }
 

@@ -5,10 +5,12 @@ import contextlib
 import datetime
 import hashlib
 import importlib.util
+import ipaddress
 import json
 import os
 import pickle
 import random
+import re
 import sqlite3
 import stat
 import time
@@ -471,6 +473,44 @@ class Settings(Vesta):
         self.assertFalse(os.path.exists(os.path.join(into, "muster.yaml")))
         with open(os.path.join(into, "vesta.token"), encoding="ascii") as f:
             self.assertEqual(f.read(), "hidden-token-1\n")
+
+    def test_networks_are_blocks_that_hold_the_same_addresses(self):
+        """vesta: re.search(VALID_NETWORK, remote_addr). What is not a beginning of addresses, dot by dot, is refused."""
+        dice = random.Random(3)
+        for net in (r"^192\.168\.", r"^10\.", r"^10\.1\.|^192\.168\.7\.", r"^10[.]1[.]2\..*", r"^172\.16\.0\.9$", r"^127\.0\.0\.1$|^10\.0\..*$"):
+            out, err = self.check(f"VALID_NETWORK: '{net}'\n")
+            blocks = [ipaddress.ip_network(b) for b in re.search(r"(?m)^read_from: \[(.*)\]$", out).group(1).split(", ")]
+            self.assertIn("read: token\n", out)
+            self.assertRegex(err, "^VALID_NETWORK: read_from. Beside it")
+            for _ in range(3000):
+                first = dice.choice(("192.168.7", "192.168.77", "10.1.2", "10.11.2", "10.0.0", "172.16.0", "127.0.0", "10.192.168", f"{dice.randrange(256)}.{dice.randrange(256)}.{dice.randrange(256)}"))
+                address = f"{first}.{dice.choice((1, 9, 90, dice.randrange(256)))}"
+                self.assertEqual(any(ipaddress.ip_address(address) in b for b in blocks), re.search(net, address) is not None, (net, address))
+        for net in (r"192\.168\.", "^192.168.", "127.0.0.1", r"^10\.1", r"^10\.1\.|192\.168\.", r"^10\.300\.", r"^(10\.|192\.)", r"^10\.0\.0\.1", r"^10\.0\.0\.1\.", r"^fe80:", r"^10\.[0-9]", r"^1234\.", r"^010\."):
+            out, err = self.check(f"VALID_NETWORK: '{net}'\n")
+            self.assertIn("read: token\n", out)
+            self.assertNotIn("read_from:", out)
+            self.assertRegex(err, "^VALID_NETWORK: left out: only anchored beginnings")
+
+    def test_an_address_is_asked_for_beside_the_token_and_never_instead(self):
+        paths = ("/states/", "/?term", "/gpu_table?term", "/api/v1/state", "/metrics")
+        hub = self.start_hub("--read", "token", "--read-from", "10.1.0.0/16", "--vesta-token", "t")
+        good = {"Authorization": "Bearer " + self.token("reader")}
+        for path in paths:
+            for headers in ({}, good):
+                status, _, body = lib.ask(hub.url + path, headers=headers)
+                self.assertEqual(status, 403, path)
+                self.assertIn(b"127.0.0.1 is none of them", body)
+        self.assertEqual(lib.ask_json(hub.url + "/register/?host_name=a&token=t")["status_code"], 200)  # senders are not asked
+        hub.stop()
+        hub = self.start_hub("--read-from", "10.1.0.0/16", "--proxy-from", "127.0.0.1")  # open, but to these; a proxy says who asks
+        self.assertEqual([lib.ask(hub.url + "/states/", headers={"X-Forwarded-For": a})[0] for a in ("10.1.2.3", "10.2.2.3", "10.2.2.3, 10.1.2.3")], [200, 403, 200])
+        self.assertEqual(lib.ask(hub.url + "/states/")[0], 403)
+        hub.stop()
+        hub = self.start_hub("--read", "token", "--read-from", "127.0.0.0/8", "--read-from", "10.1.0.0/16")
+        for path in paths:
+            self.assertEqual([lib.ask(hub.url + path, headers=h)[0] for h in ({}, good)], [401, 200], path)
+        self.assertIn("read_from 'x' is not an address", self.run_any(lib.MUSTER, "config", "check", "-", stdin=b"read_from: [x]\n")[2])
 
     def test_flags_of_the_server_are_settings_and_the_file_counts_before_them(self):
         flags = ["--port_num", "8081", "--token=hidden-token-1", "--slack_bot_token", SECRETS["SLACK_BOT_TOKEN"], "-quiet", "--down_th", "15", "--host_down_msg", "lost {host_name}, {lost_th} s",
