@@ -350,6 +350,26 @@ class Back(Vesta):
             self.assertEqual(self.states(hub, f"/{name}/?fetch_num=2")[name]["data"][0]["gpu_data"], payload(name))
 
 
+class Stream(Vesta):
+    def test_the_example_of_the_docs_prints_what_the_websocket_sent(self):
+        with open(os.path.join(lib.TOP, "docs", "migrating", "vesta.md"), encoding="utf-8") as f:
+            example, = re.findall(r"```python\n(.*?)```", f.read(), re.S)
+        self.assertLessEqual(len(example.splitlines()), 10)
+        hub = self.start_hub("--vesta-token", "t", "--read", "token")
+        ident = lib.ask_json(f"{hub.url}/register/?host_name=gpu01&token=t")["id"]
+        post = lambda data: lib.ask_json(f"{hub.url}/update/host/{ident}?token=t", method="POST", body=json.dumps(data))
+        post(odd("a"))
+        reader = self.start("/usr/bin/python3", "-c", example, env={"HUB": hub.url, "MUSTER_TOKEN": self.token("reader"), "no_proxy": "*"})
+
+        def updates():
+            return [json.loads(line)["update"]["gpu01"] for line in reader.text.splitlines() if line.startswith('{"update"')]
+
+        first = lib.wait_until("the state at the beginning", updates)[0]
+        self.assertEqual((first["data"][0]["gpu_data"], first["ip_address"], first["status"]), (odd("a"), "127.0.0.1", "running"))
+        post(payload("a", util=77))
+        lib.wait_until("the host that posted", lambda: any(u["data"][0]["gpu_data"] == payload("a", util=77) for u in updates()))
+
+
 class Pages(Vesta):
     def test_pages_have_so_many_hosts_each_and_an_end(self):
         """vesta: host_order[PAGE_PER_HOST_NUM * (page - 1):PAGE_PER_HOST_NUM * page]; past the end a frame without hosts; page 0 is all, below it 404."""
