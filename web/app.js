@@ -49,7 +49,8 @@ function Header({ help }) {
             <${ThemeSwitch} />
             <button type="button" class="icon" title="Keys and marks ( ? )" aria-label="Keys and marks" onClick=${help}>?</button>
         </span>
-    </header>`;
+    </header>
+    ${facts.about && here?.view.path === "/" && html`<p class="dim about">${facts.about}</p>`}`;
 }
 
 /** @type {Map<View, any>} */

@@ -67,9 +67,6 @@ struct settings {
 static const struct {
     const char *key, *why;
 } unused_keys[] = {
-    {"MAIN_PAGE_DESCRIPTION", "the page has no description"},
-    {"TABLE_PAGE_TITLE", "/gpu_table has no title of its own"},
-    {"TABLE_PAGE_DESCRIPTION", "/gpu_table has no description"},
     {"TERM_WIDTH", "each request says it: curl 'hub:8080/?width=120'; 80 unless told"},
     {"SORT_BY", "hosts are sorted by name, host2 before host10"},
     {"SERVER_SLEEP_TIME", "not needed: hosts are looked at every second"},
@@ -366,8 +363,31 @@ static void put_rule(struct settings *s)
     became(s, "DEBUG", debug ? "log_level: debug" : "not needed");
 }
 
+/* Titles and descriptions, in the section they belong to. */
+static void put_texts(struct settings *s, const char *section, const char *const (*all)[2], size_t n)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        struct str v = str_trim(value(s, all[i][0]));
+        bool fine = printable(v);
+        if (fine && !any)
+            buf_addf(&s->out, "%s:\n", section);
+        any = any || fine;
+        if (fine) {
+            buf_addf(&s->out, "  %s", all[i][1]);
+            add_text(s, ": ", v, "\n");
+        }
+        became(s, all[i][0], "%s%s%s", fine ? section : "left out: it is empty", fine ? "." : "",
+               fine ? all[i][1] : "");
+    }
+}
+
 static void put_readers(struct settings *s)
 {
+    static const char *const page[][2] = {{"MAIN_PAGE_DESCRIPTION", "about"}};
+    static const char *const table[][2] = {{"TABLE_PAGE_TITLE", "title"}, {"TABLE_PAGE_DESCRIPTION", "about"}};
+
     uint64_t n = 0;
     bool fine = str_uint(str_trim(value(s, "PAGE_PER_HOST_NUM")), &n) && n > 0 && n <= 100000;
 
@@ -381,6 +401,8 @@ static void put_readers(struct settings *s)
            known ? "vesta_timestamp_format, for /states/ and the terminal; the page writes times as the reader's "
                    "browser does"
                  : "left out: not one of YMD, MDY and DMY");
+    put_texts(s, "page", page, ARRAY_LEN(page));
+    put_texts(s, "vesta_table", table, ARRAY_LEN(table));
     became(s, "PAGE_PER_HOST_NUM", fine ? "vesta_page_hosts, for /?term&page=N" : "left out: not a number of hosts");
 }
 

@@ -54,6 +54,8 @@ static void take_settings(void *self, void *next)
     const struct compat_settings *c = feature_settings(&d->h->conf, &compat_feature);
     free(d->vesta_token);
     d->h->api.vesta_token = d->vesta_token = next;
+    d->h->api.vesta_table_title = c->table_title;
+    d->h->api.vesta_table_about = c->table_about;
     d->h->api.vesta_time_form = (enum time_form)c->vesta_timestamp_format;
     d->h->api.vesta_page_hosts = (int)c->vesta_page_hosts;
     mirror_set(d->mirror, c->mirror);

@@ -28,12 +28,14 @@ static void put_words(struct json *j, const char *key, const char *const *words,
     json_end_arr(j);
 }
 
-void render_facts(struct buf *out, const char *name, const char *colours)
+void render_facts(struct buf *out, const char *name, const char *about, const char *colours)
 {
     struct json j = json_on(out);
     json_obj(&j, NULL);
     json_cstr(&j, "muster", MUSTER_VERSION);
     json_cstr(&j, "name", name);
+    if (about)
+        json_cstr(&j, "about", about);
     if (colours)
         json_cstr(&j, "colours", colours);
     json_arr(&j, "states");

@@ -16,8 +16,8 @@ void render_state_end(struct buf *out);
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
 /* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
-/* colours: by whose limits the page colours, a word for it; NULL: its own. */
-void render_facts(struct buf *out, const char *name, const char *colours);
+/* about: a line for the page; colours: by whose limits it colours, a word for it. NULL: none, its own. */
+void render_facts(struct buf *out, const char *name, const char *about, const char *colours);
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
 /* The same in parts, for nodes that come one by one: each node, then give until it says true, about so many bytes at a
@@ -72,6 +72,8 @@ void render_chart(struct buf *out, const struct chart *c, int width, int height)
 void render_spark(struct buf *out, const struct chart *c, int width); /* one line of ▁▂▃▄▅▆▇█, no title */
 void render_amount(struct buf *out, const char *unit, double v);      /* "98 %", "79.1 GiB", "612 W" */
 
+/* vesta's table page, HTML. about: a line below the title; NULL: none. */
+void render_vesta_table(struct buf *out, const struct view *v, const char *title, const char *about);
 /* vesta's JSON. */
 void render_vesta_states(struct buf *out, const struct view *v);
 /* One host with several moments, oldest first: a member of what stands between braces. at_ms: its newest, 0 for never.

@@ -79,6 +79,7 @@ struct api {
     uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* read_open: reading takes no token */
     const char *version, *name;     /* the cluster's name on screens */
+    const char *about;              /* a line for the page; NULL: none */
     const char *colours;            /* by whose limits the page colours; NULL: its own */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
     const char *pin;                /* of a certificate we made ourselves; NULL: none */
@@ -94,6 +95,7 @@ struct api {
     struct hub *hub;
     int vesta_page_hosts; /* how many a page=N has */
     enum time_form vesta_time_form;
+    const char *vesta_table_title, *vesta_table_about; /* of its table page; about NULL: nothing */
     const char *vesta_token; /* what vesta's senders must give; NULL: none configured, they are refused */
     struct book *book;
     const struct zone *zone; /* of times that name none */

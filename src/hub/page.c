@@ -13,7 +13,7 @@
 static void put_facts(struct buf *out, const struct api *a)
 {
     AUTO_BUF facts = BUF_INIT(PAGE_MAX);
-    render_facts(&facts, a->name, a->colours);
+    render_facts(&facts, a->name, a->about, a->colours);
     for (size_t i = 0; i < facts.len; i++)
         if (facts.p[i] == '<')
             buf_adds(out, "\\u003c");
@@ -21,10 +21,12 @@ static void put_facts(struct buf *out, const struct api *a)
             buf_addc(out, facts.p[i]);
 }
 
-/* What the page says depends on this alone: the name of the cluster, and colours. */
+/* What the page says depends on this alone: the name of the cluster, what is said of it, and colours. */
 static uint64_t facts_version(const struct api *a)
 {
-    return fnv64(a->name, strlen(a->name)) + (a->colours ? fnv64(a->colours, strlen(a->colours)) : 0);
+    AUTO_BUF all = BUF_INIT(PAGE_MAX);
+    buf_addf(&all, "%s\n%s\n%s", a->name, a->about ? a->about : "", a->colours ? a->colours : "");
+    return fnv64(all.p, all.len);
 }
 
 /* Made once for each. */
@@ -83,7 +85,7 @@ enum reply_how get_facts(struct api *a, struct request *rq, struct reply *rp)
     rp->blob = cache_get(a->cache, STR("facts"), version, rq->now_ms);
     if (!rp->blob) {
         struct buf b = BUF_INIT(PAGE_MAX);
-        render_facts(&b, a->name, a->colours);
+        render_facts(&b, a->name, a->about, a->colours);
         rp->blob = blob_new(&b);
         cache_keep(a->cache, STR("facts"), version, rq->now_ms, rp->blob);
     }

@@ -232,6 +232,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->show_cmd = h->conf.show_cmdlines;
     a->read_open = h->conf.read == READ_OPEN;
     a->name = h->conf.name ? h->conf.name : "muster";
+    a->about = h->conf.page_about;
     a->colours = h->conf.page_colours ? "gpu-monitor" : NULL;
     a->pin = s->pin[0] ? s->pin : NULL;
 }

@@ -252,9 +252,28 @@ static enum reply_how get_root(struct api *a, struct request *rq, struct reply *
     return reply_text(a, rq, rp, request_query(rq, "node"), page);
 }
 
+static void render_table_page(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct api *a = arg;
+    render_vesta_table(out, v, a->vesta_table_title ?: "GPU Table", a->vesta_table_about);
+}
+
+/* In a browser the table as it is now; who may not read has the page instead, where one logs in. */
 static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
-    return wants_text(rq) ? reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE) : get_page(a, rq, rp);
+    AUTO_SELECT s = {0};
+    struct reply why = {.body = BUF_INIT(4096)};
+    if (wants_text(rq))
+        return reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE);
+    bool reads = may_read(a, rq, &why);
+    reply_fini(&why);
+    if (!reads)
+        return get_page(a, rq, rp);
+    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+        return REPLY_NOW;
+    rp->type = "text/html; charset=utf-8";
+    snprintf(rp->cache, sizeof(rp->cache), "no-cache");
+    return reply_view(a, rq, &s, "table.html", render_table_page, a, rp);
 }
 
 /* ---- metrics ---- */
@@ -444,7 +463,7 @@ const struct route now_routes[] = {
      .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: so many of them, from 1 on (vesta_page_hosts), 0 all; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
     {GET, "/index.php", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
      .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
-    {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",
+    {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},

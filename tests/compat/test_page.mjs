@@ -1,4 +1,4 @@
-/* GPU Monitor's users on our page: its files in a folder, its colours; names, RAM, CPU and disks whole, wide and on a phone, as rows, cards and the table. */
+/* Users of GPU Monitor and vesta on our page: its files in a folder, its colours; names, RAM, CPU and disks whole, wide and on a phone, as rows, cards and the table. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -35,7 +35,7 @@ function theHub() {
         const dir = path.join(await folder(file), "drop");
         await mkdir(dir);
         for (const host of HOSTS) await leave(dir, host);
-        const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--bookings-auth", "open"] });
+        const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--page-about", "ask <kim>", "--bookings-auth", "open"] });
         const whole = (n) => n.metrics?.load1 && n.devices.length === 2 && n.devices[0].processes?.length;
         await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
         await book(h.url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
@@ -67,6 +67,18 @@ test("names, RAM, CPU and every disk are there whole: wide and on a phone, as ro
             assert.deepEqual(await cutNames(page), []);
             await looksRight(page, `gpu-monitor-${layout}-${width}`);
         }
+});
+
+test("a line about the page stands below its head, and vesta's table page has every GPU", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, url);
+    await says(page.locator("header + .about"), "ask <kim>");
+    await page.goto(`${url}/gpu_table`);
+    await says(page.locator("h1"), "GPU Table");
+    await counts(page.locator("td:first-child"), 4);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("td:last-child")).textAlign), "right"); /* its style is let in */
+    await page.getByRole("link", { name: "Main" }).click();
+    await counts(page.locator(".cell"), 4);
 });
 
 test("a booking of a GPU that somebody is on is seen without a hover", async (t) => {

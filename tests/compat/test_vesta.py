@@ -386,6 +386,25 @@ class Pages(Vesta):
             self.assertTrue(text[1].startswith(text[4]), text[4])  # the head of the frame alone
             self.assertEqual(lib.ask_json(f"{hub.url}/?term=true{detail}&page=-1"), {"status": "ERROR", "status_code": 404, "message": "invalid page number."})
 
+    def test_the_table_page_has_every_host_and_its_own_title(self):
+        """vesta: gpu_table.html: per host GPU ID, GPU Name and Memory Usage, the server's time on top."""
+        browser = {"User-Agent": "Mozilla/5.0", "Accept": "text/html"}
+        hub = self.start_hub("--vesta-token", "t", "--vesta-table-title", "Our <tables>", "--vesta-table-about", "of all & each", "--page-about", "ask <kim>", "--vesta-timestamp-format", "DMY")
+        ident = lib.ask_json(f"{hub.url}/register/?host_name=h0&token=t")["id"]
+        lib.ask_json(f"{hub.url}/update/host/{ident}?token=t", method="POST", body=json.dumps(odd("a")))
+        lib.ask_json(f"{hub.url}/register/?host_name=h1&token=t")
+        _, headers, page = lib.ask(hub.url + "/gpu_table", headers=browser)
+        self.assertIn("default-src 'none'", headers["content-security-policy"])
+        text = page.decode()
+        for want in ("<h1>Our &lt;tables&gt;<small>of all &amp; each</small></h1>", "<th colspan=3>h0 (127.0.0.1)</th>", "<th>GPU ID</th><th>GPU Name</th><th>Memory Usage</th>",
+                     "<tr><td>1</td><td>Tesla V100</td><td>8000 / 16160 MiB</td></tr>", "<th colspan=3>h1 (127.0.0.1)</th>"):
+            self.assertIn(want, text)
+        self.assertRegex(text, r"<p>last update: \d\d/\d\d/\d{4} \d\d:\d\d:\d\d</p>")
+        self.assertIn('"about":"ask \\u003ckim>"', lib.ask(hub.url + "/", headers=browser)[2].decode())
+        hub.stop()
+        hub = self.start_hub("--read", "token")  # who may not read logs in on the page
+        self.assertNotIn(b"Tesla", lib.ask(hub.url + "/gpu_table", headers=browser)[2])
+
     def test_a_host_that_is_down_keeps_its_box(self):
         hub = self.start_hub("--vesta-token", "t")
         lib.ask_json(f"{hub.url}/register/?host_name=h0&token=t")
@@ -409,9 +428,9 @@ DB_DIR: /srv/vesta
 TIMESTAMP_FORMAT: DMY
 PAGE_PER_HOST_NUM: 8
 MAIN_PAGE_TITLE: "The \\"best\\" GPUs"
-MAIN_PAGE_DESCRIPTION: x
-TABLE_PAGE_TITLE: x
-TABLE_PAGE_DESCRIPTION: x
+MAIN_PAGE_DESCRIPTION: below
+TABLE_PAGE_TITLE: Tables
+TABLE_PAGE_DESCRIPTION: beside
 TERM_WIDTH: 100
 SORT_BY: name
 SERVER_SLEEP_TIME: 5
@@ -474,7 +493,7 @@ class Settings(Vesta):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             with open(path, encoding="ascii") as f:
                 self.assertEqual(f.read(), SECRETS[secret] + "\n")
-        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8", "vesta_timestamp_format: DMY",
+        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8", "vesta_timestamp_format: DMY", 'page:\n  about: "below"\n', 'vesta_table:\n  title: "Tables"\n  about: "beside"\n',
                      "  vesta: {type: slack, ", "severity: warning, each: true}", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
                      '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',

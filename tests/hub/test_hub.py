@@ -600,7 +600,7 @@ class Reading(HubCase):
         self.assertRegex(lib.ask(h.url + "/healthz")[1]["date"], r"^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$")
         for path, headers, kind, words in (
             ("/", browser, "text/html", "importmap"), ("/node/n1", browser, "text/html", "importmap"), ("/gpu/GPU-1", browser, "text/html", "importmap"), ("/", {"User-Agent": "curl/7.88"}, "text/plain", "muster"), ("/?term=true&detail=true", browser, "text/plain", "n1"),
-            ("/?term=true&width=200&colour=1", {}, "text/plain", "n1"), ("/gpu_table?term=true", {}, "text/plain", "NVIDIA Test"), ("/gpu_table", browser, "text/html", "importmap"), ("/index.php", browser, "text/html", "importmap"),
+            ("/?term=true&width=200&colour=1", {}, "text/plain", "n1"), ("/gpu_table?term=true", {}, "text/plain", "NVIDIA Test"), ("/gpu_table", browser, "text/html", "last update: "), ("/index.php", browser, "text/html", "importmap"),
             ("/index.php?content", browser, "text/html", "importmap"), ("/index.php?content", {"User-Agent": "curl/7.88"}, "text/plain", "n1"), ("/api/v1/metrics", {}, "application/json", "bytes_per_second"),
             ("/api/v1/nodes", {}, "application/json", "550.1"), ("/api/v1/processes", {}, "application/json", "["), ("/api/v1/events?node=n1&limit=5", {}, "application/json", "new"),
             ("/api/v1/openapi.json", {}, "application/json", "/api/v1/batches"), ("/metrics", {}, "text/plain; version=0.0.4", "muster_gpu_utilization_ratio"),

@@ -176,6 +176,8 @@ export interface Metric {
 export interface Facts {
     muster: string;
     name: string;
+    /** A line below the head. */
+    about?: string;
     /** By whose limits to colour; absent: our own. */
     colours?: string;
     states: { word: State; mark: string; ascii: string; meaning: string }[];
