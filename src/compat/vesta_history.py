@@ -345,12 +345,12 @@ def tick_of(stamps):
 # ---- a host ----
 
 class Host:
-    def __init__(self, out, ident, name, tick_ms):
+    def __init__(self, out, ident, name, address, tick_ms):
         self.out, self.tick_ms = out, tick_ms
         self.key = "vesta:" + hashlib.sha256(ident.encode()).hexdigest()[:32]
         self.devices, self.series, self.procs = {}, {}, {}
         self.span = self.last_ms = self.taken = 0
-        self.put(kind="node", node=self.key, name=name, agent="vesta", collector="vesta", tick_ms=tick_ms)
+        self.put(kind="node", node=self.key, name=name, address=address, agent="vesta", collector="vesta", tick_ms=tick_ms)
         self.put(kind="metric", node=self.key, metric="vesta_timestamp", unit="seconds", type="gauge", per=1000)
 
     def put(self, **record):
@@ -426,8 +426,8 @@ class Database:
         self.quiet = quiet or not sys.stderr.isatty()
 
     def hosts(self):
-        rows = self.db.execute("SELECT id, name FROM machines LIMIT ?", (HOSTS_MAX,)).fetchall()
-        return [(i, n) for i, n in rows if isinstance(i, str) and isinstance(n, str) and i and n]
+        rows = self.db.execute("SELECT id, name, ip_address FROM machines LIMIT ?", (HOSTS_MAX,)).fetchall()
+        return [(i, n, ip) for i, n, ip in rows if isinstance(i, str) and isinstance(n, str) and i and n]
 
     def count(self, name):
         return self.db.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]
@@ -473,16 +473,16 @@ def convert_host(db, zone, host, name, refused):
 def convert(db, zone, out):
     """(hosts, rows taken, {why: how many rows were not}, {host that could not be read to its end: why})"""
     taken, refused, broken = 0, collections.Counter(), {}
-    hosts = [(i, n) for i, n in db.hosts() if n in db.tables and n != "machines"]
-    for _, name in hosts:
+    hosts = [(i, n, ip) for i, n, ip in db.hosts() if n in db.tables and n != "machines"]
+    for _, name, _ in hosts:
         try:
             db.total += db.count(name)
         except sqlite3.Error as e:
             broken[name] = e
-    for ident, name in hosts:
+    for ident, name, ip in hosts:
         host = None
         try:
-            host = Host(out, ident, text_of(name, 64) or "host", tick(db, name, zone))
+            host = Host(out, ident, text_of(name, 64) or "host", text_of(ip, 45), tick(db, name, zone))
             convert_host(db, zone, host, name, refused)
         except sqlite3.Error as e:
             broken[name] = e

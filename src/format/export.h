@@ -37,6 +37,7 @@ struct export_record {
     enum export_kind kind;
     const char *node;                 /* key */
     const char *name;                 /* of the node; OpenMetrics' label */
+    const char *address;              /* of the node, where it is said; NULL or "": it is not */
     const char *device;               /* uuid; "": the node itself */
     const struct node_fact *fact;     /* REC_NODE; without devices and custom metrics */
     const struct device_fact *dev;    /* REC_DEVICE; OpenMetrics: its index with samples too */

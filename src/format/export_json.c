@@ -331,6 +331,7 @@ static int take_node(struct cursor *c)
     if (take_record(c, &node_facts, &c->r->fact) < 0)
         return -EINVAL;
     TEXT("name", c->r->fact.name);
+    TEXT("address", c->r->address);
     return 0;
 }
 
@@ -404,6 +405,7 @@ static int take_object(struct cursor *c, struct export_record *ret)
     *ret = (struct export_record){.kind = (enum export_kind)k,
                                   .node = r->node,
                                   .name = r->fact.name,
+                                  .address = r->address,
                                   .device = r->device,
                                   .fact = &r->fact,
                                   .dev = &r->dev,

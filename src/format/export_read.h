@@ -33,7 +33,7 @@ struct export_reader {
     struct field f[FIELDS_MAX];
     size_t n;
     /* the record */
-    char node[NODE_KEY_MAX], name[NAME_MAX_LEN + NODE_KEY_MAX + 2], device[UUID_MAX], metric[64];
+    char node[NODE_KEY_MAX], name[NAME_MAX_LEN + NODE_KEY_MAX + 2], device[UUID_MAX], metric[64], address[64];
     struct node_fact fact;
     struct device_fact dev;
     struct custom_fact custom;

@@ -61,7 +61,7 @@ struct point {
 };
 
 struct a_node {
-    char key[NODE_KEY_MAX];
+    char key[NODE_KEY_MAX], address[64];
     struct node_fact fact;
     bool changed; /* facts, since they were told */
     struct import_sink_node *in;
@@ -135,6 +135,8 @@ static int tell_node(struct import *x, struct a_node *n, struct err *err)
 
     if (!n->in)
         r = import_sink_node(x->in, n->key, n->fact.name, &n->in, err);
+    if (r == 0 && n->address[0])
+        import_sink_address(n->in, n->address);
     if (r == 0 && n->changed)
         r = import_sink_facts(x->in, n->in, &n->fact, err);
     n->changed = r < 0;
@@ -361,6 +363,8 @@ static int take_facts(struct import *x, struct a_node *n, const struct export_re
         n->fact.n_custom = was.n_custom;
         if (!n->fact.name[0])
             mem_copy_str(n->fact.name, sizeof(n->fact.name), n->key);
+        if (r->address)
+            mem_copy_str(n->address, sizeof(n->address), r->address);
     } else if (r->kind == REC_DEVICE) {
         int slot = slot_of(n, r->device, err);
         if (slot < 0)

@@ -19,7 +19,7 @@ enum {
 };
 
 struct import_sink_node {
-    char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
+    char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];
     struct node_id id;
     uint64_t run;
     struct enclosure *facts, *procs;
@@ -114,6 +114,11 @@ int import_sink_node(struct import_sink *l, const char *key, const char *name, s
     n->id = id;
     *ret = n;
     return 0;
+}
+
+void import_sink_address(struct import_sink_node *n, const char *address)
+{
+    mem_copy_str(n->address, sizeof(n->address), address);
 }
 
 /* ---- a hub ---- */
@@ -309,6 +314,8 @@ static int put_node(struct import_sink *l, struct import_sink_node *n, struct er
         f.rec.facts = n->facts ? n->facts->id : f.rec.facts;
         f.rec.procs = n->procs ? n->procs->id : 0;
     }
+    if (!f.rec.address[0])
+        mem_copy_str(f.rec.address, sizeof(f.rec.address), n->address);
     if (!n->seen)
         n->first_ms = f.rec.first_ms; /* nothing was measured */
     f.rec.first_ms = f.rec.first_ms ? MIN(f.rec.first_ms, n->first_ms) : n->first_ms;

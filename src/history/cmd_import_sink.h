@@ -25,6 +25,8 @@ struct store *import_sink_store(struct import_sink *l);
 /* Made at first; owned by the import_sink. key: 32 hex digits, or (a data folder alone) another node's key. */
 int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret,
                      struct err *err);
+/* Where it came from, unless that is known. */
+void import_sink_address(struct import_sink_node *n, const char *address);
 /* In force for the batches that follow; of a hub the processes too. Given again unchanged it costs little. */
 int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const struct node_fact *f, struct err *err);
 int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err);

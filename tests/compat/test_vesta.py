@@ -344,7 +344,7 @@ class Back(Vesta):
             last = int(rows[name][-1][0].strftime("%Y%m%d%H%M%S"))
             for path in (f"/{name}/", "/", f"/{name}/?fetch_num=2", "/?fetch_num=2"):
                 got = self.states(hub, path)[name]
-                self.assertEqual((got["data"][-1]["gpu_data"], got["status"]), (odd(name), "waiting for re-uplink"), (name, path))
+                self.assertEqual((got["data"][-1]["gpu_data"], got["status"], got["ip_address"]), (odd(name), "waiting for re-uplink", "10.0.0.1"), (name, path))
                 self.assertEqual(len(got["data"]), 2 if "fetch_num" in path else 1)
                 self.assertEqual(got["data"][-1]["timestamp"] // 100, last // 100)
             self.assertEqual(self.states(hub, f"/{name}/?fetch_num=2")[name]["data"][0]["gpu_data"], payload(name))
