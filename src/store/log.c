@@ -443,7 +443,7 @@ void log_reader_begin(struct log_reader *l)
 
 void log_reader_whole(struct log_reader *l)
 {
-    db_exec(l->h, "PRAGMA cache_size=-8192"); /* KiB: nodes that are neighbours share their pages all along a log */
+    db_exec(l->h, "PRAGMA cache_size=-1024"); /* KiB: a node's rows lie all along a log, and its neighbours' beside */
     log_reader_begin(l);
 }
 

@@ -62,8 +62,8 @@ int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, i
                      struct err *err);
 /* Between these what is read is of one moment, and reading costs less. */
 void log_reader_begin(struct log_reader *l);
-void log_reader_end(struct log_reader *l);
 void log_reader_whole(struct log_reader *l); /* as begin, for whoever will read all of it, node after node */
+void log_reader_end(struct log_reader *l);
 /* One row; ret's bytes are good until the next call. 1, 0 (no such row), -errno. ret->node is not set. */
 int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err);
 
