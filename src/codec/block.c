@@ -371,10 +371,10 @@ static unsigned choose(struct block_writer *w, size_t size[BLOCK_RUNS + 1])
 }
 
 /* Alike: the same kind, as wide, about as many values, and they move about as often. */
-static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool *ret_known)
+static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool thorough, bool *ret_known)
 {
-    uint64_t like = (uint64_t)kind << 24 | (uint64_t)bits_of(whole(w->range, w->by)) << 16 | bits_of(w->values) << 8 |
-                    (w->changes * 16 / w->values + 1);
+    uint64_t like = (uint64_t)kind << 25 | (uint64_t)thorough << 24 | (uint64_t)bits_of(whole(w->range, w->by)) << 16 |
+                    bits_of(w->values) << 8 | (w->changes * 16 / w->values + 1);
     struct habit *h = &w->habits[(like * 0x9e3779b97f4a7c15u >> 32) % HABITS];
 
     *ret_known = kind && h->like == like && h->left > 0;
@@ -385,29 +385,40 @@ static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool *ret
     return h;
 }
 
-static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, uint32_t kind,
-                           bool thorough)
+/* What is likely to be as good as the coding that was chosen is written as well: the smallest stays. */
+static void try_others(struct block_writer *w, struct buf *out, size_t from, const size_t size[BLOCK_RUNS + 1],
+                       struct habit *h)
 {
-    size_t size[BLOCK_RUNS + 1], from = out->len;
-    struct numbers_plan plan[2];
-    bool known;
-    struct habit *h = find_habit(w, thorough ? 0 : kind, &known);
+    size_t least = size[h->coding];
 
-    if (!known)
-        h->coding = choose(w, size);
-    put_coded(w, out, h->coding, h->plan, known);
-    out->p[head] = (char)(h->coding | flags);
-    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS && thorough; c++) {
-        if (c == h->coding || (double)size[c] > CLOSE * (double)size[h->coding])
+    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++) {
+        struct numbers_plan plan[2];
+        if (c == h->coding || (double)size[c] > CLOSE * (double)least)
             continue;
         buf_reset(&w->trial);
         put_coded(w, &w->trial, c, plan, false);
         if (w->trial.err == 0 && w->trial.len < out->len - from) {
             buf_cut(out, from);
             buf_addstr(out, buf_str(&w->trial));
-            out->p[head] = (char)(c | flags);
+            h->coding = c;
+            memcpy(h->plan, plan, sizeof(plan));
         }
     }
+}
+
+static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, uint32_t kind,
+                           bool thorough)
+{
+    size_t size[BLOCK_RUNS + 1], from = out->len;
+    bool known;
+    struct habit *h = find_habit(w, kind, thorough, &known);
+
+    if (!known)
+        h->coding = choose(w, size);
+    put_coded(w, out, h->coding, h->plan, known && !thorough); /* thorough: where to split is looked for again */
+    if (thorough && !known)
+        try_others(w, out, from, size, h);
+    out->p[head] = (char)(h->coding | flags);
 }
 
 void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
