@@ -80,6 +80,27 @@ static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by, which lea
     return (v >> by.shift) * by.inverse;
 }
 
+/* The largest divisor of g that is one of this series as well. */
+static uint64_t divisor_too(const struct series *s, uint64_t g)
+{
+    struct divisor by = divisor_of(g);
+    uint64_t any = 0;
+
+    if (by.inverse == 1) { /* a power of two: the lowest bit that is set tells */
+        for (size_t i = 0; i < s->n; i++)
+            any |= s->v[i] - s->least;
+        return any ? MIN(g, any & -any) : g;
+    }
+    for (size_t i = 0; i < s->n && g > 1; i++) {
+        uint64_t d = s->v[i] - s->least;
+        if (whole(d, by) * g != d) {
+            g = gcd(d, g);
+            by = divisor_of(g);
+        }
+    }
+    return g;
+}
+
 /* What all values of all series have in common: util in 0.01 % comes in whole percent, memory in pages. */
 static struct divisor common(const struct block_writer *w)
 {
@@ -91,31 +112,21 @@ static struct divisor common(const struct block_writer *w)
         for (size_t i = 0; i < s->n && g != 1; i += 1 + s->n / 64)
             g = gcd(s->v[i] - s->least, g);
     }
-    for (size_t k = 0; k < w->n && g > 1; k++) {
-        const struct series *s = &w->s[k];
-        struct divisor by = divisor_of(g);
-        for (size_t i = 0; i < s->n; i++) {
-            uint64_t d = s->v[i] - s->least;
-            if (whole(d, by) * g != d) {
-                g = gcd(d, g);
-                if (g == 1)
-                    break;
-                by = divisor_of(g);
-            }
-        }
-    }
+    for (size_t k = 0; k < w->n && g > 1; k++)
+        g = divisor_too(&w->s[k], g);
     return divisor_of(MAX(g, 1));
 }
 
 /* Constant ones are told apart: their flags and values go to out, the others to w->s. */
-static void take_series(struct block_writer *w, const uint64_t *v, const size_t *n, size_t n_series, uint8_t *flags,
-                        size_t *ret_same)
+static void take_series(struct block_writer *w, const uint64_t *const *of, const size_t *n, size_t n_series,
+                        uint8_t *flags, size_t *ret_same)
 {
     int64_t least_of_all = INT64_MAX, most_of_all = INT64_MIN;
     size_t same = 0;
 
     w->n = w->values = w->changes = 0;
-    for (size_t k = 0; k < n_series; v += n[k++]) {
+    for (size_t k = 0; k < n_series; k++) {
+        const uint64_t *v = of[k];
         int64_t least = (int64_t)v[0], most = least;
         size_t changes = 0;
         for (size_t i = 1; i < n[k]; i++) {
@@ -421,7 +432,7 @@ static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flag
     out->p[head] = (char)(h->coding | flags);
 }
 
-void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
+void block_put(struct block_writer *w, struct buf *out, const uint64_t *const *v, const size_t *n, size_t n_series,
                uint32_t kind, bool thorough)
 {
     AUTO_FREE uint8_t *flags = mem_zero((n_series + 7) / 8 + 1, 1);

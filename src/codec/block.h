@@ -13,11 +13,11 @@ struct block_writer; /* room, to be reused */
 struct block_writer *block_writer_new(void);
 void block_writer_free(struct block_writer *w);
 /*
- * Series one after another: n[k] > 0 values each. kind: blocks of one kind are mostly alike, so what was best for one
+ * Series of n[k] > 0 values each. kind: blocks of one kind are mostly alike, so what was best for one
  * is taken for the next ones without looking; 0 for none. thorough: what is likely to be second best is tried as well,
  * and of what was best for one only the coding is taken for the next ones.
  */
-void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
+void block_put(struct block_writer *w, struct buf *out, const uint64_t *const *v, const size_t *n, size_t n_series,
                uint32_t kind, bool thorough);
 
 struct block_reader { /* room; zeroed at first */

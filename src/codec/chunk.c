@@ -30,8 +30,9 @@ struct chunk_writer {
     size_t n_parts, cap_parts;
     uint16_t *devs;
     size_t n_devs, cap_devs;
-    uint64_t *v; /* the present values of a lane, series after series */
-    size_t *n_of;
+    uint64_t *v; /* the present values of a lane, series after series, where they are not all of a column's */
+    const uint64_t **series;
+    size_t *n_of; /* values of each series */
     size_t cap_v, cap_n;
     struct block_writer *block;
     struct numbers *numbers;
@@ -61,7 +62,7 @@ void chunk_writer_free(struct chunk_writer *w)
     buf_fini(&w->body);
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(w->usual[i]);
-    FREE_ALL(w->parts, w->devs, w->v, w->n_of);
+    FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of);
     block_writer_free(w->block);
     numbers_free(w->numbers);
     free(w);
@@ -189,32 +190,57 @@ static void put_presence(struct chunk_writer *w, const struct chunk_column *c, s
     }
 }
 
-/* The present values of a lane, less what is usual. The number of series; *ret_zero: all of it is 0. */
-static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, unsigned lane, bool *ret_zero)
+/* The present values of a series, less what is usual: how many. */
+static size_t take_present(const int64_t *v, size_t n, const uint64_t *h, const int64_t *usual, uint64_t *ret)
+{
+    size_t at = 0;
+
+    if (!h) {
+        for (size_t i = 0; i < n; i++)
+            ret[i] = (uint64_t)v[i] - (uint64_t)usual[i];
+        return n;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (h[i / 64] >> (i % 64) & 1)
+            ret[at++] = (uint64_t)v[i] - (usual ? (uint64_t)usual[i] : 0);
+    return at;
+}
+
+/* The series of a lane; those with all values, and no usual ones, stay where they are. Their number. */
+static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, unsigned lane)
 {
     const int64_t *usual = w->usual_mask >> lane & 1 ? w->usual[lane] : NULL;
-    size_t n = w->n_ticks, at = 0, series = 0;
-    uint64_t any = 0;
+    size_t n = w->n_ticks, series = 0;
+    uint64_t *room = w->v;
 
     for (size_t k = 0; k < c->n_devs; k++) {
         const uint64_t *h = c->have ? c->have[k] : NULL;
-        const int64_t *v = c->v + (k * w->lanes + lane) * n;
-        size_t from = at;
+        const int64_t *v = c->v[k] + lane * n;
         if (!h && !usual) {
-            memcpy(w->v + at, v, n * sizeof(*v));
-            at += n;
-        } else {
-            for (size_t i = 0; i < n; i++)
-                if (!h || (h[i / 64] >> (i % 64) & 1))
-                    w->v[at++] = (uint64_t)v[i] - (usual ? (uint64_t)usual[i] : 0);
+            w->series[series] = (const uint64_t *)v;
+            w->n_of[series++] = n;
+            continue;
         }
-        if (at > from)
-            w->n_of[series++] = at - from;
+        size_t present = take_present(v, n, h, usual, room);
+        if (present == 0)
+            continue;
+        w->series[series] = room;
+        w->n_of[series++] = present;
+        room += present;
     }
-    for (size_t i = 0; i < at; i++)
-        any |= w->v[i];
-    *ret_zero = any == 0;
     return series;
+}
+
+static bool all_zero(const struct chunk_writer *w, size_t series)
+{
+    for (size_t k = 0; k < series; k++) {
+        uint64_t any = 0;
+        for (size_t i = 0; i < w->n_of[k]; i++)
+            any |= w->series[k][i];
+        if (any)
+            return false;
+    }
+    return true;
 }
 
 static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out)
@@ -222,16 +248,15 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
     uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
     size_t mask_at = out->len;
     unsigned zero_mask = 0;
-    bool zero;
 
     if (w->lanes > 1)
         buf_u8(out, 0);
     for (unsigned lane = 0; lane < w->lanes && out->err == 0; lane++) {
-        size_t series = take_lane(w, c, lane, &zero);
-        if (zero && w->lanes > 1)
+        size_t series = take_lane(w, c, lane);
+        if (w->lanes > 1 && all_zero(w, series))
             zero_mask |= 1u << lane;
         else
-            block_put(w->block, out, w->v, w->n_of, series, metric ? (metric + lane) * 2 + (w->lanes > 1) : 0,
+            block_put(w->block, out, w->series, w->n_of, series, metric ? (metric + lane) * 2 + (w->lanes > 1) : 0,
                       w->thorough);
     }
     if (w->lanes > 1 && out->err == 0)
@@ -276,6 +301,7 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
     if (c->n_devs > w->cap_n) {
         w->cap_n = c->n_devs;
         w->n_of = mem_grow(w->n_of, w->cap_n, sizeof(*w->n_of));
+        w->series = mem_grow(w->series, w->cap_n, sizeof(*w->series));
     }
     put_presence(w, c, &w->body);
     put_lanes(w, c, &w->body);

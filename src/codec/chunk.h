@@ -34,7 +34,7 @@ struct chunk_column {
     size_t n_devs;
     const uint16_t *devs;        /* ascending indices into the chunk's devices */
     const uint64_t *const *have; /* per device, a bit per tick; NULL: all. Shared by its lanes */
-    const int64_t *v;            /* [device][lane][tick]; counts only where have says so */
+    const int64_t *const *v;     /* per device, [lane][tick]; counts only where have says so */
 };
 
 /* ---- writing ---- */

@@ -176,24 +176,42 @@ static void add_cell(const struct merge *m, const struct made *to, int64_t *v, b
     part_bin_put(&was, to->keep_last, v + row, m->n_ticks, start, len);
 }
 
+/* Ticks that no other source has, one after another: absent cells are copied along, have says which. */
+static void copy_device(const struct merge *m, const struct source *s, size_t d, int64_t *v, uint64_t *have)
+{
+    const int64_t *from = chunk_lane(&m->cells, d, 0);
+    const uint64_t *bits = m->cells.have + d * chunk_words(s->c.n_ticks);
+    size_t row = s->row[0];
+
+    for (unsigned lane = 0; lane < m->lanes; lane++)
+        memcpy(v + lane * m->n_ticks + row, from + lane * s->c.n_ticks, s->c.n_ticks * sizeof(*v));
+    have += row / 64;
+    for (size_t i = 0; i < chunk_words(s->c.n_ticks); i++) {
+        uint64_t over = row % 64 ? bits[i] >> (64 - row % 64) : 0;
+        have[i] |= bits[i] << row % 64;
+        if (over)
+            have[i + 1] |= over;
+    }
+}
+
 static void merge_device(const struct merge *m, const struct source *s, size_t d, struct made *to, size_t place)
 {
     int64_t *v = to->v + place * m->lanes * m->n_ticks;
     uint64_t *have = to->have + place * chunk_words(m->n_ticks);
     const int64_t *from = chunk_lane(&m->cells, d, 0);
-    bool copy = m->tier == TIER_RAW || s->alone;
 
-    if (s->alone) /* absent cells are copied along: have says which */
-        for (unsigned lane = 0; lane < m->lanes; lane++)
-            memcpy(v + lane * m->n_ticks + s->row[0], from + lane * s->c.n_ticks, s->c.n_ticks * sizeof(*v));
+    if (s->alone) {
+        copy_device(m, s, d, v, have);
+        return;
+    }
     for (size_t i = 0; i < s->c.n_ticks; i++) {
         size_t row = s->row[i];
         if (!chunk_has(&m->cells, d, i))
             continue;
-        if (!copy)
-            add_cell(m, to, v, have[row / 64] >> row % 64 & 1, row, from, s, i);
-        else if (!s->alone)
+        if (m->tier == TIER_RAW)
             copy_cell(m, v, row, from, i);
+        else
+            add_cell(m, to, v, have[row / 64] >> row % 64 & 1, row, from, s, i);
         have[row / 64] |= 1ull << row % 64;
     }
 }
@@ -237,6 +255,7 @@ static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_ke
     AUTO_FREE int64_t *v = to.v = mem_alloc(to.n * m->lanes * m->n_ticks * sizeof(*v));
     AUTO_FREE uint64_t *have = to.have = mem_zero(to.n * words, sizeof(*have));
     AUTO_FREE const uint64_t **have_of = mem_alloc(to.n * sizeof(*have_of));
+    AUTO_FREE const int64_t **v_of = mem_alloc(to.n * sizeof(*v_of));
     for (size_t i = 0; i < m->n; i++)
         merge_source(m, &m->v[i], key, &to);
     for (size_t d = 0; d < to.n; d++) {
@@ -244,8 +263,9 @@ static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_ke
         for (size_t i = 0; i < words; i++)
             present += (size_t)__builtin_popcountll(have[d * words + i]);
         have_of[d] = present == m->n_ticks ? NULL : have + d * words;
+        v_of[d] = v + d * m->lanes * m->n_ticks;
     }
-    return chunk_add(w, &(struct chunk_column){key, to.n, devs, have_of, v});
+    return chunk_add(w, &(struct chunk_column){key, to.n, devs, have_of, v_of});
 }
 
 int chunks_merge(struct chunk_writer *w, int from_tier, int tier, const struct str *from, size_t n, struct buf *out,

@@ -78,13 +78,13 @@ static inline uint64_t size_least(uint8_t size)
 
 /* ---- planning ---- */
 
-/* About how many bytes a plane of n bytes takes, of which a sample was counted. */
-static double counted_bytes(const struct numbers *x, const uint16_t count[256], size_t n_sample, size_t n)
+/* About how many bytes a plane of n bytes takes, of which a sample was counted; there is none of `end` and above. */
+static double counted_bytes(const struct numbers *x, const uint16_t count[256], unsigned end, size_t n_sample, size_t n)
 {
     unsigned kinds = 0;
     float sum = 0;
 
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < end; i++) {
         kinds += count[i] != 0;
         sum += x->x_log_x[count[i]];
     }
@@ -98,13 +98,13 @@ static double counted_bytes(const struct numbers *x, const uint16_t count[256], 
     return MIN(bytes, (double)n + 1);
 }
 
-static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned shift)
+static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned shift, unsigned width)
 {
     uint16_t count[256] = {0};
 
     for (size_t i = 0; i < n_sample; i++)
         count[(uint8_t)(x->sample[i] >> shift)]++;
-    return counted_bytes(x, count, n_sample, n);
+    return counted_bytes(x, count, 1u << MIN(width - shift, 8), n_sample, n);
 }
 
 static double sized_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned low)
@@ -117,7 +117,7 @@ static double sized_bytes(const struct numbers *x, size_t n_sample, size_t n, un
         count[size_of(x->sample[i] >> low, &more)]++;
         bits += more;
     }
-    return 3 + counted_bytes(x, count, n_sample, n) + (double)bits / 8 * (double)n / (double)n_sample;
+    return 3 + counted_bytes(x, count, ARRAY_LEN(count), n_sample, n) + (double)bits / 8 * (double)n / (double)n_sample;
 }
 
 static double split_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned low, unsigned width)
@@ -125,7 +125,7 @@ static double split_bytes(const struct numbers *x, size_t n_sample, size_t n, un
     double bytes = 2 + (double)n * low / 8;
 
     for (unsigned shift = low; shift < width; shift += 8)
-        bytes += plane_bytes(x, n_sample, n, shift);
+        bytes += plane_bytes(x, n_sample, n, shift, width);
     return bytes;
 }
 

@@ -14,6 +14,11 @@ struct tseries {
 };
 #define CUSTOM_BASE 0x10000u
 
+struct taken { /* a column of a batch, and where its values go: those of the next batch are likely the same */
+    uint16_t slot, metric;
+    uint32_t series;
+};
+
 struct order {
     int64_t at;
     uint32_t row;
@@ -33,6 +38,8 @@ struct table {
     bool has_facts;
     uint32_t *dev_of, *name_of; /* place + 1 */
     size_t n_dev_of, n_name_of;
+    struct taken *taken; /* its columns */
+    size_t n_taken, cap_taken;
     /* for writing */
     struct order *order;
     size_t cap_order;
@@ -53,7 +60,7 @@ static void forget_facts(struct table *t)
     free(t->dev_of);
     free(t->name_of);
     t->dev_of = t->name_of = NULL;
-    t->n_dev_of = t->n_name_of = 0;
+    t->n_dev_of = t->n_name_of = t->n_taken = 0;
     t->has_facts = false;
 }
 
@@ -78,7 +85,7 @@ void table_free(struct table *t)
     if (!t)
         return;
     table_reset(t);
-    FREE_ALL(t->at, t->series, t->slots, t->devs, t->names, t->order);
+    FREE_ALL(t->at, t->series, t->taken, t->slots, t->devs, t->names, t->order);
     buf_fini(&t->out);
     free(t);
 }
@@ -152,11 +159,9 @@ static size_t table_slot(const struct table *t, uint32_t dev, uint32_t metric)
     return i;
 }
 
-/* guess: its likely place, as batches of a node have their columns in one order. */
-static struct tseries *table_series(struct table *t, size_t guess, uint32_t dev, uint32_t metric)
+/* Its place among the series. */
+static uint32_t table_series(struct table *t, uint32_t dev, uint32_t metric)
 {
-    if (guess < t->n_series && t->series[guess].dev == dev && t->series[guess].metric == metric)
-        return &t->series[guess];
     if (t->n_slots < 2 * (t->n_series + 1)) {
         t->n_slots = t->n_slots ? t->n_slots * 2 : 1024;
         free(t->slots);
@@ -173,7 +178,27 @@ static struct tseries *table_series(struct table *t, size_t guess, uint32_t dev,
                                                   .have = mem_zero(t->cap_rows / 64, sizeof(uint64_t))};
         t->slots[at] = (uint32_t)++t->n_series;
     }
-    return &t->series[t->slots[at] - 1];
+    return t->slots[at] - 1;
+}
+
+static bool same_columns(const struct table *t, const struct batch *b)
+{
+    bool same = t->n_taken == b->n_columns;
+
+    for (size_t k = 0; k < b->n_columns && same; k++)
+        same = t->taken[k].slot == b->columns[k].slot && t->taken[k].metric == b->columns[k].metric;
+    return same;
+}
+
+/* Where the columns of a batch go. */
+static void take_columns(struct table *t, const struct batch *b, const struct node_fact *facts)
+{
+    t->n_taken = 0;
+    for (size_t k = 0; k < b->n_columns; k++) {
+        const struct column *c = &b->columns[k];
+        uint32_t at = table_series(t, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
+        VEC_ADD(t->taken, t->n_taken, t->cap_taken, (struct taken){c->slot, c->metric, at});
+    }
 }
 
 static void table_room(struct table *t, size_t rows)
@@ -192,8 +217,12 @@ static void table_room(struct table *t, size_t rows)
     t->cap_rows = cap;
 }
 
-static void set_rows(uint64_t *have, size_t from, size_t n)
+static inline void set_rows(uint64_t *have, size_t from, size_t n)
 {
+    if (n < 64 - from % 64) { /* a batch has few */
+        have[from / 64] |= ((1ull << n) - 1) << from % 64;
+        return;
+    }
     for (size_t at = from, end = from + n; at < end; at = (at / 64 + 1) * 64) {
         uint64_t upto = end - at / 64 * 64 < 64 ? (1ull << end % 64) - 1 : UINT64_MAX;
         have[at / 64] |= UINT64_MAX << at % 64 & upto;
@@ -206,24 +235,27 @@ void table_add(struct table *t, const struct batch *b, const struct node_fact *f
         forget_facts(t);
     t->facts = b->facts;
     t->has_facts = true;
-    table_room(t, t->n_rows + b->n_ticks);
-    for (size_t i = 0; i < b->n_ticks; i++)
-        t->at[t->n_rows + i] = b->at_ms[i] + shift_ms;
+    size_t row = t->n_rows, n = b->n_ticks;
+    table_room(t, row + n);
+    for (size_t i = 0; i < n; i++)
+        t->at[row + i] = b->at_ms[i] + shift_ms;
+    if (!same_columns(t, b))
+        take_columns(t, b, facts);
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
-        struct tseries *s = table_series(t, k, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
+        const struct tseries *s = &t->series[t->taken[k].series];
         if (!c->have) {
-            memcpy(s->v + t->n_rows, c->v, b->n_ticks * sizeof(*c->v));
-            set_rows(s->have, t->n_rows, b->n_ticks);
+            memcpy(s->v + row, c->v, n * sizeof(*c->v));
+            set_rows(s->have, row, n);
             continue;
         }
-        for (size_t i = 0, at = t->n_rows; i < b->n_ticks; i++, at++)
+        for (size_t i = 0, at = row; i < n; i++, at++)
             if (column_has(c, i)) {
                 s->v[at] = c->v[i];
                 s->have[at / 64] |= 1ull << at % 64;
             }
     }
-    t->n_rows += b->n_ticks;
+    t->n_rows += n;
 }
 
 /* ---- writing ---- */
@@ -269,6 +301,7 @@ struct cells {
     int64_t *v, *ticks, *usual;
     uint64_t *have;
     const uint64_t **have_of;
+    const int64_t **v_of; /* of each device: in v, or a row of the table */
     uint16_t *devs;
     struct part_bin *bins;
     uint32_t *bin_of, *bin_end; /* of each row of the span; of each bin, the row behind its last */
@@ -276,7 +309,7 @@ struct cells {
 
 static void cells_fini(struct cells *c)
 {
-    FREE_ALL(c->v, c->ticks, c->usual, c->have, c->have_of, c->devs, c->bins, c->bin_of, c->bin_end);
+    FREE_ALL(c->v, c->ticks, c->usual, c->have, c->have_of, c->v_of, c->devs, c->bins, c->bin_of, c->bin_end);
 }
 
 /* Present bits of one device; NULL when every tick has it. False when none has. */
@@ -310,7 +343,7 @@ static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, con
     size_t present = 0;
 
     if (plain) {
-        memcpy(v, s->v + o[0].row, c->n_ticks * sizeof(*v));
+        c->v_of[dev] = s->v + o[0].row;
         return cells_have(c, dev, c->n_ticks);
     }
     memset(h, 0, chunk_words(c->n_ticks) * sizeof(*h));
@@ -408,13 +441,14 @@ static int write_column(const struct table *t, struct chunk_writer *w, int tier,
                         struct cells *c, size_t *series)
 {
     uint32_t metric = t->series[*series].metric;
-    struct chunk_column col = {.key = key_of(t, metric), .devs = c->devs, .have = c->have_of, .v = c->v};
+    struct chunk_column col = {.key = key_of(t, metric), .devs = c->devs, .have = c->have_of, .v = c->v_of};
     bool keep_last = tier_keeps_last(col.key);
 
     for (; *series < t->n_series && t->series[*series].metric == metric; ++*series) {
         const struct tseries *s = &t->series[*series];
         bool plain = t->in_order && have_rows(s->have, o[0].row, n);
         c->devs[col.n_devs] = (uint16_t)s->dev;
+        c->v_of[col.n_devs] = c->v + col.n_devs * c->lanes * c->n_ticks;
         if (tier == TIER_RAW)
             col.n_devs += raw_series(c, col.n_devs, s, o, plain);
         else
@@ -470,6 +504,7 @@ static int write_tier(struct table *t, struct chunk_writer *w, int tier,
     c.usual = mem_alloc(LANES * ticks * sizeof(*c.usual));
     c.have = mem_alloc(n_devs * chunk_words(n) * sizeof(*c.have));
     c.have_of = mem_zero(n_devs, sizeof(*c.have_of));
+    c.v_of = mem_alloc(n_devs * sizeof(*c.v_of));
     c.devs = mem_alloc(n_devs * sizeof(*c.devs));
     c.bins = mem_alloc(n * sizeof(*c.bins));
     c.bin_of = mem_alloc(n * sizeof(*c.bin_of));

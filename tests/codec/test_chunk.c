@@ -63,7 +63,7 @@ static struct chunk_column make_column(struct prng *g, const struct made *m, siz
     size_t n = m->n_ticks;
     uint16_t *devs = mem_alloc(m->n_devices * sizeof(*devs));
     const uint64_t **have = mem_zero(m->n_devices, sizeof(*have));
-    int64_t *v = mem_alloc(m->n_devices * m->lanes * n * sizeof(*v));
+    const int64_t **v = mem_alloc(m->n_devices * sizeof(*v));
     size_t k = 0;
 
     for (size_t d = 0; d < m->n_devices; d++) {
@@ -76,11 +76,13 @@ static struct chunk_column make_column(struct prng *g, const struct made *m, siz
             memcpy(copy, have[k - 1], chunk_words(n) * sizeof(*copy));
             have[k] = copy;
         }
+        int64_t *cells = mem_alloc(m->lanes * n * sizeof(*cells));
         for (unsigned lane = 0; lane < m->lanes; lane++)
             for (size_t i = 0; i < n; i++) {
-                int64_t *row = v + (k * m->lanes + lane) * n;
+                int64_t *row = cells + lane * n;
                 row[i] = make_value(g, (unsigned)no + (lane ? 3 : 0), i, i ? row[i - 1] : 1 << 20);
             }
+        v[k] = cells;
         devs[k++] = (uint16_t)d;
     }
     struct chunk_key key = {.no = no % 5 == 4 ? 0 : (uint16_t)(no + 1)};
@@ -125,8 +127,10 @@ static void unmake(struct made *m)
 {
     for (size_t i = 0; i < m->n_columns; i++) {
         struct chunk_column *c = &m->columns[i];
-        for (size_t k = 0; k < c->n_devs; k++)
+        for (size_t k = 0; k < c->n_devs; k++) {
             free((void *)c->have[k]);
+            free((void *)c->v[k]);
+        }
         free((void *)c->devs);
         free((void *)c->have);
         free((void *)c->v);
@@ -144,7 +148,7 @@ static void write_with(struct chunk_writer *w, const struct made *m, struct buf 
     chunk_thorough(w, thorough);
     assert_int_equal(chunk_begin(w, m->lanes, m->ticks, m->n_ticks, m->names, m->n_devices), 0);
     for (unsigned lane = 0; lane < m->lanes && usual; lane += 2)
-        assert_int_equal(chunk_usual(w, lane, m->columns[0].v + lane * m->n_ticks), m->lanes > 1 ? 0 : -E2BIG);
+        assert_int_equal(chunk_usual(w, lane, m->columns[0].v[0] + lane * m->n_ticks), m->lanes > 1 ? 0 : -E2BIG);
     for (size_t i = 0; i < m->n_columns; i++)
         assert_int_equal(chunk_add(w, &m->columns[i]), 0);
     assert_int_equal(chunk_end(w, out), 0);
@@ -173,7 +177,7 @@ static bool same_cells(const struct made *m, const struct chunk_column *want, co
             if (chunk_has(got, k, i) != has)
                 return false;
             for (unsigned lane = 0; lane < m->lanes; lane++)
-                if (chunk_lane(got, k, lane)[i] != (has ? want->v[(k * m->lanes + lane) * m->n_ticks + i] : 0))
+                if (chunk_lane(got, k, lane)[i] != (has ? want->v[k][lane * m->n_ticks + i] : 0))
                     return false;
         }
     return true;
@@ -282,6 +286,7 @@ static void what_is_usual_costs_nothing(void **unused)
 {
     enum { N = 60, DEVS = 8, LANES = 2 };
     static int64_t v[DEVS * LANES * N], ticks[N], usual[N];
+    const int64_t *v_of[DEVS];
     static const uint16_t devs[DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct str names[DEVS];
     size_t size[2];
@@ -296,6 +301,8 @@ static void what_is_usual_costs_nothing(void **unused)
     }
     for (size_t k = 0; k < (size_t)DEVS * LANES; k++)
         memcpy(v + k * N, usual, sizeof(usual));
+    for (size_t k = 0; k < DEVS; k++)
+        v_of[k] = v + k * LANES * N;
     for (int told = 0; told < 2; told++) {
         struct chunk_writer *w = chunk_writer_new();
         AUTO_BUF out = BUF_INIT(1 << 20);
@@ -303,8 +310,10 @@ static void what_is_usual_costs_nothing(void **unused)
         for (unsigned lane = 0; lane < LANES && told; lane++)
             assert_int_equal(chunk_usual(w, lane, usual), 0);
         for (uint16_t no = 1; no <= 20; no++)
-            assert_int_equal(chunk_add(w,
-                                       &(struct chunk_column){.key = {.no = no}, .n_devs = DEVS, .devs = devs, .v = v}),
+            assert_int_equal(chunk_add(w, &(struct chunk_column){.key = {.no = no},
+                                                                 .n_devs = DEVS,
+                                                                 .devs = devs,
+                                                                 .v = v_of}),
                              0);
         assert_int_equal(chunk_end(w, &out), 0);
         size[told] = out.len;
@@ -355,6 +364,7 @@ static void what_hardly_moves_takes_hardly_any_room(void **unused)
 {
     enum { N = 600, DEVS = 8 };
     static int64_t v[DEVS * N], ticks[N];
+    const int64_t *v_of[DEVS];
     static const uint16_t devs[DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct str names[DEVS];
     static const struct {
@@ -364,8 +374,10 @@ static void what_hardly_moves_takes_hardly_any_room(void **unused)
     } cases[] = {{"constant", 0, 60}, {"a slope", 6, 80}, {"now and then", 3, 500}};
 
     (void)unused;
-    for (size_t i = 0; i < DEVS; i++)
+    for (size_t i = 0; i < DEVS; i++) {
         names[i] = STR("");
+        v_of[i] = v + i * N;
+    }
     for (size_t i = 0; i < N; i++)
         ticks[i] = T0 + (int64_t)i * 1000;
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
@@ -376,7 +388,7 @@ static void what_hardly_moves_takes_hardly_any_room(void **unused)
             v[i] = make_value(&g, cases[k].kind, i % N, i ? v[i - 1] : 0);
         print_message("%s\n", cases[k].what);
         assert_int_equal(chunk_begin(w, 1, ticks, N, names, DEVS), 0);
-        struct chunk_column c = {.key = {.no = 1}, .n_devs = DEVS, .devs = devs, .v = v};
+        struct chunk_column c = {.key = {.no = 1}, .n_devs = DEVS, .devs = devs, .v = v_of};
         assert_int_equal(chunk_add(w, &c), 0);
         assert_int_equal(chunk_end(w, &out), 0);
         assert_in_range(out.len, 1, cases[k].most);

@@ -45,10 +45,13 @@ static void write_again(const struct chunk *c, size_t column, const struct chunk
 {
     struct chunk_writer *w = chunk_writer_new();
     AUTO_FREE const uint64_t **have = mem_alloc(cells->n_devs * sizeof(*have));
-    struct chunk_column col = {c->columns[column].key, cells->n_devs, c->columns[column].devs, have, cells->v};
+    AUTO_FREE const int64_t **v = mem_alloc(cells->n_devs * sizeof(*v));
+    struct chunk_column col = {c->columns[column].key, cells->n_devs, c->columns[column].devs, have, v};
 
-    for (size_t k = 0; k < cells->n_devs; k++)
+    for (size_t k = 0; k < cells->n_devs; k++) {
         have[k] = cells->have + k * chunk_words(c->n_ticks);
+        v[k] = chunk_lane(cells, k, 0);
+    }
     chunk_thorough(w, column & 1);
     write_column(w, c, &col, cells);
     write_column(w, c, &col, cells);
