@@ -46,23 +46,23 @@ static inline uint8_t *pack_end(struct packer *k)
     return k->p;
 }
 
-/*
- * ---- reading: numbers [from, to) of those at p, which has len bytes, into ret[from..to). Whole words are read while
- * there are 9 bytes to read from. ----
- */
-static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
-                          uint64_t add)
-{
-    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = (uint64_t)from * width;
-    size_t i = from;
+/* ---- reading: numbers [from, to) of those at p, which has len bytes, into ret[from..to) ---- */
 
-    if (width && width <= 56 && len >= 8) /* one word has it, wherever it begins */
-        for (size_t end = MIN(to, (len - 8) * 8 / width); i < end; i++, bit += width) {
-            uint64_t word;
-            memcpy(&word, p + bit / 8, 8);
-            ret[i] = (int64_t)((le64toh(word) >> bit % 8 & mask) + add);
-        }
-    for (; i < to; i++, bit += width) {
+/* Of up to 56 bits: one word has it, wherever it begins. There are 8 bytes to read at p + bit / 8. */
+static inline uint64_t unpack_one(const uint8_t *p, uint64_t bit, uint64_t mask)
+{
+    uint64_t word;
+
+    memcpy(&word, p + bit / 8, 8);
+    return le64toh(word) >> bit % 8 & mask;
+}
+
+static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
+                               uint64_t mask, uint64_t add)
+{
+    uint64_t bit = (uint64_t)from * width;
+
+    for (size_t i = from; i < to; i++, bit += width) {
         size_t at = (size_t)(bit / 8);
         unsigned shift = (unsigned)(bit % 8);
         uint64_t v = 0, high = 0;
@@ -79,6 +79,28 @@ static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t fro
             v |= high << (64 - shift);
         ret[i] = (int64_t)((v & mask) + add);
     }
+}
+
+static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
+                          uint64_t add)
+{
+    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = (uint64_t)from * width;
+    uint8_t last[24] = {0}; /* the bytes behind which there are no 8 to read, and some to read there */
+    size_t i = from;
+
+    if (width > 56) {
+        unpack_wide(p, len, ret, from, to, width, mask, add);
+        return;
+    }
+    if (width && len >= 8)
+        for (size_t end = MIN(to, (len - 8) * 8 / width); i < end; i++, bit += width)
+            ret[i] = (int64_t)(unpack_one(p, bit, mask) + add);
+    if (i >= to)
+        return;
+    p += bit / 8;
+    memcpy(last, p, MIN(len - bit / 8, sizeof(last) - 8));
+    for (bit %= 8; i < to; i++, bit += width)
+        ret[i] = (int64_t)(unpack_one(last, bit, mask) + add);
 }
 
 /* ---- dividing by an exact divisor: shift its powers of two out, multiply by the inverse of the odd rest ---- */
