@@ -27,10 +27,15 @@ int64_t pace_wait(const struct pace *p, int64_t now_ms, int under_way)
 
     if (p->rate > 0 && p->sent_ms)
         wait = MAX(wait, due(p->sent_ms, now_ms, p->rate));
-    if (p->end_ms <= now_ms) /* nothing was told, or it is over: all of it is there again */
-        return MAX(wait, p->limit > 0 && p->limit < (under_way + 1) * p->cost ? due(p->sent_ms, now_ms, 0) : 0);
+    if (p->end_ms <= now_ms) { /* nothing was told, or it is over: all of it is there again */
+        bool probed = p->end_ms && p->remaining <= 0 && under_way > 0; /* it was empty: one goes first */
+        bool most = p->limit > 0 && p->limit < (under_way + 1) * p->cost;
+        return MAX(wait, probed || most ? due(p->sent_ms, now_ms, 0) : 0);
+    }
     double left = p->remaining - p->cost * under_way;
-    if (left < p->cost)
+    if (p->remaining <= 0) /* the server said so, and when there is more */
+        more = p->end_ms - now_ms;
+    else if (left < p->cost)
         more = MIN(p->end_ms - now_ms, due(p->sent_ms, now_ms, 0));
     else if (left * 2 < p->limit)
         more =

@@ -7,7 +7,8 @@
  *
  * A1 What is under way is taken off before anything more is sent, so what the server gave is never overdrawn. A2 Fast
  * while more than half is left; the rest is spread over the time until the reset. A3 Never slower than one request in
- * ten seconds, but for a Retry-After.
+ * ten seconds, but for a Retry-After, and until the reset when the server said that nothing remains: for all parts,
+ * unless they are known to be counted apart.
  */
 #pragma once
 

@@ -40,7 +40,8 @@ int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool mak
     int r = wandb_config_load(conf->config, &ret->config, err);
     if (r < 0)
         return r;
-    ret->base_url = conf->base_url ? conf->base_url : ret->config->base_url;
+    const char *env = getenv("WANDB_BASE_URL");
+    ret->base_url = conf->base_url ? conf->base_url : env && env[0] ? env : ret->config->base_url;
     r = talk_folder(conf, make, ret, err);
     if (r == 0)
         r = find_key(help, conf, ret, err);

@@ -22,7 +22,7 @@ struct talk_conf {
              "key of W&B; better in WANDB_API_KEY, a file or ~/.netrc: a flag shows in ps"),                           \
         OPTN(strct, "key_file", field.key_file, 0, OPT_PATH, NULL, "FILE", "file that holds the key"),                 \
         OPTN(strct, "base_url", field.base_url, 0, OPT_STR, NULL, "URL",                                               \
-             "a W&B server of one's own (default: the config's, else https://api.wandb.ai)", .url = true),             \
+             "a W&B server of one's own (default: WANDB_BASE_URL, the config's, https://api.wandb.ai)", .url = true),  \
         OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
              "certificates to trust instead of the system's"),                                                         \
         OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                    \
@@ -38,7 +38,7 @@ struct talk {
     struct buf key;
     struct event_base *base;
     struct wandb *w;
-    const char *base_url; /* of the server that is asked: the flag's, else the config's */
+    const char *base_url; /* of the server that is asked: the flag's, WANDB_BASE_URL's or the config's */
     char dir[PATH_MAX];   /* it is there when `make` was asked for */
 };
 

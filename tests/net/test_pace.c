@@ -13,18 +13,21 @@ static void headers_decide_how_long_to_wait(void **unused)
         int64_t since_ms; /* the newest request */
         int64_t min, max; /* of the wait */
     } cases[] = {
-        {"1000", "60", 0, 0, 0, 0},        /* plenty: at once */
-        {"501", "60", 0, 0, 0, 0},         /* more than half of the most ever told */
-        {"400", "60", 0, 0, 150, 156},     /* the rest is spread: 61 s for 400 */
-        {"400", "60.0", 0, 0, 148, 152},   /* seconds with decimals were not rounded */
-        {"400", "60", 200, 0, 300, 310},   /* what is under way is taken off */
-        {"400", "60", 200, 250, 50, 60},   /* some of it has passed */
-        {"0", "60", 0, 0, 10000, 10000},   /* nothing left: one in ten seconds */
+        {"1000", "60", 0, 0, 0, 0},      /* plenty: at once */
+        {"501", "60", 0, 0, 0, 0},       /* more than half of the most ever told */
+        {"400", "60", 0, 0, 150, 156},   /* the rest is spread: 61 s for 400 */
+        {"400", "60.0", 0, 0, 148, 152}, /* seconds with decimals were not rounded */
+        {"400", "60", 200, 0, 300, 310}, /* what is under way is taken off */
+        {"400", "60", 200, 250, 50, 60}, /* some of it has passed */
+        {"0", "60", 0, 0, 61000, 61000}, /* nothing left: until there is more */
+        {"0", "30.0", 0, 9000, 30050, 30050},
         {"0.5", "60", 0, 0, 10000, 10000}, /* less than one costs */
         {"0", "3", 0, 0, 4000, 4000},      /* there is more again before that */
         {"3", "60", 3, 9000, 1000, 1000},  /* all that is left is under way */
         {"-1", "60", 0, 0, 0, 0},          /* not numbers that can be meant: as if nothing was told */
-        {"x", "60", 0, 0, 0, 0},           {"", "", 0, 0, 0, 0}, {"1", "99999999999", 0, 0, 0, 0},
+        {"x", "60", 0, 0, 0, 0},
+        {"", "", 0, 0, 0, 0},
+        {"1", "99999999999", 0, 0, 0, 0},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -50,6 +53,27 @@ static void a_rate_of_our_own_and_a_hold_count_too(void **unused)
     pace_hold(&p, 9000);
     pace_hold(&p, 2000); /* the longer one holds */
     assert_int_equal(pace_wait(&p, 1251, 1), 7749);
+}
+
+static void where_nothing_remains_nobody_asks_until_the_reset(void **unused)
+{
+    struct pace_parts p;
+    (void)unused;
+    pace_parts_init(&p, 0);
+    pace_parts_sent(&p, 1, 1000);
+    pace_parts_back(&p, 1);
+    pace_parts_told(&p, 1, 1000, str_of("0"), str_of("30.0"));
+    for (uint64_t part = 0; part < 3; part++) {
+        assert_int_equal(pace_parts_wait(&p, part, 1000), 30050); /* of one host, whichever project */
+        assert_int_equal(pace_parts_wait(&p, part, 30000), 1050);
+        assert_int_equal(pace_parts_wait(&p, part, 31050), 0);
+    }
+    pace_parts_sent(&p, 2, 31050); /* one goes first: what it is told counts for all */
+    assert_int_equal(pace_parts_wait(&p, 1, 31060), 9990);
+    pace_parts_back(&p, 2);
+    pace_parts_told(&p, 2, 31200, str_of("500"), str_of("60.0"));
+    assert_int_equal(pace_parts_wait(&p, 1, 31200), 0);
+    pace_parts_fini(&p);
 }
 
 /* An answer that came late says so little of when its window ends that the next one seems to be the same. */
@@ -185,6 +209,7 @@ static void projects_counted_apart_or_together_are_both_paced(void **unused)
 }
 
 TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
+      cmocka_unit_test(where_nothing_remains_nobody_asks_until_the_reset),
       cmocka_unit_test(what_is_told_of_a_window_counts_until_that_one_is_over),
       cmocka_unit_test(answers_that_were_overtaken_say_nothing_of_what_one_costs),
       cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn),

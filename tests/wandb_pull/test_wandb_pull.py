@@ -429,6 +429,16 @@ class Faults(PullCase):
         self.assertNotIn(KEY, "".join(self.said))
 
 
+class Server(PullCase):
+    def test_the_flag_the_environment_and_the_config_name_the_server_in_this_order(self):
+        s, nobody = self.serve(wandb_programme.Programme(6, runs=3, days=3)), "http://127.0.0.1:1"
+        for k, (flag, env, config) in enumerate(((None, s.url + "/", nobody), (s.url, nobody, nobody), (None, "", s.url))):
+            self.write_config(base_url=config)
+            status, out, err = self.run_any(*self.argv("--tries", "1", *(["--base-url", flag] if flag else []), data=f"data{k}"), env={"WANDB_API_KEY": KEY, "WANDB_BASE_URL": env})
+            self.assertEqual(status, 0, out + err)
+        self.assertEqual(self.run_any(*self.argv(data="none"), env={"WANDB_API_KEY": KEY, "WANDB_BASE_URL": "wandb.example"})[0], 2)
+
+
 class Limited(PullCase):
     def test_the_limit_that_is_told_is_never_exceeded(self):
         for form, scope in (("int", "limit"), ("float", "limit"), ("int", "project_limit")):
