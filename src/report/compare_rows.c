@@ -38,13 +38,16 @@ static const struct heading claims[] = {
     {"difference", "Difference (h)", "DIFF", "差(h)", CELL_FIXED, 10, 93},
     {"why", "Why", "WHY", "理由", CELL_TEXT, 0, 92},
 };
-_Static_assert(ARRAY_LEN(claims) <= REPORT_COLUMNS && ARRAY_LEN(sides) + 2 <= REPORT_COLUMNS, "they fit");
+_Static_assert(ARRAY_LEN(claims) <= REPORT_COLUMNS && ARRAY_LEN(sides) + 3 <= REPORT_COLUMNS, "they fit");
 
 void compare_table(const struct report *wandb, const struct report *agents, enum naming naming, enum headings lang,
                    struct report_table *ret)
 {
+    enum { OF_WANDB = 1 << 0 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 8 };
+
     report_lead(ret, wandb->period, naming, lang);
     report_columns(ret, sides, ARRAY_LEN(sides), naming, lang);
+    report_note_column(ret, wandb, naming, lang);
     for (size_t i = 0; i < MIN(wandb->n, agents->n); i++) {
         const struct report_row *w = &wandb->rows[i], *a = &agents->rows[i];
         const int64_t v[] = {w->uncapped, a->uncapped, a->busy,     w->uncapped - a->uncapped,
@@ -53,7 +56,9 @@ void compare_table(const struct report *wandb, const struct report *agents, enum
         struct cell *c = rows_add(&ret->rows);
         size_t at = report_lead_cells(c, wandb->period, w->company, w->day);
         for (size_t k = 0; k < ARRAY_LEN(v); k++, at++)
-            report_number(&c[at], &ret->cols[at], v[k]);
+            if (!(OF_WANDB >> k & 1) || !report_unknown(w))
+                report_number(&c[at], &ret->cols[at], v[k]);
+        report_note(ret, c, &w->gap);
     }
 }
 

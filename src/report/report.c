@@ -138,10 +138,66 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const struct company *const *)a)->name, (*(const struct company *const *)b)->name);
 }
 
+/* ---- what is not known ---- */
+
+/* What is known of one company. */
+struct own_known {
+    const struct company *co;
+    const struct known_span **v, **stale;
+    size_t n, n_stale;
+    bool all;
+};
+
+/* The spans of a company's teams. */
+static const struct known_span **own_spans(const struct company *co, const struct known_span *spans, size_t n,
+                                           size_t *ret_n)
+{
+    const struct known_span **own = mem_zero(n + 1, sizeof(*own));
+
+    for (size_t i = 0; i < n; i++) {
+        const struct known_span *s = &spans[i];
+        bool its = !s->team[0] || ANY(co->n_teams, t, strcmp(co->teams[t], s->team) == 0);
+        if (its && (!s->project[0] || company_counts(co, s->project)))
+            own[(*ret_n)++] = s;
+    }
+    return own;
+}
+
+static void known_init(struct own_known *k, const struct known *known, const struct company *co)
+{
+    *k = (struct own_known){.co = co, .all = !known};
+    if (!known)
+        return;
+    k->v = own_spans(co, known->v, known->n, &k->n);
+    k->stale = own_spans(co, known->stale, known->n_stale, &k->n_stale);
+}
+
+static bool covers(const struct known_span *s, int32_t day)
+{
+    return s->from <= day && day <= s->to;
+}
+
+static bool knows_team(const struct own_known *k, const char *team, int32_t day)
+{
+    return ANY(k->n, i, covers(k->v[i], day) && (!k->v[i]->team[0] || strcmp(k->v[i]->team, team) == 0));
+}
+
+static void gap_add(struct report_gap *g, const struct own_known *k, int32_t day)
+{
+    g->days++;
+    if (k->all)
+        return;
+    g->unknown += ANY(k->co->n_teams, t, !knows_team(k, k->co->teams[t], day));
+    for (size_t i = 0; i < k->n_stale; i++)
+        if (covers(k->stale[i], day) && (!g->stale || k->stale[i]->from < g->stale))
+            g->stale = k->stale[i]->from;
+}
+
 /* ---- daily, weekly, monthly, overall ---- */
 
 /* What a period gathers. */
 struct sum {
+    struct report_gap gap;
     bool any;
     int32_t key;
     int64_t total, uncapped; /* 0.1 h */
@@ -201,6 +257,7 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         .uncapped = s->uncapped,
         .metrics = tenths_of_hours(s->util_minutes),
         .busy = rounded(s->busy, (wide)6 * 100 * PERCENT_ONE),
+        .gap = s->gap,
     };
     *s = (struct sum){0};
     return 0;
@@ -222,8 +279,10 @@ static void run_add(struct making *k, struct sum *s, const struct run_day *r)
     VEC_ADD(k->ids, k->n_ids, k->cap_ids, r->run_id);
 }
 
-static int company_rows(struct making *k, const struct company *co, const struct use *uses, size_t n, struct err *err)
+static int company_rows(struct making *k, const struct own_known *known, const struct use *uses, size_t n,
+                        struct err *err)
 {
+    const struct company *co = known->co;
     const struct report_ask *ask = k->ask;
     int32_t first, end;
     size_t head = k->to->n, at = 0;
@@ -252,6 +311,7 @@ static int company_rows(struct making *k, const struct company *co, const struct
         }
         s.any = true;
         s.key = key;
+        gap_add(&s.gap, known, day);
         for (; at < n && uses[at].r->day == day; at++) {
             if (uses[at].r->ignored)
                 continue;
@@ -327,21 +387,22 @@ static int summary_add(struct making *k, const struct summary_row *row, struct e
     return 0;
 }
 
-static int company_summary(struct making *k, const struct company *co, struct use *uses, size_t n, struct err *err)
+static int company_summary(struct making *k, const struct own_known *known, struct use *uses, size_t n, struct err *err)
 {
+    const struct company *co = known->co;
     struct summary_row none = {.company = co->name};
-    const struct report_ask *ask = k->ask;
     int r = 0;
 
-    if (n == 0) /* was it assigned nodes on any of the days? */
-        return ANY((size_t)((int64_t)ask->to - ask->from + 1), d, company_nodes_on(co, ask->from + (int32_t)d) > 0)
-                   ? summary_add(k, &none, err)
-                   : 0;
+    for (int64_t day = k->ask->from; day <= k->ask->to; day++)
+        if (company_nodes_on(co, (int32_t)day) > 0)
+            gap_add(&none.gap, known, (int32_t)day);
+    if (n == 0)
+        return none.gap.days ? summary_add(k, &none, err) : 0;
     qsort(uses, n, sizeof(*uses), by_project_run);
     AUTO_FREE struct overlap_run *runs = mem_zero(n, sizeof(*runs));
     size_t n_runs = 0;
     for (size_t i = 0, next; i < n && r == 0; i = next) {
-        struct summary_row row = {.company = co->name, .project = text(uses[i].r->project)};
+        struct summary_row row = {.company = co->name, .project = text(uses[i].r->project), .gap = none.gap};
         next = i + FIRST(n - i, e, strcmp(text(uses[i + e].r->project), row.project) != 0);
         for (size_t at = 0; at < next - i;)
             n_runs += whole_run(uses + i, next - i, &at, k->to->n, &runs[n_runs], &row);
@@ -365,9 +426,12 @@ static int make(struct making *k, struct err *err)
         next = at + FIRST(k->n_uses - at, e, k->uses[at + e].company != i);
         if (!wanted(k, k->companies[i]))
             continue;
+        struct own_known known;
         found = true;
-        r = k->ask->period == REPORT_SUMMARY ? company_summary(k, k->companies[i], k->uses + at, next - at, err)
-                                             : company_rows(k, k->companies[i], k->uses + at, next - at, err);
+        known_init(&known, k->ask->known, k->companies[i]);
+        r = k->ask->period == REPORT_SUMMARY ? company_summary(k, &known, k->uses + at, next - at, err)
+                                             : company_rows(k, &known, k->uses + at, next - at, err);
+        FREE_ALL(known.v, known.stale);
     }
     if (r == 0 && !found)
         r = err_set(err, -EINVAL, "no company is called '%.100s'", k->ask->company);
@@ -377,7 +441,7 @@ static int make(struct making *k, struct err *err)
 int report_make(const struct report_ask *ask, const struct company *companies, size_t n_companies,
                 const struct run_day *runs, size_t n_runs, struct report *ret, struct err *err)
 {
-    struct report to = {.period = ask->period, .from = ask->from, .to = ask->to};
+    struct report to = {.period = ask->period, .from = ask->from, .to = ask->to, .known = ask->known};
     struct making k = {.ask = ask, .n_companies = n_companies, .to = &to};
 
     if (ask->from > ask->to)

@@ -6,7 +6,8 @@
  * R1 Integers only: a number is rounded once, half away from zero, from the exact fraction. R2 A day counts for a
  * company when it lies in [from, to] and nodes are assigned on it; what ran on other days is in no table, and counted
  * as left out. R3 Hours above what was assigned are cut per day, before days are added up. R4 A company that was
- * assigned nodes has its rows whether anything ran or not.
+ * assigned nodes has its rows whether anything ran or not. R5 What is not known is not 0: a row says how many of its
+ * days were never pulled, and since when something could not be read.
  */
 #pragma once
 
@@ -37,6 +38,17 @@ struct run_day {
  * length has one, a run that spans the day has all of its minutes. */
 int32_t run_minutes(int64_t from_ms, int64_t until_ms, int64_t day_ms, int64_t next_ms);
 
+/* Days that are known of a team ("": of all), or on which one of its projects ("": any) could not be read. */
+struct known_span {
+    const char *team, *project;
+    int32_t from, to;
+};
+struct known {
+    bool told; /* else there is nothing to know */
+    size_t n, cap, n_stale, cap_stale;
+    struct known_span *v, *stale;
+};
+
 enum report_period { REPORT_DAILY, REPORT_WEEKLY, REPORT_MONTHLY, REPORT_OVERALL, REPORT_SUMMARY, REPORT_PERIODS };
 #define REPORT_RUNS REPORT_PERIODS                         /* no table of these: W&B against agents, run by run */
 extern const char *const report_words[REPORT_PERIODS + 2]; /* "daily", ..., "runs"; ends with NULL */
@@ -49,6 +61,13 @@ struct report_ask {
     bool partial;                                   /* monthly: the month that is not over on `to`, too */
     int32_t (*day_minutes)(void *arg, int32_t day); /* how long a day is: other than 1440 twice a year; NULL: never */
     void *arg;
+    const struct known *known; /* NULL: all days are */
+};
+
+/* Of the days of a row that have nodes: what is not known of them. */
+struct report_gap {
+    int32_t days, unknown; /* unknown: what a team ran was never asked for */
+    int32_t stale;         /* the day since when something could not be read; 0: nothing */
 };
 
 /* Units of 0.1 h and 0.1 % but where it says otherwise. */
@@ -64,12 +83,14 @@ struct report_row {
     int64_t uncapped; /* used */
     int64_t metrics;  /* hours of runs with a utilisation */
     int64_t busy;     /* of uncapped: utilisation times GPU-hours, where there is one */
+    struct report_gap gap;
 };
 
 struct summary_row {
     const char *company, *project; /* project NULL: nothing ran */
     int64_t total;                 /* 0.01 GPU-hours */
     int64_t runs, master_runs /* with 9 GPUs or more */, overlap_runs, ignored_runs;
+    struct report_gap gap;
 };
 
 struct report {
@@ -80,9 +101,10 @@ struct report {
     struct summary_row *projects; /* company, then project, ascending; NULL but in a summary */
     bool month_left_out;          /* monthly: that of `to` is not over and not listed */
     /* GPU-minutes in [from, to] that are in no row */
-    int64_t no_company;  /* no company has the run */
-    int64_t unassigned;  /* its company had no nodes that day */
-    int64_t not_counted; /* a tag, or the company's patterns of projects, say so */
+    int64_t no_company;        /* no company has the run */
+    int64_t unassigned;        /* its company had no nodes that day */
+    int64_t not_counted;       /* a tag, or the company's patterns of projects, say so */
+    const struct known *known; /* the question's */
 };
 
 #define REPORT_ROWS_MAX 2000000

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/zone.h"
 
 const char *const headings_words[HEADINGS_COUNT + 1] = {"en", "ja", NULL};
@@ -26,6 +27,7 @@ static const struct heading numbers[] = {
     {"_total_gpu_hour", "_total_gpu_hour", "UNCAPPED", NULL, CELL_FIXED, 10, 40},
     {"total_metrics_hour", "total_metrics_hour", "MEASURED", NULL, CELL_FIXED, 10, 30},
 };
+static const struct heading note = {"note", "Note", "NOTE", "備考", CELL_TEXT, 0, 99}; /* where a row has one */
 static const struct heading summary[] = {
     {"company_name", "company_name", "COMPANY", NULL, CELL_TEXT, 0, 100},
     {"project", "project", "PROJECT", NULL, CELL_TEXT, 0, 95},
@@ -86,15 +88,54 @@ size_t report_lead_cells(struct cell *c, enum report_period period, const char *
     return 2;
 }
 
+static const struct report_gap *gap_of(const struct report *r, size_t i)
+{
+    return r->period == REPORT_SUMMARY ? &r->projects[i].gap : &r->rows[i].gap;
+}
+
+static bool all_unknown(const struct report_gap *g)
+{
+    return g->unknown && g->unknown == g->days;
+}
+
+bool report_unknown(const struct report_row *r)
+{
+    return all_unknown(&r->gap) && !r->runs;
+}
+
+void report_note_column(struct report_table *t, const struct report *r, enum naming naming, enum headings lang)
+{
+    if (ANY(r->n, i, gap_of(r, i)->unknown || gap_of(r, i)->stale))
+        report_columns(t, &note, 1, naming, lang);
+}
+
+void report_note(const struct report_table *t, struct cell *row, const struct report_gap *g)
+{
+    struct cell *c = &row[t->rows.n_cols - 1];
+    char text[64], day[16];
+
+    if (g->stale)
+        snprintf(text, sizeof(text), "stale since %s", date_text(g->stale, day));
+    else if (all_unknown(g))
+        snprintf(text, sizeof(text), "not pulled");
+    else
+        snprintf(text, sizeof(text), "%d of %d days not pulled", g->unknown, g->days);
+    if (g->unknown || g->stale)
+        cell_text(c, str_of(text));
+}
+
 static void add_row(struct report_table *t, enum report_period period, const struct report_row *r)
 {
+    enum { NODES = 7, ASSIGNED };
     const int64_t v[] = {r->total, r->rate,  r->util_avg, r->util_max, r->mem_avg, r->mem_max,
                          r->runs,  r->nodes, r->assigned, r->uncapped, r->metrics};
     struct cell *c = rows_add(&t->rows);
     size_t at = report_lead_cells(c, period, r->company, r->day);
 
     for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
-        report_number(&c[at], &t->cols[at], v[i]);
+        if (i == NODES || i == ASSIGNED || !report_unknown(r))
+            report_number(&c[at], &t->cols[at], v[i]);
+    report_note(t, c, &r->gap);
 }
 
 static void add_project(struct report_table *t, const struct summary_row *p)
@@ -106,7 +147,9 @@ static void add_project(struct report_table *t, const struct summary_row *p)
     if (p->project)
         cell_text(&c[1], str_of(p->project));
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
-        report_number(&c[2 + i], &t->cols[2 + i], v[i]);
+        if (p->project || !all_unknown(&p->gap))
+            report_number(&c[2 + i], &t->cols[2 + i], v[i]);
+    report_note(t, c, &p->gap);
 }
 
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)
@@ -118,6 +161,7 @@ void report_table(const struct report *r, enum naming naming, enum headings lang
         report_lead(ret, r->period, naming, lang);
         report_columns(ret, numbers, ARRAY_LEN(numbers), naming, lang);
     }
+    report_note_column(ret, r, naming, lang);
     for (size_t i = 0; i < r->n; i++)
         if (r->period == REPORT_SUMMARY)
             add_project(ret, &r->projects[i]);
@@ -137,10 +181,22 @@ static void left(struct buf *out, int64_t gpu_minutes, const char *what)
                  (long long)((gpu_minutes + 3) / 6 % 10), what);
 }
 
+int32_t report_known_to(const struct known *k)
+{
+    int32_t last = INT32_MIN;
+
+    for (size_t i = 0; k && i < k->n; i++)
+        last = MAX(last, k->v[i].to);
+    return last;
+}
+
 void report_notes(struct buf *out, const struct report *r)
 {
     char text[16];
+    int32_t last = report_known_to(r->known);
 
+    if (last > INT32_MIN && last < r->to)
+        buf_addf(out, "There is no data after %s: later days are not pulled.\n", date_text(last, text));
     if (r->month_left_out)
         buf_addf(out, "%.7s is not over and not listed: ask for partial months to see it.\n",
                  date_text(report_month(r->to), text));

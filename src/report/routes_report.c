@@ -224,8 +224,10 @@ static int make(struct making *k, struct err *err)
     size_t n;
     const struct company *companies = people_companies(k->job->people, &n);
     const struct runs *first = k->doc.source == SOURCE_AGENTS ? &k->seen : &k->said;
-    int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
 
+    k->ask.known = runs_known(first);
+    int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
+    k->ask.known = NULL; /* of agents */
     k->doc.r = &k->report;
     if (r < 0 || k->doc.source != SOURCE_BOTH)
         return r;

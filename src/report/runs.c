@@ -689,7 +689,7 @@ void runs_fini(struct runs *r)
         return;
     for (size_t i = 0; i < r->n_hosts; i++)
         free(r->hosts[i].devices);
-    FREE_ALL(r->hosts, r->spans, r->v);
+    FREE_ALL(r->hosts, r->spans, r->v, r->known.v, r->known.stale);
     arena_fini(&r->arena);
     *r = (struct runs){0};
 }

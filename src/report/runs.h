@@ -55,6 +55,7 @@ struct runs {
     size_t n_hosts, n_spans, cap_spans;
     struct runs_host *hosts; /* with spans */
     struct run_span *spans;
+    struct known known; /* of days that somebody else counted (source.h) */
     struct arena arena; /* its text */
 };
 
@@ -68,6 +69,11 @@ int64_t runs_graphics_mem(const struct live *l); /* by the rule of states */
 /* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
 int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);
 void runs_fini(struct runs *r);
+/* For struct report_ask: NULL where nothing was told of that. */
+static inline const struct known *runs_known(const struct runs *r)
+{
+    return r->known.told ? &r->known : NULL;
+}
 
 /* Utilisation of a node's devices, then of their memory controllers, device by device: by the minute, or by the hour
  * where minutes are not kept any more. ret is ended with history_fini. */

@@ -33,11 +33,14 @@ const char *report_title(const struct report_doc *d)
 void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
     char from[16], to[16], pulled[24];
+    int32_t last = report_known_to(d->r->known);
 
     buf_addf(out, "%s to %s, %s, %s", date_text(d->r->from, from), date_text(d->r->to, to), zone_name(look->zone),
              sources[d->source]);
     if (d->pulled_ms)
         buf_addf(out, " (as of %.*s)", ZONE_TO_MINUTE, zone_text(look->zone, d->pulled_ms, pulled));
+    if (last > INT32_MIN)
+        buf_addf(out, ", data up to %s", date_text(last, to));
 }
 
 /* Sentences below the table, a line each. */
@@ -104,6 +107,8 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
     json_cstr(&j, "source", report_sources[d->source]);
     if (d->pulled_ms)
         json_fixed(&j, "pulled", d->pulled_ms, 1000);
+    if (report_known_to(d->r->known) > INT32_MIN)
+        json_cstr(&j, "data_to", date_text(report_known_to(d->r->known), day));
     json_raw(&j, "rows", str_trim(buf_str(&rows)));
     if (!d->claims)
         left_out(&j, "left_out", d->r);

@@ -80,14 +80,50 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
     return 0;
 }
 
+/* ---- what is known ---- */
+
+/* Spans that touch become one. */
+static void take_span(struct runs *to, struct known_span **v, size_t *n, size_t *cap, const struct wandb_span *s)
+{
+    struct known_span *last = *n ? &(*v)[*n - 1] : NULL;
+
+    if (last && strcmp(last->team, s->team) == 0 && strcmp(last->project, s->project) == 0 && s->from <= last->to + 1) {
+        last->to = MAX(last->to, s->to);
+        return;
+    }
+    VEC_ROOM(*v, *n, *cap);
+    (*v)[(*n)++] = (struct known_span){arena_strn(&to->arena, s->team, strlen(s->team)),
+                                       arena_strn(&to->arena, s->project, strlen(s->project)), s->from, s->to};
+}
+
+static int take_known(void *arg, const struct wandb_span *s)
+{
+    struct runs *to = arg;
+
+    take_span(to, &to->known.v, &to->known.n, &to->known.cap, s);
+    return 0;
+}
+
+static int take_stale(void *arg, const struct wandb_span *s)
+{
+    struct runs *to = arg;
+
+    take_span(to, &to->known.stale, &to->known.n_stale, &to->known.cap_stale, s);
+    return 0;
+}
+
 int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
 {
     struct making k = {.ask = ask, .to = ret, .err = err};
     struct wandb_ask rows = {.from = ask->from, .to = ask->to, .order = WANDB_BY_RUN};
 
-    *ret = (struct runs){0};
+    *ret = (struct runs){.known.told = true};
     int64_t r = wandb_days_each(s, &rows, take, &k, err);
     free(k.tags);
+    if (r >= 0)
+        r = wandb_known_each(s, false, take_known, ret, err);
+    if (r >= 0)
+        r = wandb_known_each(s, true, take_stale, ret, err);
     return (int)MIN(r, 0);
 }
 

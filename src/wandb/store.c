@@ -40,6 +40,9 @@ int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, stru
         return r;
     struct wandb_store *s = mem_zero(1, sizeof(*s));
     s->h = h;
+    s->taken_from = INT32_MAX;
+    s->taken_to = INT32_MIN;
+    s->logged_ms = INT64_MIN;
     s->lock_fd = mem_take_fd(&lock);
     db_stmts_init(&s->st, h, wandb_sql, W_COUNT);
     s->st.records = wandb_records;
@@ -202,11 +205,21 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
     return rc == SQLITE_OK ? wandb_store_flush(s, err) : fail_put(s, rc, err);
 }
 
-int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
+static int end_pull(struct wandb_store *s, const struct wandb_pull *pull, int done, struct err *err)
 {
-    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id)), err);
+    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id), DB_INT(done)), err);
 
     return r ?: wandb_store_flush(s, err);
+}
+
+int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
+{
+    return end_pull(s, pull, 1, err);
+}
+
+int wandb_pull_part(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
+{
+    return end_pull(s, pull, 2, err);
 }
 
 int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
@@ -410,6 +423,22 @@ static bool tells_more(const struct wandb_run *run, int64_t logged_ms, const str
     return logged_ms == k->found_ms && rank[run->exists] > rank[k->found];
 }
 
+/* Which days somebody else knows of: those that a pull of this file logged come back with a dataset they went into, and
+ * say nothing of what it lacks. */
+static void note_day(struct wandb_store *s, const struct wandb_day *day)
+{
+    int64_t here = 0;
+
+    if (s->logged_ms != day->logged_ms)
+        s->logged_here =
+            wandb_ints(s, DB_STMT(&s->st, W_LOGGED_HERE, DB_INT(day->logged_ms)), &here, 1) == SQLITE_ROW && here;
+    s->logged_ms = day->logged_ms;
+    if (s->logged_here)
+        return;
+    s->taken_from = MIN(s->taken_from, day->day);
+    s->taken_to = MAX(s->taken_to, day->day);
+}
+
 static int put_row(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret)
 {
     struct known_run k = {0};
@@ -425,6 +454,7 @@ static int put_row(struct wandb_store *s, const struct wandb_run *run, const str
     rc = wandb_ints(s, DB_STMT(&s->st, W_DAY_LOGGED, DB_INT(k.key), DB_INT(day->day)), &logged, 1);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return rc;
+    note_day(s, day);
     *ret = rc != SQLITE_ROW           ? WANDB_ROW_NEW
            : logged < day->logged_ms  ? WANDB_ROW_NEWER
            : logged == day->logged_ms ? WANDB_ROW_SAME
@@ -442,6 +472,16 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
     if (r == 0)
         *ret = put;
     return r;
+}
+
+int wandb_rows_end(struct wandb_store *s, int64_t now_ms, struct err *err)
+{
+    bool any = s->taken_from <= s->taken_to;
+    int r = any ? begin_put(s, err) : 0;
+
+    if (r == 0 && any)
+        r = end_put(s, DB_RUN(&s->st, W_PUT_TAKEN, DB_INT(s->taken_from), DB_INT(s->taken_to), DB_INT(now_ms)), err);
+    return r ?: wandb_store_flush(s, err);
 }
 
 int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,

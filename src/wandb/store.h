@@ -88,8 +88,10 @@ struct wandb_pull {
  * pull's text must outlive it.
  */
 int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms, struct err *err);
-/* Done: every project and every run of it. Flushes. Not called when something failed: it can be resumed then. */
+/* Done: every project and every run of it. Flushes. */
 int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err);
+/* It came to its end, and something failed: the same, but it can be resumed. */
+int wandb_pull_part(struct wandb_store *s, const struct wandb_pull *pull, struct err *err);
 
 /*
  * How far a project's list of runs came. Project "" stands for the team's list of projects. cursor: where the next page
@@ -151,6 +153,15 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
  * zone: valid until the next call. */
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err);
 
+/* Days from..to of a team ("": of all) that are known; or that are stale: the team's list of projects (project "") or
+ * a project could not be read, and not since. Ordered by team, project, from. */
+struct wandb_span {
+    const char *team, *project;
+    int32_t from, to;
+};
+typedef int wandb_span_fn(void *arg, const struct wandb_span *span);
+int wandb_known_each(struct wandb_store *s, bool stale, wandb_span_fn *each, void *arg, struct err *err);
+
 /* ---- rows from elsewhere ---- */
 
 /* The days of a file without a zone, or without runs, become days of this one. -EINVAL: they are of another. */
@@ -170,6 +181,9 @@ enum wandb_put {
  */
 int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
                   struct err *err);
+/* These were all: the days from the first to the last that no pull of this file logged are known from now on. Flushes.
+ */
+int wandb_rows_end(struct wandb_store *s, int64_t now_ms, struct err *err);
 /* One run: 0 or -ENOENT when it is not stored. */
 int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,
                      enum wandb_exists exists, int64_t now_ms, struct err *err);

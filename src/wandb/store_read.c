@@ -8,6 +8,7 @@ struct reading { /* whom it is given to */
     wandb_day_fn *day;
     wandb_failed_fn *failed;
     wandb_event_fn *event;
+    wandb_span_fn *span;
     void *arg;
     int64_t last; /* the number of the newest run */
 };
@@ -142,6 +143,21 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
     struct reading x = {.failed = each, .arg = arg};
 
     return (int)read_rows(s, DB_STMT(&s->st, W_FAILED, DB_INT(pull->id)), give_failed, &x, err);
+}
+
+static int give_span(void *arg, sqlite3_stmt *st)
+{
+    const struct reading *x = arg;
+    struct wandb_span span = {db_text(st, 0), db_text(st, 1), sqlite3_column_int(st, 2), sqlite3_column_int(st, 3)};
+
+    return x->span(x->arg, &span);
+}
+
+int wandb_known_each(struct wandb_store *s, bool stale, wandb_span_fn *each, void *arg, struct err *err)
+{
+    struct reading x = {.span = each, .arg = arg};
+
+    return (int)read_rows(s, db_stmt(&s->st, stale ? W_STALE : W_KNOWN), give_span, &x, err);
 }
 
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err)

@@ -73,6 +73,8 @@ const struct record_kind wandb_pull_record = RECORDS("pulls", pull), wandb_event
 const struct record_kind *const wandb_records[] = {&wandb_run_record, &wandb_day_record, &wandb_pull_record,
                                                    &wandb_event_record, NULL};
 
+/* pulls.done: 0 under way or cut off, 1 whole, 2 at its end with something missing, 3 no pull, but days of rows from
+ * elsewhere. */
 const struct db_kind wandb_kind = {.magic = DB_MAGIC_WANDB, .version = 1, .schema = SCHEMA, .records = wandb_records};
 
 const char *const wandb_exists_words[WANDB_EXISTS_COUNT] = {"", "exists", "deleted", "error"};

@@ -25,6 +25,9 @@ struct wandb_store {
     unsigned put;      /* since the transaction began; 0: there is none */
     struct err failed; /* code not 0: nothing is put any more */
     char zone[256];
+    int32_t taken_from, taken_to; /* days of rows from elsewhere that no pull of this file logged */
+    int64_t logged_ms;            /* of the row before */
+    bool logged_here;
 };
 
 #define RUN_ID(r) DB_TEXT((r)->team), DB_TEXT((r)->project), DB_TEXT((r)->id) /* ?1, ?2 and ?3 */

@@ -320,7 +320,7 @@ static int end(struct pull *p, struct err *err)
         return r;
     p->st->runs_failed = sum.due; /* each once, however often it was tried */
     p->sum->complete = p->st->failed == 0 && sum.due == 0;
-    return p->sum->complete ? wandb_pull_end(p->store, &p->rec, err) : wandb_store_flush(p->store, err);
+    return (p->sum->complete ? wandb_pull_end : wandb_pull_part)(p->store, &p->rec, err);
 }
 
 static void fini(struct pull *p)

@@ -167,16 +167,19 @@ void check_table(const struct check_board *b, const struct company *co, const ch
     const json_t *row = json_array_get(json_object_get(table, "data"), 0);
     const json_t *day = json_array_get(row, column(table, "日付"));
     const json_t *rate = json_array_get(row, column(table, "GPU稼働率(%)"));
+    const char *note = json_string_value(json_array_get(row, column(table, "備考")));
 
     date_text(b->day, want);
     if (!table)
         snprintf(why, sizeof(why), "it is no JSON");
     else if (!row)
         snprintf(why, sizeof(why), "it has no rows");
-    else if (!json_is_string(day) || !json_is_number(rate))
+    else if (!json_is_string(day) || (!json_is_number(rate) && !note))
         snprintf(why, sizeof(why), "its first row has no date or no rate");
     else if (strcmp(json_string_value(day), want) != 0)
         snprintf(why, sizeof(why), "its newest day is %.40s, expected %s", json_string_value(day), want);
+    else if (note) /* how much it used is not known */
+        finding_add(ret, WANDB_EVENT_CHECK, co->name, "Stale table of %.100s: %.200s", co->name, note);
     else if (json_number_value(rate) * 10 <= CHECK_LOW)
         finding_add(ret, WANDB_EVENT_LOW, co->name, "Low GPU Usage for %.100s: %.1f %% on %s", co->name,
                     json_number_value(rate), want);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -147,7 +148,7 @@ static int take_all(struct import *x, const struct wandb_import_conf *conf, int 
         r = take_file(x, files[i], zone, err);
     progress_end(&x->progress);
     zone_free(zone);
-    int f = wandb_store_flush(x->store, r == 0 ? err : NULL); /* what was good before a bad file stays */
+    int f = wandb_rows_end(x->store, clock_wall_ms(), r == 0 ? err : NULL); /* what was good before a bad file stays */
     return r == 0 ? f : r;
 }
 

@@ -58,6 +58,7 @@ static int make_tables(struct pushing *p, struct err *err)
         ask.companies = people_companies(c->people, &ask.n_companies);
         ask.runs = runs.v;
         ask.n_runs = runs.n;
+        ask.known = runs_known(&runs);
         r = tables_make(&ask, &p->tables, err);
     }
     runs_fini(&runs);

@@ -50,7 +50,8 @@ static int take_in(const struct push_ask *ask, const struct artifact_get *g, str
     struct dataset_take take = {take_row, bad_row, &t};
     struct dataset *d = dataset_new(ask->config->zone, &take);
 
-    int r = dataset_feed(d, buf_str(&g->bytes), err) ?: dataset_end(d, err) ?: wandb_store_flush(ask->store, err);
+    int r = dataset_feed(d, buf_str(&g->bytes), err) ?: dataset_end(d, err);
+    r = r ?: wandb_rows_end(ask->store, ask->now_ms, err);
     dataset_free(d);
     if (r == 0 && t.bad_line)
         r = err_set(err, -EBADMSG, "line %llu: %s", (unsigned long long)t.bad_line, t.why);

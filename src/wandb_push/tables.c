@@ -261,7 +261,8 @@ int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *er
                                  .to = ask->to,
                                  .week_start = TABLES_WEEK,
                                  .day_minutes = ask->day_minutes,
-                                 .arg = ask->arg};
+                                 .arg = ask->arg,
+                                 .known = ask->known};
         r = report_make(&one, ask->companies, ask->n_companies, ask->runs, ask->n_runs, &reports[p], err);
     }
     if (r == 0)

@@ -48,6 +48,7 @@ struct tables_ask {
         to; /* the days pushed: companies without nodes on all of them are left out of the companies' tables */
     int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_ask */
     void *arg;
+    const struct known *known;   /* as in struct report_ask */
     const struct cpu_lent *cpus; /* as in struct wandb_config */
     size_t n_cpus;
 };

@@ -547,6 +547,50 @@ static void nodes_without_gpus_are_used_by_nobody(void **unused)
     report_fini(&r);
 }
 
+static void what_was_never_pulled_or_could_not_be_read_is_told_by_row(void **unused)
+{
+    static const char *const teams[] = {"one", "two"};
+    struct company_step step = {may(1), 1};
+    struct company co = {.name = "Co",
+                         .n_teams = 2,
+                         .teams = teams,
+                         .n_steps = 1,
+                         .steps = &step,
+                         .gpus_per_node = 8,
+                         .ignore_project = "x*"};
+    struct known_span spans[] = {{"", "", may(1), may(2)}, {"one", "", may(4), may(6)}, {"two", "", may(5), may(6)}};
+    struct known_span stale[] = {{"one", "p", may(6), may(6)},
+                                 {"one", "xp", may(4), may(6)},
+                                 {"three", "", may(1), may(9)}};
+    struct known known = {.n = 3, .v = spans, .n_stale = 3, .stale = stale};
+    static const struct {
+        int unknown, stale;
+    } want[] = {{1, 0}, {0, 6}, {0, 0}, {1, 0}, {1, 0}, {0, 0}, {0, 0}}; /* the 7th to the 1st */
+    struct report_ask ask = {.from = may(1), .to = may(7), .known = &known};
+    struct report r;
+    struct err err;
+    (void)unused;
+    assert_int_equal(report_make(&ask, &co, 1, NULL, 0, &r, &err), 0);
+    assert_int_equal(r.n, 7);
+    for (size_t i = 0; i < r.n; i++) {
+        print_message("May %zu\n", 7 - i);
+        assert_int_equal(r.rows[i].gap.days, 1);
+        assert_int_equal(r.rows[i].gap.unknown, want[i].unknown);
+        assert_int_equal(r.rows[i].gap.stale, want[i].stale ? may(want[i].stale) : 0);
+    }
+    report_fini(&r);
+    for (int p = REPORT_OVERALL; p <= REPORT_SUMMARY; p++) {
+        ask.period = (enum report_period)p;
+        assert_int_equal(report_make(&ask, &co, 1, NULL, 0, &r, &err), 0);
+        assert_int_equal(r.n, 1);
+        const struct report_gap *g = p == REPORT_SUMMARY ? &r.projects[0].gap : &r.rows[0].gap;
+        assert_int_equal(g->days, 7);
+        assert_int_equal(g->unknown, 3);
+        assert_int_equal(g->stale, may(6));
+        report_fini(&r);
+    }
+}
+
 static void nobody_and_nothing_make_an_empty_table(void **unused)
 {
     struct report r;
@@ -570,4 +614,5 @@ TESTS(HAND(runs_are_cut_into_days_by_whole_minutes), HAND(the_daily_table_is_the
       cmocka_unit_test(weeks_begin_when_told), cmocka_unit_test(a_day_of_23_or_25_hours_has_as_many),
       cmocka_unit_test(runs_on_other_devices_of_a_host_do_not_overlap),
       cmocka_unit_test(only_projects_that_are_included_count), cmocka_unit_test(nodes_without_gpus_are_used_by_nobody),
+      cmocka_unit_test(what_was_never_pulled_or_could_not_be_read_is_told_by_row),
       cmocka_unit_test(nobody_and_nothing_make_an_empty_table))

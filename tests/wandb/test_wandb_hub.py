@@ -271,6 +271,14 @@ class Daily(lib.Case):
             self.assertEqual((state["scheduled"], state["zone"], state["pull"]["error"], state["pulled"]["to"]), (True, "Asia/Tokyo", None, str(self.yesterday)))
             report = lib.ask_json(f"{hub.url}/api/v1/report?company=Acme&from={self.yesterday}&to={self.yesterday}")
             self.assertEqual((report["source"], report["rows"][0]["total_gpu_hour"]), ("wandb", 8.0))
+            before = self.yesterday - datetime.timedelta(days=1)  # never pulled: not 0
+            report = lib.ask_json(f"{hub.url}/api/v1/report?source=wandb&company=Acme&from={before}&to={before + datetime.timedelta(days=2)}")
+            self.assertEqual([(r["total_gpu_hour"], r["assigned_gpu_hour"], r["note"]) for r in report["rows"]], [(None, 384, "not pulled"), (8, 384, None), (None, 384, "not pulled")])
+            self.assertEqual((report["data_to"], report["notes"]), (str(self.yesterday), [f"There is no data after {self.yesterday}: later days are not pulled."]))
+            both = lib.ask_json(f"{hub.url}/api/v1/report?source=both&company=Acme&from={before}&to={self.yesterday}")["rows"]  # agents saw nothing, and say so
+            self.assertEqual([(r["wandb_gpu_hour"], r["held_gpu_hour"], r["difference"], r["wandb_runs"], r["seen_runs"], r["note"]) for r in both],
+                             [(8, 0, 8, 1, 0, None), (None, 0, None, None, 0, "not pulled")])
+            self.assertIn(f", data up to {self.yesterday}\n", self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--source", "wandb", "--last", "1d"))
             self.assertIn("ok    wandb", self.run_any(lib.MUSTER, "doctor", "--hub", hub.url)[1])
             self.assertNotIn(KEY, hub.text)
             self.assertNotIn(KEY, self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml")))
@@ -338,6 +346,8 @@ class Daily(lib.Case):
             state = lib.wait_until("pushed", lambda: (lambda v: v if v["push"]["ended"] else None)(self.state(hub)))
             self.assertEqual((state["push"]["error"], state["pull"]["tries"], state["pulled"]["to"]), (None, 1, None))  # and the pull is tried again
             self.assertIn("brick/empty", state["pull"]["error"])
+            rows = lib.wait_until("an alert", lambda: [r for r in lib.ask_json(f"{hub.url}/api/v1/alerts?all")["rows"] if r["rule"] == "wandb" and "brick/empty" in r["text"]])
+            self.assertTrue(rows[0]["notice"])
             runs = [r for r in self.world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
             self.assertEqual({tuple(sorted(set(r.tags) - {"latest"})) for r in runs}, {("overall",), ("Acme",), ("Brick",)})
 

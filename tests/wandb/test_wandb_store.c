@@ -608,6 +608,80 @@ static void what_is_in_no_complete_list_is_deleted_and_comes_back_when_found(voi
     dir_free(dir);
 }
 
+static int note_span(void *arg, const struct wandb_span *s)
+{
+    return buf_addf(arg, "%s/%s %d to %d;", s->team, s->project, s->from - DAY, s->to - DAY);
+}
+
+static void assert_known(struct wandb_store *s, bool stale, const char *want)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+
+    buf_adds(&b, ":");
+    assert_true(wandb_known_each(s, stale, note_span, &b, NULL) >= 0);
+    assert_string_equal(b.p + 1, want);
+}
+
+static void list_all(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project)
+{
+    struct wandb_page page = {.team = team, .project = project, .cursor = "", .last = true};
+
+    assert_int_equal(wandb_page_put(s, pull, &page, NULL), 0);
+}
+
+static void put_row_of(struct wandb_store *s, int32_t day, int64_t logged_ms)
+{
+    struct wandb_run r = {.team = "t", .project = "p", .id = "r"};
+    struct wandb_day d = {.day = day, .logged_ms = logged_ms};
+    enum wandb_put put;
+
+    assert_int_equal(wandb_row_put(s, &r, &d, &put, NULL), 0);
+}
+
+static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
+{
+    char *dir = dir_new_quick();
+    struct wandb_store *s = open_ok(dir, true);
+    struct wandb_pull pull = pull_ok(s, DAY, DAY + 2, NOW), last;
+
+    (void)unused;
+    list_all(s, &pull, "a", "");
+    list_all(s, &pull, "a", "p");
+    list_all(s, &pull, "b", "");
+    assert_int_equal(wandb_project_fail(s, &pull, "b", "q", "no", NULL), 0);
+    assert_known(s, false, ""); /* it may have been cut off */
+    assert_int_equal(wandb_pull_part(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_last(s, &last, NULL), 0); /* that is not a whole one */
+    assert_known(s, false, "a/ 0 to 2;b/ 0 to 2;");
+    assert_known(s, true, "b/q 0 to 2;");
+    pull =
+        pull_ok(s, DAY + 3, DAY + 3, NOW + 1000); /* another day does not tell what was missed, but that it is read */
+    list_all(s, &pull, "b", "");
+    list_all(s, &pull, "b", "q");
+    assert_int_equal(wandb_project_fail(s, &pull, "a", "", "no", NULL), 0);
+    assert_int_equal(wandb_pull_part(s, &pull, NULL), 0);
+    assert_known(s, false, "a/ 0 to 2;b/ 0 to 2;b/ 3 to 3;");
+    assert_known(s, true, "a/ 3 to 3;b/q 0 to 2;");
+    pull = pull_ok(s, DAY, DAY + 2, NOW + 2000);
+    assert_true(pull.resumed);
+    list_all(s, &pull, "b", "q");
+    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_known(s, true, "a/ 3 to 3;");
+    pull = pull_ok(s, DAY + 2, DAY + 4, NOW + 3000);
+    list_all(s, &pull, "b", ""); /* team a is nobody's any more */
+    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_known(s, true, "");
+    put_row_of(s, DAY + 9, NOW); /* ours, come back */
+    assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);
+    put_row_of(s, DAY - 9, 1);
+    put_row_of(s, DAY - 5, 2);
+    for (int i = 0; i < 2; i++) /* once */
+        assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);
+    assert_known(s, false, "/ -9 to -5;a/ 0 to 2;b/ 0 to 2;b/ 2 to 4;b/ 3 to 3;");
+    wandb_store_close(s);
+    dir_free(dir);
+}
+
 static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
 {
     static const struct {
@@ -900,6 +974,7 @@ TESTS(cmocka_unit_test(a_pull_is_handed_out_in_a_fixed_order),
       cmocka_unit_test(lists_of_pulls_that_nobody_goes_on_with_are_dropped),
       cmocka_unit_test(a_failed_page_is_said_and_its_cursor_stays),
       cmocka_unit_test(what_is_in_no_complete_list_is_deleted_and_comes_back_when_found),
+      cmocka_unit_test(what_is_known_and_what_could_not_be_read_is_told),
       cmocka_unit_test(a_row_from_elsewhere_never_replaces_a_newer_one),
       cmocka_unit_test(one_writes_and_others_read_what_was_flushed),
       cmocka_unit_test(what_is_not_our_file_is_refused_with_a_sentence),

@@ -114,6 +114,8 @@ static void each_fault_is_found_and_nothing_else(void **unused)
     }
 }
 
+#define NOTED(row)                                                                                                     \
+    "{\"columns\":[\"企業名\",\"日付\",\"合計GPU使用時間(h)\",\"GPU稼働率(%)\",\"備考\"],\"data\":[" row "]}"
 #define TABLE(rows) "{\"columns\":[\"企業名\",\"日付\",\"合計GPU使用時間(h)\",\"GPU稼働率(%)\"],\"data\":[" rows "]}"
 
 static void a_table_must_be_of_the_day_and_its_rate_above_ten(void **unused)
@@ -126,6 +128,11 @@ static void a_table_must_be_of_the_day_and_its_rate_above_ten(void **unused)
         {TABLE("[\"Acme\",\"2026-05-09\",20,100]"), NULL, 0},
         {TABLE("[\"Acme\",\"2026-05-09\",20,10.0]"), "Low GPU Usage for Acme: 10.0 % on 2026-05-09", WANDB_EVENT_LOW},
         {TABLE("[\"Acme\",\"2026-05-09\",0,0]"), "Low GPU Usage for Acme: 0.0 % on 2026-05-09", WANDB_EVENT_LOW},
+        {NOTED("[\"Acme\",\"2026-05-09\",0,0,\"stale since 2026-05-08\"]"),
+         "Stale table of Acme: stale since 2026-05-08", WANDB_EVENT_CHECK},
+        {NOTED("[\"Acme\",\"2026-05-09\",null,null,\"not pulled\"]"), "Stale table of Acme: not pulled",
+         WANDB_EVENT_CHECK},
+        {NOTED("[\"Acme\",\"2026-05-09\",90,90,null],[\"Acme\",\"2026-05-08\",0,0,\"not pulled\"]"), NULL, 0},
         {TABLE("[\"Acme\",\"2026-05-08\",0,50]"),
          "Error of artifact: table company_daily_gpu_usage of Acme (run r1): its newest day is 2026-05-08, expected "
          "2026-05-09",

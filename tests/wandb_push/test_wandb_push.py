@@ -314,7 +314,9 @@ class ProgrammeTest(lib.Case):
         def shown(tag, key):
             art = s.world.add_project("host", "gpu-dashboard2").artifact(f"run-{runs[tag].name}-{key}:latest")
             got = json.loads(art.contents[key + ".table.json"], parse_float=Decimal)
-            return [] if got["columns"] == ["column"] else [[Decimal(x) if isinstance(x, int) else x for x in row] for row in got["data"]]
+            noted = got["columns"][-1] == "備考"  # days before the pull: nobody knows, and 0 as far as the runs go
+            rows = [row[:-1] if noted else row for row in got["data"]]
+            return [] if got["columns"] == ["column"] else [[Decimal(x or 0) if isinstance(x, int) or x is None else x for x in row] for row in rows]
 
         def want(rows, company=None):
             return [[Decimal(x) if isinstance(x, int) else x for x in row.values()] for row in rows if company in (None, row.get("company", row.get("company_name")))]
@@ -333,6 +335,49 @@ class ProgrammeTest(lib.Case):
             self.assertEqual(shown(name, "company_weekly_gpu_usage"), want(weekly, name))
             self.assertEqual(shown(name, "company_weekly_gpu_usage_within_4weeks"), want(weekly, name)[:4])
             self.assertEqual(shown(name, "company_summary"), want(summary, name))
+
+
+class StaleTest(PushCase):
+    """What could not be read, and what nobody asked for."""
+
+    def pull(self, want):
+        status, out, err = self.muster("pull", "--start-date", DAY, "--end-date", DAY)
+        self.assertEqual(status, want, out + err)
+
+    def daily(self, company):
+        return table(self.world, latest(self.world)[company][0], "company_daily_gpu_usage")
+
+    def test_a_project_that_cannot_be_read_marks_its_company_and_nobody_else(self):
+        for where in (("acme", "llm"), ("acme-lab", "p"), ("beta", "tts")):
+            self.world.add_project(*where)
+        self.s.fault("status", op="runs", where={"entity": "acme"}, status=403, times=None)
+        self.pull(3)
+        self.push()
+        self.right()
+        # what was known before stays, and says since when
+        self.assertEqual(self.daily("Acme")["data"][0], ["Acme", DAY, 192.0, 100.0, 53.3, 100.0, 24.0, 30.5, 1, 1, 192.0, 192.0, 24.0, f"stale since {DAY}"])
+        self.assertIn(ROWS[0], rows(self.dataset()))
+        self.assertNotIn("備考", self.daily("Beta")["columns"])
+        status, out, err = self.muster("check", "--date", DAY)
+        self.assertEqual(status, 1, out + err)
+        self.assertIn(f"Stale table of Acme: stale since {DAY}\n", out)
+        self.assertTrue(any(f"Stale table of Acme: stale since {DAY}" in a["text"] for a in self.world.alerts), self.world.alerts)
+        with sqlite3.connect(self.path("data/wandb.db")) as db:
+            self.assertEqual(db.execute("select subject, text from events where kind = 3 and subject <> ''").fetchall(), [("Acme", f"Stale table of Acme: stale since {DAY}")])
+        self.s.clear()
+        self.pull(0)
+        self.push()
+        self.assertIsNone(self.daily("Acme")["data"][0][-1])
+        self.assertNotIn("Stale table", self.muster("check", "--date", DAY)[1])
+
+    def test_days_that_nobody_pulled_are_blank_and_say_so(self):
+        self.push()  # the dataset begins on the second
+        got = self.daily("Acme")
+        self.assertEqual(got["columns"][-1], "備考")
+        self.assertEqual(got["data"][-1], ["Acme", "2026-05-01", *[None] * 7, 1, 192.0, None, None, "not pulled"])
+        self.assertEqual(got["data"][-2], ["Acme", "2026-05-02", *[0.0] * 6, 0, 1, 192.0, 0.0, 0.0, None])
+        weekly = table(self.world, latest(self.world)["Acme"][0], "company_weekly_gpu_usage")
+        self.assertEqual([row[-1] for row in weekly["data"]], [None, "1 of 2 days not pulled"])
 
 
 class OddTest(lib.Case):
