@@ -64,6 +64,13 @@ static const char *grouped(uint64_t v, char out[32]) /* 20013: "20,013" */
     return out;
 }
 
+static void count(struct buf *out, uint64_t n, const char *what) /* "1 run", "20,013 runs" */
+{
+    char text[32];
+
+    buf_addf(out, "%s %s%s", grouped(n, text), what, n == 1 ? "" : "s");
+}
+
 /* Of all runs that may come, how many are still to be done: those listed so far speak for the rest. */
 static uint64_t expected_runs(const struct pull_state *s)
 {
@@ -76,11 +83,13 @@ static void say(struct show *sh, const struct pull_state *s, int64_t now)
 {
     int64_t spent = now - sh->begun_ms;
     uint64_t all = expected_runs(s);
-    char a[32], b[32], span[24];
+    char a[32], span[24];
     AUTO_BUF line = BUF_INIT(512);
 
-    buf_addf(&line, "\r\033[K%llu of %llu projects, %s of %s%s runs", (unsigned long long)s->projects_done,
-             (unsigned long long)s->projects, grouped(s->runs_done, a), s->listing ? "about " : "", grouped(all, b));
+    buf_addf(&line, "\r\033[K%s of ", grouped(s->projects_done, a));
+    count(&line, s->projects, "project");
+    buf_addf(&line, ", %s of %s", grouped(s->runs_done, a), s->listing ? "about " : "");
+    count(&line, all, "run");
     if (spent > 0)
         buf_addf(&line, ", %lld requests/s", (long long)(wandb_counts(sh->w).sent * 1000 / (uint64_t)spent));
     if (s->runs_done > 0 && all > s->runs_done && spent > 2000 && s->teams_done == s->teams)
@@ -129,12 +138,41 @@ static int tell_failed(void *arg, const char *team, const char *project, const c
     return wandb_event_put(f->store, &e, NULL) < 0;
 }
 
+/* What was asked for is not what was meant, perhaps. */
+static void warn_empty(const struct pull_sum *sum)
+{
+    char from[16], to[16];
+
+    if (!sum->state.teams)
+        cli_fail(&wandb_pull_help, 0, "no company has nodes from %s to %s: nothing was asked for",
+                 date_text(sum->pull.from, from), date_text(sum->pull.to, to));
+    if (sum->empty[0])
+        cli_fail(&wandb_pull_help, 0, "no projects are listed for %s: is that its name, and may this key see it?",
+                 sum->empty);
+}
+
+static void close_line(struct buf *line, const struct pull_sum *sum, uint64_t failed, uint64_t sent, int64_t spent_ms)
+{
+    const struct pull_state *s = &sum->state;
+    char from[16], to[16], done[32], span[24];
+
+    buf_addf(line, "%s to %s: %s of ", date_text(sum->pull.from, from), date_text(sum->pull.to, to),
+             grouped(s->projects_done - MIN(s->projects_done, failed), done));
+    count(line, s->projects, "project");
+    buf_adds(line, ", ");
+    count(line, s->runs, "run");
+    buf_adds(line, ", ");
+    count(line, sent, "request");
+    buf_addf(line, " in %s%s\n", clock_span(spent_ms, span),
+             sum->complete ? "" : "; not complete: the same command goes on");
+}
+
 static int close_up(const struct pull_conf *conf, struct wandb_store *store, const struct pull_sum *sum, struct talk *t,
                     int64_t spent_ms)
 {
     const struct pull_state *s = &sum->state;
     struct failures f = {.store = store, .now_ms = clock_wall_ms()};
-    char from[16], to[16], a[32], b[32], c[32], span[24];
+    char a[32];
     AUTO_BUF line = BUF_INIT(1024);
     struct err err = {0};
 
@@ -143,20 +181,19 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
         cli_fail(&wandb_pull_help, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
                  s->runs_failed == 1 ? "run" : "runs", sum->first[0] ? sum->first : "one before");
     if (s->unread)
-        cli_fail(&wandb_pull_help, 0, "%s runs have no name or no time of creation, and were left out",
-                 grouped(s->unread, a));
-    buf_addf(&line, "%s to %s: %s of %s projects, %s runs, %s requests in %s%s\n", date_text(sum->pull.from, from),
-             date_text(sum->pull.to, to), grouped(s->projects_done - MIN(s->projects_done, (uint64_t)f.n), a),
-             grouped(s->projects, b), grouped(s->runs, c), grouped(wandb_counts(t->w).sent, (char[32]){0}),
-             clock_span(spent_ms, span), sum->complete ? "" : "; not complete: the same command goes on");
+        cli_fail(&wandb_pull_help, 0, "%s %s no name or no time of creation: left out", grouped(s->unread, a),
+                 s->unread == 1 ? "run has" : "runs have");
+    if (!conf->quiet)
+        warn_empty(sum);
+    close_line(&line, sum, (uint64_t)f.n, wandb_counts(t->w).sent, spent_ms);
     struct wandb_event done = {.at_ms = f.now_ms, .kind = WANDB_EVENT_DONE, .subject = "", .text = line.p};
     buf_cut(&line, line.len - 1);
     if ((sum->complete && wandb_event_put(store, &done, &err) < 0) || wandb_store_flush(store, &err) < 0)
         return cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
     buf_addc(&line, '\n');
     int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_help, &line);
-    if (sum->complete && r == EXIT_OK)
-        r = wandb_overlap_tell(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to);
+    if ((sum->complete || !sum->pull.resumed) && r == EXIT_OK) /* what is missing may take days: once, and at the end */
+        r = wandb_overlap_tell(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to, conf->quiet);
     return sum->complete ? r : EXIT_REACH;
 }
 

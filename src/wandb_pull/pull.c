@@ -106,6 +106,10 @@ static void on_projects(void *arg, const struct wandb_answer *a)
     int r = err.code ? err.code : ask_projects_read(a->data, t->cursor, &page, &err);
     if (r == 0)
         r = take_projects(t, &page, &err);
+    if (r == 0 && !t->cursor && !json_array_size(page.edges)) {
+        size_t n = strlen(p->sum->empty);
+        snprintf(p->sum->empty + n, sizeof(p->sum->empty) - n, "%s%s", n ? ", " : "", t->name);
+    }
     free(t->cursor);
     t->cursor = r == 0 ? mem_str(page.cursor) : NULL;
     if (r < 0)

@@ -44,6 +44,7 @@ struct pull_sum {
     struct pull_state state;
     struct wandb_pull pull; /* which it was */
     bool complete;          /* all there is, and wandb_pull_end was called */
+    char empty[480];        /* teams that list no projects: "acme, beta"; "" */
     char first[480];        /* the first run whose metrics could not be had, and why; "" */
 };
 

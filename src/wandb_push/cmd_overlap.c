@@ -148,7 +148,8 @@ static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t 
     return wandb_alert_send(t->w, t->config, &a, err);
 }
 
-int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to)
+int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
+                       bool quiet)
 {
     struct overlaps found = {0};
     struct err err = {0};
@@ -165,8 +166,9 @@ int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_
                                 .subject = company,
                                 .text = buf_str(&text).p};
         r = wandb_event_put(store, &e, &err);
-        cli_fail(help, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
-                 (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
+        if (!quiet)
+            cli_fail(help, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
+                     (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
     }
     if (r == 0)
         r = wandb_store_flush(store, &err);

@@ -429,6 +429,39 @@ class Faults(PullCase):
         self.assertNotIn(KEY, "".join(self.said))
 
 
+class Said(lib.Case):
+    """What a pull says, word by word."""
+    TWO = """
+companies:
+  - {company: Acme, teams: [acme, misspelt], schedule: [{date: "2026-05-01", assigned_gpu_node: 1}, {date: "2026-05-10", assigned_gpu_node: 0}]}
+"""
+
+    def pull(self, world, day, *flags):
+        with Standin(world) as s:
+            with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+                f.write(self.TWO)
+            status, out, err = self.run_any(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--base-url", s.url, "--data", self.path("data"), "--start-date", day,
+                                            "--end-date", day, *flags, env={"WANDB_API_KEY": KEY})
+            self.assertEqual(status, 0, out + err)
+            return out, err
+
+    def test_one_is_not_many_and_what_is_empty_is_said(self):
+        world = wandb_world.World()
+        project = world.add_project("acme", "llm")
+        world.entities.setdefault("misspelt", {})
+        for n in (1, 2):  # both at once on a host
+            project.add(wandb_world.Run(project, f"run0000{n}", createdAt="2026-05-02T03:00:00", heartbeatAt="2026-05-02T04:00:00", host="n1", runInfo={"gpu": "H200", "gpuCount": 8}))
+        out, err = self.pull(world, "2026-05-02")
+        self.assertRegex(out, r"^2026-05-02 to 2026-05-02: 1 of 1 project, 2 runs, \d+ requests in .+\n$")
+        self.assertIn("no projects are listed for misspelt", err)
+        self.assertIn("1 run of Acme began on a host while another was there", err)
+        out, err = self.pull(world, "2026-05-20")
+        self.assertIn("0 of 0 projects, 0 runs, 0 requests", out)
+        self.assertIn("no company has nodes from 2026-05-20 to 2026-05-20: nothing was asked for", err)
+        for day in ("2026-05-02", "2026-05-20"):
+            self.assertEqual(self.pull(world, day, "-q"), ("", ""))
+
+
 class Server(PullCase):
     def test_the_flag_the_environment_and_the_config_name_the_server_in_this_order(self):
         s, nobody = self.serve(wandb_programme.Programme(6, runs=110, days=30)), "http://127.0.0.1:1"
