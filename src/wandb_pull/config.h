@@ -41,7 +41,7 @@ struct wandb_config {
     const char *zone_name;                            /* as zone_load takes it */
     size_t n_ignore_tags;                             /* in lower case: */
     const char *const *ignore_tags;                   /* runs that have one are not ours */
-    bool enable_alert;                                /* alerts go to W&B */
+    bool enable_alert;                                /* overlaps go to W&B as an alert */
     struct wandb_place dashboard, dataset, blacklist; /* blacklist.name NULL: there is none */
     const char *deleted_name;                         /* artifact of deleted runs; NULL: not told */
     struct rules *rules;                              /* how many GPUs a run has: wandb_pull/rule.h */

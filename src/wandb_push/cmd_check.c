@@ -17,7 +17,7 @@ struct check_conf {
 static const struct opt check_opts[] = {
     TALK_OPTS(check_conf, talk),
     OPT(check_conf, date, 0, OPT_STR, NULL, "DAY", "tables must be of this day (default: yesterday)"),
-    OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "tell W&B nothing, whatever enable_alert says"),
+    OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "tell W&B nothing"),
     {0},
 };
 const struct opt_cmd wandb_check_help = {
@@ -26,7 +26,7 @@ const struct opt_cmd wandb_check_help = {
     .args = "",
     .about = "Looks at the runs tagged `latest`: one for each company with nodes and one for all, each of the day, no "
              "others; companies that are done at the last day they had nodes; and nobody at 10 % or less. What is "
-             "wrong is printed, kept as events, and sent as one alert of W&B's when enable_alert is set. Exit code: 0 "
+             "wrong, or that nothing is, is printed, kept as events, and sent as one alert of W&B's. Exit code: 0 "
              "all is well, 1 something is wrong, 3 W&B could not be asked.",
     .examples = "muster wandb check --config config.yaml\n"
                 "muster wandb check --date 2026-11-14 --no-alert",
@@ -67,10 +67,7 @@ static int report(const struct talk *t, const struct check_ask *ask, const struc
 
 static int check(const struct check_conf *conf, struct talk *t, struct err *err)
 {
-    struct check_ask ask = {.config = t->config,
-                            .w = t->w,
-                            .now_ms = clock_wall_ms(),
-                            .alert = t->config->enable_alert && !conf->no_alert};
+    struct check_ask ask = {.config = t->config, .w = t->w, .now_ms = clock_wall_ms(), .alert = !conf->no_alert};
     struct check_sum sum = {0};
 
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;

@@ -574,11 +574,12 @@ class CheckTest(PushCase):
         self.check(3, key="wrong" * 8)
         self.assertEqual(self.world.alerts, [])
 
-    def test_alerts_only_when_enabled(self):
+    def test_the_alert_is_sent_whatever_enable_alert_says(self):
+        """The old check never looked at it."""
         with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG.replace("enable_alert: true", "enable_alert: false"))
         self.check(1)  # a tag of somebody else's
-        self.assertEqual(self.world.alerts, [])
+        self.assertEqual([a["title"] for a in self.world.alerts], [f"Dashboard health check for {DAY}"])
 
 
 if __name__ == "__main__":
