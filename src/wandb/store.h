@@ -211,9 +211,6 @@ struct wandb_ask {
 typedef int wandb_day_fn(void *arg, const struct wandb_run *run, const struct wandb_day *day);
 int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
                         struct err *err);
-/* Runs that have a day in the window, by team, project, id. */
-int64_t wandb_runs_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_run_fn *each, void *arg,
-                        struct err *err);
 /* Deleted runs that were found so at since_ms or later, by team, project, id. */
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err);
 /* 1: found, and each was called; 0: no such run. */

@@ -50,28 +50,14 @@ static int give_row(void *arg, sqlite3_stmt *st)
     return x->day(x->arg, &run, &day);
 }
 
-static int64_t read_window(struct wandb_store *s, size_t i, const struct wandb_ask *ask, struct reading *x,
-                           struct err *err)
-{
-    sqlite3_stmt *st = DB_STMT(&s->st, i, DB_INT(ask->from), DB_INT(ask->to), DB_INT(ask->deleted));
-
-    return read_rows(s, st, give_row, x, err);
-}
-
 int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
                         struct err *err)
 {
     struct reading x = {.day = each, .arg = arg};
+    sqlite3_stmt *st = DB_STMT(&s->st, ask->order == WANDB_BY_DATASET ? W_DAYS_DATASET : W_DAYS, DB_INT(ask->from),
+                               DB_INT(ask->to), DB_INT(ask->deleted));
 
-    return read_window(s, ask->order == WANDB_BY_DATASET ? W_DAYS_DATASET : W_DAYS, ask, &x, err);
-}
-
-int64_t wandb_runs_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_run_fn *each, void *arg,
-                        struct err *err)
-{
-    struct reading x = {.run = each, .arg = arg};
-
-    return read_window(s, W_RUNS, ask, &x, err);
+    return read_rows(s, st, give_row, &x, err);
 }
 
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err)

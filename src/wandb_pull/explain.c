@@ -121,7 +121,6 @@ static void run_text(struct buf *out, const struct explain_ask *ask)
     plain_after(out, ", user ", r->user);
     buf_adds(out, "\n  tags      ");
     run_node_tags(r, out);
-    buf_adds(out, run_node_ignored(r, ask->config) ? ", ignored by ignore_tags: kept, and marked" : "");
     plain_after(out, "\n  runInfo   ", !r->gpu_info ? "no GPU" : r->gpu ? r->gpu : "a GPU");
     if (r->gpus >= 0)
         buf_addf(out, ", gpuCount %d", (int)r->gpus);
@@ -147,13 +146,15 @@ static void head_text(struct buf *out, const struct explain_ask *ask)
 static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gpus)
 {
     const struct zone *z = ask->config->zone;
+    const struct company *co = wandb_config_company(ask->config, ask->path->team);
     int32_t first = explain_day(ask->config, ask->run), last = zone_date(z, ask->run->heartbeat_ms);
     char day[16];
     for (int32_t d = first; d <= last && d - first < DAYS_MAX; d++) {
         int64_t minutes =
             run_minutes(ask->run->created_ms, ask->run->heartbeat_ms, zone_date_ms(z, d), zone_date_ms(z, d + 1));
-        buf_addf(out, "  %s  %lld min  %lld.%02lld GPU-hours\n", date_text(d, day), (long long)minutes,
-                 (long long)(minutes * gpus / 60), (long long)(minutes * gpus % 60 * 100 / 60));
+        buf_addf(out, "  %s  %lld min  %lld.%02lld GPU-hours%s\n", date_text(d, day), (long long)minutes,
+                 (long long)(minutes * gpus / 60), (long long)(minutes * gpus % 60 * 100 / 60),
+                 company_nodes_on(co, d) > 0 ? "" : ", in no table: its company has no nodes that day");
     }
     if (last - first >= DAYS_MAX)
         buf_addf(out, "  and %d more days\n", (int)(last - first - DAYS_MAX + 1));
@@ -173,6 +174,16 @@ static void step_text(struct buf *out, const struct steps *s, const struct step 
     buf_addc(out, '\n');
 }
 
+/* NULL: it counts. */
+static const char *why_not(const struct explain_ask *ask, const struct steps *s)
+{
+    if (s->fate != RUN_COUNTS)
+        return run_fate_words[s->fate];
+    return run_node_ignored(ask->run, ask->config)
+               ? "one of its tags is in ignore_tags, so that it is kept, and in the summary's ignore_runs alone"
+               : NULL;
+}
+
 void explain_text(struct buf *out, const struct explain_ask *ask)
 {
     struct steps s = {0};
@@ -181,11 +192,11 @@ void explain_text(struct buf *out, const struct explain_ask *ask)
     buf_addf(out, "%d GPUs, by %s\n\n", (int)s.answer.gpus, s.answer.rule);
     for (size_t i = 0; i < s.n; i++)
         step_text(out, &s, &s.v[i]);
-    if (s.fate == RUN_COUNTS) {
+    if (why_not(ask, &s)) {
+        buf_addf(out, "\nIt does not count: %s.\n", why_not(ask, &s));
+    } else {
         buf_adds(out, "\nIt counts:\n");
         days_text(out, ask, s.answer.gpus);
-    } else {
-        buf_addf(out, "\nIt does not count: %s.\n", run_fate_words[s.fate]);
     }
     if (ask->stored_rule && (ask->stored_gpus != s.answer.gpus || strcmp(ask->stored_rule, s.answer.rule) != 0))
         buf_addf(out,
@@ -234,8 +245,8 @@ void explain_json(struct buf *out, const struct explain_ask *ask)
     json_int(&j, "gpus", s.answer.gpus);
     json_cstr(&j, "rule", s.answer.rule);
     json_bool(&j, "ignored", run_node_ignored(ask->run, ask->config));
-    json_bool(&j, "counts", s.fate == RUN_COUNTS);
-    json_cstr(&j, "why_not", s.fate == RUN_COUNTS ? NULL : run_fate_words[s.fate]);
+    json_bool(&j, "counts", !why_not(ask, &s));
+    json_cstr(&j, "why_not", why_not(ask, &s));
     json_arr(&j, "rules");
     for (size_t i = 0; i < s.n; i++)
         step_json(&j, &s, &s.v[i]);

@@ -16,7 +16,8 @@ struct finding {
     struct overlaps *to;
     struct err *err;
     const struct company *last; /* of the team before, which is mostly the same */
-    const char *team;
+    const char *team, *tags;
+    bool ignored; /* by these tags */
 };
 
 static const char *keep(struct overlaps *o, const char *s)
@@ -24,18 +25,38 @@ static const char *keep(struct overlaps *o, const char *s)
     return arena_strn(&o->arena, s, strlen(s));
 }
 
-static int take(void *arg, const struct wandb_run *r)
+/* Days of one run follow each other. */
+static bool same_run(const struct overlap *o, const struct wandb_run *r)
+{
+    return strcmp(o->id, r->id) == 0 && strcmp(o->project, r->project) == 0 && strcmp(o->team, r->team) == 0;
+}
+
+/* By the days that the summary counts, so that what overlaps is the same. */
+static int take(void *arg, const struct wandb_run *r, const struct wandb_day *d)
 {
     struct finding *f = arg;
     struct overlaps *o = f->to;
+    struct overlap *last = o->n ? &o->v[o->n - 1] : NULL;
+    int64_t until_ms = MAX(d->heartbeat_ms, r->heartbeat_ms);
 
     if (!f->team || strcmp(f->team, r->team) != 0) {
         f->team = keep(o, r->team);
         f->last = wandb_config_company(f->c, r->team);
     }
-    if (!f->last || (f->company && strcmp(f->company, f->last->name) != 0) || !r->host[0] || r->gpus == 0 ||
-        !company_counts(f->last, r->project) || wandb_tagged(r->tags, f->c->ignore_tags, f->c->n_ignore_tags))
+    if (!f->last || (f->company && strcmp(f->company, f->last->name) != 0) || company_nodes_on(f->last, d->day) <= 0 ||
+        !company_counts(f->last, r->project))
         return 0;
+    if (!f->tags || strcmp(f->tags, d->tags) != 0) {
+        f->tags = keep(o, d->tags);
+        f->ignored = wandb_tagged(d->tags, f->c->ignore_tags, f->c->n_ignore_tags);
+    }
+    if (last && same_run(last, r)) {
+        last->host = last->host[0] ? last->host : keep(o, d->host);
+        last->from_ms = MIN(last->from_ms, d->created_ms);
+        last->until_ms = MAX(last->until_ms, until_ms);
+        last->ignored |= f->ignored;
+        return 0;
+    }
     if (o->n == OVERLAP_RUNS_MAX)
         return err_set(f->err, -E2BIG, "there are more than %d runs in that time: ask for a shorter one",
                        OVERLAP_RUNS_MAX);
@@ -44,10 +65,11 @@ static int take(void *arg, const struct wandb_run *r)
                                     .team = f->team,
                                     .project = keep(o, r->project),
                                     .id = keep(o, r->id),
-                                    .host = keep(o, r->host),
+                                    .host = keep(o, d->host),
                                     .state = keep(o, r->state),
-                                    .from_ms = r->created_ms,
-                                    .until_ms = r->heartbeat_ms};
+                                    .from_ms = d->created_ms,
+                                    .until_ms = until_ms,
+                                    .ignored = f->ignored};
     return 0;
 }
 
@@ -87,14 +109,19 @@ static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep
 int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const char *company, int32_t from, int32_t to,
                   struct overlaps *ret, struct err *err)
 {
-    struct wandb_ask ask = {.from = from, .to = to};
+    struct wandb_ask ask = {.from = from, .to = to, .order = WANDB_BY_RUN};
     struct finding f = {.c = c, .company = company, .to = ret, .err = err};
     size_t kept = 0;
 
     *ret = (struct overlaps){0};
-    int64_t r = wandb_runs_each(s, &ask, take, &f, err);
+    int64_t r = wandb_days_each(s, &ask, take, &f, err);
     if (r < 0)
         return (int)r;
+    for (size_t i = 0; i < ret->n; i++)
+        if (!ret->v[i].ignored)
+            ret->v[kept++] = ret->v[i];
+    ret->n = kept;
+    kept = 0;
     SORT(ret->v, ret->n, by_company);
     for (size_t i = 0, next; i < ret->n; i = next) {
         for (next = i; next < ret->n && ret->v[next].company == ret->v[i].company; next++) {

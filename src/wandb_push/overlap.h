@@ -1,8 +1,8 @@
 /*
  * overlap.h: runs of a company that were on one host at the same time: a program that logs in to W&B several times, or
  * two that share a machine. Their hours are counted twice. Looked for across all projects and teams of a company, by
- * the whole time of the runs (report/overlap.h); runs that are deleted, barred, tagged as not ours, without GPUs, or of
- * projects that do not count are not looked at.
+ * the whole time of the runs (report/overlap.h); runs that are deleted, barred, tagged as not ours, of projects that do
+ * not count, or on days without nodes alone are not looked at: those that are late are the summary's overlap_runs.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct overlap {
     const struct company *company;                  /* of the config */
     const char *team, *project, *id, *host, *state; /* its own */
     int64_t from_ms, until_ms;
+    bool ignored; /* by a tag; none of those that were found */
     bool late;    /* it began while another was there */
     size_t group; /* those that hang together have the same; from 1 on */
 };

@@ -139,26 +139,29 @@ static void runs_that_share_a_host_are_told_company_by_company(void **unused)
     put(s, "acme-a", "p", "a3", "n1", 70, 80, "[]", 8, WANDB_EXISTS); /* begins when a1 ends */
     put(s, "acme-a", "p", "a4", "n2", 0, 80, "[]", 8, WANDB_EXISTS);
     put(s, "acme-a", "p", "x1", "n2", 1, 2, "[\"Other_GPU\"]", 8, WANDB_EXISTS);
-    put(s, "acme-a", "p", "x2", "n2", 1, 2, "[]", 0, WANDB_EXISTS);
+    put(s, "acme-a", "p", "a5", "n2", 1, 2, "[]", 0, WANDB_EXISTS); /* without GPUs: the summary counts it, too */
     put(s, "acme-a", "p", "x3", "n2", 1, 2, "[]", 8, WANDB_DELETED);
     put(s, "acme-a", "test-1", "x4", "n2", 1, 2, "[]", 8, WANDB_EXISTS);
     put(s, "acme-a", "p", "x5", "", 1, 2, "[]", 8, WANDB_EXISTS);
     put(s, "nobody", "p", "x6", "n2", 1, 2, "[]", 8, WANDB_EXISTS);
     put(s, "beta", "p", "b2", "n1", 59, 61, "[]", 8, WANDB_NOT_TOLD);
     assert_int_equal(overlaps_find(s, c, NULL, 20028, 20028, &o, NULL), 0);
-    assert_int_equal(o.n, 4);
-    assert_int_equal(o.groups, 2);
+    assert_int_equal(o.n, 6);
+    assert_int_equal(o.groups, 3);
     overlaps_teams(&b, &o);
     assert_string_equal(b.p, "acme-a\nacme-b\nbeta");
     buf_reset(&b);
     size_t next = overlaps_text(&b, &o, 0, c->zone, c->base_url);
-    assert_int_equal(next, 2);
-    assert_string_equal(b.p, "1 run of Acme began on a host while another was there\n"
+    assert_int_equal(next, 4);
+    assert_string_equal(b.p, "2 runs of Acme began on a host while another was there\n"
                              "on n1:\n"
                              "  2024-11-01 09:10 to 2024-11-01 10:10 https://wandb.ai/acme-a/p/runs/a1/overview\n"
-                             "  2024-11-01 09:30 to 2024-11-01 09:40 https://wandb.ai/acme-b/q/runs/a2/overview");
+                             "  2024-11-01 09:30 to 2024-11-01 09:40 https://wandb.ai/acme-b/q/runs/a2/overview\n"
+                             "on n2:\n"
+                             "  2024-11-01 09:00 to 2024-11-01 10:20 https://wandb.ai/acme-a/p/runs/a4/overview\n"
+                             "  2024-11-01 09:01 to 2024-11-01 09:02 https://wandb.ai/acme-a/p/runs/a5/overview");
     buf_reset(&b);
-    assert_int_equal(overlaps_text(&b, &o, next, c->zone, "https://wandb.example.org"), 4);
+    assert_int_equal(overlaps_text(&b, &o, next, c->zone, "https://wandb.example.org"), 6);
     assert_non_null(strstr(b.p, "https://wandb.example.org/beta/p/runs/b2/overview"));
     overlaps_fini(&o);
     assert_int_equal(overlaps_find(s, c, "Beta", 0, INT32_MAX, &o, NULL), 0);

@@ -47,8 +47,9 @@ static int dump_day(void *arg, const struct wandb_run *r, const struct wandb_day
                     (long long)d->heartbeat_ms, (long long)d->logged_ms, d->state, d->host, d->tags);
 }
 
-static int dump_run(void *arg, const struct wandb_run *r)
+static int dump_run(void *arg, const struct wandb_run *r, const struct wandb_day *d)
 {
+    (void)d;
     return buf_addf(arg, "%s/%s/%s %s %s %s %s %s %s %s %lld %lld g%d c%d %d %s %lld m%lld %d-%d\n", r->team,
                     r->project, r->id, r->storage_id, r->display, r->state, r->host, r->user, r->tags, r->rule,
                     (long long)r->created_ms, (long long)r->heartbeat_ms, r->gpus, r->cpus, r->gpu_info,
@@ -63,7 +64,7 @@ static char *dump(struct wandb_store *s)
 
     ask.deleted = true;
     assert_true(wandb_days_each(s, &ask, dump_day, &b, NULL) >= 0);
-    assert_true(wandb_runs_each(s, &ask, dump_run, &b, NULL) >= 0);
+    assert_true(wandb_days_each(s, &ask, dump_run, &b, NULL) >= 0);
     return buf_take(&b);
 }
 

@@ -67,6 +67,34 @@ class Overlap(lib.Case):
                                       "--end-date", "2024-11-30")
         self.assertEqual((status, out), (0, "No overlaps found from 2024-10-25 to 2024-11-30\n"))
 
+    def test_as_many_are_late_as_the_summary_counts(self):
+        """Whatever they are: tagged, on days without nodes, without GPUs, without a host, of two projects."""
+        for k, (team, project, begun, more) in enumerate((
+                ("acme-a", "llm", "02T05:10:00", {"tags": ["other_gpu"]}), ("acme-a", "eval", "02T05:20:00", {"host": None}), ("acme-b", "eval two", "02T05:25:00", {}),
+                ("acme-b", "eval two", "02T05:26:00", {"runInfo": {"gpu": "H200", "gpuCount": 0}}), ("beta", "llm", "04T01:00:00", {}), ("beta", "llm", "04T01:30:00", {}),
+                ("beta", "llm", "02T22:00:00", {"heartbeatAt": "2024-11-04T01:10:00"}))):
+            p = self.world.add_project(team, project)
+            run = {"displayName": "x", "state": "finished", "host": "n1", "heartbeatAt": f"2024-11-{begun[:2]}T23:00:00", "runInfo": {"gpu": "H200", "gpuCount": 8}, **more}
+            p.add(wandb_world.Run(p, f"cccc000{k}", createdAt=f"2024-11-{begun}", **run))
+        self.pull(False, "data", "ignore_tags: [other_gpu]\n")
+        with open(self.path("config.yaml")) as f:
+            config = f.read().replace("teams: [beta], schedule: [{date: \"2024-11-01\", assigned_gpu_node: 2}", "teams: [beta], schedule: [{date: \"2024-11-01\", assigned_gpu_node: 2}, "
+                                      "{date: \"2024-11-04\", assigned_gpu_node: 0}")
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(config)
+        days = ("--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-05", "--data", self.path("data"))
+        self.run_ok(lib.MUSTER, "wandb", "pull", *days, env={"WANDB_API_KEY": KEY})
+        hub = self.start_hub("--people-companies", self.path("config.yaml"))
+        rows = lib.ask_json(f"{hub.url}/api/v1/report?source=wandb&period=summary&from=2024-11-02&to=2024-11-05")["rows"]
+        counted = {}
+        for r in rows:
+            counted[r["company_name"]] = counted.get(r["company_name"], 0) + r["overlap_runs"]
+        late = dict.fromkeys(counted, 0)
+        for r in csv.DictReader(io.StringIO(self.run_any(lib.MUSTER, "wandb", "overlap", *days, "--csv")[1])):
+            late[r["company"]] += int(r["late"])
+        self.assertEqual(late, counted)
+        self.assertGreater(late["Acme"], 2)
+
     def test_without_enable_alert_nobody_is_bothered_at_wandb(self):
         said = self.pull(False, "data")
         self.assertIn("1 run of Acme", said)
