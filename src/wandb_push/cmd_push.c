@@ -10,9 +10,11 @@
 struct push_conf {
     struct talk_conf talk;
     char *start_date, *end_date;
-    int columns;
-    bool again, tables_only;
+    int columns, week;
+    bool again, tables_only, partial;
 };
+
+static const char *const weeks[] = {"this", "last", NULL};
 
 static const struct opt push_opts[] = {
     TALK_OPTS(push_conf, talk),
@@ -21,6 +23,9 @@ static const struct opt push_opts[] = {
         "the config's project_start)"),
     OPT(push_conf, end_date, 0, OPT_STR, NULL, "DAY", "tables are of this day (default: yesterday)"),
     OPT(push_conf, columns, 0, OPT_CHOICE, "18", "SET", "columns of the dataset", .choices = dataset_words),
+    OPT(push_conf, partial, 0, OPT_BOOL, NULL, NULL, "the monthly table has the month that is not over, too"),
+    OPT(push_conf, week, 0, OPT_CHOICE, "this", "WEEK",
+        "summaries are of the Sunday week of the end, or of the last one that is over", .choices = weeks),
     OPT(push_conf, tables_only, 0, OPT_BOOL, NULL, NULL, "leave the dataset alone"),
     OPT(push_conf, again, 0, OPT_BOOL, NULL, NULL,
         "make new runs, also where these very tables are there already (as when a run was deleted at W&B)"),
@@ -70,7 +75,9 @@ static int push(const struct push_conf *conf, struct talk *t, struct err *err)
                            .now_ms = clock_wall_ms(),
                            .columns = (enum dataset_set)conf->columns,
                            .again = conf->again,
-                           .no_dataset = conf->tables_only};
+                           .no_dataset = conf->tables_only,
+                           .partial = conf->partial,
+                           .last_week = conf->week};
     struct push_sum sum = {0};
     int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, err);
 

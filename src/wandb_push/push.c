@@ -50,6 +50,8 @@ static int make_tables(struct pushing *p, struct err *err)
                              .to = p->ask->to,
                              .day_minutes = day_minutes,
                              .arg = c->zone,
+                             .partial = p->ask->partial,
+                             .last_week = p->ask->last_week,
                              .cpus = c->cpu_tables,
                              .n_cpus = c->n_cpu_tables};
 

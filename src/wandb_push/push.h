@@ -21,8 +21,9 @@ struct push_ask {
     int32_t from, to;          /* companies without nodes on any of these days keep the tables they have */
     int64_t now_ms;
     enum dataset_set columns;
-    bool again;      /* new runs, also where these tables are there already */
-    bool no_dataset; /* tables alone */
+    bool again;              /* new runs, also where these tables are there already */
+    bool no_dataset;         /* tables alone */
+    bool partial, last_week; /* as in struct tables_ask */
 };
 
 struct push_sum {

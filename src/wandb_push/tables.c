@@ -206,11 +206,54 @@ static int set_make(const struct report *reports, const char *company, const str
     return r;
 }
 
-/* With those of CPUs, where it is lent some. */
+static int32_t first_day(const struct tables_ask *ask)
+{
+    int32_t day = ask->to, first, end;
+
+    for (size_t i = 0; i < ask->n_companies; i++)
+        if (company_period(&ask->companies[i], &first, &end))
+            day = MIN(day, first);
+    return day;
+}
+
+/* last: the last day with nodes, of a summary. */
+static int one_report(const struct tables_ask *ask, enum report_period period, const char *company, int32_t last,
+                      struct report *ret, struct err *err)
+{
+    struct report_ask one = {.period = period,
+                             .company = company,
+                             .from = first_day(ask),
+                             .to = ask->to,
+                             .week_start = TABLES_WEEK,
+                             .partial = ask->partial,
+                             .day_minutes = ask->day_minutes,
+                             .arg = ask->arg,
+                             .known = ask->known};
+
+    if (period == REPORT_SUMMARY) {
+        one.from = report_week(last, TABLES_WEEK);
+        one.from -= ask->last_week && one.from + 6 > ask->to ? 7 : 0;
+        one.to = MIN(one.from + 6, last);
+    }
+    return report_make(&one, ask->companies, ask->n_companies, ask->runs, ask->n_runs, ret, err);
+}
+
+/* With those of CPUs, where it is lent some. The summary of one whose assignment is over is of its last week. */
 static int company_set(const struct tables_ask *ask, const struct company *co, const struct report *reports,
                        struct table_set *ret, struct err *err)
 {
-    int r = set_make(reports, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
+    struct report own[REPORT_PERIODS], week = {0};
+    int32_t last = tables_last_day(co, ask->to);
+    int r = 0;
+
+    memcpy(own, reports, sizeof(own));
+    if (last < ask->to) {
+        r = one_report(ask, REPORT_SUMMARY, co->name, last, &week, err);
+        own[REPORT_SUMMARY] = week;
+    }
+    if (r == 0)
+        r = set_make(own, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
+    report_fini(&week);
 
     const struct cpu_lent *lent = FIND(ask->cpus, ask->n_cpus, e, strcmp(e->company, co->name) == 0);
     if (r == 0 && lent) {
@@ -239,32 +282,14 @@ static int sets_make(const struct tables_ask *ask, const struct report *reports,
     return r;
 }
 
-static int32_t first_day(const struct tables_ask *ask)
-{
-    int32_t day = ask->to, first, end;
-
-    for (size_t i = 0; i < ask->n_companies; i++)
-        if (company_period(&ask->companies[i], &first, &end))
-            day = MIN(day, first);
-    return day;
-}
-
 int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *err)
 {
     struct report reports[REPORT_PERIODS] = {0};
     struct tables to = {.sets = mem_zero(ask->n_companies + 1, sizeof(*to.sets))};
     int r = 0;
 
-    for (int p = 0; p < REPORT_PERIODS && r == 0; p++) {
-        struct report_ask one = {.period = (enum report_period)p,
-                                 .from = p == REPORT_SUMMARY ? report_week(ask->to, TABLES_WEEK) : first_day(ask),
-                                 .to = ask->to,
-                                 .week_start = TABLES_WEEK,
-                                 .day_minutes = ask->day_minutes,
-                                 .arg = ask->arg,
-                                 .known = ask->known};
-        r = report_make(&one, ask->companies, ask->n_companies, ask->runs, ask->n_runs, &reports[p], err);
-    }
+    for (int p = 0; p < REPORT_PERIODS && r == 0; p++)
+        r = one_report(ask, (enum report_period)p, NULL, ask->to, &reports[p], err);
     if (r == 0)
         r = sets_make(ask, reports, &to, err);
     for (int p = 0; p < REPORT_PERIODS; p++)

@@ -49,6 +49,8 @@ struct tables_ask {
     int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_ask */
     void *arg;
     const struct known *known;   /* as in struct report_ask */
+    bool partial;                /* monthly: the month that is not over, too */
+    bool last_week;              /* summaries are of the last week that is over, not of that of the last day */
     const struct cpu_lent *cpus; /* as in struct wandb_config */
     size_t n_cpus;
 };

@@ -68,7 +68,7 @@ class Packaging(lib.Case):
         os.chmod(self.path("key"), 0o600)
         script, path = os.path.join(PACKAGING, "container", "wandb-daily"), f"{lib.BIN}:{os.environ['PATH']}"
         with Standin(world) as s:
-            for k, env in enumerate(({"WANDB_API_KEY": KEY}, {"WANDB_API_KEY_FILE": self.path("key"), "WANDB_DAYS": "3"})):
+            for k, env in enumerate(({"WANDB_API_KEY": KEY}, {"WANDB_API_KEY_FILE": self.path("key"), "WANDB_DAYS": "3", "WANDB_PUSH": "--partial --week last"})):
                 env.update(PATH=path, XDG_STATE_HOME=self.path(f"state{k}"))
                 out = self.run_ok(script, "--config", self.path("config.yaml"), "--base-url", s.url, env=env)
                 days = re.search(r"(\S+) to (\S+):", out)

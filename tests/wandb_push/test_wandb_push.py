@@ -264,6 +264,26 @@ class PushTest(PushCase):
         self.right()
         self.assertNotEqual(latest(self.world)["Old"][0].name, "old00003")  # it had nodes in that time: new tables
 
+    def test_the_summary_is_of_the_week_that_is_asked_for(self):
+        def summary(company, *flags):
+            status, out, err = self.muster("push", "--start-date", "2026-05-01", *flags)
+            self.assertEqual(status, 0, out + err)
+            got = table(self.world, latest(self.world)[company][0], "company_summary")
+            return [] if got["columns"] == ["column"] else [row[:4] for row in got["data"]]
+
+        self.assertEqual(summary("Acme", "--end-date", "2026-05-08"), [["Acme", "llm", 16.0, 1]])
+        self.assertEqual(summary("Acme", "--end-date", "2026-05-08", "--week", "last"), [])  # up to the second
+        self.assertEqual(summary("Acme", "--end-date", DAY, "--week", "last"), [["Acme", "llm", 208.0, 1]])  # a Saturday: it is over
+        for flags in ((), ("--week", "last")):
+            self.assertEqual(summary("Old", "--end-date", DAY, *flags), [["Old", "p", 8.0, 1]])  # which ended on the second
+
+    def test_the_running_month_is_there_when_asked_for(self):
+        for flags, want in (((), ["column"]), (("--partial",), ["Acme", "Beta", "Old"])):
+            self.push(*flags)
+            got = table(self.world, latest(self.world)["overall"][0], "monthly_gpu_usage")
+            self.assertEqual([row[0] for row in got["data"]] or got["columns"], want)
+            self.assertTrue(all(row[1] == "2026-05" for row in got["data"]))
+
     def test_that_nothing_was_pulled_is_said(self):
         _, _, err = self.muster("push", "--start-date", DAY, "--end-date", DAY)
         self.assertIn(f"no pull that reaches {DAY} has come to its end", err)
@@ -328,8 +348,10 @@ class ProgrammeTest(lib.Case):
         for period in ("overall", "monthly", "weekly", "daily"):
             self.assertEqual(shown("overall", f"{period}_gpu_usage"), want(calc.table(period, first, last)), period)
         daily, weekly = calc.table("daily", first, last), calc.table("weekly", first, last)
-        summary = [row for row in calc.summary(last - datetime.timedelta(days=last.isoweekday() % 7), last) if row["project"] is not None]
         for name in active:
+            company = next(c for c in programme.companies if c.name == name)
+            until = next(day for day in (last - datetime.timedelta(days=k) for k in range(1000)) if calc.nodes(company, day))  # of one that ended: its last week
+            summary = [row for row in calc.summary(until - datetime.timedelta(days=until.isoweekday() % 7), until) if row["project"] is not None]
             self.assertEqual(shown(name, "company_daily_gpu_usage"), want(daily, name))
             self.assertEqual(shown(name, "company_daily_gpu_usage_within_30days"), want(daily, name)[:30])
             self.assertEqual(shown(name, "company_weekly_gpu_usage"), want(weekly, name))
