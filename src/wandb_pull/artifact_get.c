@@ -13,9 +13,9 @@ enum { GET_ID, GET_LIST, GET_FILE, GET_DONE };
 
 static const char by_name[] = "query ArtifactByName($entity:String!,$project:String!,$name:String!){"
                               "project(name:$project,entityName:$entity){artifact(name:$name){id state}}}";
-static const char urls[] = "query ArtifactFileURLs($id:ID!,$cursor:String,$perPage:Int){artifact(id:$id){"
-                           "files(after:$cursor,first:$perPage){pageInfo{hasNextPage endCursor}"
-                           "edges{node{name directUrl}}}}}";
+const char artifact_files_query[] = "query ArtifactFileURLs($id:ID!,$cursor:String,$perPage:Int){artifact(id:$id){"
+                                    "files(after:$cursor,first:$perPage){pageInfo{hasNextPage endCursor}"
+                                    "edges{node{name directUrl}}}}}";
 
 void artifact_get_init(struct artifact_get *g)
 {
@@ -47,7 +47,7 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
         json_cstr(&j, "name", g->name);
         break;
     case GET_LIST:
-        *ret = (struct wandb_request){.op = "ArtifactFileURLs", .query = urls};
+        *ret = (struct wandb_request){.op = "ArtifactFileURLs", .query = artifact_files_query};
         json_cstr(&j, "id", g->id);
         json_cstr(&j, "cursor", g->cursor);
         json_int(&j, "perPage", 100);

@@ -25,7 +25,7 @@ const struct opt_cmd wandb_help = {
              "runs of the teams in a config.yaml and keeps them by day; `push` puts the tables back where dashboards "
              "expect them; `check` says whether they are there and right; `explain` shows how the GPUs of a run were "
              "counted; `overlap` lists runs that share a host; `import` and `export` read and write the dataset as "
-             "CSV. `muster wandb VERB --help` explains "
+             "CSV; `download` fetches what is at W&B as files. `muster wandb VERB --help` explains "
              "one; docs/wandb.md all of them.",
     .examples = "WANDB_API_KEY=... muster wandb pull --config config.yaml  # yesterday\n"
                 "muster report --source wandb  # the tables of it",

@@ -3,7 +3,7 @@
 
 #include "cli/cmd.h"
 
-#define WANDB_VERBS(X) X(pull) X(push) X(check) X(explain) X(overlap) X(import) X(export)
+#define WANDB_VERBS(X) X(pull) X(push) X(check) X(explain) X(overlap) X(import) X(export) X(download)
 #define X(verb)                                                                                                        \
     int cmd_wandb_##verb(struct cmd_call *c);                                                                          \
     extern const struct opt_cmd wandb_##verb##_help;

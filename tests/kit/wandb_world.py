@@ -48,7 +48,10 @@ type Run {
   user: User runInfo: RunInfo project: Project readOnly: Boolean
   events(samples: Int): [String!] history(samples: Int, minStep: Int64, maxStep: Int64): [String!]
   fileCount: Int files(names: [String], after: String, first: Int, pattern: String): FileConnection
+  outputArtifacts(after: String, first: Int): ArtifactConnection
 }
+type ArtifactConnection { edges: [ArtifactEdge!]! pageInfo: PageInfo! totalCount: Int! }
+type ArtifactEdge { node: Artifact cursor: String! }
 type FileConnection { edges: [FileEdge!]! pageInfo: PageInfo! }
 type FileEdge { node: File cursor: String! }
 type File {
@@ -204,6 +207,9 @@ class Run:
     def files(self, names=None, after=None, first=50, pattern=None):
         keep = [n for n in sorted(self.stored) if (not names or n in names) and (not pattern or fnmatch.fnmatch(n, pattern.replace("%", "*")))]
         return page(keep, after, first, self.file)
+
+    def outputArtifacts(self, after=None, first=50):
+        return page([a for c in self.project.collections.values() for a in c.versions if a.given.get("runName") == self.name], after, first)
 
     def file(self, name):
         data = self.stored[name]

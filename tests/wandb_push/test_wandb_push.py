@@ -402,6 +402,42 @@ class StaleTest(PushCase):
         self.assertEqual([row[-1] for row in weekly["data"]], [None, "1 of 2 days not pulled"])
 
 
+class DownloadTest(PushCase):
+    def download(self, *flags):
+        return self.run_any(lib.MUSTER, "wandb", "download", "--config", self.path("config.yaml"), "--base-url", self.s.url, "-o", self.path("out"), *flags, env={"WANDB_API_KEY": KEY})
+
+    def found(self):
+        got = {}
+        for root, _, names in os.walk(self.path("out")):
+            for name in names:
+                with open(os.path.join(root, name), "rb") as f:
+                    got[os.path.relpath(os.path.join(root, name), self.path("out"))] = f.read()
+        return got
+
+    def test_what_is_newest_comes_as_files_where_the_notebook_put_them(self):
+        self.push()
+        project, want = self.world.add_project(*BOARD), {}
+        for runs in latest(self.world).values():
+            for art in (a for c in project.collections.values() for a in c.versions if a.given.get("runName") == runs[0].name):
+                want.update({f"{runs[0].displayName}/{art.collection.name}:v{art.versionIndex}/{n}": data for n, data in art.contents.items()})
+        self.assertEqual(len(want), 14)
+        art = project.artifact("all_runs_data:latest")
+        want[f"all_runs_data:v{art.versionIndex}/all_runs_data.csv"] = art.contents["all_runs_data.csv"]
+        for again in range(2):
+            status, out, err = self.download(*["-q"] * again)
+            self.assertEqual((status, sorted(out.splitlines())), (0, [] if again else sorted(self.path(f"out/{name}") for name in want)), err)
+            self.assertIn("15 files in", err)
+            self.assertEqual(self.found(), want)
+
+    def test_a_name_leads_to_no_other_folder(self):
+        for name in ("../evil", "/evil", "a/../../../evil", "a//b"):
+            self.new_world()
+            put_artifact(self.world, "all_runs_data", {name: b"x"})
+            status, _, err = self.download()
+            self.assertEqual((status, self.found()), (3, {}), err)
+            self.assertFalse(os.path.exists(self.path("evil")))
+
+
 class OddTest(lib.Case):
     """What one run says of itself, however odd, does not keep the tables of all from being pushed."""
 
