@@ -189,7 +189,7 @@ void explain_text(struct buf *out, const struct explain_ask *ask)
     struct steps s = {0};
     take_steps(ask, &s);
     head_text(out, ask);
-    buf_addf(out, "%d GPUs, by %s\n\n", (int)s.answer.gpus, s.answer.rule);
+    buf_addf(out, "%d GPU%s, by %s\n\n", (int)s.answer.gpus, s.answer.gpus == 1 ? "" : "s", s.answer.rule);
     for (size_t i = 0; i < s.n; i++)
         step_text(out, &s, &s.v[i]);
     if (why_not(ask, &s)) {
@@ -200,9 +200,9 @@ void explain_text(struct buf *out, const struct explain_ask *ask)
     }
     if (ask->stored_rule && (ask->stored_gpus != s.answer.gpus || strcmp(ask->stored_rule, s.answer.rule) != 0))
         buf_addf(out,
-                 "\nThe last pull counted %d GPUs, by %s: the rules or the run have changed since. A pull of its days "
+                 "\nThe last pull counted %d GPU%s, by %s: the rules or the run have changed since. A pull of its days "
                  "counts again.\n",
-                 (int)ask->stored_gpus, ask->stored_rule);
+                 (int)ask->stored_gpus, ask->stored_gpus == 1 ? "" : "s", ask->stored_rule);
     steps_fini(&s);
 }
 

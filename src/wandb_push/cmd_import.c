@@ -171,9 +171,9 @@ int cmd_wandb_import(struct cmd_call *c)
         all += x.put[i];
     if (all)
         fprintf(stderr,
-                "%s: %" PRIu64 " rows: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
+                "%s: %" PRIu64 " row%s: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
                 " the same, %" PRIu64 " older and left out, %" PRIu64 " bad\n",
-                wandb_import_help.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
-                x.put[WANDB_ROW_OLDER], x.bad);
+                wandb_import_help.name, all, all == 1 ? "" : "s", x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER],
+                x.put[WANDB_ROW_SAME], x.put[WANDB_ROW_OLDER], x.bad);
     return r < 0 ? r : x.bad ? EXIT_NO : EXIT_OK;
 }

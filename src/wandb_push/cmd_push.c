@@ -14,6 +14,8 @@ struct push_conf {
     bool again, tables_only, partial;
 };
 
+#define S(n) ((n) == 1 ? "" : "s")
+
 static const char *const weeks[] = {"this", "last", NULL};
 
 static const struct opt push_opts[] = {
@@ -50,13 +52,15 @@ static void say(const struct push_conf *conf, const struct push_sum *s, int32_t 
     char day[16];
 
     if (!conf->tables_only)
-        printf("dataset: %lld rows, %lld of them only at W&B before; %s\n", (long long)s->rows, (long long)s->taken,
-               s->sent ? "written" : "W&B has just that");
-    printf("tables of %s: %zu runs, %zu of them there already; %zu tables written; the tag taken from %zu older runs\n",
-           date_text(to, day), s->runs, s->runs_there, s->tables, s->untagged);
+        printf("dataset: %lld row%s, %lld of them only at W&B before; %s\n", (long long)s->rows, S(s->rows),
+               (long long)s->taken, s->sent ? "written" : "W&B has just that");
+    printf("tables of %s: %zu run%s, %zu of them there already; %zu table%s written; the tag taken from %zu older "
+           "run%s\n",
+           date_text(to, day), s->runs, S(s->runs), s->runs_there, s->tables, S(s->tables), s->untagged,
+           S(s->untagged));
 }
 
-/* A pull that was cut off left rows out: said, since the tables do not show it. */
+/* A pull that was cut off left rows out. */
 static void warn(struct wandb_store *s, int32_t to)
 {
     struct wandb_pull last = {0};
