@@ -203,7 +203,7 @@ static void look_throttle(const struct rule_look *k)
     for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
         const struct sample *now = &g.d->now;
         uint64_t mask = sample_has(now, M_throttle) ? (uint64_t)now->v[M_throttle] & (uint64_t)k->r->limit : 0;
-        if (g.d->state <= DEV_BUSY && mask)
+        if (g.d->state <= DEV_IN_SIGHT && mask)
             rule_found_at(k, g.n, g.d, 0, "%s:%d runs slower than it could: %.120s", node_shown(g.n),
                           (int)g.d->fact.index, throttle_text(mask, words).p);
     }
@@ -214,7 +214,7 @@ static void look_full(const struct rule_look *k)
     for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
         const struct sample *now = &g.d->now;
         int64_t left;
-        if (g.d->state > DEV_BUSY || !memory_left(now, &left) || !sample_has(now, M_mem_total))
+        if (g.d->state > DEV_IN_SIGHT || !memory_left(now, &left) || !sample_has(now, M_mem_total))
             continue;
         int64_t least = now->v[M_mem_total] / 10000 * (10000 - k->r->limit);
         struct rule_look as = *k;

@@ -240,7 +240,7 @@ static int64_t rounded(const struct sample *s, enum metric m)
 static void of_device(struct board *b, const struct node_now *n, const struct device_now *d, struct board_gpu *g)
 {
     char who[160];
-    bool known = d->state <= DEV_BUSY;
+    bool known = d->state <= DEV_IN_SIGHT;
 
     *g = (struct board_gpu){.load = -1, .load_mem = -1, .mem_used = -1, .mem_total = -1, .users = "", .why = ""};
     if (d->fact.parent[0] && d->fact.mig >= 0)
@@ -257,7 +257,7 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
     }
     g->mem_total = sample_has(&d->now, M_mem_total) ? d->now.v[M_mem_total] : -1;
     g->mark = judge(g);
-    if (!known) {
+    if (!known || d->state == DEV_UNKNOWN) {
         AUTO_BUF words = BUF_INIT(512);
         device_sentence(&words, d, b->at_ms);
         g->mark = BOARD_UNKNOWN;

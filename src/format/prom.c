@@ -213,7 +213,7 @@ static void list_series(struct prom_draw *p, const struct node_now *n, bool twin
         prom_label(&p->labels, "gpu", index);
         prom_label(&p->labels, "uuid", d->fact.uuid);
         s->len = p->labels.len - s->from;
-        s->fresh = d->state <= DEV_BUSY;
+        s->fresh = d->state <= DEV_IN_SIGHT;
     }
 }
 

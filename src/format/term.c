@@ -77,7 +77,7 @@ static const char *mib(const struct sample *s, enum metric m, char out[24])
 
 static bool in_sight(const struct device_now *d)
 {
-    return d->state <= DEV_BUSY;
+    return d->state <= DEV_IN_SIGHT;
 }
 
 static const char *last_update(const struct view *v, const struct node_now *n, char out[32])

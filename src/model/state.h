@@ -1,9 +1,10 @@
-/* state.h: the six states of a device, and those of a node: one order, one mark, one word on every screen. */
+/* state.h: the seven states of a device, and those of a node: one order, one mark, one word on every screen. */
 #pragma once
 
 #include "base/str.h"
 
-enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
+enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_UNKNOWN, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
+#define DEV_IN_SIGHT DEV_UNKNOWN /* up to here it is read: what is known of it is of now */
 
 struct state_info {
     const char *word;         /* "free" */

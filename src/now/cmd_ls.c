@@ -43,12 +43,12 @@ const struct opt_cmd ls_help = {
     .name = "muster ls",
     .summary = "which GPUs there are and who is on them",
     .args = "[FILTER…]",
-    .about =
-        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
-        "A filter says which GPUs: states (free, held, busy, stale, hung, lost, broken), mine, user:kim, model:h200, "
-        "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
-        "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
-        "all of it. When nothing matches the exit status is 1.",
+    .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
+             "A filter says which GPUs: states (free, held, busy, unknown, stale, hung, lost, broken), mine, user:kim, "
+             "model:h200, "
+             "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
+             "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
+             "all of it. When nothing matches the exit status is 1.",
     .examples = "muster ls  # this machine\n"
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
                 "muster ls free model:h200 'memfree>=40G'  # a free H200 with room\n"

@@ -24,7 +24,7 @@ struct subject {
 
 static bool in_sight(const struct device_now *d)
 {
-    return d->state <= DEV_BUSY;
+    return d->state <= DEV_IN_SIGHT;
 }
 
 /* ---- values; false: not known ---- */

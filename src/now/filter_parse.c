@@ -73,12 +73,19 @@ static const struct word {
     enum get get;
     int64_t bits;
 } words[] = {
-    {"free", GET_STATE, 1 << DEV_FREE},  {"held", GET_STATE, 1 << DEV_HELD},
-    {"busy", GET_STATE, 1 << DEV_BUSY},  {"stale", GET_STATE, 1 << DEV_STALE},
-    {"hung", GET_STATE, 1 << DEV_HUNG},  {"lost", GET_STATE, 1 << DEV_LOST},
-    {"broken", GET_STATE, OUT_OF_SIGHT}, {"asleep", GET_FLAGS, FLAG_ASLEEP},
-    {"mig", GET_FLAGS, FLAG_MIG},        {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
-    {"booked", GET_FLAGS, FLAG_BOOKED},  {"mine", GET_PROC_WHO, 0},
+    {"free", GET_STATE, 1 << DEV_FREE},
+    {"held", GET_STATE, 1 << DEV_HELD},
+    {"busy", GET_STATE, 1 << DEV_BUSY},
+    {"unknown", GET_STATE, 1 << DEV_UNKNOWN},
+    {"stale", GET_STATE, 1 << DEV_STALE},
+    {"hung", GET_STATE, 1 << DEV_HUNG},
+    {"lost", GET_STATE, 1 << DEV_LOST},
+    {"broken", GET_STATE, OUT_OF_SIGHT},
+    {"asleep", GET_FLAGS, FLAG_ASLEEP},
+    {"mig", GET_FLAGS, FLAG_MIG},
+    {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
+    {"booked", GET_FLAGS, FLAG_BOOKED},
+    {"mine", GET_PROC_WHO, 0},
 };
 
 const char *filter_name(size_t i)
@@ -389,7 +396,7 @@ static const char *wants(const struct field *f)
     case TAKE_SPAN:
         return "a time such as 30m or 2h";
     case TAKE_STATE:
-        return "free, held, busy, stale, hung, lost or broken";
+        return "free, held, busy, unknown, stale, hung, lost or broken";
     case TAKE_THROTTLE:
         return "power, thermal, slowdown, idle, none or another word of a reason";
     case TAKE_NAME:

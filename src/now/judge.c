@@ -1,6 +1,6 @@
 /*
- * judge.c: decides when a device is free, held, busy, stale, hung or lost, and a node up or down. Pure; docs/states.md
- * has the rule.
+ * judge.c: decides when a device is free, held, busy, unknown, stale, hung or lost, and a node up or down. Pure;
+ * docs/states.md has the rule.
  */
 #include "now/judge.h"
 
@@ -227,7 +227,7 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
                             int64_t now_ms)
 {
     struct verdict v = {.until_ms = INT64_MAX};
-    bool known;
+    bool known = false;
 
     if (out_of_sight(rule, n, d, now_ms, &v) || is_split(n, d, &v))
         return v;
@@ -247,6 +247,9 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
     } else if (d->booking) {
         v.state = DEV_HELD;
         v.why = WHY_BOOKED;
+    } else if (!d->fact.asleep && !known && !sample_has(&d->now, M_mem_used)) {
+        v.state = DEV_UNKNOWN;
+        v.why = WHY_UNTOLD;
     } else {
         v.state = DEV_FREE;
         v.why = d->fact.asleep ? WHY_ASLEEP : d->n_procs ? WHY_DISPLAY : WHY_NOBODY;
@@ -310,6 +313,7 @@ static const struct {
     [WHY_NOBODY] = {.before = "nobody on it"},
     [WHY_DISPLAY] = {.before = "only a display on it"},
     [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},
+    [WHY_UNTOLD] = {.before = "its driver tells neither use nor memory", .told = true},
     [WHY_MAINTENANCE] = {.before = "in maintenance"},
     [WHY_BOOKED] = {.before = "booked by "},
     [WHY_PROCS] = {.amount = COUNT, .after = " process, no work", .after_many = " processes, no work"},

@@ -13,6 +13,7 @@ enum why {
     WHY_NOBODY,
     WHY_DISPLAY,
     WHY_ASLEEP,
+    WHY_UNTOLD, /* whether it is used */
     WHY_MAINTENANCE,
     WHY_BOOKED,
     WHY_PROCS,         /* amount: how many */

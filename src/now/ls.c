@@ -110,7 +110,7 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
         cell_int(&row[BOOKED_UNTIL], d->booking->until_ms);
         cell_screen(&row[BOOKED_UNTIL], "%s", clock_span(MAX(0, d->booking->until_ms - v->at_ms), span));
     }
-    if (d->state <= DEV_BUSY) {
+    if (d->state <= DEV_IN_SIGHT) {
         value(&row[POWER_LIMIT], &d->now, M_power_limit, 1000);
         value(&row[CLOCK_SM], &d->now, M_clock_sm, 1000000);
         if (sample_has(&d->now, M_throttle)) {
@@ -143,7 +143,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         if (b.len)
             cell_text(&row[USER], buf_str(&b));
     }
-    if (d->state <= DEV_BUSY) {
+    if (d->state <= DEV_IN_SIGHT) {
         value(&row[UTIL], &d->now, M_util, 100);
         memory(&row[MEM_USED], &d->now, M_mem_used);
         value(&row[TEMP], &d->now, M_temp, 1000);

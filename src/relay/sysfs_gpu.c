@@ -290,15 +290,6 @@ static void drawn(struct sample *s, const struct card *k)
         sample_set(s, M_power, (k->power_uw >= 0 ? k->power_uw : k->power_now_uw) / 1000);
 }
 
-/* Without use and memory nobody can say whether it is free: then no sample at all, and why. */
-static void judge(struct device_reading *d)
-{
-    if (d->fact.asleep || sample_has(&d->sample, M_util) || sample_has(&d->sample, M_mem_used))
-        return;
-    d->sample = (struct sample){0};
-    mem_copy_str(d->fact.note, sizeof(d->fact.note), "its driver does not tell how busy it is");
-}
-
 static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -317,7 +308,6 @@ static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
             snprintf(f->uuid, sizeof(f->uuid), "amd-%s", k->unique);
         if (f->asleep)
             d->sample = (struct sample){0};
-        judge(d);
     }
     struct reading old = c->now;
     c->now = c->coming;

@@ -318,7 +318,7 @@ static void tell_node(struct say *s, struct str body)
             AUTO_BUF mem = BUF_INIT(64);
             AUTO_BUF util = BUF_INIT(64);
             AUTO_BUF gpu = BUF_INIT(64);
-            bool seen = d->state <= DEV_BUSY;
+            bool seen = d->state <= DEV_IN_SIGHT;
             buf_addf(&gpu, "%d", (int)d->fact.index);
             if (d->fact.mig >= 0)
                 buf_addf(&gpu, ".%d", (int)d->fact.mig);

@@ -23,7 +23,7 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     y += plot;
     /* Values in columns, top down, of what is known. */
     int columns = MAX(1, (s->w - 1) / 26), shown = 0, most = MAX(2, h / 3) * columns;
-    for (enum metric m = 0; m < M_COUNT && shown < most && d->state <= DEV_BUSY; m++) {
+    for (enum metric m = 0; m < M_COUNT && shown < most && d->state <= DEV_IN_SIGHT; m++) {
         if (metrics[m].scope == SCOPE_NODE || !sample_has(&d->now, m))
             continue;
         buf_reset(&b);

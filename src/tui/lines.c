@@ -226,7 +226,7 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
     put(s, y, &c[N_MODEL], STYLE_PLAIN, short_model(node_model(n)));
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct sample *v = &n->devices[i].now;
-        if (n->devices[i].state > DEV_BUSY || n->devices[i].fact.parent[0])
+        if (n->devices[i].state > DEV_IN_SIGHT || n->devices[i].fact.parent[0])
             continue;
         used += sample_has(v, M_mem_used) ? v->v[M_mem_used] : 0;
         total += sample_has(v, M_mem_total) ? v->v[M_mem_total] : 0;
@@ -308,7 +308,7 @@ static void line_device(const struct top *t, struct sheet *s, int y, const struc
 
     line_place(s, y, c->x, c->width, STYLE_PLAIN | STYLE_BOLD, i->n, d);
     sheet_put(s, y, c[D_WHO].x - 2, 1, state, sheet_mark(s, d->state));
-    if (d->state > DEV_BUSY) {
+    if (d->state > DEV_IN_SIGHT) {
         AUTO_BUF b = BUF_INIT(1024);
         device_sentence(&b, d, t->all.at_ms);
         put_last(s, y, &c[D_WHO], state, b.p);

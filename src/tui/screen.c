@@ -25,6 +25,7 @@ static const struct {
     [DEV_FREE] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x1a7f4b},
     [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x9a6700},
     [DEV_BUSY] = {COLOR_RED, 203, 124, 0xef6a60, 0xb3261e},
+    [DEV_UNKNOWN] = {-1, 245, 242, 0x8b949e, 0x6e7781},
     [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x6e7781},
     [DEV_HUNG] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
     [DEV_LOST] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
@@ -126,7 +127,7 @@ static void set_colours(bool light)
         int c = COLORS >= 0x1000000 ? (light ? colours[i].light : colours[i].dark)
                 : COLORS >= 256     ? (light ? colours[i].light256 : colours[i].dark256)
                                     : colours[i].ansi;
-        if (i == DEV_STALE && COLORS >= 16 && COLORS < 256)
+        if ((i == DEV_STALE || i == DEV_UNKNOWN) && COLORS >= 16 && COLORS < 256)
             c = 8; /* bright black: grey */
         init_extended_pair(i + 1, c, -1);
     }

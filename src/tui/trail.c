@@ -77,7 +77,7 @@ int64_t node_util(const struct node_now *n)
     int64_t sum = 0, known = 0;
 
     for (size_t i = 0; i < n->n_devices; i++)
-        if (n->devices[i].state <= DEV_BUSY && sample_has(&n->devices[i].now, M_util)) {
+        if (n->devices[i].state <= DEV_IN_SIGHT && sample_has(&n->devices[i].now, M_util)) {
             sum += n->devices[i].now.v[M_util];
             known++;
         }
@@ -92,7 +92,7 @@ void trails_tick(struct trails *t, const struct view *v)
         add_value(t, node->key, node_util(node));
         for (size_t k = 0; k < node->n_devices; k++) {
             const struct device_now *d = &node->devices[k];
-            bool seen = d->state <= DEV_BUSY && sample_has(&d->now, M_util);
+            bool seen = d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_util);
             add_value(t, d->fact.uuid, seen ? d->now.v[M_util] : -1);
         }
     }

@@ -191,6 +191,25 @@ static void memory_that_is_held_by_nobody_known_is_red(void **unused)
     cluster_free(c);
 }
 
+/* Neither use nor memory is told: nobody knows whether it is free. */
+static void what_the_hub_does_not_know_is_not_free(void **unused)
+{
+    static const struct board_page page = {"Cluster Overview", 60, 900};
+    struct cluster *c = mem_zero(1, sizeof(*c));
+    struct node_now *n = add_host(c, "a", "", 1);
+    struct board b = {0};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    (void)unused;
+    set_state(&n->devices[0], DEV_UNKNOWN, "its driver tells neither use nor memory");
+    board_view(&c->v, &b);
+    assert_int_equal(b.v[0].v[0].mark, BOARD_UNKNOWN);
+    assert_string_equal(b.v[0].v[0].why, "unknown: its driver tells neither use nor memory");
+    board_html(&out, &b, &page);
+    assert_true(str_find(buf_str(&out), "<b>0 of 1</b> GPUs on 1 host are free.</p>") > 0);
+    board_fini(&b);
+    cluster_free(c);
+}
+
 static void pages_are_as_the_golden_files(void **unused)
 {
     static const struct board_page page = {"Cluster Overview", 60, 900};
@@ -275,5 +294,6 @@ TESTS(cmocka_unit_test(rows_of_the_file_are_judged_by_the_old_rule),
       cmocka_unit_test(a_file_that_makes_no_sense_gets_one_clear_error),
       cmocka_unit_test(a_file_without_end_is_refused), cmocka_unit_test(a_view_is_judged_by_the_hub_too),
       cmocka_unit_test(memory_that_is_held_by_nobody_known_is_red),
+      cmocka_unit_test(what_the_hub_does_not_know_is_not_free),
       cmocka_unit_test_setup(pages_are_as_the_golden_files, in_utc), cmocka_unit_test(markup_in_names_stays_text),
       cmocka_unit_test(the_policy_allows_the_style_and_the_script), cmocka_unit_test(text_is_escaped))

@@ -355,7 +355,7 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
         {"idle>2x", 6, "expected a time such as 30m or 2h after 'idle>'"},
         {"pstate>P2", 8, "expected a number such as 4"},
         {"gpu:one", 5, "expected a whole number after 'gpu:'"},
-        {"state=good", 7, "expected free, held, busy, stale, hung, lost or broken"},
+        {"state=good", 7, "expected free, held, busy, unknown, stale, hung, lost or broken"},
         {"state=mine", 7, "expected free"},
         {"throttle:maybe", 10, "expected power, thermal, slowdown"},
         {"user:", 6, "expected a name, or a pattern such as dgx*, after 'user:'"},

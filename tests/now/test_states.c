@@ -60,6 +60,14 @@ static const struct rule_case rule_cases[] = {
     {"no news", "muster", 9000, 0, 0, 0, 0, 42000, 42000, COLLECT_OK, 0, DEV_BUSY, -1, DEV_STALE, "no news for 40 s"},
     {"long no news", "muster", 9000, 0, 0, 0, 0, 250000, 250000, COLLECT_OK, 0, DEV_BUSY, -1, DEV_STALE,
      "no news for 4 m"},
+    {"neither use nor memory", "muster", -1, 0, -1, 0, 0, 1000, 1000, COLLECT_OK, 0, DEV_FREE, -1, DEV_UNKNOWN,
+     "its driver tells neither use nor memory"},
+    {"only a display, as far as is known", "muster", -1, -1, -1, PROC_GRAPHICS, -1, 1000, 1000, COLLECT_OK, 0, DEV_FREE,
+     -1, DEV_UNKNOWN, "its driver tells neither use nor memory"},
+    {"somebody is on it", "muster", -1, -1, -1, PROC_COMPUTE, -1, 1000, 1000, COLLECT_OK, 0, DEV_UNKNOWN, -1, DEV_HELD,
+     "1 process, not known to work"},
+    {"memory alone is enough", "muster", -1, -1, 0, 0, 0, 1000, 1000, COLLECT_OK, 0, DEV_UNKNOWN, -1, DEV_FREE,
+     "nobody on it"},
     {"never heard", "muster", -1, -1, -1, 0, 0, -1, -1, COLLECT_STARTING, 0, DEV_STALE, -1, DEV_STALE,
      "no news since the hub started"},
     {"no sample yet", "muster", -1, -1, -1, 0, 0, -1, 1000, COLLECT_STARTING, 0, DEV_STALE, -1, DEV_STALE,
@@ -207,6 +215,7 @@ static void a_slow_sender_is_not_stale_between_ticks(void **unused)
     char reason[160];
 
     (void)unused;
+    sample_set(&d.now, M_util, 0);
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_FREE);
     n.fact.tick_ms = 1000;
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_STALE);

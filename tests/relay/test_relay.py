@@ -160,6 +160,9 @@ class Relay(lib.Case):
         for name, n in rounds.items():
             self.never_missed(name, n)
         self.assertEqual(self.samples("unsaid"), 0)  # [N/A] is no number
+        self.assertIn("unknown", self.run_ok(lib.MUSTER, "ls", "--hub", hub.url, "--csv", "host:unsaid"))
+        self.assertEqual({d["state"] for n in lib.ask_json(hub.url + "/api/v1/state?filter=host:unsaid")["nodes"] for d in n["devices"]}, {"unknown"})
+        self.assertEqual(lib.ask_json(hub.url + "/api/v1/state?filter=free+host:unsaid")["nodes"], [])
         self.assertEqual(lib.ask_json(hub.url + "/api/v1/history?device=unsaid:0&metric=mem_total&from=-1h&step=1h&agg=last")["series"][0]["v"][-1], 143771 << 20)
 
     @lib.long

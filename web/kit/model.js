@@ -59,7 +59,7 @@ export function fullness(d) {
 
 /** What it last said is what it is: not so of a stale, hung or lost one. @param {Device} d */
 export function isFresh(d) {
-    return d.state === "free" || d.state === "held" || d.state === "busy";
+    return d.state !== "stale" && d.state !== "hung" && d.state !== "lost";
 }
 
 /** What screens call it; its real name is what links and filters use. @param {Node} n */

@@ -1,6 +1,6 @@
 /* What the hub sends (docs/api-state.md, /api/v1/metrics), and what the store adds to it. Times are hub's UTC ms. */
 
-export type State = "free" | "held" | "busy" | "stale" | "hung" | "lost";
+export type State = "free" | "held" | "busy" | "unknown" | "stale" | "hung" | "lost";
 
 export interface Process {
     pid: number;
