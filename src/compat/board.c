@@ -119,6 +119,8 @@ static int take(struct board *b, const struct str *cells, size_t line, struct li
     g->mark = judge(g);
     if (g->mark == BOARD_UNKNOWN)
         g->why = "the driver would not tell its load";
+    if (strstr(g->users, PROC_GONE))
+        g->why = PROC_GONE_WORDS;
     return 0;
 }
 
@@ -267,7 +269,7 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
         g->why = "split: its MIG instances are what one takes";
     } else if (d->state != DEV_FREE) {
         g->mark = BOARD_TAKEN;
-        g->why = g->users[0] ? "" : keep(b, d->reason);
+        g->why = device_has_gone(d) ? PROC_GONE_WORDS : g->users[0] ? "" : keep(b, d->reason);
     } else if (g->mark == BOARD_UNKNOWN) {
         g->mark = BOARD_FREE; /* the hub has judged by what it knows */
     }

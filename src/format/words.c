@@ -81,6 +81,8 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
     }
     if (d->state == DEV_HELD && d->idle_since_ms)
         buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - d->idle_since_ms), span));
+    if (device_has_gone(d))
+        buf_adds(out, ": " PROC_GONE_WORDS);
 }
 
 void node_sentence(struct buf *out, const struct node_now *n)

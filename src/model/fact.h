@@ -63,6 +63,10 @@ extern const struct record_kind node_facts;
 
 enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
 
+/* As a process's user: the driver lists it and ps does not know it. Web-GPU-Monitor's word; and what it means. */
+#define PROC_GONE       "Zombie"
+#define PROC_GONE_WORDS "a process that is gone still holds memory"
+
 /* A process that uses a device. Identity: (boot, pid, start_ms). */
 struct proc_fact {
 #define NUMBER(wire, kept, shown, type, field, ...) type field;

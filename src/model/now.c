@@ -114,6 +114,11 @@ int device_users(const struct device_now *d, struct buf *out)
     return out->err;
 }
 
+bool device_has_gone(const struct device_now *d)
+{
+    return ANY(d->n_procs, i, strcmp(d->procs[i].fact->user, PROC_GONE) == 0);
+}
+
 bool device_is_parent(const struct node_now *n, const struct device_now *d)
 {
     return d->split ||

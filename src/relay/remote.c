@@ -17,6 +17,7 @@ struct ps { /* what ps said of a pid */
     int32_t pid;
     int64_t start_ms, told_ms; /* start by the hub's clock; told: monotonic */
     int64_t age_s;
+    bool gone; /* it ended, and the driver still lists it */
     char user[64], args[CMD_MAX];
 };
 
@@ -119,6 +120,21 @@ static bool take_ps(struct remote *r, struct str line, int64_t mono_ms)
         *p = (struct ps){.pid = (int32_t)n, .age_s = s, .told_ms = mono_ms};
     collect_text(p->user, sizeof(p->user), user);
     collect_text(p->args, sizeof(p->args), line);
+    p->gone = false;
+    return true;
+}
+
+static bool take_gone(struct remote *r, struct str line, int64_t mono_ms)
+{
+    int64_t n;
+    if (!str_int(line, &n) || n <= 0 || n > INT32_MAX)
+        return false;
+    struct ps *p = ps_of(r, (int32_t)n);
+    if (!p) {
+        p = ps_new(r);
+        *p = (struct ps){.pid = (int32_t)n, .told_ms = mono_ms};
+    }
+    p->gone = true;
     return true;
 }
 
@@ -255,6 +271,8 @@ static bool take_value(struct remote *r, char what, struct str rest, int64_t mon
     switch (what) {
     case 'P':
         return take_ps(r, rest, mono_ms);
+    case 'V':
+        return take_gone(r, rest, mono_ms);
     case 'L':
         return take_fixed(r, M_load1, rest);
     case 'U':
@@ -362,11 +380,13 @@ static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64
     u->known = reading_known(ret, u->pid, name);
     if (!u->known)
         return;
+    mem_copy_str(u->known->user, sizeof(u->known->user), p->gone ? PROC_GONE : p->user);
+    mem_copy_str(u->known->cmd, sizeof(u->known->cmd), p->args);
+    if (p->gone) /* not the process it was: nobody's, and without a beginning */
+        return;
     if (!p->start_ms)
         p->start_ms = wall_ms - (mono_ms - p->told_ms) - p->age_s * 1000;
     u->known->start_ms = p->start_ms;
-    mem_copy_str(u->known->user, sizeof(u->known->user), p->user);
-    mem_copy_str(u->known->cmd, sizeof(u->known->cmd), p->args);
 }
 
 bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret)

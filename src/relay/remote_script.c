@@ -34,13 +34,16 @@ const char remote_script_text[] =
     "  if [ $left -le 0 ]; then left=60; echo 'D {'; df -lPk | while IFS= read -r l; do printf 'D %s\\n' \"$l\"; done; "
     "echo 'D }'; fi\n"
     "}\n"
-    /* ps, once for each process */
+    /* ps, once for each process; one that is gone (not one that /proc hides) is said as that, and ps asked should its
+     * number come again */
     "who() {\n"
     "  n=$((n + 1)); if [ $n -gt $lines ]; then n=0 seen=; fi\n"
     "  case $1 in ''|*[!0-9]*) return; esac\n"
+    "  [ -d /proc/$1 ] || case $(kill -0 $1 2>&1) in *'No such process'*)\n"
+    "    case \" $seen \" in *\" $1 \"*) seen=; esac; echo \"V $1\"; return; esac\n"
     "  case \" $seen \" in *\" $1 \"*) return; esac\n"
     "  seen=\"$seen $1\"\n"
-    "  ps -o pid= -o user:63= -o etimes= -o args= -p $1 | while IFS= read -r l; do printf 'P %s\\n' \"$l\"; done\n"
+    "  ps -o pid= -o user:63= -o etimes= -o args= -p $1 | while IFS= read -r w; do printf 'P %s\\n' \"$w\"; done\n"
     "}\n"
     "seen= n=0\n"
     /* GPUs that are not NVIDIA's, out of /sys: builtins only. A sleeping one is not woken. */
@@ -108,8 +111,8 @@ const char remote_script_text[] =
     "  (nvidia-smi --query-gpu=$fields --format=csv,nounits -l $every 2>&1 </dev/null | while IFS= read -r l; do\n"
     "    case $l in 0,*) node; migs; esac; printf 'G %s\\n' \"$l\"; done; echo E) &\n"
     "  (nvidia-smi --query-compute-apps=$apps --format=csv,nounits -l $every </dev/null | while IFS= read -r l; do\n"
-    "    printf 'A %s\\n' \"$l\"\n"
     "    p=${l#*, }; who ${p%%,*}\n"
+    "    printf 'A %s\\n' \"$l\"\n"
     "  done) &\n"
     "elif [ -n \"$cards$tool\" ]; then\n"
     "  ([ -n \"$amd\" ] && ask\n"

@@ -191,6 +191,28 @@ static void memory_that_is_held_by_nobody_known_is_red(void **unused)
     cluster_free(c);
 }
 
+/* As the old page called it, and what that means. */
+static void a_process_that_is_gone_is_a_zombie(void **unused)
+{
+    struct cluster *c = mem_zero(1, sizeof(*c));
+    struct node_now *n = add_host(c, "a", "", 1);
+    struct board b = {0}, file = {0};
+    struct err err = {0};
+    (void)unused;
+    set_values(&n->devices[0], 0, 70000, 81920, 30);
+    set_state(&n->devices[0], DEV_HELD, "1 process, no work");
+    add_proc(&n->devices[0], 77, "Zombie", "", 1);
+    board_view(&c->v, &b);
+    assert_string_equal(b.v[0].v[0].users, "Zombie");
+    assert_string_equal(b.v[0].v[0].why, "a process that is gone still holds memory");
+    assert_int_equal(board_csv(STR(HEAD "0,0,0,0,A,U,h,\"kim, Zombie\"\n"), NOW, &file, &err), 0);
+    assert_string_equal(file.v[0].v[0].users, "kim, Zombie");
+    assert_string_equal(file.v[0].v[0].why, "a process that is gone still holds memory");
+    board_fini(&file);
+    board_fini(&b);
+    cluster_free(c);
+}
+
 /* Neither use nor memory is told: nobody knows whether it is free. */
 static void what_the_hub_does_not_know_is_not_free(void **unused)
 {
@@ -294,6 +316,6 @@ TESTS(cmocka_unit_test(rows_of_the_file_are_judged_by_the_old_rule),
       cmocka_unit_test(a_file_that_makes_no_sense_gets_one_clear_error),
       cmocka_unit_test(a_file_without_end_is_refused), cmocka_unit_test(a_view_is_judged_by_the_hub_too),
       cmocka_unit_test(memory_that_is_held_by_nobody_known_is_red),
-      cmocka_unit_test(what_the_hub_does_not_know_is_not_free),
+      cmocka_unit_test(a_process_that_is_gone_is_a_zombie), cmocka_unit_test(what_the_hub_does_not_know_is_not_free),
       cmocka_unit_test_setup(pages_are_as_the_golden_files, in_utc), cmocka_unit_test(markup_in_names_stays_text),
       cmocka_unit_test(the_policy_allows_the_style_and_the_script), cmocka_unit_test(text_is_escaped))

@@ -66,6 +66,25 @@ test("who holds it and since when: one hover", async (t) => {
     clean(page);
 });
 
+test("a GPU that tells nothing is unknown, and a process that is gone is a Zombie", async (t) => {
+    const ssh = path.join(await folder(t), "ssh");
+    const rows = ["V 77", "A GPU-a, 77, 512", "G 0, 2, GPU-a, NVIDIA H200, 0, 600, 81920", "G 1, 2, GPU-b, NVIDIA H200, [N/A], [N/A], 81920"];
+    const titles = ["A gpu_uuid, pid, used_gpu_memory [MiB]", "G index, count, uuid, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB]"];
+    const echo = (/** @type {string[]} */ lines) => lines.map((l) => `echo '${l}'`).join("\n");
+    await writeFile(ssh, `#!/bin/sh\n${echo(titles)}\nwhile :; do\n${echo(rows)}\nsleep 1\ndone\n`, { mode: 0o755 });
+    const h = await hub(t, { flags: ["--nodes", "gpu01", "--ssh-program", ssh, "--ssh-every", "1s"] });
+    const page = await open(t, h.url);
+    await says(page.locator("h1"), /^none of 2 free/);
+    await says(page.locator(".counts"), /◐ 1 held .*\? 1 unknown/);
+    const details = page.locator(".details");
+    await cell(page, "gpu01", 0).hover();
+    await says(details, /◐ held by Zombie.*: a process that is gone still holds memory/);
+    await cell(page, "gpu01", 1).hover();
+    await says(details, /\? unknown: its driver tells neither use nor memory/);
+    await looksRight(page, "now-unknown");
+    clean(page);
+});
+
 test("a free GPU says how to take it", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await cell(page, "dgx2", 3).hover();

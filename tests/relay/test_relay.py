@@ -496,6 +496,21 @@ class Relay(lib.Case):
         self.assertIn(f"host1: ssh: the key cannot be read: Identity file {self.path('none')} not accessible: No such file or directory", err)
 
     @lib.long
+    def test_a_process_that_is_gone_is_a_zombie_on_every_page(self):
+        """As `ps -o user= PID || echo Zombie` of the old script has it, over ssh and on the page of the hub."""
+        gone = self.start("/bin/true")
+        gone.p.wait()
+        self.farm.machine("gpu01", self.farm.sshd("a"), gpus=1, apps=f"{self.farm.uuid('gpu01', 0)} {gone.p.pid} 5160 MiB\n")
+        hub = self.hub_with("--nodes", "gpu01")
+        lib.wait_until("the process", lambda: [p for p in lib.ask_json(hub.url + "/api/v1/processes") if p.get("user") == "Zombie"], pause=0.3)
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", hub.url), "Zombie")
+        self.run_ok(lib.MUSTER, "render", "--hub", hub.url, "-o", self.path("www"))
+        with open(self.path("www/index.html"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("<b>Zombie</b><br>a process that is gone still holds memory", page)
+        self.assertNotIn("no user known", page)
+
+    @lib.long
     def test_a_relay_takes_new_host_keys_when_told(self):
         new, changed = self.farm.sshd("new", trust=False), self.farm.sshd("changed")
         changed.kill()

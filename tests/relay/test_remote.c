@@ -93,6 +93,44 @@ static void lines_become_a_sample(void **unused)
     remote_free(r);
 }
 
+/* The driver lists a process that ps does not know: the old page's word, and nobody's name. */
+static void a_process_that_is_gone_is_a_zombie(void **unused)
+{
+    static const struct {
+        const char *said, *user, *program;
+        bool began;
+    } cases[] = {
+        {"V 77", "Zombie", "", false}, /* never seen alive */
+        {"P 77 raj 5 python train.py", "raj", "python", true},
+        {"V 77", "Zombie", "python", false}, /* it ended */
+        {"P 77 lee 1 sleep 9", "lee", "sleep", true},
+    };
+    struct remote *r = remote_new(5000);
+    struct reading got = {0};
+    (void)unused;
+    remote_begin(r, 0);
+    line(r, "A gpu_uuid, pid, used_gpu_memory [MiB]", 0);
+    line(r, "G index, count, uuid, name, driver_version, utilization.gpu [%], memory.used [MiB]", 0);
+    line(r, "G 0, 1, GPU-a, NVIDIA H200, 580.1, 0, 600", 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t now = (int64_t)(i + 1) * 60000;
+        print_message("%s\n", cases[i].said);
+        line(r, cases[i].said, now);
+        line(r, "A GPU-a, 77, 512", now);
+        reading_reset(&got);
+        assert_true(remote_read(r, WALL + now, now, &got));
+        const struct proc_fact *p = got.devices[0].uses[0].known;
+        assert_string_equal(p->user, cases[i].user);
+        assert_string_equal(p->name, cases[i].program);
+        assert_int_equal(p->start_ms != 0, cases[i].began);
+    }
+    line(r, "V x", 0);
+    line(r, "V -1", 0);
+    assert_int_equal(remote_skipped(r), 2);
+    reading_fini(&got);
+    remote_free(r);
+}
+
 static void what_is_wrong_is_told_in_its_own_words(void **unused)
 {
     struct remote *r = remote_new(5000);
@@ -476,7 +514,8 @@ static void a_machine_without_gpus_tells_of_itself(void **unused)
     remote_free(r);
 }
 
-TESTS(cmocka_unit_test(lines_become_a_sample), cmocka_unit_test(what_is_wrong_is_told_in_its_own_words),
+TESTS(cmocka_unit_test(lines_become_a_sample), cmocka_unit_test(a_process_that_is_gone_is_a_zombie),
+      cmocka_unit_test(what_is_wrong_is_told_in_its_own_words),
       cmocka_unit_test(silence_is_noticed_once_and_ends_with_an_answer),
       cmocka_unit_test(nonsense_is_counted_and_passed_over),
       cmocka_unit_test(the_script_runs_in_a_plain_shell_and_leaves_nothing_behind),

@@ -5,6 +5,8 @@ import { holderOf, nodeName, usersOf } from "../kit/model.js";
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
 
+const GONE = "Zombie"; /* as a user: PROC_GONE of src/model/fact.h */
+
 /** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s" @param {Device} d @param {number} now */
 export function deviceSentence(d, now) {
     if (d.state === "free") {
@@ -19,7 +21,8 @@ export function deviceSentence(d, now) {
         text = `${d.state} by ${users.map((u) => u.user).join(", ")}`;
         if (Number.isFinite(start)) text += ` for ${span(now - start)}`;
     }
-    return d.state === "held" && d.idle_since ? `${text}, idle for ${span(now - d.idle_since)}` : text;
+    if (d.state === "held" && d.idle_since) text += `, idle for ${span(now - d.idle_since)}`;
+    return users.some((u) => u.user === GONE) ? `${text}: a process that is gone still holds memory` : text;
 }
 
 /** What is not as it should be with a node; empty when all is. @param {Node} n */
