@@ -11,8 +11,8 @@
 #define TOKEN_SPAN_MAX (3650 * 86400000ll)
 #define TOKEN_USES_MAX 1000000
 
-/* text: the whole secret token, to be shown once. Role, person and node are the caller's to fill. */
-void token_new(struct token *ret, char text[64]);
+/* text: the whole secret token, to be shown once. */
+void token_new(char id[20], uint8_t hash[32], char text[64]);
 bool token_split(struct str text, char id[20], uint8_t hash[32]); /* false: not one of ours */
 bool token_match(const struct token *t, const uint8_t hash[32]);  /* constant time; a revoked one never matches */
 /* Two secrets that are not tokens of ours, compared without telling how far they agree. */

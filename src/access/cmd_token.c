@@ -70,12 +70,9 @@ static int new_token(struct store *s, const struct token_conf *conf, struct err 
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
         (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
         return err_set(err, -EINVAL, "a name or note is too long");
-    struct token made;
     char text[64];
-    token_new(&made, text);
-    mem_copy_str(t.id, sizeof(t.id), made.id);
+    token_new(t.id, t.hash, text);
     mem_copy_str(t.role, sizeof(t.role), role_words[role]);
-    memcpy(t.hash, made.hash, sizeof(t.hash));
     int r = store_put_now(s, STORE_TOKEN, &t, err);
     if (r == 0)
         printf("%s\n", text);

@@ -101,16 +101,13 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     struct store_token t = {.created_ms = rq->now_ms};
-    struct token made;
     if (!o)
         return REPLY_NOW;
     const char *wrong = read_token(o, &t);
     if (wrong)
         return reply_problem(rp, 400, "%s", wrong);
     struct token_job *job = mem_zero(1, sizeof(*job));
-    token_new(&made, job->text);
-    mem_copy_str(t.id, sizeof(t.id), made.id);
-    memcpy(t.hash, made.hash, sizeof(t.hash));
+    token_new(t.id, t.hash, job->text);
     job->ask = (struct past_ask){.run = token_run, .end = token_end};
     job->t = t;
     own_url(rq, job->url);

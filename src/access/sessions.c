@@ -124,22 +124,15 @@ static void drop_note(struct sessions *s, int64_t id)
               NULL);
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hash(struct str hex, uint8_t ret[32])
 {
-    if (hex.len != 64)
-        return false;
-    for (size_t i = 0; i < 32; i++) {
-        int high = hex_value(hex.p[2 * i]), low = hex_value(hex.p[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        ret[i] = (uint8_t)(high << 4 | low);
+    uint64_t byte;
+    bool good = hex.len == 64;
+    for (size_t i = 0; i < 32 && good; i++) {
+        good = str_hex(str_n(hex.p + 2 * i, 2), &byte);
+        ret[i] = good ? (uint8_t)byte : 0;
     }
-    return true;
+    return good;
 }
 
 static bool read_text(struct str s, char *ret, size_t size)

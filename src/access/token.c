@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 
 #include "access/auth.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 #define ID_LEN     8
@@ -32,10 +33,7 @@ static void base64url_text(const uint8_t *p, size_t n, char *out)
 
 static bool base64url_ok(struct str text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!text.p[i] || !strchr(base64url, text.p[i]))
-            return false;
-    return true;
+    return !ANY(text.len, i, !text.p[i] || !strchr(base64url, text.p[i]));
 }
 
 /* OpenSSL 3 looks an algorithm up by name at each use, which costs more than the hash: look once. */
@@ -52,19 +50,24 @@ void sha256(const void *p, size_t n, uint8_t out[32])
         abort(); /* only without memory, or with an OpenSSL that lacks SHA-256 */
 }
 
-void token_new(struct token *ret, char text[64])
+void secret_new(char text[SECRET_MAX], uint8_t hash[32])
+{
+    uint8_t secret[32];
+    rand_bytes(secret, sizeof(secret));
+    base64url_text(secret, sizeof(secret), text);
+    sha256(text, SECRET_LEN, hash);
+    OPENSSL_cleanse(secret, sizeof(secret));
+}
+
+void token_new(char id[20], uint8_t hash[32], char text[64])
 {
     static const char alphabet[] = "abcdefghjkmnpqrstuvwxyz23456789"; /* no 0 o 1 l i: ids are read aloud */
-    uint8_t secret[32];
-    char tail[SECRET_LEN + 1];
-    *ret = (struct token){0};
+    char tail[SECRET_MAX];
     for (size_t i = 0; i < ID_LEN; i++)
-        ret->id[i] = alphabet[rand_u64() % (sizeof(alphabet) - 1)];
-    rand_bytes(secret, sizeof(secret));
-    base64url_text(secret, sizeof(secret), tail);
-    sha256(tail, SECRET_LEN, ret->hash);
-    snprintf(text, 64, "mst_%.8s_%s", ret->id, tail);
-    OPENSSL_cleanse(secret, sizeof(secret));
+        id[i] = alphabet[rand_u64() % (sizeof(alphabet) - 1)];
+    id[ID_LEN] = 0;
+    secret_new(tail, hash);
+    snprintf(text, 64, "mst_%.8s_%s", id, tail);
 }
 
 bool token_split(struct str text, char id[20], uint8_t hash[32])
@@ -88,15 +91,6 @@ bool secret_equal(struct str a, struct str b)
     sha256((a.len ? a.p : ""), a.len, ha);
     sha256((b.len ? b.p : ""), b.len, hb);
     return CRYPTO_memcmp(ha, hb, 32) == 0;
-}
-
-void secret_new(char text[SECRET_MAX], uint8_t hash[32])
-{
-    uint8_t secret[32];
-    rand_bytes(secret, sizeof(secret));
-    base64url_text(secret, sizeof(secret), text);
-    sha256(text, SECRET_LEN, hash);
-    OPENSSL_cleanse(secret, sizeof(secret));
 }
 
 bool secret_hash(struct str text, uint8_t hash[32])

@@ -270,11 +270,6 @@ struct holders {
     char other_id[20];
 };
 
-static void note_of(const char *enroll_id, char out[128])
-{
-    snprintf(out, 128, STORE_ENROLLED_WITH "%s", enroll_id);
-}
-
 static void holder(void *arg, const struct store_token *st)
 {
     struct holders *h = arg;
@@ -346,11 +341,10 @@ static bool pace(struct slot *s, int *retry_s)
 int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
                   int *retry_s, struct err *err)
 {
-    char note[128], made_text[64];
-    struct token made;
+    char note[128], made_text[64], new_id[20];
     struct slot *with, *s;
     struct holders h = {.but = "", .enroll_note = note};
-    note_of(enroll_id, note);
+    snprintf(note, sizeof(note), STORE_ENROLLED_WITH "%s", enroll_id);
     int r = look_up(t, enroll_id, &with);
     if (r != 1)
         return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
@@ -378,15 +372,12 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
                        "with `muster token new --role enroll --uses N`",
                        ENROLL_BURST, ENROLL_RATE);
     struct store_token st = {.created_ms = now_ms};
-    token_new(&made, made_text);
     if (h.mine)
         st = h.last; /* the same token with a new secret: the old one ends */
-    else
-        mem_copy_str(st.id, sizeof(st.id), made.id);
+    token_new(h.mine ? new_id : st.id, st.hash, made_text);
     mem_copy_str(st.role, sizeof(st.role), role_words[ROLE_AGENT]);
     mem_copy_str(st.node, sizeof(st.node), node);
     mem_copy_str(st.note, sizeof(st.note), note);
-    memcpy(st.hash, made.hash, sizeof(st.hash));
     st.used_ms = 0;
     r = put_soon(t, &st, &s, err);
     if (r < 0)

@@ -39,14 +39,11 @@ int local_token(const char *dir, const char *file, enum role role, const char *n
     struct store *s = NULL;
     int r = store_open_tools(&s, dir, NULL, err);
     if (r == 0 && !still_good(s, path, role)) {
-        struct token made;
         struct store_token t = {.created_ms = clock_wall_ms()};
         char text[64];
-        token_new(&made, text);
-        mem_copy_str(t.id, sizeof(t.id), made.id);
+        token_new(t.id, t.hash, text);
         mem_copy_str(t.role, sizeof(t.role), role_words[role]);
         mem_copy_str(t.note, sizeof(t.note), note);
-        memcpy(t.hash, made.hash, sizeof(t.hash));
         r = store_put_now(s, STORE_TOKEN, &t, err);
         if (r == 0)
             r = file_write(path, 0600, text, strlen(text), err);

@@ -8,13 +8,13 @@
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
-#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -45,18 +45,16 @@ struct label {
 
 static const struct label_end *ended(struct label *l)
 {
-    pthread_mutex_lock(&l->lock);
-    const struct label_end *e = l->end;
-    pthread_mutex_unlock(&l->lock);
-    return e;
+    LOCKED(&l->lock);
+    return l->end;
 }
 
-/* Until the command ends, or so long. */
-static void rest(struct label *l, int64_t ms)
+/* Until the command ends, or for a while. */
+static void rest(struct label *l)
 {
     struct pollfd p = {.fd = l->ended_fd, .events = POLLIN};
 
-    poll(&p, 1, (int)ms);
+    poll(&p, 1, AGAIN_MS);
 }
 
 /* ---- what is said ---- */
@@ -182,9 +180,9 @@ static void *label_main(void *arg)
     struct label *l = arg;
 
     while (!l->id[0] && !ended(l) && post(l, NULL) < 0 && l->err.code != -EACCES)
-        rest(l, AGAIN_MS);
+        rest(l);
     while (!ended(l))
-        rest(l, AGAIN_MS);
+        rest(l);
     int64_t until_ms = clock_mono_ms() + END_MS;
     while (finish(l, ended(l)) < 0 && l->err.code != -EACCES && clock_mono_ms() + END_REST_MS < until_ms)
         usleep(END_REST_MS * 1000);

@@ -16,7 +16,7 @@
 #include "hub/past.h"
 #include "jobs/routes.h"
 #include "now/filter.h"
-#include "now/view.h"
+#include "now/live.h"
 
 #define JOBS_BYTES (64u << 20)
 #define JOBS       100 /* unless told */
@@ -41,8 +41,7 @@ static char *attrs_for(const struct job_fact *j, bool all)
         return mem_str(j->attrs);
     json_auto_t *o = json_loads(j->attrs, 0, NULL);
     json_object_del(o, "command");
-    char *text = o ? json_dumps(o, JSON_COMPACT) : mem_str("{}");
-    return text;
+    return o ? json_dumps(o, JSON_COMPACT) : mem_str("{}");
 }
 
 static bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
@@ -183,15 +182,11 @@ static bool job_matches(const struct api *a, const struct filter *f, const struc
     return !any && filter_match_proc(f, n ? n : &nowhere, NULL, &p, now_ms);
 }
 
-static const struct column_spec job_columns[] = {
-    {"id", "ID", CELL_TEXT, .weight = 1},           {"name", "NAME", CELL_TEXT, .weight = 1},
-    {"kind", "KIND", CELL_TEXT, .weight = 1},       {"state", "STATE", CELL_TEXT, .weight = 1},
-    {"person", "PERSON", CELL_TEXT, .weight = 1},   {"node", "NODE", CELL_TEXT, .weight = 1},
-    {"node_id", "NODE ID", CELL_TEXT, .weight = 1}, {"devices", "DEVICES", CELL_TEXT, .weight = 1},
-    {"pids", "PIDS", CELL_TEXT, .weight = 1},       {"parent", "PARENT", CELL_TEXT, .weight = 1},
-    {"start", "START", CELL_TEXT, .weight = 1},     {"end", "END", CELL_TEXT, .weight = 1},
-    {"attributes", "MORE", CELL_TEXT, .weight = 1},
-};
+static const struct column_spec job_columns[] = {{.name = "id"},        {.name = "name"},    {.name = "kind"},
+                                                 {.name = "state"},     {.name = "person"},  {.name = "node"},
+                                                 {.name = "node_id"},   {.name = "devices"}, {.name = "pids"},
+                                                 {.name = "parent"},    {.name = "start"},   {.name = "end"},
+                                                 {.name = "attributes"}};
 
 static void job_row(struct rows *r, const struct api *a, const struct job_fact *j, bool all)
 {

@@ -13,7 +13,7 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 #include "jobs/routes.h"
-#include "now/view.h"
+#include "now/live.h"
 
 #define KEY_MAX  200
 #define AHEAD_MS 3600000 /* a clock may be off, but not by more */
@@ -72,33 +72,19 @@ static void labelled(void *arg, int result)
         answer_label(l, &none);
 }
 
-static struct labelling *labelling_new(struct hub *h, struct request *rq, int64_t id, int status)
+/* change NULL: the job is new. */
+static enum reply_how store_label(struct hub *h, struct request *rq, const struct job_fact *j,
+                                  const struct job_change *change)
 {
     struct labelling *l = mem_alloc(sizeof(*l));
-    *l = (struct labelling){h, httpd_late(rq), id, status};
-    return l;
-}
-
-/* Who has what from Slurm counts. */
-static void mark_job(struct hub *h, const struct job_fact *j)
-{
     int64_t now_ms = clock_wall_ms();
-    if (strcmp(j->kind, "slurm") == 0 && j->node[0])
+    *l = (struct labelling){h, httpd_late(rq), j->id, change ? 200 : 201};
+    if (strcmp(j->kind, "slurm") == 0 && j->node[0]) /* who has what from Slurm counts */
         hub_time(h, j->node, j->start_ms, now_ms, now_ms);
-}
-
-static enum reply_how put_job(struct hub *h, struct request *rq, const struct job_fact *j)
-{
-    mark_job(h, j);
-    store_put(h->store, STORE_JOB, j, 1, labelled, labelling_new(h, rq, j->id, 201));
-    return REPLY_LATER;
-}
-
-static enum reply_how change_job(struct hub *h, struct request *rq, const struct job_fact *old,
-                                 const struct job_change *c)
-{
-    mark_job(h, old);
-    store_put(h->store, STORE_JOB_CHANGE, c, 1, labelled, labelling_new(h, rq, c->id, 200));
+    if (change)
+        store_put(h->store, STORE_JOB_CHANGE, change, 1, labelled, l);
+    else
+        store_put(h->store, STORE_JOB, j, 1, labelled, l);
     return REPLY_LATER;
 }
 
@@ -262,18 +248,11 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
 }
 
 /* The node a device is on now; NULL: not known. */
-static const char *node_of_devices(struct api *a, int64_t now_ms, const char *devices)
+static const char *node_of_devices(struct api *a, const char *devices)
 {
-    struct str rest = str_of(devices ? devices : ""), first;
-    struct view v;
-    if (!str_cut(&rest, ',', &first) || !first.len)
-        return NULL;
-    view_of(a->live, &(struct view_ask){.all = true}, now_ms, &v);
-    for (size_t i = 0; i < v.n; i++)
-        for (size_t k = 0; k < v.nodes[i]->n_devices; k++)
-            if (str_eq(first, v.nodes[i]->devices[k].fact.uuid))
-                return v.nodes[i]->key;
-    return NULL;
+    struct str rest = str_of(devices), first;
+    const struct node_now *n;
+    return str_cut(&rest, ',', &first) && live_find_device(a->live, first, &n) ? n->key : NULL;
 }
 
 /* ---- who ---- */
@@ -342,7 +321,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
     struct err err = {0};
     owner_of(rq, owner);
     if (!node)
-        node = node_of_devices(a, rq->now_ms, d->devices);
+        node = node_of_devices(a, d->devices);
     struct job_fact j = {.id = id_of(owner, d->key),
                          .parent = d->parent,
                          .start_ms = d->start_ms >= 0 ? d->start_ms : rq->now_ms,
@@ -372,7 +351,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
         reply_job(rp, a, kept, true);
         return REPLY_NOW;
     }
-    return put_job(a->hub, rq, &j);
+    return store_label(a->hub, rq, &j, NULL);
 }
 
 enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
@@ -404,14 +383,14 @@ enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
         struct job_change c = {.id = j->id,
                                .end_ms = d.end_ms,
                                .name = d.name,
-                               .node = j->node[0] ? NULL : node_of_devices(a, rq->now_ms, d.devices),
+                               .node = j->node[0] ? NULL : node_of_devices(a, d.devices),
                                .devices = d.devices,
                                .pids = d.pids,
                                .attrs = d.attrs};
         if (d.end_ms >= 0 && d.end_ms < j->start_ms)
             reply_problem(rp, 400, "end is before start");
         else
-            how = change_job(a->hub, rq, j, &c);
+            how = store_label(a->hub, rq, j, &c);
     }
     draft_fini(&d);
     return how;

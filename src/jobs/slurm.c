@@ -192,12 +192,17 @@ static bool walk(struct hub_slurm *d, bool begin)
     return fresh;
 }
 
+static void rest(struct hub_slurm *d)
+{
+    slurm_jobs_fini(&d->jobs);
+    timer_after(d->timer, d->every_ms);
+}
+
 static void settle(struct hub_slurm *d)
 {
     walk(d, true);
     end_jobs(d);
-    slurm_jobs_fini(&d->jobs);
-    timer_after(d->timer, d->every_ms);
+    rest(d);
 }
 
 static void fail(struct hub_slurm *d, const char *why)
@@ -205,8 +210,7 @@ static void fail(struct hub_slurm *d, const char *why)
     if (!d->said)
         log_warn("slurm", "%s", why);
     d->said = true;
-    slurm_jobs_fini(&d->jobs);
-    timer_after(d->timer, d->every_ms);
+    rest(d);
 }
 
 static void on_scontrol(void *arg, const struct command_result *r)
@@ -240,18 +244,14 @@ static void on_squeue(void *arg, const struct command_result *r)
     }
 }
 
-static void look(struct hub_slurm *d)
+static void look(void *self)
 {
     static const char *const argv[] = {"squeue", "-h", "-t", "R", "-o", SLURM_FORMAT, NULL};
+    struct hub_slurm *d = self;
     struct err err = {0};
     slurm_jobs_fini(&d->jobs);
     if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
         fail(d, err.msg);
-}
-
-static void on_timer(void *arg)
-{
-    look(arg);
 }
 
 /* ---- start, settings and end ---- */
@@ -272,7 +272,7 @@ static void *open_slurm(struct hub *h)
 {
     struct hub_slurm *d = mem_zero(1, sizeof(*d));
     d->h = h;
-    d->timer = timer_new(h->loop, on_timer, d);
+    d->timer = timer_new(h->loop, look, d);
     return d;
 }
 

@@ -9,6 +9,7 @@
 #include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/timer.h"
 #include "hub/hub.h"
 #include "people/people_build.h"
@@ -127,12 +128,9 @@ static size_t names_of(const struct hub_people *d, const char *argv[ARGS_MAX], s
     return n - from;
 }
 
-static bool has_patterns(const struct hub_people *d)
+static bool has_patterns(const struct opt_list *l)
 {
-    for (size_t i = 0; i < groups_of(d)->n; i++)
-        if (is_pattern(groups_of(d)->v[i]))
-            return true;
-    return false;
+    return ANY(l->n, i, is_pattern(l->v[i]));
 }
 
 static void put(struct hub_people *d, struct people *c)
@@ -193,7 +191,7 @@ static void next(struct hub_people *d)
     struct err err = {0};
     if (d->stage == BY_NAME && !names_of(d, argv, 2))
         d->stage = BY_PATTERN;
-    if (d->stage == BY_PATTERN && !has_patterns(d))
+    if (d->stage == BY_PATTERN && !has_patterns(groups_of(d)))
         d->stage = OWN_GROUPS;
     if (d->stage == OWN_GROUPS && (!d->fresh.n || d->failed))
         d->stage = STAGES;

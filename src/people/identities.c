@@ -47,10 +47,7 @@ static struct identity *add(struct identities *r, size_t at, const char *person)
             buf_addf(&b, "%s%s", i ? "\n" : "", names[i]);
         who->groups[kind] = b.len ? arena_strn(&r->arena, b.p, b.len) : "";
     }
-    VEC_ROOM(r->v, r->n, r->cap);
-    memmove(r->v + at + 1, r->v + at, (r->n - at) * sizeof(*r->v));
-    r->v[at] = who;
-    r->n++;
+    VEC_INSERT(r->v, r->n, r->cap, at, who);
     return who;
 }
 

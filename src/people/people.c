@@ -52,26 +52,20 @@ static bool node_fits(const struct login_rule *r, const char *node)
     return !r->node || (node && str_glob(str_of(r->node), str_of(node)));
 }
 
-/* The first rule of that login, or where it would be. */
-static size_t rules_at(const struct rules *r, const char *login)
-{
-    return COUNT_BEFORE(r->n, i, strcmp(r->v[i].login, login) < 0);
-}
-
 static const char *rules_find(const struct rules *r, const char *node, const char *login)
 {
-    for (size_t i = rules_at(r, login); i < r->n && strcmp(r->v[i].login, login) == 0; i++)
-        if (node_fits(&r->v[i], node))
-            return r->v[i].person;
+    size_t at = COUNT_BEFORE(r->n, i, strcmp(r->v[i].login, login) < 0);
+    for (; at < r->n && strcmp(r->v[at].login, login) == 0; at++)
+        if (node_fits(&r->v[at], node))
+            return r->v[at].person;
     return NULL;
 }
 
 static const char *patterns_find(const struct rules *r, const char *node, const char *login)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (node_fits(&r->v[i], node) && str_glob(str_of(r->v[i].login), str_of(login)))
-            return r->v[i].person;
-    return NULL;
+    const struct login_rule *found =
+        FIND(r->v, r->n, x, node_fits(x, node) && str_glob(str_of(x->login), str_of(login)));
+    return found ? found->person : NULL;
 }
 
 bool alias_fold(struct str s, char out[PERSON_MAX + 1])
@@ -96,29 +90,22 @@ static const char *aliases_find(const struct people *c, const char *login)
 
 static bool ignores(const struct people *c, const char *login)
 {
-    for (size_t i = 0; i < c->n_ignored; i++)
-        if (str_glob(str_of(c->ignored[i]), str_of(login)))
-            return true;
-    return false;
+    return ANY(c->n_ignored, i, str_glob(str_of(c->ignored[i]), str_of(login)));
 }
 
 /* Whoever is told of this login or uid; NULL: nobody is. */
 static const char *told_of(const struct people *c, const char *node, const char *login, int64_t uid)
 {
+    char text[24];
     const char *person = NULL;
-    if (login[0]) {
-        person = rules_find(&c->logins, node, login);
-        if (!person)
-            person = patterns_find(&c->patterns, node, login);
-        if (!person)
-            person = aliases_find(c, login);
-    }
-    if (!person && uid >= 0 && c->uids.n) {
-        char text[24];
-        snprintf(text, sizeof(text), "%lld", (long long)uid);
-        person = rules_find(&c->uids, node, text);
-    }
-    return person;
+    if (login[0])
+        person = rules_find(&c->logins, node, login) ?: patterns_find(&c->patterns, node, login);
+    if (login[0] && !person)
+        person = aliases_find(c, login);
+    if (person || uid < 0 || !c->uids.n)
+        return person;
+    snprintf(text, sizeof(text), "%lld", (long long)uid);
+    return rules_find(&c->uids, node, text);
 }
 
 const char *people_person(const struct people *c, const char *node, const char *login, int64_t uid)

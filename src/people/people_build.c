@@ -116,14 +116,16 @@ static int rules_settle(struct draft *d)
     return 0;
 }
 
+static bool has_more(const struct person *p)
+{
+    return p->full || p->mail || p->slack || p->tell;
+}
+
 /* What is known beside the name comes first: aliases.csv may name somebody of `people` again. */
 static int person_order(const void *a, const void *b)
 {
     const struct person *x = a, *y = b;
-    int c = strcmp(x->name, y->name);
-    return c ? c
-             : (x->full || x->mail || x->slack || x->tell ? 0 : 1) -
-                   (y->full || y->mail || y->slack || y->tell ? 0 : 1);
+    return strcmp(x->name, y->name) ?: has_more(y) - has_more(x);
 }
 
 static void persons_settle(struct draft *d)
@@ -262,19 +264,16 @@ static int ignore_keep(struct draft *d)
     return 0;
 }
 
-static bool is_team(const struct people_src *src, const char *group)
+static bool is_team(const struct opt_list *l, const char *group)
 {
-    for (size_t i = 0; src->unix_groups && i < src->unix_groups->n; i++)
-        if (str_glob(str_of(src->unix_groups->v[i]), str_of(group)))
-            return true;
-    return false;
+    return l && ANY(l->n, i, str_glob(str_of(l->v[i]), str_of(group)));
 }
 
 static void unix_teams(struct draft *d)
 {
     const struct unix_groups *all = d->src->groups;
     for (size_t i = 0; all && i < all->n; i++)
-        if (is_team(d->src, all->v[i].name)) {
+        if (is_team(d->src->unix_groups, all->v[i].name)) {
             struct draft_group *g = draft_group(d, GROUP_TEAM, draft_keep(d, str_of(all->v[i].name)));
             for (size_t k = 0; k < all->v[i].n; k++)
                 draft_join(g, draft_keep(d, str_of(all->v[i].logins[k])), INT64_MIN, INT64_MAX);
@@ -319,9 +318,8 @@ static void draft_fini(struct draft *d)
             free(d->groups[kind].v[i].v);
         free(d->groups[kind].v);
     }
-    for (size_t i = 0; i < d->n_companies; i++) {
+    for (size_t i = 0; i < d->n_companies; i++)
         FREE_ALL(d->companies_told[i].teams, d->companies_told[i].steps.v, d->companies_told[i].lands.v);
-    }
     for (size_t i = 0; i < d->n_allotments; i++)
         free(d->allotments[i].steps.v);
     FREE_ALL(d->allotments, d->companies_told, d->persons, d->logins.v, d->patterns.v, d->uids.v, d->aliases.v,

@@ -121,9 +121,7 @@ static int read_keys(struct reading *rd, const struct ynode *map, const struct k
     uint32_t seen = 0;
     for (size_t i = 0; i < map->n && r == 0; i++) {
         const struct ynode *key = &map->keys[i];
-        size_t k = 0;
-        while (k < n && !str_eq(key->text, keys[k].name))
-            k++;
+        size_t k = FIRST(n, j, str_eq(key->text, keys[j].name));
         if (k == n && rd->lax)
             continue;
         if (k == n) {

@@ -20,10 +20,7 @@ static void join(struct unix_groups *all, struct unix_group *g, struct str login
 
 static bool wanted(const struct opt_list *only, struct str name)
 {
-    for (size_t i = 0; only && i < only->n; i++)
-        if (str_glob(str_of(only->v[i]), name))
-            return true;
-    return !only;
+    return !only || ANY(only->n, i, str_glob(str_of(only->v[i]), name));
 }
 
 /* "ml:x:1500:kim,lee" */

@@ -317,12 +317,6 @@ static void member_send(struct crowd *c, struct member *m)
     member_write(c, m);
 }
 
-static void member_due(struct crowd *c, struct member *m, size_t slot)
-{
-    m->next = c->due[slot];
-    c->due[slot] = m;
-}
-
 static void member_answered(struct crowd *c, struct member *m, struct str body)
 {
     struct err err = {0};
@@ -566,10 +560,13 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
                          .facts = enclosure_new(facts_id, &facts),
                          .interval_ms = c->conf->interval ? c->conf->interval : INTERVAL_MS};
     demo_cluster_fini(&own);
-    if (c->plain)
+    if (c->plain) {
         m->began_ms = clock_mono_ms() - m->interval_ms;
-    else
-        member_due(c, m, (size_t)i * c->n_slots / (size_t)c->conf->nodes);
+    } else {
+        struct member **due = &c->due[(size_t)i * c->n_slots / (size_t)c->conf->nodes];
+        m->next = *due;
+        *due = m;
+    }
 }
 
 static void member_stop(struct member *m)

@@ -37,10 +37,7 @@ static void person(unsigned who, char out[16])
     }
     who -= ARRAY_LEN(people);
     unsigned name = who % ARRAY_LEN(first), letter = who / ARRAY_LEN(first) % 26, more = who / ARRAY_LEN(first) / 26;
-    if (more)
-        snprintf(out, 16, "%s%c%u", first[name], last[letter], more);
-    else
-        snprintf(out, 16, "%s%c", first[name], last[letter]);
+    snprintf(out, 16, more ? "%s%c%u" : "%s%c", first[name], last[letter], more);
 }
 
 struct demo_cluster_gpu {
@@ -145,10 +142,7 @@ static void direct(struct demo_cluster_node *n, int64_t now_ms)
 static void set_facts(struct demo_cluster_node *n, const char *prefix, unsigned no, unsigned gpus, int64_t now_ms)
 {
     struct node_fact *f = &n->fact;
-    struct buf name = BUF_INIT(NAME_MAX_LEN);
-    buf_addf(&name, "%s%u", prefix, no + 1);
-    mem_copy_str(f->name, sizeof(f->name), name.p);
-    buf_fini(&name);
+    snprintf(f->name, sizeof(f->name), "%s%u", prefix, no + 1);
     mem_copy_str(f->os, sizeof(f->os), "Debian GNU/Linux 12 (bookworm)");
     mem_copy_str(f->kernel, sizeof(f->kernel), "6.1.0-26-amd64");
     mem_copy_str(f->arch, sizeof(f->arch), "x86_64");
@@ -237,8 +231,7 @@ void demo_cluster_fini(struct demo_cluster_node *n)
         return;
     node_fact_fini(&n->fact);
     proc_list_fini(&n->procs);
-    free(n->uses);
-    free(n->gpus);
+    FREE_ALL(n->uses, n->gpus);
     *n = (struct demo_cluster_node){0};
 }
 

@@ -8,11 +8,11 @@
 static void a_token_is_found_again_by_its_text_and_by_no_other(void **unused)
 {
     (void)unused;
-    struct token t, other;
+    struct token t = {0}, other = {0};
     char text[64], other_text[64], id[20];
     uint8_t hash[32];
-    token_new(&t, text);
-    token_new(&other, other_text);
+    token_new(t.id, t.hash, text);
+    token_new(other.id, other.hash, other_text);
     assert_int_equal(strlen(text), 56);
     assert_true(token_split(str_of(text), id, hash));
     assert_string_equal(id, t.id);

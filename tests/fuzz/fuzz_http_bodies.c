@@ -58,12 +58,13 @@ static void end(void)
 /* With a GPU to book. */
 static void start(void)
 {
-    struct token t;
+    char id[20];
+    uint8_t hash[32];
     struct device_fact d = {.uuid = "GPU-1", .name = "H200", .mig = -1};
     struct node_fact f = {.name = "n1", .n_devices = 1, .devices = &d};
     hub = whole_hub_open("{read: open, max_nodes: 100, bookings: {auth: open}, vesta_token: t}");
-    token_new(&t, admin);
-    token_new(&t, agent);
+    token_new(id, hash, admin);
+    token_new(id, hash, agent);
     whole_hub_token(hub, admin, ROLE_ADMIN, "", false);
     whole_hub_token(hub, agent, ROLE_AGENT, "", false);
     live_facts(hub->live, live_node(hub->live, "n1", "n1", NOW), 1, &f, NOW);

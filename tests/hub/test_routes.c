@@ -61,14 +61,15 @@ static int setup(void **state)
     struct proc_use u = {.slot = 1, .kind = PROC_COMPUTE, .mem = 1 << 30, .sm = -1};
     int64_t at = NOW - 1000;
     struct batch b = {.facts = 1, .procs = 2, .n_ticks = 1, .at_ms = &at, .n_uses = 1, .uses = &u};
-    struct token t;
+    char id[20];
+    uint8_t hash[32];
     (void)state;
     clock_set_for_test(NOW);
     setenv("MUSTER_TEST_SLACK", "secret", 1);
     fault_install();
     hub = whole_hub_open(settings);
     for (int r = ROLE_AGENT; r < ROLE_COUNT; r++) {
-        token_new(&t, by_role[r]);
+        token_new(id, hash, by_role[r]);
         whole_hub_token(hub, by_role[r], (enum role)r, r == ROLE_MEMBER ? "kim" : "", false);
     }
     struct node_now *n = put_node("k1", "box");

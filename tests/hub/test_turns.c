@@ -31,8 +31,9 @@ static char tokens[ROLE_COUNT][64];
 
 static void put_token(enum role role)
 {
-    struct token t;
-    token_new(&t, tokens[role]);
+    char id[20];
+    uint8_t hash[32];
+    token_new(id, hash, tokens[role]);
     whole_hub_token(hub, tokens[role], role, "", false);
 }
 
