@@ -40,8 +40,7 @@ const struct opt_cmd token_help = {
     .summary = "make, list and revoke tokens",
     .args = "new|list|revoke [ID]",
     .about = "`new` prints the token alone on standard output, once: only a hash of it is kept. `revoke` takes effect "
-             "at the next "
-             "request. Works beside a running hub, as a user who may write its data folder.",
+             "at the next request. Works beside a running hub, as a user who may write its data folder.",
     .examples = "muster token new --role enroll --expires 1d --uses 20 > enroll.token  # for adding 20 nodes today\n"
                 "muster token new --role member --person kim  # for kim's browser and command line\n"
                 "muster token new --role reader --note prometheus  # reads, writes nothing\n"

@@ -16,9 +16,7 @@
 #define ONCE_MS            600000
 #define ONCE_MAX           32 /* links at once */
 
-struct store;
 struct sessions;
-struct tokens;
 
 #define SETTINGS access
 #include "base/opt_def.h"

@@ -4,7 +4,6 @@
  */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/sha.h>
 
 #include "access/auth.h"
 #include "base/order.h"

@@ -1,8 +1,5 @@
 /* cmd_backup.c: `muster backup`: a hub's data folder as one file, also while the hub runs. */
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <sys/stat.h>
 
 #include "backup/backup.h"
 #include "base/buf.h"
@@ -68,54 +65,41 @@ static int check(const char *path, bool quiet)
     return EXIT_OK;
 }
 
-/* Beside the name it will have, so that a rename is enough. */
-static int make(const char *dir, const char *path, struct backup_watch *watch, struct backup_sum *ret, struct err *err)
-{
-    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", path);
-    AUTO_FREE char *parent = mem_str(path);
-    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC); /* mode 0600 */
+struct making {
+    const char *dir;
+    struct progress progress;
+    struct backup_sum sum;
+};
 
-    if (fd < 0)
-        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
-    int r = backup_write(dir, fd, clock_wall_ms(), watch, ret, err);
-    if (r == 0 && fsync(fd) < 0)
-        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-    if (r == 0 && rename(temp, path) < 0)
-        r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
-    if (r < 0)
-        unlink(temp);
-    else
-        file_sync_dir(dirname(parent));
-    return r;
+static int make(void *arg, FILE *to, struct err *err)
+{
+    struct making *m = arg;
+    struct backup_watch watch = {progress_watch, &m->progress};
+
+    return backup_write(m->dir, fileno(to), clock_wall_ms(), &watch, &m->sum, err);
 }
 
 static int backup(const struct backup_conf *conf, const char *path)
 {
-    struct backup_sum sum = {0};
-    struct progress p;
     struct err err = {0};
-    char state[4096];
-    struct stat st;
-    const char *dir = conf->data;
+    char state[4096] = "";
     bool out = strcmp(path, "-") == 0;
 
-    if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
-        dir = state;
-    AUTO_FREE char *db = mem_fmt("%s/muster.db", dir ? dir : "");
-    if (!dir || stat(db, &st) < 0)
-        return cli_fail(&backup_help, EXIT_REACH, "there is no hub's data in '%s': say where with --data",
-                        dir ? dir : "");
+    if (!conf->data)
+        file_state_dir(NULL, state, sizeof(state));
+    struct making m = {.dir = conf->data ? conf->data : state};
+    AUTO_FREE char *db = mem_fmt("%s/muster.db", m.dir);
+    if (!m.dir[0] || access(db, F_OK) < 0)
+        return cli_fail(&backup_help, EXIT_REACH, "there is no hub's data in '%s': say where with --data", m.dir);
     if (out && isatty(STDOUT_FILENO))
         return cli_fail(&backup_help, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
-    progress_start(&p, "backup", "bytes", 0, conf->quiet);
-    struct backup_watch watch = {progress_watch, &p};
-    int r = out ? backup_write(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
-                : make(dir, path, &watch, &sum, &err);
-    progress_end(&p);
+    progress_start(&m.progress, "backup", "bytes", 0, conf->quiet);
+    int r = cli_stream(out ? NULL : path, make, &m, &err);
+    progress_end(&m.progress);
     if (r < 0)
         return cli_fail(&backup_help, EXIT_REACH, "%s", err.msg);
     if (!conf->quiet)
-        say(path, &sum);
+        say(path, &m.sum);
     return EXIT_OK;
 }
 

@@ -46,9 +46,8 @@ const struct opt_cmd book_help = {
     .args = "[GPUS | TIME]",
     .about =
         "GPUS are named NODE:INDEX, as dgx2:0,1 or dgx2:0-3 dgx3:*. Times are of your zone; docs/bookings.md has what "
-        "can "
-        "be typed. A booking is a word among people: nobody's process is stopped. Exit status 1: the answer is no (it "
-        "is booked already, or is not yours).",
+        "can be typed. A booking is a word among people: nobody's process is stopped. Exit status 1: the answer is no "
+        "(it is booked already, or is not yours).",
     .examples = "muster book dgx2:0,1 --for 2d --comment 'paper deadline'\n"
                 "muster book --count 2 --model H200 --for 4h  # any two that are free\n"
                 "muster book dgx2:* --from 'friday 18:00' --until 'monday 8:00'\n"

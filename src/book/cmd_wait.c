@@ -60,12 +60,11 @@ const struct opt_cmd wait_help = {
         "Stands in the hub's queue (--hub, MUSTER_HUB, or the one on this machine) until so many GPUs are free, have "
         "been for a while, and are not booked by anybody else: who came first is served first, and what one got is "
         "held for a short while in one's name, as a booking is, so that nobody else gets it. An interrupt leaves the "
-        "queue. With a command it waits for GPUs of this machine (unless --host says otherwise) and starts the command "
-        "with CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set; they are held until it ends, and the exit status is the "
-        "command's. Where there is no hub it watches this machine alone, and nobody keeps an order. With --tell it "
-        "ends "
-        "at once, and a message comes when it is your turn (docs/alerts.md); after a week, or --timeout, the wait "
-        "ends.",
+        "queue. With a command it waits for GPUs of this machine (unless --host says otherwise) and starts the "
+        "command with CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set; they are held until it ends, and the exit status "
+        "is the command's. Where there is no hub it watches this machine alone, and nobody keeps an order. With "
+        "--tell it ends at once, and a message comes when it is your turn (docs/alerts.md); after a week, or "
+        "--timeout, the wait ends.",
     .examples = "muster wait --gpus 4 --model H200 --same-host -- torchrun --nproc-per-node 4 train.py\n"
                 "muster wait --gpus 1 --mem 40G --timeout 2h && echo now\n"
                 "muster wait -n 2 --for 2m --host 'dgx*'  # free for two minutes\n"
@@ -266,7 +265,7 @@ static int watch(struct waiter *w, struct err *err)
         size_t n;
         int64_t now_ms = clock_wall_ms();
         AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
-        r = here_next(&h, 1000, err);
+        r = local_next(h.local, 1000, err);
         if (r <= 0 && r != -EINTR)
             continue;
         live_tick(h.live, now_ms);

@@ -3,10 +3,7 @@
 
 #include "model/booking.h"
 
-struct buf;
-
 void render_ics_start(struct buf *out, const char *name); /* of the calendar */
-/* UID stays the same for as long as the booking is kept; SEQUENCE counts its changes. One that was cancelled says so.
- */
+/* UID stays the same as long as the booking is kept; SEQUENCE counts its changes. One that was cancelled says so. */
 void render_ics_booking(struct buf *out, const struct booking *h);
 void render_ics_end(struct buf *out);

@@ -22,8 +22,7 @@ int book_may(enum book_auth auth, const struct booker *who, struct err *err)
         return err_set(err, -EACCES, "log in to book: through the proxy that knows you, or with a member's token");
     return err_set(err, -EACCES,
                    "booking needs a token: make one on the hub with `muster token new --role member --person NAME`, "
-                   "log "
-                   "in with it or send it as 'Authorization: Bearer TOKEN'");
+                   "log in with it or send it as 'Authorization: Bearer TOKEN'");
 }
 
 static bool is_admin(enum book_auth auth, const struct booker *who)
@@ -51,8 +50,7 @@ int book_for(enum book_auth auth, const struct booker *who, struct str typed, ch
         return err_set(err, -EINVAL,
                        is_admin(auth, who) || auth == BOOK_OPEN
                            ? "say for whom: \"person\" is missing"
-                           : "this token names nobody: make one with `muster token new --role member "
-                             "--person NAME`");
+                           : "this token names nobody: make one with `muster token new --role member --person NAME`");
     if (!booking_person_ok(typed))
         return err_set(err, -EINVAL, "person must be a name of at most %d bytes without control characters",
                        BOOKING_PERSON_MAX - 1);

@@ -7,8 +7,6 @@
 #include "book/book.h"
 #include "now/live.h"
 
-struct buf;
-
 /*
  * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;
  * -ENOENT: no such node or device; -E2BIG.

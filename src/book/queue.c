@@ -89,9 +89,8 @@ struct queue *queue_new(void)
 
 void queue_free(struct queue *q)
 {
-    if (!q)
-        return;
-    free(q->v);
+    if (q)
+        free(q->v);
     free(q);
 }
 

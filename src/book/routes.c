@@ -320,8 +320,7 @@ static void list_end(struct past_ask *k)
     struct listing *l = (struct listing *)k;
     for (size_t i = 0; i < l->n; i++)
         free(l->v[i]);
-    FREE_ALL(l->v, l->person, l->device, l->node);
-    free(l);
+    FREE_ALL(l->v, l->person, l->device, l->node, l);
 }
 
 /* False: rp has the answer. */

@@ -189,8 +189,7 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
         return reply_wrong(rp, "name the GPUs in one way: devices, or gpus, or count with model and node");
     if (fresh && ways == 0)
         return reply_wrong(rp, "say which GPUs: {\"gpus\": \"dgx2:0,1\"}, {\"devices\": [UUID]}, or {\"count\": 2, "
-                               "\"model\": "
-                               "\"H200\"}");
+                               "\"model\": \"H200\"}");
     if ((d->until_ms >= 0) + (d->for_ms >= 0) + (d->more_ms >= 0) > 1)
         return reply_wrong(rp, "say the end in one way: until, or for, or extend");
     return !d->gpus.p || pick_devices(a, d->gpus, d, rp);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
@@ -116,6 +117,8 @@ static int parse(const struct opt_cmd *help, void *conf, int argc, char **argv, 
         return cli_help(help);
     if (r < 0)
         return cli_fail(help, EXIT_USAGE, "%s", err.msg);
+    if (file && !help->args && *ret_argi != argc)
+        return cli_fail(help, EXIT_USAGE, "'%s' is one word too many", argv[*ret_argi]);
     return -1;
 }
 
@@ -184,6 +187,8 @@ int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *e
         r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
     if (r < 0)
         unlink(temp);
+    else
+        file_sync_dir(dirname(temp));
     return r;
 }
 

@@ -12,7 +12,7 @@
  */
 int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi);
 /* As cli_parse, with a YAML file after the defaults: --config, MUSTER_CONFIG, or /etc/muster/muster.yaml where it
- * exists. */
+ * exists. Where the help has no args there are no operands. */
 int cli_parse_file(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi);
 /* The same without a word to anybody: 0, 1 when --help was asked for, or -errno. For reading a configuration again. */
 int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err);

@@ -83,11 +83,6 @@ int here_once(struct here *h, struct err *err)
     return r < 0 ? r : local_snapshot(&h->agent, FIRST_MS, &sink, err);
 }
 
-int here_next(struct here *h, int64_t timeout_ms, struct err *err)
-{
-    return local_next(h->local, timeout_ms, err);
-}
-
 void here_close(struct here *h)
 {
     local_close(h->local);

@@ -7,13 +7,13 @@
 struct here {
     struct live *live;
     struct node_now *node; /* NULL: nothing heard yet */
+    struct local *local;   /* for local_next, which fills live */
     bool changed;          /* set by each batch; the owner clears it */
     /* the owner's, set before here_open; event may be NULL */
     void *arg;
     void (*event)(void *arg, const char *node, const struct node_event *e);
     /* private */
     struct agent_conf agent;
-    struct local *local;
     bool conf;
 };
 
@@ -21,5 +21,4 @@ struct here {
 int here_open(struct here *h, int64_t tick_ms, struct err *err);
 /* Without the collector going on: one look, as local_snapshot takes it. Instead of here_open. */
 int here_once(struct here *h, struct err *err);
-int here_next(struct here *h, int64_t timeout_ms, struct err *err); /* as local_next */
 void here_close(struct here *h);

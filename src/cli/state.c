@@ -40,7 +40,6 @@ void hub_state_fini(struct hub_state *s)
 {
     for (size_t i = 0; i < s->n; i++)
         node_now_fini(&s->nodes[i]);
-    free(s->nodes);
-    free(s->list);
+    FREE_ALL(s->nodes, s->list);
     *s = (struct hub_state){0};
 }

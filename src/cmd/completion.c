@@ -95,11 +95,6 @@ static const struct opt *shown(const struct opt *o)
     return o->name ? o : NULL;
 }
 
-static bool is_file(const struct opt *o)
-{
-    return o->type == OPT_PATH;
-}
-
 static void add_choices(struct buf *out, const struct opt *o)
 {
     for (size_t i = 0; o->choices[i]; i++)
@@ -135,7 +130,8 @@ static void bash_case(struct buf *out, const struct cmd *c)
             add_choices(out, o);
             buf_adds(out, "\" -- \"$cur\")); return ;;\n");
         } else {
-            buf_adds(out, is_file(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n" : ") return ;;\n");
+            buf_adds(out,
+                     o->type == OPT_PATH ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n" : ") return ;;\n");
         }
     }
     buf_adds(out, "        esac\n        flags=\"--help");
@@ -201,7 +197,7 @@ static void zsh_option(struct buf *out, const struct opt *o)
             add_choices(out, o);
             buf_addc(out, ')');
         } else {
-            buf_adds(out, is_file(o) ? ":_files" : ": ");
+            buf_adds(out, o->type == OPT_PATH ? ":_files" : ": ");
         }
     }
     buf_addc(out, '\'');
@@ -279,7 +275,7 @@ static void fish_case(struct buf *out, const struct cmd *c, const char *words)
             add_choices(out, o);
             buf_addc(out, '\'');
         } else if (o->type != OPT_BOOL) {
-            buf_adds(out, is_file(o) ? " -r -F" : " -x");
+            buf_adds(out, o->type == OPT_PATH ? " -r -F" : " -x");
         }
         buf_adds(out, " -d '");
         add_quoted(out, o->help, "\\");

@@ -16,9 +16,8 @@ const struct opt_cmd config_help = {
     .summary = "show the hub's settings, check a configuration file",
     .args = "show | check [FILE|-]",
     .about = "`show` prints every setting with the value now in force (defaults, file, environment, flags) as YAML "
-             "that can be saved and edited; "
-             "secrets are left out. `check` reads a file (default: the one the hub would read) and says what is wrong, "
-             "with its line.",
+             "that can be saved and edited; secrets are left out. `check` reads a file (default: the one the hub "
+             "would read) and says what is wrong, with its line.",
     .examples = "muster config show > muster.yaml  # a file with everything in it\n"
                 "muster config show | muster config check -  # always fine\n"
                 "muster config check /etc/muster/muster.yaml",

@@ -125,8 +125,7 @@ static void ask_driver(struct report *r)
     if (s.processes && s.unnamed)
         say(r, NOTE, "processes",
             "%zu of %zu GPU processes have no visible owner: run the agent on the host (not in a container), or give "
-            "it CAP_SYS_PTRACE "
-            "where /proc is mounted with hidepid",
+            "it CAP_SYS_PTRACE where /proc is mounted with hidepid",
             s.unnamed, s.processes);
     else if (s.processes)
         say(r, OK, "processes", "%zu on the GPUs, all with an owner", s.processes);
@@ -161,15 +160,9 @@ static void ask_permissions(struct report *r)
             "(gid=)");
 }
 
-static void ask_disk(struct report *r, const struct doctor_conf *conf)
+static void ask_disk(struct report *r, const char *dir)
 {
     enum { LOW_MB = 512 };
-    char state[512];
-    const char *dir = conf->data && conf->data[0] ? conf->data : state;
-    if (dir == state && file_state_dir(NULL, state, sizeof(state)) < 0) {
-        say(r, FAIL, "disk", "no home to keep state in: set MUSTER_DATA or give --data");
-        return;
-    }
     struct statvfs fs;
     if (access(dir, F_OK))
         say(r, OK, "disk", "'%s' is not there yet; it is made when needed", dir);
@@ -182,13 +175,12 @@ static void ask_disk(struct report *r, const struct doctor_conf *conf)
 }
 
 /* What the data folder lacks, and what was set aside there. */
-static void ask_data(struct report *r, const struct doctor_conf *conf)
+static void ask_data(struct report *r, const char *dir)
 {
-    char state[512], words[512];
-    const char *dir = conf->data && conf->data[0] ? conf->data : state;
+    char words[512];
     struct err err = {0};
     struct aside_sum sum;
-    if ((dir == state && file_state_dir(NULL, state, sizeof(state)) < 0) || access(dir, R_OK | X_OK))
+    if (access(dir, R_OK | X_OK))
         return;
     if (aside_check(dir, &err) < 0) {
         say(r, FAIL, "data", "%s", err.msg);
@@ -329,13 +321,20 @@ int cmd_doctor(struct cmd_call *c)
 {
     const struct doctor_conf *conf = c->conf;
     struct report rep = {0};
+    const char *dir = conf->data;
+    char state[512];
 
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
     ask_driver(&rep);
     ask_permissions(&rep);
-    ask_disk(&rep, conf);
-    ask_data(&rep, conf);
+    if (!(dir && dir[0]) && file_state_dir(NULL, state, sizeof(state)) < 0) {
+        say(&rep, FAIL, "disk", "no home to keep state in: set MUSTER_DATA or give --data");
+    } else {
+        dir = dir && dir[0] ? dir : state;
+        ask_disk(&rep, dir);
+        ask_data(&rep, dir);
+    }
     ask_hub(&rep, conf);
     return rep.failed ? EXIT_NO : EXIT_OK;
 }

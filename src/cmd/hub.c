@@ -1,6 +1,5 @@
 /* hub.c: `muster hub`: the hub in the foreground; `muster up` starts it as a process of its own. */
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -89,10 +88,6 @@ int cmd_hub(int argc, char **argv)
     int argi, r = cli_parse_file(&hub_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
-    if (argi != argc) {
-        r = cli_fail(&hub_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
-        goto out;
-    }
     log_set_level((enum log_level)conf.log_level);
     log_set_json(conf.log_format == 1);
     char data[512];

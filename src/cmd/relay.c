@@ -185,15 +185,10 @@ int cmd_relay(int argc, char **argv)
     struct relay_conf conf = {0};
     struct err err = {0};
     struct run run = {.argc = argc, .argv = argv};
-    struct post *post = NULL;
     AUTO_BUF token = BUF_INIT(4096);
     int argi, r = cli_parse_file(&relay_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
-    if (argi != argc) {
-        r = cli_fail(&relay_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
-        goto out;
-    }
     log_set_level((enum log_level)conf.log_level);
     log_set_json(conf.log_format == 1);
     mallopt(M_ARENA_MAX, 1);
@@ -207,11 +202,10 @@ int cmd_relay(int argc, char **argv)
                                .ca_file = conf.ca_file,
                                .pin = conf.pin,
                                .proxy = conf.proxy};
-        r = post_open(&post, run.loop, &pc, &err);
+        r = post_open(&run.post, run.loop, &pc, &err);
     }
-    if (r == 0 && (r = files_new(&run.files, run.loop, post, &err)) == 0) {
-        run.relay = relay_new(run.loop, post);
-        run.post = post;
+    if (r == 0 && (r = files_new(&run.files, run.loop, run.post, &err)) == 0) {
+        run.relay = relay_new(run.loop, run.post);
         run.said = BUF_INIT(256u << 10);
         r = take_settings(&run, &conf, &err);
     }
@@ -221,7 +215,7 @@ int cmd_relay(int argc, char **argv)
         r = dispatch(&run);
     relay_free(run.relay);
     files_free(run.files);
-    post_close(post);
+    post_close(run.post);
     buf_fini(&run.said);
     process_end_all(run.loop); /* every ssh */
     event_base_free(run.loop);

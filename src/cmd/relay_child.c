@@ -175,9 +175,7 @@ static void close_relay(void *self)
 {
     struct relay_child *t = self;
     child_process_fini(&t->part);
-    free(t->config);
-    free(t->url);
-    free(t);
+    FREE_ALL(t->config, t->url, t);
 }
 
 const struct feature relay_feature = {.name = "relay",

@@ -42,12 +42,10 @@ const struct opt_cmd up_help = {
     .summary = "start a hub and this machine's agent together",
     .args = "[OPTIONS OF muster hub]",
     .about = "Starts the hub and an agent for this machine's GPUs, and prints the address. Where there is no GPU it "
-             "shows a demo instead: six nodes "
-             "that play a trace recorded on an H200, marked as a demo on every screen. Every option of `muster hub` is "
-             "taken too.\n\n"
+             "shows a demo instead: six nodes that play a trace recorded on an H200, marked as a demo on every screen. "
+             "Every option of `muster hub` is taken too.\n\n"
              "Other nodes are added with the line that is printed. On a terminal a link is printed, too, that logs a "
-             "browser in "
-             "once, within ten minutes.",
+             "browser in once, within ten minutes.",
     .examples = "muster up  # this machine, on http://127.0.0.1:8765\n"
                 "muster up --demo --listen 127.0.0.1:9000  # the recorded cluster, on another port\n"
                 "muster up --listen 0.0.0.0:8765 --tls  # for the whole network, with a certificate of its own",
@@ -110,12 +108,6 @@ static int wait_for_address(struct child_process *hub, struct buf *url, struct b
         return 0;
     }
     return err_set(err, -ECHILD, "the hub did not start");
-}
-
-static bool machine_has_gpu(void)
-{
-    struct collect_conf conf = {.tick_ms = 1000};
-    return collector_nvml.present(&conf);
 }
 
 /* Everything that is not ours goes to the hub. argv is left as it is. */
@@ -268,7 +260,7 @@ int cmd_up(int argc, char **argv)
     int r = up_flags(&conf, argc, argv);
     if (r >= 0)
         goto out;
-    bool demo = !conf.no_agent && (conf.demo || !machine_has_gpu());
+    bool demo = !conf.no_agent && (conf.demo || !collector_nvml.present(&(struct collect_conf){.tick_ms = 1000}));
     if (!conf.data || !conf.data[0]) {
         if (file_state_dir(demo ? "demo" : NULL, state, sizeof(state)) < 0) {
             r = cli_fail(&up_help, EXIT_USAGE, "no place for data: give --data");

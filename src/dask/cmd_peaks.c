@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
@@ -65,8 +66,7 @@ static int choose(const struct peaks_conf *conf, struct worker_files *all)
             size_t k = all->n;
             AUTO_FREE char *text = mem_strn(str_trim(one).p, str_trim(one).len);
             if (str_int(str_of(text), &number))
-                for (k = 0; k < all->n && all->v[k].number != number; k++)
-                    ;
+                k = FIRST(all->n, x, all->v[x].number == number);
             if (k == all->n)
                 return unknown_worker(all, text);
             wanted[k] = true;
@@ -169,13 +169,6 @@ static void sheet_init(struct sheet *s, size_t gpus, bool per_job, bool named)
     rows_init(&s->rows, s->cols, n);
 }
 
-static void sheet_fini(struct sheet *s)
-{
-    rows_fini(&s->rows);
-    free(s->cols);
-    free(s->names);
-}
-
 static void show_rows(struct buf *out, const struct peaks_conf *conf, const struct worker_files *w,
                       const struct peaks *p)
 {
@@ -218,7 +211,8 @@ static void show_rows(struct buf *out, const struct peaks_conf *conf, const stru
         render_rows_csv(out, &s.rows);
     else
         render_rows_text(out, &s.rows, &(struct term){.width = 0, .colour = cli_colour()});
-    sheet_fini(&s);
+    rows_fini(&s.rows);
+    FREE_ALL(s.cols, s.names);
 }
 
 /* ---- all of it ---- */

@@ -1,5 +1,4 @@
-/* job.h: the samples of one job out of a worker's file, for drawing: times, and per metric and GPU a column of numbers.
- */
+/* job.h: the samples of one job out of a worker's file, for drawing: times, and a column per metric and GPU. */
 #pragma once
 
 #include "dask/samples.h"

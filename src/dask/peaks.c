@@ -95,9 +95,8 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
 bool peaks_any(const struct peaks *p)
 {
     for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->v[i].n; k++)
-            if (!isnan(p->v[i].v[k]))
-                return true;
+        if (ANY(p->v[i].n, k, !isnan(p->v[i].v[k])))
+            return true;
     return false;
 }
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -183,8 +182,7 @@ void samples_close(struct samples *s)
         close(s->fd);
     for (size_t i = 0; i < s->n_columns; i++)
         free(s->columns[i]);
-    FREE_ALL(s->columns, s->buf, s->path);
-    free(s);
+    FREE_ALL(s->columns, s->buf, s->path, s);
 }
 
 int samples_find(const struct samples *s, const char *name)

@@ -1,5 +1,4 @@
-/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did meanwhile.
- */
+/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -42,10 +41,9 @@ const struct opt_cmd record_help = {
     .summary = "run a command, then say what its GPUs did",
     .args = "-- COMMAND [ARGUMENT]...",
     .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
-             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; with "
-             "--hub (or "
-             "MUSTER_HUB) and a member's token it labels the span there as a job, too. The command never waits for the "
-             "hub.",
+             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; "
+             "with --hub (or MUSTER_HUB) and a member's token it labels the span there as a job, too. The command "
+             "never waits for the hub.",
     .examples = "muster record -- python train.py  # time for GPUs\n"
                 "muster record --csv run.csv -- ./bench\n"
                 "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",

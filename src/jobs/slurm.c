@@ -296,8 +296,7 @@ static void close_slurm(void *self)
     command_stop(d->running);
     timer_free(d->timer);
     slurm_jobs_fini(&d->jobs);
-    free(d->v);
-    free(d);
+    FREE_ALL(d->v, d);
 }
 
 const struct feature jobs_feature = {.name = "jobs",

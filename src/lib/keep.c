@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/lock.h"
@@ -105,8 +104,7 @@ static int open_file(struct keep *k)
     return 0;
 }
 
-/* Where a block is. When the table is full every second entry goes, and only every second block comes in from then on.
- */
+/* Where a block is. When the table is full every second entry goes, and only every second block comes in from then. */
 static void index_add(struct keep *k, int64_t first, int64_t offset)
 {
     if (k->n_index && ++k->at < k->every)
@@ -135,8 +133,7 @@ static int write_block(struct keep *k, const struct tape_block *b)
     if (r == 0)
         r = file_write_at(k->fd, b->p, b->len, k->end + TAPE_HEAD_BYTES);
     if (r < 0) {
-        if (ftruncate(k->fd, k->end) < 0)
-            return r; /* what is behind the end does not count anyway */
+        UNUSED int cut = ftruncate(k->fd, k->end); /* what is behind the end does not count anyway */
         return r;
     }
     index_add(k, b->first, k->end);
@@ -217,13 +214,6 @@ static int fetch_memory(struct keep *k, int64_t number, struct keep_copy *c, int
     return r;
 }
 
-static int read_head(struct keep *k, int64_t offset, struct tape_head *ret)
-{
-    uint8_t head[TAPE_HEAD_BYTES];
-
-    return file_read_at(k->fd, head, sizeof(head), offset) == sizeof(head) ? tape_head_get(head, ret) : -EIO;
-}
-
 static int read_block(struct keep *k, int64_t offset, const struct tape_head *h, struct keep_copy *c)
 {
     bool same = c->first == h->first;
@@ -243,6 +233,7 @@ static int read_block(struct keep *k, int64_t offset, const struct tape_head *h,
 
 static int fetch_disk(struct keep *k, int64_t number, struct keep_copy *c)
 {
+    uint8_t head[TAPE_HEAD_BYTES];
     struct tape_head h = {0};
     size_t i = k->n_index;
 
@@ -250,7 +241,8 @@ static int fetch_disk(struct keep *k, int64_t number, struct keep_copy *c)
         i--;
     int64_t at = i ? k->index[i - 1].offset : FILE_HEAD;
     for (; k->fd >= 0 && at < k->end; at += TAPE_HEAD_BYTES + (int64_t)h.len) {
-        int r = read_head(k, at, &h);
+        bool there = file_read_at(k->fd, head, sizeof(head), at) == sizeof(head);
+        int r = there ? tape_head_get(head, &h) : -EIO;
         if (r < 0)
             return r;
         if (number < h.first + h.n)

@@ -10,12 +10,6 @@
 #include "base/order.h"
 #include "lib/sampler.h"
 
-/* A column of the CSV is one thing. */
-static bool name_taken(const muster_sampler *s, const char *name)
-{
-    return !strcmp(name, "timestamp") || muster_metric_find(s, name) >= 0;
-}
-
 static int check_name(const char *name)
 {
     struct str n = str_of(name);
@@ -33,8 +27,8 @@ static int find_mark(muster_sampler *s, const char *name, enum mark_kind kind, s
 {
     struct mark *m = tape_mark(&s->now, name);
 
-    if (!m && name_taken(s, name))
-        return -EEXIST;
+    if (!m && (!strcmp(name, "timestamp") || muster_metric_find(s, name) >= 0))
+        return -EEXIST; /* a column of the CSV is one thing */
     if (!m)
         m = tape_mark_add(&s->now, str_of(name), kind);
     if (!m)

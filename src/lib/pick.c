@@ -15,8 +15,7 @@ static const struct picked classics[] = {
 };
 #define CLASSIC_DEFAULT "total-mem,mem-util,compute-util"
 
-/* Columns that are there anyway. */
-static const char *const always[] = {"job", "dag", "timestamp"};
+#define CLASSIC_ALWAYS "job,dag,timestamp" /* columns that are there anyway */
 
 static int unknown(struct str word, struct err *err)
 {
@@ -40,12 +39,12 @@ static int unknown(struct str word, struct err *err)
 
 static int find_column(struct str word, struct picked *ret, struct err *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(classics); i++)
-        if (str_eq(word, classics[i].name)) {
-            *ret = classics[i];
-            return 0;
-        }
+    const struct picked *classic = FIND(classics, ARRAY_LEN(classics), c, str_eq(word, c->name));
     int m = metric_by_name(word);
+    if (classic) {
+        *ret = *classic;
+        return 0;
+    }
     if (m < 0)
         return unknown(word, err);
     if (metrics[m].scope != SCOPE_DEVICE)
@@ -57,16 +56,6 @@ static int find_column(struct str word, struct picked *ret, struct err *err)
                            .per = metrics[m].per,
                            .slow = !collect_quick((enum metric)m)};
     return 0;
-}
-
-static bool is_always(struct str word)
-{
-    return ANY(ARRAY_LEN(always), i, str_eq(word, always[i]));
-}
-
-static bool has_column(const struct pick *p, const char *name)
-{
-    return ANY(p->n, i, !strcmp(p->columns[i].name, name));
 }
 
 static void add_column(struct pick *p, struct picked c)
@@ -88,12 +77,12 @@ int pick_metrics(const char *list, struct pick *ret, struct err *err)
         struct picked c;
         word = str_trim(word);
         p.tasks |= str_eq(word, "tasks");
-        if (!word.len || str_eq(word, "tasks") || is_always(word))
+        if (!word.len || str_eq(word, "tasks") || str_listed(CLASSIC_ALWAYS, word))
             continue;
         int r = find_column(word, &c, err);
         if (r < 0)
             return r;
-        if (has_column(&p, c.name))
+        if (ANY(p.n, i, !strcmp(p.columns[i].name, c.name)))
             continue;
         if (p.n == PICK_METRICS)
             return err_set(err, -EINVAL, "more than %d metrics", PICK_METRICS);
@@ -134,8 +123,7 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret)
 
 /* ---- devices ---- */
 
-/* An index, a uuid or the beginning of one (in any case). MIG instances have no index of their own. -1: there is none.
- */
+/* An index, a uuid or the beginning of one (in any case). MIG instances have no index of their own. -1: none. */
 static int find_device(const struct reading *r, struct str word)
 {
     uint64_t index;
@@ -150,21 +138,6 @@ static int find_device(const struct reading *r, struct str word)
             return (int)i;
     }
     return -1;
-}
-
-static bool is_instance(const struct reading *r, size_t i)
-{
-    return r->devices[i].fact.mig >= 0;
-}
-
-static size_t marked(const struct reading *r, const bool *on, size_t *ret, size_t max)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->n_devices && n < max; i++)
-        if (on[i])
-            ret[n++] = i;
-    return n;
 }
 
 /* As CUDA reads it: the list ends at the first thing that is not there. */
@@ -197,7 +170,7 @@ int pick_devices(const struct reading *r, const char *list, const char *visible,
     }
     if (str_eq(rest, "all") || (own && !visible)) {
         for (size_t i = 0; i < r->n_devices && most > 0; i++) {
-            on[i] = !is_instance(r, i);
+            on[i] = r->devices[i].fact.mig < 0; /* an instance is none of these */
             most -= on[i];
         }
     } else if (own) {
@@ -211,7 +184,10 @@ int pick_devices(const struct reading *r, const char *list, const char *visible,
                                (int)MIN(word.len, 80u), word.p, r->n_devices);
             on[at] = true;
         }
-    size_t n = marked(r, on, ret, max);
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_devices && n < max; i++)
+        if (on[i])
+            ret[n++] = i;
     if (n == 0 && own && visible)
         return err_set(err, -ENODEV, "CUDA_VISIBLE_DEVICES is '%.80s': that names no GPU of the %zu of this machine",
                        visible, r->n_devices);

@@ -159,8 +159,7 @@ static void sampler_free(muster_sampler *s)
     tape_state_fini(&s->last);
     for (size_t i = 0; i < s->n_notes; i++)
         free(s->notes[i].value);
-    free(s->held);
-    free(s->devices);
+    FREE_ALL(s->held, s->devices);
     pthread_mutex_destroy(&s->tick);
     pthread_mutex_destroy(&s->life);
     pthread_cond_destroy(&s->wake);

@@ -4,8 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/clock.h"
@@ -56,11 +54,6 @@ static size_t mark_at(const muster_sampler *s, const char *name)
     return m && m->kind == MARK_LABEL ? (size_t)(m - s->now.marks) : NO_MARK;
 }
 
-static bool has_place(const char *label)
-{
-    return !strcmp(label, "job") || !strcmp(label, "dag") || !strcmp(label, "tasks");
-}
-
 /* Marks are never taken away and keep their places, on the tape too; so a layout is good for every sample there is. */
 static void lay_out(muster_sampler *s, struct layout *l)
 {
@@ -78,7 +71,7 @@ static void lay_out(muster_sampler *s, struct layout *l)
         if (!s->pick.columns[i].rank)
             add_cell(l, CELL_METRIC, i, true, s->pick.columns[i].name);
     for (size_t i = 0; i < s->now.n_marks; i++)
-        if (s->now.marks[i].kind == MARK_LABEL && !has_place(s->now.marks[i].name))
+        if (s->now.marks[i].kind == MARK_LABEL && !str_listed("job,dag,tasks", str_of(s->now.marks[i].name)))
             add_cell(l, CELL_LABEL, i, false, s->now.marks[i].name);
     for (size_t i = 0; i < s->now.n_marks; i++)
         if (s->now.marks[i].kind != MARK_LABEL)

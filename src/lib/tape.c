@@ -44,8 +44,7 @@ void tape_state_fini(struct tape_state *s)
     if (!s)
         return;
     drop_marks(s);
-    free(s->have);
-    free(s->v);
+    FREE_ALL(s->have, s->v);
     *s = (struct tape_state){0};
 }
 
@@ -121,12 +120,6 @@ size_t tape_need(const struct tape_state *s, bool snapshot)
     return need;
 }
 
-/* The block's memory as a buffer that never grows: the caller made sure of the room. */
-static struct buf block_buf(struct tape_block *b)
-{
-    return (struct buf){.p = b->p, .len = b->len, .cap = b->cap, .max = b->cap - 1};
-}
-
 static void put_set(struct buf *out, size_t mark, size_t slot, struct mark_value *v)
 {
     uint64_t bits;
@@ -172,7 +165,8 @@ void tape_put(struct tape_block *b, struct tape_state *s, struct tape_state *las
 {
     size_t cells = s->devices * s->metrics;
     bool snapshot = b->len == 0;
-    struct buf out = block_buf(b);
+    /* its memory as a buffer that never grows: the caller made sure of the room */
+    struct buf out = {.p = b->p, .len = b->len, .cap = b->cap, .max = b->cap - 1};
 
     if (snapshot) {
         b->named = 0;

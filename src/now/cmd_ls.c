@@ -156,7 +156,7 @@ static int watch_here(const struct ls_conf *conf)
     struct picture p = {0};
     struct err err = {0};
     int code = EXIT_OK, r = here_open(&p.here, conf->every, &err);
-    while (r >= 0 && code != EXIT_REACH && (r = here_next(&p.here, WAIT_MS, &err)) >= 0)
+    while (r >= 0 && code != EXIT_REACH && (r = local_next(p.here.local, WAIT_MS, &err)) >= 0)
         if ((r = look(conf, &p)) >= 0)
             code = show(conf, &p);
     if (r < 0)

@@ -31,8 +31,7 @@ void identities_free(struct identities *r)
         return;
     people_unref(r->people);
     arena_fini(&r->arena);
-    free(r->v);
-    free(r);
+    FREE_ALL(r->v, r);
 }
 
 static struct identity *add(struct identities *r, size_t at, const char *person)

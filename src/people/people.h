@@ -89,8 +89,7 @@ const char *const *people_ignore_tags(const struct people *c, size_t *n);
 
 /* Nodes assigned on a day: the last step on or before it; 0 before the first. */
 int32_t company_nodes_on(const struct company *co, int32_t day);
-/* Do its patterns let a project count? include_project where there is one, else not ignore_project. NULL: no project.
- */
+/* Do its patterns let a project count? include_project where there is one, else not ignore_project. NULL: none. */
 bool company_counts(const struct company *co, const char *project);
 
 /* What is assigned to a team: as to a company, for who wants to know whether it is used. */

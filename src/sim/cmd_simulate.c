@@ -100,12 +100,10 @@ const struct opt_cmd simulate_help = {
     .summary = "play many nodes from the recorded trace against a hub",
     .about =
         "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node: for tests, "
-        "benchmarks, and for "
-        "seeing what a hub carries. Every batch is kept and sent again until the hub has acknowledged it.\n\nWith "
-        "an enroll token each "
-        "node gets a token of its own, as a new agent would.\n\nWith --backfill it makes history instead: the same "
-        "nodes and people, so far back, into a data folder (quickest) or to a hub. The same seed and times make the "
-        "same past, and what is there already is not stored twice.",
+        "benchmarks, and for seeing what a hub carries. Every batch is kept and sent again until the hub has "
+        "acknowledged it.\n\nWith an enroll token each node gets a token of its own, as a new agent would.\n\nWith "
+        "--backfill it makes history instead: the same nodes and people, so far back, into a data folder (quickest) "
+        "or to a hub. The same seed and times make the same past, and what is there already is not stored twice.",
     .examples =
         "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute\n"
         "muster simulate --nodes 10000 --actors 500 --token-file t  # ten thousand, of little work to this side\n"

@@ -30,8 +30,7 @@ struct demo_cluster_node {
     int64_t net_rx, net_tx;
 };
 
-/* Node number `no` of a cluster with this seed, named prefix + number. people: how many come to it; 0: the usual eight.
- */
+/* Node number `no` of a cluster with this seed, named prefix + number. people: how many come; 0: the usual eight. */
 void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
                        unsigned gpus, uint64_t seed, unsigned people, int64_t now_ms);
 /* The demo's six nodes: one down, one with a hung driver, one GPU held and idle, several people at work. */

@@ -13,7 +13,6 @@ struct buf;
 #define AIM_MAX 64
 
 struct top;
-struct item;
 
 struct signal_target {
     int fd;

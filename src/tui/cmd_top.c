@@ -56,11 +56,9 @@ const struct opt_cmd top_help = {
         "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
         "shows every node, live.\n\n"
         "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter looks nearer, Esc "
-        "goes back; / "
-        "filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a line, ? lists "
-        "them "
-        "all, q quits. W keeps view, order and speed for the next time, in $XDG_CONFIG_HOME/muster/top.env (or "
-        "~/.config). NO_COLOR in the environment means no colours.",
+        "goes back; / filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a "
+        "line, ? lists them all, q quits. W keeps view, order and speed for the next time, in "
+        "$XDG_CONFIG_HOME/muster/top.env (or ~/.config). NO_COLOR in the environment means no colours.",
     .examples = "muster top  # this machine\n"
                 "muster top --hub http://hub:8765  # every node\n"
                 "muster top --hub http://hub:8765 -v processes user:kim  # what kim runs, everywhere",

@@ -53,7 +53,7 @@ static bool here_read(void *arg)
 
     h->here.changed = false;
     while (!h->ended && r > 0) {
-        r = here_next(&h->here, 1, &err); /* a millisecond: what is there is taken */
+        r = local_next(h->here.local, 1, &err); /* a millisecond: what is there is taken */
         if (r < 0) {
             h->ended = true;
             mem_copy_str(h->status, sizeof(h->status), err.msg);

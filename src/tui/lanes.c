@@ -28,9 +28,7 @@ void lanes_free(struct lanes *p)
 {
     if (!p)
         return;
-    free(p->rows);
-    free(p->users);
-    free(p);
+    FREE_ALL(p->rows, p->users, p);
 }
 
 const struct lane *lanes_find(const struct lanes *p, const char *device)

@@ -64,13 +64,6 @@ static void move(struct top *t, long by)
     p->picked = t->items[p->at].id;
 }
 
-static void go_home(struct top *t, enum look look)
-{
-    t->n_deep = 0;
-    t->look = look;
-    list_make(t);
-}
-
 static struct place *go_deep(struct top *t, enum look look)
 {
     if (t->n_deep == PLACES_MAX) /* back and forth: the oldest step is forgotten */
@@ -204,7 +197,9 @@ bool top_key(struct top *t, int key)
     }
     for (enum look l = 0; look_words[l]; l++)
         if (key == look_keys[l]) {
-            go_home(t, l);
+            t->n_deep = 0;
+            t->look = l;
+            list_make(t);
             return true;
         }
     if (list_key(t, key))

@@ -1,5 +1,4 @@
-/* trail.c: short rows of bytes by name; at each tick those without a new value go, so that what is gone costs nothing.
- */
+/* trail.c: short rows of bytes by name; at each tick those without a new value go: what is gone costs nothing. */
 #include "tui/trail.h"
 
 #include <stdlib.h>
