@@ -94,10 +94,8 @@ enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
 {
     struct json j = reply_object(rp, 1024);
     json_cstr(&j, "role", role_words[rq->who->role]);
-    if (rq->who->token.person[0])
-        json_cstr(&j, "person", rq->who->token.person);
-    if (rq->who->token.node[0])
-        json_cstr(&j, "node", rq->who->token.node);
+    json_some(&j, "person", rq->who->token.person);
+    json_some(&j, "node", rq->who->token.node);
     json_cstr(&j, "read", a->read_open ? "open" : "token");
     json_int(&j, "at", rq->now_ms);
     json_end_obj(&j);

@@ -13,15 +13,8 @@
 #define BUNDLE_VERSION  1
 #define BUNDLE_PART_MAX (96u << 20)
 
-enum part_type {
-    PART_HEAD = 1,
-    PART_DB = 2,
-    PART_TABLE = 3,
-    PART_ROWS = 4,
-    PART_DB_END = 5,
-    PART_FILE = 6,
-    PART_END = 7
-};
+/* Their numbers are in the file. */
+enum part_type { PART_HEAD = 1, PART_DB, PART_TABLE, PART_ROWS, PART_DB_END, PART_FILE, PART_END };
 
 /* ---- writing: zero-initialise, set fd ---- */
 struct bundle_writer {

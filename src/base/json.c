@@ -68,6 +68,12 @@ void json_cstr(struct json *j, const char *key, const char *v)
         json_none(j, key);
 }
 
+void json_some(struct json *j, const char *key, const char *v)
+{
+    if (v && v[0])
+        json_cstr(j, key, v);
+}
+
 void json_int(struct json *j, const char *key, int64_t v)
 {
     json_lead(j, key);

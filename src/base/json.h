@@ -24,6 +24,7 @@ void json_arr(struct json *j, const char *key);
 void json_end_arr(struct json *j);
 void json_str(struct json *j, const char *key, struct str v);   /* bytes that are not UTF-8 become U+FFFD */
 void json_cstr(struct json *j, const char *key, const char *v); /* NULL writes null */
+void json_some(struct json *j, const char *key, const char *v); /* NULL or empty writes nothing */
 void json_int(struct json *j, const char *key, int64_t v);
 void json_uint(struct json *j, const char *key, uint64_t v);
 void json_bool(struct json *j, const char *key, bool v);

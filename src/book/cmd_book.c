@@ -90,18 +90,13 @@ static int body_of(const struct book_conf *conf, const char *gpus, const char *m
     r = r ?: add_when(&j, "until", conf->until, zone, err);
     r = r ?: add_span(&j, "for", conf->for_, err);
     r = r ?: add_span(&j, "extend", more, err);
-    if (conf->comment)
-        json_cstr(&j, "comment", conf->comment);
-    if (person[0])
-        json_cstr(&j, "person", person);
-    if (gpus[0])
-        json_cstr(&j, "gpus", gpus);
+    json_some(&j, "comment", conf->comment);
+    json_some(&j, "person", person);
+    json_some(&j, "gpus", gpus);
     if (conf->count > 0 && !conf->change && !conf->extend)
         json_int(&j, "count", conf->count);
-    if (conf->model)
-        json_cstr(&j, "model", conf->model);
-    if (conf->node)
-        json_cstr(&j, "node", conf->node);
+    json_some(&j, "model", conf->model);
+    json_some(&j, "node", conf->node);
     json_end_obj(&j);
     zone_free(zone);
     return r;
@@ -132,12 +127,11 @@ static void say(const char *what, json_t *row, struct buf *out)
 
 /* ---- the four things it does ---- */
 
-static int change(struct cmd_call *c, const char *method, const char *id, const char *what, struct str gpus,
+static int change(struct cmd_call *c, const char *method, const char *id, const char *what, const char *gpus,
                   const char *more)
 {
     const struct book_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(4096), body = BUF_INIT(1 << 20), raw = {0}, out = BUF_INIT(1 << 20);
-    AUTO_FREE char *named = mem_strn(gpus.p ? gpus.p : "", gpus.len);
     char person[BOOKING_PERSON_MAX];
     json_auto_t *row = NULL;
     int64_t number;
@@ -150,7 +144,7 @@ static int change(struct cmd_call *c, const char *method, const char *id, const 
     if (r == 0 && id)
         client_param(&path, "person", person);
     if (r == 0 && strcmp(method, "DELETE") != 0)
-        r = body_of(conf, named, more, id ? "" : person, &body, &c->err);
+        r = body_of(conf, gpus, more, id ? "" : person, &body, &c->err);
     if (r == 0)
         r = client_ask_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &c->err);
     if (r < 0)
@@ -228,19 +222,19 @@ int cmd_book(struct cmd_call *c)
         return c->argc ? err_set(&c->err, -EINVAL, "'%s' is not expected with --list", c->argv[0]) : list_bookings(c);
     if (conf->release)
         return c->argc ? err_set(&c->err, -EINVAL, "'%s' is not expected with --release", c->argv[0])
-                       : change(c, "DELETE", conf->release, "released", str_n("", 0), NULL);
+                       : change(c, "DELETE", conf->release, "released", "", NULL);
     for (int i = 0; i < c->argc; i++)
         buf_addf(&gpus, "%s%s", i ? " " : "", c->argv[i]);
     if (conf->extend)
-        return gpus.len ? change(c, "PATCH", conf->extend, "extended", str_n("", 0), gpus.p)
+        return gpus.len ? change(c, "PATCH", conf->extend, "extended", "", gpus.p)
                         : err_set(&c->err, -EINVAL, "by how much? muster book --extend %s 2h", conf->extend);
     if (conf->change)
-        return change(c, "PATCH", conf->change, "changed", buf_str(&gpus), NULL);
+        return change(c, "PATCH", conf->change, "changed", buf_str(&gpus).p, NULL);
     if (!gpus.len && !conf->count && !conf->model && !conf->node)
         return cli_fail(&book_help, EXIT_USAGE,
                         "which GPUs? muster book dgx2:0,1 --for 2d, or --count 2 --model H200; --list shows what is "
                         "booked");
     if (!conf->for_ && !conf->until)
         return err_set(&c->err, -EINVAL, "how long? --for 2d, or --until 'tomorrow 18:00'");
-    return change(c, "POST", NULL, "booked", buf_str(&gpus), NULL);
+    return change(c, "POST", NULL, "booked", buf_str(&gpus).p, NULL);
 }

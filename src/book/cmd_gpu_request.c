@@ -12,10 +12,8 @@ void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t 
 {
     json_int(j, "count", count);
     json_int(j, "mem", w->mem);
-    if (w->model)
-        json_cstr(j, "model", w->model);
-    if (w->host)
-        json_cstr(j, "node", w->host);
+    json_some(j, "model", w->model);
+    json_some(j, "node", w->host);
     json_bool(j, "same_host", w->same_host);
     json_int(j, "free_for", w->free_for);
     json_int(j, "need", w->need);

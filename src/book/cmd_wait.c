@@ -181,10 +181,8 @@ static int queue_up(struct waiter *w, struct err *err)
         json_bool(&j, "tell", true);
     if (w->conf->tell && w->conf->timeout)
         json_int(&j, "timeout", w->conf->timeout);
-    if (w->person[0])
-        json_cstr(&j, "person", w->person);
-    if (w->conf->comment)
-        json_cstr(&j, "comment", w->conf->comment);
+    json_some(&j, "person", w->person);
+    json_some(&j, "comment", w->conf->comment);
     json_end_obj(&j);
     w->id[0] = 0;
     return ask(w, "/api/v1/waits", buf_str(&body), err);

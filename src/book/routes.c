@@ -223,22 +223,15 @@ static void csv_row(struct rows *r, const struct api *a, const struct booking *h
     enum booking_state state = booking_state(h, now_ms);
     const char *use = state == BOOKING_ACTIVE ? use_words[booking_use(a->live, a->people, h, others, &n)] : NULL;
     snprintf(id, sizeof(id), "%lld", (long long)h->id);
+    clock_iso(h->from_ms, from);
+    clock_iso(h->until_ms, until);
     if (h->released_ms)
         clock_iso(h->released_ms, released);
-    const char *const texts[] = {id,
-                                 h->person,
-                                 h->places,
-                                 booking_words[state],
-                                 clock_iso(h->from_ms, from),
-                                 clock_iso(h->until_ms, until),
-                                 released,
-                                 h->comment,
-                                 h->by,
-                                 use ? use : "",
-                                 h->devices};
+    const char *const texts[] = {id,    h->person, h->places, booking_words[state], from, until, released, h->comment,
+                                 h->by, use,       h->devices};
     struct cell *c = rows_add(r);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (texts[i][0])
+        if (texts[i] && texts[i][0])
             cell_text(&c[i], str_of(texts[i]));
 }
 

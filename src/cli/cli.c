@@ -70,9 +70,7 @@ static int read_config(const struct opt_cmd *help, void *conf, const char *path,
         *err = (struct err){0};
         return 0;
     }
-    if (r < 0)
-        return r;
-    return opt_yaml(help->opts, conf, buf_str(&text), path, err);
+    return r < 0 ? r : opt_yaml(help->opts, conf, buf_str(&text), path, err);
 }
 
 /* --config may stand anywhere on the command line, yet must be read before the flags: look for it first. */

@@ -47,10 +47,8 @@ static bool place_parse(struct str url, struct place *ret)
     if (at < 0)
         return false;
     ret->scheme = str_n(url.p, (size_t)at);
-    struct str rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
-    const char *slash = rest.len ? memchr(rest.p, '/', rest.len) : NULL;
-    if (slash)
-        rest.len = (size_t)(slash - rest.p);
+    struct str path = str_n(url.p + at + 3, url.len - (size_t)at - 3), rest;
+    str_cut(&path, '/', &rest);
     int colon = str_rfind(rest, ":"), bracket = str_rfind(rest, "]");
     bool port = colon >= 0 && colon > bracket;
     ret->host = str_n(rest.p, port ? (size_t)colon : rest.len);

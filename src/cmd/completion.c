@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 
@@ -28,17 +29,11 @@ const struct opt_cmd completion_help = {
 /* The next alternative's first word; false: there is none left. */
 static bool next_alternative(struct str *args, struct str *word)
 {
-    while (args->len) {
-        const char *bar = memchr(args->p, '|', args->len);
-        struct str one = str_n(args->p, bar ? (size_t)(bar - args->p) : args->len);
-        *args = str_n(one.p + one.len + !!bar, args->len - one.len - !!bar);
-        while (one.len && (one.p[0] == ' ' || one.p[0] == '['))
-            one = str_n(one.p + 1, one.len - 1);
-        size_t n = 0;
-        while (n < one.len && (isalnum((unsigned char)one.p[n]) || one.p[n] == '-'))
-            n++;
-        *word = str_n(one.p, n);
-        if (n)
+    while (str_cut(args, '|', word)) {
+        while (str_skip(word, " ") || str_skip(word, "["))
+            ;
+        word->len = FIRST(word->len, i, !isalnum((unsigned char)word->p[i]) && word->p[i] != '-');
+        if (word->len)
             return true;
     }
     return false;
@@ -48,17 +43,13 @@ static bool next_alternative(struct str *args, struct str *word)
 static void verbs_of(const struct cmd *cmd, struct buf *out)
 {
     struct str args = str_of(cmd->help->args && !cmd->verbs ? cmd->help->args : ""), word;
-    const char *sep = "";
 
     buf_reset(out);
     for (const struct cmd *v = cmd->verbs; v && v->name; v++)
         buf_addf(out, "%s%s", v == cmd->verbs ? "" : " ", v->name);
     while (next_alternative(&args, &word))
-        if (islower((unsigned char)word.p[0])) {
-            buf_adds(out, sep);
-            buf_addstr(out, word);
-            sep = " ";
-        }
+        if (islower((unsigned char)word.p[0]))
+            buf_addf(out, "%s%.*s", out->len ? " " : "", STR_ARG(word));
 }
 
 static bool takes_files(const struct opt_cmd *help)

@@ -40,9 +40,7 @@ static int check(const char *path)
     if (r == 0)
         r = features_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);
-    if (r < 0)
-        return cli_fail(&config_help, EXIT_NO, "%s", err.msg);
-    return EXIT_OK;
+    return r < 0 ? cli_fail(&config_help, EXIT_NO, "%s", err.msg) : EXIT_OK;
 }
 
 int cmd_config(int argc, char **argv)

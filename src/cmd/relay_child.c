@@ -83,19 +83,9 @@ static void set_args(struct relay_child *t)
     static const struct process_env needs = {.needs =
                                                  NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
     AUTO_FREE char *token = mem_fmt("%s/relay.token", t->hub->data);
-    const char *const args[] = {"muster",
-                                "relay",
-                                "--config",
-                                t->config,
-                                "--hub",
-                                t->url,
-                                "--token-file",
-                                token,
-                                "--proxy",
-                                "none",
-                                t->pin[0] ? "--pin" : NULL,
-                                t->pin,
-                                NULL};
+    const char *pin = t->pin[0] ? "--pin" : NULL;
+    const char *const args[] = {"muster", "relay",   "--config", t->config, "--hub", t->url, "--token-file",
+                                token,    "--proxy", "none",     pin,       t->pin,  NULL};
     child_process_fini(&t->part);
     t->part = (struct child_process){.what = "relay", .area = "hub", .out = -1, .env = &needs};
     child_process_args(&t->part, args);

@@ -1,9 +1,9 @@
 /* The recorded H200 trace, inside the binary: the demo and libmuster need no file. */
         .section .rodata
-        .global muster_trace_start
-        .global muster_trace_end
+        .global trace_data
+        .global trace_data_end
         .balign 8
-muster_trace_start:
+trace_data:
         .incbin "data/h200-trace.csv"
-muster_trace_end:
+trace_data_end:
         .section .note.GNU-stack, "", %progbits

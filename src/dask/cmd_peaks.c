@@ -120,10 +120,7 @@ static void show_json(struct buf *out, const struct worker_files *w, const struc
     for (size_t i = 0; i < w->n; i++) {
         buf_addf(out, "%s\n \"%lld\": ", i ? "," : "", (long long)w->v[i].number);
         if (!per_job) {
-            if (p[i].n)
-                add_list(out, &p[i].v[0]);
-            else
-                buf_adds(out, "[]");
+            add_list(out, p[i].n ? &p[i].v[0] : &(struct peaks_job){0});
             continue;
         }
         buf_addc(out, '{');
@@ -147,24 +144,21 @@ struct sheet {
 
 static void sheet_init(struct sheet *s, size_t gpus, bool per_job, bool named)
 {
+    static const struct column_spec worker = {"worker", "WORKER", CELL_TEXT, .right = true, .weight = 1000},
+                                    name = {"name", "NAME", CELL_TEXT, .weight = 100},
+                                    job = {"job", "JOB", CELL_TEXT, .right = true, .weight = 900};
     size_t n = 0;
     s->before = 1u + named + per_job;
     s->cols = mem_zero(gpus + s->before, sizeof(*s->cols));
     s->names = mem_zero(gpus + 1, sizeof(*s->names));
-    s->cols[n++] =
-        (struct column_spec){.name = "worker", .title = "WORKER", .type = CELL_TEXT, .right = true, .weight = 1000};
+    s->cols[n++] = worker;
     if (named)
-        s->cols[n++] = (struct column_spec){.name = "name", .title = "NAME", .type = CELL_TEXT, .weight = 100};
+        s->cols[n++] = name;
     if (per_job)
-        s->cols[n++] =
-            (struct column_spec){.name = "job", .title = "JOB", .type = CELL_TEXT, .right = true, .weight = 900};
+        s->cols[n++] = job;
     for (size_t i = 0; i < gpus; i++) {
         snprintf(s->names[i], sizeof(s->names[i]), "gpu%zu", i);
-        s->cols[n++] = (struct column_spec){.name = s->names[i],
-                                            .title = s->names[i],
-                                            .type = CELL_TEXT,
-                                            .right = true,
-                                            .weight = 500};
+        s->cols[n++] = (struct column_spec){s->names[i], s->names[i], CELL_TEXT, .right = true, .weight = 500};
     }
     rows_init(&s->rows, s->cols, n);
 }

@@ -34,11 +34,6 @@ static int cmp(const void *a, const void *b)
     return ORDER(x->number, y->number) ?: strcmp(x->path, y->path);
 }
 
-static void add(struct worker_files *w, size_t *cap, int64_t number, const char *path, int64_t bytes)
-{
-    VEC_ADD(w->v, w->n, *cap, (struct worker_file){number, mem_str(path), bytes});
-}
-
 static int find_in(const char *path, DIR *d, struct worker_files *w, struct err *err)
 {
     size_t cap = 0;
@@ -51,7 +46,7 @@ static int find_in(const char *path, DIR *d, struct worker_files *w, struct err 
             continue;
         if (w->n == FILES_MAX)
             return err_set(err, -E2BIG, "'%s' has more than %d files of workers", path, FILES_MAX);
-        add(w, &cap, number, full, st.st_size);
+        VEC_ADD(w->v, w->n, cap, (struct worker_file){number, mem_str(full), st.st_size});
     }
     if (!w->n)
         return err_set(err, -ENOENT, "'%s' has no files of workers: expected names as worker_0.csv", path);
@@ -74,7 +69,7 @@ int worker_files_find(const char *path, struct worker_files *ret, struct err *er
     if (!S_ISDIR(st.st_mode)) {
         int64_t number = 0;
         number_of(path, &number);
-        add(&w, &cap, number, path, st.st_size);
+        VEC_ADD(w.v, w.n, cap, (struct worker_file){number, mem_str(path), st.st_size});
     } else {
         DIR *d = opendir(path);
         r = d ? find_in(path, d, &w, err) : err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));

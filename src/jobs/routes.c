@@ -193,23 +193,15 @@ static void job_row(struct rows *r, const struct api *a, const struct job_fact *
     char id[JOB_ID_LEN], parent[JOB_ID_LEN] = "", start[32], end[32] = "";
     const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
     AUTO_FREE char *attrs = attrs_for(j, all);
+    job_id_text(j->id, id);
+    clock_iso(j->start_ms, start);
     if (j->parent)
         job_id_text(j->parent, parent);
     if (j->end_ms)
         clock_iso(j->end_ms, end);
-    const char *const texts[] = {job_id_text(j->id, id),
-                                 j->name,
-                                 j->kind,
-                                 job_state(a, j),
-                                 j->person,
-                                 n ? n->name : "",
-                                 j->node,
-                                 j->devices,
-                                 j->pids,
-                                 parent,
-                                 clock_iso(j->start_ms, start),
-                                 end,
-                                 attrs};
+    const char *state = job_state(a, j), *node = n ? n->name : "";
+    const char *const texts[] = {id,         j->name, j->kind, state, j->person, node, j->node,
+                                 j->devices, j->pids, parent,  start, end,       attrs};
     struct cell *c = rows_add(r);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i][0])

@@ -143,7 +143,7 @@ static int write_block(struct keep *k, const struct tape_block *b)
 
 int keep_flush(struct keep *k, struct err *err)
 {
-    pthread_mutex_lock(&k->disk);
+    LOCKED(&k->disk);
     pthread_mutex_lock(&k->lock);
     bool any = k->full.len > 0;
     pthread_mutex_unlock(&k->lock);
@@ -159,13 +159,12 @@ int keep_flush(struct keep *k, struct err *err)
         k->full.n = 0;
         pthread_mutex_unlock(&k->lock);
     }
-    pthread_mutex_unlock(&k->disk);
     return r;
 }
 
 void keep_clear(struct keep *k)
 {
-    pthread_mutex_lock(&k->disk);
+    LOCKED(&k->disk);
     pthread_mutex_lock(&k->lock);
     k->grows.len = k->full.len = 0;
     k->grows.n = k->full.n = 0;
@@ -178,7 +177,6 @@ void keep_clear(struct keep *k)
     k->end = 0;
     k->n_index = 0;
     k->every = 1;
-    pthread_mutex_unlock(&k->disk);
 }
 
 /* ---- reading ---- */

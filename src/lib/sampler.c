@@ -457,7 +457,7 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
                 s ? "this sampler belongs to the process that opened it, not to its fork" : "no sampler");
         return sampler_fail(&e, sampler_check(s), err, err_size);
     }
-    pthread_mutex_lock(&s->life);
+    LOCKED(&s->life);
     if (s->given_up)
         r = err_set(&e, -ETIMEDOUT, "a call to the GPU's driver has not returned: this sampler takes no more samples");
     else if (!s->running) {
@@ -470,7 +470,6 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
         if (r < 0)
             err_set(&e, r, "cannot start a thread: %s", strerror(-r));
     }
-    pthread_mutex_unlock(&s->life);
     return r < 0 ? sampler_fail(&e, r, err, err_size) : 0;
 }
 
@@ -479,7 +478,7 @@ int muster_stop(muster_sampler *s)
     int bad = sampler_check(s);
     if (bad < 0)
         return bad;
-    pthread_mutex_lock(&s->life);
+    LOCKED(&s->life);
     if (s->running) {
         struct timespec until = at_us(clock_mono_us() + STOP_US);
         int r = 0;
@@ -497,9 +496,7 @@ int muster_stop(muster_sampler *s)
         s->given_up = !ended;
         s->running = false;
     }
-    int r = s->given_up ? -ETIMEDOUT : 0;
-    pthread_mutex_unlock(&s->life);
-    return r;
+    return s->given_up ? -ETIMEDOUT : 0;
 }
 
 /* ---- how it goes ---- */

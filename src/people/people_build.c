@@ -218,35 +218,36 @@ static int companies_settle(struct draft *d)
     return 0;
 }
 
-static void changes_of(struct people *c, const struct person_group *g)
+struct moments {
+    size_t n, cap;
+    int64_t *v;
+};
+
+static void moments_of(struct moments *m, const struct person_group *g)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        if (g->v[i].from_ms != INT64_MIN)
-            c->changes[c->n_changes++] = g->v[i].from_ms;
-        if (g->v[i].until_ms != INT64_MAX)
-            c->changes[c->n_changes++] = g->v[i].until_ms;
+    for (const struct member *x = g->v; x < g->v + g->n; x++) {
+        if (x->from_ms != INT64_MIN)
+            VEC_ADD(m->v, m->n, m->cap, x->from_ms);
+        if (x->until_ms != INT64_MAX)
+            VEC_ADD(m->v, m->n, m->cap, x->until_ms);
     }
 }
 
-static void changes_settle(struct people *c)
+static void changes_settle(struct draft *d)
 {
-    size_t max = 1, kept = 0;
+    struct people *c = d->c;
+    struct moments m = {0};
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         for (size_t i = 0; i < c->groups[kind].n; i++)
-            max += 2 * c->groups[kind].v[i].n;
+            moments_of(&m, &c->groups[kind].v[i]);
     for (size_t i = 0; i < c->n_companies; i++)
-        max += 2 * c->lands[i].n;
-    c->changes = arena_alloc(&c->arena, max, sizeof(*c->changes));
-    for (int kind = 0; kind < GROUP_KINDS; kind++)
-        for (size_t i = 0; i < c->groups[kind].n; i++)
-            changes_of(c, &c->groups[kind].v[i]);
-    for (size_t i = 0; i < c->n_companies; i++)
-        changes_of(c, &c->lands[i]);
-    SORT(c->changes, c->n_changes, order_numbers);
-    for (size_t i = 0; i < c->n_changes; i++)
-        if (!kept || c->changes[kept - 1] != c->changes[i])
-            c->changes[kept++] = c->changes[i];
-    c->n_changes = kept;
+        moments_of(&m, &c->lands[i]);
+    SORT(m.v, m.n, order_numbers);
+    for (size_t i = 0; i < m.n; i++)
+        if (!i || m.v[i] != m.v[i - 1])
+            m.v[c->n_changes++] = m.v[i];
+    c->changes = list_keep(d, m.v, c->n_changes, sizeof(*m.v));
+    free(m.v);
 }
 
 /* ---- the rest of what is told ---- */
@@ -299,7 +300,7 @@ static int settle(struct draft *d)
     for (int kind = 0; r == 0 && kind < GROUP_KINDS; kind++)
         groups_settle(d, (enum group_kind)kind);
     if (r == 0)
-        changes_settle(c);
+        changes_settle(d);
     c->n_wanted = d->n_wanted;
     c->wanted = list_keep(d, d->wanted, d->n_wanted, sizeof(*d->wanted));
     c->n_tags = d->n_tags;
