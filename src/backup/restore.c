@@ -14,6 +14,7 @@
 #include "backup/bundle.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/chunks.h"
 #include "store/lock.h"
 #include "store/log.h"
@@ -65,20 +66,11 @@ static const struct db_kind *kind_of(const char *name)
 static int only_make(UNUSED void *arg, int what, UNUSED const char *a, UNUSED const char *b, UNUSED const char *c,
                      UNUSED const char *d)
 {
-    switch (what) {
-    case SQLITE_CREATE_TABLE:
-    case SQLITE_CREATE_INDEX:
-    case SQLITE_CREATE_TRIGGER:
-    case SQLITE_INSERT: /* of the schema's own table */
-    case SQLITE_UPDATE:
-    case SQLITE_READ:
-    case SQLITE_SELECT:
-    case SQLITE_REINDEX:
-    case SQLITE_FUNCTION:
-        return SQLITE_OK;
-    default:
-        return SQLITE_DENY;
-    }
+    static const int makes[] = {SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_TRIGGER, SQLITE_REINDEX,
+                                SQLITE_INSERT,       SQLITE_UPDATE,       SQLITE_READ,           SQLITE_SELECT,
+                                SQLITE_FUNCTION}; /* inserts are of the schema's own table */
+
+    return ANY(ARRAY_LEN(makes), i, makes[i] == what) ? SQLITE_OK : SQLITE_DENY;
 }
 
 static int make(struct restore *x, const char *sql, struct err *err)

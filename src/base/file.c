@@ -198,6 +198,19 @@ int64_t file_size(const char *path)
     return stat(path, &st) < 0 ? -errno : (int64_t)st.st_size;
 }
 
+bool file_in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    struct str rest = str_of(path ? path : "/usr/bin:/bin"), dir;
+
+    while (str_cut(&rest, ':', &dir)) {
+        AUTO_FREE char *full = mem_fmt("%.*s/%s", STR_ARG(dir), program);
+        if (dir.len && access(full, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 int file_read_secret(const char *path, struct buf *ret, struct err *err)
 {
     struct stat st;

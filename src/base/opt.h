@@ -78,6 +78,7 @@ struct opt_cmd {
     const char *examples; /* lines "command  # what it does", or NULL */
     const struct opt *opts;
     bool leads;       /* flags end at the first operand: what follows is somebody else's command */
+    bool file;        /* a YAML file is read, too; without args there are no operands */
     size_t conf_size; /* of the struct that opts fill; 0: it reads its arguments itself */
     const int *no;    /* errors that mean that the answer is no, 0 at the end; NULL: none does */
 };

@@ -139,17 +139,19 @@ struct line { /* those who wait, first come first: copies, since serving one cha
     struct booking **v;
     size_t n, cap;
 };
+#define AUTO_LINE __attribute__((cleanup(line_fini))) struct line
 
-static void line_read(struct book *b, struct line *l)
+static struct line line_read(struct book *b)
 {
     size_t n;
     const struct booking *const *all = book_all(b, &n);
+    struct line l = {0};
 
-    *l = (struct line){0};
     for (size_t i = 0; i < n; i++)
         if (hold_waits(all[i]) && !book_changing(b, all[i]->id))
-            VEC_ADD(l->v, l->n, l->cap, booking_copy(all[i]));
-    SORT(l->v, l->n, by_id);
+            VEC_ADD(l.v, l.n, l.cap, booking_copy(all[i]));
+    SORT(l.v, l.n, by_id);
+    return l;
 }
 
 static void line_fini(struct line *l)
@@ -197,18 +199,15 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
                  const struct queue_calls *calls)
 {
     enum { FRESH_MS = 15000 }; /* one who was heard of lately is there to be told */
-    struct line l;
+    AUTO_LINE l = line_read(b);
     size_t n_some;
     AUTO_BUF kept = BUF_INIT(1u << 20);
 
-    line_read(b, &l);
     for (size_t i = 0; i < q->n; i++)
         q->v[i].seen = book_find(b, q->v[i].id) || book_changing(b, q->v[i].id);
     forget_others(q);
-    if (!l.n) {
-        line_fini(&l);
+    if (!l.n)
         return;
-    }
     AUTO_FREE const struct node_now **some = with_room(nodes, n, &n_some);
     for (size_t i = 0; i < l.n; i++) {
         AUTO_BUF got = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
@@ -228,15 +227,13 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
         else if (pick_possible(nodes, n, &p, NULL) == 0)
             keep(b, some, n_some, &p, &kept);
     }
-    line_fini(&l);
 }
 
 void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret)
 {
-    struct line l;
+    AUTO_LINE l = line_read(b);
     size_t n_some;
 
-    line_read(b, &l);
     AUTO_FREE const struct node_now **some = with_room(nodes, l.n ? n : 0, &n_some);
     for (size_t i = 0; i < l.n; i++) {
         struct gpu_request w;
@@ -246,7 +243,6 @@ void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, i
         if (pick_possible(nodes, n, &p, NULL) == 0)
             keep(b, some, n_some, &p, ret);
     }
-    line_fini(&l);
 }
 
 size_t queue_ahead(struct book *b, int64_t id)

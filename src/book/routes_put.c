@@ -63,6 +63,8 @@ struct draft {
     int64_t from_ms, until_ms, for_ms, more_ms, count; /* -1: not given */
 };
 
+#define AUTO_DRAFT __attribute__((cleanup(draft_fini))) struct draft
+
 static void draft_fini(struct draft *d)
 {
     json_decref(d->o);
@@ -275,12 +277,8 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
 
 enum reply_how post_booking(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct draft d;
-    enum reply_how how = REPLY_NOW;
-    if (draft_read(a, rq, &d, true, rp))
-        how = make(a, rq, &d, rp);
-    draft_fini(&d);
-    return how;
+    AUTO_DRAFT d = {0};
+    return draft_read(a, rq, &d, true, rp) ? make(a, rq, &d, rp) : REPLY_NOW;
 }
 
 /* ---- changes ---- */
@@ -329,18 +327,14 @@ static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, stru
 enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
-    struct draft d;
-    enum reply_how how = REPLY_NOW;
+    AUTO_DRAFT d = {0};
     int r = booking_of_path(a, rq, rp, &h);
     if (r != 1)
         return look_how(r);
-    if (draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp)) {
-        struct booking to = *h;
-        if (apply(&to, &d, rq->now_ms, rp))
-            how = put(a, rq, rp, &to, typed_name(rq, &d));
-    }
-    draft_fini(&d);
-    return how;
+    struct booking to = *h;
+    bool good = draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp) &&
+                apply(&to, &d, rq->now_ms, rp);
+    return good ? put(a, rq, rp, &to, typed_name(rq, &d)) : REPLY_NOW;
 }
 
 enum reply_how delete_booking(struct api *a, struct request *rq, struct reply *rp)

@@ -85,11 +85,11 @@ static const char *config_path(int argc, char **argv)
     return getenv("MUSTER_CONFIG");
 }
 
-int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err)
+int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi, struct err *err)
 {
     opt_defaults(help->opts, conf);
     int r = 0;
-    if (file) {
+    if (help->file) {
         const char *named = config_path(argc, argv);
         r = read_config(help, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
     }
@@ -107,15 +107,15 @@ int cli_help(const struct opt_cmd *help)
     return cli_print(help, &out);
 }
 
-static int parse(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi)
+int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)
 {
     struct err err = {0};
-    int r = cli_load(help, conf, argc, argv, file, ret_argi, &err);
+    int r = cli_load(help, conf, argc, argv, ret_argi, &err);
     if (r == 1)
         return cli_help(help);
     if (r < 0)
         return cli_fail(help, EXIT_USAGE, "%s", err.msg);
-    if (file && !help->args && *ret_argi != argc)
+    if (help->file && !help->args && *ret_argi != argc)
         return cli_fail(help, EXIT_USAGE, "'%s' is one word too many", argv[*ret_argi]);
     return -1;
 }
@@ -147,16 +147,6 @@ int cmd_start(const struct cmd *c, int argc, char **argv)
     }
     opt_fini(c->help->opts, conf);
     return r;
-}
-
-int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)
-{
-    return parse(help, conf, argc, argv, false, ret_argi);
-}
-
-int cli_parse_file(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)
-{
-    return parse(help, conf, argc, argv, true, ret_argi);
 }
 
 int cli_save(const struct opt_cmd *help, const char *path, bool binary, const struct buf *out)

@@ -7,15 +7,13 @@
 #include "base/opt.h"
 
 /*
- * Fill conf from the table: defaults, then MUSTER_… variables, then flags (which may stand between operands).
+ * Fill conf from the table: defaults, then, where the help says so, a YAML file (--config, MUSTER_CONFIG, or
+ * /etc/muster/muster.yaml where it exists), MUSTER_… variables, then flags (which may stand between operands).
  * Returns -1 to go on (operands start at *ret_argi), or an exit code (--help printed, or an error said).
  */
 int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi);
-/* As cli_parse, with a YAML file after the defaults: --config, MUSTER_CONFIG, or /etc/muster/muster.yaml where it
- * exists. Where the help has no args there are no operands. */
-int cli_parse_file(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi);
 /* The same without a word to anybody: 0, 1 when --help was asked for, or -errno. For reading a configuration again. */
-int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err);
+int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 int cli_help(const struct opt_cmd *help); /* what --help prints */
 /* "muster ls: sentence" on standard error; returns code. */
 int cli_fail(const struct opt_cmd *help, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

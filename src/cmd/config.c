@@ -22,6 +22,7 @@ const struct opt_cmd config_help = {
                 "muster config show | muster config check -  # always fine\n"
                 "muster config check /etc/muster/muster.yaml",
     .opts = hub_opts,
+    .file = true,
 };
 
 static int check(const char *path)
@@ -46,7 +47,7 @@ static int check(const char *path)
 int cmd_config(int argc, char **argv)
 {
     struct hub_conf conf = {0};
-    int argi, r = cli_parse_file(&config_help, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&config_help, &conf, argc, argv, &argi);
     if (r < 0) {
         int n = argc - argi;
         if (n == 1 && strcmp(argv[argi], "show") == 0) {

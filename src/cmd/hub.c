@@ -23,6 +23,7 @@ const struct opt_cmd hub_help = {
                 "muster hub --config muster.yaml --read token  # readers need a token\n"
                 "muster hub --nodes gpu[01-20] --ssh-user monitor  # read twenty machines over ssh, without agents",
     .opts = hub_opts,
+    .file = true,
 };
 
 struct command_line {
@@ -36,7 +37,7 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
 {
     const struct command_line *c = arg;
     int argi;
-    int r = cli_load(&hub_help, ret, c->argc, c->argv, true, &argi, err);
+    int r = cli_load(&hub_help, ret, c->argc, c->argv, &argi, err);
     return r > 0 ? -EINVAL : r;
 }
 
@@ -85,7 +86,7 @@ int cmd_hub(int argc, char **argv)
     struct hub *h = NULL;
     struct err err = {0};
     struct command_line line = {.argc = argc, .argv = argv};
-    int argi, r = cli_parse_file(&hub_help, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&hub_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     log_set_level((enum log_level)conf.log_level);

@@ -55,6 +55,7 @@ const struct opt_cmd relay_help = {
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes gpu[01-20]  # twenty machines\n"
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes a --nodes root@b:2222 --ssh-jump gate",
     .opts = relay_cmd_opts,
+    .file = true,
 };
 
 struct run {
@@ -88,8 +89,7 @@ static void on_reload(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     struct run *r = arg;
     struct relay_conf conf = {0};
     struct err err = {0};
-    int argi;
-    int got = cli_load(&relay_help, &conf, r->argc, r->argv, true, &argi, &err);
+    int argi, got = cli_load(&relay_help, &conf, r->argc, r->argv, &argi, &err);
     if (got == 0)
         got = take_settings(r, &conf, &err);
     if (got < 0)
@@ -186,7 +186,7 @@ int cmd_relay(int argc, char **argv)
     struct err err = {0};
     struct run run = {.argc = argc, .argv = argv};
     AUTO_BUF token = BUF_INIT(4096);
-    int argi, r = cli_parse_file(&relay_help, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&relay_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     log_set_level((enum log_level)conf.log_level);

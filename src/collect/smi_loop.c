@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "collect/piped.h"
 #include "collect/smi_tables.h"
 
@@ -30,19 +31,6 @@ struct collector {
 
 /* ---- starting ---- */
 
-static bool in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    struct str rest = str_of(path ? path : "/usr/bin:/bin"), dir;
-
-    while (str_cut(&rest, ':', &dir)) {
-        AUTO_FREE char *full = mem_fmt("%.*s/%s", STR_ARG(dir), name);
-        if (dir.len && access(full, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const char *smi_path(const struct collect_conf *conf)
 {
     return conf->smi_path && conf->smi_path[0] ? conf->smi_path : "nvidia-smi";
@@ -52,7 +40,7 @@ static bool smi_present(const struct collect_conf *conf)
 {
     const char *path = smi_path(conf);
 
-    return strchr(path, '/') ? access(path, X_OK) == 0 : in_path(path);
+    return strchr(path, '/') ? access(path, X_OK) == 0 : file_in_path(path);
 }
 
 static int loop_start(struct loop *l, const char *path, const char *query, int64_t period_ms, struct err *err)

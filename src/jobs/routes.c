@@ -235,15 +235,13 @@ static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
         list_csv(l, a, rp);
         return;
     }
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
+    struct json j = reply_object(rp, JOBS_BYTES);
     json_arr(&j, "jobs");
     for (size_t i = 0; i < l->n; i++)
         job_json(&j, a, l->v[i], job_shows_all(a, &l->who, l->v[i]));
     json_end_arr(&j);
     json_bool(&j, "more", more);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
+    reply_object_end(rp, &j);
     if (rp->body.err)
         reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", JOBS_BYTES >> 20);
 }

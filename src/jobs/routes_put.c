@@ -26,6 +26,8 @@ struct draft {
     int64_t start_ms, end_ms, parent;    /* -1: not given; parent 0 */
 };
 
+#define AUTO_DRAFT __attribute__((cleanup(draft_fini))) struct draft
+
 static void draft_fini(struct draft *d)
 {
     json_decref(d->o);
@@ -356,42 +358,33 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
 
 enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct draft d;
-    enum reply_how how = REPLY_NOW;
-    if (draft_read(a, rq, &d, true, rp) && may_label(rq, &d, rp)) {
-        if (d.name)
-            how = put_draft(a, rq, &d, rp);
-        else
-            reply_problem(rp, 400, "a name is needed: {\"name\": \"train\", \"kind\": \"record\", ...}");
-    }
-    draft_fini(&d);
-    return how;
+    AUTO_DRAFT d = {0};
+    if (!draft_read(a, rq, &d, true, rp) || !may_label(rq, &d, rp))
+        return REPLY_NOW;
+    return d.name ? put_draft(a, rq, &d, rp)
+                  : reply_problem(rp, 400, "a name is needed: {\"name\": \"train\", \"kind\": \"record\", ...}");
 }
 
 enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct job_fact *j = NULL;
-    struct draft d;
-    enum reply_how how = REPLY_NOW;
+    AUTO_DRAFT d = {0};
     int r = job_of_path(a, rq, rp, &j);
     if (r != 1)
         return look_how(r);
     if (!may_change(rq, j))
         return reply_problem(rp, 403,
                              "this job is somebody else's: its person, an admin or its node's agent changes it");
-    if (draft_read(a, rq, &d, false, rp)) {
-        struct job_change c = {.id = j->id,
-                               .end_ms = d.end_ms,
-                               .name = d.name,
-                               .node = j->node[0] ? NULL : node_of_devices(a, d.devices),
-                               .devices = d.devices,
-                               .pids = d.pids,
-                               .attrs = d.attrs};
-        if (d.end_ms >= 0 && d.end_ms < j->start_ms)
-            reply_problem(rp, 400, "end is before start");
-        else
-            how = store_label(a->hub, rq, j, &c);
-    }
-    draft_fini(&d);
-    return how;
+    if (!draft_read(a, rq, &d, false, rp))
+        return REPLY_NOW;
+    if (d.end_ms >= 0 && d.end_ms < j->start_ms)
+        return reply_problem(rp, 400, "end is before start");
+    struct job_change c = {.id = j->id,
+                           .end_ms = d.end_ms,
+                           .name = d.name,
+                           .node = j->node[0] ? NULL : node_of_devices(a, d.devices),
+                           .devices = d.devices,
+                           .pids = d.pids,
+                           .attrs = d.attrs};
+    return store_label(a->hub, rq, j, &c);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/order.h"
@@ -256,18 +257,6 @@ static void look(void *self)
 
 /* ---- start, settings and end ---- */
 
-static bool in_path(const char *program)
-{
-    struct str rest = str_of(getenv("PATH")), dir;
-    char path[512];
-    while (rest.len && str_cut(&rest, ':', &dir)) {
-        snprintf(path, sizeof(path), "%.*s/%s", (int)MIN(dir.len, 400u), dir.p, program);
-        if (dir.len && access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void *open_slurm(struct hub *h)
 {
     struct hub_slurm *d = mem_zero(1, sizeof(*d));
@@ -286,7 +275,7 @@ static void take_settings(void *self, void *next)
     if (d->running)
         return; /* its end sees to the next one */
     timer_stop(d->timer);
-    if (c->use == SLURM_ON || (c->use == SLURM_AUTO && in_path("squeue")))
+    if (c->use == SLURM_ON || (c->use == SLURM_AUTO && file_in_path("squeue")))
         timer_after(d->timer, 0);
 }
 

@@ -14,10 +14,7 @@
 
 static size_t digits(struct str s)
 {
-    size_t n = 0;
-    while (n < s.len && n < 18 && s.p[n] >= '0' && s.p[n] <= '9')
-        n++;
-    return n;
+    return FIRST(MIN(s.len, 18u), i, s.p[i] < '0' || s.p[i] > '9');
 }
 
 static bool name_is(struct str pattern, struct str host, int depth);

@@ -16,9 +16,8 @@ struct muster_cursor {
 
 int muster_cursor_open(muster_sampler *s, int64_t from, muster_cursor **ret)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (from < 0 || !ret)
         return -EINVAL;
     muster_cursor *c = mem_zero(1, sizeof(*c));

@@ -70,18 +70,16 @@ static int set_text(muster_sampler *s, const char *name, enum mark_kind kind, si
 
 int muster_label(muster_sampler *s, const char *name, const char *value)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     int r = check_name(name);
     return r < 0 ? r : set_text(s, name, MARK_LABEL, 0, value, TAPE_LABEL_MAX);
 }
 
 static int check_own(const muster_sampler *s, const char *name, int device)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (device < -1 || device >= (int)s->n_devices)
         return -EINVAL;
     return check_name(name);
@@ -120,9 +118,8 @@ int muster_value(muster_sampler *s, const char *name, int device, double v)
 
 int muster_note(muster_sampler *s, const char *name, const char *value)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     int r = check_name(name);
     struct str v = str_of(value ? value : "");
     if (r < 0 || v.len >= TAPE_LABEL_MAX)

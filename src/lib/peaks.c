@@ -77,9 +77,8 @@ int muster_peaks(muster_sampler *s, const char *metric, int per_job, muster_peak
 {
     struct peaks p = {.name = metric};
 
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (!metric || !fn)
         return -EINVAL;
     int r = find_what(s, &p);

@@ -102,23 +102,17 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret)
     if (!sample_has(s, c->m))
         return false;
     int64_t v = s->v[c->m];
-    switch (c->how) {
-    case COLUMN_FIXED:
-        *ret = v;
-        return true;
-    case COLUMN_TAKEN: /* what the driver keeps for itself, too, as the call dask-metrics made has it */
-        *ret = v + (sample_has(s, M_mem_reserved) ? s->v[M_mem_reserved] : 0);
-        return true;
-    case COLUMN_PERCENT:
-        *ret = v / 100; /* the driver's own whole number: metrics.def keeps 0.01 % */
-        return true;
-    case COLUMN_USED_PERCENT:
+    if (c->how == COLUMN_TAKEN) { /* what the driver keeps for itself, too, as the call dask-metrics made has it */
+        v += sample_has(s, M_mem_reserved) ? s->v[M_mem_reserved] : 0;
+    } else if (c->how == COLUMN_PERCENT) {
+        v /= 100; /* the driver's own whole number: metrics.def keeps 0.01 % */
+    } else if (c->how == COLUMN_USED_PERCENT) {
         if (!sample_has(s, M_mem_total) || s->v[M_mem_total] <= 0 || v < 0 || v > INT64_MAX / 200)
             return false;
-        *ret = (v * 200 + s->v[M_mem_total]) / (2 * s->v[M_mem_total]);
-        return true;
+        v = (v * 200 + s->v[M_mem_total]) / (2 * s->v[M_mem_total]);
     }
-    return false;
+    *ret = v;
+    return true;
 }
 
 /* ---- devices ---- */

@@ -277,9 +277,8 @@ const char *muster_metric_unit(const muster_sampler *s, int metric)
 
 int muster_metric_find(const muster_sampler *s, const char *name)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     size_t at = name ? FIRST(s->pick.n, i, !strcmp(s->pick.columns[i].name, name)) : s->pick.n;
     return at < s->pick.n ? (int)at : -ENOENT;
 }
@@ -379,9 +378,8 @@ static void sampler_tick(muster_sampler *s)
 
 int muster_tick(muster_sampler *s)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     pthread_mutex_lock(&s->life);
     int r = s->given_up ? -ETIMEDOUT : s->running ? -EBUSY : 0;
     pthread_mutex_unlock(&s->life);
@@ -475,9 +473,8 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
 
 int muster_stop(muster_sampler *s)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     LOCKED(&s->life);
     if (s->running) {
         struct timespec until = at_us(clock_mono_us() + STOP_US);
@@ -509,9 +506,8 @@ static pthread_mutex_t *lock_of(const muster_sampler *s)
 
 int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (!column_of(s, metric) || !device_of(s, device) || !ret)
         return -EINVAL;
     size_t cell = (size_t)metric * s->n_devices + (size_t)device;
@@ -524,9 +520,8 @@ int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
 
 int muster_stats(const muster_sampler *s, struct muster_stats *ret)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (!ret || ret->size < sizeof(uint32_t) || ret->size > 65536)
         return -EINVAL;
     struct muster_stats st = {.size = ret->size, .interval_us = (uint32_t)s->interval_us};
@@ -545,9 +540,8 @@ int muster_stats(const muster_sampler *s, struct muster_stats *ret)
 
 int muster_error(const muster_sampler *s, char *err, size_t err_size)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     LOCKED(lock_of(s));
     if (err && err_size)
         mem_copy_str(err, err_size, s->error.msg);
@@ -556,18 +550,16 @@ int muster_error(const muster_sampler *s, char *err, size_t err_size)
 
 int64_t muster_count(const muster_sampler *s)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     LOCKED(lock_of(s));
     return keep_count(&s->keep);
 }
 
 int muster_clear(muster_sampler *s)
 {
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     keep_clear(&s->keep);
     LOCKED(&s->keep.lock);
     s->sampled = false;

@@ -166,24 +166,14 @@ static void add_cell_text(struct buf *out, struct buf *scratch, const muster_sam
 {
     const struct mark *m = c->at < now->n_marks && c->kind != CELL_METRIC ? &now->marks[c->at] : NULL;
 
-    switch (c->kind) {
-    case CELL_JOB:
-        csv_add(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "0");
-        break;
-    case CELL_TIME:
+    if (c->kind == CELL_TIME)
         add_time(out, now->at_us);
-        break;
-    case CELL_METRIC:
+    else if (c->kind == CELL_METRIC)
         add_metric(out, s, now, c->at);
-        break;
-    case CELL_LABEL:
-        csv_add(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "");
-        break;
-    case CELL_OWN:
-        if (m)
-            add_own(out, scratch, m);
-        break;
-    }
+    else if (c->kind == CELL_OWN && m)
+        add_own(out, scratch, m);
+    else if (c->kind != CELL_OWN)
+        csv_add(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : c->kind == CELL_JOB ? "0" : "");
 }
 
 static void add_header(struct buf *out, const struct layout *l)
@@ -329,9 +319,8 @@ int muster_about(muster_sampler *s, char **ret)
     AUTO_FREE struct layout *l = mem_alloc(sizeof(*l));
     AUTO_BUF out = BUF_INIT(ABOUT_MAX);
 
-    int bad = sampler_check(s);
-    if (bad < 0)
-        return bad;
+    if (sampler_dead(s))
+        return sampler_check(s);
     if (!ret)
         return -EINVAL;
     lay_out(s, l);

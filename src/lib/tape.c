@@ -252,20 +252,11 @@ static bool get_sample(struct rd *in, struct tape_state *s)
 int tape_next(struct rd *in, struct tape_state *state)
 {
     while (rd_left(in)) {
-        switch (rd_u8(in)) {
-        case TAG_NAME:
-            if (!get_name(in, state))
-                return -EBADMSG;
-            break;
-        case TAG_SET:
-            if (!get_set(in, state))
-                return -EBADMSG;
-            break;
-        case TAG_SAMPLE:
+        uint8_t tag = rd_u8(in);
+        if (tag == TAG_SAMPLE)
             return get_sample(in, state) ? 1 : -EBADMSG;
-        default:
+        if (!(tag == TAG_NAME && get_name(in, state)) && !(tag == TAG_SET && get_set(in, state)))
             return -EBADMSG;
-        }
     }
     return in->bad ? -EBADMSG : 0;
 }

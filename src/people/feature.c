@@ -78,29 +78,6 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
     return r;
 }
 
-/* Everything conf tells of people, files included. groups NULL: none are known yet. */
-static int people_load(const struct hub_conf *conf, const struct unix_groups *groups, struct people_files *ret_files,
-                       struct people **ret, struct err *err)
-{
-    const struct people_settings *c = feature_settings(conf, &people_feature);
-    struct people_files files = {0};
-    int r = 0;
-    if (c->aliases)
-        r = file_read(c->aliases, FILE_MAX, &files.aliases, err);
-    if (r == 0 && companies_file(conf))
-        r = file_read(companies_file(conf), FILE_MAX, &files.companies, err);
-    for (size_t i = 0; r == 0 && i < c->unix_groups.n; i++)
-        if (c->unix_groups.v[i][0] == '-' || !c->unix_groups.v[i][0])
-            r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", c->unix_groups.v[i]);
-    if (r == 0)
-        r = make(conf, groups, &files, ret, err);
-    if (r < 0)
-        people_files_fini(&files);
-    else
-        *ret_files = files;
-    return r;
-}
-
 /* ---- Unix groups ---- */
 
 static bool is_pattern(const char *s)
@@ -263,11 +240,19 @@ static void drop_people(void *next)
     free(n);
 }
 
+/* Everything conf tells of people, files included. self NULL: no groups are known yet. */
 static int prepare_people(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     struct hub_people *d = self;
+    const struct people_settings *c = feature_settings(conf, &people_feature);
     struct people_next *n = *next = mem_zero(1, sizeof(*n));
-    return people_load(conf, d ? &d->groups : NULL, &n->files, &n->people, err);
+    int r = c->aliases ? file_read(c->aliases, FILE_MAX, &n->files.aliases, err) : 0;
+    if (r == 0 && companies_file(conf))
+        r = file_read(companies_file(conf), FILE_MAX, &n->files.companies, err);
+    for (size_t i = 0; r == 0 && i < c->unix_groups.n; i++)
+        if (c->unix_groups.v[i][0] == '-' || !c->unix_groups.v[i][0])
+            r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", c->unix_groups.v[i]);
+    return r < 0 ? r : make(conf, d ? &d->groups : NULL, &n->files, &n->people, err);
 }
 
 /* It is in force from now on, and asks for Unix groups where it needs them. */

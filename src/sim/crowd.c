@@ -303,13 +303,10 @@ static void member_send(struct crowd *c, struct member *m)
     packets_fill(&m->queue, &m->blobs, &c->body, PER_POST, WIRE_BODY_MAX / 2);
     m->out = BUF_INIT(WIRE_BODY_MAX + 1024);
     m->sent = 0;
-    buf_adds(&m->out, "POST /api/v1/batches HTTP/1.1\r\nHost: ");
-    buf_adds(&m->out, c->host);
-    buf_adds(&m->out, "\r\nContent-Type: application/x-muster\r\nAuthorization: Bearer ");
-    buf_adds(&m->out, m->token);
-    buf_adds(&m->out, "\r\nContent-Length: ");
-    buf_addu(&m->out, c->body.len);
-    buf_adds(&m->out, "\r\n\r\n");
+    buf_addf(&m->out,
+             "POST /api/v1/batches HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-muster\r\n"
+             "Authorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n",
+             c->host, m->token, c->body.len);
     buf_addstr(&m->out, buf_str(&c->body));
     m->busy = m->greeted = true;
     m->sent_ms = clock_mono_ms();

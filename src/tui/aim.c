@@ -53,11 +53,6 @@ void aim_tag(struct top *t)
         VEC_ADD(a->tags, a->n_tags, a->cap_tags, id);
 }
 
-void aim_clear(struct top *t)
-{
-    t->aim.n_tags = 0;
-}
-
 static bool take(struct top *t, const struct item *i)
 {
     struct aim *a = &t->aim;

@@ -33,7 +33,6 @@ struct aim {
 void aim_fini(struct aim *a);
 bool aim_tagged(const struct aim *a, uint64_t id);
 void aim_tag(struct top *t);   /* the chosen one, or not any more */
-void aim_clear(struct top *t); /* no tags */
 void aim_begin(struct top *t); /* asks */
 void aim_key(struct top *t, int key);
 void aim_words(const struct aim *a, struct buf *out); /* the question */

@@ -200,15 +200,9 @@ void screen_redraw(void)
 
 static attr_t attr_of(uint8_t style)
 {
-    attr_t a = 0;
+    attr_t bold = style & STYLE_BOLD ? A_BOLD : 0;
 
-    if (style & STYLE_PICK)
-        a |= A_REVERSE;
-    if (style & STYLE_BOLD)
-        a |= A_BOLD;
-    if (style & STYLE_DIM && !(style & STYLE_PICK))
-        a |= A_DIM;
-    return a;
+    return bold | (style & STYLE_PICK ? A_REVERSE : style & STYLE_DIM ? A_DIM : 0);
 }
 
 void screen_show(const struct sheet *s)

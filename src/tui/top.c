@@ -242,7 +242,7 @@ bool top_key(struct top *t, int key)
         move(t, 1);
         break;
     case 'X':
-        aim_clear(t);
+        t->aim.n_tags = 0;
         break;
     case 'K':
         aim_begin(t);
