@@ -5,7 +5,6 @@
 #include "base/buf.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/mem.h"

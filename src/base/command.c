@@ -1,7 +1,6 @@
 /* command.c: runs a process and keeps its output until it ends. */
 #include "base/command.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"

@@ -17,11 +17,6 @@ void csv_fini(struct csv *c)
         buf_fini(&c->scratch);
 }
 
-static struct str drop(struct str s, size_t n)
-{
-    return str_n(s.p + n, s.len - n);
-}
-
 /* Behind the opening quote. ret: what stands between the quotes. */
 static int quoted(struct csv *c, struct str *ret, struct err *err)
 {
@@ -39,7 +34,7 @@ static int quoted(struct csv *c, struct str *ret, struct err *err)
         if (c->scratch.err)
             return err_set(err, -EINVAL, "line %zu: a record is longer than %u bytes", c->line, CSV_RECORD_MAX);
         if (!again) {
-            c->rest = drop(s, n);
+            c->rest = str_drop(s, n);
             break;
         }
     }
@@ -62,7 +57,7 @@ static int cell(struct csv *c, struct str *ret, struct err *err)
     *ret = str_n(c->rest.p, n);
     if (ret->len && ret->p[n - 1] == '\r' && (n == c->rest.len || c->rest.p[n] == '\n'))
         ret->len--;
-    c->rest = drop(c->rest, n);
+    c->rest = str_drop(c->rest, n);
     return 0;
 }
 
@@ -72,7 +67,7 @@ int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err)
     int n = 0;
 
     while (str_starts(c->rest, "\n") || str_starts(c->rest, "\r\n")) {
-        c->rest = drop(c->rest, c->rest.p[0] == '\n' ? 1 : 2);
+        c->rest = str_drop(c->rest, c->rest.p[0] == '\n' ? 1 : 2);
         c->lines++;
     }
     c->line = c->lines + 1;

@@ -2,7 +2,6 @@
 #include "base/err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 

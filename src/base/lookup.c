@@ -1,9 +1,6 @@
 /* lookup.c: a hash table with open addressing, at most half full. */
 #include "base/lookup.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/rand.h"
 

@@ -211,6 +211,11 @@ char *arena_strn(struct arena *a, const char *s, size_t n)
     return p;
 }
 
+char *arena_str(struct arena *a, const char *s)
+{
+    return s ? arena_strn(a, s, strlen(s)) : NULL;
+}
+
 /* What took several blocks takes one the next time. */
 void arena_reset(struct arena *a)
 {

@@ -25,6 +25,14 @@ char *mem_str(const char *s);                   /* copy; NULL stays NULL */
 char *mem_strn(const char *s, size_t n);        /* copy of n bytes, terminated */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* A new one with these members, the others 0: NEW(struct timer, .call = call, .arg = arg). */
+#define NEW(type, ...)                                                                                                 \
+    ({                                                                                                                 \
+        type *new_ = mem_alloc(sizeof(type));                                                                          \
+        *new_ = (type){__VA_ARGS__};                                                                                   \
+        new_;                                                                                                          \
+    })
+
 /* Copy src into dst[size], cut where it must be at a UTF-8 boundary, always terminated. False if it was cut. */
 bool mem_copy_str(char *dst, size_t size, const char *src);
 
@@ -84,6 +92,7 @@ struct arena {
 };
 void *arena_alloc(struct arena *a, size_t n, size_t size); /* zeroed, aligned to 8; NULL past max or on overflow */
 char *arena_strn(struct arena *a, const char *s, size_t n);
+char *arena_str(struct arena *a, const char *s); /* NULL stays NULL */
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
 #define AUTO_ARENA __attribute__((cleanup(arena_fini))) struct arena

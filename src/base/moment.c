@@ -5,7 +5,6 @@
 #include "base/moment.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -257,20 +256,16 @@ static bool plain_word(struct said *d, const char *w, struct str *s)
         if (relative(d, sign, unit))
             return true;
         d->weeks = sign;
-        w = unit;
-        if ((i = among(w, long_days, 7)) < 0)
-            return false;
-        d->weekday = i;
-        return true;
+        d->weekday = among(unit, long_days, 7);
+        return d->weekday >= 0;
     }
     if (strcmp(w, "utc") == 0 || strcmp(w, "gmt") == 0 || strcmp(w, "z") == 0) {
         d->has_zone = true;
         return true;
     }
     if ((i = among(w, long_days, 7)) >= 0) {
-        if (d->has_day) /* "Tue 17 Nov": said twice */
-            return true;
-        d->weekday = i;
+        if (!d->has_day) /* "Tue 17 Nov": said twice */
+            d->weekday = i;
         return true;
     }
     if ((i = among(w, long_months, 12)) >= 0) {
@@ -298,9 +293,8 @@ static bool from_number(struct said *d, struct str *s, int sign)
         d->has_moment = true;
         return true;
     }
-    if (digits == 8 && sign > 0 && !letter(s->len ? s->p[0] : 0)) { /* 20261120 */
+    if (digits == 8 && sign > 0 && !letter(s->len ? s->p[0] : 0)) /* 20261120 */
         return set_day(d, v / 10000, v / 100 % 100, v % 100);
-    }
     if (digits > 9)
         return false;
     if (sign > 0 && s->len && (s->p[0] == '-' || s->p[0] == '/' || s->p[0] == '.') && digit_at(*s, 1))

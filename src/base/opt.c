@@ -6,11 +6,11 @@
 #include "base/opt.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define OPT_ENV_PREFIX   "MUSTER_"
 #define OPT_ENV_FILE_MAX (256u << 10)
@@ -271,30 +271,21 @@ void opt_fini(const struct opt *opts, void *conf)
         opt_clear(o, conf);
 }
 
-/* ---- environment ---- */
-
-/* An empty variable counts as one that is not there, as service managers and container tools have it. */
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
+/* ---- what differs ---- */
 
 static bool same_list(const struct opt_list *a, const struct opt_list *b)
 {
-    bool same = a->n == b->n;
-    for (size_t i = 0; same && i < a->n; i++)
-        same = same_text(a->v[i], b->v[i]);
-    return same;
+    return a->n == b->n && !ANY(a->n, i, !str_same(a->v[i], b->v[i]));
 }
 
 static bool same_value(const struct opt *o, const void *a, const void *b)
 {
     if (opt_is_text(o->type))
-        return same_text(*(char *const *)a, *(char *const *)b);
+        return str_same(*(char *const *)a, *(char *const *)b);
     if (o->type == OPT_LIST)
         return same_list(a, b);
     if (o->type == OPT_SECTION)
-        return same_text(((const struct opt_section *)a)->text, ((const struct opt_section *)b)->text);
+        return str_same(((const struct opt_section *)a)->text, ((const struct opt_section *)b)->text);
     return memcmp(a, b, opt_size(o->type)) == 0;
 }
 
@@ -318,6 +309,9 @@ bool opt_differ(const struct opt *opts, const char *names, const void *a, const 
     return differ;
 }
 
+/* ---- environment ---- */
+
+/* An empty variable counts as one that is not there, as service managers and container tools have it. */
 int opt_env(const struct opt *opts, void *conf, struct err *err)
 {
     char name[OPT_NAME_MAX + sizeof(OPT_ENV_PREFIX)];

@@ -2,8 +2,6 @@
  * opt_print.c: the option table as people read it: `config show`, --help and man pages.
  * What opt_show prints, opt_yaml reads back to the same values.
  */
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"

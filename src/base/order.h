@@ -9,6 +9,15 @@
 /* -1, 0 or 1, for a comparator. What breaks a tie follows: return ORDER(x->host, y->host) ?: ORDER(x->id, y->id); */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* A comparator of things of this type, here x and y: COMPARE(by_time, struct turn, ORDER(x->at_ms, y->at_ms)) */
+#define COMPARE(name, type, order)                                                                                     \
+    static int name(const void *a_, const void *b_)                                                                    \
+    {                                                                                                                  \
+        const type *x = a_;                                                                                            \
+        const type *y = b_;                                                                                            \
+        return order;                                                                                                  \
+    }
+
 /* qsort that may be given nothing at all. */
 #define SORT(v, n, order)                                                                                              \
     do {                                                                                                               \

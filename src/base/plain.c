@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 bool plain_point(uint32_t c)
 {
@@ -19,10 +20,7 @@ bool plain_point(uint32_t c)
 
     if (c >= 0x20 && c < 0x7f)
         return true;
-    for (size_t i = 0; i < ARRAY_LEN(never); i++)
-        if (c >= never[i].from && c <= never[i].to)
-            return false;
-    return true;
+    return !ANY(ARRAY_LEN(never), i, c >= never[i].from && c <= never[i].to);
 }
 
 /* The first code point; 0 bytes only at the end. *ret_bad: it may not be shown as it is. */

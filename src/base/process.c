@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,45 +165,33 @@ static void process_exec(char *const *argv, char *const *env, int fds[ENDS][2], 
     _exit(127);
 }
 
-char **process_env_of(const struct process_env *env, char **ret_room)
+/* Is this variable for a program with these needs? */
+static bool is_needed(struct str name, unsigned needs)
 {
     static const struct {
         unsigned needs; /* 0: everybody */
-        const char *name;
-    } names[] = {
-        {0, "PATH"},
-        {0, "HOME"},
-        {0, "USER"},
-        {0, "LOGNAME"},
-        {0, "SHELL"},
-        {0, "LANG"},
-        {0, "TZ"},
-        {0, "TMPDIR"},
-        {0, "LD_LIBRARY_PATH"},
-        {0, "ASAN_OPTIONS"}, /* of builds for tests */
-        {0, "LSAN_OPTIONS"},
-        {0, "TSAN_OPTIONS"},
-        {0, "UBSAN_OPTIONS"},
-        {NEEDS_NET | NEEDS_WANDB, "http_proxy"},
-        {NEEDS_NET | NEEDS_WANDB, "https_proxy"},
-        {NEEDS_NET | NEEDS_WANDB, "HTTPS_PROXY"},
-        {NEEDS_NET | NEEDS_WANDB, "all_proxy"},
-        {NEEDS_NET | NEEDS_WANDB, "ALL_PROXY"},
-        {NEEDS_NET | NEEDS_WANDB, "no_proxy"},
-        {NEEDS_NET | NEEDS_WANDB, "NO_PROXY"},
-        {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_FILE"},
-        {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_DIR"},
-        {NEEDS_NET | NEEDS_WANDB, "CURL_CA_BUNDLE"},
-        {NEEDS_SSH, "SSH_AUTH_SOCK"},
-        {NEEDS_SSH, "SSH_AGENT_PID"},
-        {NEEDS_SSH, "KRB5CCNAME"},
-        {NEEDS_SSH, "KRB5_CONFIG"},
-        {NEEDS_SSH, "XDG_RUNTIME_DIR"},
+        const char *names;
+    } known[] = {
+        {0, "PATH HOME USER LOGNAME SHELL LANG TZ TMPDIR LD_LIBRARY_PATH"},
+        {0, "ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS"}, /* of builds for tests */
+        {NEEDS_NET | NEEDS_WANDB, "http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY"},
+        {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE"},
+        {NEEDS_SSH, "SSH_AUTH_SOCK SSH_AGENT_PID KRB5CCNAME KRB5_CONFIG XDG_RUNTIME_DIR"},
         {NEEDS_SLURM, "SLURM_*"},
-        {NEEDS_WANDB, "WANDB_*"},
-        {NEEDS_WANDB, "NETRC"},
+        {NEEDS_WANDB, "WANDB_* NETRC"},
     };
-    unsigned needs = env ? env->needs : 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        struct str rest = str_of(known[i].names), one;
+        while ((!known[i].needs || known[i].needs & needs) && str_word(&rest, &one))
+            if (str_glob(one, name))
+                return true;
+    }
+    return false;
+}
+
+char **process_env_of(const struct process_env *env, char **ret_room)
+{
     size_t n = 0, kept = 0;
 
     while (environ[n])
@@ -213,11 +200,8 @@ char **process_env_of(const struct process_env *env, char **ret_room)
     for (size_t i = 0; i < n; i++) {
         struct str value = str_of(environ[i]), name;
         str_cut(&value, '=', &name);
-        for (size_t k = 0; k < ARRAY_LEN(names); k++)
-            if ((!names[k].needs || names[k].needs & needs) && str_glob(str_of(names[k].name), name)) {
-                v[kept++] = environ[i];
-                break;
-            }
+        if (is_needed(name, env ? env->needs : 0))
+            v[kept++] = environ[i];
     }
     *ret_room = env && env->secret ? mem_fmt("MUSTER_SECRET=%s", env->secret) : NULL;
     if (*ret_room)
@@ -259,13 +243,8 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
         return r;
     }
     setpgid(pid, pid); /* both sides do: whoever is first */
-    struct process *p = mem_zero(1, sizeof(*p));
-    *p = (struct process){.next = running,
-                          .loop = loop,
-                          .calls = *calls,
-                          .arg = arg,
-                          .pid = pid,
-                          .in = BUF_INIT(in.len + INPUT_MAX)};
+    struct process *p = NEW(struct process, .next = running, .loop = loop, .calls = *calls, .arg = arg, .pid = pid,
+                            .in = BUF_INIT(in.len + INPUT_MAX));
     running = p;
     if (in.p)
         buf_addstr(&p->in, in);

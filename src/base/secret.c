@@ -1,8 +1,6 @@
 /* secret.c: masks secrets in addresses, and moves them out of the program's visible arguments. */
 #include "base/secret.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 

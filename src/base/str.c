@@ -24,11 +24,6 @@ static char str_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-static struct str str_drop(struct str s, size_t n)
-{
-    return (struct str){s.p + n, s.len - n};
-}
-
 struct str str_trim(struct str s)
 {
     while (s.len && str_blank(s.p[0]))
@@ -505,10 +500,7 @@ bool str_utf8_ok(struct str s)
 
 bool str_visible(struct str s, const char *but)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (s.p[i] <= ' ' || s.p[i] > '~' || strchr(but, s.p[i]))
-            return false;
-    return true;
+    return !ANY(s.len, i, s.p[i] <= ' ' || s.p[i] > '~' || strchr(but, s.p[i]));
 }
 
 /* Columns of a code point, as terminals of today draw it. East Asian wide and emoji: 2; combining: 0. */

@@ -24,6 +24,16 @@ static inline struct str str_n(const void *p, size_t n)
     return (struct str){(const char *)p, n};
 }
 
+static inline struct str str_drop(struct str s, size_t n) /* without its first n bytes */
+{
+    return (struct str){s.p + n, s.len - n};
+}
+
+static inline bool str_same(const char *a, const char *b) /* either may be NULL */
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 struct str str_trim(struct str s); /* blanks, tabs, CR, LF off both ends */
 bool str_eq(struct str a, const char *b);
 bool str_eq_str(struct str a, struct str b);

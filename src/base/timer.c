@@ -2,7 +2,6 @@
 #include "base/timer.h"
 
 #include <event2/event.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -24,9 +23,7 @@ static void on_due(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 
 struct timer *timer_new(struct event_base *loop, timer_fn *call, void *arg)
 {
-    struct timer *t = mem_zero(1, sizeof(*t));
-
-    *t = (struct timer){.call = call, .arg = arg};
+    struct timer *t = NEW(struct timer, .call = call, .arg = arg);
     t->event = event_new(loop, -1, EV_PERSIST, on_due, t);
     return t;
 }

@@ -133,8 +133,7 @@ struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_ma
     sigfillset(&all); /* signals are the loop's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (w->ev && w->n_threads < MIN(MAX(threads, 1u), THREADS_MAX)) {
-        struct seat *seat = mem_zero(1, sizeof(*seat));
-        *seat = (struct seat){w, w->n_threads};
+        struct seat *seat = NEW(struct seat, w, w->n_threads);
         if (pthread_create(&w->threads[w->n_threads], NULL, worker, seat) != 0) {
             free(seat);
             break;

@@ -5,8 +5,6 @@
 #include "base/zone.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"

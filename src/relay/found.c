@@ -68,11 +68,6 @@ void found_list_settle(struct found_list *l)
     l->n = kept;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool found_list_same(const struct found_list *a, const struct found_list *b)
 {
     if (a->n != b->n)
@@ -80,7 +75,7 @@ bool found_list_same(const struct found_list *a, const struct found_list *b)
     for (size_t i = 0; i < a->n; i++) {
         const struct found *x = &a->v[i], *y = &b->v[i];
         if (strcmp(x->name, y->name) != 0 || strcmp(x->address, y->address) != 0 || x->port != y->port ||
-            !same_text(x->user, y->user) || !labels_same(x->labels, y->labels))
+            !str_same(x->user, y->user) || !labels_same(x->labels, y->labels))
             return false;
     }
     return true;
