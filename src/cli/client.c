@@ -229,6 +229,17 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
     return ask(conf, NULL, method, path, "application/json", body, ret, &status, err);
 }
 
+int client_get(const struct client_conf *conf, int64_t limit_ms, const struct buf *path, struct buf *ret,
+               struct err *err)
+{
+    struct client_conf own = *conf;
+
+    if (path->err)
+        return err_set(err, -EINVAL, "that is too much to ask for at once");
+    own.limit_ms = limit_ms;
+    return client_ask(&own, "GET", path->p, str_of(""), ret, err);
+}
+
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err)
 {

@@ -29,6 +29,9 @@ struct client_conf {
  */
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
                struct err *err);
+/* A GET of a path that was put together; limit_ms as in conf. */
+int client_get(const struct client_conf *conf, int64_t limit_ms, const struct buf *path, struct buf *ret,
+               struct err *err);
 /* The same with a body that is not JSON and a token of its own (NULL: the configured one). *ret_status, also of a
  * failure: what HTTP said, 0 when there was no answer. */
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,

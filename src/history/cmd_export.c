@@ -126,10 +126,7 @@ static int put(struct export *x, struct export_record *r, struct err *err)
 
 static bool listed(const struct opt_list *l, const char *s)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (str_glob(str_of(l->v[i]), str_of(s)))
-            return true;
-    return false;
+    return ANY(l->n, i, str_glob(str_of(l->v[i]), str_of(s)));
 }
 
 static bool wants_kind(const struct export_conf *conf, const char *kind)
@@ -171,13 +168,9 @@ static int metric_place(const char *name) /* metrics.def's order, then by name *
     return m >= 0 ? m : M_COUNT;
 }
 
-static int by_series(const void *a, const void *b)
-{
-    const struct a_series *x = a, *y = b;
-    int p = metric_place(x->metric), q = metric_place(y->metric);
-
-    return ORDER(x->device, y->device) ?: ORDER(p, q) ?: strcmp(x->metric, y->metric);
-}
+COMPARE(by_series, struct a_series,
+        ORDER(x->device, y->device) ?: metric_place(x->metric) - metric_place(y->metric)
+            ?: strcmp(x->metric, y->metric))
 
 static int count_one(void *arg, UNUSED const char *uuid, UNUSED const char *metric)
 {
@@ -229,11 +222,7 @@ static int look_at(struct export *x, struct a_node *n, struct err *err)
 
 static bool any_wanted(const struct a_node *n)
 {
-    bool any = n->self;
-
-    for (size_t i = 0; i < n->fact.n_devices; i++)
-        any |= n->wanted[i];
-    return any;
+    return n->self || ANY(n->fact.n_devices, i, n->wanted[i]);
 }
 
 /* ---- samples ---- */
@@ -459,13 +448,11 @@ static void list_metrics(struct export *x, struct names *ret)
     }
     for (size_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->nodes[i].fact.n_custom; k++) {
-            size_t at = 0;
-            while (at < ret->n && strcmp(ret->v[at], x->nodes[i].fact.custom[k].name) != 0)
-                at++;
-            if (at < ret->n)
+            const char *name = x->nodes[i].fact.custom[k].name;
+            if (ANY(ret->n, e, strcmp(ret->v[e], name) == 0))
                 continue;
             VEC_ROOM(ret->v, ret->n, ret->cap);
-            mem_copy_str(ret->v[ret->n++], sizeof(ret->v[0]), x->nodes[i].fact.custom[k].name);
+            mem_copy_str(ret->v[ret->n++], sizeof(ret->v[0]), name);
         }
 }
 
@@ -517,9 +504,7 @@ static void label_nodes(struct export *x)
 {
     for (size_t i = 0; i < x->n; i++) {
         struct a_node *n = &x->nodes[i];
-        bool twin = false;
-        for (size_t k = 0; k < x->n; k++)
-            twin |= k != i && strcmp(x->nodes[k].fact.name, n->fact.name) == 0;
+        bool twin = ANY(x->n, k, k != i && strcmp(x->nodes[k].fact.name, n->fact.name) == 0);
         snprintf(n->label, sizeof(n->label), twin ? "%s#%s" : "%s", n->fact.name, n->rec.key);
     }
 }

@@ -82,9 +82,7 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
     snprintf(text, sizeof(text), "%zu", points);
     if (points)
         client_param(&path, "points", text);
-    if (path.err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
-    return client_ask(&conf->client, "GET", path.p, str_of(""), ret, err);
+    return client_get(&conf->client, 0, &path, ret, err);
 }
 
 /* ---- showing ---- */

@@ -145,12 +145,8 @@ static int tell_node(struct import *x, struct a_node *n, struct err *err)
 
 /* ---- what is there already ---- */
 
-static int by_series(const void *a, const void *b)
-{
-    const struct point *x = a, *y = b;
-
-    return ORDER(x->slot, y->slot) ?: ORDER(x->metric, y->metric) ?: ORDER(x->at_ms, y->at_ms) ?: ORDER(x->v, y->v);
-}
+COMPARE(by_series, struct point,
+        ORDER(x->slot, y->slot) ?: ORDER(x->metric, y->metric) ?: ORDER(x->at_ms, y->at_ms) ?: ORDER(x->v, y->v))
 
 struct stored {
     struct import *x;
@@ -212,12 +208,7 @@ static int leave_out(struct import *x, struct err *err)
 
 /* ---- batches ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    const struct point *x = a, *y = b;
-
-    return ORDER(x->at_ms, y->at_ms) ?: by_series(a, b);
-}
+COMPARE(by_time, struct point, ORDER(x->at_ms, y->at_ms) ?: by_series(x, y))
 
 /* Named by what is in it: the same again is the same batch. */
 static uint64_t name_of(const struct a_node *n, const struct batch *b)

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -11,9 +10,8 @@
 
 void lines_fini(struct lines *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++)
         FREE_ALL(l->v[i].title, l->v[i].metric, l->v[i].v);
-    }
     free(l->v);
 }
 

@@ -231,9 +231,7 @@ static int ask_hub(const struct plot_conf *conf, const struct sheet *s, struct b
     client_param(&path, "from", conf->from ? conf->from : text);
     client_options(&path, plot_opts, conf, "to step agg group fold filter");
     client_param(&path, "points", POINTS);
-    if (path.err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
-    return client_ask(&conf->client, "GET", path.p, str_of(""), ret, err);
+    return client_get(&conf->client, 0, &path, ret, err);
 }
 
 /* The series of each metric together, in the order they were asked for. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "base/when.h"
 #include "history/history_plan.h"
 #include "people/people.h"
@@ -132,10 +133,7 @@ static int parse_span(const struct history_words *w, int64_t now_ms, struct hist
 
 static void add_metric(struct history_query *q, const char *name, bool maybe)
 {
-    for (size_t i = 0; i < q->n_metrics; i++)
-        if (strcmp(q->metrics[i].name, name) == 0)
-            return;
-    if (q->n_metrics == PLAN_METRICS)
+    if (q->n_metrics == PLAN_METRICS || ANY(q->n_metrics, i, strcmp(q->metrics[i].name, name) == 0))
         return;
     struct plan_metric *m = &q->metrics[q->n_metrics++];
     mem_copy_str(m->name, sizeof(m->name), name);
@@ -145,10 +143,7 @@ static void add_metric(struct history_query *q, const char *name, bool maybe)
 
 static bool is_pattern(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (s.p[i] == '*' || s.p[i] == '?' || s.p[i] == '[')
-            return true;
-    return false;
+    return ANY(s.len, i, s.p[i] == '*' || s.p[i] == '?' || s.p[i] == '[');
 }
 
 /* A name of metrics.def, one declared at run time by a node, or a pattern of either. */
@@ -304,8 +299,8 @@ static void take_node(struct history_query *q, const struct node_now *n, const b
 {
     struct plan_node *p = &q->nodes[q->n_nodes++];
 
-    p->key = arena_strn(&q->mem, n->key, strlen(n->key));
-    p->name = arena_strn(&q->mem, n->name, strlen(n->name));
+    p->key = arena_str(&q->mem, n->key);
+    p->name = arena_str(&q->mem, n->name);
     p->self = self;
     p->devices = arena_alloc(&q->mem, MAX(n->n_devices, 1u), sizeof(*p->devices));
     for (size_t i = 0; i < n->n_devices; i++) {
@@ -313,8 +308,8 @@ static void take_node(struct history_query *q, const struct node_now *n, const b
         if (!picked[i])
             continue;
         struct plan_device *d = &p->devices[p->n_devices++];
-        d->uuid = arena_strn(&q->mem, f->uuid, strlen(f->uuid));
-        d->model = arena_strn(&q->mem, f->name, strlen(f->name));
+        d->uuid = arena_str(&q->mem, f->uuid);
+        d->model = arena_str(&q->mem, f->name);
         d->index = f->index;
         d->mig = f->mig;
     }

@@ -198,19 +198,14 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
 }
 
 /* By name; what is equal keeps its order. */
-static int by_user(const void *x, const void *y)
-{
-    const struct heap *a = x, *b = y;
-
-    return strcmp(a->user, b->user) ?: ORDER(a->at, b->at);
-}
+COMPARE(by_user, struct heap, strcmp(x->user, y->user) ?: ORDER(x->at, y->at))
 
 static void heaps_end(struct run *r, bool tell)
 {
     for (size_t k = 0; k < r->n_heaps; k++)
         r->heaps[k].at = k;
-    if (group_by_holder(r->q->group) && r->n_heaps)
-        qsort(r->heaps, r->n_heaps, sizeof(*r->heaps), by_user);
+    if (group_by_holder(r->q->group))
+        SORT(r->heaps, r->n_heaps, by_user);
     for (size_t k = 0; k < r->n_heaps; k++) {
         struct heap *h = &r->heaps[k];
         bool by_node = r->q->group == GROUP_NODE;
@@ -264,10 +259,8 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
 {
     const struct history_query *q = r->q;
     const struct plan_scale *scale = &p->scales[metric];
-    bool any = false;
+    bool any = ANY(r->n, i, b[r->before + i].count > 0);
 
-    for (size_t i = 0; i < r->n && !any; i++)
-        any = b[r->before + i].count > 0;
     r->any |= any;
     if (!any && q->metrics[metric].maybe)
         return;
@@ -300,15 +293,8 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
 /* What of the bins the aggs need. */
 static unsigned fields_of(const struct history_query *q)
 {
-    static const unsigned needs[AGGS] = {
-        [AGG_AVG] = BIN_SUM,
-        [AGG_MIN] = BIN_MIN,
-        [AGG_MAX] = BIN_MAX,
-        [AGG_SUM] = BIN_SUM,
-        [AGG_LAST] = BIN_LAST,
-        [AGG_COUNT] = 0,
-        [AGG_RATE] = BIN_LAST | BIN_MIN,
-    };
+    static const unsigned needs[AGGS] = {[AGG_AVG] = BIN_SUM, [AGG_MIN] = BIN_MIN,   [AGG_MAX] = BIN_MAX,
+                                         [AGG_SUM] = BIN_SUM, [AGG_LAST] = BIN_LAST, [AGG_RATE] = BIN_LAST | BIN_MIN};
     unsigned fields = 0;
 
     for (size_t a = 0; a < q->n_aggs && !q->usual; a++)
@@ -368,13 +354,10 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
 {
     const struct history_query *q = r->q;
     int64_t from_ms = q->from_ms / step_ms * step_ms, to_ms = (q->to_ms + step_ms - 1) / step_ms * step_ms;
-    bool rates = false;
+    bool rates = q->usual ? ANY(q->n_metrics, i, q->metrics[i].no < 0 || metrics[q->metrics[i].no].kind == KIND_COUNTER)
+                          : ANY(q->n_aggs, a, q->aggs[a] == AGG_RATE);
     int code = 0;
 
-    for (size_t a = 0; a < q->n_aggs; a++)
-        rates |= !q->usual && q->aggs[a] == AGG_RATE;
-    for (size_t i = 0; q->usual && i < q->n_metrics; i++)
-        rates |= q->metrics[i].no < 0 || metrics[q->metrics[i].no].kind == KIND_COUNTER;
     r->frame = (struct series_frame){.from_ms = from_ms,
                                      .to_ms = to_ms,
                                      .step_ms = step_ms,

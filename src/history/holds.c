@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/order.h"
 #include "people/people.h"
 #include "store/records.h"
 
@@ -101,16 +102,12 @@ static void take_record(void *arg, const struct proc_span *p)
     const struct series_frame *f = k->f;
     bool still = !p->ended && p->last_ms >= k->now_ms - SEEN_LATELY_MS;
     int64_t last_ms = still ? MAX(k->now_ms, p->last_ms) : p->last_ms;
-    size_t d = 0;
+    const char *names[TEAMS_MAX];
 
     if (k->code < 0 || p->first_ms >= f->to_ms || last_ms < f->from_ms)
         return;
-    while (d < k->p->n_devices && strcmp(k->p->devices[d].uuid, p->device) != 0)
-        d++;
-    if (d == k->p->n_devices)
-        return;
-    const char *names[TEAMS_MAX];
-    size_t n = names_of(k, p, names);
+    size_t d = FIRST(k->p->n_devices, i, strcmp(k->p->devices[i].uuid, p->device) == 0);
+    size_t n = d < k->p->n_devices ? names_of(k, p, names) : 0;
     for (size_t i = 0; i < n; i++) {
         struct user_hold *h = booking_of(k, d, names[i]);
         if (h)

@@ -1,26 +1,20 @@
 /* on_devices.c: gathers processes by the person who owns them. */
 #include "history/on_devices.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 
 static struct person_now *person(struct on_devices *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
-            return &p->v[i];
-    VEC_ROOM(p->v, p->n, p->cap);
-    p->v[p->n] = (struct person_now){.name = name};
-    return &p->v[p->n++];
+    size_t at = FIRST(p->n, i, strcmp(p->v[i].name, name) == 0);
+
+    if (at == p->n)
+        VEC_ADD(p->v, p->n, p->cap, (struct person_now){.name = name});
+    return &p->v[at];
 }
 
 static void see_login(struct person_now *p, const char *login)
 {
-    size_t i = 0;
-    while (i < p->n_logins && strcmp(p->logins[i], login) != 0)
-        i++;
-    if (i == p->n_logins && i < PERSON_LOGINS && login[0])
+    if (p->n_logins < PERSON_LOGINS && login[0] && !ANY(p->n_logins, i, strcmp(p->logins[i], login) == 0))
         p->logins[p->n_logins++] = login;
 }
 
@@ -52,12 +46,7 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
     h->n_procs++;
 }
 
-static int by_devices(const void *a, const void *b)
-{
-    const struct person_now *x = a, *y = b;
-
-    return ORDER(y->n, x->n) ?: strcmp(x->name, y->name);
-}
+COMPARE(by_devices, struct person_now, ORDER(y->n, x->n) ?: strcmp(x->name, y->name))
 
 void on_devices_of(const struct view *v, struct on_devices *ret)
 {

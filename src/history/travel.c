@@ -5,7 +5,7 @@
 #include "history/travel.h"
 
 #include "base/clock.h"
-
+#include "base/order.h"
 #include "now/judge.h"
 
 struct stop { /* what is kept of a node now */
@@ -369,10 +369,7 @@ static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int
     size_t found = 0;
 
     for (size_t k = h->n; k-- > 0 && found < max;) {
-        bool any = false;
-        for (size_t s = 0; s < h->n_series && !any; s++)
-            any = h->v[s * h->n + k].count > 0;
-        if (any)
+        if (ANY(h->n_series, s, h->v[s * h->n + k].count > 0))
             ret[max - ++found] = MIN(h->from_ms + (int64_t)(k + 1) * h->step_ms - 1, at_ms);
     }
     return found;
