@@ -66,17 +66,13 @@ const struct opt_cmd report_help = {
 static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(65536);
-    struct client_conf client = conf->client;
 
     buf_adds(&path, "/api/v1/report");
     client_param(&path, "source", conf->source ? sources[conf->source] : NULL);
     client_options(&path, report_opts, conf, "period company from to last zone week-start partial headings format");
     if (conf->format == FORMAT_TABLE)
         cli_table_params(&path, conf->width, conf->output);
-    if (path.err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
-    client.limit_ms = LIMIT_MS;
-    return client_ask(&client, "GET", path.p, str_of(""), ret, err);
+    return client_get(&conf->client, LIMIT_MS, &path, ret, err);
 }
 
 int cmd_report(struct cmd_call *c)

@@ -101,14 +101,12 @@ static int show_one(struct cmd_call *c, const char *name)
 {
     const struct reports_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(4096), answer = {0};
-    struct client_conf client = conf->client;
 
     if (conf->format == FORMAT_PNG && !conf->output && isatty(STDOUT_FILENO))
         return err_set(&c->err, -EINVAL, "a png is not for a terminal: use --output FILE");
     path_of(&path, name);
     client_param(&path, "format", formats[conf->format]);
-    client.limit_ms = LIMIT_MS;
-    int r = client_ask(&client, "GET", path.p, str_of(""), &answer, &c->err);
+    int r = client_get(&conf->client, LIMIT_MS, &path, &answer, &c->err);
     return r < 0 ? r : cli_save(&reports_help, conf->output, conf->format == FORMAT_PNG, &answer);
 }
 

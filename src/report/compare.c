@@ -6,7 +6,6 @@
 #include "report/compare.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "base/order.h"
@@ -94,12 +93,7 @@ static int text_order(struct str a, struct str b)
     return r ? r : (a.len > b.len) - (a.len < b.len);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct named *x = a, *y = b;
-
-    return text_order(x->start, y->start) ?: ORDER(x->host, y->host);
-}
+COMPARE(by_start, struct named, text_order(x->start, y->start) ?: ORDER(x->host, y->host))
 
 static void name_hosts(struct making *k)
 {
@@ -157,19 +151,9 @@ static const char *person_of(const struct making *k, const struct run_span *s)
     return people_person(k->ask->people, k->seen->hosts[s->host].name, s->login, s->uid);
 }
 
-static int held_by_host(const void *a, const void *b)
-{
-    const struct held *x = a, *y = b;
+COMPARE(held_by_host, struct held, ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms))
 
-    return ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms);
-}
-
-static int held_by_person(const void *a, const void *b)
-{
-    const struct held *x = a, *y = b;
-
-    return ORDER(x->person, y->person) ?: held_by_host(a, b);
-}
+COMPARE(held_by_person, struct held, ORDER(x->person, y->person) ?: held_by_host(x, y))
 
 static void gather_held(struct making *k)
 {
@@ -243,7 +227,7 @@ static int gather_claims(struct making *k, const struct run_day *said, size_t n,
             (k->ask->company && strcmp(k->ask->company, co->name) != 0) || company_nodes_on(co, r->day) <= 0 ||
             !company_counts(co, r->project))
             continue;
-        if (!k->n || !same_run(&k->items[k->n - 1].c, r)) {
+        if (!k->n || !same_run(&k->items[k->n - 1].c, r))
             VEC_ADD(k->items, k->n, k->cap,
                     (struct item){.c = {.company = co,
                                         .team = r->team,
@@ -257,7 +241,6 @@ static int gather_claims(struct making *k, const struct run_day *said, size_t n,
                                   .person = NONE,
                                   .from_ms = INT64_MAX,
                                   .end_ms = INT64_MIN});
-        }
         item_day(k, &k->items[k->n - 1], r);
     }
     return 0;
@@ -328,12 +311,8 @@ static int claim_order(const struct claim *x, const struct claim *y)
     return team ?: project ?: strcmp(x->id, y->id);
 }
 
-static int item_order(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-
-    return ORDER(x->person, y->person) ?: ORDER(x->from_ms, y->from_ms) ?: claim_order(&x->c, &y->c);
-}
+COMPARE(item_order, struct item,
+        ORDER(x->person, y->person) ?: ORDER(x->from_ms, y->from_ms) ?: claim_order(&x->c, &y->c))
 
 /* A moment at which something begins or ends. */
 struct turn {
@@ -342,12 +321,8 @@ struct turn {
     size_t of; /* item, or by_person */
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct turn *x = a, *y = b;
-
-    return ORDER(x->at_ms, y->at_ms) ?: ORDER(x->claim, y->claim) ?: ORDER(x->of, y->of) ?: x->end - y->end;
-}
+COMPARE(by_time, struct turn,
+        ORDER(x->at_ms, y->at_ms) ?: ORDER(x->claim, y->claim) ?: ORDER(x->of, y->of) ?: x->end - y->end)
 
 /* The one before goes on. */
 static bool share_grow(struct share *last, uint32_t host, uint64_t mask, int64_t from_ms, int64_t end_ms,
@@ -431,10 +406,8 @@ static int deal(struct making *k, const size_t *active, size_t n, int64_t from_m
 
 static void there_set(struct making *k, uint32_t host, bool on)
 {
-    size_t at = 0;
+    size_t at = FIRST(k->n_there, i, k->there[i] >= host);
 
-    while (at < k->n_there && k->there[at] < host)
-        at++;
     memmove(k->there + at + on, k->there + at + !on, (k->n_there - at - !on) * sizeof(*k->there));
     if (on)
         k->there[at] = host;
@@ -558,12 +531,7 @@ static enum claim_why why(const struct item *it)
     return c->measured_ms && c->busy_ms < c->measured_ms / IDLE_PART ? WHY_IDLE : WHY_AGREES;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct claim *x = a, *y = b;
-
-    return strcmp(x->company->name, y->company->name) ?: claim_order(x, y);
-}
+COMPARE(by_name, struct claim, strcmp(x->company->name, y->company->name) ?: claim_order(x, y))
 
 static void tell(struct making *k, struct comparison *ret)
 {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -65,11 +64,7 @@ static void drop_reports(void *next)
 
 static void *open_reports(struct hub *h)
 {
-    struct hub_schedules *d = mem_zero(1, sizeof(*d));
-
-    d->h = h;
-    d->list = schedules_new();
-    return d;
+    return NEW(struct hub_schedules, .h = h, .list = schedules_new());
 }
 
 static void close_reports(void *self)
@@ -317,10 +312,8 @@ static const struct zone *zone_for(struct hub_schedules *d, const struct schedul
 static int begin(struct hub_schedules *d, const struct scheduled *b, const struct scheduled_due *due, uint32_t missed,
                  const char *channel, struct request *rq, int64_t now_ms)
 {
-    struct making *k = mem_zero(1, sizeof(*k));
+    struct making *k = NEW(struct making, .h = d->h, .due = *due);
 
-    k->h = d->h;
-    k->due = *due;
     mem_copy_str(k->name, sizeof(k->name), b->name);
     k->n = channel[0] ? 1 : b->n_channels;
     for (size_t i = 0; i < k->n; i++)

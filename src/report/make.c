@@ -4,8 +4,6 @@
  */
 #include "report/make.h"
 
-#include <stdlib.h>
-
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/order.h"
@@ -70,7 +68,7 @@ static struct wrong *wrong_of(struct scheduled_job *k, const struct alert *a)
 
     if (w)
         return w;
-    VEC_ADD(k->wrong, k->n_wrong, k->cap_wrong, (struct wrong){.rule = arena_strn(&k->mem, a->rule, strlen(a->rule))});
+    VEC_ADD(k->wrong, k->n_wrong, k->cap_wrong, (struct wrong){.rule = arena_str(&k->mem, a->rule)});
     return &k->wrong[k->n_wrong - 1];
 }
 
@@ -88,15 +86,10 @@ static void count_alert(void *arg, const struct note *n)
     w->still += !a->resolved_ms || a->resolved_ms >= k->to_ms;
     w->severity = MAX(w->severity, a->severity);
     if (w->n_places < PLACES_MOST && a->place[0] && !ANY(w->n_places, i, strcmp(w->places[i], a->place) == 0))
-        w->places[w->n_places++] = arena_strn(&k->mem, a->place, strlen(a->place));
+        w->places[w->n_places++] = arena_str(&k->mem, a->place);
 }
 
-static int worst_first(const void *x, const void *y)
-{
-    const struct wrong *a = x, *b = y;
-
-    return ORDER(b->severity, a->severity) ?: ORDER(b->n, a->n) ?: strcmp(a->rule, b->rule);
-}
+COMPARE(worst_first, struct wrong, ORDER(y->severity, x->severity) ?: ORDER(y->n, x->n) ?: strcmp(x->rule, y->rule))
 
 /* Whether they are over is said where one is not. */
 static const struct column_spec wrong_columns[] = {
@@ -149,12 +142,7 @@ static const struct column_spec now_columns[] = {
     {"program", "PROGRAM", CELL_TEXT, .weight = 60},
 };
 
-static int longest_first(const void *x, const void *y)
-{
-    const struct usage_row *a = *(const struct usage_row *const *)x, *b = *(const struct usage_row *const *)y;
-
-    return ORDER(b->s.long_ms, a->s.long_ms);
-}
+COMPARE(longest_first, struct usage_row *const, ORDER((*y)->s.long_ms, (*x)->s.long_ms))
 
 /* t: by person. How many there are. */
 static size_t spell_rows(const struct usage_table *t, struct rows *ret)
@@ -223,16 +211,10 @@ static void idle_now(struct scheduled_job *k, struct api *a, const struct schedu
 
 static void pick_slim(const struct usage_table *t, struct rows *r)
 {
-    char *names[8];
-    size_t n = 0;
+    char *last = t->has_cost ? "cost" : "idle_s";
+    char *names[] = {"key", "held_s", "busy_ratio", t->has_wall ? "free_s" : last, last};
 
-    names[n++] = "key";
-    names[n++] = "held_s";
-    names[n++] = "busy_ratio";
-    if (t->has_wall)
-        names[n++] = "free_s";
-    names[n++] = t->has_cost ? "cost" : "idle_s";
-    rows_pick(r, names, n, NULL);
+    rows_pick(r, names, t->has_wall ? 5 : 4, NULL);
 }
 
 static void more_of(char out[80], size_t all, size_t shown)
@@ -450,11 +432,6 @@ static void scheduled_end(struct past_ask *ask)
 
 /* ---- the loop's part ---- */
 
-static const char *keep_text(struct scheduled_job *k, const char *s)
-{
-    return arena_strn(&k->mem, s, strlen(s));
-}
-
 static void look_at(struct scheduled_job *k, struct api *a, const struct filter *filter)
 {
     struct view v;
@@ -466,7 +443,7 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
     if (filter && !k->status) {
         k->nodes = arena_alloc(&k->mem, v.n + 1, sizeof(*k->nodes));
         for (size_t i = 0; i < v.n; i++)
-            k->nodes[k->n_nodes++] = keep_text(k, v.nodes[i]->key);
+            k->nodes[k->n_nodes++] = arena_str(&k->mem, v.nodes[i]->key);
         SORT(k->nodes, k->n_nodes, order_texts);
     }
     if (!k->status)
@@ -496,7 +473,7 @@ static const char *span_text(struct scheduled_job *k, const struct zone *z, int6
     const char *abbr = "";
     zone_offset(z, to_ms, &abbr);
     buf_addf(&b, ", %s", strcmp(zone_name(z), "local") == 0 ? abbr : zone_name(z));
-    return keep_text(k, b.p);
+    return arena_str(&k->mem, b.p);
 }
 
 /* When, and of what alone. */
@@ -512,38 +489,29 @@ static const char *about_text(struct scheduled_job *k, const struct scheduled *b
         buf_addf(&out, "; team %s", b->team);
     if (b->filter)
         buf_addf(&out, "; of GPUs that fit '%s'", b->filter);
-    return keep_text(k, out.p);
+    return arena_str(&k->mem, out.p);
 }
 
 struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const struct zone *z,
                                const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms)
 {
-    struct scheduled_job *k = mem_zero(1, sizeof(*k));
     AUTO_FILTER *filter = NULL;
     struct filter_err bad;
     struct usage_now usage;
     char label[40], what[48], from[24], to[24], span[24], spells[80];
+    struct scheduled_job *k =
+        NEW(struct scheduled_job, .ask = {.run = scheduled_run, .end = scheduled_end}, .every = b->every, .by = b->by,
+            .status = b->status, .made = {.tree = b->tree}, .chart = b->chart, .idle = b->idle,
+            .alerts = !b->team && !b->company, .from_ms = d->from_ms, .to_ms = d->to_ms, .now_ms = now_ms,
+            .missed = missed, .format = format);
 
-    *k = (struct scheduled_job){.ask = {.run = scheduled_run, .end = scheduled_end},
-                                .every = b->every,
-                                .by = b->by,
-                                .status = b->status,
-                                .made = {.tree = b->tree},
-                                .chart = b->chart,
-                                .idle = b->idle,
-                                .alerts = !b->team && !b->company,
-                                .from_ms = d->from_ms,
-                                .to_ms = d->to_ms,
-                                .now_ms = now_ms,
-                                .missed = missed,
-                                .format = format};
     if (b->filter)
         filter_new(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
     scheduled_what(b, what);
-    k->name = keep_text(k, b->name);
-    k->cluster = keep_text(k, a->name);
-    k->what = keep_text(k, what);
-    k->label = b->status ? span_text(k, z, now_ms, now_ms) : keep_text(k, scheduled_label(b, z, d, label));
+    k->name = arena_str(&k->mem, b->name);
+    k->cluster = arena_str(&k->mem, a->name);
+    k->what = arena_str(&k->mem, what);
+    k->label = b->status ? span_text(k, z, now_ms, now_ms) : arena_str(&k->mem, scheduled_label(b, z, d, label));
     k->about = about_text(k, b, z, d);
     look_at(k, a, filter);
     if (b->status)
@@ -558,7 +526,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
                                       [USAGE_COMPANY] = b->company};
     usage_now_of(a->hub, &usage);
     snprintf(spells, sizeof(spells), "Held without work, for %s and longer", clock_span(usage.spell_ms, span));
-    k->spells = keep_text(k, spells);
+    k->spells = arena_str(&k->mem, spells);
     k->usage = usage_job_new(a, text, filter, now_ms);
     idle_now(k, a, b, filter);
     return &k->ask;

@@ -4,20 +4,14 @@
  */
 #include "report/overlap.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 
 #define DEVICES 64
 
-static int by_host_start(const void *a, const void *b)
-{
-    const struct overlap_run *x = a, *y = b;
-    int place = strcmp(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms);
-
-    return place ?: ORDER(x->until_ms, y->until_ms) ?: ORDER(x->of, y->of);
-}
+COMPARE(by_host_start, struct overlap_run,
+        strcmp(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->until_ms, y->until_ms)
+            ?: ORDER(x->of, y->of))
 
 /* The least member of the tree that i is in. */
 static size_t root(size_t *up, size_t i)

@@ -6,8 +6,6 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/order.h"
@@ -98,12 +96,7 @@ static bool wanted(const struct making *k, const struct company *co)
     return !k->ask->company || strcmp(co->name, k->ask->company) == 0;
 }
 
-static int by_company_day(const void *a, const void *b)
-{
-    const struct use *x = a, *y = b;
-
-    return ORDER(x->company, y->company) ?: ORDER(x->r->day, y->r->day);
-}
+COMPARE(by_company_day, struct use, ORDER(x->company, y->company) ?: ORDER(x->r->day, y->r->day))
 
 static void sort_out(struct making *k, const struct run_day *runs, size_t n)
 {
@@ -133,10 +126,7 @@ static void sort_out(struct making *k, const struct run_day *runs, size_t n)
     SORT(k->uses, k->n_uses, by_company_day);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const struct company *const *)a)->name, (*(const struct company *const *)b)->name);
-}
+COMPARE(by_name, struct company *const, strcmp((*x)->name, (*y)->name))
 
 /* ---- what is not known ---- */
 
@@ -340,12 +330,8 @@ static const char *text(const char *s)
     return s ? s : "";
 }
 
-static int by_project_run(const void *a, const void *b)
-{
-    const struct run_day *x = ((const struct use *)a)->r, *y = ((const struct use *)b)->r;
-
-    return strcmp(text(x->project), text(y->project)) ?: strcmp(x->run_id, y->run_id);
-}
+COMPARE(by_project_run, struct use,
+        strcmp(text(x->r->project), text(y->r->project)) ?: strcmp(x->r->run_id, y->r->run_id))
 
 /* A run of a project, its days together: uses are one project's, by run. *at: the first of it, then of the next. */
 static bool whole_run(const struct use *uses, size_t n, size_t *at, size_t of, struct overlap_run *ret,

@@ -317,8 +317,7 @@ static void look_at_hub(struct report_job *job, struct api *a)
     job->nodes = arena_alloc(&job->mem, v.n + 1, sizeof(*job->nodes));
     for (; job->n < v.n; job->n++) {
         const struct node_now *n = v.nodes[job->n];
-        job->nodes[job->n] = (struct runs_node){arena_strn(&job->mem, n->key, strlen(n->key)),
-                                                arena_strn(&job->mem, n->name, strlen(n->name)), n->at_ms};
+        job->nodes[job->n] = (struct runs_node){arena_str(&job->mem, n->key), arena_str(&job->mem, n->name), n->at_ms};
     }
 }
 
@@ -354,7 +353,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.zone = keep(&want, request_query(rq, "zone"));
     look_at_hub(&want, a);
     want.people = people_ref(a->people);
-    want.graphics_mem = runs_graphics_mem(a->live);
+    want.graphics_mem = live_rule(a->live)->graphics_mem;
     want.wandb = report_source(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;

@@ -5,10 +5,8 @@
 #include "report/runs.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/order.h"
-#include "now/live.h"
 
 #define SEEN_LATELY_MS 600000              /* when a process was last seen is written down this often */
 #define GAP_MS         600000              /* a tree that was off its devices for longer is another run */
@@ -72,7 +70,7 @@ static uint32_t host_of(struct making *k, const char *key)
     for (size_t i = k->n_hosts; i-- > 0;)
         if (strcmp(k->hosts[i].key, key) == 0)
             return (uint32_t)i;
-    const char *own = arena_strn(&k->to->arena, key, strlen(key));
+    const char *own = arena_str(&k->to->arena, key);
     VEC_ADD(k->hosts, k->n_hosts, k->cap_hosts, (struct host){.key = own, .name = own});
     return (uint32_t)k->n_hosts - 1;
 }
@@ -92,7 +90,7 @@ static const char *login_of(struct making *k, const char *login)
     size_t at = FIRST(k->n_logins, i, strcmp(k->logins[i], login) == 0);
 
     if (at == k->n_logins)
-        VEC_ADD(k->logins, k->n_logins, k->cap_logins, arena_strn(&k->to->arena, login, strlen(login)));
+        VEC_ADD(k->logins, k->n_logins, k->cap_logins, arena_str(&k->to->arena, login));
     return k->logins[at];
 }
 
@@ -128,16 +126,11 @@ static void take_job(void *arg, const struct job_fact *j)
 
     if (j->parent || !j->node[0]) /* a part of a job that is there itself, or on no node */
         return;
-    VEC_ROOM(k->jobs, k->n_jobs, k->cap_jobs);
-    k->jobs[k->n_jobs++] = (struct labelled){.j = job_copy(j), .node = host_of(k, j->node), .slurm = slurm_number(j)};
+    VEC_ADD(k->jobs, k->n_jobs, k->cap_jobs,
+            (struct labelled){.j = job_copy(j), .node = host_of(k, j->node), .slurm = slurm_number(j)});
 }
 
-static int by_node(const void *a, const void *b)
-{
-    const struct labelled *x = a, *y = b;
-
-    return ORDER(x->node, y->node) ?: job_order(&x->j, &y->j);
-}
+COMPARE(by_node, struct labelled, ORDER(x->node, y->node) ?: job_order(&x->j, &y->j))
 
 static int64_t job_until(const struct making *k, const struct labelled *l)
 {
@@ -305,12 +298,8 @@ static bool same_run(const struct piece *a, const struct piece *b)
            (a->kind != RUN_TREE || (a->node == b->node && a->login == b->login));
 }
 
-static int by_device(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-
-    return ORDER(x->node, y->node) ?: ORDER(x->device, y->device) ?: ORDER(x->from_ms, y->from_ms);
-}
+COMPARE(by_device, struct piece,
+        ORDER(x->node, y->node) ?: ORDER(x->device, y->device) ?: ORDER(x->from_ms, y->from_ms))
 
 /* A device's pieces that touch become one; how many there are then. */
 static size_t join(struct piece *v, size_t n)
@@ -334,12 +323,7 @@ struct turn {
     uint64_t bit;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct turn *x = a, *y = b;
-
-    return ORDER(x->at_ms, y->at_ms) ?: x->by - y->by;
-}
+COMPARE(by_time, struct turn, ORDER(x->at_ms, y->at_ms) ?: x->by - y->by)
 
 static const char *company_of(const struct making *k, const struct run *run, int64_t at_ms)
 {
@@ -375,7 +359,7 @@ static const char *id_of(struct making *k, const struct run *run)
     else
         snprintf(text, sizeof(text), "%s/%lld@%lld", k->hosts[p->node].key, (long long)p->key,
                  (long long)(run->from_ms / 1000));
-    return arena_strn(&k->to->arena, text, strlen(text));
+    return arena_str(&k->to->arena, text);
 }
 
 /* The run-day of this many devices on this day, among those of the run that begin at first. */
@@ -473,13 +457,8 @@ static void tell_spans(struct making *k, const struct run *run)
 
     for (size_t i = 0; i < run->n; i++) {
         const struct piece *p = &run->v[i];
-        VEC_ROOM(to->spans, to->n_spans, to->cap_spans);
-        to->spans[to->n_spans++] = (struct run_span){.host = p->node,
-                                                     .device = p->device,
-                                                     .login = p->login,
-                                                     .uid = p->uid,
-                                                     .from_ms = p->from_ms,
-                                                     .until_ms = p->until_ms};
+        VEC_ADD(to->spans, to->n_spans, to->cap_spans,
+                (struct run_span){p->node, p->device, p->login, p->uid, p->from_ms, p->until_ms});
     }
 }
 
@@ -523,12 +502,7 @@ struct of {
     const struct piece *p;
 };
 
-static int by_host(const void *a, const void *b)
-{
-    const struct of *x = a, *y = b;
-
-    return ORDER(x->p->node, y->p->node) ?: ORDER(x->p->from_ms, y->p->from_ms);
-}
+COMPARE(by_host, struct of, ORDER(x->p->node, y->p->node) ?: ORDER(x->p->from_ms, y->p->from_ms))
 
 int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err)
@@ -676,11 +650,6 @@ int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
         free(k.jobs[i].j);
     FREE_ALL(k.hosts, k.logins, k.jobs, k.pieces);
     return r;
-}
-
-int64_t runs_graphics_mem(const struct live *l)
-{
-    return live_rule(l)->graphics_mem;
 }
 
 void runs_fini(struct runs *r)

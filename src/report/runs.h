@@ -63,9 +63,6 @@ struct runs {
 #define RUNS_JOBS_MAX   200000
 #define RUNS_DAYS_MAX   40000
 
-struct live;
-int64_t runs_graphics_mem(const struct live *l); /* by the rule of states */
-
 /* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
 int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);
 void runs_fini(struct runs *r);

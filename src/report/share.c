@@ -5,12 +5,7 @@
 
 #include "base/order.h"
 
-static int by_place(const void *a, const void *b)
-{
-    const struct share *x = a, *y = b;
-
-    return ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->item, y->item);
-}
+COMPARE(by_place, struct share, ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->item, y->item))
 
 static void tally(struct share *s, const struct history *h, size_t n_devices)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/json.h"
+#include "base/order.h"
 #include "draw/mail.h"
 
 #define REPORT_MAX (128u << 20)
@@ -155,11 +156,7 @@ bool report_has_periods(const struct report_doc *d)
 /* Where the rows of the company of row i end. */
 size_t report_company_end(const struct report *r, size_t i)
 {
-    size_t end = i;
-
-    while (end < r->n && strcmp(r->rows[end].company, r->rows[i].company) == 0)
-        end++;
-    return end;
+    return i + FIRST(r->n - i, e, strcmp(r->rows[i + e].company, r->rows[i].company) != 0);
 }
 
 /* The column that has a bar. */
@@ -200,32 +197,23 @@ static void write_html(struct buf *out, const struct report_doc *d, const struct
 
 void report_write(struct reply *rp, const struct report_doc *d, const struct report_look *look)
 {
-    static const char *const types[REPORT_FORMATS] = {[REPORT_JSON] = NULL,
-                                                      [REPORT_CSV] = "text/csv; charset=utf-8",
-                                                      [REPORT_TABLE] = "text/plain; charset=utf-8",
-                                                      [REPORT_HTML] = "text/html; charset=utf-8",
-                                                      [REPORT_PDF] = "application/pdf"};
+    static const struct {
+        const char *type;
+        void (*write)(struct buf *out, const struct report_doc *d, const struct report_look *look);
+    } formats[REPORT_FORMATS] = {[REPORT_JSON] = {NULL, write_json},
+                                 [REPORT_CSV] = {"text/csv; charset=utf-8", write_csv},
+                                 [REPORT_TABLE] = {"text/plain; charset=utf-8", write_table},
+                                 [REPORT_HTML] = {"text/html; charset=utf-8", write_html},
+                                 [REPORT_PDF] = {"application/pdf", NULL}};
     struct err err = {0};
     int code = 0;
 
     rp->body = BUF_INIT(REPORT_MAX);
-    rp->type = types[look->format];
-    switch (look->format) {
-    case REPORT_CSV:
-        write_csv(&rp->body, d, look);
-        break;
-    case REPORT_TABLE:
-        write_table(&rp->body, d, look);
-        break;
-    case REPORT_HTML:
-        write_html(&rp->body, d, look);
-        break;
-    case REPORT_PDF:
+    rp->type = formats[look->format].type;
+    if (look->format == REPORT_PDF)
         code = report_pdf(&rp->body, d, look, &err);
-        break;
-    default:
-        write_json(&rp->body, d, look);
-    }
+    else
+        formats[look->format].write(&rp->body, d, look);
     if (rp->body.err)
         reply_problem(rp, 413, "the report is larger than %u MiB: ask for a shorter time, or for one company",
                       REPORT_MAX >> 20);
