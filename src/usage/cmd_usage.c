@@ -69,7 +69,6 @@ const struct opt_cmd usage_help = {
 static int ask_hub(const struct usage_conf *conf, struct buf *ret, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(65536);
-    struct client_conf client = conf->client;
 
     buf_adds(&path, "/api/v1/usage");
     client_options(&path, usage_opts, conf,
@@ -77,10 +76,7 @@ static int ask_hub(const struct usage_conf *conf, struct buf *ret, struct err *e
                    "format");
     if (conf->format == FORMAT_TABLE)
         cli_table_params(&path, conf->width, conf->output);
-    if (path.err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
-    client.limit_ms = LIMIT_MS;
-    return client_ask(&client, "GET", path.p, str_of(""), ret, err);
+    return client_get(&conf->client, LIMIT_MS, &path, ret, err);
 }
 
 static int64_t waiting(const struct usage_conf *conf, struct err *err)

@@ -5,8 +5,6 @@
  */
 #include "usage/count.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 
 #define MEM_MAX  (1ll << 42) /* so that an hour of it fits 64 bits */
@@ -78,12 +76,7 @@ struct counting {
     struct usage_device *ret;
 };
 
-static int by_start(const void *a, const void *b)
-{
-    const struct holder *x = a, *y = b;
-
-    return ORDER(x->use->from_ms, y->use->from_ms) ?: ORDER(x->use, y->use);
-}
+COMPARE(by_start, struct holder, ORDER(x->use->from_ms, y->use->from_ms) ?: ORDER(x->use, y->use))
 
 static bool does_hold(const struct count_rule *rule, const struct count_use *u)
 {

@@ -98,8 +98,7 @@ static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE
 
 static void *open_usage(struct hub *h)
 {
-    struct hub_usage *d = mem_zero(1, sizeof(*d));
-    d->h = h;
+    struct hub_usage *d = NEW(struct hub_usage, .h = h);
     peers_counted(h->peers, first_before, h);
     h->api.get_spans = get_spans;
     return d;

@@ -6,7 +6,6 @@
 #include "usage/ledger.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -143,10 +142,7 @@ static struct mark *mark_get(struct led_node *n, int64_t at_ms)
     return &n->v[i];
 }
 
-static int by_hour(const void *a, const void *b)
-{
-    return ORDER(((const struct mark *)a)->at_ms, ((const struct mark *)b)->at_ms);
-}
+COMPARE(by_hour, struct mark, ORDER(x->at_ms, y->at_ms))
 
 /* Every hour in between has a mark from here on, put in at once: after a jump of the clock these are years. */
 static void marks_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
@@ -398,13 +394,8 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
         if (!mark_due(l, m, now_ms) || (under_way && l->spare_us <= 0))
             continue;
         if (!c) {
-            c = mem_zero(1, sizeof(*c));
-            c->job.run = on_worker;
-            c->job.done = on_counted;
-            c->l = l;
-            c->rule = l->conf.rule;
-            c->now_ms = now_ms;
-            c->until_ms = now_ms / MINUTE_MS * MINUTE_MS;
+            c = NEW(struct counting, .job = {.run = on_worker, .done = on_counted}, .l = l, .rule = l->conf.rule,
+                    .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
@@ -581,14 +572,8 @@ int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
 struct ledger *ledger_new(struct event_base *loop, struct store *store, const char *dir, struct live *live,
                           struct zone *const *zones, size_t n_zones, const struct ledger_conf *conf)
 {
-    struct ledger *l = mem_zero(1, sizeof(*l));
-
-    *l = (struct ledger){.store = store,
-                         .live = live,
-                         .dir = mem_str(dir),
-                         .n_zones = n_zones,
-                         .conf = *conf,
-                         .spare_us = SAVED_US};
+    struct ledger *l = NEW(struct ledger, .store = store, .live = live, .dir = mem_str(dir), .n_zones = n_zones,
+                           .conf = *conf, .spare_us = SAVED_US);
     for (size_t z = 0; z < n_zones; z++)
         l->zones[z].zone = zones[z];
     l->work = work_new(loop, 1, 4);

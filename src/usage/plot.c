@@ -28,19 +28,9 @@ struct held {
     int64_t ms;
 };
 
-static int by_held(const void *a, const void *b)
-{
-    const struct held *x = a, *y = b;
+COMPARE(by_held, struct held, ORDER(y->ms, x->ms) ?: strcmp(x->name, y->name))
 
-    return ORDER(y->ms, x->ms) ?: strcmp(x->name, y->name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct held *x = a, *y = b;
-
-    return strcmp(x->name, y->name);
-}
+COMPARE(by_name, struct held, strcmp(x->name, y->name))
 
 static size_t largest(const struct usage_table *t, struct held *v)
 {

@@ -68,8 +68,7 @@ static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint3
         if (!d) {
             VEC_ROOM(w->devs, w->n, w->cap);
             d = &w->devs[w->n++];
-            *d = (struct dev){.uuid = arena_strn(&w->ret->mem, f->uuid, strlen(f->uuid)),
-                              .model = arena_strn(&w->ret->mem, f->name, strlen(f->name))};
+            *d = (struct dev){.uuid = arena_str(&w->ret->mem, f->uuid), .model = arena_str(&w->ret->mem, f->name)};
         }
         d->in |= in;
     }
@@ -106,7 +105,7 @@ static void add_use(struct work *w, const char *uuid, const struct count_use *u)
     if (!d || u->to_ms <= w->from_ms || u->from_ms >= w->to_ms)
         return;
     VEC_ADD(d->uses, d->n_uses, d->cap_uses, *u);
-    d->uses[d->n_uses - 1].login = arena_strn(&w->ret->mem, u->login, strlen(u->login));
+    d->uses[d->n_uses - 1].login = arena_str(&w->ret->mem, u->login);
 }
 
 static void take_proc(void *arg, const struct proc_span *p)

@@ -264,11 +264,6 @@ void usage_job_set(struct usage_job *k, enum usage_param p, const char *text)
 
 /* ---- the loop's part ---- */
 
-static const char *keep_text(struct usage_job *k, const char *s)
-{
-    return arena_strn(&k->mem, s, strlen(s));
-}
-
 static void call_nodes(struct usage_job *k, const struct view *v, const struct filter *filter)
 {
     size_t devices = 0;
@@ -290,16 +285,14 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
                                 int64_t now_ms)
 {
     struct view v;
-    struct usage_job *k = mem_zero(1, sizeof(*k));
+    struct usage_job *k = NEW(struct usage_job, .ask = {.run = usage_run, .end = usage_end}, .now_ms = now_ms);
 
-    k->ask = (struct past_ask){.run = usage_run, .end = usage_end};
-    k->now_ms = now_ms;
     usage_now_of(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
     k->people = people_ref(a->people);
-    k->title = keep_text(k, a->name);
+    k->title = arena_str(&k->mem, a->name);
     for (size_t i = 0; i < USAGE_PARAMS; i++)
-        k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;
+        k->text[i] = arena_str(&k->mem, text[i]);
     view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, now_ms, &v);
     call_nodes(k, &v, filter);
     return k;

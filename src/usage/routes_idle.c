@@ -19,13 +19,9 @@ struct idle {
     size_t holders; /* how many share it */
 };
 
-static int by_length(const void *x, const void *y)
-{
-    const struct idle *a = x, *b = y;
-    int longer = ORDER(b->idle_ms, a->idle_ms), place = str_natural(a->h->node->name, b->h->node->name);
-
-    return longer ?: place ?: a->h->device->fact.index - b->h->device->fact.index ?: strcmp(a->person, b->person);
-}
+COMPARE(by_length, struct idle,
+        ORDER(y->idle_ms, x->idle_ms) ?: str_natural(x->h->node->name, y->h->node->name)
+            ?: x->h->device->fact.index - y->h->device->fact.index ?: strcmp(x->person, y->person))
 
 static const struct column_spec columns[IDLE_COLUMNS] = {
     {"person", "PERSON", CELL_TEXT, .weight = 1},   {"login", "LOGIN", CELL_TEXT, .weight = 1},

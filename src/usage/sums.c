@@ -5,7 +5,6 @@
 #include "usage/sums.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/lookup.h"
 #include "base/order.h"
@@ -109,11 +108,6 @@ static uint32_t key_new(struct sums *s, const char *text)
     return (uint32_t)s->n_keys++;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 /* Keys are the same when their text is; NULL is nobody. */
 static uint32_t key_of(struct sums *s, const char *text)
 {
@@ -126,9 +120,9 @@ static uint32_t key_of(struct sums *s, const char *text)
     at = 0;
     do
         key = lookup_next_place(&s->keys_by_text, hash, &at);
-    while (key != SIZE_MAX && !same_text(s->keys[key].text, text));
+    while (key != SIZE_MAX && !str_same(s->keys[key].text, text));
     if (key == SIZE_MAX) {
-        key = key_new(s, text ? arena_strn(s->mem, text, strlen(text)) : NULL);
+        key = key_new(s, arena_str(s->mem, text));
         lookup_add_place(&s->keys_by_text, hash, key);
     }
     lookup_add_place(&s->keys_by_ptr, ptr, key);
@@ -231,7 +225,7 @@ static struct somebody *person_of(struct sums *s, const char *login)
     if (!n->people[number]) {
         const char *name = people_person(s->ask->people, s->node->name, login, -1);
         VEC_ADD(s->people, s->n_people, s->cap_people,
-                (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN});
+                (struct somebody){.name = arena_str(s->mem, name), .until_ms = INT64_MIN});
         n->people[number] = (uint32_t)s->n_people;
     }
     struct somebody *p = &s->people[n->people[number] - 1];
@@ -290,7 +284,7 @@ static uint32_t key_of_job(struct sums *s, const struct job_fact *j)
 
     if (key == s->n_keys) {
         job_id_text(j->id, id);
-        key_new(s, arena_strn(s->mem, id, strlen(id)));
+        key_new(s, arena_str(s->mem, id));
         s->keys[key].name = j->name;
         s->keys[key].person = j->person;
     }
@@ -328,7 +322,7 @@ static bool wants_device(const struct sums *s, const struct usage_device *d)
 static void name_device(struct sums *s, struct key *k, const struct usage_device *d)
 {
     k->node = s->node->name;
-    k->model = arena_strn(s->mem, d->model, strlen(d->model));
+    k->model = arena_str(s->mem, d->model);
     const struct sums_node *now = s->node->now;
     for (size_t i = 0; now && i < now->n; i++) {
         const struct sums_device *x = &now->devices[i];
@@ -339,7 +333,7 @@ static void name_device(struct sums *s, struct key *k, const struct usage_device
             snprintf(text, sizeof(text), "%s:%d.%d", s->node->name, (int)x->index, (int)x->mig);
         else
             snprintf(text, sizeof(text), "%s:%d", s->node->name, (int)x->index);
-        k->name = arena_strn(s->mem, text, strlen(text));
+        k->name = arena_str(s->mem, text);
     }
 }
 
@@ -401,7 +395,7 @@ static struct node *node_of(struct sums *s, const char *key)
 
     if (at == s->n_nodes) {
         struct node n = {.key = key, .now = FIND(a->nodes, a->n_nodes, e, strcmp(e->key, key) == 0)};
-        n.name = n.now ? n.now->name : arena_strn(s->mem, key, strlen(key));
+        n.name = n.now ? n.now->name : arena_str(s->mem, key);
         n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
         VEC_ADD(s->nodes, s->n_nodes, s->cap_nodes, n);
     }
@@ -512,8 +506,8 @@ static void make_table(struct sums *s, struct usage_table *t)
     qsort_r(order, s->n_lines, sizeof(*order), by_time, s);
     for (size_t i = 0; i < s->n_keys; i++) { /* what a job is called goes with the jobs */
         struct key *k = &s->keys[i];
-        k->name = k->name ? arena_strn(s->mem, k->name, strlen(k->name)) : NULL;
-        k->person = k->person ? arena_strn(s->mem, k->person, strlen(k->person)) : NULL;
+        k->name = arena_str(s->mem, k->name);
+        k->person = arena_str(s->mem, k->person);
     }
     t->n = s->n_lines;
     t->v = arena_alloc(s->mem, t->n + 1, sizeof(*t->v));
@@ -571,12 +565,11 @@ struct sums_node *sums_nodes(struct arena *mem, const struct node_now *const *v,
 
     for (size_t i = 0; i < n; i++) {
         struct sums_node *to = &all[i];
-        *to = (struct sums_node){arena_strn(mem, v[i]->key, strlen(v[i]->key)),
-                                 arena_strn(mem, v[i]->name, strlen(v[i]->name)), v[i]->n_devices,
+        *to = (struct sums_node){arena_str(mem, v[i]->key), arena_str(mem, v[i]->name), v[i]->n_devices,
                                  arena_alloc(mem, v[i]->n_devices + 1, sizeof(*to->devices))};
         for (size_t d = 0; d < to->n; d++) {
             const struct device_fact *f = &v[i]->devices[d].fact;
-            to->devices[d] = (struct sums_device){arena_strn(mem, f->uuid, strlen(f->uuid)), f->index, f->mig};
+            to->devices[d] = (struct sums_device){arena_str(mem, f->uuid), f->index, f->mig};
         }
     }
     return all;

@@ -81,11 +81,9 @@ static void seed_done(struct work_job *j)
 
 struct usage_trend *usage_trend_new(struct hub *h)
 {
-    struct usage_trend *a = mem_zero(1, sizeof(*a));
-    struct seed *k = mem_zero(1, sizeof(*k));
-    a->h = h;
-    *k = (struct seed){.job = {.run = seed_run, .done = seed_done}, .a = a, .now_ms = clock_wall_ms()};
-    k->people = people_ref(h->api.people);
+    struct usage_trend *a = NEW(struct usage_trend, .h = h);
+    struct seed *k = NEW(struct seed, .job = {.run = seed_run, .done = seed_done}, .a = a,
+                         .people = people_ref(h->api.people), .now_ms = clock_wall_ms());
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
     if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
         k->a = NULL;
