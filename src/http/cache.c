@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 #define ENTRIES   64
@@ -18,9 +19,7 @@
 
 struct blob *blob_new(struct buf *take)
 {
-    struct blob *b = mem_zero(1, sizeof(*b));
-    b->refs = 1;
-    b->plain = *take;
+    struct blob *b = NEW(struct blob, .refs = 1, .plain = *take);
     *take = (struct buf){0};
     return b;
 }
@@ -112,9 +111,7 @@ struct cache {
 
 struct cache *cache_new(size_t max_bytes)
 {
-    struct cache *c = mem_zero(1, sizeof(*c));
-    c->max_bytes = max_bytes;
-    return c;
+    return NEW(struct cache, .max_bytes = max_bytes);
 }
 
 static void entry_fini(struct entry *e)
@@ -149,10 +146,7 @@ void cache_free(struct cache *c)
 
 static struct entry *entry_find(struct cache *c, struct str key, uint64_t hash)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i].hash == hash && str_eq_str(buf_str(&c->v[i].key), key))
-            return &c->v[i];
-    return NULL;
+    return FIND(c->v, c->n, e, e->hash == hash && str_eq_str(buf_str(&e->key), key));
 }
 
 struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms)

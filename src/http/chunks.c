@@ -2,6 +2,7 @@
 #include "http/chunks.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "http/head.h"
 
 #define LINE_MAX_LEN 1024u /* a size with its extensions, or a trailer */
@@ -61,10 +62,7 @@ static int take_trailer(struct chunks *c, struct str line)
         return -431;
     if (!header_parse(line, &name, &value))
         return -400;
-    for (size_t i = 0; i < ARRAY_LEN(never); i++)
-        if (str_eq_nocase(name, never[i]))
-            return -400;
-    return 0;
+    return ANY(ARRAY_LEN(never), i, str_eq_nocase(name, never[i])) ? -400 : 0;
 }
 
 int chunks_take(struct chunks *c, struct str in, size_t *used)

@@ -33,9 +33,7 @@ struct compress {
 
 struct compress *compress_new(struct event_base *loop)
 {
-    struct compress *p = mem_zero(1, sizeof(*p));
-    p->work = work_new(loop, 1, WAIT_MAX);
-    return p;
+    return NEW(struct compress, .work = work_new(loop, 1, WAIT_MAX));
 }
 
 void compress_free(struct compress *p)
@@ -78,11 +76,8 @@ bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), v
     while (k && k->blob != b)
         k = k->next;
     if (!k) {
-        k = mem_zero(1, sizeof(*k));
-        k->job = (struct work_job){.run = on_worker, .done = back_on_loop};
-        k->p = p;
-        k->blob = b;
-        k->gz = BUF_INIT(b->plain.len + MORE);
+        k = NEW(struct packing, .job = {.run = on_worker, .done = back_on_loop}, .p = p, .blob = b,
+                .gz = BUF_INIT(b->plain.len + MORE));
         if (!p->work || work_add(p->work, &k->job, LIMIT_MS) < 0) {
             free(k);
             return false;
@@ -91,8 +86,6 @@ bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), v
         k->next = p->all;
         p->all = k;
     }
-    struct waiter *w = mem_alloc(sizeof(*w));
-    *w = (struct waiter){k->waiters, done, arg};
-    k->waiters = w;
+    k->waiters = NEW(struct waiter, k->waiters, done, arg);
     return true;
 }

@@ -1,6 +1,8 @@
 /* head.c: request line and headers. What could be read in two ways by us and by a proxy in front is refused. */
 #include "http/head.h"
 
+#include "base/order.h"
+
 static bool token_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -9,18 +11,12 @@ static bool token_char(char c)
 
 static bool is_token(struct str s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (!token_char(s.p[i]))
-            return false;
-    return s.len > 0;
+    return s.len > 0 && !ANY(s.len, i, !token_char(s.p[i]));
 }
 
 static bool is_text(struct str s, char least)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (((unsigned char)s.p[i] < (unsigned char)least && s.p[i] != '\t') || s.p[i] == 127)
-            return false;
-    return true;
+    return !ANY(s.len, i, ((unsigned char)s.p[i] < (unsigned char)least && s.p[i] != '\t') || s.p[i] == 127);
 }
 
 bool header_text_ok(struct str value)
@@ -76,10 +72,9 @@ static int request_line(struct str line, struct head *h, struct err *err)
 
 struct str head_get(const struct head *h, const char *name)
 {
-    for (size_t i = 0; i < h->n; i++)
-        if (str_eq_nocase(h->headers[i].name, name))
-            return h->headers[i].value;
-    return str_n("", 0);
+    size_t at = FIRST(h->n, i, str_eq_nocase(h->headers[i].name, name));
+
+    return at < h->n ? h->headers[at].value : STR("");
 }
 
 struct str head_last(const struct head *h, const char *name)

@@ -214,9 +214,8 @@ static bool conn_pack(struct conn *c, struct reply *rp)
         return false;
     if (!rp->blob)
         rp->blob = blob_new(&rp->body);
-    struct packed *k = mem_alloc(sizeof(*k));
-    *k = (struct packed){.h = h, .holds = len, .late = mem_zero(1, sizeof(struct late)), .rp = *rp};
-    k->late->c = c;
+    struct late *late = NEW(struct late, .c = c);
+    struct packed *k = NEW(struct packed, .h = h, .holds = len, .late = late, .rp = *rp);
     if (!h->ops.pack(h->ops.arg, rp->blob, on_packed, k)) {
         free(k->late);
         free(k);
@@ -627,10 +626,7 @@ static void on_accept(void *arg, int fd, const char *peer)
 
 struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, const struct httpd_ops *ops)
 {
-    struct httpd *h = mem_zero(1, sizeof(*h));
-    h->loop = loop;
-    h->conf = *conf;
-    h->ops = *ops;
+    struct httpd *h = NEW(struct httpd, .loop = loop, .conf = *conf, .ops = *ops);
     h->ring.prev = h->ring.next = &h->ring;
     h->queue.before = h->queue.behind = &h->queue;
     h->head = BUF_INIT(16u << 10);

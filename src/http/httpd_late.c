@@ -20,10 +20,7 @@ void httpd_patient(struct request *rq)
 struct late *httpd_late(struct request *rq)
 {
     struct conn *c = rq->conn;
-    struct late *l = mem_zero(1, sizeof(*l));
-    l->c = c;
-    l->take = rq->take;
-    l->take_arg = rq->take_arg;
+    struct late *l = NEW(struct late, .c = c, .take = rq->take, .take_arg = rq->take_arg);
     if (c)
         c->late = l;
     return l;
@@ -56,8 +53,7 @@ void httpd_late_reply(struct late *l, struct reply *rp)
 struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*closed)(void *arg), void *arg)
 {
     struct conn *c = rq->conn;
-    struct stream_conn *s = mem_zero(1, sizeof(*s));
-    *s = (struct stream_conn){.c = c, .gz = c->gzip_ok, .closed = closed, .arg = arg};
+    struct stream_conn *s = NEW(struct stream_conn, .c = c, .gz = c->gzip_ok, .closed = closed, .arg = arg);
     c->stream = s;
     conn_enter(c, CONN_STREAM, c->h->conf.write_ms);
     evbuffer_add_printf(io_out(c->io),

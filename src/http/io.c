@@ -220,8 +220,7 @@ static void group_any(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 
 struct io_group *io_group_new(struct event_base *loop, int64_t ms)
 {
-    struct io_group *g = mem_zero(1, sizeof(*g));
-    g->epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct io_group *g = NEW(struct io_group, .epoll = epoll_create1(EPOLL_CLOEXEC));
     if (g->epoll < 0) {
         free(g);
         return NULL; /* ios join nothing, and are told one by one */
@@ -258,11 +257,7 @@ void io_join(struct io *io, struct io_group *g)
 
 struct io *io_new(struct event_base *loop, int fd, struct ssl_ctx_st *tls, io_fn *fn, void *arg)
 {
-    struct io *io = mem_zero(1, sizeof(*io));
-    io->fd = fd;
-    io->fn = fn;
-    io->arg = arg;
-    io->max_in = READ_SIZE;
+    struct io *io = NEW(struct io, .fd = fd, .fn = fn, .arg = arg, .max_in = READ_SIZE);
     io->in = BUF_INIT(SIZE_MAX / 2); /* bounded by max_in plus one round of reading */
     io->out = evbuffer_new();
     io->rd = event_new(loop, fd, EV_READ | EV_PERSIST, on_event, io);

@@ -1,6 +1,7 @@
 /* origin.c: decides whether a request was meant for this hub: by its Host and its Origin. No names are resolved. */
 #include "http/origin.h"
 
+#include "base/order.h"
 #include "http/address.h"
 
 /* "host:port" -> host without brackets and port. False when it is not of that form. */
@@ -34,10 +35,7 @@ bool host_allowed(struct str host_header, const char *const *names, size_t n)
     host.p = low;
     if (str_eq(host, "localhost") || str_ends(host, ".localhost") || address_ok(host))
         return true;
-    for (size_t i = 0; i < n; i++)
-        if (str_glob(str_of(names[i]), host))
-            return true;
-    return false;
+    return ANY(n, i, str_glob(str_of(names[i]), host));
 }
 
 bool origin_allowed(struct str origin, struct str host_header, bool has_cookie)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/str.h"
 
 struct port {
@@ -28,11 +29,7 @@ struct ports {
 
 struct ports *ports_new(struct event_base *loop, ports_fn *fn, void *arg)
 {
-    struct ports *p = mem_zero(1, sizeof(*p));
-    p->loop = loop;
-    p->fn = fn;
-    p->arg = arg;
-    return p;
+    return NEW(struct ports, .loop = loop, .fn = fn, .arg = arg);
 }
 
 void ports_on_full(struct ports *p, bool (*full)(void *arg))
@@ -156,10 +153,7 @@ int ports_open(struct ports *p, const char *address, int *ret_port, struct err *
 
 bool ports_has(const struct ports *p, const char *address)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].address, address) == 0)
-            return true;
-    return false;
+    return ANY(p->n, i, strcmp(p->v[i].address, address) == 0);
 }
 
 void ports_close(struct ports *p, const char *address)

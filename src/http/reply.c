@@ -2,48 +2,39 @@
 #include "http/reply.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 
-static const struct {
-    int status;
-    const char *words;
-} known[] = {
-    {200, "OK"},
-    {201, "Created"},
-    {204, "No Content"},
-    {303, "See Other"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {415, "Unsupported Media Type"},
-    {417, "Expectation Failed"},
-    {421, "Misdirected Request"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {503, "Service Unavailable"},
-    {505, "HTTP Version Not Supported"},
-    {507, "Insufficient Storage"},
-};
+static const char *const words[] = {[200] = "OK",
+                                    [201] = "Created",
+                                    [204] = "No Content",
+                                    [303] = "See Other",
+                                    [304] = "Not Modified",
+                                    [400] = "Bad Request",
+                                    [401] = "Unauthorized",
+                                    [403] = "Forbidden",
+                                    [404] = "Not Found",
+                                    [405] = "Method Not Allowed",
+                                    [408] = "Request Timeout",
+                                    [409] = "Conflict",
+                                    [413] = "Content Too Large",
+                                    [414] = "URI Too Long",
+                                    [415] = "Unsupported Media Type",
+                                    [417] = "Expectation Failed",
+                                    [421] = "Misdirected Request",
+                                    [422] = "Unprocessable Content",
+                                    [429] = "Too Many Requests",
+                                    [431] = "Request Header Fields Too Large",
+                                    [500] = "Internal Server Error",
+                                    [501] = "Not Implemented",
+                                    [503] = "Service Unavailable",
+                                    [505] = "HTTP Version Not Supported",
+                                    [507] = "Insufficient Storage"};
 
 const char *status_words(int status)
 {
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (known[i].status == status)
-            return known[i].words;
-    return "Unknown";
+    return status > 0 && (size_t)status < ARRAY_LEN(words) && words[status] ? words[status] : "Unknown";
 }
 
 void reply_fini(struct reply *rp)

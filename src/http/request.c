@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 /* Percent decoding into *out, which moves on. False: a bad escape, or a control character; where they are blanks, only
  * the first. */
@@ -84,18 +85,14 @@ int method_of(struct str word)
         enum method m;
     } known[] = {{"GET", METHOD_GET}, {"POST", METHOD_POST},   {"HEAD", METHOD_HEAD},
                  {"PUT", METHOD_PUT}, {"PATCH", METHOD_PATCH}, {"DELETE", METHOD_DELETE}};
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (str_eq(word, known[i].word))
-            return known[i].m;
-    return -1;
+    size_t at = FIRST(ARRAY_LEN(known), i, str_eq(word, known[i].word));
+
+    return at < ARRAY_LEN(known) ? (int)known[at].m : -1;
 }
 
 static const struct param *query_find(const struct request *rq, const char *name)
 {
-    for (size_t i = 0; i < rq->n_query; i++)
-        if (str_eq(rq->query[i].name, name))
-            return &rq->query[i];
-    return NULL;
+    return FIND(rq->query, rq->n_query, e, str_eq(e->name, name));
 }
 
 struct str request_query(const struct request *rq, const char *name)
