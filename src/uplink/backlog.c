@@ -4,8 +4,6 @@
  */
 #include "uplink/backlog.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -149,8 +147,7 @@ int backlog_open(struct backlog **ret, struct event_base *loop, const struct spo
 
     if (r < 0)
         return r;
-    struct backlog *b = mem_zero(1, sizeof(*b));
-    *b = (struct backlog){.spool = spool, .hub = hub, .dropped = dropped, .arg = arg};
+    struct backlog *b = NEW(struct backlog, .spool = spool, .hub = hub, .dropped = dropped, .arg = arg);
     b->sync = timer_new(loop, on_sync, b);
     backlog_dirty(b); /* tells what was lost when it was opened, once everything else is there */
     *ret = b;

@@ -5,8 +5,6 @@
 #include "uplink/badge.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"

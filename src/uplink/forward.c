@@ -2,7 +2,6 @@
 #include "uplink/forward.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 

@@ -1,8 +1,6 @@
 /* packets.c: a list of packets, oldest first, and a list of the blobs that the hub is known to have. */
 #include "uplink/packets.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 

@@ -1,8 +1,6 @@
 /* post.c: whose turn it is to send, what is said of the hub as a whole, and what the hub is told beside batches. */
 #include "uplink/post.h"
 
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "base/log.h"
 #include "base/order.h"

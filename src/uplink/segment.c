@@ -5,7 +5,6 @@
 #include "uplink/segment.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,9 +4,6 @@
  */
 #include "uplink/sender.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -636,15 +633,9 @@ static int sender_open(struct sender *s, struct err *err)
 int sender_new(struct sender **ret, struct event_base *loop, struct http *http, const struct sender_conf *conf,
                const struct sender_hooks *hooks, void *arg, struct err *err)
 {
-    struct sender *s = mem_zero(1, sizeof(*s));
+    struct sender *s = NEW(struct sender, .loop = loop, .http = http, .conf = *conf, .hooks = *hooks, .arg = arg,
+                           .pace.phase_ms = -1, .back_limit = CATCH_MAX);
 
-    s->loop = loop;
-    s->http = http;
-    s->conf = *conf;
-    s->hooks = *hooks;
-    s->arg = arg;
-    s->pace.phase_ms = -1;
-    s->back_limit = CATCH_MAX;
     int r = sender_open(s, err);
     if (r < 0) {
         sender_free(s);

@@ -8,8 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -191,12 +189,7 @@ static int make_room(struct spool *s, size_t len, struct err *err)
 
 /* ---- opening ---- */
 
-static int by_seq(const void *a, const void *b)
-{
-    uint32_t x = ((const struct segment *)a)->seq, y = ((const struct segment *)b)->seq;
-
-    return ORDER(x, y);
-}
+COMPARE(by_seq, struct segment, ORDER(x->seq, y->seq))
 
 static int find_segments(struct spool *s)
 {
@@ -279,15 +272,9 @@ static int spool_load(struct spool *s, int64_t now_ms, struct err *err)
 
 int spool_open(struct spool **ret, const struct spool_conf *conf, int64_t now_ms, struct err *err)
 {
-    struct spool *s = mem_zero(1, sizeof(*s));
-
-    *s = (struct spool){.dir = mem_str(conf->dir),
-                        .dir_fd = -1,
-                        .fd = -1,
-                        .read_fd = -1,
-                        .max_bytes = conf->max_bytes,
-                        .max_age_ms = conf->max_age_ms,
-                        .body = BUF_INIT(SEGMENT_RECORD_MAX)};
+    struct spool *s =
+        NEW(struct spool, .dir = mem_str(conf->dir), .dir_fd = -1, .fd = -1, .read_fd = -1,
+            .max_bytes = conf->max_bytes, .max_age_ms = conf->max_age_ms, .body = BUF_INIT(SEGMENT_RECORD_MAX));
     int64_t share = conf->max_bytes / SEGMENT_SHARE;
     s->segment_size = (uint32_t)MAX(SEGMENT_LEAST, MIN(share, SEGMENT_SIZE));
     int rc = spool_load(s, now_ms, err);

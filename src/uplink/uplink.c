@@ -1,8 +1,6 @@
 /* uplink.c: a node's facts, processes and batches, and the lane (post.h) they leave by. */
 #include "uplink/uplink.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timer.h"
