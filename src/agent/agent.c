@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/collector_keeper.h"

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -407,9 +406,7 @@ pid_t keeper_pid(const struct keeper *k)
 struct keeper *keeper_new(struct event_base *base, const struct agent_conf *conf, const struct keeper_hooks *hooks,
                           void *arg)
 {
-    struct keeper *k = mem_zero(1, sizeof(*k));
-
-    *k = (struct keeper){.base = base, .conf = conf, .hooks = *hooks, .arg = arg, .pid = -1, .fd = -1};
+    struct keeper *k = NEW(struct keeper, .base = base, .conf = conf, .hooks = *hooks, .arg = arg, .pid = -1, .fd = -1);
     k->state = (struct keeper_state){.collect = COLLECT_STARTING, .since_ms = clock_wall_ms()};
     k->room = mem_alloc(CHILD_MSG_MAX);
     k->readable = event_new(base, -1, 0, on_readable, k);

@@ -2,7 +2,6 @@
 #include "agent/conf.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -95,9 +94,8 @@ static int conf_check(struct agent_conf *c, struct err *err)
         return err_set(err, -EINVAL, "give token or token_file, not both");
     if (c->token && (strlen(c->token) > 120 || !str_utf8_ok(str_of(c->token)) || strpbrk(c->token, " \t")))
         return err_set(err, -EINVAL, "the token has blanks in it or is too long");
-    if (!c->state_dir && file_state_dir("agent", path, sizeof(path)) == 0) {
+    if (!c->state_dir && file_state_dir("agent", path, sizeof(path)) == 0)
         c->state_dir = mem_str(path);
-    }
     return 0;
 }
 
@@ -181,10 +179,9 @@ int conf_default(struct agent_conf *ret, struct err *err)
 
     opt_defaults(agent_opts, &c);
     int r = conf_check(&c, err);
-    if (r < 0) {
+    if (r < 0)
         conf_fini(&c);
-        return r;
-    }
-    *ret = c;
-    return 0;
+    else
+        *ret = c;
+    return r;
 }

@@ -2,8 +2,6 @@
 #include "agent/control.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -111,9 +109,7 @@ static void on_accept(evutil_socket_t listener, UNUSED short what, void *arg)
         close(fd);
         return;
     }
-    struct client *k = mem_zero(1, sizeof(*k));
-    k->control = c;
-    k->fd = fd;
+    struct client *k = NEW(struct client, .control = c, .fd = fd);
     k->ev = event_new(c->base, fd, EV_READ | EV_PERSIST, on_client, k);
     c->clients[i] = k;
     event_add(k->ev, &limit);
@@ -136,8 +132,8 @@ int control_open(struct control **ret, struct event_base *base, const char *stat
     umask(mask);
     if (r < 0 || listen(fd, CLIENTS_MAX) < 0)
         return err_set(err, r < 0 ? r : -errno, "cannot listen on '%s': %s", at.sun_path, strerror(r < 0 ? -r : errno));
-    struct control *c = mem_zero(1, sizeof(*c));
-    *c = (struct control){.base = base, .fd = mem_take_fd(&fd), .path = mem_str(at.sun_path), .fn = fn, .arg = arg};
+    struct control *c =
+        NEW(struct control, .base = base, .fd = mem_take_fd(&fd), .path = mem_str(at.sun_path), .fn = fn, .arg = arg);
     c->accept = event_new(base, c->fd, EV_READ | EV_PERSIST, on_accept, c);
     event_add(c->accept, NULL);
     *ret = c;

@@ -4,9 +4,6 @@
  */
 #include "agent/counter.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "model/fact.h"
 

@@ -4,11 +4,9 @@
  */
 #include "agent/filler.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/counter.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "model/gather.h"
 #include "wire/wire.h"
 
@@ -56,15 +54,8 @@ static void filler_encode_facts(struct filler *f)
 struct filler *filler_new(const struct node_id *id, uint64_t run, const char *name, int64_t tick_ms, struct host *host,
                           filler_out_fn *out, void *arg)
 {
-    struct filler *f = mem_zero(1, sizeof(*f));
-
-    *f = (struct filler){.id = *id,
-                         .run = run,
-                         .host = host,
-                         .out = out,
-                         .arg = arg,
-                         .said_mono = NEVER,
-                         .tick_mono = NEVER};
+    struct filler *f = NEW(struct filler, .id = *id, .run = run, .host = host, .out = out, .arg = arg,
+                           .said_mono = NEVER, .tick_mono = NEVER);
     f->g = gather_new();
     f->busy = counters_new();
     filler_rename(f, name, tick_ms);
@@ -156,11 +147,7 @@ static void filler_begin_tick(struct filler *f, int64_t at_ms, int64_t mono_ms)
 
 static bool sample_empty(const struct sample *s)
 {
-    uint64_t any = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(s->have.w); i++)
-        any |= s->have.w[i];
-    return any == 0;
+    return !ANY(ARRAY_LEN(s->have.w), i, s->have.w[i]);
 }
 
 /* Node metrics into the current tick; the host itself sees to it that they are not read all too often. */
@@ -274,13 +261,10 @@ static void filler_take_tick(struct filler *f, const struct child_tick *t, int64
     filler_begin_tick(f, t->at_ms, mono_ms);
     f->said_mono = mono_ms;
     for (size_t i = 1; i < t->n_slots && i <= f->facts.n_devices; i++) {
-        if (sample_has(&t->samples[i], M_busy)) {
-            struct sample s = t->samples[i];
+        struct sample s = t->samples[i];
+        if (sample_has(&s, M_busy))
             sample_set(&s, M_busy, counters_take(f->busy, f->facts.devices[i - 1].uuid, s.v[M_busy]));
-            gather_sample(f->g, (uint16_t)i, &s);
-        } else {
-            gather_sample(f->g, (uint16_t)i, &t->samples[i]);
-        }
+        gather_sample(f->g, (uint16_t)i, &s);
     }
     if (t->n_slots && !sample_empty(&t->samples[0]))
         gather_sample(f->g, 0, &t->samples[0]); /* a replay speaks for the node, too */

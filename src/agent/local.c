@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -75,11 +73,8 @@ static void on_filled(void *arg, const struct filled *f)
 
 int local_open(struct local **ret, const struct agent_conf *conf, const struct local_sink *sink, struct err *err)
 {
-    struct local *l = mem_zero(1, sizeof(*l));
+    struct local *l = NEW(struct local, .conf = *conf, .sink = *sink, .fd = -1);
 
-    l->conf = *conf;
-    l->sink = *sink;
-    l->fd = -1;
     int r = spawn_collector(&l->conf, STR(""), &l->pid, &l->fd, err);
     if (r < 0) {
         free(l);
