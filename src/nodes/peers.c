@@ -24,9 +24,7 @@ struct peers {
 
 struct peers *peers_new(struct store *store)
 {
-    struct peers *p = mem_zero(1, sizeof(*p));
-    p->store = store;
-    return p;
+    return NEW(struct peers, .store = store);
 }
 
 void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms),

@@ -56,12 +56,7 @@ static void add_node(void *arg, const struct store_node *rec)
     VEC_ADD(all->v, all->n, all->cap, *rec);
 }
 
-static int by_age(const void *pa, const void *pb)
-{
-    const struct store_node *a = pa, *b = pb;
-
-    return ORDER(a->first_ms, b->first_ms) ?: strcmp(a->key, b->key);
-}
+COMPARE(by_age, struct store_node, ORDER(x->first_ms, y->first_ms) ?: strcmp(x->key, y->key))
 
 /* The elder first: of two with one name it keeps it. */
 static int load_nodes(struct hub *h, struct err *err)

@@ -8,6 +8,7 @@
  */
 #include "nodes/feature.h"
 
+#include "base/order.h"
 #include "base/rand.h"
 #include "model/names.h"
 
@@ -22,10 +23,7 @@ static const char *known_as(const struct node_now *n, const char *uuid)
 
 static bool has(const struct node_now *n, const char *uuid)
 {
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (strcmp(n->devices[i].fact.uuid, uuid) == 0 && !n->devices[i].fact.lost)
-            return true;
-    return false;
+    return ANY(n->n_devices, i, strcmp(n->devices[i].fact.uuid, uuid) == 0 && !n->devices[i].fact.lost);
 }
 
 /* A GPU and its instances get the same number. */
@@ -96,12 +94,8 @@ static bool drop_parents(struct node_fact *f)
 {
     bool dropped = false;
     for (size_t i = 0; i < f->n_devices; i++) {
-        size_t k = 0;
-        if (!f->devices[i].parent[0])
-            continue;
-        while (k < f->n_devices && (f->devices[k].parent[0] || strcmp(f->devices[k].uuid, f->devices[i].parent) != 0))
-            k++;
-        if (k < f->n_devices)
+        const char *parent = f->devices[i].parent;
+        if (!parent[0] || ANY(f->n_devices, k, !f->devices[k].parent[0] && strcmp(f->devices[k].uuid, parent) == 0))
             continue;
         f->devices[i].parent[0] = 0;
         dropped = true;
