@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 

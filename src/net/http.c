@@ -3,7 +3,6 @@
 #include "net/http.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -276,18 +275,12 @@ static void call_trust(struct http_call *c, const struct http_conf *conf)
 
 struct http_call *http_call_new(struct http *h, const struct http_conf *conf, http_done_fn *done, void *arg)
 {
-    struct http_call *c = mem_zero(1, sizeof(*c));
     CURL *e = h->curl.easy_init();
+    struct http_call *c = NEW(struct http_call, .http = h, .curl = &h->curl, .easy = e, .done = done, .arg = arg,
+                              .answer = BUF_INIT(HTTP_BODY_MAX), .head = BUF_INIT(HTTP_HEAD_MAX));
 
     if (!e)
         abort(); /* out of memory, as in base/mem.c */
-    *c = (struct http_call){.http = h,
-                            .curl = &h->curl,
-                            .easy = e,
-                            .done = done,
-                            .arg = arg,
-                            .answer = BUF_INIT(HTTP_BODY_MAX),
-                            .head = BUF_INIT(HTTP_HEAD_MAX)};
     h->curl.easy_setopt(e, CURLOPT_PRIVATE, c);
     h->curl.easy_setopt(e, CURLOPT_URL, conf->url);
     h->curl.easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);

@@ -1,8 +1,6 @@
 /* pace.c: learns what a request costs from how the server's remainder falls, and divides the rest of the time by it. */
 #include "net/pace.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 
 enum { FLOOR_MS = 10000, SAME_MS = 1500, MILLI = 1000, HINTS = 4 };

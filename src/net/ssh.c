@@ -2,8 +2,6 @@
 #include "net/ssh.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"

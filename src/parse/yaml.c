@@ -1,6 +1,4 @@
 /* yaml.c: reads a config file into the values of an option table. */
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/opt.h"
 #include "parse/ytree.h"

@@ -30,11 +30,7 @@ struct wire_enc {
 
 struct wire_enc *wire_enc_new(int level)
 {
-    struct wire_enc *e = mem_zero(1, sizeof(*e));
-
-    e->z = packer_new(level);
-    e->raw = BUF_INIT(BATCH_RAW_MAX);
-    return e;
+    return NEW(struct wire_enc, .z = packer_new(level), .raw = BUF_INIT(BATCH_RAW_MAX));
 }
 
 void wire_enc_free(struct wire_enc *e)
@@ -258,9 +254,8 @@ struct wire_dec {
 
 struct wire_dec *wire_dec_new(void)
 {
-    struct wire_dec *d = mem_zero(1, sizeof(*d));
+    struct wire_dec *d = NEW(struct wire_dec, .z = ZSTD_createDCtx());
 
-    d->z = ZSTD_createDCtx();
     if (!d->z)
         abort(); /* as mem_alloc does */
     d->arena.max = WIRE_RAM_MAX;

@@ -1,15 +1,11 @@
 /* packet.c: counts references to packets and enclosures. One thread only; the count is a plain number. */
 #include "wire/packet.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 
 struct enclosure *enclosure_new(uint64_t id, struct buf *frame)
 {
-    struct enclosure *b = mem_zero(1, sizeof(*b));
-
-    *b = (struct enclosure){.refs = 1, .id = id, .frame = *frame};
+    struct enclosure *b = NEW(struct enclosure, .refs = 1, .id = id, .frame = *frame);
     *frame = (struct buf){.max = frame->max};
     return b;
 }
@@ -41,15 +37,8 @@ void enclosure_unref(struct enclosure *b)
 struct packet *packet_new(const struct batch_key *key, int64_t at_ms, struct enclosure *facts, struct enclosure *procs,
                           struct buf *frame)
 {
-    struct packet *p = mem_zero(1, sizeof(*p));
-
-    *p = (struct packet){.refs = 1,
-                         .run = key->run,
-                         .number = key->number,
-                         .at_ms = at_ms,
-                         .facts = enclosure_ref(facts),
-                         .procs = enclosure_ref(procs),
-                         .frame = *frame};
+    struct packet *p = NEW(struct packet, .refs = 1, .run = key->run, .number = key->number, .at_ms = at_ms,
+                           .facts = enclosure_ref(facts), .procs = enclosure_ref(procs), .frame = *frame);
     *frame = (struct buf){.max = frame->max};
     return p;
 }
