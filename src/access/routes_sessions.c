@@ -101,8 +101,7 @@ static void answer_logout(void *arg, int result)
 static enum reply_how end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
 {
     struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
-    struct leaving *l = mem_zero(1, sizeof(*l));
-    l->rp = *rp;
+    struct leaving *l = NEW(struct leaving, .rp = *rp);
     if (sessions_end(a->hub->sessions, cookie, &rq->who->token, all, answer_logout, l) == 0) {
         free(l);
         return REPLY_NOW;

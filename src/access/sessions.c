@@ -43,10 +43,7 @@ struct sessions {
 
 struct sessions *sessions_new(struct store *store, struct tokens *tokens)
 {
-    struct sessions *s = mem_zero(1, sizeof(*s));
-    s->store = store;
-    s->tokens = tokens;
-    return s;
+    return NEW(struct sessions, .store = store, .tokens = tokens);
 }
 
 void sessions_free(struct sessions *s)

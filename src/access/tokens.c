@@ -46,10 +46,7 @@ struct tokens {
 
 struct tokens *tokens_new(struct store *store)
 {
-    struct tokens *t = mem_zero(1, sizeof(*t));
-    t->store = store;
-    t->looked_ms = clock_mono_ms() - LOOK_MS;
-    return t;
+    return NEW(struct tokens, .store = store, .looked_ms = clock_mono_ms() - LOOK_MS);
 }
 
 void tokens_free(struct tokens *t)

@@ -124,10 +124,7 @@ const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n)
 
 struct baselines *baselines_new(struct hub *h)
 {
-    struct baselines *x = mem_zero(1, sizeof(*x));
-
-    x->h = h;
-    return x;
+    return NEW(struct baselines, .h = h);
 }
 
 void baselines_free(struct baselines *x)

@@ -72,15 +72,8 @@ static void forget_lost(struct hub_alerts *d)
 
 static void *open_alerts(struct hub *h)
 {
-    struct hub_alerts *d = mem_zero(1, sizeof(*d));
-
-    d->h = h;
-    d->rules = alert_rules_new();
-    d->watch = alert_states_new(clock_wall_ms());
-    d->teller = alert_teller_new(h);
-    d->baselines = baselines_new(h);
-    d->gpus = gpus_new();
-    return d;
+    return NEW(struct hub_alerts, .h = h, .rules = alert_rules_new(), .watch = alert_states_new(clock_wall_ms()),
+               .teller = alert_teller_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
 }
 
 static void close_alerts(void *self)

@@ -199,12 +199,7 @@ static void on_change(void *arg, const struct alert *a)
         found(arg, a);
 }
 
-static int by_fired(const void *x, const void *y)
-{
-    const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
-
-    return ORDER(a->fired_ms, b->fired_ms) ?: ORDER(a->id, b->id);
-}
+COMPARE(by_fired, struct alert *const, ORDER((*x)->fired_ms, (*y)->fired_ms) ?: ORDER((*x)->id, (*y)->id))
 
 /* ---- the past beside the nodes ---- */
 
@@ -243,12 +238,7 @@ static void take_booking(void *arg, const struct booking *h)
     VEC_ADD(r->holds, r->n_holds, r->cap_holds, booking_copy(&one));
 }
 
-static int by_made(const void *x, const void *y)
-{
-    const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
-
-    return ORDER(a->created_ms, b->created_ms) ?: ORDER(a->id, b->id);
-}
+COMPARE(by_made, struct booking *const, ORDER((*x)->created_ms, (*y)->created_ms) ?: ORDER((*x)->id, (*y)->id))
 
 static int load_records(struct alert_replay *r, const struct past_source *past, struct err *err)
 {

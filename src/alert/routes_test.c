@@ -173,10 +173,8 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
     usage_now_of(a->hub, &usage);
     const char *zone =
         usage.stat.zone && strcmp(zone_name(usage.stat.zone), "local") != 0 ? zone_name(usage.stat.zone) : NULL;
-    struct test_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct test_job){.ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},
-                             .api = a,
-                             .now_ms = rq->now_ms};
+    struct test_job *job = NEW(struct test_job, .ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},
+                               .api = a, .now_ms = rq->now_ms);
     snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
     job->replay = alert_replay_new(&(struct alert_replay_ask){.view = &v,
                                                               .rule = live_rule(a->live),

@@ -32,10 +32,7 @@ struct alert_teller {
 
 struct alert_teller *alert_teller_new(struct hub *h)
 {
-    struct alert_teller *t = mem_zero(1, sizeof(*t));
-
-    t->h = h;
-    return t;
+    return NEW(struct alert_teller, .h = h);
 }
 
 void alert_teller_free(struct alert_teller *t)
@@ -213,8 +210,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
         return;
     zone_civil(t->h->zone, now_ms, &at);
     k.minute = at.hour * 60 + at.minute;
-    struct telling *to = mem_zero(1, sizeof(*to));
-    to->t = t;
+    struct telling *to = NEW(struct telling, .t = t);
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
         if (v[i].told)

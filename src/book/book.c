@@ -26,10 +26,7 @@ struct book {
 
 struct book *book_new(void)
 {
-    struct book *b = mem_zero(1, sizeof(*b));
-
-    b->due_ms = INT64_MAX;
-    return b;
+    return NEW(struct book, .due_ms = INT64_MAX);
 }
 
 static void entry_fini(struct entry *e)

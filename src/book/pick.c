@@ -240,12 +240,7 @@ struct node_room {
     size_t free;
 };
 
-static int by_most(const void *x, const void *y)
-{
-    const struct node_room *a = x, *b = y;
-
-    return ORDER(b->free, a->free) ?: str_natural(a->n->name, b->n->name);
-}
+COMPARE(by_most, struct node_room, ORDER(y->free, x->free) ?: str_natural(x->n->name, y->n->name))
 
 int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                struct buf *ret, struct err *err)

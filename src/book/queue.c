@@ -128,12 +128,7 @@ bool queue_says(struct queue *q, int64_t id)
 
 /* ---- whose turn ---- */
 
-static int by_id(const void *x, const void *y)
-{
-    const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
-
-    return ORDER(a->id, b->id);
-}
+COMPARE(by_id, struct booking *const, ORDER((*x)->id, (*y)->id))
 
 struct line { /* those who wait, first come first: copies, since serving one changes the book */
     struct booking **v;

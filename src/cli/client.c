@@ -263,10 +263,7 @@ struct client_line {
 
 struct client_line *client_line_new(const struct client_conf *conf)
 {
-    struct client_line *l = mem_zero(1, sizeof(*l));
-    l->conf = conf;
-    l->multi = curl_multi_init();
-    return l;
+    return NEW(struct client_line, .conf = conf, .multi = curl_multi_init());
 }
 
 void client_line_free(struct client_line *l)

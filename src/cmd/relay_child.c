@@ -130,9 +130,7 @@ static void renew(struct relay_child *t)
 
 static void *open_relay(struct hub *h)
 {
-    struct relay_child *t = mem_zero(1, sizeof(*t));
-    t->hub = h;
-    t->config = mem_fmt("%s/relay.yaml", h->data);
+    struct relay_child *t = NEW(struct relay_child, .hub = h, .config = mem_fmt("%s/relay.yaml", h->data));
     t->part.out = -1;
     return t;
 }

@@ -44,9 +44,8 @@ struct block_writer {
 
 struct block_writer *block_writer_new(void)
 {
-    struct block_writer *w = mem_zero(1, sizeof(*w));
+    struct block_writer *w = NEW(struct block_writer, .numbers = numbers_new());
 
-    w->numbers = numbers_new();
     w->habits = mem_zero(HABITS, sizeof(*w->habits));
     w->trial = w->best = BUF_INIT(BLOCK_BYTES_MAX);
     return w;

@@ -45,12 +45,7 @@ struct mtick {
     uint32_t source, tick;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct mtick *x = a, *y = b;
-
-    return ORDER(x->at, y->at) ?: ORDER(x->source, y->source) ?: ORDER(x->tick, y->tick);
-}
+COMPARE(by_time, struct mtick, ORDER(x->at, y->at) ?: ORDER(x->source, y->source) ?: ORDER(x->tick, y->tick))
 
 static void find_alone(struct merge *m)
 {

@@ -26,9 +26,8 @@ struct numbers {
 
 struct numbers *numbers_new(void)
 {
-    struct numbers *x = mem_zero(1, sizeof(*x));
+    struct numbers *x = NEW(struct numbers, .zstd = ZSTD_createCCtx());
 
-    x->zstd = ZSTD_createCCtx();
     if (!x->zstd)
         abort();
     for (unsigned i = 2; i <= SAMPLE; i++)

@@ -49,10 +49,7 @@ struct table {
 
 struct table *table_new(void)
 {
-    struct table *t = mem_zero(1, sizeof(*t));
-
-    t->out = BUF_INIT(CHUNK_BYTES_MAX);
-    return t;
+    return NEW(struct table, .out = BUF_INIT(CHUNK_BYTES_MAX));
 }
 
 static void forget_facts(struct table *t)
@@ -260,19 +257,9 @@ void table_add(struct table *t, const struct batch *b, const struct node_fact *f
 
 /* ---- writing ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    const struct order *x = a, *y = b;
+COMPARE(by_time, struct order, ORDER(x->at, y->at) ?: ORDER(x->row, y->row))
 
-    return ORDER(x->at, y->at) ?: ORDER(x->row, y->row);
-}
-
-static int by_metric(const void *a, const void *b)
-{
-    const struct tseries *x = a, *y = b;
-
-    return ORDER(x->metric, y->metric) ?: ORDER(x->dev, y->dev);
-}
+COMPARE(by_metric, struct tseries, ORDER(x->metric, y->metric) ?: ORDER(x->dev, y->dev))
 
 static void table_sort(struct table *t)
 {

@@ -290,9 +290,8 @@ static void host_network(struct host *h, int64_t now, struct sample *ret)
 
 struct host *host_new(const char *proc_root)
 {
-    struct host *h = mem_zero(1, sizeof(*h));
+    struct host *h = NEW(struct host, .proc = mem_str(proc_root));
 
-    h->proc = mem_str(proc_root);
     h->disks = mem_zero(1, sizeof(*h->disks));
     h->disks->proc = mem_str(proc_root);
     pthread_mutex_init(&h->disks->lock, NULL);

@@ -584,11 +584,9 @@ static void be_picky(struct collector *c, const struct bits *want)
 
 static int nvml_open(struct collector **ret, const struct collect_conf *conf, struct err *err)
 {
-    struct collector *c = mem_zero(1, sizeof(*c));
-    c->path = mem_str(conf->nvml_lib ? conf->nvml_lib : getenv("MUSTER_NVML_LIB"));
-    c->root = mem_str(conf->root ? conf->root : "");
-    c->rest_wait_ms = REST_IDLE_MS;
-    c->renew_wait_ms = RENEW_MS;
+    struct collector *c =
+        NEW(struct collector, .path = mem_str(conf->nvml_lib ? conf->nvml_lib : getenv("MUSTER_NVML_LIB")),
+            .root = mem_str(conf->root ? conf->root : ""), .rest_wait_ms = REST_IDLE_MS, .renew_wait_ms = RENEW_MS);
     if (conf->want)
         be_picky(c, conf->want);
     int r = be_ready(c, clock_mono_ms(), err);

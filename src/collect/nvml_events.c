@@ -67,8 +67,7 @@ struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *c
     if (!lib->set_new || !lib->set_free || !lib->set_wait || !lib->event_types || !lib->event_register ||
         lib->set_new(&set) != 0)
         return NULL;
-    struct nvml_events *e = mem_zero(1, sizeof(*e));
-    *e = (struct nvml_events){.lib = lib, .devs = devs, .n = n, .set = set};
+    struct nvml_events *e = NEW(struct nvml_events, .lib = lib, .devs = devs, .n = n, .set = set);
     pthread_mutex_init(&e->lock, NULL);
     if (register_all(e)) {
         e->thread = worker_new(events_main, NULL, e);

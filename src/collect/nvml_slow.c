@@ -68,11 +68,7 @@ struct job {
     int64_t now_ms;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct nvml_sample *x = a, *y = b;
-    return ORDER(x->at_us, y->at_us);
-}
+COMPARE(by_time, struct nvml_sample, ORDER(x->at_us, y->at_us))
 
 /* Ask how large the driver's buffer is, once, and have room for it. */
 static bool util_room(struct job *j)
@@ -408,10 +404,7 @@ static void slow_main(void *arg)
 
 struct nvml_slow *nvml_slow_new(const struct nvml *lib, struct nvml_dev *const *devs, size_t n)
 {
-    struct nvml_slow *s = mem_zero(1, sizeof(*s));
-    s->lib = lib;
-    s->devs = devs;
-    s->n = n;
+    struct nvml_slow *s = NEW(struct nvml_slow, .lib = lib, .devs = devs, .n = n);
     s->inbox = mem_zero(n, sizeof(s->inbox[0]));
     s->ecc_now = mem_zero(n, sizeof(s->ecc_now[0]));
     s->wake = -1;

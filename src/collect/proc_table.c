@@ -46,12 +46,7 @@ static void proc_table_add(struct proc_table *c, const struct raw_use *u, proc_t
     c->procs.n++;
 }
 
-static int use_order(const void *a, const void *b)
-{
-    const struct proc_use *x = a, *y = b;
-
-    return ORDER(x->slot, y->slot) ?: ORDER(x->proc, y->proc);
-}
+COMPARE(use_order, struct proc_use, ORDER(x->slot, y->slot) ?: ORDER(x->proc, y->proc))
 
 /* One that computes and draws may come twice. */
 static void proc_table_merge(struct proc_table *c)

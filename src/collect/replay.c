@@ -458,11 +458,8 @@ static int replay_open(struct collector **ret, const struct collect_conf *conf, 
                      : replay_load(&trace, conf->replay_text, "an H200 recording", err);
     if (r < 0)
         return r;
-    struct collector *c = mem_zero(1, sizeof(*c));
-    c->trace = trace;
-    c->gpus = (int64_t)gpus;
-    c->seed = two ? a : fnv64(path.p, path.len);
-    c->start_ms = clock_wall_ms();
+    struct collector *c = NEW(struct collector, .trace = trace, .gpus = (int64_t)gpus,
+                              .seed = two ? a : fnv64(path.p, path.len), .start_ms = clock_wall_ms());
     c->known = conf->want ? NULL : mem_zero(gpus * USES_MAX, sizeof(*c->known));
     *ret = c;
     return 0;

@@ -68,10 +68,8 @@ static int gpus_start(struct collector *c, struct err *err)
 
 static int smi_open(struct collector **ret, const struct collect_conf *conf, struct err *err)
 {
-    struct collector *c = mem_zero(1, sizeof(*c));
+    struct collector *c = NEW(struct collector, .path = mem_str(smi_path(conf)), .tick_ms = conf->tick_ms);
 
-    c->path = mem_str(smi_path(conf));
-    c->tick_ms = conf->tick_ms;
     c->gpus.p = c->apps.p = PIPED_NONE;
     int r = gpus_start(c, err);
     if (r < 0) {

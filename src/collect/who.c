@@ -397,12 +397,9 @@ bool who_settle(struct who *w, int64_t max_ms)
 
 struct who *who_new(const char *proc_root, bool cmdline)
 {
-    struct who *w = mem_zero(1, sizeof(*w));
+    struct who *w = NEW(struct who, .proc = mem_str(proc_root), .cmdline = cmdline, .boot_ms = who_boot_ms(proc_root),
+                        .hz = sysconf(_SC_CLK_TCK));
 
-    w->proc = mem_str(proc_root);
-    w->cmdline = cmdline;
-    w->boot_ms = who_boot_ms(proc_root);
-    w->hz = sysconf(_SC_CLK_TCK);
     w->hz = w->hz > 0 ? w->hz : 100;
     w->users = mem_zero(1, sizeof(*w->users));
     pthread_mutex_init(&w->users->lock, NULL);

@@ -41,12 +41,7 @@ struct line {
     size_t at; /* so that sorting keeps the file's order within a host */
 };
 
-static int by_host(const void *a, const void *b)
-{
-    const struct line *x = a, *y = b;
-
-    return str_natural(x->host, y->host) ?: strcmp(x->host, y->host) ?: ORDER(x->at, y->at);
-}
+COMPARE(by_host, struct line, str_natural(x->host, y->host) ?: strcmp(x->host, y->host) ?: ORDER(x->at, y->at))
 
 /* Whole or decimal, as spreadsheets and data frames leave them; empty is absent. */
 static int percent(struct str s, size_t line, const char *what, int64_t *ret, struct err *err)
@@ -193,12 +188,7 @@ int board_csv(struct str text_, int64_t at_ms, struct board *ret, struct err *er
 /* ---- hosts that were not read ---- */
 
 /* Of those with one name the one with rows comes first. */
-static int by_name(const void *a, const void *b)
-{
-    const struct board_host *x = a, *y = b;
-
-    return str_natural(x->name, y->name) ?: strcmp(x->name, y->name) ?: ORDER(y->n, x->n);
-}
+COMPARE(by_name, struct board_host, str_natural(x->name, y->name) ?: strcmp(x->name, y->name) ?: ORDER(y->n, x->n))
 
 int board_unread(struct str csv_text, struct board *b, struct err *err)
 {

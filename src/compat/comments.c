@@ -56,8 +56,7 @@ int comments_parse(struct str text, struct comments **ret, struct err *err)
         json_decref(root);
         return err_set(err, -EINVAL, "it is not an object of hosts");
     }
-    struct comments *c = mem_zero(1, sizeof(*c));
-    c->root = root;
+    struct comments *c = NEW(struct comments, .root = root);
     *ret = c;
     return 0;
 }

@@ -136,8 +136,8 @@ static void on_look(void *arg)
 
 struct filehosts *filehosts_new(struct event_base *loop, struct post *post)
 {
-    struct filehosts *all = mem_zero(1, sizeof(*all));
-    *all = (struct filehosts){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
+    struct filehosts *all =
+        NEW(struct filehosts, .loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true});
     all->look = timer_new(loop, on_look, all);
     timer_every(all->look, LOOK_MS);
     return all;
@@ -188,9 +188,7 @@ struct filehost *filehosts_get(struct filehosts *all, struct str host, const voi
     snprintf(key, sizeof(key), "file:%.*s", STR_ARG(host));
     if (!node_origin_ok(str_of(key)))
         return NULL;
-    struct filehost *l = mem_zero(1, sizeof(*l));
-    l->all = all;
-    l->owner = owner;
+    struct filehost *l = NEW(struct filehost, .all = all, .owner = owner);
     snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
     l->readings = readings_new();
     l->teller = uplink_new(all->loop, all->post, key, all->run, "its files have not been read yet");

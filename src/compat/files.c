@@ -101,8 +101,7 @@ int files_set(struct files *f, const struct relay_settings *s, struct err *err)
 
 int files_new(struct files **ret, struct event_base *loop, struct post *post, struct err *err)
 {
-    struct files *f = mem_zero(1, sizeof(*f));
-    f->all = filehosts_new(loop, post);
+    struct files *f = NEW(struct files, .all = filehosts_new(loop, post));
     f->watch = watch_new(loop, f->all);
     f->finder = finder_new(loop, take_lists, f);
     int r = pull_new(&f->pull, loop, f->all, err);

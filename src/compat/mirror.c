@@ -58,9 +58,7 @@ struct mirror {
 
 struct mirror *mirror_new(struct hub *h)
 {
-    struct mirror *m = mem_zero(1, sizeof(*m));
-    m->h = h;
-    return m;
+    return NEW(struct mirror, .h = h);
 }
 
 static void forget(struct mirror *m)

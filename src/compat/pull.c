@@ -306,8 +306,7 @@ void pull_set(struct pull *p, const struct target_list *l, int port, int64_t eve
 
 int pull_new(struct pull **ret, struct event_base *loop, struct filehosts *all, struct err *err)
 {
-    struct pull *p = mem_zero(1, sizeof(*p));
-    *p = (struct pull){.loop = loop, .all = all, .at_once = 1, .every_ms = 20000};
+    struct pull *p = NEW(struct pull, .loop = loop, .all = all, .at_once = 1, .every_ms = 20000);
     int r = http_new(&p->http, loop, err);
     if (r < 0) {
         free(p);

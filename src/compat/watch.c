@@ -241,8 +241,7 @@ void watch_tell(const struct watch *w, struct json *j)
 
 struct watch *watch_new(struct event_base *loop, struct filehosts *all)
 {
-    struct watch *w = mem_zero(1, sizeof(*w));
-    *w = (struct watch){.loop = loop, .all = all, .fd = -1};
+    struct watch *w = NEW(struct watch, .loop = loop, .all = all, .fd = -1);
     w->look = timer_new(loop, on_look, w);
     w->round = timer_new(loop, on_round, w);
     return w;

@@ -42,12 +42,7 @@ static void take(struct peaks_job *j, const double *v, size_t n)
             j->v[i] = v[i];
 }
 
-static int cmp(const void *a, const void *b)
-{
-    const struct peaks_job *x = a, *y = b;
-
-    return ORDER(x->number, y->number) ?: strcmp(x->job, y->job);
-}
+COMPARE(cmp, struct peaks_job, ORDER(x->number, y->number) ?: strcmp(x->job, y->job))
 
 static int read_all(struct samples *s, const int columns[2], bool per_job, void (*told)(void *, int64_t), void *arg,
                     struct peaks *p, struct err *err)

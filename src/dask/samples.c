@@ -160,9 +160,7 @@ static int read_names(struct samples *s, struct err *err)
 
 int samples_open(const char *path, struct samples **ret, struct err *err)
 {
-    struct samples *s = mem_zero(1, sizeof(*s));
-    s->path = mem_str(path);
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct samples *s = NEW(struct samples, .path = mem_str(path), .fd = open(path, O_RDONLY | O_CLOEXEC));
     int r = s->fd < 0 ? err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno)) : fill(s, err);
     if (r >= 0)
         r = read_names(s, err);

@@ -27,12 +27,7 @@ static bool number_of(const char *path, int64_t *ret)
     return at >= 0 && digits.len && digits.p[0] >= '0' && digits.p[0] <= '9' && str_int(digits, ret);
 }
 
-static int cmp(const void *a, const void *b)
-{
-    const struct worker_file *x = a, *y = b;
-
-    return ORDER(x->number, y->number) ?: strcmp(x->path, y->path);
-}
+COMPARE(cmp, struct worker_file, ORDER(x->number, y->number) ?: strcmp(x->path, y->path))
 
 static int find_in(const char *path, DIR *d, struct worker_files *w, struct err *err)
 {

@@ -22,10 +22,8 @@ int paper_open(const struct paper_conf *conf, struct buf *out, struct paper **re
 
     if (r < 0 || (r = cairo_lib_load(&c, err)) < 0)
         return r;
-    struct paper *p = mem_zero(1, sizeof(*p));
-    p->wide = conf->landscape ? A4_LONG : A4_SHORT;
-    p->high = conf->landscape ? A4_SHORT : A4_LONG;
-    p->left = MARGIN;
+    struct paper *p = NEW(struct paper, .wide = conf->landscape ? A4_LONG : A4_SHORT,
+                          .high = conf->landscape ? A4_SHORT : A4_LONG, .left = MARGIN);
     p->right = p->wide - MARGIN;
     p->bottom = p->high - MARGIN - 12;
     p->y = p->top = MARGIN;

@@ -10,13 +10,8 @@
 
 struct export_reader *export_reader_new(int64_t (*per)(void *arg, const char *node, const char *metric), void *arg)
 {
-    struct export_reader *r = mem_zero(1, sizeof(*r));
-
-    r->per = per;
-    r->arg = arg;
-    r->scratch = BUF_INIT(2ull * EXPORT_LINE_MAX + 4096);
-    r->head = BUF_INIT(EXPORT_LINE_MAX);
-    return r;
+    return NEW(struct export_reader, .per = per, .arg = arg, .scratch = BUF_INIT(2ull * EXPORT_LINE_MAX + 4096),
+               .head = BUF_INIT(EXPORT_LINE_MAX));
 }
 
 void export_reader_free(struct export_reader *r)

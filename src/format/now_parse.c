@@ -329,8 +329,7 @@ static struct booking_now *get_booking(struct parse *p, const json_t *o, const c
 
     if (!v || !take_room(p, key, 1, 1, sizeof(struct booking_now)))
         return NULL;
-    struct booking_now *h = mem_zero(1, sizeof(*h));
-    h->id = get_int(p, v, "id", 0, INT64_MAX, 0);
+    struct booking_now *h = NEW(struct booking_now, .id = get_int(p, v, "id", 0, INT64_MAX, 0));
     NEED(v, "person", h->person);
     TEXT(v, "comment", h->comment);
     h->from_ms = get_ms(p, v, "from", 0);

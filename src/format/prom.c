@@ -345,11 +345,8 @@ static void put_custom(struct prom_draw *p, const struct prom_series *s)
 
 struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms)
 {
-    struct prom_draw *p = mem_zero(1, sizeof(*p));
+    struct prom_draw *p = NEW(struct prom_draw, .om = openmetrics, .at_ms = at_ms, .labels = BUF_INIT(16u << 20));
 
-    p->om = openmetrics;
-    p->at_ms = at_ms;
-    p->labels = BUF_INIT(16u << 20);
     for (size_t i = 0; i < F_COUNT; i++)
         p->lines[i] = BUF_INIT(LINES_MAX);
     while (p->n_reasons < 64 && !str_starts(throttle_text((uint64_t)1 << p->n_reasons, p->reasons[p->n_reasons]), "0x"))

@@ -138,13 +138,8 @@ enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, st
 
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg)
 {
-    struct question *q = mem_zero(1, sizeof(*q));
-
-    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop},
-                           .h = h,
-                           .ask = k,
-                           .then = then,
-                           .then_arg = arg};
+    struct question *q = NEW(struct question, .job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k,
+                             .then = then, .then_arg = arg);
     int r = work_add(h->work, &q->job, OWN_LIMIT_MS);
     if (r < 0)
         free(q);

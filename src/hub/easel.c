@@ -145,9 +145,8 @@ static void on_turn(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 
 struct easel *easel_new(struct hub *h)
 {
-    struct easel *e = mem_zero(1, sizeof(*e));
+    struct easel *e = NEW(struct easel, .h = h);
 
-    e->h = h;
     e->turn = event_new(h->loop, -1, 0, on_turn, e);
     return e;
 }
@@ -181,9 +180,8 @@ static bool has_room(const struct easel *e, const struct request *rq)
 
 static struct sheet *sheet_new(struct drawing *d, const char *peer)
 {
-    struct sheet *s = mem_zero(1, sizeof(*s));
+    struct sheet *s = NEW(struct sheet, .d = d);
 
-    s->d = d;
     mem_copy_str(s->peer, sizeof(s->peer), peer);
     return s;
 }
@@ -232,8 +230,7 @@ enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, s
         memcpy(s->etag, rp->etag, sizeof(s->etag));
         e->n++;
     }
-    struct viewer *v = mem_zero(1, sizeof(*v));
-    v->rp = *rp;
+    struct viewer *v = NEW(struct viewer, .rp = *rp);
     *rp = (struct reply){0};
     v->late = httpd_late(rq);
     v->next = s->viewers;

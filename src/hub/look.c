@@ -27,10 +27,8 @@ struct look {            /* a job of the thread's */
 
 struct looks *looks_new(struct hub *h)
 {
-    struct looks *l = mem_zero(1, sizeof(*l));
+    struct looks *l = NEW(struct looks, .h = h, .work = work_new(h->loop, 1, QUEUE_MAX));
 
-    l->h = h;
-    l->work = work_new(h->loop, 1, QUEUE_MAX);
     if (l->work)
         return l;
     free(l);
@@ -70,13 +68,8 @@ static void tell(struct work_job *j)
 
 int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void *arg, struct err *err)
 {
-    struct look *k = mem_zero(1, sizeof(*k));
-
-    *k = (struct look){.job = {.run = read_record, .done = tell},
-                       .l = h->looks,
-                       .found = {.kind = kind, .id = id},
-                       .then = then,
-                       .arg = arg};
+    struct look *k = NEW(struct look, .job = {.run = read_record, .done = tell}, .l = h->looks,
+                         .found = {.kind = kind, .id = id}, .then = then, .arg = arg);
     int r = h->looks ? work_add(h->looks->work, &k->job, LIMIT_MS) : -EAGAIN;
     if (r == 0)
         return 0;

@@ -287,14 +287,10 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
                              format.p);
     if (!list_span(rq, &what, rp) || !request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    struct jobs_list *l = mem_zero(1, sizeof(*l));
-    *l = (struct jobs_list){.ask = {.run = list_run, .end = list_end},
-                            .what = what,
-                            .filter = filter,
-                            .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX),
-                            .csv = csv,
-                            .who = {.role = rq->who->role, .token = rq->who->token},
-                            .now_ms = rq->now_ms};
+    struct jobs_list *l =
+        NEW(struct jobs_list, .ask = {.run = list_run, .end = list_end}, .what = what, .filter = filter,
+            .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX), .csv = csv,
+            .who = {.role = rq->who->role, .token = rq->who->token}, .now_ms = rq->now_ms);
     const struct {
         const char *param, **to;
     } by[] = {{"node", &l->what.node},

@@ -127,11 +127,8 @@ void gather_event(struct gather *g, const struct node_event *e)
     VEC_ADD(g->events, g->n_events, g->cap_events, *e);
 }
 
-static int by_metric_slot(const void *a, const void *b)
-{
-    const struct column *x = a, *y = b;
-    return x->metric != y->metric ? (int)x->metric - (int)y->metric : (int)x->slot - (int)y->slot;
-}
+COMPARE(by_metric_slot, struct column,
+        x->metric != y->metric ? (int)x->metric - (int)y->metric : (int)x->slot - (int)y->slot)
 
 void gather_batch(struct gather *g, struct batch *ret)
 {

@@ -70,9 +70,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
     AUTO_BUF body = BUF_INIT(BODY_MAX);
-    struct load *l = mem_zero(1, sizeof(*l));
-
-    *l = (struct load){.done = done, .arg = arg};
+    struct load *l = NEW(struct load, .done = done, .arg = arg);
     channel_body(c, m, &body);
     AUTO_BUF secret = {0};
     int r = channel_secret(c, &secret, err);

@@ -101,8 +101,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
         r = channel_secret(c, &secret, err);
     if (r < 0)
         return r;
-    struct load *l = mem_zero(1, sizeof(*l));
-    *l = (struct load){.type = c->type, .body = BUF_INIT(BODY_MAX), .done = done, .arg = arg};
+    struct load *l = NEW(struct load, .type = c->type, .body = BUF_INIT(BODY_MAX), .done = done, .arg = arg);
     channel_body(c, m, &l->body);
     headers_of(c, m, buf_str(&secret), buf_str(&l->body), &line, lines);
     l->call = http_call_new(s->http, &(struct http_conf){.url = url.p, .ca_file = c->ca_file}, on_answer, l);

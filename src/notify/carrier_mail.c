@@ -129,9 +129,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     char self[512];
     const char *argv[] = {file_self(self, sizeof(self)), "mail-send", NULL};
     AUTO_BUF ask = BUF_INIT(SMTP_ASK_MAX);
-    struct load *l = mem_zero(1, sizeof(*l));
-
-    *l = (struct load){.done = done, .arg = arg};
+    struct load *l = NEW(struct load, .done = done, .arg = arg);
     int r = receivers(l, c, m, err);
     if (r == 0)
         r = write_ask(&ask, s->h, c, m, l, err);

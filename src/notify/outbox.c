@@ -177,8 +177,7 @@ static struct box *box_of(struct outbox *o, const char *channel, const char *to)
 
     if (there)
         return *there;
-    struct box *b = mem_zero(1, sizeof(*b));
-    *b = (struct box){.o = o, .channel = mem_str(channel), .to = mem_str(to)};
+    struct box *b = NEW(struct box, .o = o, .channel = mem_str(channel), .to = mem_str(to));
     VEC_ADD(o->v, o->n, o->cap, b);
     return b;
 }

@@ -118,9 +118,7 @@ static void on_push(void *arg)
 
 static void *open_now(struct hub *h)
 {
-    struct hub_now *n = mem_zero(1, sizeof(*n));
-    n->h = h;
-    n->next_ms = INT64_MAX;
+    struct hub_now *n = NEW(struct hub_now, .h = h, .next_ms = INT64_MAX);
     n->push = timer_new(h->loop, on_push, n);
     h->live = h->api.live = live_new(NULL, tell_event, h);
     h->streams = streams_new(&h->api);

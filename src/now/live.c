@@ -204,12 +204,7 @@ static bool take_name(struct live *l, struct live_node *n)
     return true;
 }
 
-static int node_cmp(const void *pa, const void *pb)
-{
-    const struct node_now *a = *(const struct node_now *const *)pa, *b = *(const struct node_now *const *)pb;
-
-    return str_natural(a->name, b->name) ?: strcmp(a->key, b->key);
-}
+COMPARE(node_cmp, struct node_now *const, str_natural((*x)->name, (*y)->name) ?: strcmp((*x)->key, (*y)->key))
 
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)
 {
@@ -329,12 +324,7 @@ static void heard(struct live *l, struct live_node *n, int64_t now_ms)
 
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg)
 {
-    struct live *l = mem_zero(1, sizeof(*l));
-
-    l->rule = rule ? *rule : state_rule_default;
-    l->on_event = on_event;
-    l->arg = arg;
-    return l;
+    return NEW(struct live, .rule = rule ? *rule : state_rule_default, .on_event = on_event, .arg = arg);
 }
 
 void live_free(struct live *l)

@@ -72,10 +72,7 @@ struct streams {
 
 struct streams *streams_new(struct api *api)
 {
-    struct streams *s = mem_zero(1, sizeof(*s));
-    s->api = api;
-    s->per_address = conn_limit_new();
-    return s;
+    return NEW(struct streams, .api = api, .per_address = conn_limit_new());
 }
 
 void streams_set_max(struct streams *s, size_t max, size_t max_per_address)

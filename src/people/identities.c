@@ -19,10 +19,7 @@ struct identities {
 
 struct identities *identities_new(const struct people *c, int64_t at_ms)
 {
-    struct identities *r = mem_zero(1, sizeof(*r));
-    r->people = people_ref(c);
-    r->at_ms = at_ms;
-    return r;
+    return NEW(struct identities, .people = people_ref(c), .at_ms = at_ms);
 }
 
 void identities_free(struct identities *r)

@@ -64,19 +64,10 @@ static void *list_keep(struct draft *d, const void *v, size_t n, size_t size)
 /* ---- sorting: what begins with its name is in the order of texts ---- */
 
 /* By login; those for some nodes before the one for all; then as they were told. */
-static int rule_cmp(const void *a, const void *b)
-{
-    const struct draft_rule *x = a, *y = b;
+COMPARE(rule_cmp, struct draft_rule,
+        strcmp(x->r.login, y->r.login) ?: !x->r.node - !y->r.node ?: ORDER(x->order, y->order))
 
-    return strcmp(x->r.login, y->r.login) ?: !x->r.node - !y->r.node ?: ORDER(x->order, y->order);
-}
-
-static int later_first_cmp(const void *a, const void *b)
-{
-    const struct draft_rule *x = a, *y = b;
-
-    return strcmp(x->r.login, y->r.login) ?: ORDER(y->order, x->order);
-}
+COMPARE(later_first_cmp, struct draft_rule, strcmp(x->r.login, y->r.login) ?: ORDER(y->order, x->order))
 
 static void rules_keep(struct draft *d, const struct draft_rules *from, struct rules *to)
 {
@@ -147,12 +138,7 @@ static const char *resolve(const struct people *c, const char *name)
     return person[0] ? person : name;
 }
 
-static int member_cmp(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-
-    return strcmp(x->name, y->name) ?: ORDER(x->from_ms, y->from_ms);
-}
+COMPARE(member_cmp, struct member, strcmp(x->name, y->name) ?: ORDER(x->from_ms, y->from_ms))
 
 /* Groups of one name become one. */
 static void groups_settle(struct draft *d, enum group_kind kind)

@@ -276,11 +276,7 @@ static int read_step(struct reading *rd, const struct ynode *v, const char *what
     return 0;
 }
 
-static int step_cmp(const void *a, const void *b)
-{
-    const struct company_step *x = a, *y = b;
-    return ORDER(x->day, y->day);
-}
+COMPARE(step_cmp, struct company_step, ORDER(x->day, y->day))
 
 /* In order; whose: as a mistake names it. */
 static int steps_end(struct reading *rd, const struct ynode *at, struct draft_steps *s, const char *whose)

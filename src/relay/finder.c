@@ -89,9 +89,7 @@ static void entries_free(struct entry **v, size_t n)
 
 struct finder *finder_new(struct event_base *loop, void (*changed)(void *arg), void *arg)
 {
-    struct finder *f = mem_zero(1, sizeof(*f));
-    *f = (struct finder){.loop = loop, .changed = changed, .arg = arg};
-    return f;
+    return NEW(struct finder, .loop = loop, .changed = changed, .arg = arg);
 }
 
 void finder_free(struct finder *f)
@@ -201,8 +199,7 @@ static int open_one(struct finder *f, const struct relay_settings *s, const char
                                .ca_file = words.ca_file ? words.ca_file : s->source_ca_file};
     if (words.token_file && (r = read_token(words.token_file, &own, err)) == 0)
         conf.token = own.p;
-    struct entry *e = mem_zero(1, sizeof(*e));
-    *e = (struct entry){.finder = f, .spec = mem_str(spec), .name = shown(spec)};
+    struct entry *e = NEW(struct entry, .finder = f, .spec = mem_str(spec), .name = shown(spec));
     const struct source_ops *ops = source_kind(words.what, &conf.what);
     if (r == 0)
         r = source_open(&e->source, ops, f->loop, f->http, &conf, on_list, e, err);

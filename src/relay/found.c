@@ -45,12 +45,7 @@ struct found *found_list_add(struct found_list *l, struct str name, struct str a
     return &l->v[l->n - 1];
 }
 
-static int by_name(const void *pa, const void *pb)
-{
-    const struct found *a = pa, *b = pb;
-
-    return strcmp(a->name, b->name) ?: strcmp(a->address, b->address) ?: a->port - b->port;
-}
+COMPARE(by_name, struct found, strcmp(x->name, y->name) ?: strcmp(x->address, y->address) ?: x->port - y->port)
 
 void found_list_settle(struct found_list *l)
 {

@@ -219,12 +219,7 @@ static bool gpu_row(struct str line, struct row *ret)
     return true;
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-
-    return ORDER(x->fact.index, y->fact.index) ?: strcmp(x->fact.uuid, y->fact.uuid);
-}
+COMPARE(by_index, struct row, ORDER(x->fact.index, y->fact.index) ?: strcmp(x->fact.uuid, y->fact.uuid))
 
 static void take_gpus(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {

@@ -93,10 +93,7 @@ static void take_lists(void *arg);
 
 struct relay *relay_new(struct event_base *loop, struct post *post)
 {
-    struct relay *r = mem_zero(1, sizeof(*r));
-    r->loop = loop;
-    r->post = post;
-    r->run = rand_u64() | 1;
+    struct relay *r = NEW(struct relay, .loop = loop, .post = post, .run = rand_u64() | 1);
     r->sweep = timer_new(loop, on_sweep, r);
     timer_every(r->sweep, 60000);
     r->finder = finder_new(loop, take_lists, r);

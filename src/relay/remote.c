@@ -38,10 +38,7 @@ struct remote {
 
 struct remote *remote_new(int64_t every_ms)
 {
-    struct remote *r = mem_zero(1, sizeof(*r));
-    r->every_ms = MAX(every_ms, 1000);
-    r->disk_total = -1;
-    return r;
+    return NEW(struct remote, .every_ms = MAX(every_ms, 1000), .disk_total = -1);
 }
 
 void remote_free(struct remote *r)

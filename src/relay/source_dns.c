@@ -131,8 +131,7 @@ static void dns_look(struct source *s)
         source_fail(s, "cannot make a socket");
         return;
     }
-    struct question *q = mem_zero(1, sizeof(*q));
-    *q = (struct question){mem_str(d->name), d->server, pair[1]};
+    struct question *q = NEW(struct question, mem_str(d->name), d->server, pair[1]);
     d->fd = pair[0];
     fcntl(d->fd, F_SETFL, O_NONBLOCK);
     d->on_fd = event_new(d->loop, d->fd, EV_READ | EV_PERSIST, on_answer, d);

@@ -49,9 +49,7 @@ struct sysfs_gpu {
 
 struct sysfs_gpu *sysfs_gpu_new(void)
 {
-    struct sysfs_gpu *c = mem_zero(1, sizeof(*c));
-    c->text = BUF_INIT(AMD_JSON_MAX);
-    return c;
+    return NEW(struct sysfs_gpu, .text = BUF_INIT(AMD_JSON_MAX));
 }
 
 void sysfs_gpu_free(struct sysfs_gpu *c)
@@ -435,12 +433,7 @@ static void add(const struct sysfs_gpu *c, const struct device_reading *from, bo
     put_uses(c, d);
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const struct device_reading *x = a, *y = b;
-
-    return ORDER(x->fact.index, y->fact.index);
-}
+COMPARE(by_index, struct device_reading, ORDER(x->fact.index, y->fact.index))
 
 bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)
 {

@@ -45,8 +45,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 
     if (r < 0)
         return r;
-    struct load *l = mem_zero(1, sizeof(*l));
-    *l = (struct load){.done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20)};
+    struct load *l = NEW(struct load, .done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20));
     const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : usual;
     if (!m->blocks[0] && !m->n_files) {
         say_told(&l->blocks, m);

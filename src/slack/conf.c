@@ -36,12 +36,8 @@ static const char *const words[SAY_OLDS] = {"hosts", "all", "all_cmd", "all_deta
 
 struct slack_conf *slack_conf_new(void)
 {
-    struct slack_conf *c = mem_zero(1, sizeof(*c));
-
-    *c = (struct slack_conf){.channel = "",
-                             .say = say_usual,
-                             .server = {.api = "https://slack.com/api", .hooks = "https://hooks.slack.com"}};
-    return c;
+    return NEW(struct slack_conf, .channel = "", .say = say_usual,
+               .server = {.api = "https://slack.com/api", .hooks = "https://hooks.slack.com"});
 }
 
 void slack_conf_free(struct slack_conf *c)

@@ -86,11 +86,8 @@ static void on_envelope(void *arg, struct str json);
 
 static void *open_slack(struct hub *h)
 {
-    struct hub_slack *d = mem_zero(1, sizeof(*d));
+    struct hub_slack *d = NEW(struct hub_slack, .h = h, .conf = slack_conf_new(), .section = mem_str(""));
 
-    d->h = h;
-    d->conf = slack_conf_new();
-    d->section = mem_str("");
     d->line = slack_line_new(h->loop, on_envelope, d);
     outbox_carry(h->outbox, CHANNEL_SLACK_BOT, &carrier_slack);
     return d;
@@ -428,9 +425,8 @@ static void for_us(const struct hub_slack *d, struct heard *h)
 /* Takes h. */
 static void hear(struct hub_slack *d, struct heard *h, const char *envelope, struct late *late)
 {
-    struct asking *a = mem_zero(1, sizeof(*a));
-
-    *a = (struct asking){.d = d, .next = d->first, .heard = h, .late = late, .began_mono = clock_mono_ms()};
+    struct asking *a =
+        NEW(struct asking, .d = d, .next = d->first, .heard = h, .late = late, .began_mono = clock_mono_ms());
     mem_copy_str(a->envelope, sizeof(a->envelope), envelope);
     d->first = a;
     d->n_asking++;

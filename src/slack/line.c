@@ -39,10 +39,7 @@ struct slack_line {
 
 struct slack_line *slack_line_new(struct event_base *loop, void (*envelope)(void *arg, struct str json), void *arg)
 {
-    struct slack_line *l = mem_zero(1, sizeof(*l));
-
-    *l = (struct slack_line){.loop = loop, .envelope = envelope, .arg = arg, .out = BUF_INIT(LINE_MAX_BYTES)};
-    return l;
+    return NEW(struct slack_line, .loop = loop, .envelope = envelope, .arg = arg, .out = BUF_INIT(LINE_MAX_BYTES));
 }
 
 static void fail(struct slack_line *l, const char *error)

@@ -116,8 +116,7 @@ bool saying(struct hub *h, const struct say_ask *k, const struct request *own, s
 
     if (!s)
         return false;
-    struct one_saying *t = mem_zero(1, sizeof(*t));
-    *t = (struct one_saying){.h = h, .say = s, .done = done, .arg = arg};
+    struct one_saying *t = NEW(struct one_saying, .h = h, .say = s, .done = done, .arg = arg);
     if (own) {
         t->who = *own->who;
     } else if (k->person && k->person[0]) {

@@ -340,14 +340,8 @@ static void on_answer(void *arg, const struct http_result *h)
 
 static struct slack_ask *ask_new(struct slack *s, struct str token, slack_done_fn *done, void *arg)
 {
-    struct slack_ask *k = mem_zero(1, sizeof(*k));
-
-    *k = (struct slack_ask){.s = s,
-                            .token = mem_strn(token.p, token.len),
-                            .body = BUF_INIT(BODY_MAX),
-                            .done = done,
-                            .arg = arg};
-    return k;
+    return NEW(struct slack_ask, .s = s, .token = mem_strn(token.p, token.len), .body = BUF_INIT(BODY_MAX),
+               .done = done, .arg = arg);
 }
 
 static int begun(struct slack_ask **ret, struct slack_ask *k, int r)

@@ -20,11 +20,7 @@ struct chunk_cache {
 
 struct chunk_cache *chunk_cache_new(size_t max_bytes)
 {
-    struct chunk_cache *s = mem_zero(1, sizeof(*s));
-
-    s->max_bytes = max_bytes;
-    s->room = BUF_INIT(CHUNK_BYTES_MAX);
-    return s;
+    return NEW(struct chunk_cache, .max_bytes = max_bytes, .room = BUF_INIT(CHUNK_BYTES_MAX));
 }
 
 static void group_free(struct chunk_cache_group *g)

@@ -61,8 +61,7 @@ int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct 
 
     if (r < 0)
         return r;
-    struct chunks *c = mem_zero(1, sizeof(*c));
-    c->h = h;
+    struct chunks *c = NEW(struct chunks, .h = h);
     db_stmts_init(&c->st, h, chunks_sql, C_COUNT);
     if (mode == DB_WRITE)
         db_watch_wal(h, &c->wal_pages);

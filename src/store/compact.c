@@ -179,12 +179,7 @@ static int note_row(void *arg, int64_t row, int64_t node)
     return 0;
 }
 
-static int by_node(const void *a, const void *b)
-{
-    const struct work_row *x = a, *y = b;
-
-    return ORDER(x->node, y->node) ?: ORDER(x->row, y->row);
-}
+COMPARE(by_node, struct work_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
 
 static int compact_row(struct compact *c, struct work *x, const char *sent_by, int64_t row)
 {

@@ -227,9 +227,7 @@ int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, stru
     int r = db_open(&h, path, &log_kind, DB_WRITE, err);
     if (r < 0)
         return r;
-    struct log *l = mem_zero(1, sizeof(*l));
-    l->h = h;
-    l->dir = mem_str(dir);
+    struct log *l = NEW(struct log, .h = h, .dir = mem_str(dir));
     l->sum.n = n;
     db_stmts_init(&l->st, h, log_sql, L_COUNT);
     db_watch_wal(h, &l->wal_pages);
@@ -419,8 +417,7 @@ int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool se
     int r = log_open_read(&h, path, sealed, err);
     if (r < 0)
         return r;
-    struct log_reader *l = mem_zero(1, sizeof(*l));
-    l->h = h;
+    struct log_reader *l = NEW(struct log_reader, .h = h);
     db_stmts_init(&l->st, h, reader_sql, LR_COUNT);
     *ret = l;
     return 0;

@@ -27,10 +27,8 @@ struct fresh {
 
 struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row)
 {
-    struct fresh_piece *p = mem_zero(1, sizeof(*p));
+    struct fresh_piece *p = NEW(struct fresh_piece, .first_row = first_row, .last_row = last_row);
 
-    p->first_row = first_row;
-    p->last_row = last_row;
     p->bytes = sizeof(*p);
     return p;
 }

@@ -22,8 +22,7 @@ int records_open(struct records **ret, const char *dir, enum db_mode mode, struc
 
     if (r < 0)
         return r;
-    struct records *rec = mem_zero(1, sizeof(*rec));
-    rec->h = h;
+    struct records *rec = NEW(struct records, .h = h);
     db_stmts_init(&rec->st, h, records_sql, R_COUNT);
     rec->st.records = records_kind.records;
     if (mode == DB_WRITE)

@@ -132,12 +132,7 @@ struct chosen {
     uint32_t node;
 };
 
-static int by_place(const void *pa, const void *pb)
-{
-    const struct chosen *a = pa, *b = pb;
-
-    return ORDER(a->p.log, b->p.log) ?: ORDER(a->p.row, b->p.row);
-}
+COMPARE(by_place, struct chosen, ORDER(x->p.log, y->p.log) ?: ORDER(x->p.row, y->p.row))
 
 static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **ret)
 {

@@ -12,12 +12,9 @@
 
 struct past *past_new(const struct store_conf *conf, struct writer *w)
 {
-    struct past *p = mem_zero(1, sizeof(*p));
+    struct past *p = NEW(struct past, .dir = mem_str(conf->dir), .dec = conf->decoder, .w = w,
+                         .fresh = w ? fresh_new(FRESH_BYTES) : NULL);
 
-    p->dir = mem_str(conf->dir);
-    p->dec = conf->decoder;
-    p->w = w;
-    p->fresh = w ? fresh_new(FRESH_BYTES) : NULL;
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -107,10 +104,7 @@ void past_reader_put(struct past *p, struct past_reader *r)
 
 struct past_session *past_session_new(struct past *p)
 {
-    struct past_session *x = mem_zero(1, sizeof(*x));
-
-    x->p = p;
-    return x;
+    return NEW(struct past_session, .p = p);
 }
 
 void past_session_rest(struct past_session *x)
@@ -271,12 +265,7 @@ static int note_row(void *arg, int64_t row, int64_t node)
     return 0;
 }
 
-static int by_node_row(const void *a, const void *b)
-{
-    const struct log_row *x = a, *y = b;
-
-    return ORDER(x->node, y->node) ?: ORDER(x->row, y->row);
-}
+COMPARE(by_node_row, struct log_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
 
 int past_log_find_rows(struct past_log *l, int64_t before, struct err *err)
 {

@@ -409,12 +409,7 @@ void points_init(struct points_sink *p, const char *device, const char *metric, 
                               .key = metric_key(metric)};
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct point *x = a, *y = b;
-
-    return ORDER(x->at, y->at) ?: ORDER(x->v, y->v);
-}
+COMPARE(by_time, struct point, ORDER(x->at, y->at) ?: ORDER(x->v, y->v))
 
 int points_give(struct points_sink *p, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg)
 {
@@ -492,12 +487,7 @@ void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms)
         .s = {.chunk = series_chunk, .batch = series_batch, .reset = series_reset, .from_ms = from_ms, .to_ms = to_ms}};
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct series_name *x = a, *y = b;
-
-    return strcmp(x->device, y->device) ?: strcmp(x->metric, y->metric);
-}
+COMPARE(by_name, struct series_name, strcmp(x->device, y->device) ?: strcmp(x->metric, y->metric))
 
 int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg)
 {

@@ -98,11 +98,7 @@ void store_stat(const struct store *s, struct store_stat *ret)
 
 struct history_session *store_session(struct store *s)
 {
-    struct history_session *x = mem_zero(1, sizeof(*x));
-
-    x->store = s;
-    x->own = s->ops->session(s);
-    return x;
+    return NEW(struct history_session, .store = s, .own = s->ops->session(s));
 }
 
 void store_session_end(struct history_session *x)

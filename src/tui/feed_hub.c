@@ -407,12 +407,7 @@ static int hub_fd(void *arg)
     return ((struct hub_feed *)arg)->wake;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct node_now *x = *(const struct node_now *const *)a, *y = *(const struct node_now *const *)b;
-
-    return str_natural(x->name, y->name) ?: strcmp(x->key, y->key);
-}
+COMPARE(by_name, struct node_now *const, str_natural((*x)->name, (*y)->name) ?: strcmp((*x)->key, (*y)->key))
 
 static void apply(struct hub_feed *f, struct nodes *news, bool whole)
 {
@@ -543,10 +538,8 @@ static void hub_close(void *arg)
 
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err)
 {
-    struct hub_feed *f = mem_zero(1, sizeof(*f));
+    struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
 
-    f->conf = *conf;
-    f->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     f->line = client_line_new(&f->conf);
     pthread_mutex_init(&f->lock, NULL);
     snprintf(f->status, sizeof(f->status), "asking %s…", client_url(conf));

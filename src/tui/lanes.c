@@ -9,12 +9,9 @@
 
 struct lanes *lanes_new(const struct lanes_ask *ask)
 {
-    struct lanes *p = mem_zero(1, sizeof(*p));
+    struct lanes *p = NEW(struct lanes, .from_ms = ask->from_ms, .step_ms = ask->step_ms,
+                          .bins = MIN(ask->bins, (size_t)LANE_BINS), .n = MIN(ask->n, (size_t)LANE_ROWS));
 
-    p->from_ms = ask->from_ms;
-    p->step_ms = ask->step_ms;
-    p->bins = MIN(ask->bins, (size_t)LANE_BINS);
-    p->n = MIN(ask->n, (size_t)LANE_ROWS);
     p->rows = mem_zero(p->n + 1, sizeof(*p->rows));
     p->users = mem_zero(LANE_USERS, sizeof(*p->users));
     for (size_t i = 0; i < p->n; i++) {

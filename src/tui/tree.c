@@ -17,12 +17,7 @@ struct twig {
     size_t at; /* in the list; of a process on several GPUs the first */
 };
 
-static int by_pid(const void *x, const void *y)
-{
-    const struct twig *a = x, *b = y;
-
-    return ORDER(a->n, b->n) ?: ORDER(a->pid, b->pid) ?: ORDER(a->at, b->at);
-}
+COMPARE(by_pid, struct twig, ORDER(x->n, y->n) ?: ORDER(x->pid, y->pid) ?: ORDER(x->at, y->at))
 
 /* Its first line, or SIZE_MAX. */
 static size_t find(const struct twig *v, size_t n, const struct node_now *node, int32_t pid)

@@ -249,9 +249,7 @@ static void look_done(struct work_job *j)
 
 static void look(struct hub_wandb *d)
 {
-    struct look *l = mem_zero(1, sizeof(*l));
-
-    *l = (struct look){.job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id};
+    struct look *l = NEW(struct look, .job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id);
     mem_copy_str(l->dir, sizeof(l->dir), d->h->data);
     d->looked_ms = clock_mono_ms();
     if (work_add(d->h->work, &l->job, LOOK_LIMIT) < 0)

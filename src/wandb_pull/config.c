@@ -235,14 +235,9 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
 
 int wandb_config_read(struct str text, const char *path, struct wandb_config **ret, struct err *err)
 {
-    struct wandb_config *c = mem_zero(1, sizeof(*c));
-    *c = (struct wandb_config){.hash = fnv64(text.p, text.len),
-                               .zone_name = "Asia/Tokyo",
-                               .dashboard = {.name = "latest"},
-                               .base_url = WANDB_BASE_URL,
-                               .samples = WANDB_SAMPLES,
-                               .in_flight = WANDB_FLIGHT,
-                               .project_start = PROJECT_START};
+    struct wandb_config *c = NEW(struct wandb_config, .hash = fnv64(text.p, text.len), .zone_name = "Asia/Tokyo",
+                                 .dashboard = {.name = "latest"}, .base_url = WANDB_BASE_URL, .samples = WANDB_SAMPLES,
+                                 .in_flight = WANDB_FLIGHT, .project_start = PROJECT_START);
     c->path = arena_strn(&c->arena, path, strlen(path));
     int r = read_all(c, text, err);
     if (r < 0) {

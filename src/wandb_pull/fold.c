@@ -35,8 +35,7 @@ struct fold *fold_new(const struct zone *zone, int32_t from, int32_t to)
 {
     if (from > to || (int64_t)to - from >= FOLD_DAYS_MAX)
         return NULL;
-    struct fold *f = mem_zero(1, sizeof(*f));
-    *f = (struct fold){.zone = zone, .from = from, .to = to, .lo = to, .hi = from - 1, .day_ms = 1};
+    struct fold *f = NEW(struct fold, .zone = zone, .from = from, .to = to, .lo = to, .hi = from - 1, .day_ms = 1);
     f->days = mem_zero((size_t)(to - from) + 1, sizeof(*f->days));
     return f;
 }

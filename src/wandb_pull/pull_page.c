@@ -203,8 +203,8 @@ void pull_page_take(struct pull_project *pr, const struct wandb_answer *a)
     if (!pr->counted && got.count > 0)
         p->st->listed_of += (uint64_t)got.count;
     pr->counted = true;
-    struct pull_page *page = mem_zero(1, sizeof(*page));
-    *page = (struct pull_page){.pr = pr, .data = json_incref(a->data), .cursor = mem_str(got.cursor)};
+    struct pull_page *page =
+        NEW(struct pull_page, .pr = pr, .data = json_incref(a->data), .cursor = mem_str(got.cursor));
     size_t n = json_array_size(got.edges);
     if (n >= ASK_PAGE_MIN) { /* as many as make a page of the size we like */
         size_t like = PULL_PAGE_BYTES / (a->bytes / n + 1);

@@ -295,8 +295,7 @@ int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err)
         return err_set(err, -EINVAL, "column %d: too long: more than %d bytes", RULE_TEXT_MAX, RULE_TEXT_MAX);
     if (!str_utf8_ok(text))
         return err_set(err, -EINVAL, "column 1: expected plain text");
-    struct rule_expr *e = mem_zero(1, sizeof(*e));
-    e->text = mem_strn(text.p, text.len);
+    struct rule_expr *e = NEW(struct rule_expr, .text = mem_strn(text.p, text.len));
     struct parse s = {.e = e, .text = str_n(e->text, text.len), .err = err};
     int r = read_expr(&s);
     blanks(&s);

@@ -113,18 +113,11 @@ static bool url_ok(const char *url)
 
 static int request_new(struct wandb *w, const struct wandb_request *a, struct request **ret, struct err *err)
 {
-    struct request *q = mem_zero(1, sizeof(*q));
-
-    *q = (struct request){.w = w,
-                          .op = mem_str(a->op ? a->op : "request"),
-                          .method = mem_str(a->query ? "POST" : a->method),
-                          .body = BUF_INIT(BODY_MAX),
-                          .max = a->max ? a->max : WANDB_ANSWER_MAX,
-                          .try_ms = a->try_ms ? a->try_ms : w->try_ms,
-                          .part = a->part ? fnv64(a->part, strlen(a->part)) : 0,
-                          .question = a->query != NULL,
-                          .raw = a->raw,
-                          .conflict_again = a->conflict_again};
+    struct request *q = NEW(struct request, .w = w, .op = mem_str(a->op ? a->op : "request"),
+                            .method = mem_str(a->query ? "POST" : a->method), .body = BUF_INIT(BODY_MAX),
+                            .max = a->max ? a->max : WANDB_ANSWER_MAX, .try_ms = a->try_ms ? a->try_ms : w->try_ms,
+                            .part = a->part ? fnv64(a->part, strlen(a->part)) : 0, .question = a->query != NULL,
+                            .raw = a->raw, .conflict_again = a->conflict_again);
     if (a->query)
         q->url = mem_fmt("%s/graphql", w->url);
     else

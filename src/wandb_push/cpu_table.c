@@ -26,12 +26,7 @@ struct use {
     const struct run_day *r;
 };
 
-static int by_week_run(const void *a, const void *b)
-{
-    const struct use *x = a, *y = b;
-
-    return ORDER(y->week, x->week) ?: strcmp(x->r->run_id, y->r->run_id);
-}
+COMPARE(by_week_run, struct use, ORDER(y->week, x->week) ?: strcmp(x->r->run_id, y->r->run_id))
 
 static size_t uses_of(const struct tables_ask *ask, const struct company *co, struct use *ret)
 {

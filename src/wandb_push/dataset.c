@@ -38,12 +38,9 @@ struct dataset {
 
 struct dataset *dataset_new(const struct zone *zone, const struct dataset_take *take)
 {
-    struct dataset *d = mem_zero(1, sizeof(*d));
+    struct dataset *d = NEW(struct dataset, .zone = zone, .take = *take, .pending = BUF_INIT(CSV_RECORD_MAX + 1),
+                            .text = BUF_INIT((size_t)2 * CSV_RECORD_MAX));
 
-    d->zone = zone;
-    d->take = *take;
-    d->pending = BUF_INIT(CSV_RECORD_MAX + 1);
-    d->text = BUF_INIT((size_t)2 * CSV_RECORD_MAX);
     csv_init(&d->csv, str_of(""));
     return d;
 }
