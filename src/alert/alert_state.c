@@ -3,8 +3,6 @@
  */
 #include "alert/alert_state.h"
 
-#include <stdlib.h>
-
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"

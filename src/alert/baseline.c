@@ -1,8 +1,6 @@
 /* baseline.c: adds up the last hours, the same hours of the weeks before, and the last day, and compares them. */
 #include "alert/baseline.h"
 
-#include <stdlib.h>
-
 #include "alert/usual.h"
 #include "base/buf.h"
 

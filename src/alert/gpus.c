@@ -1,8 +1,6 @@
 /* gpus.c: a number of GPUs by node; in the store a note of lines "KEY NUMBER". */
 #include "alert/gpus.h"
 
-#include <stdlib.h>
-
 #include "alert/rule.h"
 #include "base/buf.h"
 #include "base/log.h"

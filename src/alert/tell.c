@@ -5,7 +5,6 @@
 #include "alert/tell.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "alert/told.h"
 #include "alert/wording.h"

@@ -2,7 +2,6 @@
 #include "alert/usual.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,8 +1,6 @@
 /* progress.c: one line on a terminal, written over and over. */
 #include "cli/progress.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"

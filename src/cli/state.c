@@ -2,7 +2,6 @@
 #include "cli/state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

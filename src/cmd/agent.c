@@ -2,8 +2,6 @@
 #include "agent/agent.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/control.h"
 #include "agent/spawn.h"

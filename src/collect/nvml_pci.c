@@ -2,7 +2,6 @@
 #include "collect/nvml_pci.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 
 #include "base/file.h"
 #include "base/str.h"

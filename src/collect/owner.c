@@ -2,7 +2,6 @@
 #include "collect/owner.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 
 #include "base/str.h"
 #include "collect/collect.h"

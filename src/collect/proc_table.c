@@ -2,7 +2,6 @@
 #include "collect/proc_table.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/order.h"

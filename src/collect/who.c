@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <pwd.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/file.h"

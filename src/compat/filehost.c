@@ -1,8 +1,6 @@
 /* filehost.c: reads the files that came for each machine and sends what is new in them to the hub. */
 #include "compat/filehost.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"

@@ -1,8 +1,6 @@
 /* files.c: turns the settings into a list of machines to fetch files from and a folder to watch. */
 #include "compat/files.h"
 
-#include <stdlib.h>
-
 #include "compat/pull.h"
 #include "compat/watch.h"
 #include "relay/finder.h"

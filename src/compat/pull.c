@@ -1,8 +1,6 @@
 /* pull.c: fetches from one machine after the other: its folder's listing, then its files. */
 #include "compat/pull.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/timer.h"

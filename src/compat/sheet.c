@@ -1,8 +1,6 @@
 /* sheet.c: the old script's three commands as one script, and what the lines it prints mean. */
 #include "compat/sheet.h"
 
-#include <stdlib.h>
-
 #include "base/csv.h"
 #include "base/mem.h"
 #include "collect/collect.h"

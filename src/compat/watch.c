@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

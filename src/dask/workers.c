@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"

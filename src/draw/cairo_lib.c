@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/mem.h"
 

@@ -6,8 +6,6 @@
 #include "draw/jpeg.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

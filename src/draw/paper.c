@@ -2,7 +2,6 @@
 #include "draw/paper.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

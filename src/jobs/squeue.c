@@ -2,7 +2,6 @@
 #include "jobs/squeue.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/order.h"
 

@@ -4,8 +4,6 @@
  */
 #include "model/gather.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 
 struct col {

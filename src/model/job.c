@@ -2,7 +2,6 @@
 #include "model/job.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/order.h"

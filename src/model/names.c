@@ -2,7 +2,6 @@
 #include "model/names.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "model/fact.h"

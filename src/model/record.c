@@ -1,8 +1,6 @@
 /* record.c: reads, changes and copies a record by the table of its fields. */
 #include "model/record.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 int64_t record_int(const struct record_field *f, const void *record)

@@ -1,5 +1,4 @@
 /* carrier_command.c: sends a message by running a program that reads it from its standard input. */
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/process.h"

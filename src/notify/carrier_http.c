@@ -4,7 +4,6 @@
  */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdlib.h>
 
 #include "net/http.h"
 #include "notify/carrier.h"

@@ -3,7 +3,6 @@
  * program of our own does it, since that waits (net/smtp.h).
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/command.h"

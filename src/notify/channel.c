@@ -5,7 +5,6 @@
 #include "notify/channel.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/file.h"

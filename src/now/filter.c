@@ -6,7 +6,6 @@
 #include "now/filter.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "model/labels.h"

@@ -1,8 +1,6 @@
 /* identities.c: a table of identities by person, made when they are first asked for. */
 #include "people/identities.h"
 
-#include <stdlib.h>
-
 #include "base/buf.h"
 #include "base/order.h"
 

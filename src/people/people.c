@@ -1,9 +1,6 @@
 /* people.c: looks up persons, teams, projects and companies. How they are read: people_build.c. */
 #include "people/people.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/order.h"
 #include "base/str.h"
 #include "people/people_body.h"

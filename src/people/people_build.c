@@ -2,8 +2,6 @@
 #include "people/people_build.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/order.h"
 #include "people/draft.h"

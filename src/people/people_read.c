@@ -3,8 +3,6 @@
  * dashboard's config.yaml. In our own file a key that is not known is a mistake; in theirs it is passed over.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/order.h"

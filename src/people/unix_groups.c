@@ -1,9 +1,6 @@
 /* unix_groups.c: reads lines of group(5) and passwd(5). */
 #include "people/unix_groups.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/order.h"
 #include "model/fact.h"
 

@@ -1,8 +1,6 @@
 /* found.c: the list of nodes that sources of names found. What sources say is read in found_read.c. */
 #include "relay/found.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 #include "model/fact.h"
 

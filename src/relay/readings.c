@@ -2,7 +2,6 @@
 #include "relay/readings.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

@@ -1,8 +1,6 @@
 /* relay.c: keeps the list of machines and decides which of them may connect next. */
 #include "relay/relay.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"

@@ -2,7 +2,6 @@
 #include "relay/source.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/rand.h"
 #include "base/timer.h"

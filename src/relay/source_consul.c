@@ -3,7 +3,6 @@
  * (blocking queries).
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

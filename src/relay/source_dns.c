@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <resolv.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

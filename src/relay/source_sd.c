@@ -1,7 +1,6 @@
 /* source_sd.c: Prometheus' two ways to be told of targets: files, looked at again and again, and an HTTP address. */
 #include <errno.h>
 #include <glob.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /* source_sinfo.c: Slurm's nodes that have GPUs, as sinfo lists them. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/command.h"
 #include "relay/source.h"

@@ -1,6 +1,5 @@
 /* source_ssh_config.c: the hosts that an ssh configuration names. Where they are and as whom is left to ssh itself. */
 #include <glob.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/file.h"

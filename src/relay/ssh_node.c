@@ -1,8 +1,6 @@
 /* ssh_node.c: one machine over ssh: waiting for its turn to connect, connected, or trying again. */
 #include "relay/ssh_node.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"

@@ -1,8 +1,6 @@
 /* sysfs_gpu.c: turns lines out of /sys into a reading. */
 #include "relay/sysfs_gpu.h"
 
-#include <stdlib.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"

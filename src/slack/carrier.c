@@ -1,6 +1,5 @@
 /* carrier.c: sends a message as the bot: to a channel, to a person, or where somebody asked from. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "notify/carrier.h"
 #include "slack/feature.h"

@@ -2,7 +2,6 @@
 #include "slack/conf.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/file.h"

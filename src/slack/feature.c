@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"

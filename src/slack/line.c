@@ -2,7 +2,6 @@
 #include "slack/line.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"

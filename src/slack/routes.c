@@ -1,6 +1,4 @@
 /* routes.c: the routes that Slack posts to: each request is checked to be Slack's before anything of it is read. */
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 #include "hub/handlers.h"

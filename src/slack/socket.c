@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

@@ -6,7 +6,6 @@
 #include "slack/web_api.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,9 +1,6 @@
 /* record_sql.c: writes SQL, binds values and reads rows in loops over the fields of a record. */
 #include "store/record_sql.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/mem.h"
 

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"

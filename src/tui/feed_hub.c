@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * waiting.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

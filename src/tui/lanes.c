@@ -1,8 +1,6 @@
 /* lanes.c: the history screen's table of devices and bins, and its lines. */
 #include "tui/lanes.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 #include "format/words.h"

@@ -1,8 +1,6 @@
 /* list.c: nodes, devices, processes, people, events and alerts as lines, chosen and sorted. */
 #include "tui/top.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 

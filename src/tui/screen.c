@@ -11,7 +11,6 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>

@@ -2,7 +2,6 @@
 #include "tui/sheet.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"

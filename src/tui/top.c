@@ -1,7 +1,6 @@
 /* top.c: the state of the screen, what keys do to it, and the frame around the lists. */
 #include "tui/top.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/buf.h"

@@ -1,8 +1,6 @@
 /* trail.c: short rows of bytes by name; at each tick those without a new value go: what is gone costs nothing. */
 #include "tui/trail.h"
 
-#include <stdlib.h>
-
 #include "base/lookup.h"
 #include "base/mem.h"
 

@@ -3,8 +3,6 @@
  * of each one's parent and topmost ancestor: a parent that is not in the list is passed over for the ancestor, where
  * that one is.
  */
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/order.h"
 #include "tui/top.h"

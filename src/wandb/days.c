@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 _Static_assert((int)RUN_UTIL == (int)WANDB_UTIL && (int)RUN_MEM == (int)WANDB_MEM, "told by the same bits");
 

@@ -2,7 +2,6 @@
 #include "wandb_pull/ask.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

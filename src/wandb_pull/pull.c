@@ -5,7 +5,6 @@
 #include "wandb_pull/pull.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/order.h"

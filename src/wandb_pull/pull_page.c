@@ -1,6 +1,5 @@
 /* pull_page.c: takes in a page of a project's runs: which of them count, and with how many GPUs. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "wandb_pull/pull_body.h"

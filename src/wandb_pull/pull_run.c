@@ -1,6 +1,5 @@
 /* pull_run.c: takes in one run, day by day: minutes by the clock, metrics by what W&B sampled. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "report/report.h"

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/order.h"

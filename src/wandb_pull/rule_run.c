@@ -1,7 +1,6 @@
 /* rule_run.c: an expression's program, run over what a run says of itself. Numbers are fractions of 64 bits. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "wandb_pull/rule_expr.h"

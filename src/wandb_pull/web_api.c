@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"

@@ -2,7 +2,6 @@
 #include "wandb_push/artifact.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"

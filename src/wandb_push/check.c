@@ -2,7 +2,6 @@
 #include "wandb_push/check.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/order.h"

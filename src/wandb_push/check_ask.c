@@ -1,6 +1,5 @@
 /* check_ask.c: asks W&B for what check.c looks at, and reports the result. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/csv.h"
 #include "base/mem.h"

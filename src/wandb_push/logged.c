@@ -2,7 +2,6 @@
 #include "wandb_push/logged.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"

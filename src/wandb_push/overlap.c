@@ -2,7 +2,6 @@
 #include "wandb_push/overlap.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/order.h"

@@ -5,7 +5,6 @@
 #include "wandb_push/push.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"

@@ -2,8 +2,6 @@
 #include "wandb_push/tables.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
