@@ -14,8 +14,7 @@
 #include "store/chunks.h"
 
 #define OLD     6 /* batches in the old folder */
-#define NEW     9
-#define ALL     (OLD + NEW)
+#define ALL     15
 #define DAY     (24 * H_HOUR)
 #define H1      (H0 + 3 * DAY) /* when the new ones come */
 #define LATE    (H0 + 31 * DAY)
