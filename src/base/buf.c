@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "base/rand.h"
 
-#define BUF_FIRST 64
+#define BUF_FIRST  64
+#define VARINT_MAX 10 /* bytes */
 
 static int buf_grow(struct buf *b, size_t n)
 {
@@ -344,17 +345,22 @@ SIZED(64)
 
 uint64_t rd_varint(struct rd *r)
 {
+    const uint8_t *p = r->p, *end = r->end;
     uint64_t v = 0;
 
     if (r->bad)
         return 0;
-    for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
-        uint8_t c = *r->p++;
-        if (shift == 63 && c > 1)
-            break;
-        v |= (uint64_t)(c & 0x7f) << shift;
-        if (c < 0x80)
+    if (end - p > VARINT_MAX)
+        end = p + VARINT_MAX;
+    for (unsigned shift = 0; p < end; shift += 7) {
+        uint64_t c = *p++;
+        v |= (c & 0x7f) << shift;
+        if (c < 0x80) {
+            if (shift == 63 && c > 1)
+                break; /* more than 64 bits */
+            r->p = p;
             return v;
+        }
     }
     r->bad = true;
     return 0;

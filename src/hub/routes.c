@@ -29,16 +29,12 @@ const struct route *const *routes_all(void)
 
 static bool path_matches(const char *pattern, struct str path, struct str *tail)
 {
-    const char *brace = strchr(pattern, '{');
-    if (!brace) { /* "/states" is as good as "/states/" */
-        size_t n = strlen(pattern);
-        return str_eq(path, pattern) ||
-               (n > 1 && pattern[n - 1] == '/' && path.len == n - 1 && memcmp(path.p, pattern, n - 1) == 0);
-    }
-    size_t head = (size_t)(brace - pattern);
-    const char *after = strchr(brace, '}') + 1;
-    if (path.len < head || memcmp(path.p, pattern, head) != 0)
-        return false;
+    size_t head = 0;
+    while (head < path.len && pattern[head] == path.p[head] && pattern[head] != '{')
+        head++;
+    if (pattern[head] != '{') /* "/states" is as good as "/states/" */
+        return head == path.len && (!pattern[head] || (head > 0 && strcmp(pattern + head, "/") == 0));
+    const char *after = strchr(pattern + head, '}') + 1;
     struct str rest = str_n(path.p + head, path.len - head);
     if (*after && after[1]) { /* "/channels/{name}/test" */
         if (!str_ends(rest, after))
