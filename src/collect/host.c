@@ -4,7 +4,6 @@
  */
 #include "collect/host.h"
 
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
@@ -26,7 +25,7 @@ struct host_disks {
     pthread_mutex_t lock;
     char *proc;
     bool known;
-    int64_t used, total;
+    struct host_space space;
 };
 
 struct host {
@@ -95,14 +94,36 @@ size_t host_mounts(struct str mounts, struct host_disk *ret, size_t max)
     return n;
 }
 
-/* In the thread. The data sets of a ZFS pool share its free space: count that once per pool, the used space of each. */
+bool host_space_add(struct host_space *s, const struct statvfs *v, bool shared)
+{
+    uint64_t size = (uint64_t)v->f_blocks * v->f_frsize, left = MIN((uint64_t)v->f_bfree * v->f_frsize, size);
+
+    s->used += size - left;
+    s->total += shared ? size - left : size;
+    if (!shared && v->f_bavail <= v->f_bfree) /* more: it is below nothing, root has taken of what is kept for it */
+        s->avail += MIN((uint64_t)v->f_bavail * v->f_frsize, left);
+    return size > 0;
+}
+
+/* Another data set of a ZFS pool that stands before it: they share its free space. */
+static bool host_shares_pool(const struct host_disk *all, size_t i)
+{
+    size_t pool = strcspn(all[i].source, "/");
+
+    return strcmp(all[i].type, "zfs") == 0 &&
+           ANY(i, k,
+               strcmp(all[k].type, "zfs") == 0 && strcspn(all[k].source, "/") == pool &&
+                   strncmp(all[k].source, all[i].source, pool) == 0);
+}
+
+/* In the thread. */
 static void host_disks_run(void *arg)
 {
     struct host_disks *s = arg;
     AUTO_FREE char *path = mem_fmt("%s/self/mounts", s->proc);
     AUTO_FREE struct host_disk *d = mem_zero(HOST_DISKS, sizeof(*d));
     AUTO_BUF text = {0};
-    uint64_t used = 0, total = 0;
+    struct host_space space = {0};
     bool any = false;
 
     if (file_read(path, 1u << 20, &text, NULL) < 0)
@@ -111,24 +132,11 @@ static void host_disks_run(void *arg)
     buf_fini(&text);
     for (size_t i = 0; i < n; i++) {
         struct statvfs v;
-        if (statvfs(d[i].path, &v) < 0 || v.f_blocks == 0)
-            continue;
-        uint64_t size = (uint64_t)v.f_blocks * v.f_frsize, free_bytes = (uint64_t)v.f_bfree * v.f_frsize;
-        bool again = false;
-        if (strcmp(d[i].type, "zfs") == 0) {
-            size_t pool = strcspn(d[i].source, "/");
-            for (size_t k = 0; k < i && !again; k++)
-                again = strcmp(d[k].type, "zfs") == 0 && strcspn(d[k].source, "/") == pool &&
-                        strncmp(d[k].source, d[i].source, pool) == 0;
-        }
-        any = true;
-        used += size - MIN(size, free_bytes);
-        total += again ? size - MIN(size, free_bytes) : size;
+        any |= statvfs(d[i].path, &v) == 0 && host_space_add(&space, &v, host_shares_pool(d, i));
     }
     LOCKED(&s->lock);
     s->known = any;
-    s->used = (int64_t)used;
-    s->total = (int64_t)total;
+    s->space = space;
 }
 
 static void host_disks_fini(void *arg)
@@ -148,8 +156,9 @@ static void host_disks(struct host *h, int64_t now, struct sample *ret)
     }
     LOCKED(&h->disks->lock);
     if (h->disks->known) {
-        sample_set(ret, M_disk_used, h->disks->used);
-        sample_set(ret, M_disk_total, h->disks->total);
+        sample_set(ret, M_disk_used, (int64_t)h->disks->space.used);
+        sample_set(ret, M_disk_total, (int64_t)h->disks->space.total);
+        sample_set(ret, M_disk_avail, (int64_t)h->disks->space.avail);
     }
 }
 

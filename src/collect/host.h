@@ -1,6 +1,8 @@
 /* host.h: this machine's own metrics (CPU, load, RAM, disks, network, uptime) and facts. No fork, no driver. */
 #pragma once
 
+#include <sys/statvfs.h>
+
 #include "model/fact.h"
 
 struct host;
@@ -22,6 +24,12 @@ struct host_cpu { /* of /proc/stat, the last time; all 0: not yet */
 /* Its first line, "cpu  1 2 3 4 5 6 7 8", here or of another machine: the share since the last time. False: it is none.
  */
 bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret);
+
+struct host_space { /* of file systems, in bytes, as df counts: some of what is not used is kept for root */
+    uint64_t used, avail, total;
+};
+/* shared: its free space is counted already, as of the second data set of a ZFS pool. False: it has no size. */
+bool host_space_add(struct host_space *s, const struct statvfs *v, bool shared);
 
 struct host_disk { /* a local file system of the mount table */
     char source[256], path[256], type[16];

@@ -42,11 +42,6 @@ struct child {
     int32_t of, pid;
 };
 
-struct disk {
-    char source[64], mount[56];
-    int64_t used, total;
-};
-
 struct readings {
     size_t n_rows, cap_rows, n_apps, cap_apps, n_people, cap_people, n_children, cap_children, n_disks;
     struct row *rows;
@@ -343,21 +338,37 @@ static void take_users(struct readings *r, struct str text, UNUSED int64_t writt
 
 /* ---- the machine ---- */
 
-/* A line of df: "/dev/sda1 1000 250 750 25% /". */
-static bool disk_row(struct str line, struct disk *ret)
+bool disk_row(struct str line, struct disk *ret)
 {
     struct str source, size, used, avail, share;
     struct disk d = {0};
     if (!str_word(&line, &source) || !str_word(&line, &size) || !str_word(&line, &used) || !str_word(&line, &avail) ||
         !str_word(&line, &share) || !str_ends(share, "%") || !str_int(size, &d.total) || !str_int(used, &d.used) ||
-        d.total <= 0 || d.total > 1ll << 43 || d.used < 0 || d.used > d.total)
+        !str_int(avail, &d.avail) || d.total <= 0 || d.total > 1ll << 43 || d.used < 0 || d.used > d.total)
         return false;
     d.total <<= 10;
     d.used <<= 10;
+    d.avail = MAX(0, MIN(d.avail, 1ll << 43)) << 10; /* below nothing: root has taken of what is kept for it */
     collect_text(d.source, sizeof(d.source), source);
     collect_text(d.mount, sizeof(d.mount), line);
     *ret = d;
     return d.mount[0] == '/';
+}
+
+void disk_sum(struct disk *all, const struct disk *d)
+{
+    all->total = MIN(all->total + d->total, 1ll << 60);
+    all->used = MIN(all->used + d->used, 1ll << 60);
+    all->avail = MIN(all->avail + d->avail, 1ll << 60);
+}
+
+void disk_sample(const struct disk *all, struct sample *ret)
+{
+    if (all->total <= 0)
+        return;
+    sample_set(ret, M_disk_used, all->used);
+    sample_set(ret, M_disk_total, all->total);
+    sample_set(ret, M_disk_avail, all->avail);
 }
 
 static void take_disks(struct readings *r, struct str text, UNUSED int64_t written_ms)
@@ -517,14 +528,15 @@ static void add_disk(const struct disk *d, struct reading *ret)
     c->unit = UNIT_RATIO;
     c->kind = KIND_GAUGE;
     c->per = 10000;
-    c->v = (d->used >> 10) * 10000 / (d->total >> 10); /* whole KiB, at most 2^43 of them */
+    int64_t used = d->used >> 10, all = MAX((d->used + d->avail) >> 10, 1); /* whole KiB, at most 2^43 of them */
+    c->v = (used * 10000 + all - 1) / all;                                  /* up, as df rounds */
 }
 
 static void read_node(const struct readings *r, struct reading *ret)
 {
     const struct disk *disks = r->n_disks ? r->disks : &r->root;
     size_t n = r->n_disks ? r->n_disks : r->root.total > 0;
-    int64_t used = 0, total = 0;
+    struct disk all = {0};
     if (r->ram_total > 0) {
         sample_set(&ret->node, M_ram_total, r->ram_total);
         sample_set(&ret->node, M_ram_used, r->ram_used);
@@ -533,13 +545,9 @@ static void read_node(const struct readings *r, struct reading *ret)
         sample_set(&ret->node, M_load1, r->load1);
     for (size_t i = 0; i < n; i++) {
         add_disk(&disks[i], ret);
-        used += disks[i].used;
-        total += disks[i].total;
+        disk_sum(&all, &disks[i]);
     }
-    if (n) {
-        sample_set(&ret->node, M_disk_used, used);
-        sample_set(&ret->node, M_disk_total, total);
-    }
+    disk_sample(&all, &ret->node);
 }
 
 bool readings_read(const struct readings *r, const struct readings_zone *z, struct reading *ret)

@@ -26,6 +26,15 @@ enum readings_file {
 /* "gpu01_gpus.csv": which of them, and of whom; false: none of them, or no name a node can have. */
 bool readings_name(struct str file, struct str *ret_host, enum readings_file *ret);
 
+struct disk { /* a file system, in bytes: some of what is not used is kept for root */
+    char source[64], mount[60];
+    int64_t used, avail, total;
+};
+/* A line of df -P, "/dev/sda1 1000 250 700 27% /"; false: it is none. */
+bool disk_row(struct str line, struct disk *ret);
+void disk_sum(struct disk *all, const struct disk *d);
+void disk_sample(const struct disk *all, struct sample *ret); /* a total of 0: nothing */
+
 struct readings_zone {
     bool automatic; /* E4; UTC, as the page had it, when nothing says more */
     int64_t offset_ms;

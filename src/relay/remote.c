@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/host.h"
 #include "collect/smi_tables.h"
+#include "relay/readings.h"
 #include "relay/remote_script.h"
 #include "relay/sysfs_gpu.h"
 
@@ -30,7 +31,7 @@ struct remote {
     uint64_t skipped;
     struct sample node;
     struct host_cpu cpu;
-    int64_t disk_used, disk_total;
+    struct disk disks; /* df's lines so far; total -1: not between its braces */
     struct node_fact fact;
     size_t n_ps, cap_ps;
     struct ps *ps;
@@ -38,7 +39,7 @@ struct remote {
 
 struct remote *remote_new(int64_t every_ms)
 {
-    return NEW(struct remote, .every_ms = MAX(every_ms, 1000), .disk_total = -1);
+    return NEW(struct remote, .every_ms = MAX(every_ms, 1000), .disks.total = -1);
 }
 
 void remote_free(struct remote *r)
@@ -153,28 +154,20 @@ static bool take_memory(struct remote *r, struct str line)
 /* df -lPk between braces: local file systems on a device, each once. */
 static bool take_disk(struct remote *r, struct str line)
 {
-    struct str source, size, used;
-    int64_t total, taken;
+    struct disk d;
     if (str_eq(line, "{")) {
-        r->disk_total = r->disk_used = 0;
+        r->disks = (struct disk){0};
         return true;
     }
     if (str_eq(line, "}")) {
-        if (r->disk_total > 0) {
-            sample_set(&r->node, M_disk_total, r->disk_total);
-            sample_set(&r->node, M_disk_used, r->disk_used);
-        }
-        r->disk_total = -1;
+        disk_sample(&r->disks, &r->node);
+        r->disks.total = -1;
         return true;
     }
-    if (r->disk_total < 0)
+    if (r->disks.total < 0)
         return false;
-    if (!str_word(&line, &source) || !str_word(&line, &size) || !str_word(&line, &used) ||
-        !str_starts(source, "/dev/") || !str_int(size, &total) || !str_int(used, &taken) || total < 0 || taken < 0 ||
-        total > 1ll << 43 || taken > total)
-        return true; /* its header, a tmpfs: nothing of ours */
-    r->disk_total = MIN(r->disk_total + (total << 10), 1ll << 60);
-    r->disk_used = MIN(r->disk_used + (taken << 10), r->disk_total);
+    if (str_starts(line, "/dev/") && disk_row(line, &d)) /* else its header, a tmpfs: nothing of ours */
+        disk_sum(&r->disks, &d);
     return true;
 }
 

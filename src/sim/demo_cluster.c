@@ -277,6 +277,7 @@ static void play_node(struct demo_cluster_node *n, int64_t at_ms, struct gather 
     sample_set(&s, M_ram_used, (38ll + jobs * 64) << 30);
     sample_set(&s, M_disk_total, 28000ll << 30);
     sample_set(&s, M_disk_used, 11234ll << 30);
+    sample_set(&s, M_disk_avail, 15366ll << 30); /* a twentieth is kept for root */
     n->net_rx += 20000 + pick(&n->rng, 4000000) * jobs;
     n->net_tx += 20000 + pick(&n->rng, 1000000) * jobs;
     sample_set(&s, M_net_rx, n->net_rx);

@@ -93,6 +93,56 @@ static void only_local_file_systems_count_each_once(void **unused)
     assert_int_equal(host_mounts(STR("a\nb c\n\n/dev/x\\"), d, 8), 0);
 }
 
+static void space_is_counted_as_df_counts_it(void **unused)
+{
+    static const struct {
+        unsigned long blocks, left, avail;
+        bool shared;
+        struct host_space want; /* all so far, in blocks */
+        bool sized;
+    } cases[] = {
+        {1000, 200, 43, false, {800, 43, 1000}, true},   /* df: 95 % */
+        {500, 100, 100, false, {1200, 143, 1500}, true}, /* nothing is kept for root */
+        {300, 100, 100, true, {1400, 143, 1700}, true},  /* of a pool that is counted already */
+        {100, 10, -5ul, false, {1490, 143, 1800}, true}, /* below nothing */
+        {0, 0, 0, false, {1490, 143, 1800}, false},
+    };
+    struct host_space s = {0};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct statvfs v = {.f_frsize = 4096,
+                            .f_blocks = cases[i].blocks,
+                            .f_bfree = cases[i].left,
+                            .f_bavail = cases[i].avail};
+        assert_int_equal(host_space_add(&s, &v, cases[i].shared), cases[i].sized);
+        assert_int_equal(s.used, cases[i].want.used * 4096);
+        assert_int_equal(s.avail, cases[i].want.avail * 4096);
+        assert_int_equal(s.total, cases[i].want.total * 4096);
+    }
+}
+
+static void the_numbers_of_the_disks_come_together(void **unused)
+{
+    char dir[] = "/tmp/muster-host-XXXXXX";
+    struct sample s = {0};
+    (void)unused;
+    assert_non_null(mkdtemp(dir));
+    AUTO_FREE char *self = mem_fmt("%s/self", dir), *cmd = mem_fmt("rm -r %s", dir);
+    assert_int_equal(mkdir(self, 0700), 0);
+    put(dir, "self/mounts", "/dev/x / ext4 rw 0 0\n");
+    clock_set_for_test(1000000);
+    struct host *h = host_new(dir);
+    for (int64_t i = 1; i < 60000 && !sample_has(&s, M_disk_total); i++, usleep(1000)) { /* a thread reads them */
+        clock_set_for_test(1000000 + i * 1000);
+        host_read(h, &s);
+    }
+    assert_true(sample_has(&s, M_disk_total) && sample_has(&s, M_disk_used) && sample_has(&s, M_disk_avail));
+    assert_true(s.v[M_disk_avail] >= 0 && s.v[M_disk_used] + s.v[M_disk_avail] <= s.v[M_disk_total]);
+    host_free(h);
+    clock_set_for_test(-1);
+    assert_int_equal(system(cmd), 0);
+}
+
 static void facts_of_this_machine_are_there(void **unused)
 {
     struct node_fact f = {0};
@@ -105,4 +155,5 @@ static void facts_of_this_machine_are_there(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_tree_becomes_a_sample), cmocka_unit_test(processors_are_busy_by_difference),
-      cmocka_unit_test(only_local_file_systems_count_each_once), cmocka_unit_test(facts_of_this_machine_are_there))
+      cmocka_unit_test(only_local_file_systems_count_each_once), cmocka_unit_test(space_is_counted_as_df_counts_it),
+      cmocka_unit_test(the_numbers_of_the_disks_come_together), cmocka_unit_test(facts_of_this_machine_are_there))

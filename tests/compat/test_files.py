@@ -46,7 +46,8 @@ class Files(lib.Case):
         self.assertEqual(n["cpus"], 32)
         self.assertEqual(n["metrics"]["load1"], 16.52)
         self.assertEqual(n["metrics"]["ram_total"], 64000 << 20)
-        self.assertEqual(n["custom"], {"disk:": 0.25, "disk:var:opt": 0.75})
+        self.assertEqual(n["custom"], {"disk:": 0.25, "disk:var:opt": 0.95})  # as df says: some is kept for root
+        self.assertEqual([n["metrics"]["disk_" + k] >> 10 for k in ("used", "avail", "total")], [2520, 3080, 6000])
         a, b = n["devices"]
         self.assertEqual((a["state"], b["state"]), ("busy", "free"))
         self.assertEqual((a["name"], a["index"]), ("Tesla V100-PCIE-16GB", 0))

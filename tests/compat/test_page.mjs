@@ -36,7 +36,7 @@ function theHub() {
         await mkdir(dir);
         for (const host of HOSTS) await leave(dir, host);
         const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--page-about", "ask <kim>", "--bookings-auth", "open"] });
-        const whole = (n) => n.metrics?.load1 && n.devices.length === 2 && n.devices[0].processes?.length;
+        const whole = (n) => n.metrics?.load1 && n.metrics.disk_avail && n.devices.length === 2 && n.devices[0].processes?.length;
         await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
         await book(h.url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
         await book(h.url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "50h" });
@@ -63,7 +63,7 @@ test("names, RAM, CPU and every disk are there whole: wide and on a phone, as ro
             await page.setViewportSize({ width, height });
             await page.goto(`${url}/?layout=${layout}`);
             await counts(page.locator(".cell"), 4);
-            for (const host of HOSTS) await says(page.locator(`section[aria-label^="${host},"] .shares`), "RAM 19 % CPU 52 % /var/opt/gpu_monitor 80 % / 25 %");
+            for (const host of HOSTS) await says(page.locator(`section[aria-label^="${host},"] .shares`), "RAM 19 % CPU 52 % /var/opt/gpu_monitor 95 % / 25 %");
             assert.deepEqual(await cutNames(page), []);
             await looksRight(page, `gpu-monitor-${layout}-${width}`);
         }
@@ -79,6 +79,29 @@ test("a line about the page stands below its head, and vesta's table page has ev
     assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("td:last-child")).textAlign), "right"); /* its style is let in */
     await page.getByRole("link", { name: "Main" }).click();
     await counts(page.locator(".cell"), 4);
+});
+
+test("a disk is as full as df says; of an older agent as before, with a mark", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, url);
+    const GiB = 2 ** 30;
+    const cases = [
+        [{ disk_used: 800 * GiB, disk_total: 1000 * GiB, disk_avail: 43 * GiB }, {}, [["disks", 0.95, "95 %"]]],
+        [{ disk_used: 800 * GiB, disk_total: 1000 * GiB }, {}, [["disks", 0.8, "~80 %"]]],
+        [{ disk_used: GiB, disk_total: 1000 * GiB, disk_avail: 949 * GiB }, {}, [["disks", 0.01, "1 %"]]] /* df rounds up */,
+        [{ disk_used: 0, disk_total: 1000, disk_avail: 0 }, {}, [["disks", 0, "0 %"]]],
+        [{ disk_used: 7, disk_total: 100, disk_avail: 93 }, {}, [["disks", 0.07, "7 %"]]],
+        [{ disk_used: 2, disk_total: 4, disk_avail: 1 }, { "disk:": 0.25, "disk:var:opt": 0.9501 }, [["/var/opt", 0.96, "96 %"], ["/", 0.25, "25 %"]]],
+        [{ disk_used: 2, disk_total: 4 }, { "disk:var:opt": 0.75 }, [["/var/opt", 0.75, "~75 %"]]],
+        [{}, {}, []],
+    ];
+    for (const [metrics, custom, wanted] of cases) {
+        const got = await page.evaluate(async (n) => (await import("/assets/now/host.js")).disks(n), { metrics, custom });
+        assert.deepEqual(got.map(([name, v, text]) => [name, v, text.replaceAll("\u00a0", " ")]), wanted);
+    }
+    await page.goto(`${url}/node/${HOSTS[1]}`);
+    await says(page.locator("aside"), /disks 2\.5 MiB of 5\.9 MiB \/var\/opt\/gpu_monitor 95 % \/ 25 %/);
+    clean(page);
 });
 
 test("a booking of a GPU that somebody is on is seen without a hover", async (t) => {

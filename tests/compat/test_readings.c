@@ -76,12 +76,44 @@ static void files_become_a_reading(void **unused)
     assert_false(sample_has(&got.node, M_cpu));
     assert_int_equal(got.node.v[M_disk_total], 6000ll << 10);
     assert_int_equal(got.node.v[M_disk_used], 2500ll << 10);
+    assert_int_equal(got.node.v[M_disk_avail], 3500ll << 10);
     assert_int_equal(got.n_custom, 2);
     assert_string_equal(got.custom[0].name, "disk:");
     assert_string_equal(got.custom[1].name, "disk:var:opt");
     assert_int_equal(got.custom[1].v, 7500);
     reading_fini(&got);
     readings_free(r);
+}
+
+/* GPU Monitor's page showed what df prints, as it is. These lines are df's own, with and without space for root. */
+static void a_disk_is_as_full_as_df_says(void **unused)
+{
+    static const struct {
+        const char *line;
+        const char *name;
+        int64_t df; /* percent */
+    } cases[] = {
+        {"/dev/sda1 1000 800 43 95% /data\n", "disk:data", 95}, /* 80 % of its size */
+        {"/dev/sda1 102626232 66361220 31005748 69% /\n", "disk:", 69},
+        {"/dev/nvme0n1p2 479152840 12345 454739468 1% /scratch/b\n", "disk:scratch:b", 1}, /* df rounds up */
+        {"/dev/sdb1 1000 0 950 0% /new\n", "disk:new", 0},
+        {"/dev/sdb1 1000 950 0 100% /old\n", "disk:old", 100},
+        {"/dev/mapper/a-b 1000 990 -40 105% /over\n", "disk:over", 100}, /* root has taken of its own */
+        {"/dev/sdd 7751272448 7280000000 80000000 99% /a very-long.name\n", "disk:a_very_long_name", 99},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct readings *r = readings_new();
+        struct reading got = {0};
+        print_message("%s", cases[i].line);
+        take(r, READINGS_DISKS, cases[i].line);
+        assert_true(readings_read(r, &automatic, &got));
+        assert_int_equal(got.n_custom, 1);
+        assert_string_equal(got.custom[0].name, cases[i].name);
+        assert_int_equal((got.custom[0].v + 99) / 100, cases[i].df);
+        reading_fini(&got);
+        readings_free(r);
+    }
 }
 
 static void rows_of_another_shape_are_passed_over(void **unused)
@@ -238,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_become_a_reading),
+        cmocka_unit_test(a_disk_is_as_full_as_df_says),
         cmocka_unit_test(rows_of_another_shape_are_passed_over),
         cmocka_unit_test(a_gpu_that_is_gone_is_not_shown_and_one_that_did_not_fit_is),
         cmocka_unit_test(processes_of_an_old_sweep_are_over),

@@ -32,7 +32,7 @@ class Machine:
                       "Mem:          64000       12000       40000         100       12322       51000\n32\n"
                       f" {self.local(0, '%H:%M:%S')} up 3 days,  1:02,  2 users,  load average: 16.52, 0.58, 0.59\n",
             "disks": "Filesystem     1024-blocks      Used Available Capacity Mounted on\n/dev/sda1        4000  1000 3000      25% /\n"
-                     "/dev/sdb1        2000  1500 500      75% /var/opt\ntmpfs 1 1 0 100% /run\n",
+                     "/dev/sdb1        2000  1520   80      95% /var/opt\ntmpfs 1 1 0 100% /run\n",
         }
 
     def path(self, kind):

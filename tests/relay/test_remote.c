@@ -46,7 +46,9 @@ static void lines_become_a_sample(void **unused)
     line(r, "M MemAvailable: 400", 2000);
     line(r, "D {", 2000);
     line(r, "D Filesystem 1024-blocks Used Available Capacity Mounted on", 2000);
-    line(r, "D /dev/sda1 1000 250 750 25% /", 2000);
+    line(r, "D /dev/sda1 1000 250 700 27% /", 2000);
+    line(r, "D /dev/sdb1 1000 800 43 95% /data", 2000);
+    line(r, "D /dev/sdc1 1000 1000 -20 102% /full", 2000);
     line(r, "D tmpfs 9999 1 9998 1% /run", 2000);
     line(r, "D }", 2000);
     assert_int_equal(line(r, "G 0, 2, GPU-a, NVIDIA H200, 580.1, 98, 1024", 2000), REMOTE_NONE);
@@ -68,8 +70,9 @@ static void lines_become_a_sample(void **unused)
     assert_int_equal(got.node.v[M_uptime], 86400);
     assert_int_equal(got.node.v[M_cpu], 5000);
     assert_int_equal(got.node.v[M_ram_used], 600 << 10);
-    assert_int_equal(got.node.v[M_disk_total], 1000 << 10);
-    assert_int_equal(got.node.v[M_disk_used], 250 << 10);
+    assert_int_equal(got.node.v[M_disk_total], 3000 << 10);
+    assert_int_equal(got.node.v[M_disk_used], 2050 << 10);
+    assert_int_equal(got.node.v[M_disk_avail], 743 << 10); /* not 950: some is kept for root */
     remote_fact(r, &f);
     assert_string_equal(f.name, "gpu01");
     assert_string_equal(f.os, "Debian GNU/Linux 12 (bookworm)");

@@ -11,7 +11,7 @@ import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
-import { cpuShare, disks, heardOf, level } from "../now/host.js";
+import { cpuShare, diskNote, disks, heardOf, level } from "../now/host.js";
 import { nodeTrouble } from "../now/words.js";
 import { FactList } from "./factlist.js";
 import { Keep } from "./keep.js";
@@ -68,7 +68,7 @@ export default function NodeView({ arg }) {
                     ["load per CPU", m.cpu !== undefined || cpuShare(n) === undefined ? undefined : html`<span class=${level("host", cpuShare(n))}>${percent(cpuShare(n) ?? 0)}</span>`],
                     ["RAM", m.ram_total === undefined ? undefined : `${metric("ram_used", m.ram_used)} of ${metric("ram_total", m.ram_total)}`],
                     ["disks", m.disk_total === undefined ? undefined : `${metric("disk_used", m.disk_used)} of ${metric("disk_total", m.disk_total)}`],
-                    ...disks(n).filter(([where]) => where !== "disks").map(([where, v]) => [where, html`<span class=${level("host", v)}>${percent(v)}</span>`]),
+                    ...disks(n).map(([where, v, text]) => [where === "disks" ? "disk use" : where, html`<span class=${level("host", v)} title=${diskNote(n)}>${text}</span>`]),
                     ["up for", m.uptime === undefined ? undefined : metric("uptime", m.uptime)],
                 ]} />
                 <${FactList} label="Facts" rows=${[

@@ -21,12 +21,21 @@ export function cpuShare(n) {
     return cpu ?? (load1 !== undefined && n.cpus ? load1 / n.cpus : undefined);
 }
 
-/** Each disk by its mount point where it is known, the fullest first; else all in one. @param {Node} n @returns {[string, number][]} */
+/** Of a node whose agent does not tell what is left to users the share of the size is all one knows; it is marked by a "~". @param {Node} n */
+export const diskNote = (n) => (n.metrics.disk_avail === undefined ? "~: of the size; its agent is too old to say what df says, which is more" : "");
+
+/**
+ * Each disk by its mount point where it is known, the fullest first; else all in one: how full it is, and that in words. It is what df says, which rounds up.
+ * @param {Node} n @returns {[string, number, string][]}
+ */
 export function disks(n) {
-    const { disk_used: used, disk_total: total } = n.metrics;
-    const each = Object.entries(n.custom ?? {}).filter(([name]) => name.startsWith("disk:"));
-    if (each.length) return each.map(([name, v]) => /** @type {[string, number]} */ ([name.slice(4).replaceAll(":", "/"), v])).sort((a, b) => b[1] - a[1]);
-    return used !== undefined && total ? [["disks", used / total]] : [];
+    const { disk_used: used, disk_total: total, disk_avail: left } = n.metrics;
+    const each = Object.entries(n.custom ?? {}).flatMap(([name, v]) => (name.startsWith("disk:") ? [{ name: name.slice(4).replaceAll(":", "/"), v }] : []));
+    if (!each.length && used !== undefined && total) each.push({ name: "disks", v: used / (left === undefined ? total : used + left || 1) });
+    return each.sort((a, b) => b.v - a.v).map(({ name, v }) => {
+        const df = Math.max(0, Math.ceil(v * 100 - 1e-6)) / 100;
+        return left === undefined ? [name, v, `~${percent(v)}`] : [name, df, percent(df)];
+    });
 }
 
 /** How old what is shown of it is: its news, or where it is known by files the newest reading in them. @param {Node} n */
@@ -40,7 +49,7 @@ export function heardOf(n) {
 export function hostShares(n) {
     if (!byLimits || n.state !== "up") return [];
     const { ram_used: used, ram_total: total } = n.metrics;
-    /** @type {[string, number | undefined][]} */
+    /** @type {[string, number | undefined, string?][]} */
     const all = [["RAM", used !== undefined && total ? used / total : undefined], ["CPU", cpuShare(n)], ...disks(n)];
-    return all.flatMap(([name, v]) => (v === undefined ? [] : [{ name, v, text: percent(v), level: level("host", v) }]));
+    return all.flatMap(([name, v, text]) => (v === undefined ? [] : [{ name, v, text: text ?? percent(v), level: level("host", v) }]));
 }

@@ -6,7 +6,7 @@ import { hubNow } from "../kit/live.js";
 import { devicesOf, holderOf, indexOf, modelBrief, modelOf, nodeName } from "../kit/model.js";
 import { useTick } from "../kit/use.js";
 import { Cell } from "./cell.js";
-import { heardOf, hostShares } from "./host.js";
+import { diskNote, heardOf, hostShares } from "./host.js";
 import { nodeLabel, nodeTrouble } from "./words.js";
 
 /** @typedef {import("../kit/types").Node} Node */
@@ -30,7 +30,7 @@ export function Head({ n, count }) {
     const shares = hostShares(n);
     return html`<div class="head">
         <span class="title"><a class="name" href=${nodeHref(n)} title=${n.name}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${count > 1 ? ` ×${count}` : ""}</span></span>
-        ${shares.length > 0 && html`<span class="dim load shares">${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
+        ${shares.length > 0 && html`<span class="dim load shares" title=${diskNote(n)}>${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
         ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
     </div>`;
 }
