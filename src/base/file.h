@@ -32,8 +32,10 @@ ssize_t file_read_at(int fd, void *p, size_t n, int64_t at);
 int file_write_at(int fd, const void *p, size_t n, int64_t at);  /* all of it: 0 or -errno */
 int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
 int file_sync_dir(const char *path);                             /* 0 or -errno */
-int64_t file_size(const char *path);                             /* -errno if it cannot be known */
-bool file_in_path(const char *program);                          /* is it in a folder of $PATH, for us to run? */
+/* What root has just made in somebody's folder is theirs, so that their own programs can go on with it. */
+void file_leave_to_folder(int fd, const char *path);
+int64_t file_size(const char *path);    /* -errno if it cannot be known */
+bool file_in_path(const char *program); /* is it in a folder of $PATH, for us to run? */
 /*
  * A secret: a regular file of at most 4 KiB, its first line, trimmed, not empty. A file that everybody may read is not
  * refused: 0 is returned, and err->msg has a sentence to log (it is empty otherwise).

@@ -55,15 +55,19 @@ int db_errno(sqlite3 *h, int rc)
     }
 }
 
-int db_fail(sqlite3 *h, int rc, const char *doing, struct err *err)
+static int db_fail_at(sqlite3 *h, int rc, const char *doing, const char *path, struct err *err)
 {
     int code = db_errno(h, rc);
-    const char *path = h ? sqlite3_db_filename(h, "main") : NULL;
     const char *why = code == -EBUSY                     ? "another process is writing to it"
                       : code == -EUCLEAN || code == -EIO ? sqlite3_errstr(rc)
                                                          : strerror(-code);
 
     return err_set(err, code, "cannot %s '%s': %s", doing, path ? path : "?", why);
+}
+
+int db_fail(sqlite3 *h, int rc, const char *doing, struct err *err)
+{
+    return db_fail_at(h, rc, doing, h ? sqlite3_db_filename(h, "main") : NULL, err);
 }
 
 int db_exec(sqlite3 *h, const char *sql)
@@ -129,6 +133,7 @@ static int db_make(const char *path, struct err *err)
         return 0;
     if (fd < 0)
         return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+    file_leave_to_folder(fd, path);
     if (slash)
         slash[slash == dir] = 0;
     int r = file_sync_dir(slash ? dir : ".");
@@ -280,7 +285,7 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
     if (rc == SQLITE_OK)
         rc = db_settings(h, kind, mode);
     if (rc != SQLITE_OK)
-        r = db_fail(h, rc, "open", err);
+        r = db_fail_at(h, rc, "open", path, err); /* what is not open has no name */
     if (r == 0)
         r = db_check(h, path, kind, err);
     if (r == 1 && (mode == DB_READ || mode == DB_STILL)) {

@@ -13,8 +13,12 @@
 /* The number inside is only for the sentence a second one gets. */
 int store_lock_file(const char *path, int *ret, char pid[24], struct err *err)
 {
-    AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
+    if (fd >= 0)
+        file_leave_to_folder(fd, path);
+    else if (errno == EEXIST)
+        fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

@@ -235,6 +235,18 @@ static void jobs_of_a_device_are_found_in_order(void **unused)
     dir_free(dir);
 }
 
+static void what_cannot_be_opened_is_named(void **unused)
+{
+    char *dir = dir_new();
+    struct err err = {0};
+    sqlite3 *h;
+    (void)unused;
+
+    assert_true(db_open(&h, dir, &records_kind, DB_READ, &err) < 0);
+    assert_non_null(strstr(err.msg, dir));
+    dir_free(dir);
+}
+
 TESTS(cmocka_unit_test(a_line_more_is_a_column_more), cmocka_unit_test(what_is_put_meets_what_is_there),
       cmocka_unit_test(a_process_has_every_field_in_every_order), cmocka_unit_test(every_table_of_fields_makes_sense),
-      cmocka_unit_test(jobs_of_a_device_are_found_in_order))
+      cmocka_unit_test(jobs_of_a_device_are_found_in_order), cmocka_unit_test(what_cannot_be_opened_is_named))
