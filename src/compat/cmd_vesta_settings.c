@@ -23,6 +23,8 @@ enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 
 #define FOLDER      "/etc/muster"
 #define DAILY       "schedule.every().day.at("
 #define DAILY_WHAT  ").do(self.send_hosts_statuses"
+#define USUAL_TOKEN "0000" /* of vesta's server and senders where nothing says another */
+#define TOKEN_KNOWN "It is " USUAL_TOKEN ", which everybody knows: choose another, here and for the senders"
 #define CHANNEL     "vesta"     /* the webhook */
 #define BOT_CHANNEL "vesta-bot" /* where there is no webhook */
 
@@ -307,7 +309,8 @@ static bool read_blocks(struct str re, struct buf *out)
 static void put_access(struct settings *s)
 {
     static const char *const all[] = {"", ".", ".*", "^", "^.*", "^.*$", ".+"};
-    struct str net = str_trim(value(s, "VALID_NETWORK")), token = str_trim(value(s, "TOKEN"));
+    struct str net = str_trim(value(s, "VALID_NETWORK")),
+               token = has(s, "TOKEN") ? str_trim(value(s, "TOKEN")) : STR(USUAL_TOKEN);
     bool open = false;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -325,9 +328,7 @@ static void put_access(struct settings *s)
                  "read_from: [CIDR] says from where one may read");
     if (token.len) {
         add_secret(s, "# what vesta's senders give\nvesta_token_file: ", SECRET_TOKEN, token, "\n");
-        became(s, "TOKEN", "vesta_token_file%s",
-               str_eq(token, "0000") ? ". It is 0000, which everybody knows: choose another, here and for the senders"
-                                     : "");
+        became(s, "TOKEN", "vesta_token_file%s", str_eq(token, USUAL_TOKEN) ? ". " TOKEN_KNOWN : "");
     } else {
         became(s, "TOKEN",
                "left out: it is empty. vesta took every sender then; the hub takes none without "
@@ -634,6 +635,8 @@ static void say_keys(const struct settings *s)
         fprintf(stderr, "%.*s: %s\n", str_utf8_ok(key) ? (int)MIN(key.len, 60u) : 0, key.p,
                 s->lines[i].len ? s->lines[i].p : "left out: vesta has no such key");
     }
+    if (!has(s, "TOKEN"))
+        fprintf(stderr, "TOKEN: not set, so vesta's own: vesta_token_file. %s\n", TOKEN_KNOWN);
 }
 
 /* ---- files ---- */

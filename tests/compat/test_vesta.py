@@ -163,6 +163,18 @@ class History(Vesta):
         url = hub.url + f"/api/v1/usage?by=person&from={ms(DAY)}&to={ms(DAY) + 3600000}"
         lib.wait_until("kim's three GPUs are counted", lambda: [r["gpus"] for r in lib.ask_json(url)["rows"] if r["key"] == "kim"] == [3])
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can leave files to others")
+    def test_what_root_brings_in_belongs_to_the_folders_owner(self):
+        path = self.database({"a": [(DAY, packed(payload("a")))]})
+        self.history(path)
+        first = os.listdir(self.path("data"))
+        for name in ("", *first):
+            os.chown(self.path(f"data/{name}"), 12345, 54321)
+        self.history(self.database({"a": [(DAY + datetime.timedelta(minutes=1), packed(payload("a")))]}))
+        files = {name: os.stat(self.path(f"data/{name}")) for name in os.listdir(self.path("data"))}
+        self.assertGreater(files.keys() - first, set())  # a log of its own
+        self.assertEqual({name: (st.st_uid, st.st_gid) for name, st in files.items()}, dict.fromkeys(files, (12345, 54321)))
+
     def test_a_sender_goes_on_as_the_same_node(self):
         self.history(self.database({"a": [(DAY, packed(payload("a")))]}))
         hub = self.start_hub("--vesta-token", "t")
@@ -580,6 +592,9 @@ class Settings(Vesta):
         out, err = self.check("")
         self.assertIn('listen: ["0.0.0.0:8080"]', out)
         self.assertIn("read: token", out)
+        self.assertIn('vesta_token_file: "/etc/muster/vesta.token"', out)  # vesta's senders give 0000 unless told
+        self.assertIn("TOKEN: not set, so vesta's own", err)
+        self.assertNotIn("not set", self.check("TOKEN: ''\n")[1])
         for text, key, why in (("PORT_NUM: http", "PORT_NUM", "not a port"), ("PORT_NUM: 99999", "PORT_NUM", "not a port"), ("BIND_HOST: 'a b'", "BIND_HOST", "not an address"),
                                ("DOWN_TH: soon", "DOWN_TH", "not a number"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "everybody knows"),
                                ("SLACK_WEBHOOK: 'https://hooks.slack.com/services/<your web hook>'", "SLACK_WEBHOOK", "not an address"), ("SLACK_WEBHOOK:", "SLACK_WEBHOOK", "not needed"),
