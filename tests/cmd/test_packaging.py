@@ -77,22 +77,22 @@ class Packaging(lib.Case):
             self.assertEqual(len(runs), 2)
 
     def daily(self):
-        """[(whose, command line)] of what is started once a day, with the paths of this test."""
+        """[(whose, command line, where programs are found)] of what is started once a day, with the paths of this test."""
         with open(self.path("wandb.key"), "w", encoding="utf-8") as f:
             f.write(KEY)
         os.chmod(self.path("wandb.key"), 0o600)
         unit = text("systemd", "muster-wandb.service").replace("\\\n", "")
         cron = next(line for line in text("cron", "muster-wandb").splitlines() if "wandb pull" in line)
-        for whose, line in (("container", f"{os.path.join(PACKAGING, 'container', 'wandb-daily')} --config /etc/muster/config.yaml --data /var/lib/muster --key-file /etc/muster/wandb.key"),
-                            ("cron", cron.split(" muster ", 1)[1]),
-                            ("systemd", re.search(r"ExecStart=/bin/sh -c '([^']*)'", unit).group(1).replace("$$", "$"))):
+        usual = f"{lib.BIN}:{os.environ['PATH']}"
+        for whose, line, path in (("container", f"{os.path.join(PACKAGING, 'container', 'wandb-daily')} --config /etc/muster/config.yaml --data /var/lib/muster --key-file /etc/muster/wandb.key", usual),
+                                  ("cron", cron.split(" muster ", 1)[1], re.search(r"(?m)^PATH=(.*)", text("cron", "muster-wandb")).group(1).replace("/usr/local/bin", lib.BIN)),
+                                  ("systemd", re.search(r"ExecStart=/bin/sh -c '([^']*)'", unit).group(1).replace("$$", "$"), usual)):
             for old, new in (("/usr/local/bin/", ""), ("/etc/muster", self.dir), ("/var/lib/muster", self.path(whose))):
                 line = line.replace(old, new)
-            yield whose, line
+            yield whose, line, path
 
     def test_one_unreadable_project_stops_nobodys_tables(self):
-        env = {"CREDENTIALS_DIRECTORY": self.dir, "PATH": f"{lib.BIN}:{os.environ['PATH']}"}
-        for whose, line in self.daily():
+        for whose, line, path in self.daily():
             world = World()
             for team in ("acme", "brick"):
                 world.add_project(team, "llm")
@@ -101,7 +101,7 @@ class Packaging(lib.Case):
                 with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
                     f.write(CONFIG.replace("dashboard:", f"{BRICK}dashboard:", 1) + f"base_url: {s.url}\n")
                 s.fault("status", op="runs", where={"entity": "acme"}, status=403, times=None)
-                status, out, err = self.run_any("sh", "-c", line, env=env)
+                status, out, err = self.run_any("sh", "-c", line, env={"CREDENTIALS_DIRECTORY": self.dir, "PATH": path})
                 with self.subTest(whose=whose, out=out, err=err):
                     self.assertEqual(status, 0 if whose == "cron" else 3)  # cron looks at what is printed
                     self.assertIn("acme/llm", err)
