@@ -270,7 +270,7 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
     chunk_writer_free(w);
 }
 
-/* These rows of a log, out of pieces as far as there are any, and into new ones. */
+/* These rows of a log, out of pieces as far as there are any, and into new ones where they will be asked for again. */
 static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct err *err)
 {
     struct fresh *f = g->x->p->fresh;
@@ -288,11 +288,11 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
             r = give_piece(g, v[k]);
         while (n_v && i < n && rows[i] <= v[n_v - 1]->last_row)
             i++;
-        if (r == 0 && n_v == FRESH_PIECES)
+        if (r == 0 && n_v == FRESH_PIECES && !g->sink->once)
             join_pieces(g, l->n, v, n_v, now_ms);
         fresh_done(f, v, n_v);
     }
-    while (!plain && r == 0 && n - i >= FRESH_ROWS && fresh_room(f, now_ms)) {
+    while (!plain && !g->sink->once && r == 0 && n - i >= FRESH_ROWS && fresh_room(f, now_ms)) {
         size_t some = MIN(n - i, PIECE_ROWS);
         struct fresh_piece *p;
         r = make_piece(g, l, rows + i, some, &p, err);

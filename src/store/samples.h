@@ -81,6 +81,7 @@ struct history_ask {
     int tier;                /* enum tier, or -1: the coarsest whose bins fit into step, and that from_ms is kept in */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */
     void *arg;
+    bool once;                       /* nobody asks for this again soon: nothing is made ready for the next time */
     struct history_session *session; /* NULL: one of its own */
 };
 

@@ -303,7 +303,8 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
                                   .batch = bins_batch,
                                   .reset = bins_reset,
                                   .stop = ask->stop,
-                                  .stop_arg = ask->arg},
+                                  .stop_arg = ask->arg,
+                                  .once = ask->once},
                             .ask = ask,
                             .fields = ask->fields ? ask->fields : BIN_ALL};
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||

@@ -16,6 +16,7 @@ struct sink {
     bool (*stop)(void *arg);
     void *stop_arg;
     int64_t from_ms, to_ms; /* [from, to): what is wanted */
+    bool once;              /* as history_ask says */
     uint32_t damaged;
     struct chunk_cells cells;
     void *session; /* the backend's, or NULL */

@@ -19,9 +19,10 @@
 #define LATE_MS   60000  /* but at least this often */
 #define LIMIT_MS  600000 /* for one job */
 #define RETRY_MS  60000
+#define OFTEN_MS  300000             /* counted again within this: what was read helps the next time */
 #define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
 #define ROLL_DAYS 64                 /* added up again in one put */
-#define SPARE_US  20000 /* of each second, and of a processor: for hours under way, however many nodes there are */
+#define SPARE_US  12000 /* of each second, and of a processor: for hours under way, however many nodes there are */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
 
@@ -49,6 +50,7 @@ struct counting {        /* a job: some hours of a node */
     struct recounted out;
     int64_t took_us; /* of a processor */
     bool spare;      /* out of what is there for hours under way */
+    bool often;      /* one of them will soon be counted again */
     int result;
     struct err err;
 };
@@ -290,7 +292,7 @@ static void on_worker(struct work_job *j)
 {
     struct counting *c = (struct counting *)j;
     struct ledger *l = c->l;
-    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, job_stopped, j};
+    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, job_stopped, j};
 
     int64_t begin_us = clock_thread_us();
     c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, NULL, &c->err);
@@ -399,6 +401,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
+        c->often |= under_way && now_ms - m->counted_ms < OFTEN_MS;
         c->hours[c->n] = m->at_ms;
         c->seqs[c->n++] = m->seq;
         m->flying = true;

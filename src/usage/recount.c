@@ -258,7 +258,8 @@ static int run(struct work *w, struct store *past, struct store *records, struct
                              .fields = BIN_SUM | BIN_LAST,
                              .tier = TIER_MINUTE,
                              .stop = ask->stop,
-                             .arg = ask->arg};
+                             .arg = ask->arg,
+                             .once = ask->once};
     r = store_history(past, &ha, &h, err);
     if (r == 0)
         r = count_all(w, &h, err);

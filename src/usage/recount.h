@@ -15,6 +15,7 @@ struct recount_ask {
     size_t n_hours;
     const int64_t *hours; /* where they begin, ascending */
     int64_t until_ms;     /* now, whole minutes: what comes after is not counted */
+    bool once;            /* as history_ask says */
     bool (*stop)(void *arg);
     void *arg;
 };
