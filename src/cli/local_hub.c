@@ -73,7 +73,10 @@ static bool listens_at(struct str line, const struct place *asked)
            (str_eq_str(own.host, asked->host) || (host_is_here(own.host, true) && host_is_here(asked->host, false)));
 }
 
-/* Its process is there still, and the folder's owner's: who else has its port by now gets no token. */
+/*
+ * Its process is there still, and the folder's owner's: who else has its port by now gets no token. Root may run one in
+ * somebody's folder.
+ */
 static bool hub_runs(const char *dir)
 {
     AUTO_FREE char *lock = mem_fmt("%s/lock", dir);
@@ -83,7 +86,8 @@ static bool hub_runs(const char *dir)
     if (file_read_small(lock, pid, sizeof(pid)) < 0 || !str_int(str_trim(str_of(pid)), &n) || n < 1)
         return false;
     snprintf(proc, sizeof(proc), "/proc/%lld", (long long)n);
-    return stat(lock, &own) == 0 && stat(proc, &is) == 0 && own.st_uid == is.st_uid;
+    return stat(lock, &own) == 0 && stat(proc, &is) == 0 &&
+           (own.st_uid == is.st_uid || (is.st_uid == 0 && geteuid() == 0));
 }
 
 /* 1: the hub of this folder is the one that is asked; 0: another is; -ENOENT: nobody said where it listens. */

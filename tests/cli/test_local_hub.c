@@ -99,6 +99,19 @@ static void who_has_the_port_of_a_hub_that_ended_does_not(void **unused)
     assert_false(sent("http://127.0.0.1:8765", false));
 }
 
+static void a_hub_of_roots_in_somebodys_folder_gets_it_from_root(void **unused)
+{
+    AUTO_FREE char *lock = mem_fmt("%s/lock", dir);
+    (void)unused;
+    if (geteuid() != 0)
+        skip();
+    write_lock();
+    write_in("hub.url", "http://127.0.0.1:8765\n");
+    assert_int_equal(chown(lock, 12345, 12345), 0);
+    assert_true(sent("http://127.0.0.1:8765", false));
+}
+
 TESTS(cmocka_unit_test_setup_teardown(its_own_hub_gets_it_by_every_name_of_this_machine, make_dir, drop_dir),
       cmocka_unit_test_setup_teardown(a_host_that_only_begins_like_this_machine_does_not, make_dir, drop_dir),
-      cmocka_unit_test_setup_teardown(who_has_the_port_of_a_hub_that_ended_does_not, make_dir, drop_dir))
+      cmocka_unit_test_setup_teardown(who_has_the_port_of_a_hub_that_ended_does_not, make_dir, drop_dir),
+      cmocka_unit_test_setup_teardown(a_hub_of_roots_in_somebodys_folder_gets_it_from_root, make_dir, drop_dir))
