@@ -488,6 +488,21 @@ class Relay(lib.Case):
         term.wait("^ended 0", but="Take the key")
 
     @lib.long
+    def test_the_cron_line_of_the_migration_page_runs(self):
+        """As cron runs it, with the PATH that the page gives, in a folder that has the old config.ini alone."""
+        with open(os.path.join(lib.TOP, "docs", "migrating", "web-gpu-monitor.md"), encoding="utf-8") as f:
+            path, line = re.search(r"```\nPATH=(\S+)\n\*/5 \* \* \* \* (.*muster fetch.*)\n", f.read()).groups()
+        self.farm.machine("host1", self.farm.sshd("a"), gpus=1)
+        self.ini("host1")
+        www = self.path("www")
+        for a, b in (("/srv/gpu", self.path("")), ("/var/www/gpu", www), ("-c config.ini", "-c config.ini --ssh-config " + self.farm.config)):
+            line = line.replace(a, b)
+        path = path.replace("/usr/local/bin", os.path.dirname(os.path.abspath(lib.MUSTER)))
+        self.run_ok("/usr/bin/env", "-i", "PATH=" + path, "/bin/sh", "-c", line)
+        with open(www + "/index.html", encoding="utf-8") as f:
+            self.assertIn("<h2>host1</h2>", f.read())
+
+    @lib.long
     def test_a_key_that_does_not_exist_is_said_as_that(self):
         self.farm.machine("host1", self.farm.sshd("a"), key=self.path("none"))
         self.ini("host1", key=self.path("none"))
