@@ -39,10 +39,7 @@ static uint64_t key_of(const char *rule, const char *subject)
 
 struct alert_states *alert_states_new(int64_t now_ms)
 {
-    struct alert_states *w = mem_zero(1, sizeof(*w));
-
-    w->started_ms = w->now_ms = now_ms;
-    return w;
+    return NEW(struct alert_states, .started_ms = now_ms, .now_ms = now_ms);
 }
 
 void alert_states_free(struct alert_states *w)
@@ -193,13 +190,9 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
         lookup_add_place(&w->by_key, w->v[i].key, i);
 }
 
-static int newest_first(const void *x, const void *y)
-{
-    const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
-    int first = ORDER(b->severity, a->severity) ?: ORDER(b->since_ms, a->since_ms);
-
-    return first ?: strcmp(a->rule, b->rule) ?: str_natural(a->place, b->place);
-}
+COMPARE(newest_first, struct alert *const,
+        ORDER((*y)->severity, (*x)->severity) ?: ORDER((*y)->since_ms, (*x)->since_ms)
+            ?: strcmp((*x)->rule, (*y)->rule) ?: str_natural((*x)->place, (*y)->place))
 
 const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n)
 {

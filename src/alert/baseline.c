@@ -3,6 +3,7 @@
 
 #include "alert/usual.h"
 #include "base/buf.h"
+#include "base/order.h"
 
 #define LATE_MS   600000ll
 #define HOURS     2   /* far from what is usual for so many in a row */
@@ -47,13 +48,12 @@ static bool seen(const struct usage_table *t)
 
 static struct user *user_of(struct studying *k, const char *kind, const char *name)
 {
-    for (size_t i = 0; i < k->n; i++)
-        if (strcmp(k->users[i].kind, kind) == 0 && strcmp(k->users[i].name, name) == 0)
-            return &k->users[i];
-    VEC_ROOM(k->users, k->n, k->cap);
-    struct user *u = &k->users[k->n++];
-    *u = (struct user){.kind = kind, .name = arena_strn(&k->to->mem, name, strlen(name))};
-    return u;
+    struct user *u = FIND(k->users, k->n, e, strcmp(e->kind, kind) == 0 && strcmp(e->name, name) == 0);
+
+    if (u)
+        return u;
+    VEC_ADD(k->users, k->n, k->cap, (struct user){.kind = kind, .name = arena_str(&k->to->mem, name)});
+    return &k->users[k->n - 1];
 }
 
 static const char *const kinds[] = {[BY_TEAM] = "team", [BY_COMPANY] = "company"};
@@ -84,13 +84,13 @@ static void found(struct studying *k, enum usage_news_kind kind, const char *of,
     char subject[300];
 
     snprintf(subject, sizeof(subject), "%s%s%s", of, name[0] ? ":" : "", name);
-    VEC_ROOM(to->v, to->n, to->cap);
-    to->v[to->n++] = (struct usage_news){.kind = kind,
-                                         .since_ms = since_ms,
-                                         .weak = weak,
-                                         .subject = arena_strn(&to->mem, subject, strlen(subject)),
-                                         .name = name[0] ? arena_strn(&to->mem, name, strlen(name)) : of,
-                                         .text = arena_strn(&to->mem, text->p, text->len)};
+    VEC_ADD(to->v, to->n, to->cap,
+            (struct usage_news){.kind = kind,
+                                .since_ms = since_ms,
+                                .weak = weak,
+                                .subject = arena_str(&to->mem, subject),
+                                .name = name[0] ? arena_str(&to->mem, name) : of,
+                                .text = arena_strn(&to->mem, text->p, text->len)});
 }
 
 static void judge(struct studying *k, const struct user *u)

@@ -114,11 +114,9 @@ static void fill_alert(struct cell *c, json_t *o, const struct listing_at *at)
     cell_some_text(&c[4], what);
 }
 
-static void fill_rule(struct cell *c, json_t *o, const struct listing_at *at)
+static void fill_rule(struct cell *c, json_t *o, UNUSED const struct listing_at *at)
 {
     char span[24];
-
-    (void)at;
     cell_text(&c[2], str_of(json_is_true(json_object_get(o, "on")) ? "on" : "off"));
     cell_text(&c[3], str_of(int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once"));
     cell_text(&c[4], str_of(int_of(o, "remind") ? clock_span(int_of(o, "remind"), span) : "never"));

@@ -188,13 +188,10 @@ static void load_silence(void *arg, const struct note *n)
     struct silence *s = silence_read(n->bytes, NULL);
 
     d->last_silence = MAX(d->last_silence, n->id);
-    if (!s)
-        return;
-    if (s->until_ms <= d->h->started_ms) {
+    if (s && s->until_ms > d->h->started_ms)
+        VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
+    else
         free(s);
-        return;
-    }
-    VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
 }
 
 /* For the rules that look at what happened. */
@@ -397,13 +394,16 @@ struct writing {
     bool over; /* it is not in force any more */
 };
 
+static size_t silence_at(const struct hub_alerts *d, int64_t id)
+{
+    return FIRST(d->n_silences, i, d->silences[i]->id == id);
+}
+
 /* It is stored; d NULL: the hub ends. */
 static void settle_silence(struct hub_alerts *d, struct writing *w)
 {
-    size_t i = 0;
+    size_t i = d ? silence_at(d, w->s->id) : 0;
 
-    while (d && w->over && i < d->n_silences && d->silences[i]->id != w->s->id)
-        i++;
     if (d && !w->over) {
         VEC_ADD(d->silences, d->n_silences, d->cap_silences, w->s);
         w->s = NULL;
@@ -439,11 +439,10 @@ static void written(void *arg, int result)
 static enum reply_how put_silence(struct hub *h, struct request *rq, const struct silence *s, bool over)
 {
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
-    struct writing *w = mem_zero(1, sizeof(*w));
+    struct writing *w = NEW(struct writing, .h = h, .late = httpd_late(rq), .s = silence_copy(s), .over = over);
 
     silence_write(s, &b);
     struct note n = {.kind = NOTE_SILENCE, .id = s->id, .over_ms = s->until_ms, .bytes = buf_str(&b)};
-    *w = (struct writing){.h = h, .late = httpd_late(rq), .s = silence_copy(s), .over = over};
     store_put(h->store, STORE_NOTE, &n, 1, written, w);
     return REPLY_LATER;
 }
@@ -460,10 +459,8 @@ enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struc
 enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
-    size_t i = 0;
+    size_t i = silence_at(d, id);
 
-    while (i < d->n_silences && d->silences[i]->id != id)
-        i++;
     if (i == d->n_silences)
         return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
     struct silence over = *d->silences[i];

@@ -88,15 +88,12 @@ static void usage_end(struct usage_past *u)
 
 struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
 {
-    struct alert_replay *r = mem_zero(1, sizeof(*r));
+    struct alert_replay *r = NEW(struct alert_replay, .rule = *ask->rule, .people = people_ref(ask->people),
+                                 .rules = ask->rules, .zone = ask->zone);
     int64_t before = HOUR_MS;
     size_t n;
     const struct alert_rule *v = alert_rules_all(ask->rules, &n);
 
-    r->rule = *ask->rule;
-    r->people = people_ref(ask->people);
-    r->rules = ask->rules;
-    r->zone = ask->zone;
     r->said.to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
     r->said.from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->said.to_ms - ALERT_REPLAY_DAYS_MAX * DAY_MS);
     r->said.rules = mem_zero(n + 1, sizeof(*r->said.rules));
@@ -157,17 +154,9 @@ void alert_replay_free(struct alert_replay *r)
 
 /* ---- what the rules found ---- */
 
-static struct alert_replay_rule *tally_of(struct alert_replay *r, const char *rule)
-{
-    for (size_t i = 0; i < r->said.n_rules; i++)
-        if (strcmp(r->said.rules[i].rule->name, rule) == 0)
-            return &r->said.rules[i];
-    return NULL;
-}
-
 static void found(struct alert_replay *r, const struct alert *a)
 {
-    struct alert_replay_rule *t = tally_of(r, a->rule);
+    struct alert_replay_rule *t = FIND(r->said.rules, r->said.n_rules, e, strcmp(e->rule->name, a->rule) == 0);
     int64_t end = a->resolved_ms ? a->resolved_ms : r->said.until_ms;
 
     if (end < r->said.from_ms || !t)
@@ -211,12 +200,7 @@ static void take_event(void *arg, const char *node, const char *device, const st
         VEC_ADD(r->events, r->n_events, r->cap_events, recent_of(node, device, e));
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const struct alert_replay_node *const *a = x, *const *b = y;
-
-    return strcmp(alert_replay_node_key(*a), alert_replay_node_key(*b));
-}
+COMPARE(by_key, struct alert_replay_node *const, strcmp(alert_replay_node_key(*x), alert_replay_node_key(*y)))
 
 static struct alert_replay_node *reel_of(struct alert_replay *r, const char *key)
 {
@@ -365,15 +349,12 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
 /* How long a stretch may be loaded at once: a part of a day, since the store keeps minutes by the day. */
 static int64_t stretch(const struct alert_replay *r)
 {
-    static const int64_t hours[] = {24, 12, 6, 4, 3, 2};
+    static const int64_t hours[] = {24, 12, 6, 4, 3, 2, 1};
     size_t bytes = 0;
 
     for (size_t i = 0; i < r->n_played; i++)
         bytes += alert_replay_node_minute_bytes(r->played[i], &r->ask);
-    for (size_t i = 0; i < ARRAY_LEN(hours); i++)
-        if (bytes * 60 * (size_t)hours[i] <= ALERT_REPLAY_LOAD_BYTES)
-            return hours[i] * HOUR_MS;
-    return HOUR_MS;
+    return hours[FIRST(ARRAY_LEN(hours) - 1, i, bytes * 60 * (size_t)hours[i] <= ALERT_REPLAY_LOAD_BYTES)] * HOUR_MS;
 }
 
 static int play(struct alert_replay *r, const struct past_source *past, struct err *err)

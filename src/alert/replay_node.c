@@ -87,10 +87,7 @@ static bool named(const struct alert_rule *r, const char *metric)
 {
     const char *const texts[] = {r->when, r->until, r->text};
 
-    for (size_t i = 0; i < ARRAY_LEN(texts) && !r->off; i++)
-        if (texts[i] && strcasestr(texts[i], metric))
-            return true;
-    return false;
+    return !r->off && ANY(ARRAY_LEN(texts), i, texts[i] && strcasestr(texts[i], metric));
 }
 
 void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules,
@@ -115,10 +112,7 @@ static bool custom_wanted(const struct alert_replay_node_ask *k, const char *nam
     size_t n;
     const struct alert_rule *v = alert_rules_all(k->rules, &n);
 
-    for (size_t i = 0; i < n; i++)
-        if (named(&v[i], name))
-            return true;
-    return false;
+    return ANY(n, i, named(&v[i], name));
 }
 
 /* ---- one node's past ---- */
@@ -208,16 +202,14 @@ static void take_proc(void *arg, const struct proc_span *p)
     }
     char *fact = arena_alloc(&r->arena, record_pack(&proc_wire, &p->fact, NULL), 1);
     record_pack(&proc_wire, &p->fact, fact);
-    VEC_ROOM(r->stays, r->n_stays, r->cap_stays);
-    r->stays[r->n_stays++] =
-        (struct stay){.first_ms = p->first_ms,
-                      .end_ms = p->ended ? p->last_ms : p->last_ms + SEEN_MS,
-                      .mem = p->mem_max > 0 ? p->mem_max : -1,
-                      .sm = p->sm,
-                      .kind = p->kind ? p->kind : PROC_COMPUTE,
-                      .device =
-                          strcmp(before, p->device) == 0 ? before : arena_strn(&r->arena, p->device, strlen(p->device)),
-                      .fact = fact};
+    VEC_ADD(r->stays, r->n_stays, r->cap_stays,
+            (struct stay){.first_ms = p->first_ms,
+                          .end_ms = p->ended ? p->last_ms : p->last_ms + SEEN_MS,
+                          .mem = p->mem_max > 0 ? p->mem_max : -1,
+                          .sm = p->sm,
+                          .kind = p->kind ? p->kind : PROC_COMPUTE,
+                          .device = strcmp(before, p->device) == 0 ? before : arena_str(&r->arena, p->device),
+                          .fact = fact});
 }
 
 static int take_procs(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, struct taking *k,
@@ -280,10 +272,8 @@ int alert_replay_node_begin(struct alert_replay_node *r, const struct past_sourc
 
 void alert_replay_node_event(struct alert_replay_node *r, const struct recent *e)
 {
-    if (e->kind >= EVENT_BACK && e->kind <= EVENT_DOWN && !e->device[0]) { /* as store_node_at has it */
-        VEC_ROOM(r->upsets, r->n_upsets, r->cap_upsets);
-        r->upsets[r->n_upsets++] = (struct upset){e->at_ms, e->kind == EVENT_HUNG ? e->at_ms : 0};
-    }
+    if (e->kind >= EVENT_BACK && e->kind <= EVENT_DOWN && !e->device[0]) /* as store_node_at has it */
+        VEC_ADD(r->upsets, r->n_upsets, r->cap_upsets, (struct upset){e->at_ms, e->kind == EVENT_HUNG ? e->at_ms : 0});
     if (e->kind == EVENT_LOST || e->kind == EVENT_BACK || e->kind == EVENT_START || e->kind == EVENT_NEW)
         VEC_ADD(r->looks, r->n_looks, r->cap_looks, e->at_ms);
 }
@@ -300,10 +290,7 @@ static bool same_facts(const struct node_fact *a, const struct node_fact *b)
             x->lost != y->lost || x->asleep != y->asleep)
             return false;
     }
-    for (size_t i = 0; i < a->n_custom; i++)
-        if (strcmp(a->custom[i].name, b->custom[i].name) != 0)
-            return false;
-    return true;
+    return !ANY(a->n_custom, i, strcmp(a->custom[i].name, b->custom[i].name) != 0);
 }
 
 static bool same_was(const struct node_was *a, const struct node_was *b)
@@ -403,11 +390,7 @@ static const struct node_fact *fact_of(const struct alert_replay_node *r, size_t
 /* Its place among devices, or how many there are. */
 static size_t device_at(const struct node_fact *f, const char *uuid)
 {
-    size_t i = 0;
-
-    while (i < f->n_devices && strcmp(f->devices[i].uuid, uuid) != 0)
-        i++;
-    return i;
+    return FIRST(f->n_devices, i, strcmp(f->devices[i].uuid, uuid) == 0);
 }
 
 /* Every device and every custom metric there was. */
@@ -415,18 +398,12 @@ static void gather_names(struct alert_replay_node *r, const struct alert_replay_
 {
     for (size_t s = 0; s < r->n_spans; s++) {
         const struct node_fact *f = fact_of(r, s);
-        for (size_t i = 0; i < f->n_devices; i++) {
-            size_t at = 0;
-            while (at < r->n_uuids && strcmp(r->uuids[at], f->devices[i].uuid) != 0)
-                at++;
-            if (at == r->n_uuids)
+        for (size_t i = 0; i < f->n_devices; i++)
+            if (!ANY(r->n_uuids, at, strcmp(r->uuids[at], f->devices[i].uuid) == 0))
                 VEC_ADD(r->uuids, r->n_uuids, r->cap_uuids, f->devices[i].uuid);
-        }
         for (size_t i = 0; i < f->n_custom; i++) {
-            size_t at = 0;
-            while (at < r->n_customs && strcmp(r->customs[at], f->custom[i].name) != 0)
-                at++;
-            if (at < r->n_customs || r->n_customs == CUSTOM_MAX || !custom_wanted(k, f->custom[i].name))
+            bool known = ANY(r->n_customs, at, strcmp(r->customs[at], f->custom[i].name) == 0);
+            if (known || r->n_customs == CUSTOM_MAX || !custom_wanted(k, f->custom[i].name))
                 continue;
             VEC_ROOM(r->customs, r->n_customs, r->cap_customs);
             mem_copy_str(r->customs[r->n_customs++], sizeof(*r->customs), f->custom[i].name);
@@ -440,23 +417,21 @@ static const enum metric tells[] = {M_util, M_mem_util, M_sm_active, M_enc, M_de
 
 static uint8_t work_bit(enum metric m)
 {
-    for (size_t i = 0; i < ARRAY_LEN(tells); i++)
-        if (tells[i] == m)
-            return (uint8_t)(1u << i);
-    return 0;
+    size_t i = FIRST(ARRAY_LEN(tells), k, tells[k] == m);
+
+    return i < ARRAY_LEN(tells) ? (uint8_t)(1u << i) : 0;
 }
 
 static void add_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, int device, int m, int custom)
 {
     uint8_t work = device >= 0 && m >= 0 && judge_tells((enum metric)m) ? work_bit((enum metric)m) : 0;
 
-    VEC_ROOM(r->lanes, r->n_lanes, r->cap_lanes);
-    r->lanes[r->n_lanes++] =
-        (struct lane){.metric = m >= 0 ? metrics[m].no : 0,
-                      .custom = (int16_t)custom,
-                      .device = device,
-                      .work = work,
-                      .work_value = m == M_mem_util ? k->rule->busy_mem_util + 1 : k->rule->busy_util};
+    VEC_ADD(r->lanes, r->n_lanes, r->cap_lanes,
+            (struct lane){.metric = m >= 0 ? metrics[m].no : 0,
+                          .custom = (int16_t)custom,
+                          .device = device,
+                          .work = work,
+                          .work_value = m == M_mem_util ? k->rule->busy_mem_util + 1 : k->rule->busy_util});
 }
 
 /* Names to ask for, and the enum of each; custom ones last. How many. */
@@ -481,11 +456,8 @@ static struct lane *lane_of(struct alert_replay_node *r, int device, int which)
 {
     uint16_t metric = which >= 0 ? metrics[which].no : 0;
 
-    for (size_t i = 0; i < r->n_lanes; i++)
-        if (r->lanes[i].device == device && r->lanes[i].metric == metric &&
-            (which >= 0 || r->lanes[i].custom == -1 - which))
-            return &r->lanes[i];
-    return NULL;
+    return FIND(r->lanes, r->n_lanes, l,
+                l->device == device && l->metric == metric && (which >= 0 || l->custom == -1 - which));
 }
 
 static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l,
@@ -616,12 +588,12 @@ static void rebuild_procs(struct alert_replay_node *r, struct live *l)
         if (d == f->n_devices)
             continue;
         record_unpack(&proc_wire, s->fact, &list.v[list.n]);
-        VEC_ROOM(r->uses, r->n_uses, r->cap_uses);
-        r->uses[r->n_uses++] = (struct proc_use){.proc = (uint16_t)list.n++,
-                                                 .slot = (uint16_t)(d + 1),
-                                                 .kind = s->kind,
-                                                 .mem = s->mem,
-                                                 .sm = s->sm};
+        VEC_ADD(r->uses, r->n_uses, r->cap_uses,
+                (struct proc_use){.proc = (uint16_t)list.n++,
+                                  .slot = (uint16_t)(d + 1),
+                                  .kind = s->kind,
+                                  .mem = s->mem,
+                                  .sm = s->sm});
     }
     live_procs(l, r->node, ++r->procs, &list, 0);
     free(list.v);
@@ -655,9 +627,7 @@ static size_t make_columns(struct alert_replay_node *r, size_t minute)
         if (v == SERIES_NONE || (l->device >= 0 && !slot))
             continue;
         if (!metric) {
-            size_t at = 0;
-            while (at < f->n_custom && strcmp(f->custom[at].name, r->customs[l->custom]) != 0)
-                at++;
+            size_t at = FIRST(f->n_custom, k, strcmp(f->custom[k].name, r->customs[l->custom]) == 0);
             if (at == f->n_custom)
                 continue;
             metric = (uint16_t)(METRIC_CUSTOM + at);

@@ -6,6 +6,7 @@
 #include "alert/show.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "base/order.h"
 #include "hub/handlers.h"
 #include "people/people.h"
 
@@ -171,10 +172,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     int64_t until_ms = 0;
 
     json_object_foreach (o, key, v) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(known) && strcmp(key, known[i]) != 0)
-            i++;
-        if (i == ARRAY_LEN(known))
+        if (!ANY(ARRAY_LEN(known), i, strcmp(key, known[i]) == 0))
             return reply_problem(rp, 400, "'%.40s' is not understood: rule, node, person, reason, for and until are",
                                  key);
         if (!json_is_string(v) || json_string_length(v) > 200 || !str_utf8_ok(str_of(json_string_value(v))))

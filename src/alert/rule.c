@@ -6,6 +6,7 @@
 
 #include "alert/builtin.h"
 #include "base/buf.h"
+#include "base/order.h"
 #include "format/template.h"
 #include "format/words.h"
 #include "model/alert.h"
@@ -78,10 +79,7 @@ const struct alert_rule *alert_rules_all(const struct alert_rules *r, size_t *re
 
 static struct alert_rule *find(struct alert_rules *r, struct str name)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (str_eq(name, r->v[i].name))
-            return &r->v[i];
-    return NULL;
+    return FIND(r->v, r->n, e, str_eq(name, e->name));
 }
 
 const struct alert_rule *alert_rules_find(const struct alert_rules *r, const char *name)
@@ -131,12 +129,12 @@ static int read_remind(struct reading *rd, const struct ynode *at, int64_t *ret)
 
 static int read_severity(struct reading *rd, const struct ynode *at, int32_t *ret)
 {
-    for (int i = 0; at->kind == YNODE_TEXT && i < SEVERITIES; i++)
-        if (str_eq(str_trim(at->text), severity_words[i])) {
-            *ret = i;
-            return 0;
-        }
-    return yfail(rd, at, "expected info, warning or critical");
+    size_t i = FIRST(SEVERITIES, k, str_eq(str_trim(at->text), severity_words[k]));
+
+    if (at->kind != YNODE_TEXT || i == SEVERITIES)
+        return yfail(rd, at, "expected info, warning or critical");
+    *ret = (int32_t)i;
+    return 0;
 }
 
 static int read_channels(struct reading *rd, const struct ynode *at, const char **ret)

@@ -1,12 +1,13 @@
 /* show.c: alerts, silences and channels as the JSON of the API. */
 #include "alert/show.h"
 
+#include "base/order.h"
+
 const struct silence *silence_of(const struct alerts_now *now, const struct alert *a, int64_t now_ms)
 {
-    for (size_t i = 0; i < now->n_silences; i++)
-        if (silence_fits(now->silences[i], a, now_ms))
-            return now->silences[i];
-    return NULL;
+    const struct silence *const *s = FIND(now->silences, now->n_silences, e, silence_fits(*e, a, now_ms));
+
+    return s ? *s : NULL;
 }
 
 void silence_json(struct json *j, const struct silence *s)

@@ -97,13 +97,8 @@ static void add(struct telling *t, struct alert_news *x)
 
 /* ---- messages ---- */
 
-static int by_place(const void *x, const void *y)
-{
-    const struct listener *p = x, *q = y;
-    const struct alert *a = p->news->a, *b = q->news->a;
-
-    return strcmp(p->to, q->to) ?: str_natural(a->place, b->place) ?: ORDER(a->id, b->id);
-}
+COMPARE(by_place, struct listener,
+        strcmp(x->to, y->to) ?: str_natural(x->news->a->place, y->news->a->place) ?: ORDER(x->news->a->id, y->news->a->id))
 
 static void mark_told(const struct telling *t, const struct listener *p)
 {

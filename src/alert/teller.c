@@ -6,6 +6,7 @@
 
 #include "alert/tell.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/zone.h"
 #include "format/note.h"
 #include "notify/outbox.h"
@@ -86,10 +87,8 @@ static void pass(void *arg, const char *channel, const char *person)
 {
     struct alert_teller *t = ((struct telling *)arg)->t;
 
-    for (size_t i = 0; i < t->n_passed; i++)
-        if (strcmp(t->passed[i].channel, channel) == 0 && strcmp(t->passed[i].person, person) == 0)
-            return;
-    if (t->n_passed == PASSED_MAX)
+    if (t->n_passed == PASSED_MAX ||
+        FIND(t->passed, t->n_passed, e, strcmp(e->channel, channel) == 0 && strcmp(e->person, person) == 0))
         return;
     VEC_ROOM(t->passed, t->n_passed, t->cap_passed);
     struct passed *p = &t->passed[t->n_passed++];

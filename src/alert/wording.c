@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 bool wording_person(struct str *rest, struct str *ret)
 {
@@ -26,10 +27,7 @@ bool wording_owner(const struct alert_rule *rule, const struct alert *a, const c
 
 static bool all_of(const struct wording_ask *k, const char *prefix)
 {
-    for (size_t i = 0; i < k->n; i++)
-        if (!str_starts(str_of(k->v[i]->subject), prefix))
-            return false;
-    return true;
+    return !ANY(k->n, i, !str_starts(str_of(k->v[i]->subject), prefix));
 }
 
 /* What they are all of, in words. */
