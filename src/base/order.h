@@ -48,6 +48,12 @@
         i;                                                                                                             \
     })
 #define ANY(n, i, so) (FIRST(n, i, so) < (n))
+/* The same, -1: there is none. */
+#define WHICH(n, i, so)                                                                                                \
+    ({                                                                                                                 \
+        size_t all_ = (n), first_ = FIRST(all_, i, so);                                                                \
+        first_ < all_ ? (int)first_ : -1;                                                                              \
+    })
 /* The same of the n things of v, asked of the one at e: where it is; NULL: there is none. */
 #define FIND(v, n, e, so)                                                                                              \
     ({                                                                                                                 \

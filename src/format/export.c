@@ -14,18 +14,12 @@ const char *const record_words[REC_KINDS] = {"node", "device", "metric", "sample
 
 /* ---- JSON ---- */
 
-static void text(struct json *j, const char *key, const char *v)
-{
-    if (v && v[0])
-        json_cstr(j, key, v);
-}
-
 static void put_device(struct json *j, const struct device_fact *d)
 {
-    text(j, "parent", d->parent);
-    text(j, "name", d->name);
-    text(j, "serial", d->serial);
-    text(j, "pci", d->pci);
+    json_some(j, "parent", d->parent);
+    json_some(j, "name", d->name);
+    json_some(j, "serial", d->serial);
+    json_some(j, "pci", d->pci);
     json_int(j, "index", d->index);
     json_int(j, "minor", d->minor);
     json_int(j, "mig", d->mig);
@@ -34,13 +28,13 @@ static void put_device(struct json *j, const struct device_fact *d)
         json_bool(j, "lost", true);
     if (d->asleep)
         json_bool(j, "asleep", true);
-    text(j, "note", d->note);
+    json_some(j, "note", d->note);
 }
 
 static void put_custom(struct json *j, const struct custom_fact *c)
 {
     json_cstr(j, "metric", c->name);
-    text(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : 0]);
+    json_some(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : 0]);
     json_cstr(j, "type", c->kind == KIND_COUNTER ? "counter" : "gauge");
     json_int(j, "per", c->per);
 }
@@ -51,7 +45,7 @@ static void put_event(struct json *j, const struct node_event *e)
     json_int(j, "event", e->kind);
     json_int(j, "slot", e->slot);
     json_int(j, "code", e->code);
-    text(j, "text", e->text);
+    json_some(j, "text", e->text);
 }
 
 /* What the table of its fields names for exports. */
@@ -62,7 +56,7 @@ static void put_record(struct json *j, const struct record_kind *kind, const voi
         if (!f->json)
             continue;
         if (!record_is_number(f))
-            text(j, f->json, f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record));
+            json_some(j, f->json, f->type == FIELD_TEXT ? *record_text(f, record) : record_array(f, record));
         else if (f->type == FIELD_FLAG)
             json_bool(j, f->json, record_int(f, record) != 0);
         else
@@ -89,11 +83,11 @@ static void put_json(struct buf *out, const struct export_record *r)
 
     json_obj(&j, NULL);
     json_cstr(&j, "kind", record_words[r->kind]);
-    text(&j, "node", r->node);
-    text(&j, "device", r->device);
+    json_some(&j, "node", r->node);
+    json_some(&j, "device", r->device);
     switch (r->kind) {
     case REC_NODE:
-        text(&j, "name", r->fact->name);
+        json_some(&j, "name", r->fact->name);
         put_record(&j, &node_facts, r->fact);
         break;
     case REC_DEVICE:

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/words.h"
 
 static void blanks(struct cursor *c)
@@ -159,10 +160,7 @@ static int object(struct cursor *c)
 
 static const struct field *find(const struct export_reader *r, const char *key)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (str_eq(r->f[i].key, key))
-            return &r->f[i];
-    return NULL;
+    return FIND(r->f, r->n, f, str_eq(f->key, key));
 }
 
 /* Text that fits: 0. */
@@ -384,15 +382,16 @@ static int take_samples(struct cursor *c, struct export_record *ret)
 
 static int take_object(struct cursor *c, struct export_record *ret)
 {
+    static int (*const takes[REC_KINDS])(struct cursor *) = {
+        [REC_NODE] = take_node,       [REC_DEVICE] = take_device, [REC_METRIC] = take_custom,
+        [REC_PROCESS] = take_process, [REC_EVENT] = take_event,   [REC_JOB] = take_job,
+    };
     struct export_reader *r = c->r;
     char kind[16];
-    int k = 0;
-
     TEXT("kind", kind);
     TEXT("node", r->node);
     TEXT("device", r->device);
-    while (k < REC_KINDS && strcmp(kind, record_words[k]) != 0)
-        k++;
+    size_t k = FIRST(REC_KINDS, i, strcmp(kind, record_words[i]) == 0);
     if (k == REC_KINDS) {
         const struct field *f = find(r, "kind");
         return export_fail(c, f ? f->column - 1 : 0,
@@ -414,29 +413,7 @@ static int take_object(struct cursor *c, struct export_record *ret)
                                   .proc = &r->proc,
                                   .event = &r->event,
                                   .job = &r->job};
-    int code;
-    switch (k) {
-    case REC_NODE:
-        code = take_node(c);
-        break;
-    case REC_DEVICE:
-        code = take_device(c);
-        break;
-    case REC_METRIC:
-        code = take_custom(c);
-        break;
-    case REC_SAMPLES:
-        code = take_samples(c, ret);
-        break;
-    case REC_PROCESS:
-        code = take_process(c);
-        break;
-    case REC_EVENT:
-        code = take_event(c);
-        break;
-    default:
-        code = take_job(c);
-    }
+    int code = k == REC_SAMPLES ? take_samples(c, ret) : takes[k](c);
     ret->at_ms = r->at_ms;
     ret->v = r->v;
     return code < 0 ? code : 1;

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 struct export_reader *export_reader_new(int64_t (*per)(void *arg, const char *node, const char *metric), void *arg)
 {
@@ -69,10 +70,7 @@ int export_sample(const struct export_reader *r, int64_t per, struct export_reco
 
 int export_unit(const char *word)
 {
-    for (int i = 0; i < UNIT_COUNT; i++)
-        if (strcmp(unit_names[i], word) == 0)
-            return i;
-    return -1;
+    return WHICH(UNIT_COUNT, i, strcmp(unit_names[i], word) == 0);
 }
 
 /* ---- any of them ---- */

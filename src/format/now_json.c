@@ -9,12 +9,6 @@
 
 #define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
 
-static void text(struct json *j, const char *key, const char *v)
-{
-    if (v[0])
-        json_str(j, key, str_of(v));
-}
-
 static void number(struct json *j, const char *key, int64_t v, int64_t absent)
 {
     if (v != absent)
@@ -119,12 +113,12 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
             number(j, "mem", p->mem, -1);
             if (p->sm >= 0)
                 json_fixed(j, "sm", p->sm, 10000);
-            text(j, "kind", kind_words(p->kind));
+            json_some(j, "kind", kind_words(p->kind));
         }
         if (record_is_number(f))
             number(j, f->json, record_int(f, p->fact), i ? f->none : INT64_MIN); /* the first is always there */
         else if (f->at != offsetof(struct proc_fact, cmd) || view_shows_cmd(v, p))
-            text(j, f->json, record_array(f, p->fact));
+            json_some(j, f->json, record_array(f, p->fact));
     }
     json_end_obj(j);
 }
@@ -138,7 +132,7 @@ static void put_booking(struct json *j, const char *key, const struct booking_no
     json_str(j, "person", str_of(h->person));
     json_int(j, "from", h->from_ms);
     json_int(j, "until", h->until_ms);
-    text(j, "comment", h->comment);
+    json_some(j, "comment", h->comment);
     json_end_obj(j);
 }
 
@@ -159,16 +153,16 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     number(j, "since", d->since_ms, 0);
     number(j, "idle_since", d->idle_since_ms, 0);
     number(j, "age_ms", device_age_ms(d, v->at_ms), -1);
-    text(j, "parent", f->parent);
+    json_some(j, "parent", f->parent);
     number(j, "mig", f->mig, -1);
-    text(j, "vendor", vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
-    text(j, "pci", f->pci);
-    text(j, "serial", f->serial);
+    json_some(j, "vendor", vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
+    json_some(j, "pci", f->pci);
+    json_some(j, "serial", f->serial);
     number(j, "minor", f->minor, -1);
     flag(j, "split", d->split);
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
-    text(j, "note", f->note);
+    json_some(j, "note", f->note);
     put_booking(j, "booking", d->booking);
     put_booking(j, "next", d->next);
     put_metrics(j, &d->now);
@@ -192,7 +186,7 @@ static void put_custom_facts(struct json *j, const struct node_fact *f)
         const struct custom_fact *c = &f->custom[i];
         json_obj(j, NULL);
         json_str(j, "name", str_of(c->name));
-        text(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : UNIT_NONE]);
+        json_some(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : UNIT_NONE]);
         json_cstr(j, "kind", c->kind == KIND_COUNTER ? "counter" : "gauge");
         json_int(j, "per", c->per);
         json_end_obj(j);
@@ -213,13 +207,13 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     json_cstr(j, "state", node_words[n->state]);
     json_str(j, "reason", str_of(n->reason));
     flag(j, "never_sampled", n->never_sampled);
-    text(j, "belonged_to", n->was);
-    text(j, "belonged_to_id", n->was_id);
+    json_some(j, "belonged_to", n->was);
+    json_some(j, "belonged_to_id", n->was_id);
     number(j, "since", n->since_ms, 0);
     if (n->at_ms)
         json_int(j, "age_ms", MAX(0, v->at_ms - n->at_ms));
     json_uint(j, "version", n->version);
-    text(j, "address", n->address);
+    json_some(j, "address", n->address);
     if (n->labels)
         labels_json(j, "labels", n->labels);
     number(j, "clock_off_ms", n->clock_off_ms, 0);
@@ -229,15 +223,15 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     json_cstr(j, "collect", collect_words[n->collect]);
     number(j, "collect_since", n->collect_since_ms, 0);
     number(j, "backlog", n->backlog, 0);
-    text(j, "agent", f->agent);
-    text(j, "collector", f->collector);
+    json_some(j, "agent", f->agent);
+    json_some(j, "collector", f->collector);
     number(j, "tick_ms", f->tick_ms, 0);
-    text(j, "driver", f->driver);
-    text(j, "cuda", f->cuda);
-    text(j, "os", f->os);
-    text(j, "kernel", f->kernel);
-    text(j, "arch", f->arch);
-    text(j, "cpu", f->cpu);
+    json_some(j, "driver", f->driver);
+    json_some(j, "cuda", f->cuda);
+    json_some(j, "os", f->os);
+    json_some(j, "kernel", f->kernel);
+    json_some(j, "arch", f->arch);
+    json_some(j, "cpu", f->cpu);
     number(j, "cpus", f->cpus, 0);
     put_metrics(j, &n->now);
     put_custom_facts(j, f);

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "format/export_read.h"
 #include "format/words.h"
 #include "model/labels.h"
 #include "model/names.h"
@@ -217,9 +218,7 @@ static void get_custom_facts(struct parse *p, const json_t *o, struct node_fact 
         TEXT(v, "kind", kind);
         c->per = get_int(p, v, "per", 1, (int64_t)1 << 40, 1);
         c->kind = strcmp(kind, "counter") == 0 ? KIND_COUNTER : KIND_GAUGE;
-        for (int u = 0; u < UNIT_COUNT; u++)
-            if (strcmp(unit, unit_names[u]) == 0)
-                c->unit = (uint8_t)u;
+        c->unit = (uint8_t)MAX(export_unit(unit), 0);
     }
 }
 

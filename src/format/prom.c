@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/export.h"
 #include "format/words.h"
 
@@ -176,19 +177,10 @@ static bool is_heard(const struct node_now *n, int64_t now_ms)
     return n->state != NODE_MAINTENANCE || now_ms - n->at_ms < keep_ms(n, NEWS_MS);
 }
 
-static bool told_already(const struct node_now *n, size_t k)
-{
-    for (size_t i = 0; i < k; i++)
-        if (strcmp(n->devices[i].fact.uuid, n->devices[k].fact.uuid) == 0)
-            return true;
-    return false;
-}
-
 static struct prom_series *add_series(struct prom_draw *p, const struct node_now *n, const struct device_now *d)
 {
-    VEC_ROOM(p->s, p->n, p->cap);
-    p->s[p->n] = (struct prom_series){.n = n, .d = d};
-    return &p->s[p->n++];
+    VEC_ADD(p->s, p->n, p->cap, (struct prom_series){.n = n, .d = d});
+    return &p->s[p->n - 1];
 }
 
 static void list_series(struct prom_draw *p, const struct node_now *n, bool twin)
@@ -203,7 +195,7 @@ static void list_series(struct prom_draw *p, const struct node_now *n, bool twin
     for (size_t k = 0; k < n->n_devices; k++) {
         const struct device_now *d = &n->devices[k];
         char index[16];
-        if (told_already(n, k))
+        if (ANY(k, i, strcmp(n->devices[i].fact.uuid, d->fact.uuid) == 0))
             continue;
         s = add_series(p, n, d);
         s->from = p->labels.len;
@@ -301,17 +293,13 @@ void prom_custom_name(const struct custom_fact *c, char out[128])
 static struct custom_family *custom_family(struct prom_draw *p, const struct custom_fact *c)
 {
     char name[128];
-    size_t at = 0;
-
     prom_custom_name(c, name);
-    while (at < p->n_custom && strcmp(p->custom[at].name, name) != 0)
-        at++;
+    size_t at = FIRST(p->n_custom, i, strcmp(p->custom[i].name, name) == 0);
     if (at == p->n_custom) {
         if (c->per <= 0 || at == CUSTOM_FAMILIES)
             return NULL;
-        VEC_ROOM(p->custom, p->n_custom, p->cap_custom);
-        p->custom[p->n_custom++] =
-            (struct custom_family){.unit = c->unit, .kind = c->kind, .lines = BUF_INIT(LINES_MAX)};
+        VEC_ADD(p->custom, p->n_custom, p->cap_custom,
+                (struct custom_family){.unit = c->unit, .kind = c->kind, .lines = BUF_INIT(LINES_MAX)});
         mem_copy_str(p->custom[at].name, sizeof(p->custom[at].name), name);
     }
     struct custom_family *f = &p->custom[at];
@@ -356,16 +344,14 @@ struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms)
 
 void prom_draw_free(struct prom_draw *p)
 {
-    for (size_t i = 0; p && i < F_COUNT; i++)
+    if (!p)
+        return;
+    for (size_t i = 0; i < F_COUNT; i++)
         buf_fini(&p->lines[i]);
-    for (size_t i = 0; p && i < p->n_custom; i++)
+    for (size_t i = 0; i < p->n_custom; i++)
         buf_fini(&p->custom[i].lines);
-    if (p) {
-        free(p->custom);
-        buf_fini(&p->labels);
-        free(p->s);
-    }
-    free(p);
+    buf_fini(&p->labels);
+    FREE_ALL(p->custom, p->s, p);
 }
 
 void prom_draw_node(struct prom_draw *p, const struct node_now *n, bool twin)

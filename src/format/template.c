@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/render.h"
 #include "format/words.h"
 #include "model/metric.h"
@@ -30,10 +31,7 @@ static const enum hole in_order[] = {HOLE_HOST_NAME, HOLE_LOST_TH}; /* what {} s
 
 static int hole_by_name(struct str s)
 {
-    for (size_t i = 0; i < HOLES; i++)
-        if (str_eq(s, holes[i]))
-            return (int)i;
-    return -1;
+    return WHICH(HOLES, i, str_eq(s, holes[i]));
 }
 
 /* "" is the next of those without a name, of which *nth were there before. */
@@ -103,51 +101,36 @@ static void fill_metric(struct buf *out, int m, const struct template_scene *s)
         buf_addc(out, '-');
 }
 
-static void fill_hole(struct buf *out, enum hole h, const struct template_scene *s)
+static const char *hole_text(enum hole h, const struct template_scene *s, char text[160])
 {
     const struct node_now *n = s->n;
     const struct device_now *d = s->d;
-    char text[160];
 
     switch (h) {
     case HOLE_NODE:
     case HOLE_HOST_NAME:
-        buf_adds(out, node_shown(n));
-        break;
+        return node_shown(n);
     case HOLE_GPU:
-        if (d)
-            buf_addi(out, d->fact.index);
-        else
-            buf_addc(out, '-');
-        break;
+        snprintf(text, 160, "%d", d ? (int)d->fact.index : 0);
+        return d ? text : "-";
     case HOLE_PLACE:
-        buf_adds(out, node_shown(n));
-        if (d)
-            buf_addf(out, ":%d", (int)d->fact.index);
-        break;
+        snprintf(text, 160, "%s:%d", node_shown(n), d ? (int)d->fact.index : 0);
+        return d ? text : node_shown(n);
     case HOLE_USER:
-        buf_adds(out, d && holders(d, text).len ? text : "-");
-        break;
+        return d && holders(d, text).len ? text : "-";
     case HOLE_MODEL:
-        buf_adds(out, d ? device_shown(d) : "-");
-        break;
+        return d ? device_shown(d) : "-";
     case HOLE_STATE:
-        buf_adds(out, d ? dev_states[d->state].word : node_words[n->state]);
-        break;
+        return d ? dev_states[d->state].word : node_words[n->state];
     case HOLE_REASON:
-        buf_adds(out, d ? d->reason : n->reason);
-        break;
+        return d ? d->reason : n->reason;
     case HOLE_SINCE:
-        buf_adds(out, clock_span(MAX(0, s->now_ms - s->since_ms), text));
-        break;
+        return clock_span(MAX(0, s->now_ms - s->since_ms), text);
     case HOLE_IDLE:
-        buf_adds(out, d && d->idle_since_ms ? clock_span(MAX(0, s->now_ms - d->idle_since_ms), text) : "-");
-        break;
-    case HOLE_LOST_TH:
-        buf_addi(out, s->lost_ms / 1000);
-        break;
-    case HOLES:
-        break;
+        return d && d->idle_since_ms ? clock_span(MAX(0, s->now_ms - d->idle_since_ms), text) : "-";
+    default: /* HOLE_LOST_TH */
+        snprintf(text, 160, "%lld", (long long)(s->lost_ms / 1000));
+        return text;
     }
 }
 
@@ -155,7 +138,7 @@ void template_fill(struct buf *out, const char *text, const struct template_scen
 {
     struct str rest = str_of(text), part, name;
     size_t nth = 0;
-    char brace;
+    char brace, words[160];
 
     while (rest.len && next(&rest, &part, &name, &brace)) {
         buf_addstr(out, part);
@@ -167,7 +150,7 @@ void template_fill(struct buf *out, const char *text, const struct template_scen
         if (!s->n && h != HOLE_LOST_TH)
             buf_addc(out, '-');
         else if (h >= 0)
-            fill_hole(out, (enum hole)h, s);
+            buf_adds(out, hole_text((enum hole)h, s, words));
         else if (m >= 0)
             fill_metric(out, m, s);
     }

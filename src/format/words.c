@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/plain.h"
 
 const char *const vendor_words[VENDOR_COUNT] = {"", "nvidia", "amd", "intel"};
@@ -20,10 +21,7 @@ const char *kind_words(uint8_t kind)
 
 int kind_by_words(struct str s)
 {
-    for (int i = 0; i < (int)ARRAY_LEN(kinds); i++)
-        if (str_eq(s, kinds[i]))
-            return i;
-    return -1;
+    return WHICH(ARRAY_LEN(kinds), i, str_eq(s, kinds[i]));
 }
 
 /* What a buf-writing function says, into out[size], cut at a letter. */
@@ -146,19 +144,12 @@ const char *time_as(int64_t at_ms, enum time_form form, char out[32])
 
     if (!localtime_r(&t, &tm))
         gmtime_r(&t, &tm);
-    switch (form) {
-    case TIME_NUMBER:
-        strftime(out, 32, "%Y%m%d%H%M%S", &tm);
-        break;
-    case TIME_MDY:
-        strftime(out, 32, "%m/%d/%Y %H:%M:%S", &tm);
-        break;
-    case TIME_DMY:
-        strftime(out, 32, "%d/%m/%Y %H:%M:%S", &tm);
-        break;
-    default:
-        strftime(out, 32, TIME_FORM, &tm);
-    }
+    strftime(out, 32,
+             form == TIME_NUMBER ? "%Y%m%d%H%M%S"
+             : form == TIME_MDY  ? "%m/%d/%Y %H:%M:%S"
+             : form == TIME_DMY  ? "%d/%m/%Y %H:%M:%S"
+                                 : TIME_FORM,
+             &tm);
     return out;
 }
 
