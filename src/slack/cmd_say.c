@@ -88,20 +88,12 @@ static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, st
 int cmd_say(struct cmd_call *c)
 {
     const struct say_cmd_conf *conf = c->conf;
-    AUTO_BUF text = BUF_INIT(65536);
-    AUTO_BUF body = BUF_INIT(1u << 20);
-    AUTO_BUF raw = {0};
-    struct json j = json_on(&body);
-
+    AUTO_BUF text = BUF_INIT(65536), body = BUF_INIT(1u << 20), raw = {0};
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "say what: muster say free 4");
     for (int i = 0; i < c->argc; i++)
         buf_addf(&text, "%s%s", i ? " " : "", c->argv[i]);
-    json_obj(&j, NULL);
-    json_str(&j, "text", buf_str(&text));
-    if (conf->talk)
-        json_bool(&j, "talk", true);
-    json_end_obj(&j);
+    json_print(&body, conf->talk ? "{'text':%s,'talk':true}" : "{'text':%s}", buf_str(&text).p);
     int r = client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &c->err);
     return r < 0 ? r : put_answer(conf, &raw, &c->err);
 }

@@ -81,17 +81,6 @@ static void drop_section(void *next)
     slack_conf_free(next);
 }
 
-static void on_envelope(void *arg, struct str json);
-
-static void *open_slack(struct hub *h)
-{
-    struct hub_slack *d = NEW(struct hub_slack, .h = h, .conf = slack_conf_new(), .section = mem_str(""));
-
-    d->line = slack_line_new(h->loop, on_envelope, d);
-    outbox_carry(h->outbox, CHANNEL_SLACK_BOT, &carrier_slack);
-    return d;
-}
-
 static bool is_on(const struct hub_slack *d)
 {
     return slack_conf_has(d->conf, SLACK_TOKEN);
@@ -276,11 +265,10 @@ static void asking_end(struct asking *a)
     free(a);
 }
 
-static void stored(void *arg, int result)
+static void stored(void *arg, UNUSED int result) /* it is sent in any case */
 {
     struct asking *a = arg;
 
-    (void)result; /* it is sent in any case */
     a->stores--;
     asking_end(a);
 }
@@ -308,17 +296,12 @@ static void said(void *arg, const struct say_answer *s)
                         .kind = MESSAGE_ANSWER,
                         .channel = CHANNEL_BOT,
                         .to = h->respond[0] ? h->respond : h->channel,
-                        .person = "",
                         .thread = h->respond[0]  ? ""
                                   : h->thread[0] ? h->thread
                                   : h->direct    ? ""
                                                  : h->ts,
-                        .rule = "",
-                        .title = "",
                         .text = s->text ? s->text : "",
-                        .html = "",
-                        .blocks = s->blocks ? s->blocks : "",
-                        .alerts = ""};
+                        .blocks = s->blocks ? s->blocks : ""};
     size_t n = MIN(s->n_files, MESSAGE_FILES_MAX);
 
     a->saying = false;
@@ -496,6 +479,15 @@ enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply
     }
     hear(d, h, "", httpd_late(rq));
     return REPLY_LATER;
+}
+
+static void *open_slack(struct hub *h)
+{
+    struct hub_slack *d = NEW(struct hub_slack, .h = h, .conf = slack_conf_new(), .section = mem_str(""));
+
+    d->line = slack_line_new(h->loop, on_envelope, d);
+    outbox_carry(h->outbox, CHANNEL_SLACK_BOT, &carrier_slack);
+    return d;
 }
 
 static void tick(void *self, UNUSED int64_t now_ms)

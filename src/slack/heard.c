@@ -251,13 +251,9 @@ static void plain_link(struct buf *out, struct str in)
         buf_addf(out, "<%.*s>", STR_ARG(in));
         return;
     }
-    if (str_skip(&in, "!")) {
-        buf_addc(out, '!');
-    } else if (str_skip(&in, "#")) {
-        buf_addc(out, '#');
-        str_cut(&in, '|', &link);
-        slack_plain(out, in.len ? in : link);
-        return;
+    if (str_starts(in, "!") || str_starts(in, "#")) {
+        buf_addc(out, in.p[0]);
+        in = str_drop(in, 1);
     }
     str_cut(&in, '|', &link);
     slack_plain(out, in.len ? in : link); /* no < can be in it: depth is two at most */
@@ -270,9 +266,7 @@ void slack_plain(struct buf *out, struct str text)
     for (size_t i = 0; i < text.len;) {
         struct str rest = str_n(text.p + i, text.len - i);
         const char *end = rest.p[0] == '<' ? memchr(rest.p, '>', rest.len) : NULL;
-        size_t k = 0;
-        while (k < ARRAY_LEN(escapes) && !str_starts(rest, escapes[k]))
-            k++;
+        size_t k = FIRST(ARRAY_LEN(escapes), e, str_starts(rest, escapes[e]));
         if (k < ARRAY_LEN(escapes)) {
             buf_addc(out, "&<>"[k]);
             i += strlen(escapes[k]);

@@ -69,12 +69,8 @@ static void went_down(struct slack_line *l, const char *why)
 static void tell(struct slack_line *l, const char *name, const char *value)
 {
     AUTO_BUF b = BUF_INIT(16384);
-    struct json j = json_on(&b);
 
-    json_obj(&j, NULL);
-    json_cstr(&j, name, value);
-    json_end_obj(&j);
-    buf_addc(&b, '\n');
+    json_print(&b, "{%s:%s}\n", name, value);
     if (l->child && !b.err)
         process_write(l->child, buf_str(&b)); /* one that does not read is found out by its silence */
 }

@@ -68,8 +68,7 @@ static struct str without_mention(struct str text)
 
     if (!end)
         return text;
-    text = str_n(end + 1, text.len - (size_t)(end + 1 - text.p));
-    text = str_trim(text);
+    text = str_trim(str_n(end + 1, text.len - (size_t)(end + 1 - text.p)));
     if (text.len && (*text.p == ':' || *text.p == ','))
         text = str_n(text.p + 1, text.len - 1);
     return str_trim(text);
@@ -155,23 +154,16 @@ static void not_understood(struct say *s, struct str text)
 
 /* ---- the conversation ---- */
 
-static void stranger(struct say *s)
-{
-    const char *called = s->ask.called;
-
-    say_no(s,
-           "I do not know who you are here, and answer this for people I know: whoever runs muster can add `slack: %s` "
-           "to your name under people in muster.yaml.",
-           called && called[0] ? called : "YOUR-SLACK-ID");
-}
-
 static void begin(struct say *s, const struct say_command *c, struct str rest)
 {
     bool known = s->ask.own_rights || s->ask.person[0];
 
     s->cmd = c;
     if (!known && !c->open && (c->acts || !s->ask.conf->open))
-        stranger(s);
+        say_no(s,
+               "I do not know who you are here, and answer this for people I know: whoever runs muster can add "
+               "`slack: %s` to your name under people in muster.yaml.",
+               s->ask.called[0] ? s->ask.called : "YOUR-SLACK-ID");
     else
         c->ask(s, rest);
 }
@@ -207,18 +199,15 @@ static void start(struct say *s, struct str text)
 
 struct say *say_new(const struct say_ask *k)
 {
-    struct say *s = mem_zero(1, sizeof(*s));
+    struct say *s = NEW(struct say, .ask = *k, .text = BUF_INIT(1u << 20), .blocks = BUF_INIT(1u << 20),
+                        .files = BUF_INIT(SAY_BYTES_MAX + 1000u));
     AUTO_BUF text = BUF_INIT(4ul * SAY_TEXT_MAX);
 
-    s->ask = *k;
     s->ask.conf = k->conf ? k->conf : &say_usual;
-    s->ask.person = say_keep(s, str_of(k->person ? k->person : ""));
-    s->ask.called = say_keep(s, str_of(k->called ? k->called : ""));
-    s->ask.name = say_keep(s, str_of(k->name ? k->name : ""));
-    s->ask.url = say_keep(s, str_of(k->url ? k->url : ""));
-    s->text = BUF_INIT(1u << 20);
-    s->blocks = BUF_INIT(1u << 20);
-    s->files = BUF_INIT(SAY_BYTES_MAX + 1000u);
+    s->ask.person = say_keep(s, str_of(k->person));
+    s->ask.called = say_keep(s, str_of(k->called));
+    s->ask.name = say_keep(s, str_of(k->name));
+    s->ask.url = say_keep(s, str_of(k->url));
     s->j = json_on(&s->blocks);
     json_arr(&s->j, NULL);
     struct str in = str_trim(k->text);
@@ -341,9 +330,7 @@ void say_json(struct buf *out, const struct say_answer *a)
 const char *say_person(const struct people *c, const char *slack_id, const char *mail)
 {
     size_t n;
-    const struct person *v = people_persons(c, &n);
-
-    const struct person *p = NULL;
+    const struct person *v = people_persons(c, &n), *p = NULL;
 
     if (slack_id && slack_id[0])
         p = FIND(v, n, e, e->slack && strcmp(e->slack, slack_id) == 0);

@@ -63,8 +63,8 @@ struct sock {
 
 bool socket_url_parse(struct str url, struct socket_url *ret)
 {
-    struct socket_url u = {.port = 443};
-    uint64_t port;
+    struct socket_url u = {0};
+    uint64_t port = 443;
 
     if (!str_skip(&url, "wss://") || !str_visible(url, "#@"))
         return false;
@@ -74,8 +74,7 @@ bool socket_url_parse(struct str url, struct socket_url *ret)
     str_cut(&host, ':', &name);
     if (host.len && (!str_uint(host, &port) || port < 1 || port > 65535))
         return false;
-    if (host.len)
-        u.port = (int)port;
+    u.port = (int)port;
     if (!name.len || name.len >= sizeof(u.host) || path.len >= sizeof(u.path))
         return false;
     memcpy(u.host, name.p, name.len);
@@ -95,14 +94,11 @@ static void tell(struct sock *s, struct str line)
 static void tell_state(struct sock *s, const char *state, const char *error)
 {
     AUTO_BUF line = BUF_INIT(4096);
-    struct json j = json_on(&line);
 
-    json_obj(&j, NULL);
-    json_cstr(&j, "socket", state);
     if (error)
-        json_cstr(&j, "error", error);
-    json_end_obj(&j);
-    buf_addc(&line, '\n');
+        json_print(&line, "{'socket':%s,'error':%s}\n", state, error);
+    else
+        json_print(&line, "{'socket':%s}\n", state);
     tell(s, buf_str(&line));
 }
 
@@ -135,12 +131,6 @@ static struct conn *conn_other(struct sock *s, const struct conn *c)
     return c == &s->conns[0] ? &s->conns[1] : &s->conns[0];
 }
 
-/* One that is there to stay. */
-static bool conn_stays(const struct conn *c)
-{
-    return c->hello && !c->leaving;
-}
-
 static void conn_end(struct sock *s, struct conn *c, const char *error)
 {
     int64_t lived = clock_mono_ms() - c->began_mono;
@@ -158,7 +148,7 @@ static void conn_end(struct sock *s, struct conn *c, const char *error)
     if (was)
         s->tries = 0;
     struct conn *other = conn_other(s, c);
-    if (conn_stays(other) || s->over)
+    if ((other->hello && !other->leaving) || s->over)
         return;
     tell_state(s, "closed", error && error[0] ? error : "the connection was closed");
     if (!other->began_mono && !s->asked)
@@ -284,13 +274,10 @@ static bool conn_waits(const struct sock *s, const struct conn *c)
 static int bytes_out(struct sock *s, struct conn *c)
 {
     if (c->n_acks) {
-        struct json j = json_on(&c->tx);
         buf_reset(&c->tx);
         c->tx.max = LWS_PRE + SLACK_ID_MAX * 6 + 64;
         buf_fill(&c->tx, 0, LWS_PRE);
-        json_obj(&j, NULL);
-        json_cstr(&j, "envelope_id", c->acks[0]);
-        json_end_obj(&j);
+        json_print(&c->tx, "{'envelope_id':%s}", c->acks[0]);
         size_t n = c->tx.len - LWS_PRE;
         memmove(c->acks, c->acks + 1, --c->n_acks * sizeof(*c->acks));
         if (s->lws.write(c->wsi, (unsigned char *)c->tx.p + LWS_PRE, n, LWS_WRITE_TEXT) < (int)n)

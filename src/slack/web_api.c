@@ -83,15 +83,6 @@ void slack_ask_free(struct slack_ask *k)
     free(k);
 }
 
-static void finish(struct slack_ask *k, const struct slack_result *r)
-{
-    slack_done_fn *done = k->done;
-    void *arg = k->arg;
-
-    slack_ask_free(k);
-    done(arg, r);
-}
-
 /* ---- one request ---- */
 
 static void on_answer(void *arg, const struct http_result *r);
@@ -330,8 +321,12 @@ static void on_answer(void *arg, const struct http_result *h)
         r.how = err.code == -EMSGSIZE ? SLACK_REFUSED : SLACK_AGAIN;
         mem_copy_str(r.error, sizeof(r.error), err.msg);
     }
-    if (next)
-        finish(k, &r);
+    if (next) {
+        slack_done_fn *done = k->done;
+        void *done_arg = k->arg;
+        slack_ask_free(k);
+        done(done_arg, &r);
+    }
     json_decref(r.body);
 }
 

@@ -39,11 +39,9 @@ static bool longest(struct str *rest, bool (*parse)(const void *arg, struct str 
         if (parse(arg, text, ret))
             best = after;
     }
-    if (!best.p)
-        return false;
-    *rest = best;
-    /* ret has the last that was taken, which is the longest */
-    return true;
+    if (best.p)
+        *rest = best;
+    return best.p != NULL; /* ret has the last that was taken, which is the longest */
 }
 
 static bool parse_span(UNUSED const void *arg, struct str text, int64_t *ret)
@@ -164,22 +162,12 @@ static bool looks_like_a_moment(struct str w)
     return (w.len == 10 && w.p[4] == '-') || (colon && colon - w.p <= 2);
 }
 
-static bool one_of_hosts(struct str *rest)
-{
-    struct str after = *rest, word;
-
-    if (!str_word(&after, &word) || !is_any(word, "host node machine server"))
-        return false;
-    *rest = after;
-    return true;
-}
-
-/* "last week" */
-static bool named_span(struct str *rest)
+/* Is the next one of these words? It is passed then. */
+static bool skip_any(struct str *rest, const char *words)
 {
     struct str after = *rest, one;
 
-    if (!str_word(&after, &one) || !is_any(one, "hour day week month"))
+    if (!str_word(&after, &one) || !is_any(one, words))
         return false;
     *rest = after;
     return true;
@@ -197,7 +185,7 @@ static bool time_clause(struct say *s, struct str word, struct str *rest, struct
                    !(str_word(&after, &one) && (number_word(one, &n) || str_eq_nocase(one, "a")));
     } else if (is_any(word, "last past")) {
         int64_t ago; /* nobody asks for that yet */
-        *ret_bad = !named_span(rest) && !say_span(rest, &ago);
+        *ret_bad = !skip_any(rest, "hour day week month") && !say_span(rest, &ago);
     } else if (is_any(word, "from starting")) {
         *ret_bad = !say_moment(s, rest, &w->from_ms);
     } else if (is_any(word, "until till")) {
@@ -228,9 +216,7 @@ static bool gpu_word(struct say *s, struct str word, struct str *rest, struct sa
         }
         return true;
     }
-    if (is_any(word, sames) && one_of_hosts(rest))
-        return w->one_node = true;
-    if (is_any(word, "same-host together"))
+    if ((is_any(word, sames) && skip_any(rest, "host node machine server")) || is_any(word, "same-host together"))
         return w->one_node = true;
     if (is_any(word, idle))
         return true;
