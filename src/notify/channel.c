@@ -265,10 +265,8 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
     if (c->severity < 0)
         c->severity = c->to_person ? SEV_INFO : SEV_WARNING;
     r = check_one(rd, v, c);
-    if (r < 0)
-        return r;
-    rd->c->n++;
-    return 0;
+    rd->c->n += r == 0;
+    return r;
 }
 
 int channels_read(struct channels *c, const struct opt_section *section, struct err *err)
@@ -345,12 +343,9 @@ int channel_secret(const struct channel *c, struct buf *ret, struct err *err)
 static void body_slack(const struct message *m, struct buf *out)
 {
     AUTO_BUF text = BUF_INIT(8u << 20);
-    struct json j = json_on(out);
 
     message_slack(m, &text);
-    json_obj(&j, NULL);
-    json_str(&j, "text", buf_str(&text));
-    json_end_obj(&j);
+    json_print(out, "{'text':%s}", buf_str(&text).p);
 }
 
 static void body_json(const struct message *m, struct buf *out)
@@ -363,10 +358,8 @@ static void body_json(const struct message *m, struct buf *out)
     json_int(&j, "id", m->id);
     json_int(&j, "at", m->created_ms);
     json_cstr(&j, "channel", m->channel);
-    if (m->to && m->to[0])
-        json_cstr(&j, "to", m->to);
-    if (m->person && m->person[0])
-        json_cstr(&j, "person", m->person);
+    json_some(&j, "to", m->to);
+    json_some(&j, "person", m->person);
     json_cstr(&j, "kind", message_words[m->kind]);
     json_cstr(&j, "severity", severity_words[m->severity]);
     json_cstr(&j, "rule", m->rule);

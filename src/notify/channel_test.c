@@ -18,8 +18,7 @@ static void tried(void *arg, const char *channel, const struct carried *c)
         struct json j = reply_object(&rp, 4096);
         json_cstr(&j, "channel", channel);
         json_bool(&j, "sent", true);
-        if (error[0])
-            json_cstr(&j, "error", error);
+        json_some(&j, "error", error);
         reply_object_end(&rp, &j);
     } else {
         reply_problem(&rp, 502, "%s fails: %s", channel, error);

@@ -95,11 +95,7 @@ static void drop_channels(void *next)
 
 static void *open_outbox(struct hub *h)
 {
-    struct outbox *o = h->outbox = mem_zero(1, sizeof(*o));
-
-    o->carriers.h = h;
-    o->channels = channels_new();
-    return o;
+    return h->outbox = NEW(struct outbox, .carriers = {.h = h}, .channels = channels_new());
 }
 
 /* What is under way is not waited for. */
@@ -274,10 +270,8 @@ static void sent_on(void *arg, int result)
 
 void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg)
 {
-    struct sending *s = mem_zero(1, sizeof(*s));
+    struct sending *s = NEW(struct sending, o->carriers.h, message_copy(m), done, arg);
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
-
-    *s = (struct sending){o->carriers.h, message_copy(m), done, arg};
     s->m->id = outbox_next_id(o);
     message_write(s->m, &b);
     struct note v[2];
@@ -504,16 +498,12 @@ static void on_tried(void *arg, const struct carried *r)
 
 void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, tried_fn *done, void *arg)
 {
-    struct channel_test *t = mem_zero(1, sizeof(*t));
+    struct channel_test *t =
+        NEW(struct channel_test, .o = o, .m = message_copy(m), .carrier = carrier_of(&o->carriers, c->type),
+            .done = done, .arg = arg, .next = o->tests);
     struct err err = {0};
 
-    *t = (struct channel_test){.o = o,
-                               .m = message_copy(m),
-                               .carrier = carrier_of(&o->carriers, c->type),
-                               .done = done,
-                               .arg = arg};
     t->m->id = outbox_next_id(o);
-    t->next = o->tests;
     o->tests = t;
     if (!t->carrier || t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
         end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
