@@ -106,9 +106,8 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     const char *wrong = read_token(o, &t);
     if (wrong)
         return reply_problem(rp, 400, "%s", wrong);
-    struct token_job *job = mem_zero(1, sizeof(*job));
+    struct token_job *job = NEW(struct token_job, .ask = {.run = token_run, .end = token_end});
     token_new(t.id, t.hash, job->text);
-    job->ask = (struct past_ask){.run = token_run, .end = token_end};
     job->t = t;
     own_url(rq, job->url);
     if (a->pin)

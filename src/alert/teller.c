@@ -42,9 +42,7 @@ void alert_teller_free(struct alert_teller *t)
         return;
     for (size_t i = 0; i < t->n_over; i++)
         free(t->over[i].a);
-    free(t->over);
-    free(t->passed);
-    free(t);
+    FREE_ALL(t->over, t->passed, t);
 }
 
 void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms)

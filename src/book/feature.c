@@ -257,10 +257,8 @@ static int load_bookings(void *self, struct err *err)
 
 static void *open_book(struct hub *h)
 {
-    struct hub_book *d = mem_zero(1, sizeof(*d));
     h->book = h->api.book = book_new();
-    *d = (struct hub_book){.h = h, .queue = queue_new()};
-    return d;
+    return NEW(struct hub_book, .h = h, .queue = queue_new());
 }
 
 #define SETTINGS book

@@ -74,7 +74,7 @@ static void said(void *arg, int result)
 static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     AUTO_BUF title = BUF_INIT(4096), text = BUF_INIT(65536);
-    struct saying *s = mem_zero(1, sizeof(*s));
+    struct saying *s = NEW(struct saying, hub, h->id);
     char until[MOMENT_TEXT], span[24];
     size_t n = 1;
 
@@ -87,7 +87,6 @@ static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
              "What runs there by then goes on; if nothing does, somebody else may have them.\n"
              "CUDA_VISIBLE_DEVICES=%s",
              h->devices);
-    *s = (struct saying){hub, h->id};
     if (!notify_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
         log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is their turn", h->person, h->id);
         said(s, 0);

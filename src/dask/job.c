@@ -171,11 +171,7 @@ void job_fini(struct dask_job *j)
 
 /* ---- boxes ---- */
 
-static int cmp_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return ORDER(x, y);
-}
+COMPARE(cmp_double, double, ORDER(*x, *y))
 
 static double quartile(const double *v, size_t n, double share)
 {

@@ -154,9 +154,8 @@ static int om_metric(struct cursor *c, const struct label *v, size_t n, struct e
         return export_fail(c, 0, "muster_export_metric_info: expected metric, family, unit, type and per");
     f->unit = (uint8_t)export_unit(unit);
     f->kind = strcmp(type, "counter") == 0 ? KIND_COUNTER : KIND_GAUGE;
-    VEC_ROOM(r->customs, r->n_customs, r->cap_customs);
-    struct om_custom *o = &r->customs[r->n_customs++];
-    *o = (struct om_custom){.per = f->per};
+    VEC_ADD(r->customs, r->n_customs, r->cap_customs, (struct om_custom){.per = f->per});
+    struct om_custom *o = &r->customs[r->n_customs - 1];
     mem_copy_str(o->node, sizeof(o->node), r->node);
     snprintf(o->family, sizeof(o->family), "%s%s", family, f->kind == KIND_COUNTER ? "_total" : "");
     mem_copy_str(o->metric, sizeof(o->metric), f->name);

@@ -46,12 +46,10 @@ struct import_sink {
 
 int import_sink_open(struct import_sink **ret, const char *data, const struct client_conf *client, struct err *err)
 {
-    struct import_sink *l = mem_zero(1, sizeof(*l));
+    /* what is stored is coded again by the store: speed counts here */
+    struct import_sink *l =
+        NEW(struct import_sink, .enc = wire_enc_new(1), .frame = BUF_INIT(WIRE_BODY_MAX), .client = client);
     int r = 0;
-
-    l->enc = wire_enc_new(1); /* what is stored is coded again by the store: speed counts here */
-    l->frame = BUF_INIT(WIRE_BODY_MAX);
-    l->client = client;
     if (data) /* without a clock: what is old is kept, and goes when a hub with its own rules opens the folder */
         r = store_open(&l->store, &(struct store_conf){.dir = data, .decoder = &hub_decoder}, NULL, err);
     if (r < 0) {

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -112,9 +113,7 @@ static int read_output(const struct plot_conf *conf, struct sheet *s)
     const char *dot = strrchr(conf->output, '.');
     double width = 0, height = 0;
     s->term = strcmp(conf->output, "-") == 0;
-    int f = 0;
-    while (!s->term && f < PLOT_FORMATS && !(dot && str_eq_nocase(str_of(dot + 1), plot_words[f])))
-        f++;
+    size_t f = FIRST(PLOT_FORMATS, i, s->term || (dot && str_eq_nocase(str_of(dot + 1), plot_words[i])));
     if (f == PLOT_FORMATS)
         return cli_fail(&plot_help, EXIT_USAGE,
                         "-o '%.200s': expected a name that ends with .png, .jpg, .svg or .pdf, or -", conf->output);

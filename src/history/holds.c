@@ -62,9 +62,8 @@ static struct user_hold *booking_of(struct reading *k, size_t device, const char
         k->code = -E2BIG;
         return NULL;
     }
-    VEC_ROOM(h->v, h->n, h->cap);
-    h->v[h->n] = (struct user_hold){user, device, mem_zero((k->n_bins + 63) / 64, sizeof(uint64_t))};
-    return &h->v[h->n++];
+    VEC_ADD(h->v, h->n, h->cap, (struct user_hold){user, device, mem_zero((k->n_bins + 63) / 64, sizeof(uint64_t))});
+    return &h->v[h->n - 1];
 }
 
 static void set_bins(uint64_t *bins, size_t from, size_t to)

@@ -27,9 +27,8 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
     see_login(p, use->fact->user);
     struct holding *h = p->n ? &p->v[p->n - 1] : NULL;
     if (!h || h->device != d) {
-        VEC_ROOM(p->v, p->n, p->cap);
-        h = &p->v[p->n++];
-        *h = (struct holding){.node = n, .device = d, .mem = -1, .program = use->fact->name};
+        VEC_ADD(p->v, p->n, p->cap, (struct holding){.node = n, .device = d, .mem = -1, .program = use->fact->name});
+        h = &p->v[p->n - 1];
         p->idle += d->state == DEV_HELD;
     }
     int64_t start_ms = use->fact->start_ms;

@@ -104,12 +104,9 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    struct travel_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct travel_job){.ask = {.run = travel_run, .end = travel_end},
-                               .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
-                               .filter = filter,
-                               .identities = identities_new(a->people, at_ms),
-                               .view = v};
+    struct travel_job *job = NEW(struct travel_job, .ask = {.run = travel_run, .end = travel_end},
+                                 .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms), .filter = filter,
+                                 .identities = identities_new(a->people, at_ms), .view = v);
     job->view.at_ms = at_ms;
     job->view.n = 0;
     job->view.nodes = NULL;
@@ -201,14 +198,11 @@ static char *states_now(const struct view *v, const struct node_now *n, bool alo
 
 static enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
 {
-    struct states_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct states_job){.ask = {.run = states_run, .end = states_end},
-                               .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms),
-                               .view = {.time_form = v->time_form},
-                               .now_ms = rq->now_ms,
-                               .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX),
-                               .n = v->n,
-                               .hosts = mem_zero(MAX(v->n, 1u), sizeof(*job->hosts))};
+    struct states_job *job =
+        NEW(struct states_job, .ask = {.run = states_run, .end = states_end},
+            .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms), .view = {.time_form = v->time_form},
+            .now_ms = rq->now_ms, .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX), .n = v->n,
+            .hosts = mem_zero(MAX(v->n, 1u), sizeof(struct host)));
     for (size_t i = 0; i < v->n; i++) {
         struct host *h = &job->hosts[i];
         mem_copy_str(h->name, sizeof(h->name), v->nodes[i]->name);

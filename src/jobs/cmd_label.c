@@ -201,13 +201,11 @@ static void label_free(struct label *l)
 
 struct label *label_begin(const struct client_conf *conf, const struct label_facts *f)
 {
-    struct label *l = mem_zero(1, sizeof(*l));
+    struct label *l = NEW(struct label, .conf = *conf, .f = *f);
     sigset_t all, old;
     uint8_t chance[16];
 
-    l->conf = *conf;
     l->conf.limit_ms = TRY_MS;
-    l->f = *f;
     rand_bytes(chance, sizeof(chance));
     char hex[2 * sizeof(chance) + 1];
     snprintf(l->key, sizeof(l->key), "record-%s", hex_text(chance, sizeof(chance), hex));

@@ -259,8 +259,7 @@ static void look(void *self)
 
 static void *open_slurm(struct hub *h)
 {
-    struct hub_slurm *d = mem_zero(1, sizeof(*d));
-    d->h = h;
+    struct hub_slurm *d = NEW(struct hub_slurm, .h = h);
     d->timer = timer_new(h->loop, look, d);
     return d;
 }

@@ -163,11 +163,7 @@ static bool squeue_line(struct slurm_jobs *j, struct str line)
     return true;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    int64_t x = ((const struct slurm_job *)a)->id, y = ((const struct slurm_job *)b)->id;
-    return ORDER(x, y);
-}
+COMPARE(by_id, struct slurm_job, ORDER(x->id, y->id))
 
 int slurm_squeue(struct slurm_jobs *ret, struct str text, struct err *err)
 {

@@ -157,9 +157,7 @@ int ssh_words(struct str said, int status, const struct ssh_target *to, char ret
 static void ssh_free(struct ssh *s)
 {
     buf_fini(&s->line);
-    free(s->host);
-    free(s->user);
-    free(s);
+    FREE_ALL(s->host, s->user, s);
 }
 
 static void on_ended(void *arg, int status)

@@ -100,10 +100,7 @@ static int change(const struct node_conf *conf, const char *node, const char *na
 static int join(const struct node_conf *conf, const char *node, const char *old)
 {
     AUTO_BUF body = BUF_INIT(4096);
-    struct json j = json_on(&body);
-    json_obj(&j, NULL);
-    json_cstr(&j, "old", old);
-    json_end_obj(&j);
+    json_print(&body, "{'old':%s}", old);
     return ask_about(conf, "POST", node, "/join", buf_str(&body));
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "http/address.h"
 #include "hub/handlers.h"
@@ -93,9 +94,7 @@ enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
         size_t n = at ? (size_t)(at - rest.p) : rest.len, used = n;
         buf_add(&out, rest.p, n);
         struct str here = str_n(rest.p + n, rest.len - n);
-        size_t i = 0;
-        while (here.len && i < ARRAY_LEN(marks) && !str_starts(here, marks[i].mark))
-            i++;
+        size_t i = FIRST(ARRAY_LEN(marks), k, str_starts(here, marks[k].mark));
         if (here.len && i < ARRAY_LEN(marks)) {
             buf_adds(&out, marks[i].value);
             used += strlen(marks[i].mark);

@@ -15,10 +15,9 @@
 /* The device of n that is this GPU under another uuid; NULL: it has none. */
 static const char *known_as(const struct node_now *n, const char *uuid)
 {
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (name_is_nth(uuid, n->devices[i].fact.uuid))
-            return n->devices[i].fact.uuid;
-    return NULL;
+    const struct device_now *d = FIND(n->devices, n->n_devices, e, name_is_nth(uuid, e->fact.uuid));
+
+    return d ? d->fact.uuid : NULL;
 }
 
 static bool has(const struct node_now *n, const char *uuid)

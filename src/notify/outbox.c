@@ -161,9 +161,7 @@ static void close_outbox(void *self)
         box_free(o->v[i]);
     http_free(o->carriers.http);
     channels_free(o->channels);
-    free(o->v);
-    free(o->now);
-    free(o);
+    FREE_ALL(o->v, o->now, o);
 }
 
 static struct box *box_of(struct outbox *o, const char *channel, const char *to)

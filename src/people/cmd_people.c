@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/listing.h"
 #include "model/metric.h"
 
@@ -97,19 +98,14 @@ static void fill_person(struct cell *c, json_t *o, UNUSED const struct listing_a
     put_amount(&c[7], json_object_get(ema, "1w"));
 }
 
-static double score(json_t *o)
+static double score(const json_t *o)
 {
     return (double)int_of(o, "booked") + 1.5 * json_number_value(json_object_get(o, "used")) +
            0.15 * json_number_value(json_object_get(json_object_get(o, "ema"), "2h"));
 }
 
 /* Booked, used and lately used, weighed as the page that this table is from did. */
-static int by_score(const void *x, const void *y)
-{
-    double a = score(*(json_t *const *)x), b = score(*(json_t *const *)y);
-
-    return (a < b) - (a > b);
-}
+COMPARE(by_score, json_t *const, ORDER(score(*y), score(*x)))
 
 static void fill_idle(struct cell *c, json_t *o, UNUSED const struct listing_at *at)
 {

@@ -33,7 +33,7 @@ static struct identity *add(struct identities *r, size_t at, const char *person)
 {
     const char *names[GROUPS_SHOWN];
     struct identity *who = arena_alloc(&r->arena, 1, sizeof(*who));
-    who->person = arena_strn(&r->arena, person, strlen(person));
+    who->person = arena_str(&r->arena, person);
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
         AUTO_BUF b = BUF_INIT((size_t)GROUPS_SHOWN * 256);
         size_t n = people_groups(r->people, (enum group_kind)kind, person, r->at_ms, names, GROUPS_SHOWN);

@@ -15,18 +15,16 @@ const char *draft_keep(struct draft *d, struct str s)
 
 struct person *draft_person(struct draft *d, struct str name)
 {
-    VEC_ROOM(d->persons, d->n_persons, d->cap_persons);
-    struct person *p = &d->persons[d->n_persons++];
-    *p = (struct person){.name = draft_keep(d, name)};
+    VEC_ADD(d->persons, d->n_persons, d->cap_persons, (struct person){.name = draft_keep(d, name)});
+    struct person *p = &d->persons[d->n_persons - 1];
     return p;
 }
 
 struct draft_group *draft_group(struct draft *d, enum group_kind kind, const char *name)
 {
     struct draft_groups *g = &d->groups[kind];
-    VEC_ROOM(g->v, g->n, g->cap);
-    g->v[g->n] = (struct draft_group){.name = name};
-    return &g->v[g->n++];
+    VEC_ADD(g->v, g->n, g->cap, (struct draft_group){.name = name});
+    return &g->v[g->n - 1];
 }
 
 void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms)
@@ -111,11 +109,7 @@ static bool has_more(const struct person *p)
 }
 
 /* What is known beside the name comes first: aliases.csv may name somebody of `people` again. */
-static int person_order(const void *a, const void *b)
-{
-    const struct person *x = a, *y = b;
-    return strcmp(x->name, y->name) ?: has_more(y) - has_more(x);
-}
+COMPARE(person_order, struct person, strcmp(x->name, y->name) ?: has_more(y) - has_more(x))
 
 static void persons_settle(struct draft *d)
 {

@@ -140,10 +140,7 @@ static int read_keys(struct reading *rd, const struct ynode *map, const struct k
     return r;
 }
 
-static int key_cmp(const void *a, const void *b)
-{
-    return str_cmp((*(const struct ynode *const *)a)->text, (*(const struct ynode *const *)b)->text);
-}
+COMPARE(key_cmp, struct ynode *const, str_cmp((*x)->text, (*y)->text))
 
 /* No name stands there twice. */
 static int names_once(struct reading *rd, const struct ynode *map)

@@ -39,11 +39,7 @@ void unix_groups_add(struct unix_groups *all, struct str text, const struct opt_
     }
 }
 
-static int by_gid(const void *a, const void *b)
-{
-    int64_t x = (*(struct unix_group *const *)a)->gid, y = (*(struct unix_group *const *)b)->gid;
-    return ORDER(x, y);
-}
+COMPARE(by_gid, struct unix_group *const, ORDER((*x)->gid, (*y)->gid))
 
 /* "kim:x:1004:1500:Kim Doe:/home/kim:/bin/bash" */
 void unix_groups_primary(struct unix_groups *all, struct str text)

@@ -617,16 +617,12 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
               const char *token, FILE *ledger, struct err *err)
 {
     struct simulate_conf own = *conf;
-    struct crowd *c = mem_zero(1, sizeof(*c));
+    struct crowd *c = NEW(struct crowd, .conf = &own, .plain = own.actors == 0, .port = port, .ledger = ledger,
+                          .hung_since_ms = clock_wall_ms() - INT64_C(4) * 60000);
     struct sigaction act = {.sa_handler = on_signal};
     struct in_addr ip;
-    c->plain = own.actors == 0;
     own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
-    c->conf = &own;
     c->name = strcmp(host, "localhost") == 0 && !c->plain ? "127.0.0.1" : host;
-    c->port = port;
-    c->ledger = ledger;
-    c->hung_since_ms = clock_wall_ms() - INT64_C(4) * 60000;
     snprintf(c->host, sizeof(c->host), "%.60s:%d", host, port);
     int r = allow_files(own.nodes, err);
     if (c->plain)

@@ -529,9 +529,7 @@ static void close_slack(void *self)
     }
     slack_free(d->link);
     slack_conf_free(d->conf);
-    free(d->known);
-    free(d->section);
-    free(d);
+    FREE_ALL(d->known, d->section, d);
 }
 
 const struct feature slack_feature = {

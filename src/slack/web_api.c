@@ -149,8 +149,7 @@ static int send_post(struct slack_ask *k, struct err *err)
     json_obj(&j, NULL);
     json_cstr(&j, "channel", k->channel);
     put_words(&j, k->m);
-    if (k->m->thread[0])
-        json_cstr(&j, "thread_ts", k->m->thread);
+    json_some(&j, "thread_ts", k->m->thread);
     json_bool(&j, "unfurl_links", false);
     json_end_obj(&j);
     return send_method(k, STEP_POST, "chat.postMessage", NULL, err);
@@ -200,8 +199,7 @@ static int send_show(struct slack_ask *k, struct err *err)
     }
     json_end_arr(&j);
     json_cstr(&j, "channel_id", k->channel);
-    if (k->m->thread[0])
-        json_cstr(&j, "thread_ts", k->m->thread);
+    json_some(&j, "thread_ts", k->m->thread);
     json_end_obj(&j);
     return send_method(k, STEP_SHOW, "files.completeUploadExternal", NULL, err);
 }

@@ -51,12 +51,10 @@ static int token_read(const char *path, char **ret, struct err *err)
 
 int badge_open(struct badge **ret, const struct badge_conf *conf, const char *dir, struct err *err)
 {
-    struct badge *t = mem_zero(1, sizeof(*t));
+    struct badge *t = NEW(struct badge, .path = dir ? mem_fmt("%s/token", dir) : NULL,
+                          .spent = conf->removable ? mem_str(conf->token_file) : NULL);
     struct err quiet = {0};
     int r = 0;
-
-    t->path = dir ? mem_fmt("%s/token", dir) : NULL;
-    t->spent = conf->removable ? mem_str(conf->token_file) : NULL;
     if (conf->token_file)
         r = token_read(conf->token_file, &t->given, err);
     else if (conf->token && !token_ok(conf->token))
@@ -83,9 +81,7 @@ void badge_free(struct badge *t)
         return;
     wipe(t->given);
     wipe(t->own);
-    free(t->path);
-    free(t->spent);
-    free(t);
+    FREE_ALL(t->path, t->spent, t);
 }
 
 const char *badge_now(const struct badge *t)

@@ -229,16 +229,12 @@ static void on_beat(void *arg)
 
 struct uplink *uplink_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why)
 {
-    struct uplink *t = mem_zero(1, sizeof(*t));
+    struct uplink *t = NEW(struct uplink, .run = run, .collect = COLLECT_STARTING, .since_ms = clock_wall_ms(),
+                           .g = gather_new(), .post = post);
     mem_copy_str(t->key, sizeof(t->key), key);
     t->name = strchr(t->key, ':') + 1;
     node_origin_id(str_of(t->key), &t->id);
-    t->run = run;
-    t->collect = COLLECT_STARTING;
-    t->since_ms = clock_wall_ms();
     mem_copy_str(t->why, sizeof(t->why), why);
-    t->g = gather_new();
-    t->post = post;
     t->lane = lane_new(post, t->key, &sender_hooks, t);
     t->sender = lane_sender(t->lane);
     t->beat = timer_new(loop, on_beat, t);
