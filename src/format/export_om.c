@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/words.h"
 
 struct label {
@@ -127,9 +128,7 @@ static int om_device(struct cursor *c, const struct label *v, size_t n, struct e
     if (!str_int(str_of(index), &no) || no < -1 || no > INT32_MAX)
         return export_fail(c, 0, "gpu: expected a number");
     d->index = (int32_t)no;
-    for (int i = 0; i < VENDOR_COUNT; i++)
-        if (strcmp(vendor_words[i], vendor) == 0)
-            d->vendor = (uint8_t)i;
+    d->vendor = (uint8_t)MAX(WHICH(VENDOR_COUNT, i, strcmp(vendor_words[i], vendor) == 0), 0);
     mem_copy_str(d->uuid, sizeof(d->uuid), r->device);
     *ret = (struct export_record){.kind = REC_DEVICE, .node = r->node, .name = r->name, .device = r->device, .dev = d};
     return 1;
@@ -168,19 +167,15 @@ static int om_family(struct cursor *c, struct str name)
 {
     struct export_reader *r = c->r;
 
-    for (int m = 0; m < M_COUNT; m++)
-        if (str_eq(name, metrics[m].prom)) {
-            mem_copy_str(r->metric, sizeof(r->metric), metrics[m].name);
-            r->head_per = metrics[m].per;
-            return 0;
-        }
-    for (size_t i = 0; i < r->n_customs; i++)
-        if (str_eq(name, r->customs[i].family) && strcmp(r->customs[i].node, r->node) == 0) {
-            mem_copy_str(r->metric, sizeof(r->metric), r->customs[i].metric);
-            r->head_per = r->customs[i].per;
-            return 0;
-        }
-    return export_fail(c, 0, "not a metric that muster knows, and no muster_export_metric_info before declares it");
+    const struct metric_info *m = FIND(metrics, M_COUNT, e, str_eq(name, e->prom));
+    const struct om_custom *o =
+        FIND(r->customs, r->n_customs, e, str_eq(name, e->family) && strcmp(e->node, r->node) == 0);
+
+    if (!m && !o)
+        return export_fail(c, 0, "not a metric that muster knows, and no muster_export_metric_info before declares it");
+    mem_copy_str(r->metric, sizeof(r->metric), m ? m->name : o->metric);
+    r->head_per = m ? m->per : o->per;
+    return 0;
 }
 
 /* value, blank, moment. */

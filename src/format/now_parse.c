@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/export_read.h"
 #include "format/words.h"
 #include "model/labels.h"
@@ -222,20 +223,25 @@ static void get_custom_facts(struct parse *p, const json_t *o, struct node_fact 
     }
 }
 
+/* What the table of its fields names, of a record that is there already. */
+static void get_record(struct parse *p, const json_t *o, const struct record_kind *kind, void *record)
+{
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        if (record_is_number(f))
+            record_set_int(f, record, get_int(p, o, f->json, f->none, f->most, f->none));
+        else
+            get_text(p, o, f->json, record_array(f, record), f->size, false);
+    }
+}
+
 static void get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
 {
-    struct proc_fact *f = ret->fact;
     char kind[32] = "";
 
     if (!is_object(p, o, "processes"))
         return;
-    for (size_t i = 0; i < proc_shown.n; i++) {
-        const struct record_field *d = &proc_shown.fields[i];
-        if (record_is_number(d))
-            record_set_int(d, f, get_int(p, o, d->json, d->none, d->most, d->none));
-        else
-            get_text(p, o, d->json, record_array(d, f), d->size, false);
-    }
+    get_record(p, o, &proc_shown, ret->fact);
     ret->mem = get_int(p, o, "mem", -1, (int64_t)1 << 50, -1);
     TEXT(o, "kind", kind);
     int r = kind_by_words(str_of(kind));
@@ -317,9 +323,7 @@ static void get_device_fact(struct parse *p, const json_t *o, struct device_fact
     f->minor = get_int32(p, o, "minor", -1);
     f->lost = get_bool(p, o, "lost");
     f->asleep = get_bool(p, o, "asleep");
-    for (int i = 0; i < VENDOR_COUNT; i++)
-        if (strcmp(vendor, vendor_words[i]) == 0)
-            f->vendor = (uint8_t)i;
+    f->vendor = (uint8_t)MAX(WHICH(VENDOR_COUNT, i, strcmp(vendor, vendor_words[i]) == 0), 0);
 }
 
 static struct booking_now *get_booking(struct parse *p, const json_t *o, const char *key)
@@ -388,21 +392,6 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
     get_procs(p, o, d);
 }
 
-static void get_node_fact(struct parse *p, const json_t *o, struct node_fact *f)
-{
-    TEXT(o, "agent", f->agent);
-    TEXT(o, "collector", f->collector);
-    TEXT(o, "driver", f->driver);
-    TEXT(o, "cuda", f->cuda);
-    TEXT(o, "os", f->os);
-    TEXT(o, "kernel", f->kernel);
-    TEXT(o, "arch", f->arch);
-    TEXT(o, "cpu", f->cpu);
-    f->cpus = get_int32(p, o, "cpus", 0);
-    f->tick_ms = get_int32(p, o, "tick_ms", 0);
-    get_custom_facts(p, o, f);
-}
-
 /* One that cannot be a label is passed over, as where they come from (labels.h). */
 static void get_labels(struct parse *p, const json_t *o, char **ret)
 {
@@ -438,15 +427,14 @@ static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct no
     n->demo = get_bool(p, o, "demo");
     n->retired = get_bool(p, o, "retired");
     n->maintenance = get_bool(p, o, "maintenance");
-    get_node_fact(p, o, &n->fact);
+    get_record(p, o, &node_facts, &n->fact);
+    get_custom_facts(p, o, &n->fact);
     get_metrics(p, o, &n->now);
     int r = node_state_by_word(str_of(state));
     if (r < 0)
         refuse(p, "state", "is not a state of a node");
     n->state = (enum node_state)MAX(r, 0);
-    for (int i = 0; i < COLLECT_STATES; i++)
-        if (strcmp(collect, collect_words[i]) == 0)
-            n->collect = (enum collect_state)i;
+    n->collect = (enum collect_state)MAX(WHICH(COLLECT_STATES, i, strcmp(collect, collect_words[i]) == 0), 0);
     n->at_ms = n->sample_at_ms = n->now.at_ms = age >= 0 ? now_ms - age : 0;
     for (int m = 0; m < M_COUNT; m++)
         n->v_at_ms[m] = n->at_ms;

@@ -88,7 +88,9 @@ static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, st
 int cmd_say(struct cmd_call *c)
 {
     const struct say_cmd_conf *conf = c->conf;
-    AUTO_BUF text = BUF_INIT(65536), body = BUF_INIT(1u << 20), raw = {0};
+    AUTO_BUF text = BUF_INIT(65536);
+    AUTO_BUF body = BUF_INIT(1u << 20);
+    AUTO_BUF raw = {0};
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "say what: muster say free 4");
     for (int i = 0; i < c->argc; i++)
