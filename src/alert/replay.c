@@ -83,7 +83,6 @@ static void usage_end(struct usage_past *u)
     usage_baseline_fini(&u->of[0]);
     usage_baseline_fini(&u->of[1]);
     free(u->v);
-    *u = (struct usage_past){0};
 }
 
 struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
@@ -117,36 +116,22 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
     return r;
 }
 
-/* What only the run needs. */
-static void rest(struct alert_replay *r)
+void alert_replay_free(struct alert_replay *r)
 {
+    if (!r)
+        return;
     for (size_t i = 0; i < r->n_played; i++)
         alert_replay_node_free(r->played[i]);
-    r->n_played = 0;
     for (size_t i = 0; i < r->n_holds; i++)
         free(r->holds[i]);
-    r->n_holds = 0;
+    for (size_t i = 0; i < r->said.n; i++)
+        free(r->said.v[i]);
     alert_states_free(r->states);
     usage_end(&r->usage);
     live_free(r->live);
     book_free(r->book);
     identities_free(r->identities);
-    free(r->events);
-    r->states = NULL;
-    r->live = NULL;
-    r->book = NULL;
-    r->identities = NULL;
-    r->events = NULL;
-}
-
-void alert_replay_free(struct alert_replay *r)
-{
-    if (!r)
-        return;
-    rest(r);
-    for (size_t i = 0; i < r->said.n; i++)
-        free(r->said.v[i]);
-    FREE_ALL(r->said.v, r->played, r->holds, r->said.rules, r->days);
+    FREE_ALL(r->events, r->said.v, r->played, r->holds, r->said.rules, r->days);
     alert_rules_free(r->rules);
     people_unref(r->people);
     free(r);

@@ -105,26 +105,22 @@ static int shown(struct str s)
     return str_utf8_ok(s) ? (int)MIN(s.len, 60u) : 0;
 }
 
-static int read_span(struct reading *rd, const struct ynode *at, int64_t *ret)
+static int read_span(struct reading *rd, const struct ynode *at, int64_t least_ms, const char *what, int64_t *ret)
 {
-    if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), ret) || *ret < 0 || *ret > 30 * 86400000ll)
-        return yfail(rd, at, "expected a length of time up to 30d, as 10m or 2h");
+    if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), ret) || *ret < least_ms ||
+        *ret > 30 * 86400000ll)
+        return yfail(rd, at, "expected %s", what);
     return 0;
 }
 
 static int read_remind(struct reading *rd, const struct ynode *at, int64_t *ret)
 {
-    int64_t ms;
     bool on;
 
-    if (at->kind == YNODE_TEXT && str_bool(str_trim(at->text), &on) && !on) {
-        *ret = ALERT_REMIND_NEVER;
+    *ret = ALERT_REMIND_NEVER;
+    if (at->kind == YNODE_TEXT && str_bool(str_trim(at->text), &on) && !on)
         return 0;
-    }
-    if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), &ms) || ms < 60000 || ms > 30 * 86400000ll)
-        return yfail(rd, at, "expected off, or a length of time from 1m to 30d");
-    *ret = ms;
-    return 0;
+    return read_span(rd, at, 60000, "off, or a length of time from 1m to 30d", ret);
 }
 
 static int read_severity(struct reading *rd, const struct ynode *at, int32_t *ret)
@@ -211,10 +207,9 @@ static int read_text(struct reading *rd, const struct ynode *at, bool holes, con
 /* One member of a rule: built in, or one's own. */
 static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct alert_rule *r)
 {
-    if (str_eq(key->text, "for"))
-        return read_span(rd, v, &r->for_ms);
-    if (str_eq(key->text, "clear"))
-        return read_span(rd, v, &r->clear_ms);
+    if (str_eq(key->text, "for") || str_eq(key->text, "clear"))
+        return read_span(rd, v, 0, "a length of time up to 30d, as 10m or 2h",
+                         str_eq(key->text, "for") ? &r->for_ms : &r->clear_ms);
     if (str_eq(key->text, "severity"))
         return read_severity(rd, v, &r->severity);
     if (str_eq(key->text, "remind"))
