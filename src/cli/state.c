@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "format/render.h"
 
 int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
                   struct err *err)
@@ -22,23 +21,25 @@ int hub_state_ask(const struct client_conf *conf, const char *filter, const char
     int r = client_ask(conf, "GET", path.p, str_of(""), &json, err);
     if (r < 0)
         return r;
-    struct hub_state s = {.view.filter = filter && filter[0] ? filter : NULL};
-    if (state_parse(buf_str(&json), &s.nodes, &s.n, &s.view.demo, &s.view.at_ms, &s.view.of, s.notice, err) < 0)
+    struct read_state *s = &ret->read;
+    if (state_parse(buf_str(&json), s, err) < 0)
         return err_prefix(err, -EBADMSG, "'%s' answered something else than a hub would", client_url(conf));
-    s.list = mem_zero(s.n + 1, sizeof(*s.list));
-    for (size_t i = 0; i < s.n; i++)
-        s.list[i] = &s.nodes[i];
-    *ret = s;
-    ret->view.nodes = ret->list;
-    ret->view.n = ret->n;
-    ret->view.notice = ret->notice[0] ? ret->notice : NULL;
+    ret->list = mem_zero(s->n + 1, sizeof(*ret->list));
+    for (size_t i = 0; i < s->n; i++)
+        ret->list[i] = &s->nodes[i];
+    ret->view = (struct view){.at_ms = s->at_ms,
+                              .demo = s->demo,
+                              .n = s->n,
+                              .nodes = ret->list,
+                              .of = s->of,
+                              .filter = filter && filter[0] ? filter : NULL,
+                              .notice = s->notice[0] ? s->notice : NULL};
     return 0;
 }
 
 void hub_state_fini(struct hub_state *s)
 {
-    for (size_t i = 0; i < s->n; i++)
-        node_now_fini(&s->nodes[i]);
-    FREE_ALL(s->nodes, s->list);
+    read_state_fini(&s->read);
+    free(s->list);
     *s = (struct hub_state){0};
 }

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "cli/client.h"
-#include "model/now.h"
+#include "format/render.h"
 
 struct hub_state {
-    struct view view; /* of the nodes below */
-    size_t n;
-    struct node_now *nodes;
+    struct view view; /* of what was read */
+    struct read_state read;
     const struct node_now **list;
-    char notice[NOTICE_MAX];
 };
 
 /* filter, me: as /api/v1/state takes them; NULL or "": all. ret must be zeroed, and is ended with hub_state_fini. */

@@ -461,11 +461,17 @@ static void get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struc
     }
 }
 
-int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
-                size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err)
+void read_state_fini(struct read_state *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        node_now_fini(&s->nodes[i]);
+    free(s->nodes);
+}
+
+int state_parse(struct str text, struct read_state *ret, struct err *err)
 {
     struct parse all = {.err = err, .budget = text.len * PER_BYTE + (1u << 20)}, *p = &all;
-    char notice[NOTICE_MAX] = "";
+    struct read_state s = {0};
     json_error_t bad;
     json_t *list;
 
@@ -476,26 +482,19 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
         return err_set(err, -EBADMSG, "state: line %d: %s", bad.line, bad.text);
     if (!json_is_object(top))
         return err_set(err, -EBADMSG, "state: not a JSON object");
-    int64_t at = get_ms(p, top, "at", 0);
-    bool demo = get_bool(p, top, "demo");
-    int64_t of = get_int(p, top, "of", 0, UINT32_MAX, 0);
-    TEXT(top, "notice", notice);
-    size_t n = get_array(p, top, "nodes", SIZE_MAX, sizeof(struct node_now), &list);
+    s.at_ms = get_ms(p, top, "at", 0);
+    s.demo = get_bool(p, top, "demo");
+    s.of = (size_t)get_int(p, top, "of", 0, UINT32_MAX, 0);
+    TEXT(top, "notice", s.notice);
+    s.n = get_array(p, top, "nodes", SIZE_MAX, sizeof(struct node_now), &list);
     if (!list)
         refuse(p, "nodes", "is missing");
-    struct node_now *nodes = mem_zero(MAX(n, 1), sizeof(*nodes));
-    get_nodes(p, list, at, nodes, n);
+    s.nodes = mem_zero(MAX(s.n, 1), sizeof(*s.nodes));
+    get_nodes(p, list, s.at_ms, s.nodes, s.n);
     if (p->bad) {
-        for (size_t i = 0; i < n; i++)
-            node_now_fini(&nodes[i]);
-        free(nodes);
+        read_state_fini(&s);
         return -EBADMSG;
     }
-    *ret = nodes;
-    *ret_n = n;
-    *ret_demo = demo;
-    *ret_at_ms = at;
-    *ret_of = (size_t)of;
-    memcpy(ret_notice, notice, NOTICE_MAX);
+    *ret = s;
     return 0;
 }

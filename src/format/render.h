@@ -87,8 +87,13 @@ bool vesta_asks_past(const struct node_now *n, bool alone);
 const char *vesta_status(const struct node_now *n); /* "running", "down", "waiting for re-uplink" */
 void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n);
 
-/* Reading back what render_state wrote: the command line's view of a hub. nodes are the caller's, ended with
- * node_now_fini + free. ret_of: how many devices a filter chose from; 0 when there was none. ret_notice: the view's,
- * "" when there is none. */
-int state_parse(struct str json, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
-                size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err);
+/* Reading back what render_state wrote: the command line's view of a hub. */
+struct read_state {
+    struct node_now *nodes;
+    size_t n, of; /* of: how many devices a filter chose from; 0 when there was none */
+    bool demo;
+    int64_t at_ms;
+    char notice[NOTICE_MAX]; /* the view's, "" when there is none */
+};
+int state_parse(struct str json, struct read_state *ret, struct err *err);
+void read_state_fini(struct read_state *s);

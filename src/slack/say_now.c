@@ -90,29 +90,11 @@ static void tell_pick(struct say *s, struct str body)
 }
 
 /* The nodes of a state, as the hub wrote it. */
-struct parsed {
-    struct node_now *nodes;
-    size_t n, of; /* of: GPUs there are in all */
-    char notice[NOTICE_MAX];
-};
-
-static bool parse(struct say *s, struct str body, struct parsed *ret)
+static bool parse(struct say *s, struct str body, struct read_state *ret)
 {
     struct err err = {0};
-    bool demo;
-    int64_t at_ms;
 
-    *ret = (struct parsed){0};
-    if (state_parse(body, &ret->nodes, &ret->n, &demo, &at_ms, &ret->of, ret->notice, &err) < 0)
-        return say_no(s, "That did not work: %s.", err.msg);
-    return true;
-}
-
-static void parsed_fini(struct parsed *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        node_now_fini(&p->nodes[i]);
-    free(p->nodes);
+    return state_parse(body, ret, &err) == 0 || say_no(s, "That did not work: %s.", err.msg);
 }
 
 /* "0,1,4" of those of a model. */
@@ -137,7 +119,7 @@ static void tell_list(struct say *s, struct str body)
         {"model", "MODEL", CELL_TEXT, .weight = 80},
         {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
     };
-    struct parsed p;
+    struct read_state p;
     struct rows rows;
     size_t n = 0;
 
@@ -176,7 +158,7 @@ static void tell_list(struct say *s, struct str body)
         say_small(s, "%s%s", p.notice[0] ? p.notice : "As of ", p.notice[0] ? "" : say_when(s, s->ask.now_ms));
     }
     rows_fini(&rows);
-    parsed_fini(&p);
+    read_state_fini(&p);
 }
 
 void say_tell_free(struct say *s, UNUSED size_t call, struct str body)
@@ -304,7 +286,7 @@ static void tell_node(struct say *s, struct str body)
         {"util", "UTIL", CELL_TEXT, .right = true, .weight = 80},
         {"booked", "BOOKED", CELL_TEXT, .weight = 75},
     };
-    struct parsed p;
+    struct read_state p;
     struct rows rows;
 
     if (!parse(s, body, &p))
@@ -347,7 +329,7 @@ static void tell_node(struct say *s, struct str body)
     else
         say_line(s, "No GPU is seen there.");
     rows_fini(&rows);
-    parsed_fini(&p);
+    read_state_fini(&p);
 }
 
 void say_tell_who(struct say *s, UNUSED size_t call, struct str body)

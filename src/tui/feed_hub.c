@@ -127,13 +127,9 @@ static void wake(struct hub_feed *f)
 
 static int take_state(struct hub_feed *f, struct str json, bool whole)
 {
-    AUTO_FREE struct node_now *nodes = NULL;
-    size_t n = 0, of;
-    bool demo;
-    int64_t at;
-    char notice[NOTICE_MAX];
+    struct read_state s;
     struct err err = {0};
-    int r = state_parse(json, &nodes, &n, &demo, &at, &of, notice, &err);
+    int r = state_parse(json, &s, &err);
 
     if (r < 0)
         return r;
@@ -141,16 +137,17 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
     if (whole) {
         nodes_reset(&f->waiting);
         f->whole = true;
-        f->demo = demo;
-        f->clock_ms = at - clock_mono_ms();
+        f->demo = s.demo;
+        f->clock_ms = s.at_ms - clock_mono_ms();
         f->connected = true;
-        memcpy(f->notice, notice, NOTICE_MAX);
+        memcpy(f->notice, s.notice, NOTICE_MAX);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < s.n; i++) {
         struct node_now *one = mem_alloc(sizeof(*one));
-        *one = nodes[i];
+        *one = s.nodes[i];
         nodes_put(&f->waiting, one->key, one);
     }
+    free(s.nodes);
     return 0;
 }
 

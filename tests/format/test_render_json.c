@@ -94,13 +94,8 @@ static void what_was_written_is_read_back(void **unused)
     AUTO_BUF one = BUF_INIT(1 << 20);
     AUTO_BUF two = BUF_INIT(1 << 20);
     struct err err = {0};
-    struct node_now *nodes;
+    struct read_state got;
     const struct node_now *p[8];
-    size_t n;
-    bool demo;
-    int64_t at;
-    size_t of;
-    char notice[NOTICE_MAX];
 
     (void)unused;
     c->v.demo = c->v.show_cmd = true;
@@ -109,23 +104,26 @@ static void what_was_written_is_read_back(void **unused)
     c->n[3].backlog = 4000000000u;
     SET(c->n[4].name, "日本 \\ <x>");
     render_state(&one, &c->v);
-    assert_int_equal(state_parse(buf_str(&one), &nodes, &n, &demo, &at, &of, notice, &err), 0);
-    assert_int_equal(n, c->v.n);
-    assert_int_equal(at, NOW);
-    assert_true(demo);
-    assert_int_equal(nodes[0].devices[0].now.v[M_energy], c->n[0].devices[0].now.v[M_energy]);
-    assert_int_equal(nodes[0].devices[0].v_at_ms[M_energy], c->n[0].devices[0].v_at_ms[M_energy]);
-    assert_int_equal(nodes[0].devices[1].procs[0].mem, -1);
-    assert_int_equal(nodes[4].at_ms, 0);
-    for (size_t i = 0; i < n; i++)
-        p[i] = &nodes[i];
-    struct view v =
-        {.at_ms = at, .demo = demo, .version = c->v.version, .n = n, .nodes = p, .show_cmd = true, .notice = notice};
+    assert_int_equal(state_parse(buf_str(&one), &got, &err), 0);
+    assert_int_equal(got.n, c->v.n);
+    assert_int_equal(got.at_ms, NOW);
+    assert_true(got.demo);
+    assert_int_equal(got.nodes[0].devices[0].now.v[M_energy], c->n[0].devices[0].now.v[M_energy]);
+    assert_int_equal(got.nodes[0].devices[0].v_at_ms[M_energy], c->n[0].devices[0].v_at_ms[M_energy]);
+    assert_int_equal(got.nodes[0].devices[1].procs[0].mem, -1);
+    assert_int_equal(got.nodes[4].at_ms, 0);
+    for (size_t i = 0; i < got.n; i++)
+        p[i] = &got.nodes[i];
+    struct view v = {.at_ms = got.at_ms,
+                     .demo = got.demo,
+                     .version = c->v.version,
+                     .n = got.n,
+                     .nodes = p,
+                     .show_cmd = true,
+                     .notice = got.notice};
     render_state(&two, &v);
     assert_string_equal(one.p, two.p);
-    for (size_t i = 0; i < n; i++)
-        node_now_fini(&nodes[i]);
-    free(nodes);
+    read_state_fini(&got);
     cluster_free(c);
 }
 
@@ -168,18 +166,13 @@ static void bad_states_are_refused_with_a_reason(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = {0};
-        struct node_now *nodes = (void *)1;
-        size_t n = 77;
-        bool demo;
-        int64_t at;
-        size_t of;
-        char notice[NOTICE_MAX];
+        struct read_state got = {.nodes = (void *)1, .n = 77};
 
         print_message("%s\n", cases[i].text);
-        assert_int_equal(state_parse(str_of(cases[i].text), &nodes, &n, &demo, &at, &of, notice, &err), -EBADMSG);
+        assert_int_equal(state_parse(str_of(cases[i].text), &got, &err), -EBADMSG);
         assert_true(str_starts(str_of(err.msg), cases[i].why));
-        assert_ptr_equal(nodes, (void *)1);
-        assert_int_equal(n, 77);
+        assert_ptr_equal(got.nodes, (void *)1);
+        assert_int_equal(got.n, 77);
     }
 }
 
@@ -187,41 +180,30 @@ static void a_dense_text_does_not_grow_memory_without_bound(void **unused)
 {
     AUTO_BUF b = BUF_INIT(8 << 20);
     struct err err = {0};
-    struct node_now *nodes;
-    size_t n;
-    bool demo;
-    int64_t at;
-    size_t of;
-    char notice[NOTICE_MAX];
+    struct read_state got;
 
     (void)unused;
     buf_adds(&b, "{\"nodes\":[{}");
     for (int i = 0; i < 100000; i++) /* 3 bytes each that would be 2 KB each */
         buf_adds(&b, ",{}");
     buf_adds(&b, "]}");
-    assert_int_equal(state_parse(buf_str(&b), &nodes, &n, &demo, &at, &of, notice, &err), -EBADMSG);
+    assert_int_equal(state_parse(buf_str(&b), &got, &err), -EBADMSG);
     assert_string_equal(err.msg, "state: 'nodes' has too many elements");
 }
 
 static void unknown_fields_are_passed_over(void **unused)
 {
     struct err err = {0};
-    struct node_now *nodes;
-    size_t n;
-    bool demo = true;
-    int64_t at;
-    size_t of;
-    char notice[NOTICE_MAX];
+    struct read_state got = {.demo = true};
 
     (void)unused;
     assert_int_equal(state_parse(STR("{\"at\":5,\"new\":[1],\"nodes\":[" NODE ",\"mood\":{},\"metrics\":{\"joy\":"
                                      "\"much\"},\"address\":null}]}"),
-                                 &nodes, &n, &demo, &at, &of, notice, &err),
+                                 &got, &err),
                      0);
-    assert_int_equal(n, 1);
-    assert_false(demo);
-    node_now_fini(nodes);
-    free(nodes);
+    assert_int_equal(got.n, 1);
+    assert_false(got.demo);
+    read_state_fini(&got);
 }
 
 static void a_state_too_large_for_its_buffer_is_an_error(void **unused)

@@ -10,17 +10,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err err = {0};
-    struct node_now *nodes;
-    struct view v = {0};
-    char notice[NOTICE_MAX];
+    struct read_state s;
 
-    if (state_parse(str_n(data, size), &nodes, &v.n, &v.demo, &v.at_ms, &v.of, notice, &err) < 0)
+    if (state_parse(str_n(data, size), &s, &err) < 0)
         return 0;
+    struct view v = {.at_ms = s.at_ms, .demo = s.demo, .n = s.n, .of = s.of};
     AUTO_BUF b = BUF_INIT(1 << 20);
     struct term t = {.width = (int)(size % 200), .colour = size & 1, .ascii = size & 2};
     const struct node_now **p = mem_zero(v.n ? v.n : 1, sizeof(*p));
     for (size_t i = 0; i < v.n; i++)
-        p[i] = &nodes[i];
+        p[i] = &s.nodes[i];
     v.nodes = p;
     render_state(&b, &v);
     buf_reset(&b);
@@ -34,8 +33,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_reset(&b);
     render_vesta_states(&b, &v);
     free(p);
-    for (size_t i = 0; i < v.n; i++)
-        node_now_fini(&nodes[i]);
-    free(nodes);
+    read_state_fini(&s);
     return 0;
 }

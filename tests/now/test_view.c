@@ -122,23 +122,20 @@ static void a_filtered_state_reads_back(void **unused)
     AUTO_BUF json = BUF_INIT(1 << 20);
     struct filter_err ferr = {0};
     struct err err = {0};
-    struct node_now *nodes;
-    struct view v = c->v, back = {0};
-    char notice[NOTICE_MAX];
+    struct read_state back;
+    struct view v = c->v;
 
     (void)unused;
     assert_int_equal(filter_new(str_of("held"), NULL, &f, &ferr), 0);
     view_filter(&v, f, &arena);
     render_state(&json, &v);
-    assert_int_equal(state_parse(buf_str(&json), &nodes, &back.n, &back.demo, &back.at_ms, &back.of, notice, &err), 0);
+    assert_int_equal(state_parse(buf_str(&json), &back, &err), 0);
     assert_int_equal(back.n, 2);
     assert_int_equal(back.of, 8);
-    assert_string_equal(nodes[1].name, "mig1");
-    assert_int_equal(nodes[1].n_devices, 1);
-    assert_true(device_is_parent(&nodes[1], &nodes[1].devices[0])); /* though its instances were left out */
-    for (size_t i = 0; i < back.n; i++)
-        node_now_fini(&nodes[i]);
-    free(nodes);
+    assert_string_equal(back.nodes[1].name, "mig1");
+    assert_int_equal(back.nodes[1].n_devices, 1);
+    assert_true(device_is_parent(&back.nodes[1], &back.nodes[1].devices[0])); /* though its instances were left out */
+    read_state_fini(&back);
     cluster_free(c);
 }
 
