@@ -291,7 +291,6 @@ static void said(void *arg, const struct say_answer *s)
 {
     struct asking *a = arg;
     const struct heard *h = a->heard;
-    struct message_file files[MESSAGE_FILES_MAX];
     struct message m = {.created_ms = clock_wall_ms(),
                         .kind = MESSAGE_ANSWER,
                         .channel = CHANNEL_BOT,
@@ -301,22 +300,19 @@ static void said(void *arg, const struct say_answer *s)
                                   : h->direct    ? ""
                                                  : h->ts,
                         .text = s->text ? s->text : "",
-                        .blocks = s->blocks ? s->blocks : ""};
-    size_t n = MIN(s->n_files, MESSAGE_FILES_MAX);
+                        .blocks = s->blocks ? s->blocks : "",
+                        .n_files = h->respond[0] ? 0 : s->n_files,
+                        .files = s->files};
 
     a->saying = false;
-    for (size_t i = 0; i < n; i++)
-        files[i] = (struct message_file){s->files[i].name, s->files[i].type, s->files[i].bytes, s->files[i].title};
     a->stores++; /* so that nothing ends before all is on its way */
-    if (!h->respond[0])
-        m.n_files = n, m.files = files;
     if (m.text[0] || m.blocks[0] || m.n_files)
         post(a, &m);
-    if (h->respond[0] && n) { /* an address to answer to takes no files: they go to the asker alone */
+    if (h->respond[0] && s->n_files) { /* an address to answer to takes no files: they go to the asker alone */
         m.to = h->user;
         m.blocks = "";
         m.text = "What you asked for:";
-        m.n_files = n, m.files = files;
+        m.n_files = s->n_files;
         post(a, &m);
     }
     a->stores--;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "model/message.h"
 
 struct buf;
 struct people;
@@ -18,7 +19,6 @@ struct zone;
 
 #define SAY_TEXT_MAX  2000
 #define SAY_CALLS_MAX 4
-#define SAY_FILES_MAX 4
 #define SAY_BYTES_MAX (560u << 10) /* of all files: a longer list is cut, and says so; a message carries them */
 
 /* ---- the question ---- */
@@ -54,18 +54,14 @@ struct say_ask {
 
 /* ---- the answer ---- */
 
-struct say_file {
-    const char *name, *title, *type; /* "ALL.txt", "response: ALL" (what Slack writes above it), "text/plain" */
-    struct str bytes;
-};
 /* Borrowed from the conversation. */
 struct say_answer {
     const char *text;   /* plain, without markup or escapes: for notifications and terminals */
     const char *blocks; /* Slack's, a JSON array of at most 50; "": text says it all */
     size_t n_files;
-    const struct say_file *files;
-    bool ephemeral; /* for the asker's eyes alone: something was not understood, or is not allowed */
-    bool refused;   /* the answer is no: not understood, not allowed, nothing free */
+    const struct message_file *files; /* as "ALL.txt", with the title "response: ALL" */
+    bool ephemeral;                   /* for the asker's eyes alone: something was not understood, or is not allowed */
+    bool refused;                     /* the answer is no: not understood, not allowed, nothing free */
 };
 
 /* ---- the way from one to the other ---- */
@@ -89,7 +85,6 @@ const struct say_answer *say_answer(struct say *s);
 void say_json(struct buf *out, const struct say_answer *a);
 
 /* A message that has no blocks of its own as blocks; of an alert with buttons that silence it. Onto the end of out. */
-struct message;
 void say_told(struct buf *out, const struct message *m);
 
 /*

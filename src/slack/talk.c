@@ -174,7 +174,7 @@ void say_rows(struct say *s, const char *name, const struct rows *r)
 
 void say_file(struct say *s, const char *name, const char *title, const char *type, struct str bytes)
 {
-    if (s->n_files == SAY_FILES_MAX)
+    if (s->n_files == MESSAGE_FILES_MAX)
         return;
     bool list = strncmp(type, "text/", 5) == 0;
     size_t len = MIN(bytes.len, SAY_BYTES_MAX - MIN(s->files.len, SAY_BYTES_MAX));
@@ -188,10 +188,10 @@ void say_file(struct say *s, const char *name, const char *title, const char *ty
     buf_add(&s->files, bytes.p, len);
     if (len < bytes.len)
         buf_adds(&s->files, "... cut here: the whole list is on the page\n");
-    s->list[s->n_files] = (struct say_file){.name = say_keep(s, str_of(name)),
-                                            .title = say_keep(s, str_of(title)),
-                                            .type = type,
-                                            .bytes = str_n(NULL, s->files.len - s->file_at[s->n_files])};
+    s->list[s->n_files] = (struct message_file){.name = say_keep(s, str_of(name)),
+                                                .title = say_keep(s, str_of(title)),
+                                                .type = type,
+                                                .bytes = str_n(NULL, s->files.len - s->file_at[s->n_files])};
     s->n_files++;
 }
 

@@ -56,8 +56,8 @@ struct say {
     struct buf text, blocks, files;
     struct json j; /* on blocks */
     size_t n_blocks, n_files;
-    struct say_file list[SAY_FILES_MAX];
-    size_t file_at[SAY_FILES_MAX]; /* in files */
+    struct message_file list[MESSAGE_FILES_MAX];
+    size_t file_at[MESSAGE_FILES_MAX]; /* in files */
     bool ephemeral, refused;
     struct say_answer answer;
     /* what a command keeps from its question to its answer */
