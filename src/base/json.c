@@ -80,6 +80,14 @@ void json_int(struct json *j, const char *key, int64_t v)
     buf_addi(j->out, v);
 }
 
+void json_known(struct json *j, const char *key, bool known, int64_t v)
+{
+    if (known)
+        json_int(j, key, v);
+    else
+        json_none(j, key);
+}
+
 void json_uint(struct json *j, const char *key, uint64_t v)
 {
     json_lead(j, key);

@@ -26,6 +26,7 @@ void json_str(struct json *j, const char *key, struct str v);   /* bytes that ar
 void json_cstr(struct json *j, const char *key, const char *v); /* NULL writes null */
 void json_some(struct json *j, const char *key, const char *v); /* NULL or empty writes nothing */
 void json_int(struct json *j, const char *key, int64_t v);
+void json_known(struct json *j, const char *key, bool known, int64_t v); /* null where it is not */
 void json_uint(struct json *j, const char *key, uint64_t v);
 void json_bool(struct json *j, const char *key, bool v);
 void json_none(struct json *j, const char *key); /* null; not named so, since jansson has that name */

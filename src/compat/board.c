@@ -20,11 +20,6 @@ void board_fini(struct board *b)
     *b = (struct board){0};
 }
 
-static const char *keep(struct board *b, const char *s)
-{
-    return arena_strn(&b->arena, s, strlen(s));
-}
-
 /* The old rule. */
 static enum board_mark judge(const struct board_gpu *g)
 {
@@ -73,13 +68,11 @@ static const char *distinct(struct board *b, const char *users)
     enum { NAMED = 16 };
     struct str rest = str_of(users), one, name[NAMED];
     AUTO_BUF all = BUF_INIT((size_t)BOARD_CELL_MAX * 2);
-    size_t n = 0, k;
+    size_t n = 0;
 
     while (str_cut(&rest, ',', &one)) {
         one = str_trim(one);
-        for (k = 0; k < n && !str_eq_str(name[k], one); k++)
-            ;
-        if (!one.len || k < n)
+        if (!one.len || ANY(n, k, str_eq_str(name[k], one)))
             continue;
         if (n == NAMED) {
             buf_adds(&all, ", …");
@@ -88,7 +81,7 @@ static const char *distinct(struct board *b, const char *users)
         buf_addf(&all, "%s%.*s", n ? ", " : "", STR_ARG(one));
         name[n++] = one;
     }
-    return keep(b, buf_str(&all).p);
+    return arena_str(&b->arena, buf_str(&all).p);
 }
 
 static int take(struct board *b, const struct str *cells, size_t line, struct line *l, struct err *err)
@@ -137,12 +130,10 @@ static int read_head(struct csv *csv, struct err *err)
 {
     struct str cells[COLUMNS];
     int n = csv_next(csv, cells, COLUMNS, err);
-    bool same = n == COLUMNS;
 
     if (n < 0)
         return n;
-    for (int i = 0; same && i < COLUMNS; i++)
-        same = str_eq(str_trim(cells[i]), heads[i]);
+    bool same = n == COLUMNS && !ANY((size_t)COLUMNS, i, !str_eq(str_trim(cells[i]), heads[i]));
     return same ? 0
                 : err_set(err, -EINVAL,
                           "line %zu: expected the header ,load,load_mem,gpu_idx,gpu_name,gpu_uuid,hostname,username",
@@ -239,13 +230,13 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
         snprintf(g->label, sizeof(g->label), "%d.%d", (int)d->fact.index, (int)d->fact.mig);
     else
         snprintf(g->label, sizeof(g->label), "%d", (int)d->fact.index);
-    g->name = keep(b, d->fact.name);
-    g->uuid = keep(b, d->fact.uuid);
+    g->name = arena_str(&b->arena, d->fact.name);
+    g->uuid = arena_str(&b->arena, d->fact.uuid);
     if (known) {
         g->load = rounded(&d->now, M_util);
         g->load_mem = rounded(&d->now, M_mem_util);
         g->mem_used = sample_has(&d->now, M_mem_used) ? d->now.v[M_mem_used] : -1;
-        g->users = keep(b, (holders(d, who), who));
+        g->users = arena_str(&b->arena, (holders(d, who), who));
     }
     g->mem_total = sample_has(&d->now, M_mem_total) ? d->now.v[M_mem_total] : -1;
     g->mark = judge(g);
@@ -253,13 +244,13 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
         AUTO_BUF words = BUF_INIT(512);
         device_sentence(&words, d, b->at_ms);
         g->mark = BOARD_UNKNOWN;
-        g->why = keep(b, buf_str(&words).p);
+        g->why = arena_str(&b->arena, buf_str(&words).p);
     } else if (device_is_parent(n, d)) {
         g->mark = BOARD_UNKNOWN;
         g->why = "split: its MIG instances are what one takes";
     } else if (d->state != DEV_FREE) {
         g->mark = BOARD_TAKEN;
-        g->why = device_has_gone(d) ? PROC_GONE_WORDS : g->users[0] ? "" : keep(b, d->reason);
+        g->why = device_has_gone(d) ? PROC_GONE_WORDS : g->users[0] ? "" : arena_str(&b->arena, d->reason);
     } else if (g->mark == BOARD_UNKNOWN) {
         g->mark = BOARD_FREE; /* the hub has judged by what it knows */
     }
@@ -270,12 +261,12 @@ void board_view(const struct view *v, struct board *ret)
     struct board b = {.at_ms = v->at_ms, .demo = v->demo, .notice = ""};
 
     if (v->notice)
-        b.notice = keep(&b, v->notice);
+        b.notice = arena_str(&b.arena, v->notice);
     b.v = arena_alloc(&b.arena, v->n + 1, sizeof(*b.v));
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];
         struct board_host *h = &b.v[b.n++];
-        *h = (struct board_host){.name = keep(&b, n->name), .why = "", .n = n->n_devices};
+        *h = (struct board_host){.name = arena_str(&b.arena, n->name), .why = "", .n = n->n_devices};
         h->v = arena_alloc(&b.arena, n->n_devices + 1, sizeof(*h->v));
         for (size_t k = 0; k < n->n_devices; k++)
             of_device(&b, n, &n->devices[k], &h->v[k]);
@@ -285,7 +276,7 @@ void board_view(const struct view *v, struct board *ret)
                 buf_adds(&words, n->reason[0] ? n->reason : "no GPUs seen yet");
             else
                 node_sentence(&words, n);
-            h->why = keep(&b, buf_str(&words).p);
+            h->why = arena_str(&b.arena, buf_str(&words).p);
         }
     }
     *ret = b;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "compat/board.h"
 #include "compat/board_look.h"
 #include "draw/html.h"
@@ -14,14 +15,6 @@
 static const struct {
     const char *class, *word;
 } marks[] = {[BOARD_FREE] = {"free", "free"}, [BOARD_TAKEN] = {"taken", "in use"}, [BOARD_UNKNOWN] = {"unknown", "?"}};
-
-/* A text of somebody's between two pieces of HTML. */
-static void text(struct buf *out, const char *before, const char *s, const char *behind)
-{
-    buf_adds(out, before);
-    html_cstr(out, s);
-    buf_adds(out, behind);
-}
 
 static void percent(struct buf *out, int64_t v)
 {
@@ -51,9 +44,9 @@ static void memory(struct buf *out, const struct board_gpu *g)
 static void tip(struct buf *out, const struct board_gpu *g, const char *id)
 {
     buf_addf(out, "<span class=\"tip\" role=\"tooltip\" id=\"%s\"><b>", id);
-    text(out, "", g->users[0] ? g->users : g->mark == BOARD_FREE ? "nobody on it" : "no user known", "</b>");
+    html_between(out, "", g->users[0] ? g->users : g->mark == BOARD_FREE ? "nobody on it" : "no user known", "</b>");
     if (g->why[0])
-        text(out, "<br>", g->why, "");
+        html_between(out, "<br>", g->why, "");
     if (g->mem_used >= 0) {
         buf_addf(out, "<br>Memory used: %.1f", gib(g->mem_used));
         if (g->mem_total > 0)
@@ -62,8 +55,8 @@ static void tip(struct buf *out, const struct board_gpu *g, const char *id)
     }
     if (g->load_mem >= 0)
         buf_addf(out, "<br>Memory controller: %d&nbsp;%%", (int)g->load_mem);
-    text(out, "<br><span class=\"dim\">", g->name, "<br>");
-    text(out, "", g->uuid, "</span></span>");
+    html_between(out, "<br><span class=\"dim\">", g->name, "<br>");
+    html_between(out, "", g->uuid, "</span></span>");
 }
 
 static void row(struct buf *out, const struct board_gpu *g, bool with_memory, size_t host, size_t gpu)
@@ -86,10 +79,7 @@ static const char *model(const struct board_host *h)
 {
     const char *name = h->n ? h->v[0].name : "";
 
-    for (size_t i = 1; i < h->n; i++)
-        if (strcmp(h->v[i].name, name) != 0)
-            return "several models";
-    return name;
+    return ANY(h->n, i, strcmp(h->v[i].name, name) != 0) ? "several models" : name;
 }
 
 static size_t count(const struct board_host *h, enum board_mark mark)
@@ -115,16 +105,16 @@ static bool unread(const struct board_host *h)
 
 static void card(struct buf *out, const struct board_host *h, bool with_memory, size_t at)
 {
-    text(out, "<section><h2>", h->name, "</h2>");
+    html_between(out, "<section><h2>", h->name, "</h2>");
     if (h->n) {
         if (dark(h))
             buf_addf(out, "<p class=\"dim\">%zu GPU%s · ", h->n, h->n == 1 ? "" : "s");
         else
             buf_addf(out, "<p class=\"dim\">%zu of %zu free · ", count(h, BOARD_FREE), h->n);
-        text(out, "", model(h), "</p>");
+        html_between(out, "", model(h), "</p>");
     }
     if (h->why[0])
-        text(out, "<p class=\"why\">", h->why, "</p>");
+        html_between(out, "<p class=\"why\">", h->why, "</p>");
     if (h->n && !unread(h)) {
         buf_addf(out,
                  "\n<table><thead><tr><th scope=\"col\">#ID<th scope=\"col\">State<th scope=\"col\" "
@@ -160,7 +150,7 @@ static void head(struct buf *out, const struct board_page *p)
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
              "<meta name=\"generator\" content=\"muster\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
              (int)p->refresh_s);
-    text(out, "", p->title, "</title>\n<style>" BOARD_STYLE "</style>\n");
+    html_between(out, "", p->title, "</title>\n<style>" BOARD_STYLE "</style>\n");
 }
 
 void board_html(struct buf *out, const struct board *b, const struct board_page *p)
@@ -176,7 +166,7 @@ void board_html(struct buf *out, const struct board *b, const struct board_page 
             with_memory = with_memory || b->v[i].v[k].mem_used >= 0;
     }
     head(out, p);
-    text(out, "<header><h1>", p->title, "</h1>\n");
+    html_between(out, "<header><h1>", p->title, "</h1>\n");
     buf_addf(out, "<p><b>%zu of %zu</b> GPUs on %zu host%s are free.", n_free, gpus, b->n - n_unread,
              b->n - n_unread == 1 ? "" : "s");
     if (n_unread)
@@ -185,7 +175,7 @@ void board_html(struct buf *out, const struct board *b, const struct board_page 
     if (b->demo)
         buf_adds(out, "<p class=\"warn\">DEMO: a recorded cluster, not real machines</p>\n");
     if (b->notice[0])
-        text(out, "<p class=\"warn\">", b->notice, "</p>\n");
+        html_between(out, "<p class=\"warn\">", b->notice, "</p>\n");
     buf_addf(out, "<p class=\"warn\" id=\"old\" data-after=\"%d\" hidden></p>\n</header>\n<main>\n", (int)p->stale_s);
     for (size_t i = 0; i < b->n && out->err == 0; i++)
         card(out, &b->v[i], with_memory, i);

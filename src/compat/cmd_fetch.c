@@ -76,8 +76,9 @@ struct fetch {
 
 static void begin_more(struct fetch *f);
 
-static void call_done(struct call *c, const char *why, int status)
+static void call_done(void *arg, const char *why, int status)
 {
+    struct call *c = arg;
     struct fetch *f = c->all;
     c->due = status == SSH_KEY_UNKNOWN;
     c->fine = sheet_whole(c->sheet);
@@ -101,11 +102,6 @@ static void on_line(void *arg, struct str line)
     }
 }
 
-static void on_ended(void *arg, const char *sentence, int status)
-{
-    call_done(arg, sentence, status);
-}
-
 static void on_late(void *arg)
 {
     struct call *c = arg;
@@ -115,7 +111,7 @@ static void on_late(void *arg)
 
 static void call_begin(struct call *c)
 {
-    static const struct ssh_calls calls = {.line = on_line, .ended = on_ended};
+    static const struct ssh_calls calls = {.line = on_line, .ended = call_done};
     struct fetch *f = c->all;
     struct ssh_target to = {.host = c->to->host, .user = c->to->user, .port = c->to->port};
     struct err err = {0};

@@ -136,8 +136,7 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
     int out = -1, r = zone_load(conf->zone, &zone, err); /* a mistake in its name is said here */
 
     zone_free(zone);
-    if (r == 0)
-        r = script_start(conf, file, &pid, &out, err);
+    r = r ?: script_start(conf, file, &pid, &out, err);
     if (r < 0)
         return r;
     AUTO_FILE FILE *in = fdopen(out, "r");

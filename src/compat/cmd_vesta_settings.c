@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/cmd_vesta.h"
@@ -88,11 +89,9 @@ static const struct {
 static int index_of(const struct settings *s, const char *key)
 {
     const struct ynode *root = s->t.root;
+    size_t n = root ? root->n : 0, at = FIRST(n, i, str_eq(root->keys[i].text, key));
 
-    for (size_t i = 0; root && i < root->n; i++)
-        if (str_eq(root->keys[i].text, key))
-            return (int)i;
-    return -1;
+    return at < n ? (int)at : -1;
 }
 
 static bool has(const struct settings *s, const char *key)
@@ -108,8 +107,7 @@ static struct str value(const struct settings *s, const char *key)
     return v && v->kind == YNODE_TEXT && !v->null ? v->text : STR("");
 }
 
-static void became(struct settings *s, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void became(struct settings *s, const char *key, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void became(struct settings *s, const char *key, const char *fmt, ...)
 {
     int i = index_of(s, key);
     va_list ap;
@@ -231,10 +229,9 @@ static void put_listen(struct settings *s)
 {
     struct str host = str_trim(value(s, "BIND_HOST")), port = str_trim(value(s, "PORT_NUM"));
     uint64_t n = 8080;
-    bool host_ok = host.len && host.len < 200, port_ok = port.len && str_uint(port, &n) && n > 0 && n < 65536;
+    bool host_ok = host.len && host.len < 200 && str_visible(host, "");
+    bool port_ok = port.len && str_uint(port, &n) && n > 0 && n < 65536;
 
-    for (size_t i = 0; i < host.len; i++)
-        host_ok = host_ok && (unsigned char)host.p[i] > 32 && (unsigned char)host.p[i] < 127;
     if (!host_ok)
         host = STR("0.0.0.0");
     bool six = memchr(host.p, ':', host.len) && host.p[0] != '[';
@@ -249,7 +246,8 @@ static void put_names(struct settings *s)
 {
     struct str title = str_trim(value(s, "MAIN_PAGE_TITLE")), server = str_trim(value(s, "SERVER_NAME")),
                ip = str_trim(value(s, "IP"));
-    bool by_title = printable(title), by_server = !by_title && printable(server), is_name = false;
+    bool by_title = printable(title), by_server = !by_title && printable(server);
+    bool is_name = ANY(ip.len, i, (ip.p[i] | 32) >= 'g' && (ip.p[i] | 32) <= 'z');
 
     if (by_title || by_server)
         add_text(s, "name: ", by_title ? title : server, "\n");
@@ -258,8 +256,6 @@ static void put_names(struct settings *s)
            by_server  ? "name"
            : by_title ? "left out: MAIN_PAGE_TITLE is the name"
                       : "left out: it is empty");
-    for (size_t i = 0; i < ip.len; i++)
-        is_name = is_name || (ip.p[i] >= 'g' && ip.p[i] <= 'z') || (ip.p[i] >= 'G' && ip.p[i] <= 'Z');
     if (is_name && printable(ip))
         add_text(s, "host_names: [", ip, "]\n");
     became(s, "IP", is_name ? "host_names" : "not needed: the hub answers under every address it has");
@@ -281,7 +277,7 @@ static bool read_block(struct str re, struct buf *out)
             octets[n] > 255)
             return false;
         n++;
-        re = str_n(re.p + digits.len, re.len - digits.len);
+        re = str_drop(re, digits.len);
         bool dot = n < 4 && (str_skip(&re, "\\.") || str_skip(&re, "[.]"));
         if (n < 4 && !dot)
             return false;
@@ -311,10 +307,7 @@ static void put_access(struct settings *s)
     static const char *const all[] = {"", ".", ".*", "^", "^.*", "^.*$", ".+"};
     struct str net = str_trim(value(s, "VALID_NETWORK")),
                token = has(s, "TOKEN") ? str_trim(value(s, "TOKEN")) : STR(USUAL_TOKEN);
-    bool open = false;
-
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        open = open || (has(s, "VALID_NETWORK") && str_eq(net, all[i]));
+    bool open = has(s, "VALID_NETWORK") && ANY(ARRAY_LEN(all), i, str_eq(net, all[i]));
     AUTO_BUF blocks = BUF_INIT(SECRET_MAX);
     bool known = !open && read_blocks(net, &blocks);
     buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
@@ -410,6 +403,10 @@ static void put_readers(struct settings *s)
 static void put_slack(struct settings *s)
 {
     static const struct {
+        const char *key, *name, *none;
+    } texts[] = {{"SLACK_BOT_POST_CHANNEL", "channel", "left out: it is empty"},
+                 {"KEYWORD_CMD_PREFIX", "prefix", "not needed: it is empty"}};
+    static const struct {
         const char *key, *name;
     } words[] = {{"KEYWORD_PRINT_HOSTS", "hosts"},
                  {"KEYWORD_PRINT_ALL_HOSTS", "all"},
@@ -417,9 +414,7 @@ static void put_slack(struct settings *s)
                  {"KEYWORD_PRINT_ALL_HOSTS_DETAIL", "all_detail"},
                  {"KEYWORD_PRINT_HELP", "help"},
                  {"KEYWORD_PRINT_HOST_INFO", "where"}};
-    struct str channel = str_trim(value(s, "SLACK_BOT_POST_CHANNEL")),
-               prefix = str_trim(value(s, "KEYWORD_CMD_PREFIX"));
-    static const char why[] = "left out: there is no SLACK_BOT_TOKEN, so there is no bot";
+    const char *no_bot = s->bot ? NULL : "left out: there is no SLACK_BOT_TOKEN, so there is no bot";
     size_t n = 0;
 
     if (s->bot) {
@@ -427,31 +422,25 @@ static void put_slack(struct settings *s)
                    "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
         buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
         buf_adds(&s->out, "  open: true # whoever is in Slack may ask, as it was; false: people of `people:` alone\n");
-        if (printable(channel))
-            add_text(s, "  channel: ", channel, "\n");
-        if (printable(prefix))
-            add_text(s, "  prefix: ", prefix, "\n");
     }
-    became(s, "SLACK_BOT_POST_CHANNEL",
-           s->bot && printable(channel) ? "slack.channel"
-           : s->bot                     ? "left out: it is empty"
-                                        : why);
-    became(s, "KEYWORD_CMD_PREFIX",
-           s->bot && printable(prefix) ? "slack.prefix"
-           : s->bot                    ? "not needed: it is empty"
-                                       : why);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct str v = str_trim(value(s, texts[i].key));
+        bool fine = s->bot && printable(v);
+        if (fine) {
+            buf_addf(&s->out, "  %s", texts[i].name);
+            add_text(s, ": ", v, "\n");
+        }
+        became(s, texts[i].key, "%s%s", fine ? "slack." : no_bot ?: texts[i].none, fine ? texts[i].name : "");
+    }
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         struct str v = str_trim(value(s, words[i].key));
-        bool fine = has(s, words[i].key) && (!v.len || printable(v));
-        if (fine && s->bot) {
+        bool fine = s->bot && has(s, words[i].key) && (!v.len || printable(v));
+        if (fine) {
             buf_addf(&s->out, "%s%s", n++ ? ", " : "  keywords: {", words[i].name);
             add_text(s, ": ", v, "");
         }
-        became(s, words[i].key, "%s%s",
-               s->bot && fine ? "slack.keywords."
-               : s->bot       ? "left out: not a word"
-                              : why,
-               s->bot && fine ? words[i].name : "");
+        became(s, words[i].key, "%s%s", fine ? "slack.keywords." : no_bot ?: "left out: not a word",
+               fine ? words[i].name : "");
     }
     buf_adds(&s->out, n ? "}\n" : "");
 }
@@ -511,7 +500,7 @@ static bool message(struct settings *s, const char *key, const char *rule, struc
             continue;
         }
         buf_addc(ret, strchr("\n\r\t", rest.p[0]) ? ' ' : rest.p[0]);
-        rest = str_n(rest.p + 1, rest.len - 1);
+        rest = str_drop(rest, 1);
     }
     if (!str_trim(v).len) {
         became(s, key, "left out: it is empty");
@@ -565,7 +554,7 @@ static int daily_at(struct str line, char out[6])
             return -EINVAL;
     memcpy(out, line.p + 1, 5);
     out[5] = 0;
-    line = str_n(line.p + 7, line.len - 7);
+    line = str_drop(line, 7);
     return str_starts(line, DAILY_WHAT) && memcmp(out, "24", 2) < 0 && out[3] < '6' ? 0 : -EINVAL;
 }
 
@@ -663,8 +652,7 @@ static int write_all(const struct settings *s, const char *folder, struct err *e
     for (int i = 0; i < SECRETS && r == 0; i++)
         if (s->secrets[i].len)
             r = is_free(folder, secret_files[i], err);
-    if (r == 0)
-        r = file_mkdirs(folder, 0755, err);
+    r = r ?: file_mkdirs(folder, 0755, err);
     for (int i = 0; i < SECRETS && r == 0; i++) {
         AUTO_BUF line = BUF_INIT(SECRET_MAX + 100);
         buf_addf(&line, "%.*s\n", STR_ARG(s->secrets[i]));
@@ -680,8 +668,7 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
     AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
     int r = path ? file_read(path, SETTINGS_MAX, &text, err) : 0;
 
-    if (r == 0)
-        r = ytree_read(flags, &(struct ytree_ask){.path = "flags"}, &s->flags, err);
+    r = r ?: ytree_read(flags, &(struct ytree_ask){.path = "flags"}, &s->flags, err);
     if (r == 0 && path)
         r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path}, &s->t, err);
     if (r == 0 && s->t.root && (s->t.root->kind != YNODE_MAP || s->t.root->n > KEYS_MAX))

@@ -42,8 +42,7 @@ int comments_parse(struct str text, struct comments **ret, struct err *err)
 
     if (text.len > COMMENTS_BYTES)
         return err_set(err, -E2BIG, "it is larger than %u KiB", COMMENTS_BYTES >> 10);
-    if (str_starts(text, "\xef\xbb\xbf"))
-        text = str_n(text.p + 3, text.len - 3);
+    str_skip(&text, "\xef\xbb\xbf");
     drop_comments(text, &plain);
     json_t *root = str_trim(buf_str(&plain)).len ? json_loadb(plain.p, plain.len, 0, &e) : json_object();
     if (json_is_array(root) && json_array_size(root) == 0) { /* what PHP writes for no host at all */
@@ -56,8 +55,7 @@ int comments_parse(struct str text, struct comments **ret, struct err *err)
         json_decref(root);
         return err_set(err, -EINVAL, "it is not an object of hosts");
     }
-    struct comments *c = NEW(struct comments, .root = root);
-    *ret = c;
+    *ret = NEW(struct comments, .root = root);
     return 0;
 }
 
@@ -144,14 +142,6 @@ static json_t *entry_of(const struct remark *r)
     return json_pack("{ssssss}", "name", name, "date", date, "comment", comment);
 }
 
-/* In place, so that what else an entry has stays. */
-static void entry_update(json_t *entry, const struct remark *r)
-{
-    json_auto_t *fresh = entry_of(r);
-
-    json_object_update(entry, fresh);
-}
-
 void comments_set(struct comments *c, const char *host, int index, const struct remark *r)
 {
     json_t *of = json_object_get(c->root, host), *entry = cell(c, host, index);
@@ -159,8 +149,9 @@ void comments_set(struct comments *c, const char *host, int index, const struct 
 
     if (index < 0 || index >= COMMENTS_INDEX)
         return;
-    if (json_is_object(entry)) {
-        entry_update(entry, r);
+    if (json_is_object(entry)) { /* in place, so that what else it has stays */
+        json_auto_t *fresh = entry_of(r);
+        json_object_update(entry, fresh);
         return;
     }
     if (!json_is_object(of) && !json_is_array(of)) {
@@ -196,7 +187,7 @@ void comments_clean(struct str s, char *out, size_t size)
         else
             out[n] = ' ';
         n += letter ? bytes : 1;
-        s = str_n(s.p + bytes, s.len - bytes);
+        s = str_drop(s, bytes);
     }
     while (n && out[n - 1] == ' ')
         n--;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "uplink/uplink.h"
@@ -173,13 +174,11 @@ size_t filehosts_count(const struct filehosts *all, size_t ret_states[COLLECT_ST
 struct filehost *filehosts_get(struct filehosts *all, struct str host, const void *owner)
 {
     char key[NODE_KEY_MAX];
-    for (size_t i = 0; i < all->n; i++) {
-        struct filehost *l = all->v[i];
-        if (!str_eq(host, l->name))
-            continue;
-        if (!l->owner)
-            l->owner = owner;
-        return l->owner == owner ? l : NULL;
+    struct filehost **known = FIND(all->v, all->n, e, str_eq(host, (*e)->name));
+    if (known) {
+        if (!(*known)->owner)
+            (*known)->owner = owner;
+        return (*known)->owner == owner ? *known : NULL;
     }
     if (all->n == FILEHOSTS_MAX || host.len > ORIGIN_NAME_MAX)
         return NULL;

@@ -76,11 +76,7 @@ int files_set(struct files *f, const struct relay_settings *s, struct err *err)
     struct target_list l = {0};
     struct readings_zone z;
     struct relay_settings found = source_settings(s);
-    int r = files_check(s, err);
-    if (r == 0)
-        r = list_of(s, &l, err);
-    if (r == 0)
-        r = finder_set(f->finder, &found, err);
+    int r = files_check(s, err) ?: list_of(s, &l, err) ?: finder_set(f->finder, &found, err);
     if (r < 0) {
         target_list_fini(&l);
         return r;
@@ -103,12 +99,11 @@ int files_new(struct files **ret, struct event_base *loop, struct post *post, st
     f->watch = watch_new(loop, f->all);
     f->finder = finder_new(loop, take_lists, f);
     int r = pull_new(&f->pull, loop, f->all, err);
-    if (r < 0) {
+    if (r < 0)
         files_free(f);
-        return r;
-    }
-    *ret = f;
-    return 0;
+    else
+        *ret = f;
+    return r;
 }
 
 void files_free(struct files *f)

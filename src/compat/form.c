@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/moment.h"
+#include "base/order.h"
 #include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
@@ -75,10 +76,7 @@ static const struct device_now *device_of(const struct node_now *n, struct str i
     if (!n || !str_int(id, &index) || index < -IDS || index > INT32_MAX)
         return NULL;
     index = (index + IDS) % IDS;
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (n->devices[i].fact.index == index && !n->devices[i].fact.parent[0])
-            return &n->devices[i];
-    return NULL;
+    return FIND(n->devices, n->n_devices, d, d->fact.index == index && !d->fact.parent[0]);
 }
 
 /* The form is answered by the page, where a program would get the row. */

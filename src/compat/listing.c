@@ -6,25 +6,18 @@
 
 #include "base/clock.h"
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* One character of a link: as it is, %41, or &amp; (all that servers write in a link). */
 static char next_char(struct str *s)
 {
     char c = s->p[0];
-    if (c == '%' && s->len >= 3 && hex(s->p[1]) >= 0 && hex(s->p[2]) >= 0) {
-        c = (char)(hex(s->p[1]) << 4 | hex(s->p[2]));
-        *s = str_n(s->p + 3, s->len - 3);
+    uint64_t code;
+    if (c == '%' && s->len >= 3 && str_hex(str_n(s->p + 1, 2), &code)) {
+        c = (char)code;
+        *s = str_drop(*s, 3);
     } else if (str_skip(s, "&amp;")) {
         c = '&';
     } else {
-        *s = str_n(s->p + 1, s->len - 1);
+        *s = str_drop(*s, 1);
     }
     return c;
 }
@@ -58,7 +51,7 @@ bool listing_next(struct str *rest, char ret[LISTING_NAME_MAX + 1])
         }
         if (at < 0)
             return false;
-        *rest = str_n(rest->p + at + 6, rest->len - (size_t)at - 6);
+        *rest = str_drop(*rest, (size_t)at + 6);
         const char *end = memchr(rest->p, quote, rest->len);
         if (!end)
             return false;

@@ -84,7 +84,7 @@ void mirror_free(struct mirror *m)
 void mirror_set(struct mirror *m, const char *path)
 {
     path = path && path[0] ? path : NULL;
-    if ((!path && !m->path) || (path && m->path && strcmp(path, m->path) == 0))
+    if (str_same(path, m->path))
         return;
     forget(m);
     free(m->path);
@@ -118,9 +118,7 @@ static struct stamp stamp_of_stat(const struct stat *st)
 static struct stamp stamp_of(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) < 0)
-        return (struct stamp){0};
-    return stamp_of_stat(&st);
+    return stat(path, &st) < 0 ? (struct stamp){0} : stamp_of_stat(&st);
 }
 
 static bool stamp_same(const struct stamp *a, const struct stamp *b)
@@ -330,14 +328,9 @@ static bool has_host(const struct mirror *m, const char *host)
 /* The old page's key of a node: its name, or what screens call it, or its name before the first dot. */
 static void host_of(const struct mirror *m, const struct node_now *n, char out[NAME_MAX_LEN])
 {
-    snprintf(out, NAME_MAX_LEN, "%s", n->name);
-    if (has_host(m, out))
-        return;
-    if (n->display && has_host(m, n->display)) {
-        snprintf(out, NAME_MAX_LEN, "%s", n->display);
-        return;
-    }
-    char *dot = strchr(out, '.');
+    bool full = has_host(m, n->name), shown = !full && n->display && has_host(m, n->display);
+    snprintf(out, NAME_MAX_LEN, "%s", shown ? n->display : n->name);
+    char *dot = full || shown ? NULL : strchr(out, '.');
     if (dot && dot != out)
         *dot = 0;
 }
@@ -364,17 +357,14 @@ static void merge(struct mirror *m, int64_t now_ms)
 
 static void take_in(struct mirror *m)
 {
-    struct comments *file = NULL, *agreed = NULL;
+    struct comments *file = NULL;
     struct err err = {0};
     if (m->result < 0) {
         say(m, m->err.msg);
         return;
     }
-    if (m->read_agreed && !m->agreed &&
-        (!m->agreed_text.len || comments_parse(buf_str(&m->agreed_text), &agreed, &err) < 0))
-        comments_parse(STR(""), &agreed, NULL);
-    if (agreed)
-        m->agreed = agreed;
+    if (m->read_agreed && !m->agreed && comments_parse(buf_str(&m->agreed_text), &m->agreed, &err) < 0)
+        comments_parse(STR(""), &m->agreed, NULL);
     if (!m->changed && m->file)
         return;
     bool blank = !str_trim(buf_str(&m->text)).len;
@@ -422,7 +412,7 @@ static void wrote(struct mirror *m)
 static void on_done(struct work_job *j)
 {
     struct mirror *m = (struct mirror *)j;
-    bool ours = m->path && m->job_path && strcmp(m->path, m->job_path) == 0; /* not another since */
+    bool ours = m->path && str_same(m->path, m->job_path); /* not another since */
     if (!j->ran)
         m->result = -ECANCELED;
     if (ours && j->ran && m->doing == IO_READ)

@@ -2,6 +2,7 @@
 #include "compat/pull.h"
 
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "compat/listing.h"
@@ -26,7 +27,7 @@ struct well { /* one machine that is asked */
     int port;            /* 0: not said */
     struct http_call *call;
     struct timer *timer;
-    bool asking, waiting, kept, heard; /* heard: it has ever brought a file */
+    bool asking, kept, heard; /* heard: it has ever brought a file */
     unsigned failed;
     size_t n, cap, at; /* at: which file is being asked for; n: its listing is */
     struct file *files;
@@ -111,7 +112,6 @@ static void turns(struct pull *p)
     while (p->n_line && p->busy < p->at_once) {
         struct well *w = p->line[0];
         memmove(p->line, p->line + 1, --p->n_line * sizeof(*p->line));
-        w->waiting = false;
         begin(w);
     }
 }
@@ -121,7 +121,6 @@ static void on_timer(void *arg)
     struct well *w = arg;
     struct pull *p = w->pull;
     VEC_ADD(p->line, p->n_line, p->cap_line, w);
-    w->waiting = true;
     turns(p);
 }
 
@@ -153,17 +152,14 @@ static void take_listing(struct well *w, struct str html)
     for (size_t i = 0; i < w->n; i++)
         w->files[i].listed = false;
     while (listing_next(&html, name)) {
-        size_t i = 0;
         if (!readings_name(str_of(name), &host, &which))
             continue;
-        while (i < w->n && strcmp(w->files[i].name, name) != 0)
-            i++;
+        size_t i = FIRST(w->n, k, strcmp(w->files[k].name, name) == 0);
         if (i == w->n) {
             if (w->n == FILES_MAX)
                 break;
-            VEC_ROOM(w->files, w->n, w->cap);
-            w->files[w->n] = (struct file){0};
-            mem_copy_str(w->files[w->n++].name, sizeof(name), name);
+            VEC_ADD(w->files, w->n, w->cap, (struct file){0});
+            mem_copy_str(w->files[i].name, sizeof(name), name);
         }
         w->files[i].listed = true;
         any++;
@@ -229,11 +225,9 @@ static void on_answer(void *arg, const struct http_result *r)
 static void well_free(struct well *w)
 {
     struct pull *p = w->pull;
-    for (size_t i = 0; w->waiting && i < p->n_line; i++)
-        if (p->line[i] == w) {
-            memmove(&p->line[i], &p->line[i + 1], (--p->n_line - i) * sizeof(*p->line));
-            break;
-        }
+    size_t place = FIRST(p->n_line, i, p->line[i] == w);
+    if (place < p->n_line)
+        memmove(&p->line[place], &p->line[place + 1], (--p->n_line - place) * sizeof(*p->line));
     p->busy -= w->asking;
     size_t at = 0;
     for (struct filehost *l; (l = filehosts_next(p->all, w, &at));)
@@ -272,7 +266,7 @@ static void take_labels(struct well *w, const char *labels)
     if (labels_same(w->labels, labels))
         return;
     free(w->labels);
-    w->labels = labels ? mem_str(labels) : NULL;
+    w->labels = mem_str(labels);
     size_t at = 0;
     for (struct filehost *l; (l = filehosts_next(w->pull->all, w, &at));)
         filehost_labels(l, w->labels);
@@ -286,9 +280,7 @@ void pull_set(struct pull *p, const struct target_list *l, int port, int64_t eve
     for (size_t i = 0; i < p->n; i++)
         p->v[i]->kept = false;
     for (size_t i = 0; i < l->n; i++) {
-        size_t k = 0;
-        while (k < p->n && (strcmp(p->v[k]->host, l->v[i].host) != 0 || p->v[k]->port != l->v[i].port))
-            k++;
+        size_t k = FIRST(p->n, e, strcmp(p->v[e]->host, l->v[i].host) == 0 && p->v[e]->port == l->v[i].port);
         if (k == p->n)
             VEC_ADD(p->v, p->n, p->cap, well_new(p, &l->v[i]));
         p->v[k]->kept = true;
@@ -306,12 +298,11 @@ int pull_new(struct pull **ret, struct event_base *loop, struct filehosts *all, 
 {
     struct pull *p = NEW(struct pull, .loop = loop, .all = all, .at_once = 1, .every_ms = 20000);
     int r = http_new(&p->http, loop, err);
-    if (r < 0) {
+    if (r < 0)
         free(p);
-        return r;
-    }
-    *ret = p;
-    return 0;
+    else
+        *ret = p;
+    return r;
 }
 
 void pull_free(struct pull *p)

@@ -9,11 +9,8 @@
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
 {
-    struct json j = reply_object(rp, 4096);
-    json_cstr(&j, "status", "ERROR");
-    json_int(&j, "status_code", code);
-    json_cstr(&j, "message", message);
-    json_end_obj(&j);
+    rp->body = BUF_INIT(4096);
+    json_print(&rp->body, "{'status':'ERROR','status_code':%lld,'message':%s}", (long long)code, message);
     return REPLY_NOW;
 }
 
@@ -36,12 +33,8 @@ static enum reply_how get_register(struct api *a, struct request *rq, struct rep
     int r = vesta_register(a->hub, rq, request_query(rq, "host_name"), id, name, &err);
     if (r < 0)
         return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
-    struct json j = reply_object(rp, 4096);
-    json_cstr(&j, "id", id);
-    json_cstr(&j, "register_name", name);
-    json_cstr(&j, "status", "OK");
-    json_int(&j, "status_code", 200);
-    json_end_obj(&j);
+    rp->body = BUF_INIT(4096);
+    json_print(&rp->body, "{'id':%s,'register_name':%s,'status':'OK','status_code':200}", id, name);
     return REPLY_NOW;
 }
 

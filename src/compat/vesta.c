@@ -218,10 +218,7 @@ static int32_t gap_of(struct peer *peer, int64_t now_ms)
     if (gap > 0)
         peer->gap_ms = (peer->gap_ms * 3 + gap) / 4;
     peer->post_ms = now_ms;
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-        if (peer->gap_ms <= steps[i])
-            return (int32_t)steps[i];
-    return (int32_t)steps[ARRAY_LEN(steps) - 1];
+    return (int32_t)steps[FIRST(ARRAY_LEN(steps) - 1, i, peer->gap_ms <= steps[i])];
 }
 
 static void on_stored(void *arg, int result)
@@ -253,8 +250,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
     twins_part(h, peer, n, &p->facts, now_ms);
     int r = wire_put_facts(&out, id, &p->facts, &facts_id);
     procs_at = out.len;
-    if (r == 0)
-        r = wire_put_procs(&out, id, &p->procs, &procs_id);
+    r = r ?: wire_put_procs(&out, id, &p->procs, &procs_id);
     batch_at = out.len;
     if (r == 0) {
         gather_batch(g, &b);
@@ -337,10 +333,8 @@ static const char *slack_of(const struct hub *h, const char *to)
     const struct person *p = people_persons(h->api.people, &n);
     if (strchr(to, '@') || is_slack_id(to))
         return to;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(p[i].name, to) == 0 || (p[i].full && strcmp(p[i].full, to) == 0))
-            return p[i].slack ? p[i].slack : p[i].mail;
-    return NULL;
+    p = FIND(p, n, e, strcmp(e->name, to) == 0 || str_same(e->full, to));
+    return !p ? NULL : p->slack ? p->slack : p->mail;
 }
 
 static const char *bot_channel(const struct hub *h)

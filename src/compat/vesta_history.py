@@ -29,6 +29,11 @@ class Refused(Exception):
     """A row that cannot be read; the text says why."""
 
 
+def need(fine, why="a pickle that makes no sense"):
+    if not fine:
+        raise Refused(why)
+
+
 # ---- pickles ----
 
 MARK = object()
@@ -50,8 +55,7 @@ class Plain:
 
     def line(self):
         end = self.data.find(b"\n", self.at, self.at + 100000)
-        if end < 0:
-            raise Refused("a pickle that ends too early")
+        need(end >= 0, "a pickle that ends too early")
         got = self.data[self.at:end]
         self.at = end + 1
         return got
@@ -76,16 +80,20 @@ class Plain:
         at = len(self.stack)
         while at and self.stack[at - 1] is not MARK:
             at -= 1
-        if not at:
-            raise Refused("a pickle that makes no sense")
+        need(at)
         got = self.stack[at:]
         del self.stack[at - 1:]
         return got
 
+    def extend(self, values):
+        self.top(list).extend(values)
+
+    def update(self, pairs):
+        self.fill(self.top(dict), pairs)
+
     @staticmethod
     def fill(into, pairs):
-        if len(pairs) % 2:
-            raise Refused("a pickle that makes no sense")
+        need(len(pairs) % 2 == 0)
         for key, value in zip(pairs[::2], pairs[1::2]):
             if type(key) is not str:
                 raise Refused("a key that is not text")
@@ -98,25 +106,21 @@ class Plain:
         self.memo[where] = self.stack[-1]
 
     def recall(self, where):
-        if where not in self.memo:
-            raise Refused("a pickle that makes no sense")
+        need(where in self.memo)
         return self.memo[where]
 
     @staticmethod
     def whole(text):
-        if not 0 < len(text) <= 20:
-            raise Refused("a number that is too long")
+        need(0 < len(text) <= 20, "a number that is too long")
         return int(text)
 
     def long(self, n):
-        if n > 8:
-            raise Refused("a number that is too long")
+        need(n <= 8, "a number that is too long")
         return int.from_bytes(self.take(n), "little", signed=True)
 
     def string(self):
         text = self.line()
-        if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in b"'\"" or b"\\" in text:
-            raise Refused("a text with escapes, of Python 2")
+        need(len(text) >= 2 and text[:1] == text[-1:] and text[:1] in b"'\"" and b"\\" not in text, "a text with escapes, of Python 2")
         return text[1:-1].decode("utf-8")
 
     def load(self):
@@ -136,26 +140,6 @@ class Plain:
             else:
                 raise Refused(f"a pickle with opcode 0x{op.hex()}: more than plain data")
         raise Refused("a pickle that does not end")
-
-
-def append(p, _):
-    value = p.pop()
-    p.top(list).append(value)
-
-
-def appends(p, _):
-    values = p.marked()
-    p.top(list).extend(values)
-
-
-def setitem(p, _):
-    value, key = p.pop(), p.pop()
-    p.fill(p.top(dict), [key, value])
-
-
-def setitems(p, _):
-    pairs = p.marked()
-    p.fill(p.top(dict), pairs)
 
 
 def some(p, push, n):
@@ -198,12 +182,12 @@ OPS = {
     b"\x8e": lambda p, push: push(p.sized("<Q", 8)),
     b"]": lambda p, push: push([]),
     b"l": lambda p, push: push(p.marked()),
-    b"a": append,
-    b"e": appends,
+    b"a": lambda p, push: p.extend([p.pop()]),
+    b"e": lambda p, push: p.extend(p.marked()),
     b"}": lambda p, push: push({}),
     b"d": lambda p, push: push(p.fill({}, p.marked())),
-    b"s": setitem,
-    b"u": setitems,
+    b"s": lambda p, push: p.update([p.pop(), p.pop()][::-1]),
+    b"u": lambda p, push: p.update(p.marked()),
     b")": lambda p, push: push(()),
     b"t": lambda p, push: push(tuple(p.marked())),
     b"\x85": lambda p, push: some(p, push, 1),
@@ -221,17 +205,14 @@ OPS = {
 
 def unpack(data):
     """The payload of a row."""
-    if not isinstance(data, bytes):
-        raise Refused("data that are not bytes, or too many")
+    need(isinstance(data, bytes), "data that are not bytes, or too many")
     try:
         d = bz2.BZ2Decompressor()
         plain = d.decompress(data, PLAIN_MAX + 1)
     except (OSError, EOFError) as e:
         raise Refused("data that bzip2 cannot read") from e
-    if len(plain) > PLAIN_MAX:
-        raise Refused("data that unpack to too much")
-    if not d.eof:
-        raise Refused("data that bzip2 cannot read")
+    need(len(plain) <= PLAIN_MAX, "data that unpack to too much")
+    need(d.eof, "data that bzip2 cannot read")
     try:
         return Plain(plain).load()
     except (ValueError, OverflowError, struct.error) as e:
@@ -271,14 +252,12 @@ def sent_of(v):
 
 def gpus_of(payload):
     """[(index, uuid, name, {metric: value}, [(pid, user, name, bytes)])]"""
-    if type(payload) is not dict or len(payload) > GPUS_MAX:
-        raise Refused("a payload that is not vesta's")
+    need(type(payload) is dict and len(payload) <= GPUS_MAX, "a payload that is not vesta's")
     out, seen = [], set()
     for key, gpu in payload.items():
         index = int_of(key[4:], GPUS_MAX - 1) if key.startswith("gpu:") else None
         uuid = text_of(gpu.get("uuid"), 79) if type(gpu) is dict else ""
-        if index is None or not uuid or uuid in seen:
-            raise Refused("a payload that is not vesta's")
+        need(index is not None and uuid and uuid not in seen, "a payload that is not vesta's")
         seen.add(uuid)
         values = {}
         for name, metric, scale, most in (("temperature", "temp", 1, 1000), ("total_memory", "mem_total", MIB, 1 << 30), ("used_memory", "mem_used", MIB, 1 << 30)):
@@ -318,8 +297,7 @@ class Clock:
         return [int(local.replace(tzinfo=self.zone, fold=f).timestamp()) for f in (0, 1)]
 
     def ms(self, stamp):
-        if type(stamp) is not int or not 19700102000000 <= stamp <= 22000101000000:
-            raise Refused("a time that is none")
+        need(type(stamp) is int and 19700102000000 <= stamp <= 22000101000000, "a time that is none")
         try:
             local = datetime.datetime(stamp // 10**10, stamp // 10**8 % 100, stamp // 10**6 % 100, stamp // 10**4 % 100, stamp // 100 % 100, stamp % 100)
         except ValueError as e:
@@ -333,13 +311,6 @@ class Clock:
             self.fold = 0
         self.last = local
         return 1000 * (second if self.fold and second > first else first)
-
-
-def tick_of(stamps):
-    """How often the host posted, roughly."""
-    gaps = sorted(b - a for a, b in zip(stamps, stamps[1:]) if b > a)
-    middle = gaps[len(gaps) // 2] if gaps else 60000
-    return next((t for t in TICKS_MS if middle <= t + 1000), TICKS_MS[-1])
 
 
 # ---- a host ----
@@ -367,6 +338,10 @@ class Host:
         self.put(kind="process", node=self.key, device=where[0], pid=where[1], start=first, root_pid=where[1], user=user, name=name, first=first, last=last, mem_max=most,
                  ended=True)
 
+    def end_processes(self, which):
+        for where in list(which):
+            self.end_process(where)
+
     def see_process(self, at_ms, where, user, name, used):
         was = self.procs.get(where)
         if was and (was[2], was[3]) != (user, name):  # the number again, of another
@@ -380,8 +355,7 @@ class Host:
             self.flush()
             self.span = at_ms // SPAN_MS
         if at_ms - self.last_ms > max(10 * self.tick_ms, 600000):
-            for where in list(self.procs):
-                self.end_process(where)
+            self.end_processes(self.procs)
         self.last_ms = at_ms
         seen = set()
         for index, uuid, model, _, _ in gpus:  # before any of its values: a row is not torn
@@ -397,14 +371,12 @@ class Host:
             for pid, user, name, used in procs:
                 seen.add((uuid, pid))
                 self.see_process(at_ms, (uuid, pid), user, name, used)
-        for where in [w for w in self.procs if w not in seen]:
-            self.end_process(where)
+        self.end_processes(w for w in self.procs if w not in seen)
         self.taken += 1
 
     def close(self):
         self.flush()
-        for where in list(self.procs):
-            self.end_process(where)
+        self.end_processes(self.procs)
 
 
 # ---- the database ----
@@ -420,8 +392,7 @@ class Database:
         self.db.execute("PRAGMA trusted_schema=OFF")
         self.db.execute("BEGIN")  # one moment of it, though vesta may go on writing
         self.tables = {r[0] for r in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if "machines" not in self.tables:
-            raise Refused("it has no table machines: it is not vesta's")
+        need("machines" in self.tables, "it has no table machines: it is not vesta's")
         self.total, self.done, self.said = 0, 0, time.monotonic() + 0.5
         self.quiet = quiet or not sys.stderr.isatty()
 
@@ -451,13 +422,16 @@ class Database:
 
 
 def tick(db, name, zone):
+    """How often the host posted, roughly."""
     clock, got = Clock(zone), []
     for stamp in db.stamps(name):
         try:
             got.append(clock.ms(stamp))
         except Refused:
             pass
-    return tick_of(got)
+    gaps = sorted(b - a for a, b in zip(got, got[1:]) if b > a)
+    middle = gaps[len(gaps) // 2] if gaps else 60000
+    return next((t for t in TICKS_MS if middle <= t + 1000), TICKS_MS[-1])
 
 
 def convert_host(db, zone, host, name, refused):

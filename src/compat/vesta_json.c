@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "format/words.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -20,10 +21,7 @@ static void key(struct json *j, const char *name) /* a name from outside: escape
 
 static void value(struct json *j, const char *name, const struct sample *s, enum metric m, int64_t per)
 {
-    if (sample_has(s, m))
-        json_int(j, name, s->v[m] / per);
-    else
-        json_none(j, name);
+    json_known(j, name, sample_has(s, m), s->v[m] / per);
 }
 
 static void put_stamp(struct json *j, const struct view *v, int64_t at_ms)
@@ -47,10 +45,7 @@ static void put_procs(struct json *j, const struct device_now *d)
         json_cstr(j, "name", p->fact->name);
         snprintf(pid, sizeof(pid), "%d", (int)p->fact->pid);
         json_cstr(j, "pid", pid);
-        if (p->mem >= 0)
-            json_int(j, "used_memory", p->mem / MIB);
-        else
-            json_none(j, "used_memory");
+        json_known(j, "used_memory", p->mem >= 0, p->mem / MIB);
         json_cstr(j, "user", p->fact->user);
         json_end_obj(j);
     }
@@ -61,13 +56,11 @@ static void put_gpu(struct json *j, const struct node_now *n, const struct devic
 {
     const struct sample *s = &d->now;
     char when[32];
-    int64_t left;
+    int64_t left = 0;
+    bool known = memory_left(s, &left);
 
     json_obj(j, NULL);
-    if (memory_left(s, &left))
-        json_int(j, "available_memory", left / MIB);
-    else
-        json_none(j, "available_memory");
+    json_known(j, "available_memory", known, left / MIB);
     json_int(j, "device_num", d->fact.index);
     json_cstr(j, "gpu_name", d->fact.name);
     value(j, "gpu_volatile", s, M_util, 100);
@@ -143,10 +136,8 @@ static void put_host(struct json *j, const struct view *v, const struct node_now
 
 bool vesta_asks_past(const struct node_now *n, bool alone)
 {
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (n->devices[i].at_ms)
-            return false;
-    return !n->never_sampled && n->at_ms && (alone || strcmp(vesta_status(n), "down") != 0);
+    return !ANY(n->n_devices, i, n->devices[i].at_ms) && !n->never_sampled && n->at_ms &&
+           (alone || strcmp(vesta_status(n), "down") != 0);
 }
 
 void render_vesta_member(struct buf *out, const struct view *v, const struct node_now *n, bool alone)

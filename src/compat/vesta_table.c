@@ -19,24 +19,18 @@ static void put_host(struct buf *out, const struct node_now *n)
 {
     AUTO_BUF status = BUF_INIT(512);
 
-    buf_adds(out, "<tbody><tr><th colspan=3>");
-    html_cstr(out, node_shown(n));
-    buf_adds(out, " (");
-    html_cstr(out, n->address[0] ? n->address : "-");
-    buf_adds(out, ")</th></tr>\n");
+    html_between(out, "<tbody><tr><th colspan=3>", node_shown(n), " (");
+    html_between(out, "", n->address[0] ? n->address : "-", ")</th></tr>\n");
     if (node_is_dark(n)) {
         node_sentence(&status, n);
-        buf_adds(out, "<tr><td colspan=3>");
-        html_text(out, buf_str(&status));
-        buf_adds(out, "</td></tr>\n");
+        html_between(out, "<tr><td colspan=3>", buf_str(&status).p, "</td></tr>\n");
     } else {
         buf_adds(out, "<tr><th>GPU ID</th><th>GPU Name</th><th>Memory Usage</th></tr>\n");
     }
     for (size_t i = 0; i < n->n_devices && !node_is_dark(n); i++) {
         const struct device_now *d = &n->devices[i];
-        buf_addf(out, "<tr><td>%d</td><td>", (int)d->fact.index);
-        html_cstr(out, device_shown(d));
-        buf_adds(out, "</td><td>");
+        buf_addf(out, "<tr><td>%d", (int)d->fact.index);
+        html_between(out, "</td><td>", device_shown(d), "</td><td>");
         put_mib(out, &d->now, M_mem_used);
         buf_adds(out, " / ");
         put_mib(out, &d->now, M_mem_total);
@@ -49,21 +43,18 @@ void render_vesta_table(struct buf *out, const struct view *v, const char *title
 {
     char when[32];
 
-    buf_adds(out, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
-                  "content=\"width=device-width\"><title>");
+    html_between(out,
+                 "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+                 "content=\"width=device-width\"><title>",
+                 title,
+                 "</title><style>body{font:15px system-ui,sans-serif;margin:2em auto;max-width:50em;padding:0 1em;"
+                 "color-scheme:light dark}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2em "
+                 ".6em}tr :last-child:not([colspan]){text-align:right}th[colspan]{padding-top:1.5em;font-size:1.1em}"
+                 "td{border-top:1px solid #8886}small{font-weight:400;margin-left:1em}</style>\n"
+                 "<nav><a href=\"/\">Main</a> · Table</nav>\n<h1>");
     html_cstr(out, title);
-    buf_adds(out,
-             "</title><style>body{font:15px system-ui,sans-serif;margin:2em auto;max-width:50em;padding:0 1em;"
-             "color-scheme:light dark}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2em "
-             ".6em}tr :last-child:not([colspan]){text-align:right}th[colspan]{padding-top:1.5em;font-size:1.1em}"
-             "td{border-top:1px solid #8886}small{font-weight:400;margin-left:1em}</style>\n"
-             "<nav><a href=\"/\">Main</a> · Table</nav>\n<h1>");
-    html_cstr(out, title);
-    if (about) {
-        buf_adds(out, "<small>");
-        html_cstr(out, about);
-        buf_adds(out, "</small>");
-    }
+    if (about)
+        html_between(out, "<small>", about, "</small>");
     buf_addf(out, "</h1>\n<p>last update: %s</p>\n<table>\n", view_time(v, v->at_ms, when));
     for (size_t i = 0; i < v->n && !out->err; i++)
         put_host(out, v->nodes[i]);

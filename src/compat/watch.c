@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
@@ -46,9 +45,7 @@ static struct file *file_of(struct watch *w, const char *name, bool make)
         return &w->files[at];
     if (!make || w->n == FILES_MAX || strlen(name) >= sizeof(w->files->name))
         return NULL;
-    VEC_ROOM(w->files, w->n, w->cap);
-    memmove(&w->files[at + 1], &w->files[at], (w->n++ - at) * sizeof(*w->files));
-    w->files[at] = (struct file){.size = -1};
+    VEC_INSERT(w->files, w->n, w->cap, at, (struct file){.size = -1});
     mem_copy_str(w->files[at].name, sizeof(w->files->name), name);
     return &w->files[at];
 }
@@ -110,11 +107,9 @@ static bool has_files(const struct watch *w, const char *name)
     size_t n = strlen(name);
     struct str host;
     enum readings_file which;
-    for (size_t i = 0; i < w->n; i++)
-        if (strncmp(w->files[i].name, name, n) == 0 && readings_name(str_of(w->files[i].name), &host, &which) &&
-            host.len == n)
-            return true;
-    return false;
+    return ANY(w->n, i,
+               strncmp(w->files[i].name, name, n) == 0 && readings_name(str_of(w->files[i].name), &host, &which) &&
+                   host.len == n);
 }
 
 static void look_all(struct watch *w)

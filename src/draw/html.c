@@ -41,3 +41,10 @@ void html_cstr(struct buf *out, const char *s)
 {
     html_text(out, str_of(s));
 }
+
+void html_between(struct buf *out, const char *before, const char *s, const char *behind)
+{
+    buf_adds(out, before);
+    html_cstr(out, s);
+    buf_adds(out, behind);
+}

@@ -8,3 +8,4 @@ struct buf;
 /* & < > " ' are escaped; control characters, and what is not UTF-8, become U+FFFD. */
 void html_text(struct buf *out, struct str s);
 void html_cstr(struct buf *out, const char *s);
+void html_between(struct buf *out, const char *before, const char *s, const char *behind); /* those are HTML */
