@@ -115,12 +115,11 @@ static int send_now(struct cmd_call *c, const char *name)
     const struct reports_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(4096), body = BUF_INIT(4096), answer = {0}, out = BUF_INIT(65536);
     struct client_conf client = conf->client;
-    struct json j = json_on(&body);
 
-    json_obj(&j, NULL);
     if (conf->channel)
-        json_cstr(&j, "channel", conf->channel);
-    json_end_obj(&j);
+        json_print(&body, "{'channel':%s}", conf->channel);
+    else
+        buf_adds(&body, "{}");
     path_of(&path, name);
     client.limit_ms = LIMIT_MS;
     int r = client_ask(&client, "POST", path.p, buf_str(&body), &answer, &c->err);

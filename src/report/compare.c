@@ -465,8 +465,7 @@ static int sweep(struct making *k, size_t i, size_t i_end, size_t h, size_t h_en
                 memmove(active + a, active + a + 1, (n_active - a - 1) * sizeof(*active));
                 n_active--;
             }
-        if (r == 0)
-            r = stopped(k, err);
+        r = r ?: stopped(k, err);
     }
     return r;
 }
@@ -557,8 +556,7 @@ int compare_runs(const struct runs_ask *ask, const struct runs *seen, const stru
         gather_held(&k);
         r = meet(&k, err);
     }
-    if (r == 0)
-        r = sweep_all(&k, err);
+    r = r ?: sweep_all(&k, err);
     if (r == 0 && ask->util)
         r = measure(&k, err);
     if (r == 0)

@@ -113,13 +113,7 @@ static struct mark *mark_of(struct hub_schedules *d, const char *name)
 
 static void mark_write(const struct mark *m, struct buf *out)
 {
-    struct json j = json_on(out);
-
-    json_obj(&j, NULL);
-    json_cstr(&j, "name", m->name);
-    json_int(&j, "done", m->done_ms);
-    json_int(&j, "sent", m->sent_ms);
-    json_end_obj(&j);
+    json_print(out, "{'name':%s,'done':%lld,'sent':%lld}", m->name, (long long)m->done_ms, (long long)m->sent_ms);
 }
 
 static void load_mark(void *arg, const struct note *n)

@@ -255,8 +255,7 @@ static void draw(struct scheduled_job *k, const struct past_source *past, const 
         r = usage_job_sum(k->usage, past, &days, &err);
         usage_job_set(k->usage, USAGE_PERIOD, NULL);
     }
-    if (r == 0)
-        r = render_usage_plot(&k->made.picture, k->every == PERIOD_DAY ? table : &days, k->cluster, PLOT_PNG, &err);
+    r = r ?: render_usage_plot(&k->made.picture, k->every == PERIOD_DAY ? table : &days, k->cluster, PLOT_PNG, &err);
     if (r < 0) {
         buf_fini(&k->made.picture);
         buf_addf(notes, "The chart could not be drawn: %s.\n", err.msg[0] ? err.msg : strerror(-r));
@@ -285,14 +284,6 @@ struct tables { /* of a report of usage */
     struct rows full, slim, spells, wrong;
     size_t shown, n_spells; /* rows of t that are in full; people who held without work */
 };
-
-static void tables_fini(struct tables *v)
-{
-    rows_fini(&v->full);
-    rows_fini(&v->slim);
-    rows_fini(&v->spells);
-    rows_fini(&v->wrong);
-}
 
 static int read_tables(struct scheduled_job *k, const struct past_source *past, struct tables *v, struct err *err)
 {
@@ -361,7 +352,10 @@ static int make_usage(struct scheduled_job *k, const struct past_source *past, s
         l.notes = buf_str(&notes);
         write_letter(k, &l);
     }
-    tables_fini(&v);
+    rows_fini(&v.full);
+    rows_fini(&v.slim);
+    rows_fini(&v.spells);
+    rows_fini(&v.wrong);
     return r;
 }
 

@@ -44,6 +44,7 @@ size_t overlap_find(struct overlap_run *v, size_t n)
         int64_t end = MAX(v[i].until_ms, v[i].from_ms < INT64_MAX ? v[i].from_ms + 1 : v[i].from_ms);
         up[i] = i;
         v[i].late = false;
+        v[i].group = 0;
         for (size_t d = 0; d < DEVICES; d++) {
             if (other)
                 until[d] = INT64_MIN;
@@ -59,8 +60,6 @@ size_t overlap_find(struct overlap_run *v, size_t n)
             }
         }
     }
-    for (size_t i = 0; i < n; i++)
-        v[i].group = 0;
     for (size_t i = 0; i < n; i++) { /* roots are the first of their groups */
         size_t r = root(up, i);
         if (r == i)

@@ -76,8 +76,7 @@ static void table_part(struct paper *p, const struct rows *t, size_t from, size_
 int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err)
 {
     const struct report *r = d->r;
-    AUTO_BUF sub = BUF_INIT(256);
-    AUTO_BUF notes = BUF_INIT(4096);
+    AUTO_BUF sub = BUF_INIT(256), notes = BUF_INIT(4096);
     AUTO_REPORT_TABLE t = {0};
     struct paper *p;
     char made[32], now[24];

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/str.h"
 #include "base/zone.h"
 #include "report/overlap.h"
 
@@ -45,6 +44,11 @@ int32_t run_minutes(int64_t from_ms, int64_t until_ms, int64_t day_ms, int64_t n
 int32_t report_week(int32_t day, int week_start)
 {
     return day - (date_weekday(day) - week_start + 7) % 7;
+}
+
+int32_t report_day_minutes(void *zone, int32_t day)
+{
+    return (int32_t)((zone_date_ms(zone, day + 1) - zone_date_ms(zone, day)) / 60000);
 }
 
 int32_t report_month(int32_t day)
@@ -139,13 +143,12 @@ struct own_known {
 };
 
 /* The spans of a company's teams. */
-static const struct known_span **own_spans(const struct company *co, const struct known_span *spans, size_t n,
-                                           size_t *ret_n)
+static const struct known_span **own_spans(const struct company *co, const struct known_spans *all, size_t *ret_n)
 {
-    const struct known_span **own = mem_zero(n + 1, sizeof(*own));
+    const struct known_span **own = mem_zero(all->n + 1, sizeof(*own));
 
-    for (size_t i = 0; i < n; i++) {
-        const struct known_span *s = &spans[i];
+    for (size_t i = 0; i < all->n; i++) {
+        const struct known_span *s = &all->v[i];
         bool its = !s->team[0] || ANY(co->n_teams, t, strcmp(co->teams[t], s->team) == 0);
         if (its && (!s->project[0] || company_counts(co, s->project)))
             own[(*ret_n)++] = s;
@@ -158,8 +161,8 @@ static void known_init(struct own_known *k, const struct known *known, const str
     *k = (struct own_known){.co = co, .all = !known};
     if (!known)
         return;
-    k->v = own_spans(co, known->v, known->n, &k->n);
-    k->stale = own_spans(co, known->stale, known->n_stale, &k->n_stale);
+    k->v = own_spans(co, &known->days, &k->n);
+    k->stale = own_spans(co, &known->stale, &k->n_stale);
 }
 
 static bool covers(const struct known_span *s, int32_t day)

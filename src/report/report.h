@@ -43,10 +43,13 @@ struct known_span {
     const char *team, *project;
     int32_t from, to;
 };
+struct known_spans {
+    size_t n, cap;
+    struct known_span *v;
+};
 struct known {
     bool told; /* else there is nothing to know */
-    size_t n, cap, n_stale, cap_stale;
-    struct known_span *v, *stale;
+    struct known_spans days, stale;
 };
 
 enum report_period { REPORT_DAILY, REPORT_WEEKLY, REPORT_MONTHLY, REPORT_OVERALL, REPORT_SUMMARY, REPORT_PERIODS };
@@ -121,3 +124,4 @@ const struct company *report_company(const struct company *companies, size_t n, 
 /* Where the period of a day begins. */
 int32_t report_week(int32_t day, int week_start);
 int32_t report_month(int32_t day);
+int32_t report_day_minutes(void *zone, int32_t day); /* for struct report_ask; arg is the zone then */

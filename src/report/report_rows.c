@@ -185,8 +185,8 @@ int32_t report_known_to(const struct known *k)
 {
     int32_t last = INT32_MIN;
 
-    for (size_t i = 0; k && i < k->n; i++)
-        last = MAX(last, k->v[i].to);
+    for (size_t i = 0; k && i < k->days.n; i++)
+        last = MAX(last, k->days.v[i].to);
     return last;
 }
 

@@ -18,17 +18,10 @@ static const struct scheduled_now *find(struct api *a, struct request *rq, struc
     return found;
 }
 
-static void moment(struct json *j, const char *key, int64_t at_ms)
-{
-    if (at_ms > 0)
-        json_int(j, key, at_ms);
-    else
-        json_none(j, key);
-}
-
 static void scheduled_json(struct json *j, const struct scheduled_now *x)
 {
     char at[8], what[48];
+    int64_t next_ms = x->b->n_channels ? x->next.at_ms : 0;
 
     snprintf(at, sizeof(at), "%02d:%02d", x->b->at / 60 % 24, x->b->at % 60);
     scheduled_what(x->b, what);
@@ -45,8 +38,8 @@ static void scheduled_json(struct json *j, const struct scheduled_now *x)
     json_cstr(j, "filter", x->b->filter);
     json_cstr(j, "company", x->b->company);
     json_cstr(j, "team", x->b->team);
-    moment(j, "next", x->b->n_channels ? x->next.at_ms : 0);
-    moment(j, "sent", x->sent_ms);
+    json_known(j, "next", next_ms > 0, next_ms);
+    json_known(j, "sent", x->sent_ms > 0, x->sent_ms);
     json_cstr(j, "error", x->error[0] ? x->error : NULL);
     json_end_obj(j);
 }

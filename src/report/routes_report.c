@@ -101,11 +101,6 @@ static int days_of(const struct report_job *job, const struct zone *z, struct re
     return 0;
 }
 
-static int32_t day_minutes(void *arg, int32_t day)
-{
-    return (int32_t)((zone_date_ms(arg, day + 1) - zone_date_ms(arg, day)) / 60000);
-}
-
 /* ---- the answer ---- */
 
 /* What is read for an answer, and made of it. */
@@ -142,7 +137,7 @@ static int begin(struct making *k, bool wandb, struct err *err)
                             .company = job->company,
                             .week_start = job->look.week_start,
                             .partial = job->partial,
-                            .day_minutes = day_minutes,
+                            .day_minutes = report_day_minutes,
                             .arg = k->z};
     return days_of(job, k->z, &k->ask, err);
 }
@@ -180,21 +175,16 @@ static int read_wandb(struct making *k, struct err *err)
 /* Nobody said where from: agents, unless they saw nothing and W&B did. */
 static int choose(struct making *k, struct err *err)
 {
-    int r = begin(k, false, err);
+    int r = begin(k, false, err) ?: read_agents(k, err);
 
     k->doc.source = SOURCE_AGENTS;
-    if (r >= 0)
-        r = read_agents(k, err);
     if (r < 0 || k->seen.n || !k->told.any || (k->job->zone && strcmp(k->job->zone, k->told.zone) != 0))
         return r;
-    r = begin(k, true, err);
-    if (r >= 0)
-        r = read_wandb(k, err);
-    if (r >= 0 && k->said.n)
-        k->doc.source = SOURCE_WANDB;
-    else if (r >= 0)
-        r = begin(k, false, err);
-    return r;
+    r = begin(k, true, err) ?: read_wandb(k, err);
+    if (r < 0 || !k->said.n)
+        return r ?: begin(k, false, err);
+    k->doc.source = SOURCE_WANDB;
+    return 0;
 }
 
 static int gather(struct making *k, struct err *err)
@@ -254,10 +244,7 @@ static void report_run(struct past_ask *ask, const struct past_source *past, str
         r = err_set(&err, -ENOENT,
                     "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
                     "config.yaml as people_companies (docs/report.md)");
-    if (r >= 0)
-        r = gather(&k, &err);
-    if (r >= 0)
-        r = make(&k, &err);
+    r = r ?: gather(&k, &err) ?: make(&k, &err);
     job->look.zone = k.z;
     if (r < 0)
         reply_failed(rp, r, &err);
@@ -327,7 +314,6 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
     int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
     int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);
-
     int source = week_start < 0 ? -1 : choice(rq, rp, "source", report_sources, SOURCE_AUTO);
 
     want.period = source < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);

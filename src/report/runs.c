@@ -283,14 +283,9 @@ struct run {
     const char *id;
 };
 
-static int by_run(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    bool tree = x->kind == RUN_TREE;
-    int place = ORDER(x->kind, y->kind) ?: (tree ? ORDER(x->node, y->node) : 0) ?: ORDER(x->key, y->key);
-
-    return place ?: (tree ? strcmp(x->login, y->login) : 0) ?: ORDER(x->from_ms, y->from_ms);
-}
+COMPARE(by_run, struct piece,
+        ORDER(x->kind, y->kind) ?: (x->kind == RUN_TREE ? ORDER(x->node, y->node) : 0) ?: ORDER(x->key, y->key)
+            ?: (x->kind == RUN_TREE ? strcmp(x->login, y->login) : 0) ?: ORDER(x->from_ms, y->from_ms))
 
 static bool same_run(const struct piece *a, const struct piece *b)
 {
@@ -658,7 +653,7 @@ void runs_fini(struct runs *r)
         return;
     for (size_t i = 0; i < r->n_hosts; i++)
         free(r->hosts[i].devices);
-    FREE_ALL(r->hosts, r->spans, r->v, r->known.v, r->known.stale);
+    FREE_ALL(r->hosts, r->spans, r->v, r->known.days.v, r->known.stale.v);
     arena_fini(&r->arena);
     *r = (struct runs){0};
 }

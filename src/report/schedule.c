@@ -69,12 +69,10 @@ static int read_text(struct reading *rd, const struct ynode *at, const char *wha
 
 static int read_every(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
-    for (enum period p = PERIOD_DAY; p <= PERIOD_MONTH; p++)
-        if (str_eq(text_at(at), period_words[p])) {
-            b->every = p;
-            return 0;
-        }
-    return yfail(rd, at, "expected day, week or month");
+    size_t p = FIRST(PERIOD_MONTH + 1u, i, i >= PERIOD_DAY && str_eq(text_at(at), period_words[i]));
+
+    b->every = (enum period)p;
+    return p <= PERIOD_MONTH ? 0 : yfail(rd, at, "expected day, week or month");
 }
 
 static int read_what(struct reading *rd, const struct ynode *at, struct scheduled *b)
@@ -86,11 +84,9 @@ static int read_what(struct reading *rd, const struct ynode *at, struct schedule
     if (b->status || str_eq(s, "usage"))
         return 0;
     bool is_usage = str_skip(&s, "usage by ");
-    for (int by = 0; is_usage && by < BY_DEVICE; by++)
-        if (str_eq(str_trim(s), usage_by_words[by])) {
-            b->by = (enum usage_by)by;
-            return 0;
-        }
+    b->by = (enum usage_by)FIRST(BY_DEVICE, i, str_eq(str_trim(s), usage_by_words[i]));
+    if (is_usage && b->by < BY_DEVICE)
+        return 0;
     return yfail(rd, at, "expected usage by person, team, project, company, node or model, status or processes");
 }
 

@@ -91,8 +91,7 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
 {
     AUTO_REPORT_TABLE t = {0};
     struct json j = json_on(out);
-    AUTO_BUF rows = BUF_INIT(REPORT_MAX);
-    AUTO_BUF notes = BUF_INIT(4096);
+    AUTO_BUF rows = BUF_INIT(REPORT_MAX), notes = BUF_INIT(4096);
     struct str rest, line;
     char day[16];
 
@@ -170,8 +169,7 @@ static size_t rate_column(const struct report_doc *d)
 static void write_html(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
     const struct report *r = d->r;
-    AUTO_BUF sub = BUF_INIT(256);
-    AUTO_BUF notes = BUF_INIT(4096);
+    AUTO_BUF sub = BUF_INIT(256), notes = BUF_INIT(4096);
     AUTO_REPORT_TABLE t = {0};
 
     report_subtitle(&sub, d, look);

@@ -32,7 +32,7 @@ bool wandb_tagged(const char *tags, const char *const *wanted, size_t n)
 static const char *keep(struct making *k, const char **last, const char *s)
 {
     if (!*last || strcmp(*last, s) != 0)
-        *last = arena_strn(&k->to->arena, s, strlen(s));
+        *last = arena_str(&k->to->arena, s);
     return *last;
 }
 
@@ -80,33 +80,23 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
 
 /* ---- what is known ---- */
 
+struct span_taking {
+    struct arena *text;
+    struct known_spans *to;
+};
+
 /* Spans that touch become one. */
-static void take_span(struct runs *to, struct known_span **v, size_t *n, size_t *cap, const struct wandb_span *s)
+static int take_span(void *arg, const struct wandb_span *s)
 {
-    struct known_span *last = *n ? &(*v)[*n - 1] : NULL;
+    const struct span_taking *x = arg;
+    struct known_spans *to = x->to;
+    struct known_span *last = to->n ? &to->v[to->n - 1] : NULL;
 
-    if (last && strcmp(last->team, s->team) == 0 && strcmp(last->project, s->project) == 0 && s->from <= last->to + 1) {
+    if (last && strcmp(last->team, s->team) == 0 && strcmp(last->project, s->project) == 0 && s->from <= last->to + 1)
         last->to = MAX(last->to, s->to);
-        return;
-    }
-    VEC_ROOM(*v, *n, *cap);
-    (*v)[(*n)++] = (struct known_span){arena_strn(&to->arena, s->team, strlen(s->team)),
-                                       arena_strn(&to->arena, s->project, strlen(s->project)), s->from, s->to};
-}
-
-static int take_known(void *arg, const struct wandb_span *s)
-{
-    struct runs *to = arg;
-
-    take_span(to, &to->known.v, &to->known.n, &to->known.cap, s);
-    return 0;
-}
-
-static int take_stale(void *arg, const struct wandb_span *s)
-{
-    struct runs *to = arg;
-
-    take_span(to, &to->known.stale, &to->known.n_stale, &to->known.cap_stale, s);
+    else
+        VEC_ADD(to->v, to->n, to->cap,
+                (struct known_span){arena_str(x->text, s->team), arena_str(x->text, s->project), s->from, s->to});
     return 0;
 }
 
@@ -119,9 +109,9 @@ int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct ru
     int64_t r = wandb_days_each(s, &rows, take, &k, err);
     free(k.tags);
     if (r >= 0)
-        r = wandb_known_each(s, false, take_known, ret, err);
+        r = wandb_known_each(s, false, take_span, &(struct span_taking){&ret->arena, &ret->known.days}, err);
     if (r >= 0)
-        r = wandb_known_each(s, true, take_stale, ret, err);
+        r = wandb_known_each(s, true, take_span, &(struct span_taking){&ret->arena, &ret->known.stale}, err);
     return (int)MIN(r, 0);
 }
 
@@ -135,7 +125,7 @@ static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
 int wandb_told(const char *dir, struct runs_told *ret, struct err *err)
 {
     struct runs_told told = {0};
-    struct wandb_store *s = NULL;
+    AUTO_WANDB_STORE *s = NULL;
     struct wandb_pull last;
     int r = open_in(dir, &s, err);
 
@@ -145,23 +135,18 @@ int wandb_told(const char *dir, struct runs_told *ret, struct err *err)
         r = wandb_pull_last(s, &last, err);
         told.pulled_ms = r > 0 ? last.begun_ms : 0;
     }
-    wandb_store_close(s);
-    if (r < 0)
-        return r;
-    *ret = told;
-    return 0;
+    if (r >= 0)
+        *ret = told;
+    return MIN(r, 0);
 }
 
 int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
 {
-    struct wandb_store *s = NULL;
+    AUTO_WANDB_STORE *s = NULL;
     int r = open_in(dir, &s, err);
 
     *ret = (struct runs){0};
-    if (r > 0)
-        r = wandb_days(s, ask, ret, err);
-    wandb_store_close(s);
-    return MIN(r, 0);
+    return r > 0 ? wandb_days(s, ask, ret, err) : r;
 }
 
 const struct runs_source wandb_runs = {wandb_told, wandb_days_in};

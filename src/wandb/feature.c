@@ -118,8 +118,7 @@ static int zone_of(const char *path, struct zone **ret, struct err *err)
     AUTO_YTREE t = {0};
     int r = file_read(path, CONFIG_MAX, &text, err);
 
-    if (r == 0)
-        r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path, .only = only}, &t, err);
+    r = r ?: ytree_read(buf_str(&text), &(struct ytree_ask){.path = path, .only = only}, &t, err);
     const struct ynode *v = r == 0 ? ynode_get(t.root, "zone") : NULL;
     AUTO_FREE char *name = v && v->kind == YNODE_TEXT && !v->null ? mem_strn(v->text.p, v->text.len) : mem_str(ZONE);
     return r < 0 ? r : zone_load(name, ret, err);
@@ -207,16 +206,13 @@ static int take_event(void *arg, const struct wandb_event *e)
 static void look_run(struct work_job *j)
 {
     struct look *l = (struct look *)j;
-    struct wandb_store *s = NULL;
-    int64_t r = wandb_store_open(&s, l->dir, false, &l->err);
+    AUTO_WANDB_STORE *s = NULL;
+    int64_t r = wandb_store_open(&s, l->dir, false, &l->err) ?: wandb_pull_last(s, &l->pull, &l->err);
 
-    if (r == 0)
-        r = wandb_pull_last(s, &l->pull, &l->err);
     l->has_pull = r > 0;
     if (r >= 0)
         r = wandb_events_each(s, l->after, take_event, l, &l->err);
     l->code = (int)MIN(r, 0);
-    wandb_store_close(s);
 }
 
 static void look_done(struct work_job *j)
@@ -392,10 +388,9 @@ static void tick(void *self, int64_t now_ms)
 
 static void *open_wandb(struct hub *h)
 {
-    struct hub_wandb *d = mem_zero(1, sizeof(*d));
+    struct hub_wandb *d = NEW(struct hub_wandb, .h = h);
     char self[sizeof(d->self)];
 
-    d->h = h;
     mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
     report_take_source(h, &wandb_runs);
     return d;

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "store/lock.h"
 #include "wandb/store_sql.h"
 
@@ -32,18 +31,13 @@ int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, stru
     sqlite3 *h = NULL;
     int r = write ? wandb_store_lock(dir, &lock, err) : 0;
 
-    if (r == 0)
-        r = db_open(&h, path, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
+    r = r ?: db_open(&h, path, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
     if (r == -ENODATA) /* somebody is making it just now */
         r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet", path);
     if (r < 0)
         return r;
-    struct wandb_store *s = mem_zero(1, sizeof(*s));
-    s->h = h;
-    s->taken_from = INT32_MAX;
-    s->taken_to = INT32_MIN;
-    s->logged_ms = INT64_MIN;
-    s->lock_fd = mem_take_fd(&lock);
+    struct wandb_store *s = NEW(struct wandb_store, .h = h, .taken_from = INT32_MAX, .taken_to = INT32_MIN,
+                                .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
     db_stmts_init(&s->st, h, wandb_sql, W_COUNT);
     s->st.records = wandb_records;
     *ret = s;
@@ -60,6 +54,11 @@ void wandb_store_close(struct wandb_store *s)
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     free(s);
+}
+
+void wandb_store_close_ptr(struct wandb_store **s)
+{
+    wandb_store_close(*s);
 }
 
 /* ---- transactions ---- */
@@ -160,9 +159,7 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
                        zone, has);
     if (!zone[0] || strlen(zone) >= sizeof(s->zone))
         return err_set(err, -EINVAL, "'%.60s' cannot be the zone of W&B runs", zone);
-    int r = begin_put(s, err);
-    if (r == 0)
-        r = end_put(s, DB_RUN(&s->st, W_PUT_ZONE, DB_TEXT(zone)), err);
+    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_PUT_ZONE, DB_TEXT(zone)), err);
     if (r == 0)
         mem_copy_str(s->zone, sizeof(s->zone), zone);
     return r;
@@ -205,21 +202,12 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
     return rc == SQLITE_OK ? wandb_store_flush(s, err) : fail_put(s, rc, err);
 }
 
-static int end_pull(struct wandb_store *s, const struct wandb_pull *pull, int done, struct err *err)
+int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, bool whole, struct err *err)
 {
+    int64_t done = whole ? 1 : 2;
     int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id), DB_INT(done)), err);
 
     return r ?: wandb_store_flush(s, err);
-}
-
-int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
-{
-    return end_pull(s, pull, 1, err);
-}
-
-int wandb_pull_part(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)
-{
-    return end_pull(s, pull, 2, err);
 }
 
 int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
@@ -229,11 +217,10 @@ int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, con
     int r = begin_put(s, err);
 
     mem_copy_str(why, sizeof(why), sentence && sentence[0] ? sentence : "it failed");
-    return r < 0
-               ? r
-               : end_put(s,
-                         DB_RUN(&s->st, W_PUT_FAILURE, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id), DB_TEXT(why)),
-                         err);
+    if (r < 0)
+        return r;
+    int rc = DB_RUN(&s->st, W_PUT_FAILURE, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id), DB_TEXT(why));
+    return end_put(s, rc, err);
 }
 
 /* ---- runs ---- */
@@ -246,10 +233,8 @@ static int put_run(struct wandb_store *s, const struct wandb_pull *pull, const s
     run.exists = WANDB_EXISTS;
     run.logged_ms = pull->begun_ms;
     run.metrics_ms = run.metrics_from = run.metrics_to = 0;
-    int rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run));
-    if (rc == SQLITE_OK)
-        rc = DB_RUN(&s->st, W_SEE_RUN, RUN_ID(r), DB_INT(pull->id), DB_INT(pull->begun_ms), DB_INT(days_done));
-    return rc;
+    return db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run))
+               ?: DB_RUN(&s->st, W_SEE_RUN, RUN_ID(r), DB_INT(pull->id), DB_INT(pull->begun_ms), DB_INT(days_done));
 }
 
 struct known_run { /* of a run that is stored */
@@ -325,9 +310,8 @@ int wandb_page_put(struct wandb_store *s, const struct wandb_pull *pull, const s
     if (r == 0 && page->cursor && strlen(page->cursor) >= WANDB_TEXT_MAX)
         r = err_set(err, -EMSGSIZE, "the cursor of '%.100s/%.100s' is longer than can be kept", page->team,
                     page->project);
-    if (r == 0)
-        r = begin_put(s, err);
-    return r < 0 ? r : end_put(s, put_page(s, pull, page), err);
+    r = r ?: begin_put(s, err);
+    return r ?: end_put(s, put_page(s, pull, page), err);
 }
 
 /* ---- days ---- */
@@ -351,10 +335,8 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
                     const struct wandb_day *days, size_t n, bool fetched, bool done)
 {
     struct known_run k = {0};
-    int rc = put_run(s, pull, run, done);
+    int rc = put_run(s, pull, run, done) ?: find_put_run(s, run, &k);
 
-    if (rc == SQLITE_OK)
-        rc = find_put_run(s, run, &k);
     for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
         struct wandb_day d = days[i];
         d.gpus = run->gpus;
@@ -383,9 +365,8 @@ int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const s
     for (size_t i = 0; r == 0 && i < n; i++)
         if (days[i].day < pull->from || days[i].day > pull->to)
             r = err_set(err, -EINVAL, "a day of run '%s' is outside of what is pulled", run->id);
-    if (r == 0)
-        r = begin_put(s, err);
-    return r < 0 ? r : end_put(s, put_days(s, pull, run, days, n, fetched, done), err);
+    r = r ?: begin_put(s, err);
+    return r ?: end_put(s, put_days(s, pull, run, days, n, fetched, done), err);
 }
 
 /* ---- rows from elsewhere ---- */
@@ -443,10 +424,8 @@ static int put_row(struct wandb_store *s, const struct wandb_run *run, const str
 {
     struct known_run k = {0};
     int64_t logged = 0;
-    int rc = put_run_of_row(s, run, day);
+    int rc = put_run_of_row(s, run, day) ?: find_put_run(s, run, &k);
 
-    if (rc == SQLITE_OK)
-        rc = find_put_run(s, run, &k);
     if (rc == SQLITE_OK && tells_more(run, day->logged_ms, &k))
         rc = DB_RUN(&s->st, W_SET_FOUND, RUN_ID(run), DB_INT(run->exists), DB_INT(day->logged_ms));
     if (rc != SQLITE_OK)
@@ -506,8 +485,7 @@ int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t
 
     for (size_t i = 0; r == 0 && i < n; i++)
         r = check_id(runs[i].team, runs[i].project, runs[i].id, err);
-    if (r == 0)
-        r = begin_put(s, err);
+    r = r ?: begin_put(s, err);
     if (r < 0)
         return r;
     int rc = DB_RUN(&s->st, W_UNBAR_ALL);
@@ -525,7 +503,5 @@ int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct e
     if (r < 0)
         return r;
     int rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
-    if (rc == SQLITE_OK)
-        rc = DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT));
-    return end_put(s, rc, err);
+    return end_put(s, rc ?: DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT)), err);
 }

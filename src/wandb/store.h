@@ -61,6 +61,8 @@ int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, stru
 int wandb_store_lock(const char *dir, int *ret, struct err *err);
 /* What was put since the last flush is flushed; when that fails it is as if it had not been put. Accepts NULL. */
 void wandb_store_close(struct wandb_store *s);
+void wandb_store_close_ptr(struct wandb_store **s);
+#define AUTO_WANDB_STORE __attribute__((cleanup(wandb_store_close_ptr))) struct wandb_store
 /*
  * Puts gather in one transaction, which is committed every WANDB_GROUP puts and here; call it at least every 200 ms
  * while there are puts. When a put or a flush fails, what was put since the last flush is gone, and the pull is to end:
@@ -88,10 +90,9 @@ struct wandb_pull {
  * pull's text must outlive it.
  */
 int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms, struct err *err);
-/* Done: every project and every run of it. Flushes. */
-int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err);
-/* It came to its end, and something failed: the same, but it can be resumed. */
-int wandb_pull_part(struct wandb_store *s, const struct wandb_pull *pull, struct err *err);
+/* It came to its end. whole: every project and every run of it; else something failed, and it can be resumed. Flushes.
+ */
+int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, bool whole, struct err *err);
 
 /*
  * How far a project's list of runs came. Project "" stands for the team's list of projects. cursor: where the next page

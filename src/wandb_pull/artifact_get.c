@@ -34,22 +34,16 @@ void artifact_get_fini(struct artifact_get *g)
 static int next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct artifact_get *g = self;
-    struct json j = json_on(&g->variables);
 
     buf_reset(&g->variables);
-    json_obj(&j, NULL);
     switch (g->step) {
     case GET_ID:
         *ret = (struct wandb_request){.op = "ArtifactByName", .query = by_name};
-        json_cstr(&j, "entity", g->entity);
-        json_cstr(&j, "project", g->project);
-        json_cstr(&j, "name", g->name);
+        json_print(&g->variables, "{'entity':%s,'project':%s,'name':%s}", g->entity, g->project, g->name);
         break;
     case GET_LIST:
         *ret = (struct wandb_request){.op = "ArtifactFileURLs", .query = artifact_files_query};
-        json_cstr(&j, "id", g->id);
-        json_cstr(&j, "cursor", g->cursor);
-        json_int(&j, "perPage", 100);
+        json_print(&g->variables, "{'id':%s,'cursor':%s,'perPage':100}", g->id, g->cursor);
         break;
     case GET_FILE:
         *ret = (struct wandb_request){.op = "download",
@@ -61,7 +55,6 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
     default:
         return 0;
     }
-    json_end_obj(&j);
     ret->variables = buf_str(&g->variables);
     return g->variables.err ? err_set(err, g->variables.err, "the name of an artifact is too long") : 1;
 }
@@ -97,13 +90,11 @@ static int take(void *self, const struct wandb_answer *a, struct err *err)
     struct artifact_get *g = self;
 
     switch (g->step) {
-    case GET_ID: {
-        const char *id = answer_text(a->data, "project.artifact.id");
-        g->found = id != NULL;
-        g->id = mem_str(id);
-        g->step = id ? GET_LIST : GET_DONE;
+    case GET_ID:
+        g->id = mem_str(answer_text(a->data, "project.artifact.id"));
+        g->found = g->id != NULL;
+        g->step = g->found ? GET_LIST : GET_DONE;
         return 0;
-    }
     case GET_LIST:
         return listed(g, a->data, err);
     case GET_FILE:

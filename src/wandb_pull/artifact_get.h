@@ -26,6 +26,7 @@ struct artifact_get {
 
 void artifact_get_init(struct artifact_get *g);
 void artifact_get_fini(struct artifact_get *g);
+#define AUTO_ARTIFACT_GET __attribute__((cleanup(artifact_get_fini))) struct artifact_get
 struct errand artifact_get_errand(struct artifact_get *g);
 
 extern const char artifact_files_query[]; /* ArtifactFileURLs: a page of names and addresses, by the version's id */

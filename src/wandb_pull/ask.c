@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "wandb_pull/run.h"
 
 const char ask_projects[] = "query " ASK_PROJECTS_OP "($entity: String, $cursor: String, $perPage: Int = 50) {"
@@ -33,47 +34,24 @@ void ask_runs(struct buf *ret, unsigned fields)
     buf_adds(ret, " } cursor } pageInfo { endCursor hasNextPage } } } }");
 }
 
-static void begin(struct json *j, const char *team, const char *project)
-{
-    json_obj(j, NULL);
-    json_cstr(j, "entity", team);
-    if (project)
-        json_cstr(j, "project", project);
-}
-
 void ask_projects_variables(struct buf *ret, const char *team, const char *cursor)
 {
-    struct json j = json_on(ret);
-
-    begin(&j, team, NULL);
-    json_cstr(&j, "cursor", cursor);
-    json_int(&j, "perPage", ASK_PROJECTS);
-    json_end_obj(&j);
+    json_print(ret, "{'entity':%s,'cursor':%s,'perPage':%lld}", team, cursor, (long long)ASK_PROJECTS);
 }
 
 void ask_runs_variables(struct buf *ret, const char *team, const char *project, const char *cursor, int n,
                         int64_t before_ms)
 {
-    struct json j = json_on(ret);
     char iso[32], filter[96];
 
     snprintf(filter, sizeof(filter), "{\"createdAt\":{\"$lt\":\"%s\"}}", clock_iso(before_ms, iso));
-    begin(&j, team, project);
-    json_cstr(&j, "cursor", cursor);
-    json_int(&j, "perPage", n);
-    json_cstr(&j, "order", "+created_at");
-    json_cstr(&j, "filters", filter);
-    json_end_obj(&j);
+    json_print(ret, "{'entity':%s,'project':%s,'cursor':%s,'perPage':%lld,'order':'+created_at','filters':%s}", team,
+               project, cursor, (long long)n, filter);
 }
 
 void ask_events_variables(struct buf *ret, const char *team, const char *project, const char *run, int32_t samples)
 {
-    struct json j = json_on(ret);
-
-    begin(&j, team, project);
-    json_cstr(&j, "name", run);
-    json_int(&j, "samples", samples);
-    json_end_obj(&j);
+    json_print(ret, "{'entity':%s,'project':%s,'name':%s,'samples':%lld}", team, project, run, (long long)samples);
 }
 
 void ask_path_part(struct buf *b, const char *s)
@@ -82,13 +60,12 @@ void ask_path_part(struct buf *b, const char *s)
     buf_addurl(b, str_of(s));
 }
 
-void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run)
+void ask_run_path(struct buf *ret, const char *team, const char *project, const char *run, const char *file)
 {
-    buf_adds(ret, "/files");
-    ask_path_part(ret, team);
-    ask_path_part(ret, project);
-    ask_path_part(ret, run);
-    ask_path_part(ret, ASK_METADATA);
+    const char *const parts[] = {"files", team, project, run, file};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        ask_path_part(ret, parts[i]);
 }
 
 /* ---- answers ---- */

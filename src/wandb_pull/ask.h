@@ -30,8 +30,8 @@ void ask_runs_variables(struct buf *ret, const char *team, const char *project, 
                         int64_t before_ms);
 void ask_events_variables(struct buf *ret, const char *team, const char *project, const char *run, int32_t samples);
 void ask_path_part(struct buf *ret, const char *part); /* "/part", escaped as addresses need it */
-/* "/files/team/project/run/wandb-metadata.json", each part escaped. */
-void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run);
+/* "/files/team/project/run/file", each part escaped. */
+void ask_run_path(struct buf *ret, const char *team, const char *project, const char *run, const char *file);
 
 /* A page: the list of its edges, borrowed from data, and where the next one begins. */
 struct ask_page {

@@ -75,16 +75,16 @@ void blacklist_fini(struct blacklist *b)
 int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_store *s, struct err *err)
 {
     const struct wandb_place *at = &c->blacklist;
-    struct blacklist b = {0};
+    AUTO_BLACKLIST b = {0};
 
     if (!at->entity || !at->project || !at->name)
         return 0;
     AUTO_FREE char *name = mem_fmt("%s:latest", at->name), *file = mem_fmt("%s.json", at->name);
-    struct artifact_get g = {.entity = at->entity,
-                             .project = at->project,
-                             .name = name,
-                             .file = file,
-                             .max = BLACKLIST_BYTES_MAX};
+    AUTO_ARTIFACT_GET g = {.entity = at->entity,
+                           .project = at->project,
+                           .name = name,
+                           .file = file,
+                           .max = BLACKLIST_BYTES_MAX};
     artifact_get_init(&g);
     int r = errand_run(w, artifact_get_errand(&g), err);
     bool there = r == 0 && g.found;
@@ -95,9 +95,7 @@ int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_s
     if (there && r == 0)
         r = wandb_barred_set(s, b.v, b.n, err);
     if (r < 0)
-        err_prefix(err, r, "the blacklist '%.100s/%.100s/%.100s' could not be read, and the one before stays",
-                   at->entity, at->project, at->name);
-    blacklist_fini(&b);
-    artifact_get_fini(&g);
-    return r < 0 ? r : there;
+        return err_prefix(err, r, "the blacklist '%.100s/%.100s/%.100s' could not be read, and the one before stays",
+                          at->entity, at->project, at->name);
+    return there;
 }

@@ -2,8 +2,6 @@
  */
 #pragma once
 
-#include <event2/event.h>
-
 #include "base/str.h"
 #include "wandb/store.h"
 #include "wandb_pull/config.h"
@@ -18,6 +16,7 @@ struct blacklist {
 /* A JSON list of {"run_path": "team/project/run", "tags": [...]}. All of it or -EINVAL with which one is wrong. */
 int blacklist_read(struct str text, struct blacklist *ret, struct err *err);
 void blacklist_fini(struct blacklist *b);
+#define AUTO_BLACKLIST __attribute__((cleanup(blacklist_fini))) struct blacklist
 
 /*
  * The newest version of the config's artifact (its file NAME.json) takes the place of the list that is stored. 1: it

@@ -19,6 +19,7 @@
 struct explain_conf {
     struct talk_conf talk;
     bool offline, json;
+    struct run_path path; /* what RUN is; no option */
 };
 
 static const struct opt explain_opts[] = {
@@ -57,19 +58,10 @@ struct stored {
 
 static void stored_json(struct buf *out, const struct wandb_run *r)
 {
-    struct json j = json_on(out);
-    char iso[32];
-    json_obj(&j, NULL);
-    json_cstr(&j, "team", r->team);
-    json_cstr(&j, "project", r->project);
-    json_cstr(&j, "run", r->id);
-    json_cstr(&j, "created", clock_iso(r->created_ms, iso));
-    json_cstr(&j, "heartbeat", clock_iso(r->heartbeat_ms, iso));
-    json_cstr(&j, "logged", clock_iso(r->logged_ms, iso));
-    json_int(&j, "gpus", r->gpus);
-    json_cstr(&j, "rule", r->rule);
-    json_end_obj(&j);
-    buf_addc(out, '\n');
+    char created[32], heartbeat[32], logged[32];
+    json_print(out, "{'team':%s,'project':%s,'run':%s,'created':%s,'heartbeat':%s,'logged':%s,'gpus':%lld,'rule':%s}\n",
+               r->team, r->project, r->id, clock_iso(r->created_ms, created), clock_iso(r->heartbeat_ms, heartbeat),
+               clock_iso(r->logged_ms, logged), (long long)r->gpus, r->rule);
 }
 
 static int on_stored(void *arg, const struct wandb_run *r)
@@ -93,17 +85,14 @@ static int on_stored(void *arg, const struct wandb_run *r)
 
 static int look_up(const char *dir, const struct run_path *p, struct stored *ret, struct err *err)
 {
-    struct wandb_store *s = NULL;
-    int r = wandb_store_open(&s, dir, false, err);
-    if (r == 0)
-        r = wandb_run_find(s, p->team, p->project, p->id, on_stored, ret, err);
-    wandb_store_close(s);
-    return r;
+    AUTO_WANDB_STORE *s = NULL;
+    return wandb_store_open(&s, dir, false, err) ?: wandb_run_find(s, p->team, p->project, p->id, on_stored, ret, err);
 }
 
-static int offline(const struct explain_conf *conf, const struct run_path *p, struct err *err)
+static int offline(const struct explain_conf *conf, struct err *err)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
+    const struct run_path *p = &conf->path;
     struct talk t = {0};
     struct stored s = {.out = &out, .json = conf->json};
     int r = talk_folder(&conf->talk, false, &t, err);
@@ -125,7 +114,7 @@ static int offline(const struct explain_conf *conf, const struct run_path *p, st
 static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_node *run, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(8192), body = BUF_INIT(RUN_SCALAR_MAX);
-    ask_metadata_path(&path, p->team, p->project, p->id);
+    ask_run_path(&path, p->team, p->project, p->id, ASK_METADATA);
     struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = buf_str(&path).p, .max = RUN_SCALAR_MAX};
     int r = wandb_wait(t->w, &q, NULL, &body, err);
     if (r < 0 && r != -ENOENT)
@@ -134,10 +123,10 @@ static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_n
     return 0;
 }
 
-static int show(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct run_node *run,
-                struct err *err)
+static int show(const struct explain_conf *conf, struct talk *t, struct run_node *run, struct err *err)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
+    const struct run_path *p = &conf->path;
     struct stored s = {0};
     struct rule_answer a;
 
@@ -151,38 +140,32 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
                               .run = run,
                               .stored_gpus = s.gpus,
                               .stored_rule = s.found && s.rule[0] ? s.rule : NULL};
-    if (conf->json)
-        explain_json(&out, &ask);
-    else
-        explain_text(&out, &ask);
+    (conf->json ? explain_json : explain_text)(&out, &ask);
     free(s.rule);
     return cli_print(&wandb_explain_help, &out);
 }
 
-static int explain(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct err *err)
+static int explain(struct cmd_call *c, struct talk *t)
 {
+    const struct explain_conf *conf = c->conf;
+    const struct run_path *p = &conf->path;
     AUTO_BUF variables = BUF_INIT(8192);
-    struct json j = json_on(&variables);
     json_auto_t *data = NULL;
     struct run_node run;
     struct err why = {0};
 
-    json_obj(&j, NULL);
-    json_cstr(&j, "entity", p->team);
-    json_cstr(&j, "project", p->project);
-    json_cstr(&j, "name", p->id);
-    json_end_obj(&j);
+    json_print(&variables, "{'entity':%s,'project':%s,'name':%s}", p->team, p->project, p->id);
     struct wandb_request q = {.op = "Run", .query = run_query, .variables = buf_str(&variables)};
     if (wandb_wait(t->w, &q, &data, NULL, &why) < 0)
-        return err_set(err, -EIO, "%s; what the last pull kept is shown with --offline", why.msg);
+        return err_set(&c->err, -EIO, "%s; what the last pull kept is shown with --offline", why.msg);
     const json_t *node = json_object_get(json_object_get(data, "project"), "run");
     if (!json_is_object(node))
         return cli_fail(&wandb_explain_help, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
                         p->project, p->id);
-    int r = run_node_read(node, &run, err);
+    int r = run_node_read(node, &run, &c->err);
     if (r < 0)
         return r;
-    r = show(conf, t, p, &run, err);
+    r = show(conf, t, &run, &c->err);
     run_node_fini(&run);
     return r;
 }
@@ -190,21 +173,15 @@ static int explain(const struct explain_conf *conf, struct talk *t, const struct
 int cmd_wandb_explain(struct cmd_call *c)
 {
     struct explain_conf *conf = c->conf;
-    struct run_path path;
-    struct talk t = {0};
 
     if (c->argc != 1)
         return err_set(&c->err, -EINVAL, "expected one run: TEAM/PROJECT/RUN");
-    if (!run_path_parse(str_of(c->argv[0]), &path))
+    if (!run_path_parse(str_of(c->argv[0]), &conf->path))
         return err_set(&c->err, -EINVAL, "'%.200s' is not a run: expected TEAM/PROJECT/RUN, or the address of its page",
                        c->argv[0]);
     if (!conf->talk.tries)
         conf->talk.tries = TRIES;
     if (conf->offline)
-        return offline(conf, &path, &c->err);
-    int r = talk_open(&wandb_explain_help, &conf->talk, false, &t, &c->err);
-    if (r == 0)
-        r = explain(conf, &t, &path, &c->err);
-    talk_close(&t);
-    return r;
+        return offline(conf, &c->err);
+    return talk_run(&wandb_explain_help, c, false, explain);
 }

@@ -197,8 +197,9 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     return sum->complete ? r : EXIT_REACH;
 }
 
-static int pull(const struct pull_conf *conf, struct talk *t, struct err *err)
+static int pull(struct cmd_call *c, struct talk *t)
 {
+    const struct pull_conf *conf = c->conf;
     struct show sh = {.on = !conf->quiet && isatty(STDERR_FILENO), .begun_ms = clock_mono_ms(), .w = t->w};
     struct pull_ask ask = {.config = t->config,
                            .base = t->base,
@@ -209,24 +210,23 @@ static int pull(const struct pull_conf *conf, struct talk *t, struct err *err)
                            .arg = &sh};
     struct pull_sum sum = {0};
     struct err why = {0};
-    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, err);
+    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, &c->err);
 
     if (r < 0)
         return r;
-    if (wandb_store_open(&ask.store, t->dir, true, err) < 0)
+    if (wandb_store_open(&ask.store, t->dir, true, &c->err) < 0)
         return -EIO; /* not a mistake in the config */
     struct event *sigs[] = {evsignal_new(t->base, SIGINT, on_signal, &sh),
                             evsignal_new(t->base, SIGTERM, on_signal, &sh)};
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_add(sigs[i], NULL);
     int black = EXIT_OK;
-    r = wandb_pull(&ask, &sum, err);
+    r = wandb_pull(&ask, &sum, &c->err);
     if (sh.shown)
         fputs("\r\033[K", stderr);
     if (r == 0 && blacklist_pull(t->w, t->config, ask.store, &why) < 0)
         black = cli_fail(&wandb_pull_help, EXIT_REACH, "%s", why.msg);
-    if (r == 0)
-        r = close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
+    r = r ?: close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
     r = r == EXIT_OK ? black : r;
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_free(sigs[i]);
@@ -236,14 +236,7 @@ static int pull(const struct pull_conf *conf, struct talk *t, struct err *err)
 
 int cmd_wandb_pull(struct cmd_call *c)
 {
-    const struct pull_conf *conf = c->conf;
-    struct talk t = {0};
-
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
-    int r = talk_open(&wandb_pull_help, &conf->talk, true, &t, &c->err);
-    if (r == 0)
-        r = pull(conf, &t, &c->err);
-    talk_close(&t);
-    return r;
+    return talk_run(&wandb_pull_help, c, true, pull);
 }

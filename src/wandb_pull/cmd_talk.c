@@ -11,13 +11,10 @@
 
 int talk_folder(const struct talk_conf *conf, bool make, struct talk *t, struct err *err)
 {
-    int r = 0;
+    bool known = conf->data ? mem_copy_str(t->dir, sizeof(t->dir), conf->data)
+                            : file_state_dir(NULL, t->dir, sizeof(t->dir)) == 0;
 
-    if (conf->data)
-        r = mem_copy_str(t->dir, sizeof(t->dir), conf->data) ? 0 : -ENAMETOOLONG;
-    else
-        r = file_state_dir(NULL, t->dir, sizeof(t->dir));
-    if (r < 0)
+    if (!known)
         return err_set(err, -EINVAL, "there is no folder for wandb.db: name one with --data");
     return make ? file_mkdirs(t->dir, 0700, err) : 0;
 }
@@ -34,17 +31,15 @@ static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, st
     return 0;
 }
 
-int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret, struct err *err)
+static int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret,
+                     struct err *err)
 {
-    *ret = (struct talk){0};
     int r = wandb_config_load(conf->config, &ret->config, err);
     if (r < 0)
         return r;
     const char *env = getenv("WANDB_BASE_URL");
     ret->base_url = conf->base_url ? conf->base_url : env && env[0] ? env : ret->config->base_url;
-    r = talk_folder(conf, make, ret, err);
-    if (r == 0)
-        r = find_key(help, conf, ret, err);
+    r = talk_folder(conf, make, ret, err) ?: find_key(help, conf, ret, err);
     if (r < 0)
         return r;
     ret->base = event_base_new();
@@ -70,6 +65,12 @@ void talk_close(struct talk *t)
     *t = (struct talk){0};
 }
 
+int talk_run(const struct opt_cmd *help, struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t))
+{
+    AUTO_TALK t = {0};
+    return talk_open(help, c->conf, make, &t, &c->err) ?: run(c, &t);
+}
+
 static int one_day(const char *flag, const char *text, int32_t *ret, struct err *err)
 {
     *ret = INT32_MIN;
@@ -81,9 +82,7 @@ static int one_day(const char *flag, const char *text, int32_t *ret, struct err 
 int talk_days(const struct talk *t, const char *start, const char *end, int32_t *ret_from, int32_t *ret_to,
               struct err *err)
 {
-    int r = one_day("--start-date", start, ret_from, err);
+    int r = one_day("--start-date", start, ret_from, err) ?: one_day("--end-date", end, ret_to, err);
 
-    if (r == 0)
-        r = one_day("--end-date", end, ret_to, err);
-    return r < 0 ? r : wandb_config_days(t->config, zone_date(t->config->zone, clock_wall_ms()), ret_from, ret_to, err);
+    return r ?: wandb_config_days(t->config, zone_date(t->config->zone, clock_wall_ms()), ret_from, ret_to, err);
 }

@@ -42,12 +42,14 @@ struct talk {
     char dir[PATH_MAX];   /* it is there when `make` was asked for */
 };
 
-/* 0, or what a command ends with: -EINVAL for what the user can mend in flags or config. ret: talk_close, in any case.
- * make: DIR is made where it is not. help: who warns where the key can be read by everybody. */
-int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
+/* A verb whose struct of options begins with a talk_conf. What run gave; or -EINVAL for what the user can mend in flags
+ * or config. make: DIR is made where it is not. help: who warns where the key can be read by everybody. */
+struct cmd_call;
+int talk_run(const struct opt_cmd *help, struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t));
 void talk_close(struct talk *t);
+#define AUTO_TALK __attribute__((cleanup(talk_close))) struct talk
 
-/* The folder alone, for verbs that only read what is kept. The same. */
+/* The folder alone, for verbs that only read what is kept. */
 int talk_folder(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
 
 /* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. 0 or -EINVAL. */

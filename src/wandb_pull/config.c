@@ -221,8 +221,7 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
     }
     if (r == 0 && !c->zone)
         r = zone_load(c->zone_name, &c->zone, err);
-    if (r == 0)
-        r = people_new(&(struct people_src){.wandb = text, .wandb_path = c->path, .zone = c->zone}, &c->people, err);
+    r = r ?: people_new(&(struct people_src){.wandb = text, .wandb_path = c->path, .zone = c->zone}, &c->people, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < c->n_cpu_tables; i++)
@@ -238,14 +237,13 @@ int wandb_config_read(struct str text, const char *path, struct wandb_config **r
     struct wandb_config *c = NEW(struct wandb_config, .hash = fnv64(text.p, text.len), .zone_name = "Asia/Tokyo",
                                  .dashboard = {.name = "latest"}, .base_url = WANDB_BASE_URL, .samples = WANDB_SAMPLES,
                                  .in_flight = WANDB_FLIGHT, .project_start = PROJECT_START);
-    c->path = arena_strn(&c->arena, path, strlen(path));
+    c->path = arena_str(&c->arena, path);
     int r = read_all(c, text, err);
-    if (r < 0) {
+    if (r < 0)
         wandb_config_free(c);
-        return r;
-    }
-    *ret = c;
-    return 0;
+    else
+        *ret = c;
+    return r;
 }
 
 int wandb_config_load(const char *path, struct wandb_config **ret, struct err *err)

@@ -93,21 +93,18 @@ static bool follow(struct walk *w, const char *const *names)
 
 static int64_t by_library(const char *what, struct str body, events_fn *each, void *arg, struct err *err)
 {
-    json_t *data = NULL;
+    json_auto_t *data = NULL;
     const json_t *list = NULL, *e;
     size_t i;
     int64_t n = 0;
-    int r = wandb_answer_data(what, 200, body, &data, err);
+    int r = wandb_answer_data(what, 200, body, &data, err) ?: ask_events_read(data, &list, err);
 
-    if (r == 0)
-        r = ask_events_read(data, &list, err);
     json_array_foreach (list, i, e) {
         if (!json_is_string(e))
             continue;
         each(arg, str_n(json_string_value(e), json_string_length(e)));
         n++;
     }
-    json_decref(data);
     return r < 0 ? r : n;
 }
 

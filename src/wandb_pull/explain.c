@@ -52,8 +52,8 @@ static const char *keep(struct steps *s, const char *text, size_t max)
 static void on_value(void *arg, const char *name, const char *value)
 {
     struct steps *s = arg;
-    VEC_ROOM(s->values, s->n_values, s->cap_values);
-    s->values[s->n_values++] = (struct value){keep(s, name, RULE_TEXT_MAX), keep(s, value, SHOWN_MAX)};
+    VEC_ADD(s->values, s->n_values, s->cap_values,
+            (struct value){keep(s, name, RULE_TEXT_MAX), keep(s, value, SHOWN_MAX)});
 }
 
 static void on_rule(void *arg, const char *rule, enum rule_why why, const char *because)

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "report/report.h"
 #include "wandb_pull/scan.h"
 
@@ -85,14 +86,12 @@ static struct str unescape(struct str key, char out[KEY_MAX])
 /* system.gpu.<digits>.gpu or .memory, with or without /l:LABEL; or -1. */
 static int family_of(struct str key)
 {
-    size_t digits = 0;
     if (!str_skip(&key, "system.gpu."))
         return -1;
-    while (digits < key.len && key.p[digits] >= '0' && key.p[digits] <= '9')
-        digits++;
+    size_t digits = FIRST(key.len, i, key.p[i] < '0' || key.p[i] > '9');
     if (!digits)
         return -1;
-    key = str_n(key.p + digits, key.len - digits);
+    key = str_drop(key, digits);
     int family = str_skip(&key, ".gpu") ? FAMILY_UTIL : str_skip(&key, ".memory") ? FAMILY_MEM : -1;
     if (family < 0 || !key.len)
         return family;

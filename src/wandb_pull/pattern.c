@@ -199,16 +199,14 @@ static int repeat(struct parse *s, size_t from, int least, int most, bool lazy)
             r = emit(s, split(lazy, (int16_t)-len, 1)); /* once more, or on */
         } else {
             r = insert(s, last, split(lazy, 1, (int16_t)(len + 2)));
-            if (r == 0)
-                r = emit(s, (struct step){.code = CODE_JUMP, .a = (int16_t)(-len - 1)});
+            r = r ?: emit(s, (struct step){.code = CODE_JUMP, .a = (int16_t)(-len - 1)});
         }
         return r;
     }
     for (int i = least; i < most && r == 0; i++) {
         if (i > 0) /* at 0, what stands there already is the first that may be left out */
             r = copy(s, s->p->n - n, n);
-        if (r == 0)
-            r = insert(s, s->p->n - n, split(lazy, 1, (int16_t)(len + 1)));
+        r = r ?: insert(s, s->p->n - n, split(lazy, 1, (int16_t)(len + 1)));
     }
     return r;
 }
@@ -265,8 +263,7 @@ static int read_group(struct parse *s)
     if (saves)
         s->p->grouped = true;
     int r = saves ? emit(s, (struct step){.code = CODE_SAVE, .slot = 0}) : 0;
-    if (r == 0)
-        r = read_choice(s);
+    r = r ?: read_choice(s);
     if (r == 0 && saves)
         r = emit(s, (struct step){.code = CODE_SAVE, .slot = 1});
     if (r == 0 && !took(s, ')'))
@@ -332,15 +329,12 @@ static int read_choice(struct parse *s)
     do {
         while (r == 0 && more(s) && !at(s, ')') && !at(s, '|')) {
             size_t atom = s->p->n;
-            r = read_atom(s);
-            if (r == 0)
-                r = read_repeat(s, atom);
+            r = read_atom(s) ?: read_repeat(s, atom);
         }
         if (r < 0 || !took(s, '|'))
             break;
         r = insert(s, from, (struct step){.code = CODE_SPLIT, .a = 1});
-        if (r == 0)
-            r = emit(s, (struct step){.code = CODE_JUMP, .a = jump});
+        r = r ?: emit(s, (struct step){.code = CODE_JUMP, .a = jump});
         if (r < 0)
             break;
         jump = (int16_t)(s->p->n - 1);
@@ -363,14 +357,12 @@ int pattern_new(struct str text, struct pattern **ret, struct err *err)
     int r = read_choice(&s);
     if (r == 0 && more(&s))
         r = fail(&s, "')' without '('");
-    if (r == 0)
-        r = emit(&s, (struct step){.code = CODE_MATCH});
-    if (r < 0) {
+    r = r ?: emit(&s, (struct step){.code = CODE_MATCH});
+    if (r < 0)
         free(p);
-        return r;
-    }
-    *ret = p;
-    return 0;
+    else
+        *ret = p;
+    return r;
 }
 
 void pattern_free(struct pattern *p)

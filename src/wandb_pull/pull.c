@@ -35,17 +35,14 @@ bool pull_is_fatal(struct pull *p, const struct wandb_answer *a)
 static void add_project(struct pull_team *t, const char *name)
 {
     struct pull *p = t->p;
-    struct pull_project *pr = mem_zero(1, sizeof(*pr));
     struct wandb_progress had;
 
     if (wandb_project_state(p->store, &p->rec, t->name, name, &had, &p->err) < 0)
         pull_fatal(p);
-    *pr = (struct pull_project){.p = p,
-                                .team = t,
-                                .name = mem_str(name),
-                                .cursor = !p->fatal.code && had.cursor[0] ? mem_str(had.cursor) : NULL,
-                                .per_page = p->fields & (RUN_CONFIG | RUN_SUMMARY) ? PULL_HEAVY : ASK_PAGE,
-                                .over = p->fatal.code || had.done};
+    struct pull_project *pr = NEW(struct pull_project, .p = p, .team = t, .name = mem_str(name),
+                                  .cursor = !p->fatal.code && had.cursor[0] ? mem_str(had.cursor) : NULL,
+                                  .per_page = p->fields & (RUN_CONFIG | RUN_SUMMARY) ? PULL_HEAVY : ASK_PAGE,
+                                  .over = p->fatal.code || had.done);
     VEC_ADD(p->projects, p->n_projects, p->cap_projects, pr);
     p->st->projects++;
     p->st->projects_done += pr->over;
@@ -102,9 +99,7 @@ static void on_projects(void *arg, const struct wandb_answer *a)
     t->busy = false;
     if (p->over || pull_is_fatal(p, a))
         return;
-    int r = err.code ? err.code : ask_projects_read(a->data, t->cursor, &page, &err);
-    if (r == 0)
-        r = take_projects(t, &page, &err);
+    int r = err.code ?: ask_projects_read(a->data, t->cursor, &page, &err) ?: take_projects(t, &page, &err);
     if (r == 0 && !t->cursor && !json_array_size(page.edges)) {
         size_t n = strlen(p->sum->empty);
         snprintf(p->sum->empty + n, sizeof(p->sum->empty) - n, "%s%s", n ? ", " : "", t->name);
@@ -231,17 +226,12 @@ static bool metadata_next(struct pull *p)
 
 /* ---- the whole ---- */
 
-static bool all_listed(const struct pull *p)
-{
-    return p->st->teams_done == p->n_teams && p->first_project == p->n_projects;
-}
-
 void pull_step(struct pull *p)
 {
     while (!p->over && wandb_room(p->w) > 0)
         if (!team_next(p) && !metadata_next(p) && !project_next(p) && !pull_run_next(p))
             break;
-    p->st->listing = !all_listed(p);
+    p->st->listing = p->st->teams_done < p->n_teams || p->first_project < p->n_projects;
     if (!p->st->listing && p->flying == 0 && !p->due && p->pass_over && !p->fresh && !p->again)
         p->over = true;
 }
@@ -301,29 +291,27 @@ static int begin(struct pull *p, const struct pull_ask *ask, struct err *err)
     p->sample = BUF_INIT(FOLD_EVENT_MAX + 1);
     ask_runs(&p->query, p->fields);
     struct wandb_pull_sum had = {0};
-    int r = wandb_pull_begin(p->store, &p->rec, ask->now_ms, err);
-    if (r == 0)
-        r = wandb_pull_count(p->store, &p->rec, &had, err);
+    int r = wandb_pull_begin(p->store, &p->rec, ask->now_ms, err) ?: wandb_pull_count(p->store, &p->rec, &had, err);
     p->st->runs = had.runs;
     p->st->runs_done = had.runs - had.due;
-    return r < 0 ? r : add_teams(p, err);
+    return r ?: add_teams(p, err);
 }
 
 static int end(struct pull *p, struct err *err)
 {
     struct wandb_pull_sum sum = {0};
-    int r = p->fatal.code ? 0 : wandb_pull_count(p->store, &p->rec, &sum, err);
 
     if (p->fatal.code) {
         if (wandb_store_flush(p->store, NULL) == 0 || p->fatal.code != -ECANCELED)
             return err_set(err, p->fatal.code, "%s", p->fatal.msg);
         return err_set(err, -EIO, "what came last could not be kept");
     }
+    int r = wandb_pull_count(p->store, &p->rec, &sum, err);
     if (r < 0)
         return r;
     p->st->runs_failed = sum.due; /* each once, however often it was tried */
     p->sum->complete = p->st->failed == 0 && sum.due == 0;
-    return (p->sum->complete ? wandb_pull_end : wandb_pull_part)(p->store, &p->rec, err);
+    return wandb_pull_end(p->store, &p->rec, p->sum->complete, err);
 }
 
 static void fini(struct pull *p)

@@ -40,7 +40,6 @@ struct pull_project {
 struct page_run {
     struct run_node node;
     struct pull_page *page;
-    char *metadata; /* as it came */
     enum { PAGE_RUN_OUT, PAGE_RUN_IN, PAGE_RUN_ASKS } state;
     int32_t gpus;
     const char *rule;

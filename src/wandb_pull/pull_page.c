@@ -12,12 +12,9 @@ void pull_page_free(struct pull_page *page)
 {
     if (!page)
         return;
-    for (size_t i = 0; i < page->n; i++) {
+    for (size_t i = 0; i < page->n; i++)
         run_node_fini(&page->v[i].node);
-        free(page->v[i].metadata);
-    }
-    free(page->v);
-    free(page->cursor);
+    FREE_ALL(page->v, page->cursor);
     json_decref(page->data);
     free(page);
 }
@@ -161,19 +158,23 @@ static void on_metadata(void *arg, const struct wandb_answer *a)
     pull_step(p);
 }
 
+/* The next run that asks for metadata; none: the end. */
+static void seek_ask(struct pull_page *page)
+{
+    while (page->next_ask < page->n && page->v[page->next_ask].state != PAGE_RUN_ASKS)
+        page->next_ask++;
+}
+
 bool pull_page_ask(struct pull_page *page)
 {
     struct pull_project *pr = page->pr;
     AUTO_BUF path = BUF_INIT(4096);
 
-    while (page->next_ask < page->n && page->v[page->next_ask].state != PAGE_RUN_ASKS)
-        page->next_ask++;
     if (page->next_ask == page->n || page->err.code)
         return false;
     struct page_run *r = &page->v[page->next_ask++];
-    while (page->next_ask < page->n && page->v[page->next_ask].state != PAGE_RUN_ASKS)
-        page->next_ask++;
-    ask_metadata_path(&path, pr->team->name, pr->name, r->node.id);
+    seek_ask(page);
+    ask_run_path(&path, pr->team->name, pr->name, r->node.id, ASK_METADATA);
     AUTO_FREE char *part = mem_fmt("%s/%s", pr->team->name, pr->name);
     struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = path.p, .max = METADATA_MAX, .part = part};
     page->waiting++;
@@ -210,6 +211,7 @@ void pull_page_take(struct pull_project *pr, const struct wandb_answer *a)
         pr->per_page = (int)MIN(MAX(like, (size_t)ASK_PAGE_MIN), (size_t)ASK_PAGE);
     }
     read_runs(page, got.edges);
+    seek_ask(page);
     pr->page = page;
     if (page->n_asks == 0)
         page_done(page);

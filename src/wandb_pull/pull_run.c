@@ -17,11 +17,9 @@ void pull_run_free(struct pull_run *r)
 static int take_due(void *arg, const struct wandb_run *run)
 {
     struct pull *p = arg;
-    struct pull_run *r = mem_alloc(sizeof(*r));
+    struct pull_run *r = NEW(struct pull_run, .p = p, .run = record_copy(&wandb_run_record, run),
+                             .samples = wandb_config_samples(p->config, run->created_ms, run->heartbeat_ms));
 
-    *r = (struct pull_run){.p = p,
-                           .run = record_copy(&wandb_run_record, run),
-                           .samples = wandb_config_samples(p->config, run->created_ms, run->heartbeat_ms)};
     *p->due_end = r;
     p->due_end = &r->next;
     return 0;
@@ -70,27 +68,26 @@ static size_t days_of(struct pull *p, const struct wandb_run *run, bool metrics)
     return n;
 }
 
-static void put(struct pull_run *r, bool fetched)
+static void put(struct pull_run *r, bool fetched, bool done)
 {
     struct pull *p = r->p;
     size_t n = days_of(p, r->run, fetched);
 
-    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, true, &p->err) < 0)
+    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, fetched, done, &p->err) < 0)
         pull_fatal(p);
-    p->st->runs_done++;
+    p->st->runs_done += done;
 }
 
 /* Hours are known; metrics are still owed. */
 static void put_owed(struct pull_run *r, const char *why)
 {
-    struct pull *p = r->p;
-    size_t n = days_of(p, r->run, false);
+    struct pull_sum *sum = r->p->sum;
 
-    if (wandb_days_put(p->store, &p->rec, r->run, p->days, n, false, false, &p->err) < 0)
-        pull_fatal(p);
-    if (!p->sum->first[0])
-        snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run->team, r->run->project, r->run->id, why);
-    p->st->runs_failed++;
+    put(r, false, false);
+    if (!sum->first[0])
+        snprintf(sum->first, sizeof(sum->first), "%s/%s/%s: %s", r->run->team, r->run->project, r->run->id, why);
+    sum->state.runs_failed++;
+    pull_run_free(r);
 }
 
 /* Metrics for this heartbeat and all days of it that are asked for are there. */
@@ -143,7 +140,7 @@ static int take_events(struct pull_run *r, struct str body, struct err *err)
     if (n < 0)
         return (int)n;
     /* Nothing now, but there was something once: what is stored stays. */
-    put(r, r->run->metrics_ms == 0 || fold_any(p->fold));
+    put(r, r->run->metrics_ms == 0 || fold_any(p->fold), true);
     return 0;
 }
 
@@ -158,48 +155,45 @@ static void on_events(void *arg, const struct wandb_answer *a)
         pull_run_free(r);
         return;
     }
-    int code = err.code ? err.code : take_events(r, a->body, &err);
+    int code = err.code ?: take_events(r, a->body, &err);
+    bool gone = code == -ENOENT && a->err.code == 0, again = false;
     if (code == -EMSGSIZE && r->samples > WANDB_SAMPLES_MIN) {
         r->samples = MAX(r->samples / 2, WANDB_SAMPLES_MIN);
-        code = ask(r, &err);
-    } else if (code == -ENOENT && a->err.code == 0 && !r->gone) {
-        r->gone = true; /* it was listed a moment ago: once more before that is believed */
-        code = ask(r, &err);
-    } else if (code == -ENOENT && a->err.code == 0) {
-        put(r, false);
+        again = true;
+    } else if (gone && !r->gone) {
+        again = r->gone = true; /* it was listed a moment ago: once more before that is believed */
+    } else if (gone) {
+        put(r, false, true);
+        code = 0;
         if (wandb_exists_set(p->store, r->run->team, r->run->project, r->run->id, WANDB_DELETED, p->rec.begun_ms,
                              &p->err) < 0)
             pull_fatal(p);
-        pull_run_free(r);
-        code = 0;
-    } else if (code == 0) {
-        pull_run_free(r);
     }
-    if (code < 0) {
+    if (again)
+        code = ask(r, &err);
+    if (code < 0)
         put_owed(r, err.msg);
+    else if (!again)
         pull_run_free(r);
-    }
     pull_step(p);
 }
 
 bool pull_run_next(struct pull *p)
 {
-    struct pull_run *r = p->due;
     struct err err = {0};
 
-    if (!r && !refill(p))
+    if (!p->due && !refill(p))
         return false;
-    r = p->due;
+    struct pull_run *r = p->due;
     p->due = r->next;
     if (!p->due)
         p->due_end = &p->due;
     r->next = NULL;
     if (known(p, r->run)) {
-        put(r, false);
+        put(r, false, true);
         pull_run_free(r);
     } else if (ask(r, &err) < 0) {
         put_owed(r, err.msg);
-        pull_run_free(r);
     }
     return true;
 }

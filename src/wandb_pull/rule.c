@@ -134,7 +134,7 @@ static int read_rule(struct reading *rd, const struct ynode *item, size_t no)
         return yfail(rd, gpus, "gpus: %s", why.msg);
     AUTO_FREE char *label =
         mem_fmt("gpu_count[%zu]%s%s: %.*s", no, name ? " " : "", name ? name : "", STR_ARG(str_trim(gpus->text)));
-    rule->label = arena_strn(&rd->rules->arena, label, strlen(label));
+    rule->label = arena_str(&rd->rules->arena, label);
     rule->told = true;
     rd->rules->fields |= rule->expr->fields;
     return 0;
@@ -147,7 +147,7 @@ static struct rule *add_own(struct rules *r, const char *what, const char *text)
     if (rule_expr_new(str_of(text), &rule->expr, NULL) == 0)
         r->fields |= rule->expr->fields;
     AUTO_FREE char *s = mem_fmt("%s: %s", what, text);
-    rule->label = arena_strn(&r->arena, s, strlen(s));
+    rule->label = arena_str(&r->arena, s);
     return rule;
 }
 

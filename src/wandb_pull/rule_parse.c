@@ -195,15 +195,13 @@ static int read_match(struct parse *s, size_t from)
         r = fail_at(s, s->at, "expected ',' and a regular expression in quotes");
     blanks(s);
     at = s->at;
-    if (r == 0)
-        r = read_string(s, &regex);
+    r = r ?: read_string(s, &regex);
     struct err why = {0};
     if (r == 0 && pattern_new(regex, &op.pattern, &why) < 0)
         r = fail_at(s, at, "%s", why.msg);
     if (r == 0 && !took(s, ')'))
         r = fail_at(s, s->at, "expected ')'");
-    if (r == 0)
-        r = emit(s, op, from);
+    r = r ?: emit(s, op, from);
     if (r < 0)
         pattern_free(op.pattern);
     return r;
@@ -218,9 +216,7 @@ static int read_list(struct parse *s, enum rule_code code)
     int r = read_expr(s);
     while (r == 0 && took(s, ',')) {
         size_t at = s->at;
-        r = read_expr(s);
-        if (r == 0)
-            r = emit(s, (struct rule_op){.code = code}, at);
+        r = read_expr(s) ?: emit(s, (struct rule_op){.code = code}, at);
     }
     if (r == 0 && !took(s, ')'))
         r = fail_at(s, s->at, "expected ',' or ')'");
@@ -263,8 +259,7 @@ static int read_chain(struct parse *s, bool sum)
         if (r < 0 || (!took(s, signs[0]) && !took(s, signs[1])))
             return r;
         r = sum ? read_chain(s, false) : read_value(s);
-        if (r == 0)
-            r = emit(s, (struct rule_op){.code = codes[s->text.p[at] == signs[1]]}, at);
+        r = r ?: emit(s, (struct rule_op){.code = codes[s->text.p[at] == signs[1]]}, at);
     }
 }
 
@@ -278,9 +273,7 @@ static int read_expr(struct parse *s)
     while (r == 0 && took_word(s, "or")) {
         size_t at = s->at;
         ors[n++] = (uint16_t)s->e->n; /* at most as many as there are operations */
-        r = emit(s, (struct rule_op){.code = RULE_OR}, at);
-        if (r == 0)
-            r = read_chain(s, true);
+        r = emit(s, (struct rule_op){.code = RULE_OR}, at) ?: read_chain(s, true);
     }
     for (size_t i = 0; i < n && r == 0; i++)
         s->e->ops[ors[i]].to = (uint16_t)s->e->n;
@@ -300,12 +293,11 @@ int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err)
     blanks(&s);
     if (r == 0 && s.at < s.text.len)
         r = fail_at(&s, s.at, "expected + - * / or 'or'");
-    if (r < 0) {
+    if (r < 0)
         rule_expr_free(e);
-        return r;
-    }
-    *ret = e;
-    return 0;
+    else
+        *ret = e;
+    return r;
 }
 
 void rule_expr_free(struct rule_expr *e)

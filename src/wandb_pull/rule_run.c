@@ -156,18 +156,15 @@ static struct number number_of(struct machine *m, const char *name, const json_t
 
 static struct number look_number(struct machine *m, const struct rule_op *op)
 {
-    json_auto_t *made = NULL;
-    json_auto_t *within = NULL;
+    json_auto_t *made = NULL, *within = NULL;
     const json_t *v = look(m, op, &made);
     tell(m, op, v);
-    struct number n = number_of(m, op->name, unwrap(v, &within));
-    return n;
+    return number_of(m, op->name, unwrap(v, &within));
 }
 
 static struct number look_match(struct machine *m, const struct rule_op *op)
 {
-    json_auto_t *made = NULL;
-    json_auto_t *within = NULL;
+    json_auto_t *made = NULL, *within = NULL;
     struct number n = {0};
     const json_t *v = look(m, op, &made);
     tell(m, op, v);

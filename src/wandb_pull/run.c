@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "wandb_pull/rule.h"
 
 #define TAGS_MAX 1000 /* of a run; more are passed over */
@@ -170,9 +171,9 @@ bool run_node_ignored(const struct run_node *r, const struct wandb_config *c)
 {
     for (size_t i = 0; i < MIN(json_array_size(r->tags), TAGS_MAX); i++) {
         const json_t *t = json_array_get(r->tags, i);
-        for (size_t k = 0; json_is_string(t) && k < c->n_ignore_tags; k++)
-            if (str_eq_nocase(str_n(json_string_value(t), json_string_length(t)), c->ignore_tags[k]))
-                return true;
+        struct str tag = str_n(json_string_value(t), json_string_length(t));
+        if (tag.p && ANY(c->n_ignore_tags, k, str_eq_nocase(tag, c->ignore_tags[k])))
+            return true;
     }
     return false;
 }
@@ -206,13 +207,11 @@ bool run_path_parse(struct str s, struct run_path *ret)
     int url = str_find(s, "://");
 
     if (url > 0) {
-        s = str_n(s.p + url + 3, s.len - (size_t)url - 3);
+        s = str_drop(s, (size_t)url + 3);
         if (!str_cut(&s, '/', &host))
             return false;
     }
-    for (size_t i = 0; i < s.len; i++)
-        if (s.p[i] == '?' || s.p[i] == '#')
-            s.len = i;
+    s.len = FIRST(s.len, i, s.p[i] == '?' || s.p[i] == '#');
     while (n < ARRAY_LEN(at) && str_cut(&s, '/', &at[n]))
         n++;
     while (n && !at[n - 1].len)

@@ -70,7 +70,7 @@ struct wandb {
     struct wandb_count count;
 };
 
-static void pump(struct wandb *w);
+static void pump(void *wandb);
 
 /* ---- requests ---- */
 
@@ -117,18 +117,12 @@ static int request_new(struct wandb *w, const struct wandb_request *a, struct re
                             .max = a->max ? a->max : WANDB_ANSWER_MAX, .try_ms = a->try_ms ? a->try_ms : w->try_ms,
                             .part = a->part ? fnv64(a->part, strlen(a->part)) : 0, .question = a->query != NULL,
                             .raw = a->raw, .conflict_again = a->conflict_again);
-    if (a->query)
-        q->url = mem_fmt("%s/graphql", w->url);
-    else
-        q->url = a->url[0] == '/' ? mem_fmt("%s%s", w->url, a->url) : mem_str(a->url);
     if (a->query) {
-        struct json j = json_on(&q->body);
-        json_obj(&j, NULL);
-        json_cstr(&j, "query", a->query);
-        json_cstr(&j, "operationName", a->op);
-        json_raw(&j, "variables", a->variables.len ? a->variables : STR("{}"));
-        json_end_obj(&j);
+        struct str variables = a->variables.len ? a->variables : STR("{}");
+        q->url = mem_fmt("%s/graphql", w->url);
+        json_print(&q->body, "{'query':%s,'operationName':%s,'variables':%.*s}", a->query, a->op, STR_ARG(variables));
     } else {
+        q->url = a->url[0] == '/' ? mem_fmt("%s%s", w->url, a->url) : mem_str(a->url);
         buf_addstr(&q->body, a->body);
     }
     if (strcmp(q->method, "POST") == 0)
@@ -287,17 +281,9 @@ static void on_answer(void *arg, const struct http_result *r)
 
 /* ---- sending ---- */
 
-static struct http_call *take_call(struct wandb *w, struct request *q)
-{
-    struct http_conf conf = {.url = q->url, .ca_file = w->ca_file, .proxy = w->proxy};
-
-    if (w->n_idle)
-        return w->idle[--w->n_idle];
-    return http_call_new(w->http, &conf, NULL, NULL);
-}
-
 static void fly(struct wandb *w, struct request *q, int64_t now)
 {
+    struct http_conf conf = {.url = q->url, .ca_file = w->ca_file, .proxy = w->proxy};
     const char *lines[HEADERS_MAX + 3];
     size_t n = 0;
     struct err err = {0};
@@ -308,7 +294,7 @@ static void fly(struct wandb *w, struct request *q, int64_t now)
         lines[n++] = w->auth;
     lines[n] = NULL;
     q->tries++;
-    q->call = take_call(w, q);
+    q->call = w->n_idle ? w->idle[--w->n_idle] : http_call_new(w->http, &conf, NULL, NULL);
     http_call_for(q->call, on_answer, q);
     w->count.sent++;
     w->count.again += q->tries > 1;
@@ -333,8 +319,9 @@ static void fly(struct wandb *w, struct request *q, int64_t now)
     w->count.in_flight_peak = MAX(w->count.in_flight_peak, w->n_flying);
 }
 
-static void pump(struct wandb *w)
+static void pump(void *wandb)
 {
+    struct wandb *w = wandb;
     int64_t now = clock_mono_ms(), wake = INT64_MAX;
     struct request **at = &w->waiting;
 
@@ -358,11 +345,6 @@ static void pump(struct wandb *w)
     if (wake == INT64_MAX)
         return; /* an answer that comes wakes us */
     timer_after(w->timer, MAX(1, wake - now));
-}
-
-static void on_timer(void *arg)
-{
-    pump(arg);
 }
 
 int wandb_send(struct wandb *w, const struct wandb_request *a, wandb_done_fn *done, void *arg, struct err *err)
@@ -489,26 +471,21 @@ int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_co
     int r = http_new(&http, base, err);
     if (r < 0)
         return r;
-    struct wandb *w = mem_zero(1, sizeof(*w));
     size_t n = strlen(conf->base);
     while (n > 0 && conf->base[n - 1] == '/')
         n--;
-    *w = (struct wandb){.base = base,
-                        .http = http,
-                        .url = mem_strn(conf->base, n),
-                        .ca_file = mem_str(conf->ca_file),
-                        .proxy = mem_str(conf->proxy),
-                        .cap = MIN(conf->in_flight > 0 ? conf->in_flight : IN_FLIGHT, IN_FLIGHT_MAX),
-                        .tries = conf->tries > 0 ? conf->tries : TRIES,
-                        .wait_ms = conf->wait_ms > 0 ? conf->wait_ms : WAIT_MS,
-                        .try_ms = conf->try_ms > 0 ? conf->try_ms : TRY_MS};
+    struct wandb *w =
+        NEW(struct wandb, .base = base, .http = http, .url = mem_strn(conf->base, n), .ca_file = mem_str(conf->ca_file),
+            .proxy = mem_str(conf->proxy), .cap = MIN(conf->in_flight > 0 ? conf->in_flight : IN_FLIGHT, IN_FLIGHT_MAX),
+            .tries = conf->tries > 0 ? conf->tries : TRIES, .wait_ms = conf->wait_ms > 0 ? conf->wait_ms : WAIT_MS,
+            .try_ms = conf->try_ms > 0 ? conf->try_ms : TRY_MS);
     w->waiting_end = &w->waiting;
     w->window = w->cap;
     if (conf->key && conf->key[0])
         set_key(w, conf->key);
     pace_parts_init(&w->pace, conf->rate);
     http_hold(http, conf->bytes ? conf->bytes : BYTES);
-    w->timer = timer_new(base, on_timer, w);
+    w->timer = timer_new(base, pump, w);
     *ret = w;
     return 0;
 }

@@ -34,18 +34,16 @@ static int notify_send(struct wandb *w, const struct logged *run, const struct w
 
 int wandb_alert_send(struct wandb *w, const struct wandb_config *config, const struct wandb_alert *a, struct err *err)
 {
-    struct logged run = {.entity = config->dashboard.entity,
-                         .project = config->dashboard.project,
-                         .name = a->run,
-                         .job_type = a->job_type,
-                         .config = "{}",
-                         .salt = a->salt,
-                         .at_ms = a->at_ms};
+    AUTO_LOGGED run = {.entity = config->dashboard.entity,
+                       .project = config->dashboard.project,
+                       .name = a->run,
+                       .job_type = a->job_type,
+                       .config = "{}",
+                       .salt = a->salt,
+                       .at_ms = a->at_ms};
     if (!run.entity || !run.project)
         return err_set(err, -EINVAL, "the config has no dashboard: {entity, project} for alerts");
     logged_init(&run);
     int r = errand_run(w, logged_begin(&run), err) ?: notify_send(w, &run, a, err);
-    r = r ?: errand_run(w, logged_finish(&run), err);
-    logged_fini(&run);
-    return r;
+    return r ?: errand_run(w, logged_finish(&run), err);
 }

@@ -157,7 +157,7 @@ static int created(struct artifact *a, const json_t *data, struct err *err)
     if (!a->there && a->newest && strcmp(a->newest, base && strcmp(base, a->id) != 0 ? base : "") != 0)
         return err_set(err, -ESTALE,
                        "artifact '%.100s' has a version that was not read: it is not overwritten; try again", a->name);
-    a->base = base ? mem_str(base) : NULL;
+    a->base = mem_str(base);
     if (a->there)
         a->step = ARTIFACT_DONE;
     return 0;

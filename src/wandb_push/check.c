@@ -145,16 +145,13 @@ void check_runs(const struct check_board *b, struct findings *ret)
 
 /* ---- a company's table ---- */
 
-static size_t column(const json_t *table, const char *name)
+static const json_t *cell(const json_t *table, const json_t *row, const char *name)
 {
     const json_t *columns = json_object_get(table, "columns");
+    size_t n = json_array_size(columns);
+    size_t at = FIRST(n, i, str_same(json_string_value(json_array_get(columns, i)), name));
 
-    for (size_t i = 0; i < json_array_size(columns); i++) {
-        const char *is = json_string_value(json_array_get(columns, i));
-        if (is && strcmp(is, name) == 0)
-            return i;
-    }
-    return SIZE_MAX;
+    return at < n ? json_array_get(row, at) : NULL;
 }
 
 void check_table(const struct check_board *b, const struct company *co, const char *id, struct str json,
@@ -164,9 +161,8 @@ void check_table(const struct check_board *b, const struct company *co, const ch
     json_error_t where;
     json_auto_t *table = json_loadb(json.p, json.len, 0, &where);
     const json_t *row = json_array_get(json_object_get(table, "data"), 0);
-    const json_t *day = json_array_get(row, column(table, "日付"));
-    const json_t *rate = json_array_get(row, column(table, "GPU稼働率(%)"));
-    const char *note = json_string_value(json_array_get(row, column(table, "備考")));
+    const json_t *day = cell(table, row, "日付"), *rate = cell(table, row, "GPU稼働率(%)");
+    const char *note = json_string_value(cell(table, row, "備考"));
 
     date_text(b->day, want);
     if (!table)

@@ -24,21 +24,20 @@ static int one_table(const struct check_ask *ask, const struct check_board *b, c
                      const struct tagged_run *run, struct findings *ret, struct err *err)
 {
     AUTO_FREE char *name = mem_fmt("run-%s-" KEY ":v0", run->id);
-    struct artifact_get g = {.entity = ask->config->dashboard.entity,
-                             .project = ask->config->dashboard.project,
-                             .name = name,
-                             .file = KEY ".table.json"};
+    AUTO_ARTIFACT_GET g = {.entity = ask->config->dashboard.entity,
+                           .project = ask->config->dashboard.project,
+                           .name = name,
+                           .file = KEY ".table.json"};
     artifact_get_init(&g);
     int r = errand_run(ask->w, artifact_get_errand(&g), err);
+    if (r < 0 && !about_artifact(r))
+        return r;
     if (r == 0 && g.found && !g.empty)
         check_table(b, co, run->id, buf_str(&g.bytes), ret);
-    else if (r == 0 || about_artifact(r)) {
+    else
         finding_add(ret, WANDB_EVENT_CHECK, "", "Error of artifact: table " KEY " of %.100s (run %.60s): %.300s",
                     co->name, run->id, r < 0 ? err->msg : "there is none");
-        r = 0;
-    }
-    artifact_get_fini(&g);
-    return r;
+    return 0;
 }
 
 static int tables(const struct check_ask *ask, const struct check_board *b, struct findings *ret, struct err *err)
@@ -108,15 +107,14 @@ static int count_deleted(const struct check_ask *ask, struct deleted *d, struct 
     if (!name || !ask->config->dataset.entity || !ask->config->dataset.project)
         return 0;
     AUTO_FREE char *version = mem_fmt("%s:latest", name), *file = mem_fmt("%s.csv", name);
-    struct artifact_get g = {.entity = ask->config->dataset.entity,
-                             .project = ask->config->dataset.project,
-                             .name = version,
-                             .file = file};
+    AUTO_ARTIFACT_GET g = {.entity = ask->config->dataset.entity,
+                           .project = ask->config->dataset.project,
+                           .name = version,
+                           .file = file};
     artifact_get_init(&g);
     int r = errand_run(ask->w, artifact_get_errand(&g), err);
     if (r == 0 && g.found && !g.empty)
         count_lines(d, buf_str(&g.bytes));
-    artifact_get_fini(&g);
     return about_artifact(r) ? 0 : r;
 }
 
@@ -170,7 +168,7 @@ static void tell(const struct check_ask *ask, const struct check_sum *c, struct 
 int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *err)
 {
     const struct wandb_place *at = &ask->config->dashboard;
-    struct tagged t = {.entity = at->entity, .project = at->project, .tag = at->name};
+    AUTO_TAGGED t = {.entity = at->entity, .project = at->project, .tag = at->name};
     struct check_board b = {ask->config, ask->day, &t};
     char day[16];
 
@@ -185,13 +183,11 @@ int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *
         check_runs(&b, &ret->findings);
         r = tables(ask, &b, &ret->findings, err);
     }
-    if (r == 0)
-        r = deleted(ask, &ret->note, err);
+    r = r ?: deleted(ask, &ret->note, err);
     if (r == 0)
         write_text(ret);
     if (r == 0 && ask->alert)
         tell(ask, ret, &ret->alert);
-    tagged_fini(&t);
     return r < 0 ? err_prefix(err, r, "the dashboard cannot be looked at") : 0;
 }
 

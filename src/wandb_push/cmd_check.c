@@ -37,7 +37,7 @@ const struct opt_cmd wandb_check_help = {
 /* What is wrong, for whoever reads events: the hub, and through it people. */
 static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms, struct err *err)
 {
-    struct wandb_store *s = NULL;
+    AUTO_WANDB_STORE *s = NULL;
     int r = wandb_store_open(&s, t->dir, true, err);
 
     for (size_t i = 0; i < c->findings.n && r == 0; i++) {
@@ -45,10 +45,7 @@ static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms,
         struct wandb_event e = {.at_ms = now_ms, .kind = f->kind, .subject = f->company, .text = f->text};
         r = wandb_event_put(s, &e, err);
     }
-    if (r == 0)
-        r = wandb_store_flush(s, err);
-    wandb_store_close(s);
-    return r;
+    return r ?: wandb_store_flush(s, err);
 }
 
 static int report(const struct talk *t, const struct check_ask *ask, const struct check_sum *c)
@@ -56,43 +53,33 @@ static int report(const struct talk *t, const struct check_ask *ask, const struc
     struct err err = {0};
     int r = cli_print(&wandb_check_help, &c->text);
 
-    if (c->alert.code) {
-        cli_fail(&wandb_check_help, EXIT_REACH, "the alert was not sent: %s", c->alert.msg);
-        r = EXIT_REACH;
-    }
+    if (c->alert.code)
+        r = cli_fail(&wandb_check_help, EXIT_REACH, "the alert was not sent: %s", c->alert.msg);
     if (c->findings.n && keep(t, c, ask->now_ms, &err) < 0)
         cli_fail(&wandb_check_help, EXIT_REACH, "what is wrong was not kept: %s", err.msg);
     return c->findings.n ? EXIT_NO : r;
 }
 
-static int check(const struct check_conf *conf, struct talk *t, struct err *err)
+static int check(struct cmd_call *c, struct talk *t)
 {
+    const struct check_conf *conf = c->conf;
     struct check_ask ask = {.config = t->config, .w = t->w, .now_ms = clock_wall_ms(), .alert = !conf->no_alert};
     struct check_sum sum = {0};
 
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;
     if (conf->date && !date_parse(str_of(conf->date), &ask.day))
-        return err_set(err, -EINVAL, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
-    int r = wandb_store_open(&ask.store, t->dir, false, err);
+        return err_set(&c->err, -EINVAL, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
+    int r = wandb_store_open(&ask.store, t->dir, false, &c->err);
     if (r == -ENOENT)
         r = 0; /* nothing was pulled here */
-    if (r == 0)
-        r = wandb_check(&ask, &sum, err);
+    r = r ?: wandb_check(&ask, &sum, &c->err);
     wandb_store_close(ask.store);
-    if (r == 0)
-        r = report(t, &ask, &sum);
+    r = r ?: report(t, &ask, &sum);
     check_fini(&sum);
     return r;
 }
 
 int cmd_wandb_check(struct cmd_call *c)
 {
-    const struct check_conf *conf = c->conf;
-    struct talk t = {0};
-    int r = talk_open(&wandb_check_help, &conf->talk, true, &t, &c->err);
-
-    if (r == 0)
-        r = check(conf, &t, &c->err);
-    talk_close(&t);
-    return r;
+    return talk_run(&wandb_check_help, c, true, check);
 }

@@ -168,38 +168,32 @@ static int get_newest(struct download *d, const struct wandb_place *at, const ch
     return r ?: json_is_object(node) ? get_artifact(d, node, err) : 0;
 }
 
-static int download(struct download *d, struct err *err)
+static int download(struct cmd_call *call, struct talk *t)
 {
-    const struct wandb_config *c = d->t->config;
+    struct download d = {.conf = call->conf, .t = t};
+    struct err *err = &call->err;
+    const struct wandb_config *c = t->config;
     const struct wandb_place *at = &c->dashboard;
-    struct tagged tagged = {.entity = at->entity, .project = at->project, .tag = at->name};
+    AUTO_TAGGED tagged = {.entity = at->entity, .project = at->project, .tag = at->name};
 
     if (!at->entity || !at->project || !at->name)
         return err_set(err, -EINVAL, "'%.200s' does not say where tables are: it needs dashboard: {entity, project}",
                        c->path);
     tagged_init(&tagged);
-    int r = errand_run(d->t->w, tagged_errand(&tagged), err);
+    int r = errand_run(t->w, tagged_errand(&tagged), err);
     for (size_t i = 0; i < tagged.n && r == 0; i++)
-        r = get_run(d, at, &tagged.v[i], err);
-    tagged_fini(&tagged);
+        r = get_run(&d, at, &tagged.v[i], err);
     if (r == 0 && c->dataset.entity && c->dataset.project && c->dataset.name)
-        r = get_newest(d, &c->dataset, c->dataset.name, err);
+        r = get_newest(&d, &c->dataset, c->dataset.name, err);
     if (r == 0 && c->dataset.entity && c->dataset.project && c->deleted_name)
-        r = get_newest(d, &c->dataset, c->deleted_name, err);
+        r = get_newest(&d, &c->dataset, c->deleted_name, err);
     if (r == 0)
-        fprintf(stderr, "%s: %zu %s in '%s'\n", wandb_download_help.name, d->n, d->n == 1 ? "file" : "files",
-                d->conf->output);
+        fprintf(stderr, "%s: %zu %s in '%s'\n", wandb_download_help.name, d.n, d.n == 1 ? "file" : "files",
+                d.conf->output);
     return r == -EINVAL ? -EPROTO : r; /* W&B's no is not the user's mistake */
 }
 
 int cmd_wandb_download(struct cmd_call *c)
 {
-    struct talk t = {0};
-    struct download d = {.conf = c->conf, .t = &t};
-    int r = talk_open(&wandb_download_help, &d.conf->talk, false, &t, &c->err);
-
-    if (r == 0)
-        r = download(&d, &c->err);
-    talk_close(&t);
-    return r;
+    return talk_run(&wandb_download_help, c, false, download);
 }

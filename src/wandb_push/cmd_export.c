@@ -39,8 +39,7 @@ const struct opt_cmd wandb_export_help = {
     .conf_size = sizeof(struct wandb_export_conf),
 };
 
-struct export
-{
+struct exporting {
     const struct wandb_export_conf *conf;
     struct wandb_store *store;
     struct dataset_ask ask;
@@ -49,14 +48,14 @@ struct export
 
 static int out(void *arg, struct str piece)
 {
-    struct export *x = arg;
+    struct exporting *x = arg;
 
     return fwrite(piece.p, 1, piece.len, x->to) == piece.len ? 0 : -(errno ? errno : EIO);
 }
 
 static int write_all(void *arg, FILE *to, struct err *err)
 {
-    struct export *x = arg;
+    struct exporting *x = arg;
 
     x->to = to;
     int64_t n = x->conf->deleted ? dataset_write_deleted(x->store, x->ask.zone, 0, out, x, err)
@@ -76,7 +75,7 @@ static int day_of(const char *text, const char *flag, int32_t *ret, struct err *
     return 0;
 }
 
-static int export(struct export *x, const char *dir, struct err *err)
+static int export(struct exporting *x, const char *dir, struct err *err)
 {
     struct zone *zone = NULL;
     int r = wandb_store_open(&x->store, dir, false, err);
@@ -84,11 +83,9 @@ static int export(struct export *x, const char *dir, struct err *err)
     if (r == -ENOENT)
         return err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", dir);
     const char *name = r == 0 ? wandb_store_zone(x->store) : "";
-    if (r == 0)
-        r = zone_load(name[0] ? name : "UTC", &zone, err);
+    r = r ?: zone_load(name[0] ? name : "UTC", &zone, err);
     x->ask.zone = zone;
-    if (r == 0)
-        r = cli_stream(x->conf->output, write_all, x, err);
+    r = r ?: cli_stream(x->conf->output, write_all, x, err);
     wandb_store_close(x->store);
     zone_free(zone);
     return r;
@@ -97,7 +94,7 @@ static int export(struct export *x, const char *dir, struct err *err)
 int cmd_wandb_export(struct cmd_call *c)
 {
     const struct wandb_export_conf *conf = c->conf;
-    struct export x = {.conf = conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
+    struct exporting x = {.conf = conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
     struct talk t = {0};
     struct err *err = &c->err;
 
@@ -108,7 +105,6 @@ int cmd_wandb_export(struct cmd_call *c)
     r = r ?: day_of(conf->from, "--from", &x.ask.from, err) ?: day_of(conf->to, "--to", &x.ask.to, err);
     if (r == 0 && x.ask.from > x.ask.to)
         r = err_set(err, -EINVAL, "the first day, %s, is after the last, %s", conf->from, conf->to);
-    if (r == 0)
-        r = export(&x, t.dir, err);
+    r = r ?: export(&x, t.dir, err);
     return r >= 0 || r == -EPIPE ? EXIT_OK : r;
 }

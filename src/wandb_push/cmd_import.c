@@ -112,19 +112,17 @@ static int take_file(struct import *x, const char *path, const struct zone *zone
 static int take_blacklist(struct import *x, const char *path, struct err *err)
 {
     AUTO_BUF text = {0};
-    struct blacklist b = {0};
+    AUTO_BLACKLIST b = {0};
     int r = file_read(path, BLACKLIST_BYTES_MAX, &text, err);
 
     if (r == 0 && blacklist_read(buf_str(&text), &b, err) < 0) {
         err_prefix(err, -EBADMSG, "%s", path);
         return -EBADMSG;
     }
-    if (r == 0)
-        r = wandb_barred_set(x->store, b.v, b.n, err);
+    r = r ?: wandb_barred_set(x->store, b.v, b.n, err);
     if (r == 0)
         fprintf(stderr, "%s: %zu %s of '%s' %s nowhere from now on\n", wandb_import_help.name, b.n,
                 b.n == 1 ? "run" : "runs", path, b.n == 1 ? "counts" : "count");
-    blacklist_fini(&b);
     return r;
 }
 
@@ -161,10 +159,8 @@ int cmd_wandb_import(struct cmd_call *c)
     if (!c->argc && !conf->blacklist)
         return err_set(&c->err, -EINVAL, "expected FILE, a dataset of the W&B dashboard; - is standard input");
     int r = talk_folder(&(struct talk_conf){.data = conf->data}, true, &t, &c->err);
-    if (r == 0)
-        r = wandb_store_open(&x.store, t.dir, true, &c->err);
-    if (r == 0)
-        r = take_all(&x, conf, c->argc, c->argv, &c->err);
+    r = r ?: wandb_store_open(&x.store, t.dir, true, &c->err);
+    r = r ?: take_all(&x, conf, c->argc, c->argv, &c->err);
     wandb_store_close(x.store);
     uint64_t all = x.bad;
     for (int i = 0; i < WANDB_ROW_KINDS; i++)

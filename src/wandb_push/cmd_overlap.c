@@ -57,8 +57,7 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
                 int32_t from, int32_t to)
 {
     char first[16], last[16], text[24];
-    AUTO_BUF out = BUF_INIT(256u << 20);
-    AUTO_BUF url = BUF_INIT(4096);
+    AUTO_BUF out = BUF_INIT(256u << 20), url = BUF_INIT(4096);
     AUTO_ROWS rows = ROWS_OF(columns);
 
     for (size_t i = 0; i < o->n; i++) {
@@ -91,8 +90,8 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
 
 static int overlap(const struct overlap_conf *conf, struct talk *t, struct err *err)
 {
-    struct wandb_store *store = NULL;
-    struct overlaps found = {0};
+    AUTO_WANDB_STORE *store = NULL;
+    AUTO_OVERLAPS found = {0};
     int32_t from, to;
     int r = talk_days(t, conf->start_date, conf->end_date, &from, &to, err);
 
@@ -103,31 +102,22 @@ static int overlap(const struct overlap_conf *conf, struct talk *t, struct err *
     r = wandb_store_open(&store, t->dir, false, err);
     if (r == -ENOENT)
         err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
-    if (r == 0)
-        r = overlaps_find(store, t->config, conf->company, from, to, &found, err);
-    if (r == 0)
-        r = show(conf, t->config, &found, from, to);
-    overlaps_fini(&found);
-    wandb_store_close(store);
-    return r;
+    r = r ?: overlaps_find(store, t->config, conf->company, from, to, &found, err);
+    return r ?: show(conf, t->config, &found, from, to);
 }
 
 int cmd_wandb_overlap(struct cmd_call *c)
 {
     const struct overlap_conf *conf = c->conf;
-    struct talk t = {0};
+    AUTO_TALK t = {0};
 
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
     int r = talk_folder(&(struct talk_conf){.data = conf->data}, false, &t, &c->err);
-    if (r == 0)
-        r = wandb_config_load(conf->config, &t.config, &c->err);
-    if (r == 0)
-        r = overlap(conf, &t, &c->err);
-    talk_close(&t);
-    return r;
+    r = r ?: wandb_config_load(conf->config, &t.config, &c->err);
+    return r ?: overlap(conf, &t, &c->err);
 }
 
 /* ---- a pull tells ---- */
@@ -151,11 +141,11 @@ static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t 
 int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
                        bool quiet)
 {
-    struct overlaps found = {0};
+    AUTO_OVERLAPS found = {0};
     struct err err = {0};
     int64_t now_ms = clock_wall_ms();
     char first[16], last[16];
-    int code = EXIT_OK, r = overlaps_find(store, t->config, NULL, from, to, &found, &err);
+    int r = overlaps_find(store, t->config, NULL, from, to, &found, &err);
 
     for (size_t at = 0; r == 0 && at < found.n;) {
         AUTO_BUF text = BUF_INIT(WANDB_TEXT_MAX);
@@ -170,13 +160,11 @@ int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_
             cli_fail(help, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
                      (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
     }
-    if (r == 0)
-        r = wandb_store_flush(store, &err);
+    r = r ?: wandb_store_flush(store, &err);
     if (r < 0)
-        code = cli_fail(help, EXIT_REACH, "%s", err.msg);
-    else if (found.n && t->config->enable_alert && t->config->dashboard.entity && t->config->dashboard.project &&
-             alert(t, &found, to, now_ms, &err) < 0)
-        code = cli_fail(help, EXIT_REACH, "the alert was not sent: %s", err.msg);
-    overlaps_fini(&found);
-    return code;
+        return cli_fail(help, EXIT_REACH, "%s", err.msg);
+    if (found.n && t->config->enable_alert && t->config->dashboard.entity && t->config->dashboard.project &&
+        alert(t, &found, to, now_ms, &err) < 0)
+        return cli_fail(help, EXIT_REACH, "the alert was not sent: %s", err.msg);
+    return EXIT_OK;
 }

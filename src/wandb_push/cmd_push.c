@@ -72,8 +72,9 @@ static void warn(struct wandb_store *s, int32_t to)
                  date_text(to, day));
 }
 
-static int push(const struct push_conf *conf, struct talk *t, struct err *err)
+static int push(struct cmd_call *c, struct talk *t)
 {
+    const struct push_conf *conf = c->conf;
     struct push_ask ask = {.config = t->config,
                            .w = t->w,
                            .now_ms = clock_wall_ms(),
@@ -83,14 +84,13 @@ static int push(const struct push_conf *conf, struct talk *t, struct err *err)
                            .partial = conf->partial,
                            .last_week = conf->week};
     struct push_sum sum = {0};
-    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, err);
+    int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, &c->err);
 
-    if (r == 0)
-        r = wandb_store_open(&ask.store, t->dir, true, err);
+    r = r ?: wandb_store_open(&ask.store, t->dir, true, &c->err);
     if (r < 0)
         return r;
     warn(ask.store, ask.to);
-    r = wandb_push(&ask, &sum, err);
+    r = wandb_push(&ask, &sum, &c->err);
     if (r == 0)
         say(conf, &sum, ask.to);
     wandb_store_close(ask.store);
@@ -99,12 +99,5 @@ static int push(const struct push_conf *conf, struct talk *t, struct err *err)
 
 int cmd_wandb_push(struct cmd_call *c)
 {
-    const struct push_conf *conf = c->conf;
-    struct talk t = {0};
-    int r = talk_open(&wandb_push_help, &conf->talk, true, &t, &c->err);
-
-    if (r == 0)
-        r = push(conf, &t, &c->err);
-    talk_close(&t);
-    return r;
+    return talk_run(&wandb_push_help, c, true, push);
 }

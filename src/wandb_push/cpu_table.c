@@ -77,14 +77,13 @@ int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int3
     AUTO_ROWS all = ROWS_OF(columns);
 
     for (size_t i = 0; i < weekly->n; i++) {
-        size_t first;
         if (strcmp(weekly->rows[i].company, co->name) != 0)
             continue;
-        while (at < n && uses[at].week > weekly->rows[i].day)
-            at++;
-        for (first = at; at < n && uses[at].week == weekly->rows[i].day; at++) {
-        }
-        add_week(&all, co, weekly->rows[i].day, cpus, uses + first, at - first);
+        int32_t week = weekly->rows[i].day;
+        at += FIRST(n - at, e, uses[at + e].week <= week);
+        size_t of_week = FIRST(n - at, e, uses[at + e].week != week);
+        add_week(&all, co, week, cpus, uses + at, of_week);
+        at += of_week;
     }
     int r = tables_write("company_weekly_cpu_usage", &all, 0, &ret[0], err);
     if (r == 0 && (r = tables_write("company_weekly_cpu_usage_within_4weeks", &all, TABLES_WEEKS, &ret[1], err)) < 0)

@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
 #include "base/csv.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "report/report.h"
 #include "wandb_pull/fold.h"
 #include "wandb_pull/rule.h"
@@ -94,7 +94,7 @@ static bool is_utf8(struct str s)
     size_t n = 0;
 
     while (s.len && c && (n = str_utf8(s, &c)))
-        s = str_n(s.p + n, s.len - n);
+        s = str_drop(s, n);
     return s.len == 0 && c;
 }
 
@@ -119,27 +119,17 @@ static const char *read_text(struct row_in *x, int c)
 
 static int64_t read_moment(struct row_in *x, int c, struct str s)
 {
-    char iso[48];
     int64_t ms;
     struct civil civil;
 
     if (is_null(s))
         return 0;
-    if (s.len < 19 || s.len + 2 > sizeof(iso)) {
+    if (!run_time(s, &ms) || ms <= 0) {
         wrong(x, c, "a time");
         return 0;
     }
-    memcpy(iso, s.p, s.len);
-    iso[s.len] = 0;
-    bool local = !strpbrk(iso + 10, "Zz+-");
-    if (local)
-        iso[s.len++] = 'Z';
-    if (iso[4] != '-' || clock_parse(iso, s.len, &ms) < 0 || ms <= 0) {
-        wrong(x, c, "a time");
-        return 0;
-    }
-    if (!local)
-        return ms;
+    if (ANY(s.len - 10, i, memchr("Zz+-", s.p[10 + i], 4)))
+        return ms; /* it names an offset */
     date_civil((int32_t)(ms / 86400000), &civil);
     civil.hour = (int)(ms / 3600000 % 24);
     civil.minute = (int)(ms / 60000 % 60);
@@ -246,17 +236,13 @@ static int take_row(struct dataset *d, const struct str *cells, struct err *err)
     return d->take.row(d->take.arg, &row, err);
 }
 
-/* Without these a table is no dataset. */
-static bool is_needed(enum dataset_kind kind)
-{
-    return kind == IS_DATE || kind == IS_NAME || kind == IS_HOURS;
-}
-
 static int take_head(struct dataset *d, const struct str *cells, int n, struct err *err)
 {
     if (n > DATASET_COLUMNS_MAX)
         return err_set(err, -EINVAL, "it has more than %d columns, and is no dataset of runs", DATASET_COLUMNS_MAX);
     for (int c = 0; c < DATASET_COLUMNS; c++) {
+        enum dataset_kind kind = dataset_columns[c].kind;
+        bool needed = kind == IS_DATE || kind == IS_NAME || kind == IS_HOURS; /* else a table is no dataset */
         d->column[c] = -1;
         for (int i = 0; i < n; i++)
             if (str_eq(str_trim(cells[i]), dataset_columns[c].name)) {
@@ -265,7 +251,7 @@ static int take_head(struct dataset *d, const struct str *cells, int n, struct e
                                    dataset_columns[c].name);
                 d->column[c] = i;
             }
-        if (d->column[c] < 0 && is_needed(dataset_columns[c].kind))
+        if (d->column[c] < 0 && needed)
             return err_set(err, -EINVAL, "line %llu, the columns' names, has no '%s': this is no dataset of runs",
                            (unsigned long long)d->line, dataset_columns[c].name);
     }
@@ -345,7 +331,7 @@ int dataset_feed(struct dataset *d, struct str piece, struct err *err)
             d->failed = take_record(d, record, err);
             buf_reset(&d->pending);
         }
-        piece = str_n(piece.p + n, piece.len - n);
+        piece = str_drop(piece, n);
     }
     return d->failed;
 }

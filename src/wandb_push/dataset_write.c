@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "report/report.h"
 #include "wandb_push/dataset_columns.h"
 
@@ -127,13 +128,12 @@ static int put_day(void *arg, const struct wandb_run *run, const struct wandb_da
 static int put_deleted(void *arg, const struct wandb_run *run)
 {
     struct writing *w = arg;
+    const char *const cells[] = {run->id, run->team, run->project};
 
-    csv_add(&w->piece, run->id);
-    buf_addc(&w->piece, ',');
-    csv_add(&w->piece, run->team);
-    buf_addc(&w->piece, ',');
-    csv_add(&w->piece, run->project);
-    buf_addc(&w->piece, ',');
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
+        csv_add(&w->piece, cells[i]);
+        buf_addc(&w->piece, ',');
+    }
     add_moment(&w->piece, w->zone, run->created_ms);
     buf_addc(&w->piece, '\n');
     return w->piece.len >= DATASET_PIECE ? writing_flush(w) : 0;

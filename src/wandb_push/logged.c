@@ -215,11 +215,7 @@ static int finish_next(void *self, struct wandb_request *ret, struct err *err)
     if (l->at)
         return 0;
     buf_reset(&l->path);
-    buf_adds(&l->path, "/files");
-    ask_path_part(&l->path, l->entity);
-    ask_path_part(&l->path, l->project);
-    ask_path_part(&l->path, l->id);
-    buf_adds(&l->path, "/file_stream");
+    ask_run_path(&l->path, l->entity, l->project, l->id, "file_stream");
     write_history(l, &line);
     buf_reset(&l->text);
     buf_adds(&l->text, "{\"files\":{");

@@ -41,6 +41,7 @@ struct logged {
 
 void logged_init(struct logged *l);
 void logged_fini(struct logged *l);
+#define AUTO_LOGGED __attribute__((cleanup(logged_fini))) struct logged
 
 struct errand logged_begin(struct logged *l);
 struct errand logged_files(struct logged *l); /* the run's own copies of its tables */

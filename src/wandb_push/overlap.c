@@ -19,11 +19,6 @@ struct finding {
     bool ignored; /* by these tags */
 };
 
-static const char *keep(struct overlaps *o, const char *s)
-{
-    return arena_strn(&o->arena, s, strlen(s));
-}
-
 /* Days of one run follow each other. */
 static bool same_run(const struct overlap *o, const struct wandb_run *r)
 {
@@ -39,18 +34,18 @@ static int take(void *arg, const struct wandb_run *r, const struct wandb_day *d)
     int64_t until_ms = MAX(d->heartbeat_ms, r->heartbeat_ms);
 
     if (!f->team || strcmp(f->team, r->team) != 0) {
-        f->team = keep(o, r->team);
+        f->team = arena_str(&o->arena, r->team);
         f->last = wandb_config_company(f->c, r->team);
     }
     if (!f->last || (f->company && strcmp(f->company, f->last->name) != 0) || company_nodes_on(f->last, d->day) <= 0 ||
         !company_counts(f->last, r->project))
         return 0;
     if (!f->tags || strcmp(f->tags, d->tags) != 0) {
-        f->tags = keep(o, d->tags);
+        f->tags = arena_str(&o->arena, d->tags);
         f->ignored = wandb_tagged(d->tags, f->c->ignore_tags, f->c->n_ignore_tags);
     }
     if (last && same_run(last, r)) {
-        last->host = last->host[0] ? last->host : keep(o, d->host);
+        last->host = last->host[0] ? last->host : arena_str(&o->arena, d->host);
         last->from_ms = MIN(last->from_ms, d->created_ms);
         last->until_ms = MAX(last->until_ms, until_ms);
         last->ignored |= f->ignored;
@@ -62,23 +57,19 @@ static int take(void *arg, const struct wandb_run *r, const struct wandb_day *d)
     VEC_ROOM(o->v, o->n, o->cap);
     o->v[o->n++] = (struct overlap){.company = f->last,
                                     .team = f->team,
-                                    .project = keep(o, r->project),
-                                    .id = keep(o, r->id),
-                                    .host = keep(o, d->host),
-                                    .state = keep(o, r->state),
+                                    .project = arena_str(&o->arena, r->project),
+                                    .id = arena_str(&o->arena, r->id),
+                                    .host = arena_str(&o->arena, d->host),
+                                    .state = arena_str(&o->arena, r->state),
                                     .from_ms = d->created_ms,
                                     .until_ms = until_ms,
                                     .ignored = f->ignored};
     return 0;
 }
 
-static int by_company(const void *a, const void *b)
-{
-    const struct overlap *x = a, *y = b;
-    int whose = strcmp(x->company->name, y->company->name) ?: strcmp(x->team, y->team);
-
-    return whose ?: strcmp(x->project, y->project) ?: strcmp(x->id, y->id);
-}
+COMPARE(by_company, struct overlap,
+        strcmp(x->company->name, y->company->name) ?: strcmp(x->team, y->team) ?: strcmp(x->project, y->project)
+            ?: strcmp(x->id, y->id))
 
 /* Those of one company, [from, to): what meets nobody goes; the others are moved to `keep_at`. */
 static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep_at)
@@ -123,8 +114,7 @@ int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const cha
     kept = 0;
     SORT(ret->v, ret->n, by_company);
     for (size_t i = 0, next; i < ret->n; i = next) {
-        for (next = i; next < ret->n && ret->v[next].company == ret->v[i].company; next++) {
-        }
+        next = i + FIRST(ret->n - i, e, ret->v[i + e].company != ret->v[i].company);
         kept = of_company(ret, i, next, kept);
     }
     ret->n = kept;

@@ -34,6 +34,7 @@ struct overlaps {
 int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const char *company, int32_t from, int32_t to,
                   struct overlaps *ret, struct err *err);
 void overlaps_fini(struct overlaps *o);
+#define AUTO_OVERLAPS __attribute__((cleanup(overlaps_fini))) struct overlaps
 
 /* "https://wandb.ai/TEAM/PROJECT/runs/ID/overview". base_url: of the API; a server of one's own shows runs itself. */
 void overlap_url(struct buf *out, const char *base_url, const struct overlap *run);

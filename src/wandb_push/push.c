@@ -30,13 +30,6 @@ struct pushing {
 
 /* ---- what is pushed ---- */
 
-static int32_t day_minutes(void *arg, int32_t day)
-{
-    const struct zone *z = arg;
-
-    return (int32_t)((zone_date_ms(z, day + 1) - zone_date_ms(z, day)) / 60000);
-}
-
 static int make_tables(struct pushing *p, struct err *err)
 {
     const struct wandb_config *c = p->ask->config;
@@ -47,7 +40,7 @@ static int make_tables(struct pushing *p, struct err *err)
     struct runs runs;
     struct tables_ask ask = {.from = p->ask->from,
                              .to = p->ask->to,
-                             .day_minutes = day_minutes,
+                             .day_minutes = report_day_minutes,
                              .arg = c->zone,
                              .partial = p->ask->partial,
                              .last_week = p->ask->last_week,
@@ -144,7 +137,7 @@ static bool listed(const struct tagged *t, const struct logged *l)
 /* A run with our id and the tag of the newest was tagged when all of it was there. */
 static int find_there(struct pushing *p, struct err *err)
 {
-    struct tagged t;
+    AUTO_TAGGED t = {0};
     int r = list(p, &t, err);
 
     for (size_t i = 0; i < p->tables.n && r == 0; i++) {
@@ -152,7 +145,6 @@ static int find_there(struct pushing *p, struct err *err)
         p->sum.runs_there += p->runs[i].there;
     }
     p->sum.runs = p->tables.n;
-    tagged_fini(&t);
     return r;
 }
 
@@ -174,31 +166,26 @@ static int list_all(struct pushing *p, struct tagged *ret, struct err *err)
         lacks = NULL;
         for (size_t i = 0; i < p->tables.n && r == 0 && !lacks; i++)
             lacks = listed(ret, &p->runs[i]) ? NULL : p->runs[i].tag;
-        if (r < 0 || !lacks) {
-            if (r < 0)
-                tagged_fini(ret);
-            return r;
-        }
+        if (r == 0 && !lacks)
+            return 0;
         tagged_fini(ret);
+        if (r < 0)
+            return r;
     }
     return err_set(err, -ETIMEDOUT, "W&B does not list the new run of '%.60s' yet", lacks);
 }
 
 static bool replaced(const struct pushing *p, const struct tagged_run *r)
 {
-    bool ours = false;
+    const struct logged *v = p->runs;
+    size_t n = p->tables.n;
 
-    for (size_t i = 0; i < p->tables.n; i++) {
-        if (strcmp(p->runs[i].id, r->id) == 0)
-            return false;
-        ours = ours || tagged_has(r, p->runs[i].tag);
-    }
-    return ours;
+    return ANY(n, i, tagged_has(r, v[i].tag)) && !ANY(n, i, strcmp(v[i].id, r->id) == 0);
 }
 
 static int hand_over(struct pushing *p, struct err *err)
 {
-    struct tagged t;
+    AUTO_TAGGED t = {0};
     int r = list_all(p, &t, err);
 
     if (r < 0)
@@ -216,7 +203,6 @@ static int hand_over(struct pushing *p, struct err *err)
     p->sum.untagged = n;
     for (size_t i = 0; i < n; i++)
         untag_fini(&gone[i]);
-    tagged_fini(&t);
     return r;
 }
 
@@ -265,8 +251,7 @@ int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err
 
     if (r == 0 && !ask->no_dataset)
         r = push_dataset(ask, &p.sum, err);
-    if (r == 0)
-        r = push_tables(&p, err);
+    r = r ?: push_tables(&p, err);
     for (size_t i = 0; p.runs && i < p.tables.n; i++)
         logged_fini(&p.runs[i]);
     free(p.runs);

@@ -86,12 +86,12 @@ static int add_piece(void *arg, struct str piece)
 static int write_versions(const struct push_ask *ask, struct artifact *v, size_t n, struct err *err)
 {
     char name[40], day[16];
-    struct logged run = {.entity = ask->config->dataset.entity,
-                         .project = ask->config->dataset.project,
-                         .name = name,
-                         .job_type = "update-dataset",
-                         .config = "{}",
-                         .at_ms = ask->now_ms};
+    AUTO_LOGGED run = {.entity = ask->config->dataset.entity,
+                       .project = ask->config->dataset.project,
+                       .name = name,
+                       .job_type = "update-dataset",
+                       .config = "{}",
+                       .at_ms = ask->now_ms};
     struct errand e[2];
 
     snprintf(name, sizeof(name), "Update_%s", date_text(ask->to, day));
@@ -105,12 +105,7 @@ static int write_versions(const struct push_ask *ask, struct artifact *v, size_t
             artifact_init(&v[i]);
         e[i] = artifact_errand(&v[i]);
     }
-    if (r == 0)
-        r = errands_run(ask->w, e, n, err);
-    if (r == 0)
-        r = errand_run(ask->w, logged_finish(&run), err);
-    logged_fini(&run);
-    return r;
+    return r ?: errands_run(ask->w, e, n, err) ?: errand_run(ask->w, logged_finish(&run), err);
 }
 
 static int write_remote(const struct push_ask *ask, const struct artifact_get *g, const struct buf *csv,
@@ -160,11 +155,11 @@ int push_dataset(const struct push_ask *ask, struct push_sum *sum, struct err *e
     if (!name_ok(at->name) || (gone && !name_ok(gone)))
         return err_set(err, -EINVAL, "'%.100s' cannot be the name of an artifact", name_ok(at->name) ? gone : at->name);
     AUTO_FREE char *name = mem_fmt("%s:latest", at->name), *file = mem_fmt("%s.csv", at->name);
-    struct artifact_get g = {.entity = at->entity,
-                             .project = at->project,
-                             .name = name,
-                             .file = file,
-                             .max = DATASET_BYTES_MAX};
+    AUTO_ARTIFACT_GET g = {.entity = at->entity,
+                           .project = at->project,
+                           .name = name,
+                           .file = file,
+                           .max = DATASET_BYTES_MAX};
     int r = read_remote(ask, &g, sum, err);
     if (r == 0) {
         int64_t rows = dataset_write(ask->store, &all, add_piece, &csv, err);
@@ -174,8 +169,5 @@ int push_dataset(const struct push_ask *ask, struct push_sum *sum, struct err *e
             r = err_set(err, -EMSGSIZE, "the dataset is longer than %u MiB", DATASET_BYTES_MAX >> 20);
     }
     sum->sent = r == 0 && !(g.found && str_eq_str(buf_str(&g.bytes), buf_str(&csv)));
-    if (sum->sent)
-        r = write_remote(ask, &g, &csv, err);
-    artifact_get_fini(&g);
-    return r;
+    return sum->sent ? write_remote(ask, &g, &csv, err) : r;
 }

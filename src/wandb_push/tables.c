@@ -167,10 +167,8 @@ int32_t tables_last_day(const struct company *co, int32_t to)
 
     while (n && co->steps[n - 1].day > to)
         n--;
-    while (n && co->steps[n - 1].nodes <= 0) {
+    for (; n && co->steps[n - 1].nodes <= 0; n--)
         day = co->steps[n - 1].day - 1;
-        n--;
-    }
     return n ? day : INT32_MIN;
 }
 
@@ -189,10 +187,8 @@ static int set_make(const struct report *reports, const char *company, const str
         const struct report *from = &reports[plan[i].period];
         size_t first = 0, n = from->n;
         if (company) {
-            while (first < from->n && strcmp(row_company(from, first), company) != 0)
-                first++;
-            for (n = 0; first + n < from->n && strcmp(row_company(from, first + n), company) == 0; n++) {
-            }
+            first = FIRST(from->n, e, strcmp(row_company(from, e), company) == 0);
+            n = FIRST(from->n - first, e, strcmp(row_company(from, first + e), company) != 0);
         }
         if (plan[i].first)
             n = MIN(n, plan[i].first);
@@ -249,8 +245,7 @@ static int company_set(const struct tables_ask *ask, const struct company *co, c
         r = one_report(ask, REPORT_SUMMARY, co->name, last, &week, err);
         own[REPORT_SUMMARY] = week;
     }
-    if (r == 0)
-        r = set_make(own, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
+    r = r ?: set_make(own, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
     report_fini(&week);
 
     const struct cpu_lent *lent = FIND(ask->cpus, ask->n_cpus, e, strcmp(e->company, co->name) == 0);
@@ -261,10 +256,7 @@ static int company_set(const struct tables_ask *ask, const struct company *co, c
     return r;
 }
 
-static int company_cmp(const void *a, const void *b)
-{
-    return strcmp(((const struct table_set *)a)->tag, ((const struct table_set *)b)->tag);
-}
+COMPARE(by_tag, struct table_set, strcmp(x->tag, y->tag))
 
 static int sets_make(const struct tables_ask *ask, const struct report *reports, struct tables *to, struct err *err)
 {
@@ -276,7 +268,7 @@ static int sets_make(const struct tables_ask *ask, const struct report *reports,
         if (tables_active(&ask->companies[i], ask->from, ask->to))
             r = company_set(ask, &ask->companies[i], reports, &to->sets[to->n++], err);
     if (r == 0)
-        qsort(to->sets + 1, to->n - 1, sizeof(*to->sets), company_cmp);
+        qsort(to->sets + 1, to->n - 1, sizeof(*to->sets), by_tag);
     return r;
 }
 
@@ -288,8 +280,7 @@ int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *er
 
     for (int p = 0; p < REPORT_PERIODS && r == 0; p++)
         r = one_report(ask, (enum report_period)p, NULL, ask->to, &reports[p], err);
-    if (r == 0)
-        r = sets_make(ask, reports, &to, err);
+    r = r ?: sets_make(ask, reports, &to, err);
     for (int p = 0; p < REPORT_PERIODS; p++)
         report_fini(&reports[p]);
     if (r < 0)

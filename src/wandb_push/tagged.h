@@ -24,6 +24,7 @@ struct tagged {
 #define TAGGED_MAX 100000
 void tagged_init(struct tagged *t);
 void tagged_fini(struct tagged *t);
+#define AUTO_TAGGED __attribute__((cleanup(tagged_fini))) struct tagged
 struct errand tagged_errand(struct tagged *t); /* a project that is not there has none */
 bool tagged_has(const struct tagged_run *r, const char *tag);
 

@@ -562,7 +562,7 @@ static void what_was_never_pulled_or_could_not_be_read_is_told_by_row(void **unu
     struct known_span stale[] = {{"one", "p", may(6), may(6)},
                                  {"one", "xp", may(4), may(6)},
                                  {"three", "", may(1), may(9)}};
-    struct known known = {.n = 3, .v = spans, .n_stale = 3, .stale = stale};
+    struct known known = {.days = {.n = 3, .v = spans}, .stale = {.n = 3, .v = stale}};
     static const struct {
         int unknown, stale;
     } want[] = {{1, 0}, {0, 6}, {0, 0}, {1, 0}, {1, 0}, {0, 0}, {0, 0}}; /* the 7th to the 1st */

@@ -79,7 +79,7 @@ static void pull(struct wandb_store *s, const char *team, const char *id)
     assert_int_equal(wandb_pull_begin(s, &p, 5000, &err), 0);
     assert_int_equal(wandb_page_put(s, &p, &page, &err), 0);
     assert_int_equal(wandb_days_put(s, &p, &run, &d, 1, true, true, &err), 0);
-    assert_int_equal(wandb_pull_end(s, &p, &err), 0);
+    assert_int_equal(wandb_pull_end(s, &p, true, &err), 0);
 }
 
 static bool always(void *arg)
@@ -117,8 +117,8 @@ static void rows_become_run_days(void **unused)
     assert_string_equal(told.zone, "Asia/Tokyo");
     assert_int_equal(told.pulled_ms, 5000);
     assert_int_equal(wandb_days_in(dir, &ask, &runs, &err), 0);
-    assert_int_equal(runs.n, 4);               /* not c, which is deleted, nor d, which ran later */
-    assert_int_equal(runs_known(&runs)->n, 0); /* no team's list is whole: that is told, too */
+    assert_int_equal(runs.n, 4);                    /* not c, which is deleted, nor d, which ran later */
+    assert_int_equal(runs_known(&runs)->days.n, 0); /* no team's list is whole: that is told, too */
     assert_string_equal(runs.v[0].run_id, "a");
     assert_string_equal(runs.v[1].run_id, "b");
     assert_int_equal(runs.v[1].day, DAY);

@@ -245,7 +245,7 @@ static int drive(struct wandb_store *s, void (*step)(void *arg), void *arg)
                 step(arg);
         }
     } while (r == 0 && due.n);
-    return r ? r : wandb_pull_end(s, &pull, NULL);
+    return r ? r : wandb_pull_end(s, &pull, true, NULL);
 }
 
 /* What a pull to which nothing happens leaves. */
@@ -296,7 +296,7 @@ static void a_pull_is_handed_out_in_a_fixed_order(void **unused)
     assert_int_equal(last.begun_ms, NOW);
     assert_string_equal(last.zone, TOKYO);
     pull = pull_ok(s, DAY - 30, DAY - 20, NOW + 5000); /* older days, pulled later */
-    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
     assert_int_equal(wandb_pull_last(s, &last, NULL), 1);
     assert_int_equal(last.to, DAY + 2);
     wandb_store_close(s);
@@ -440,7 +440,7 @@ static void a_pull_is_gone_on_with_when_it_is_the_same_and_not_old(void **unused
     assert_false(b.resumed);
     b = pull_ok(s, 1, 2, NOW + WANDB_RESUME_MS + 1);
     assert_false(b.resumed);
-    assert_int_equal(wandb_pull_end(s, &b, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &b, true, NULL), 0);
     b = pull_ok(s, 1, 2, NOW + WANDB_RESUME_MS + 2);
     assert_false(b.resumed);
     assert_true(b.id > a.id);
@@ -593,7 +593,7 @@ static void what_is_in_no_complete_list_is_deleted_and_comes_back_when_found(voi
     assert_string_equal(deleted(s, NOW + 2, &b), "");
     assert_int_equal(days_in(s, DAY, DAY, false), 3);
     assert_int_equal(days_in(s, DAY, DAY, true), 4); /* W3 */
-    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
     pull = pull_ok(s, DAY, DAY + 1, NOW + 3);
     list(s, &pull, "", "", true, 5000); /* a team that lists nothing: nobody believes that */
     assert_string_equal(deleted(s, 0, &b), "p/b ");
@@ -651,7 +651,7 @@ static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
     list_all(s, &pull, "b", "");
     assert_int_equal(wandb_project_fail(s, &pull, "b", "q", "no", NULL), 0);
     assert_known(s, false, ""); /* it may have been cut off */
-    assert_int_equal(wandb_pull_part(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, false, NULL), 0);
     assert_int_equal(wandb_pull_last(s, &last, NULL), 0); /* that is not a whole one */
     assert_known(s, false, "a/ 0 to 2;b/ 0 to 2;");
     assert_known(s, true, "b/q 0 to 2;");
@@ -660,17 +660,17 @@ static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
     list_all(s, &pull, "b", "");
     list_all(s, &pull, "b", "q");
     assert_int_equal(wandb_project_fail(s, &pull, "a", "", "no", NULL), 0);
-    assert_int_equal(wandb_pull_part(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, false, NULL), 0);
     assert_known(s, false, "a/ 0 to 2;b/ 0 to 2;b/ 3 to 3;");
     assert_known(s, true, "a/ 3 to 3;b/q 0 to 2;");
     pull = pull_ok(s, DAY, DAY + 2, NOW + 2000);
     assert_true(pull.resumed);
     list_all(s, &pull, "b", "q");
-    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
     assert_known(s, true, "a/ 3 to 3;");
     pull = pull_ok(s, DAY + 2, DAY + 4, NOW + 3000);
     list_all(s, &pull, "b", ""); /* team a is nobody's any more */
-    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
     assert_known(s, true, "");
     put_row_of(s, DAY + 9, NOW); /* ours, come back */
     assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);

@@ -35,7 +35,7 @@ static void variables_are_as_the_vendors_client_sends_them(void **unused)
     ask_events_variables(&b, "team", "proj", "run1", 500);
     assert_string_equal(b.p, "{\"entity\":\"team\",\"project\":\"proj\",\"name\":\"run1\",\"samples\":500}");
     buf_reset(&b);
-    ask_metadata_path(&b, "te am", "a/b?c", "../r");
+    ask_run_path(&b, "te am", "a/b?c", "../r", ASK_METADATA);
     assert_string_equal(b.p, "/files/te%20am/a%2Fb%3Fc/..%2Fr/wandb-metadata.json");
 }
 
