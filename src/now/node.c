@@ -4,6 +4,8 @@
  */
 #include "now/node.h"
 
+#include "model/names.h"
+
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
 #define PROC_MEM_MAX  ((int64_t)1 << 50)
 #define UNSEEN_MS     600000 /* out of sight for longer, it counts as idle from when it is seen again */
@@ -20,15 +22,18 @@ void node_free(struct live_node *n)
 
 /* ---- facts ---- */
 
-/* A device of before that facts no longer list: gone, unless it was a MIG instance (they come and go) or another card
- * sits in its place. */
+/* A device of before that facts no longer list: gone, unless it was a MIG instance (they come and go), another card
+ * sits in its place, or it has its own uuid again or no longer (UUID~2: another node has it, too). */
 static bool is_missed(const struct device_now *d, const struct node_fact *f)
 {
     if (d->fact.parent[0])
         return false;
-    for (size_t k = 0; k < f->n_devices; k++)
-        if (d->fact.pci[0] && strcmp(d->fact.pci, f->devices[k].pci) == 0)
+    for (size_t k = 0; k < f->n_devices; k++) {
+        const struct device_fact *to = &f->devices[k];
+        if ((d->fact.pci[0] && strcmp(d->fact.pci, to->pci) == 0) || name_is_nth(to->uuid, d->fact.uuid) ||
+            name_is_nth(d->fact.uuid, to->uuid))
             return false;
+    }
     return true;
 }
 

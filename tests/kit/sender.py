@@ -78,6 +78,7 @@ class Node:
         self.run, self.number = run or int.from_bytes(os.urandom(8), "little") | 1, 0
         self.uuid = uuid or "GPU-" + self.id.hex()
         self.offset_ms = 0  # its clock less ours
+        self.pci = True     # it tells where its GPUs sit
 
     @property
     def key(self):
@@ -96,7 +97,7 @@ class Node:
         raw += text("0.1.0") + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1 + len(more))
         for i, device in enumerate((self.uuid, *more)):
             uuid, parent = (device, "") if isinstance(device, str) else device
-            raw += text(uuid) + text(parent) + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0") + zigzag(i) + zigzag(i) + zigzag(i if parent else -1)
+            raw += text(uuid) + text(parent) + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0" if self.pci else "") + zigzag(i) + zigzag(i) + zigzag(i if parent else -1)
             raw += b"\x01\x00" + text(note)
         raw += varint(0)
         self.facts_id = fnv(raw)
