@@ -3,13 +3,10 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define THREADS_MAX 16
 
@@ -62,7 +59,6 @@ static void *worker(void *arg)
 {
     struct seat seat = *(struct seat *)arg;
     struct work *w = seat.w;
-    uint64_t one = 1;
 
     free(arg);
     pthread_mutex_lock(&w->lock);
@@ -82,9 +78,7 @@ static void *worker(void *arg)
         pthread_mutex_lock(&w->lock);
         w->running[seat.i] = NULL;
         list_put(&w->ended, j);
-        if (write(w->fd, &one, sizeof(one)) < 0) {
-            /* EAGAIN: the count is at its maximum, so the loop is awake */
-        }
+        wake_ring(w->fd);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
@@ -105,42 +99,33 @@ static void give_back(struct work *w)
     }
 }
 
-static void on_ended(evutil_socket_t fd, short what, void *arg)
+static void on_ended(evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    uint64_t count;
-
-    (void)what;
-    if (read(fd, &count, sizeof(count)) < 0) {
-        /* EAGAIN: already taken; the list says what there is */
-    }
+    wake_clear(fd);
     give_back(arg);
 }
 
 struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max)
 {
     struct work *w = mem_zero(1, sizeof(*w));
-    sigset_t all, before;
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
     list_init(&w->waiting);
     list_init(&w->ended);
     w->queue_max = queue_max;
-    w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->fd = wake_new();
     w->ev = w->fd < 0 ? NULL : event_new(loop, w->fd, EV_READ | EV_PERSIST, on_ended, w);
     if (w->ev)
         event_add(w->ev, NULL);
-    sigfillset(&all); /* signals are the loop's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (w->ev && w->n_threads < MIN(MAX(threads, 1u), THREADS_MAX)) {
         struct seat *seat = NEW(struct seat, w, w->n_threads);
-        if (pthread_create(&w->threads[w->n_threads], NULL, worker, seat) != 0) {
+        if (thread_start(&w->threads[w->n_threads], NULL, worker, seat) < 0) {
             free(seat);
             break;
         }
         w->n_threads++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (w->n_threads == 0) {
         work_free(w);
         return NULL;

@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "base/thread.h"
 #include "collect/nvml_gpm.h"
 #include "collect/worker.h"
 
@@ -396,9 +396,8 @@ static void slow_main(void *arg)
     while (!atomic_load(&s->stop)) {
         int64_t next_ms = nvml_slow_round(s, clock_mono_ms());
         struct pollfd p = {.fd = s->wake, .events = POLLIN};
-        uint64_t n;
-        if (poll(&p, 1, (int)MAX(20, MIN(next_ms - clock_mono_ms(), 1000))) > 0 && read(s->wake, &n, sizeof(n)) < 0)
-            continue; /* somebody else emptied it */
+        if (poll(&p, 1, (int)MAX(20, MIN(next_ms - clock_mono_ms(), 1000))) > 0)
+            wake_clear(s->wake);
     }
 }
 
@@ -416,7 +415,7 @@ struct nvml_slow *nvml_slow_new(const struct nvml *lib, struct nvml_dev *const *
 
 int nvml_slow_start(struct nvml_slow *s)
 {
-    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->wake = wake_new();
     if (s->wake < 0)
         return -errno;
     s->thread = worker_new(slow_main, NULL, s);
@@ -424,19 +423,12 @@ int nvml_slow_start(struct nvml_slow *s)
     return 0;
 }
 
-static void wake(struct nvml_slow *s)
-{
-    uint64_t one = 1;
-    if (s->wake >= 0 && write(s->wake, &one, sizeof(one)) < 0)
-        return; /* full: it wakes anyway */
-}
-
 int nvml_slow_free(struct nvml_slow *s)
 {
     if (!s)
         return 0;
     atomic_store(&s->stop, true);
-    wake(s);
+    wake_ring(s->wake);
     if (s->thread && !worker_settle(s->thread, NVML_STOP_MS))
         return -ETIMEDOUT;
     worker_free(s->thread);
@@ -481,7 +473,7 @@ void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any)
 void nvml_slow_ecc_now(struct nvml_slow *s, size_t i)
 {
     atomic_store(&s->ecc_now[i], true);
-    wake(s);
+    wake_ring(s->wake);
 }
 
 int nvml_slow_bad(struct nvml_slow *s)

@@ -4,12 +4,11 @@
  */
 #include "collect/worker.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define WORKER_STACK (256u << 10) /* name services of sssd and LDAP fit in this; only what is touched counts */
 
@@ -84,15 +83,11 @@ static bool worker_start(struct worker *w)
 {
     pthread_attr_t attr;
     pthread_t t;
-    sigset_t all, old;
 
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, WORKER_STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = pthread_create(&t, &attr, worker_thread, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int r = thread_start(&t, &attr, worker_thread, w);
     pthread_attr_destroy(&attr);
     return r == 0;
 }

@@ -9,14 +9,13 @@
 #include <jansson.h>
 #include <poll.h>
 #include <pwd.h>
-#include <signal.h>
-#include <sys/eventfd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "base/thread.h"
 
 #define TRY_MS      3000  /* one request */
 #define AGAIN_MS    10000 /* while the command runs */
@@ -202,7 +201,6 @@ static void label_free(struct label *l)
 struct label *label_begin(const struct client_conf *conf, const struct label_facts *f)
 {
     struct label *l = NEW(struct label, .conf = *conf, .f = *f);
-    sigset_t all, old;
     uint8_t chance[16];
 
     l->conf.limit_ms = TRY_MS;
@@ -213,12 +211,8 @@ struct label *label_begin(const struct client_conf *conf, const struct label_fac
         l->host[0] = 0;
     curl_global_init(CURL_GLOBAL_DEFAULT);
     pthread_mutex_init(&l->lock, NULL);
-    l->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    sigfillset(&all); /* signals are for the caller's thread */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = l->ended_fd < 0 ? errno : pthread_create(&l->thread, NULL, label_main, l);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (r == 0)
+    l->ended_fd = wake_new();
+    if (l->ended_fd >= 0 && thread_start(&l->thread, NULL, label_main, l) == 0)
         return l;
     label_free(l);
     return NULL;
@@ -228,13 +222,10 @@ int label_end(struct label *l, const struct label_end *e, char ret_id[32], struc
 {
     if (!l)
         return err_set(err, -EAGAIN, "no thread could be started");
-    uint64_t one = 1;
     pthread_mutex_lock(&l->lock);
     l->end = e;
     pthread_mutex_unlock(&l->lock);
-    if (write(l->ended_fd, &one, sizeof(one)) < 0) {
-        /* cannot be: it was never written before */
-    }
+    wake_ring(l->ended_fd);
     pthread_join(l->thread, NULL);
     bool done = l->id[0] && !l->open;
     int r = done ? 0 : err_set(err, l->err.code < 0 ? l->err.code : -EIO, "%s", l->err.msg);

@@ -5,7 +5,6 @@
 #include "lib/sampler.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -13,6 +12,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/thread.h"
 #include "collect/trace.h"
 
 enum {
@@ -433,16 +433,12 @@ static void *sampler_main(void *arg)
 static int start_thread(muster_sampler *s)
 {
     pthread_attr_t attr;
-    sigset_t all, old;
 
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = pthread_create(&s->thread, &attr, sampler_main, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int r = thread_start(&s->thread, &attr, sampler_main, s);
     pthread_attr_destroy(&attr);
-    return -r;
+    return r;
 }
 
 int muster_start(muster_sampler *s, char *err, size_t err_size)

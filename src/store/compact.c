@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/thread.h"
 #include "store/compact_merge.h"
 #include "store/past.h"
 
@@ -448,7 +446,6 @@ static void *compact_main(void *arg)
 {
     struct compact *c = arg;
     struct pollfd p = {.fd = c->wake_fd, .events = POLLIN};
-    uint64_t count;
 
     while (!stopping(c)) {
         struct err err = {0};
@@ -463,9 +460,8 @@ static void *compact_main(void *arg)
         pthread_cond_broadcast(&c->settled);
         bool more = c->asked != asked;
         pthread_mutex_unlock(&c->lock);
-        if (!more && poll(&p, 1, TICK_MS) > 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
-            /* somebody's write is still to come */
-        }
+        if (!more && poll(&p, 1, TICK_MS) > 0)
+            wake_clear(c->wake_fd);
     }
     return NULL;
 }
@@ -473,12 +469,7 @@ static void *compact_main(void *arg)
 /* A log was sealed; from any thread. */
 static void compact_wake(void *arg)
 {
-    struct compact *c = arg;
-    uint64_t one = 1;
-
-    if (write(c->wake_fd, &one, sizeof(one)) < 0) {
-        /* EAGAIN: awake already */
-    }
+    wake_ring(((struct compact *)arg)->wake_fd);
 }
 
 int compact_settle(struct compact *c, struct err *err)
@@ -550,16 +541,11 @@ static int open_db(struct compact *c, struct err *err)
 
 int compact_open(struct compact **ret, const struct store_conf *conf, struct writer *w, struct err *err)
 {
-    struct compact *c = mem_zero(1, sizeof(*c));
-    sigset_t all, old;
+    struct compact *c =
+        NEW(struct compact, .conf = *conf, .look = true, .dir = mem_str(conf->dir), .w = w, .wake_fd = wake_new());
 
-    c->conf = *conf;
-    c->look = true;
-    c->dir = mem_str(conf->dir);
-    c->w = w;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->settled, NULL);
-    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = c->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno))
                            : records_open(&c->rec, conf->dir, DB_READ, err);
     if (r == 0)
@@ -569,10 +555,7 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
         c->table = table_new();
         c->writer = chunk_writer_new();
         writer_set_history(w, chunks_file_bytes(c->dir), 0, &(struct err){0});
-        sigfillset(&all); /* signals are the loop's business */
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-        r = -pthread_create(&c->thread, NULL, compact_main, c);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        r = thread_start(&c->thread, NULL, compact_main, c);
         c->running = r == 0;
         if (r < 0)
             err_set(err, r, "cannot start the store's second thread: %s", strerror(-r));

@@ -3,20 +3,14 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
-static void done_ready(evutil_socket_t fd, short what, void *arg)
+static void done_ready(evutil_socket_t fd, UNUSED short what, void *arg)
 {
-    uint64_t count;
-
-    (void)what;
-    if (read(fd, &count, sizeof(count)) < 0) {
-        /* EAGAIN: already taken; the list says what there is */
-    }
+    wake_clear(fd);
     done_run(arg);
 }
 
@@ -26,7 +20,7 @@ int done_init(struct done_queue *q, struct event_base *loop)
     pthread_mutex_init(&q->lock, NULL);
     if (!loop)
         return 0;
-    q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    q->fd = wake_new();
     int r = q->fd < 0 ? -errno : 0;
     if (r == 0) {
         q->ev = event_new(loop, q->fd, EV_READ | EV_PERSIST, done_ready, q);
@@ -63,11 +57,7 @@ void done_add(struct done_queue *q, struct done d)
 
 void done_wake(struct done_queue *q)
 {
-    uint64_t one = 1;
-
-    if (q->fd >= 0 && write(q->fd, &one, sizeof(one)) < 0) {
-        /* EAGAIN: the count is at its maximum, so the loop is awake */
-    }
+    wake_ring(q->fd);
 }
 
 /* One round: what is added meanwhile waits for the next. A done that flushes must not overtake its neighbours. */

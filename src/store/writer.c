@@ -8,13 +8,11 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "store/group.h"
 #include "store/usage_table.h"
 
@@ -82,25 +80,14 @@ static void writer_unlock(struct writer *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void writer_wake(struct writer *w)
-{
-    uint64_t one = 1;
-
-    if (write(w->wake_fd, &one, sizeof(one)) < 0) {
-        /* EAGAIN: awake already */
-    }
-}
-
 /* False when the time ran out. A poll and not a timed condition: those want to be told the time of day. */
 static bool writer_sleep(struct writer *w, int64_t ms)
 {
     struct pollfd p = {.fd = w->wake_fd, .events = POLLIN};
-    uint64_t count;
-
     int n = poll(&p, 1, (int)MIN(ms, INT32_MAX));
-    if (n > 0 && read(w->wake_fd, &count, sizeof(count)) < 0) {
-        /* nothing: somebody's write is still to come */
-    }
+
+    if (n > 0)
+        wake_clear(w->wake_fd);
     return n != 0;
 }
 
@@ -402,7 +389,7 @@ static void writer_push(struct writer *w, struct store_op *op)
     w->bytes += op->size;
     w->news = true;
     if (w->idle)
-        writer_wake(w);
+        wake_ring(w->wake_fd);
     w->stat.usage_queued += op->kind == OP_USAGE;
 }
 
@@ -648,7 +635,7 @@ void writer_compacted(struct writer *w, int64_t log)
     VEC_ADD(w->compacted, w->n_compacted, w->cap_compacted, log);
     w->news = true;
     if (w->idle)
-        writer_wake(w);
+        wake_ring(w->wake_fd);
 }
 
 void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg)
@@ -672,7 +659,7 @@ int writer_flush(struct writer *w, struct err *err)
     LOCKED(&w->lock);
     uint64_t mine = ++w->flush_asked;
     w->news = w->hurry = true;
-    writer_wake(w);
+    wake_ring(w->wake_fd);
     while (w->flush_done < mine)
         pthread_cond_wait(&w->flushed, &w->lock);
     struct err e = w->failed.code ? w->failed : w->last;
@@ -682,33 +669,16 @@ int writer_flush(struct writer *w, struct err *err)
 
 /* ---- open and close ---- */
 
-static int writer_start(struct writer *w, struct err *err)
-{
-    sigset_t all, old;
-
-    sigfillset(&all); /* signals are the loop's business */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = -pthread_create(&w->thread, NULL, writer_main, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    w->running = r == 0;
-    return r < 0 ? err_set(err, r, "cannot start the store's thread: %s", strerror(-r)) : 0;
-}
-
 int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err)
 {
-    struct writer *w = mem_zero(1, sizeof(*w));
+    struct writer *w = NEW(struct writer, .commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS,
+                           .queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES, .done = done,
+                           .dir = mem_str(conf->dir), .keep_records_ms = conf->keep_records_ms,
+                           .keep_usage_ms = conf->keep_usage_ms, .now_ms = conf->now_ms, .wake_fd = wake_new());
     struct log *first;
 
-    w->commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS;
-    w->queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES;
-    w->done = done;
-    w->dir = mem_str(conf->dir);
-    w->keep_records_ms = conf->keep_records_ms;
-    w->keep_usage_ms = conf->keep_usage_ms;
-    w->now_ms = conf->now_ms;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);
-    w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = w->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
     if (r == 0)
         r = records_open(&w->rec, conf->dir, DB_WRITE, err);
@@ -721,7 +691,10 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
         writer_list(w);
         w->stat.damaged = logs_damaged(w->logs);
         w->stat.files_bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
-        r = writer_start(w, err);
+        r = thread_start(&w->thread, NULL, writer_main, w);
+        w->running = r == 0;
+        if (r < 0)
+            err_set(err, r, "cannot start the store's thread: %s", strerror(-r));
     }
     if (r < 0) {
         writer_close(w);
@@ -738,7 +711,7 @@ void writer_close(struct writer *w)
     if (w->running) {
         writer_lock(w);
         w->stop = true;
-        writer_wake(w);
+        wake_ring(w->wake_fd);
         writer_unlock(w);
         pthread_join(w->thread, NULL);
     }

@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/thread.h"
 #include "cli/client.h"
 #include "cli/sse.h"
 #include "format/render.h"
@@ -116,15 +115,6 @@ static void nodes_fini(struct nodes *s)
 
 /* ---- the thread ---- */
 
-static void wake(struct hub_feed *f)
-{
-    uint64_t one = 1;
-
-    if (write(f->wake, &one, sizeof(one)) < 0) {
-        /* it is awake */
-    }
-}
-
 static int take_state(struct hub_feed *f, struct str json, bool whole)
 {
     struct read_state s;
@@ -193,7 +183,7 @@ static int take_piece(void *arg, struct str piece)
     struct hub_feed *f = arg;
     int r = sse_take(&f->sse, piece, take_event, f);
 
-    wake(f);
+    wake_ring(f->wake);
     return r;
 }
 
@@ -274,7 +264,7 @@ static void ask_rows(struct hub_feed *f, struct hub_rows *r, const struct row_ki
     r->news = v;
     r->n_news = n;
     pthread_mutex_unlock(&f->lock);
-    wake(f);
+    wake_ring(f->wake);
 }
 
 /* With the lock: what is newer takes the place of what was borrowed. */
@@ -349,7 +339,7 @@ static void ask_past(struct hub_feed *f)
         lanes_free(f->lanes_news);
         f->lanes_news = p;
         pthread_mutex_unlock(&f->lock);
-        wake(f);
+        wake_ring(f->wake);
     }
 }
 
@@ -389,7 +379,7 @@ static void *follow(void *arg)
         f->connected = false;
         mem_copy_str(f->why, sizeof(f->why), err.msg);
         pthread_mutex_unlock(&f->lock);
-        wake(f);
+        wake_ring(f->wake);
         client_line_sleep(f->line, f->again_ms);
         f->again_ms = MIN(f->again_ms * 2, AGAIN_MAX_MS);
     }
@@ -432,11 +422,8 @@ static bool hub_read(void *arg)
 {
     struct hub_feed *f = arg;
     struct nodes news;
-    uint64_t count;
 
-    if (read(f->wake, &count, sizeof(count)) < 0) {
-        /* nothing came; time went on all the same */
-    }
+    wake_clear(f->wake);
     pthread_mutex_lock(&f->lock);
     news = f->waiting;
     f->waiting = (struct nodes){0};
@@ -534,7 +521,7 @@ static void hub_close(void *arg)
 
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err)
 {
-    struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = wake_new());
 
     f->line = client_line_new(&f->conf);
     pthread_mutex_init(&f->lock, NULL);
