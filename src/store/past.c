@@ -76,7 +76,7 @@ const struct node_fact *facts_get(struct facts_cache *c, struct records *r, cons
 /* ---- one node's reading ---- */
 
 struct reading {
-    struct past_session *x;
+    struct history_session *x;
     struct past_reader *r;
     struct sink *sink;
     const char *node;
@@ -380,7 +380,7 @@ static int read_log(struct reading *g, const struct log_ref *log, struct err *er
 
 static int read_once(struct reading *g, bool last_try, struct err *err)
 {
-    struct past_session *x = g->x;
+    struct history_session *x = g->x;
     int r = 0;
 
     names_of(&g->names, x->aliases, x->n_aliases, g->node);
@@ -402,7 +402,8 @@ static int read_once(struct reading *g, bool last_try, struct err *err)
     return r;
 }
 
-static int read_node(struct past_session *x, const char *node, int tier, struct sink *s, bool last_try, struct err *err)
+static int read_node(struct history_session *x, const char *node, int tier, struct sink *s, bool last_try,
+                     struct err *err)
 {
     struct reading g = {.x = x, .r = x->r, .sink = s, .node = node, .tier = tier};
 
@@ -422,7 +423,7 @@ static int read_node(struct past_session *x, const char *node, int tier, struct 
 
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err)
 {
-    struct past_session *x = s->session, *own = x ? NULL : past_session_new(p);
+    struct history_session *x = s->session, *own = x ? NULL : past_session_new(p);
     int code = -EAGAIN;
 
     if (!x)

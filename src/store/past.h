@@ -19,9 +19,8 @@ void past_free(struct past *p);
  * What readings in a row share: connections, the list of logs and one moment of history.db. One thread's. A sink may
  * name one; without one a reading has its own.
  */
-struct past_session;
-struct past_session *past_session_new(struct past *p);
-void past_session_free(struct past_session *x);
+struct history_session *past_session_new(struct past *p);
+void past_session_free(struct history_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 /* As store_node_at and store_each say. */

@@ -102,12 +102,12 @@ void past_reader_put(struct past *p, struct past_reader *r)
 
 /* ---- a session ---- */
 
-struct past_session *past_session_new(struct past *p)
+struct history_session *past_session_new(struct past *p)
 {
-    return NEW(struct past_session, .p = p);
+    return NEW(struct history_session, .p = p);
 }
 
-void past_session_rest(struct past_session *x)
+void past_session_rest(struct history_session *x)
 {
     struct past_reader *r = x->r;
 
@@ -119,10 +119,10 @@ void past_session_rest(struct past_session *x)
     FREE_ALL(x->aliases, x->logs, x->marks);
     if (r)
         past_reader_put(x->p, r);
-    *x = (struct past_session){.p = x->p};
+    *x = (struct history_session){.p = x->p};
 }
 
-void past_session_free(struct past_session *x)
+void past_session_free(struct history_session *x)
 {
     if (!x)
         return;
@@ -131,7 +131,7 @@ void past_session_free(struct past_session *x)
 }
 
 /* Beside a running hub: what the folder says. */
-static int list_logs(struct past_session *x, struct err *err)
+static int list_logs(struct history_session *x, struct err *err)
 {
     AUTO_FREE int64_t *files = NULL;
     AUTO_FREE struct log_sum *sealed = NULL;
@@ -160,7 +160,7 @@ static bool has_log(const struct log_ref *v, size_t n, int64_t log)
     return false;
 }
 
-int past_session_begin(struct past_session *x, struct err *err)
+int past_session_begin(struct history_session *x, struct err *err)
 {
     int code = past_reader_get(x->p, &x->r, err);
 
@@ -191,7 +191,7 @@ int past_session_begin(struct past_session *x, struct err *err)
     return code;
 }
 
-bool past_session_stands(const struct past_session *x)
+bool past_session_stands(const struct history_session *x)
 {
     AUTO_FREE struct log_ref *now = NULL;
     size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
@@ -202,7 +202,7 @@ bool past_session_stands(const struct past_session *x)
     return true;
 }
 
-int64_t past_session_mark(const struct past_session *x, int64_t log)
+int64_t past_session_mark(const struct history_session *x, int64_t log)
 {
     for (size_t i = 0; i < x->n_marks; i++)
         if (x->marks[i].log == log)
@@ -210,7 +210,7 @@ int64_t past_session_mark(const struct past_session *x, int64_t log)
     return 0;
 }
 
-int past_session_bucket(struct past_session *x, int tier, bool open, int64_t from, int64_t *ret)
+int past_session_bucket(struct history_session *x, int tier, bool open, int64_t from, int64_t *ret)
 {
     struct past_bucket *n;
 
@@ -231,7 +231,7 @@ int past_session_bucket(struct past_session *x, int tier, bool open, int64_t fro
 
 /* ---- logs ---- */
 
-int past_log_open(struct past_session *x, const struct log_ref *log, struct past_log **ret, struct err *err)
+int past_log_open(struct history_session *x, const struct log_ref *log, struct past_log **ret, struct err *err)
 {
     struct past_log *free_one = NULL;
 

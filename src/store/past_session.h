@@ -54,7 +54,7 @@ struct past_bucket { /* an answer of chunks_next_bucket, or of chunks_next_open 
     int64_t from, bucket;
 };
 
-struct past_session {
+struct history_session {
     struct past *p;
     struct past_reader *r;
     bool begun;
@@ -71,15 +71,15 @@ struct past_session {
 int past_reader_get(struct past *p, struct past_reader **ret, struct err *err);
 void past_reader_put(struct past *p, struct past_reader *r);
 
-int past_session_begin(struct past_session *x, struct err *err);
-void past_session_rest(struct past_session *x); /* let go of the moment, and of the reader */
+int past_session_begin(struct history_session *x, struct err *err);
+void past_session_rest(struct history_session *x); /* let go of the moment, and of the reader */
 bool past_session_stands(
-    const struct past_session *x); /* every log of it still has its file and its rows in the index */
-int64_t past_session_mark(const struct past_session *x, int64_t log); /* rows up to it are in chunks; -1: all */
+    const struct history_session *x); /* every log of it still has its file and its rows in the index */
+int64_t past_session_mark(const struct history_session *x, int64_t log); /* rows up to it are in chunks; -1: all */
 /* The first bucket at or after `from`: nodes asked in a row ask the same. */
-int past_session_bucket(struct past_session *x, int tier, bool open, int64_t from, int64_t *ret);
+int past_session_bucket(struct history_session *x, int tier, bool open, int64_t from, int64_t *ret);
 
-int past_log_open(struct past_session *x, const struct log_ref *log, struct past_log **ret, struct err *err);
+int past_log_open(struct history_session *x, const struct log_ref *log, struct past_log **ret, struct err *err);
 /* Rows that came before we started are looked for in the file, once. */
 int past_log_find_rows(struct past_log *l, int64_t before, struct err *err);
 int past_log_find_key(struct past_log *l, const char *key, int64_t *ret, struct err *err); /* 1: there it is */

@@ -1,5 +1,5 @@
 /*
- * records.h: a durable home for batches, blobs, records. One backend: embedded (SQLite). Nothing above here knows
+ * records.h: a durable home for batches, blobs, records, in files of SQLite. Nothing above here knows that
  * SQLite exists.
  *
  * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice

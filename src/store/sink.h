@@ -19,7 +19,7 @@ struct sink {
     bool once;              /* as history_ask says */
     uint32_t damaged;
     struct chunk_cells cells;
-    void *session; /* the backend's, or NULL */
+    struct history_session *session; /* or NULL */
     /* a column's bytes where the chunk has only its head; NULL: the chunk has them all. -EBADMSG: damaged */
     int (*load)(void *arg, const struct chunk *c, size_t column, struct str *ret);
     void *load_arg;

@@ -1,14 +1,107 @@
-/* store.c: records.h and samples.h over whichever backend is open. Arguments that no backend need see twice are checked
- * here. */
-#include "store/records.h"
+/*
+ * store.c: the store in a folder: muster.db, history.db, log-N.db, and a lock so that only one hub has them. Puts go to
+ * the writer thread; questions are answered on the caller's thread over a connection of its own.
+ */
+#include "store/store.h"
 
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/file.h"
 #include "base/mem.h"
-#include "store/backend.h"
+#include "store/chunks.h"
+#include "store/lock.h"
+#include "store/newest.h"
+
+/* ---- open and close ---- */
+
+static int say_damage(const char *dir, int r, struct err *err)
+{
+    if (r != -EUCLEAN)
+        return r;
+    return err_prefix(err, r,
+                      "'%s/muster.db' is damaged: nothing was changed. Put back a copy (`muster restore`), or what "
+                      "`sqlite3 muster.db .recover` saves of it; without either `muster hub --start-empty` sets "
+                      "everything there aside and begins anew",
+                      dir);
+}
 
 void store_close(struct store *s)
 {
-    if (s)
-        s->ops->close(s);
+    if (!s)
+        return;
+    past_free(s->past); /* first: the last to close a file removes its WAL, and a reader cannot */
+    compact_close(s->compact);
+    writer_close(s->w);
+    s->w = NULL; /* a done that appends now is refused */
+    if (s->has_done)
+        done_fini(&s->done);
+    records_close(s->rec);
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    free((char *)s->conf.dir);
+    free(s);
+}
+
+int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err)
+{
+    struct store *s = NEW(struct store, .conf = *conf, .lock_fd = -1);
+
+    s->conf.dir = mem_str(conf->dir);
+    if (err)
+        *err = (struct err){0};
+    int r = file_mkdirs(conf->dir, 0700, err);
+    if (r == 0)
+        r = store_lock(conf->dir, &s->lock_fd, err);
+    if (r == 0)
+        r = aside_check(conf->dir, err);
+    if (r == 0) {
+        r = done_init(&s->done, loop);
+        s->has_done = r == 0;
+        if (r < 0)
+            err_set(err, r, "cannot watch for the store's results: %s", strerror(-r));
+    }
+    if (r == 0)
+        r = say_damage(conf->dir, writer_open(&s->w, conf, &s->done, err), err);
+    if (r == 0 && conf->decoder) {
+        r = compact_open(&s->compact, conf, s->w, err);
+        s->past = past_new(conf, s->w);
+    }
+    if (r == 0)
+        r = records_open(&s->rec, conf->dir, DB_BESIDE, err);
+    if (r < 0) {
+        store_close(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
+    struct store *s = NEW(struct store, .conf = {.dir = mem_str(dir), .decoder = decoder}, .lock_fd = -1);
+    struct chunks *c = NULL;
+
+    if (err)
+        *err = (struct err){0};
+    int r = file_mkdirs(dir, 0700, err);
+    if (r == 0)
+        r = aside_check(dir, err);
+    if (r == 0)
+        r = done_init(&s->done, NULL);
+    s->has_done = r == 0;
+    if (r == 0)
+        r = say_damage(dir, records_open(&s->rec, dir, DB_BESIDE, err), err);
+    if (r < 0) {
+        store_close(s);
+        return r;
+    }
+    if (decoder && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
+        chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
+    s->past = decoder ? past_new(&s->conf, NULL) : NULL;
+    *ret = s;
+    return 0;
 }
 
 void store_loaded(struct store *s)
@@ -23,43 +116,97 @@ static void note_wait(struct store *s)
     s->waits += s->loaded && pthread_equal(s->thread, pthread_self());
 }
 
+/* ---- puts ---- */
+
 int store_flush(struct store *s, struct err *err)
 {
-    return s->ops->flush(s, false, err);
+    int r = s->w ? writer_flush(s->w, err) : 0;
+
+    if (!s->done.ev)
+        done_run(&s->done);
+    return r;
+}
+
+int store_settle(struct store *s, struct err *err)
+{
+    int r = 0;
+
+    if (s->compact) {
+        writer_seal(s->w);
+        r = store_flush(s, err);
+        if (r == 0)
+            r = compact_settle(s->compact, err);
+    }
+    return r < 0 ? r : store_flush(s, err); /* files of compacted logs go with this one */
+}
+
+static int refuse_put(struct store *s, store_done_fn *done, void *arg)
+{
+    done_add(&s->done, (struct done){done, arg, -EROFS});
+    done_wake(&s->done);
+    return -EROFS;
 }
 
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
 {
-    s->ops->append(s, b, n, done, arg);
+    if (s->w)
+        writer_append(s->w, b, n, done, arg);
+    else
+        refuse_put(s, done, arg);
 }
 
 bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number)
 {
-    return s->ops->has((struct store *)s, node, run, number);
+    return s->w && writer_has(s->w, node, run, number);
 }
 
 /* A blob named 0 is no blob. */
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
 {
-    if (id)
-        s->ops->put_blob(s, node, kind, id, bytes);
+    if (id && s->w)
+        writer_put_blob(s->w, node, kind, id, bytes);
+}
+
+static bool has_blob(struct store *s, const char *node, uint64_t id)
+{
+    if (s->w && writer_has_blob(s->w, node, id))
+        return true;
+    if (records_has_blob(s->rec, node, id) != 1)
+        return false;
+    if (s->w)
+        writer_know_blob(s->w, node, id);
+    return true;
 }
 
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err)
 {
-    return id ? s->ops->get_blob(s, node, id, ret, err) : 0;
+    if (!id)
+        return 0;
+    if (!ret)
+        return has_blob(s, node, id);
+    if (s->w && writer_get_blob(s->w, node, id, ret))
+        return ret->err ? err_set(err, ret->err, "cannot read from the store: the blob is larger than expected") : 1;
+    return records_get_blob(s->rec, node, id, ret, err);
 }
 
 int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {
-    return s->ops->put(s, kind, v, n, done, arg);
+    return s->w ? writer_put(s->w, kind, v, n, done, arg) : refuse_put(s, done, arg);
 }
 
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err)
 {
     note_wait(s);
-    return s->ops->put_now(s, kind, record, err);
+    return records_put_now(s->rec, kind, record, err);
 }
+
+void store_take_over(struct store *s, const char *from, const char *to)
+{
+    if (s->w && *from && strcmp(from, to) != 0)
+        writer_take_over(s->w, from, to);
+}
+
+/* ---- questions ---- */
 
 int store_get(struct store *s, const struct store_get *g, struct err *err)
 {
@@ -67,52 +214,66 @@ int store_get(struct store *s, const struct store_get *g, struct err *err)
 
     if (!of_tokens)
         note_wait(s);
-    return s->ops->get(s, g, err);
+    return records_get(s->rec, g, err);
 }
 
 int store_each(struct store *s, const struct store_each *e, struct err *err)
 {
     if (e->kind != STORE_TOKEN)
         note_wait(s);
-    return s->ops->each(s, e, err);
-}
-
-void store_take_over(struct store *s, const char *from, const char *to)
-{
-    if (*from && strcmp(from, to) != 0)
-        s->ops->take_over(s, from, to);
+    if (e->kind == STORE_PROC && e->at_ms && s->past)
+        return past_procs_at(s->past, e, err);
+    return records_each(s->rec, e, err);
 }
 
 int store_each_batch(struct store *s, const struct newest_ask *newest,
                      int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
+    AUTO_FREE struct alias *aliases = NULL;
+    AUTO_FREE struct log_ref *logs = NULL;
+    size_t n_aliases = 0;
+
     note_wait(s);
-    return s->ops->each_batch(s, newest, each, arg, err);
+    int r = records_aliases(s->rec, &aliases, &n_aliases, err);
+    if (r < 0 || !s->w)
+        return r;
+    size_t n = writer_logs(s->w, &logs);
+    return newest_each(s->conf.dir, logs, n, aliases, n_aliases, newest->back_ms, newest->max, each, arg, err);
 }
 
 void store_stat(const struct store *s, struct store_stat *ret)
 {
-    s->ops->stat((struct store *)s, ret);
+    *ret = (struct store_stat){0};
+    if (s->w)
+        writer_stat(s->w, ret);
     ret->waits = s->waits;
 }
 
+/* ---- history ---- */
+
 struct history_session *store_session(struct store *s)
 {
-    return NEW(struct history_session, .store = s, .own = s->ops->session(s));
+    return s->past ? past_session_new(s->past) : NULL;
 }
 
 void store_session_end(struct history_session *x)
 {
-    if (x && x->own)
-        x->store->ops->session_end(x->store, x->own);
-    free(x);
+    past_session_free(x);
 }
 
 int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     *ret = (struct node_was){0};
     note_wait(s);
-    return s->ops->node_at(s, node, at_ms, ret, err);
+    return s->past ? past_node_at(s->past, node, at_ms, ret, err) : 0;
+}
+
+static int read_into(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)
+{
+    note_wait(s);
+    if (!s->past)
+        return err_set(err, -ENOTSUP, "this store was opened without history");
+    return past_read(s->past, node, tier, sink, err);
 }
 
 /* Its own, or the coarsest whose bins fit and that is still kept. */
@@ -136,10 +297,9 @@ int store_history(struct store *s, const struct history_ask *ask, struct history
     int tier = choose_tier(&s->conf, ask);
     int r = bins_init(&b, ask, tier, err);
 
-    note_wait(s);
-    b.s.session = ask->session ? ask->session->own : NULL;
+    b.s.session = ask->session;
     if (r == 0)
-        r = s->ops->history(s, ask->node, tier, &b.s, err);
+        r = read_into(s, ask->node, tier, &b.s, err);
     if (r == 0) {
         *ret = b.h;
         ret->damaged = b.s.damaged;
@@ -154,9 +314,8 @@ int store_points(struct store *s, const char *node, const char *device, const ch
 {
     struct points_sink p;
 
-    note_wait(s);
     points_init(&p, device, metric, from_ms, to_ms);
-    int r = s->ops->history(s, node, TIER_RAW, &p.s, err);
+    int r = read_into(s, node, TIER_RAW, &p.s, err);
     if (r == 0)
         r = points_give(&p, each, arg);
     points_fini(&p);
@@ -169,16 +328,10 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
 {
     struct series_sink p;
 
-    note_wait(s);
     series_init(&p, from_ms, to_ms);
-    int r = s->ops->history(s, node, TIER_MINUTE, &p.s, err);
+    int r = read_into(s, node, TIER_MINUTE, &p.s, err);
     if (r == 0)
         r = series_give(&p, each, arg);
     series_fini(&p);
     return r;
-}
-
-int store_settle(struct store *s, struct err *err)
-{
-    return s->ops->flush(s, true, err);
 }

@@ -5,10 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "store/backend.h"
-#include "store/log.h"
-#include "store/main_db.h"
-#include "store/past.h"
+#include "store/store.h"
 
 /* Read-only, beside a writer or not. each gets the row's number too. */
 static inline int scan_log(const char *dir, int64_t n, bool sealed,
