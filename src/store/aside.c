@@ -78,7 +78,7 @@ size_t aside_of(const char *file)
 
     if (at <= 0)
         return 0;
-    struct str rest = str_n(s.p + at + strlen(DAMAGED), s.len - (size_t)at - strlen(DAMAGED));
+    struct str rest = str_drop(s, (size_t)at + strlen(DAMAGED));
     if (rest.len && (!str_skip(&rest, ".") || !str_int(rest, &n)))
         return 0;
     return (size_t)at;
@@ -116,7 +116,7 @@ static int has_data(const char *dir, struct err *err)
 static int try_records(const char *dir, bool deep, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
-    int64_t size = file_size(path), ok = 0;
+    int64_t size = file_size(path);
     sqlite3 *h = NULL;
 
     if (size <= 0)
@@ -124,9 +124,8 @@ static int try_records(const char *dir, bool deep, struct err *err)
     int r = db_open(&h, path, &records_kind, DB_READ, err);
     if (r < 0)
         return r;
-    int rc = deep ? db_int(h, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", &ok) : SQLITE_OK;
-    if (rc != SQLITE_OK || (deep && !ok))
-        r = db_fail(h, rc != SQLITE_OK ? rc : SQLITE_CORRUPT, "read", err);
+    if (deep)
+        r = db_sound(h, err);
     db_close(h);
     return r;
 }
@@ -233,18 +232,17 @@ static void keep_newest(char *name, const char *to, int64_t *at, int64_t mtime)
 
 static void look_at(struct looking *l, const char *name)
 {
-    AUTO_FREE char *path = mem_fmt("%s/%s", l->dir, name), *wal = mem_fmt("%s-wal", path);
+    AUTO_FREE char *path = mem_fmt("%s/%s", l->dir, name);
     struct aside_sum *a = l->sum;
     struct stat st;
-    int64_t at_ms, more;
+    int64_t at_ms;
 
     if (lstat(path, &st) < 0)
         return;
     at_ms = (int64_t)st.st_ctim.tv_sec * 1000 + st.st_ctim.tv_nsec / 1000000; /* a rename sets it */
     if (S_ISREG(st.st_mode) && aside_of(name)) {
         a->damaged++;
-        more = file_size(wal);
-        a->bytes += (int64_t)st.st_size + MAX(more, 0);
+        a->bytes += db_file_bytes(path);
         keep_newest(a->a_damaged, name, &l->damaged_ms, at_ms);
     } else if (S_ISREG(st.st_mode) && str_ends(str_of(name), ".db" MISSING)) {
         a->missing++;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
@@ -48,14 +47,9 @@ struct chunks {
     sqlite3_blob *blob; /* open within a transaction, moved from row to row */
 };
 
-static char *chunks_path(const char *dir)
-{
-    return mem_fmt("%s/history.db", dir);
-}
-
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
 {
-    AUTO_FREE char *path = chunks_path(dir);
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
     sqlite3 *h;
     int r = db_open(&h, path, &chunks_kind, mode, err);
 
@@ -87,15 +81,9 @@ void chunks_close(struct chunks *c)
 
 int64_t chunks_file_bytes(const char *dir)
 {
-    AUTO_FREE char *path = chunks_path(dir), *wal = mem_fmt("%s-wal", path);
-    int64_t size = file_size(path), more = file_size(wal);
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
 
-    return MAX(size, 0) + MAX(more, 0);
-}
-
-int chunks_fail(struct chunks *c, const char *doing, struct err *err)
-{
-    return db_fail(c->h, sqlite3_extended_errcode(c->h), doing, err);
+    return db_file_bytes(path);
 }
 
 int chunks_begin(struct chunks *c, bool write)
@@ -112,12 +100,14 @@ void chunks_rollback(struct chunks *c)
         db_run(db_stmt(&c->st, C_ROLLBACK));
 }
 
-int chunks_commit(struct chunks *c)
+int chunks_end(struct chunks *c, int r, struct err *err)
 {
-    int r = db_errno(c->h, db_exec(c->h, "COMMIT"));
-
-    if (r < 0)
+    if (r >= 0)
+        r = db_errno(c->h, db_exec(c->h, "COMMIT"));
+    if (r < 0) {
+        db_fail(c->h, sqlite3_extended_errcode(c->h), "write", err);
         chunks_rollback(c);
+    }
     return r;
 }
 
@@ -141,25 +131,17 @@ void chunks_tidy(struct chunks *c, bool all)
 
 int chunks_version(struct chunks *c, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_VERSION);
-    int r = db_next(&c->st, st, NULL);
+    int r = db_one(&c->st, db_stmt(&c->st, C_VERSION), ret, NULL);
 
-    if (r == 1) {
-        *ret = INT(0);
-        sqlite3_reset(st);
-    }
     return MIN(r, 0);
 }
 
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
-    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE, DB_TEXT(key));
-    int r = db_next(&c->st, st, NULL);
+    int r = db_one(&c->st, DB_STMT(&c->st, C_NODE, DB_TEXT(key)), ret, NULL);
 
     if (r == 1) {
         char name[NODE_KEY_MAX];
-        *ret = INT(0);
-        sqlite3_reset(st);
         r = chunks_node_key(c, *ret, name); /* the index said so: a damaged one must not give a node another's data */
         return r < 0 ? r : r == 1 && strcmp(name, key) == 0 ? 1 : -EUCLEAN;
     }
@@ -184,14 +166,9 @@ int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
 
 int chunks_put(struct chunks *c, const struct chunk_row *row)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_PUT);
-    const int64_t v[] = {row->node,    row->tier,  row->bucket, row->level,
-                         row->from_ms, row->to_ms, row->log,    row->summed};
-
-    for (size_t i = 0; i < ARRAY_LEN(v); i++)
-        db_bind_int(st, (int)i + 1, v[i]);
-    db_bind_bytes(st, ARRAY_LEN(v) + 1, row->bytes);
-    return db_errno(c->h, db_try(&c->st, st));
+    return CHUNKS_RUN(c, C_PUT, DB_INT(row->node), DB_INT(row->tier), DB_INT(row->bucket), DB_INT(row->level),
+                      DB_INT(row->from_ms), DB_INT(row->to_ms), DB_INT(row->log), DB_INT(row->summed),
+                      DB_BYTES(row->bytes));
 }
 
 int chunks_drop(struct chunks *c, int64_t id)
@@ -275,18 +252,13 @@ int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
 
 static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_t *ret)
 {
-    sqlite3_stmt *st = DB_STMT(&c->st, (size_t)sql, DB_INT(tier), DB_INT(from));
-    int r = db_next(&c->st, st, NULL);
+    int64_t at = 0;
+    int r = db_one(&c->st, DB_STMT(&c->st, (size_t)sql, DB_INT(tier), DB_INT(from)), &at, NULL);
 
-    if (r == 1) {
-        r = sqlite3_column_type(st, 0) != SQLITE_NULL;
-        int64_t at = r ? INT(0) : 0;
-        sqlite3_reset(st);
-        if (r && at < from)
-            return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
-        if (r)
-            *ret = at;
-    }
+    if (r == 1 && at < from)
+        return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
+    if (r == 1)
+        *ret = at;
     return r;
 }
 
@@ -302,58 +274,33 @@ int chunks_next_open(struct chunks *c, int tier, int64_t from, int64_t *ret)
 
 int64_t chunks_newest_ms(struct chunks *c)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_NEWEST);
     int64_t v = 0;
 
-    if (db_next(&c->st, st, NULL) == 1) {
-        v = INT(0);
-        sqlite3_reset(st);
-    }
+    db_one(&c->st, db_stmt(&c->st, C_NEWEST), &v, NULL);
     return v;
+}
+
+static void read_group(sqlite3_stmt *st, void *to)
+{
+    *(struct chunk_group *)to =
+        (struct chunk_group){.tier = (int)INT(0), .bucket = INT(1), .node = INT(2), .fresh = INT(3), .merged = INT(4)};
 }
 
 int chunks_groups(struct chunks *c, struct chunk_group **ret, size_t *ret_n)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_GROUPS);
-    struct chunk_group *v = NULL;
-    size_t n = 0, cap = 0;
-    int r;
-
-    while ((r = db_next(&c->st, st, NULL)) == 1) {
-        VEC_ROOM(v, n, cap);
-        v[n++] = (struct chunk_group){.tier = (int)INT(0),
-                                      .bucket = INT(1),
-                                      .node = INT(2),
-                                      .fresh = INT(3),
-                                      .merged = INT(4)};
-    }
-    if (r < 0) {
-        free(v);
-        return r;
-    }
-    *ret = v;
-    *ret_n = n;
-    return 0;
+    return db_list(&c->st, db_stmt(&c->st, C_GROUPS), sizeof(**ret), read_group, ret, ret_n, NULL);
 }
 
 /* ---- marks ---- */
 
+static void read_mark(sqlite3_stmt *st, void *to)
+{
+    *(struct chunk_mark *)to = (struct chunk_mark){INT(0), INT(1), INT(2) != 0};
+}
+
 int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_MARKS);
-    struct chunk_mark *v = NULL;
-    size_t n = 0, cap = 0;
-    int r;
-
-    while ((r = db_next(&c->st, st, NULL)) == 1)
-        VEC_ADD(v, n, cap, (struct chunk_mark){INT(0), INT(1), INT(2) != 0});
-    if (r < 0) {
-        free(v);
-        return r;
-    }
-    *ret = v;
-    *ret_n = n;
-    return 0;
+    return db_list(&c->st, db_stmt(&c->st, C_MARKS), sizeof(**ret), read_mark, ret, ret_n, NULL);
 }
 
 int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)

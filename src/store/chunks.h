@@ -8,7 +8,7 @@
  * hours (level 0 or 1 only) mark(log, upto, done)   nodes up to number `upto` of this log are in chunks; done: all of
  * them. Log 0: `upto` takeovers have been applied to chunks
  *
- * Chunks and the mark that says so are one transaction (H1). Calls return 0 or -errno; chunks_fail has the sentence.
+ * Chunks and the mark that says so are one transaction (H1). Calls return 0 or -errno; chunks_end has the sentence.
  */
 #pragma once
 
@@ -22,10 +22,10 @@ struct chunks;
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err);
 void chunks_close(struct chunks *c);
 int64_t chunks_file_bytes(const char *dir);
-int chunks_fail(struct chunks *c, const char *doing, struct err *err);
 
-int chunks_begin(struct chunks *c, bool write);     /* a reader sees one moment until the end */
-int chunks_commit(struct chunks *c);                /* rolls back when it fails */
+int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment until the end */
+/* Commits or, where something failed (r < 0) or fails now, rolls back: 0 or -errno. */
+int chunks_end(struct chunks *c, int r, struct err *err);
 int chunks_version(struct chunks *c, int64_t *ret); /* another after each change by others, for this connection */
 void chunks_rollback(struct chunks *c);             /* also ends reading */
 void chunks_tidy(struct chunks *c, bool all);       /* checkpoint */

@@ -145,12 +145,7 @@ static int commit_pending(struct compact *c, const struct chunk_mark *m, struct 
     }
     if (r >= 0)
         r = chunks_set_mark(c->db, m);
-    if (r >= 0)
-        r = chunks_commit(c->db);
-    if (r < 0) {
-        chunks_fail(c->db, "write", err);
-        chunks_rollback(c->db);
-    }
+    r = chunks_end(c->db, r, err);
     drop_pending(c);
     chunks_tidy(c->db, false);
     return r;
@@ -169,12 +164,11 @@ struct work { /* the rows of a log, grouped by node */
     bool bad;
 };
 
-static int note_row(void *arg, int64_t row, int64_t node)
+static void note_row(void *arg, int64_t row, int64_t node, UNUSED int64_t at_ms)
 {
     struct work *x = arg;
 
     VEC_ADD(x->rows, x->n_rows, x->cap_rows, (struct work_row){row, node});
-    return 0;
 }
 
 COMPARE(by_node, struct work_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
@@ -241,7 +235,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
         r = log_reader_nodes(x.l, &x.keys, &x.n_keys, err);
     }
     if (r == 0)
-        r = log_reader_rows(x.l, 0, note_row, &x, err);
+        r = log_reader_rows(x.l, INT64_MAX, note_row, &x, err);
     if (r == -EUCLEAN) { /* take what there is; the file is kept for whoever can read more out of it */
         x.bad = true;
         r = 0;
@@ -308,10 +302,7 @@ static int drop_some(struct compact *c, int tier, int64_t bucket)
 
     if (r == 0)
         n = r = chunks_drop_bucket(c->db, tier, bucket, DROP_STEP);
-    if (r >= 0)
-        r = chunks_commit(c->db);
-    if (r < 0)
-        chunks_rollback(c->db);
+    r = chunks_end(c->db, r, NULL);
     chunks_tidy(c->db, false);
     return r < 0 ? r : n;
 }
@@ -376,19 +367,7 @@ static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_ma
         r = chunks_rehome(c->db, v[i].from, v[i].to, v[i].log);
     if (r >= 0)
         r = chunks_set_mark(c->db, &(struct chunk_mark){.log = 0, .upto = (int64_t)n});
-    if (r >= 0)
-        r = chunks_commit(c->db);
-    if (r < 0)
-        chunks_rollback(c->db);
-    return MIN(r, 0);
-}
-
-static const struct log_ref *find_log(const struct log_ref *v, size_t n, int64_t log)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i].n == log)
-            return &v[i];
-    return NULL;
+    return chunks_end(c->db, r, NULL);
 }
 
 static int compact_logs(struct compact *c, struct err *err)
@@ -401,7 +380,7 @@ static int compact_logs(struct compact *c, struct err *err)
     if (r == 0)
         r = rehome(c, marks, n_marks, err);
     for (size_t i = 0; i < n_marks && r == 0; i++) {
-        const struct log_ref *l = find_log(logs, n_logs, marks[i].log);
+        const struct log_ref *l = FIND(logs, n_logs, x, x->n == marks[i].log);
         if (l && marks[i].done)
             writer_compacted(c->w, l->n); /* we were killed before its file went */
         else if (!l && marks[i].log > 0)

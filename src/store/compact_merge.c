@@ -58,15 +58,6 @@ static int64_t newest_log(const struct gathered *g)
     return log;
 }
 
-static int done(struct chunks *db, int r)
-{
-    if (r == 0)
-        r = chunks_commit(db);
-    if (r < 0)
-        chunks_rollback(db);
-    return r;
-}
-
 static int replace_chunks(struct chunks *db, const struct gathered *g, const struct chunk_row *merged)
 {
     int r = chunks_begin(db, true);
@@ -75,7 +66,7 @@ static int replace_chunks(struct chunks *db, const struct gathered *g, const str
         r = chunks_put(db, merged);
     for (size_t i = 0; i < g->n && r == 0; i++)
         r = chunks_drop(db, g->rows[i].id);
-    return done(db, r);
+    return chunks_end(db, r, NULL);
 }
 
 /* hours NULL: nothing could be made of them. */
@@ -87,7 +78,7 @@ static int put_hours(struct chunks *db, const struct gathered *g, const struct c
         r = chunks_put(db, hours);
     for (size_t i = 0; i < g->n && r == 0; i++)
         r = chunks_set_summed(db, g->rows[i].id);
-    return done(db, r);
+    return chunks_end(db, r, NULL);
 }
 
 /* M3 */

@@ -119,6 +119,24 @@ void db_close(sqlite3 *h)
     sqlite3_close_v2(h);
 }
 
+int db_sound(sqlite3 *h, struct err *err)
+{
+    int64_t ok = 0;
+    int rc = db_int(h, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", &ok);
+
+    if (rc == SQLITE_OK && ok)
+        return 0;
+    return db_fail(h, rc != SQLITE_OK ? rc : SQLITE_CORRUPT, "read", err);
+}
+
+int64_t db_file_bytes(const char *path)
+{
+    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
+    int64_t size = file_size(path), more = file_size(wal);
+
+    return MAX(size, 0) + MAX(more, 0);
+}
+
 /*
  * Ours alone to read: tokens and command lines are inside. Only ever touched when new: closing a descriptor of a file
  * that SQLite has open in this process would drop SQLite's locks.
@@ -172,6 +190,11 @@ static int db_check(sqlite3 *h, const char *path, const struct db_kind *kind, st
     return version < kind->version ? 2 : 0;
 }
 
+static bool only_reads(enum db_mode mode)
+{
+    return mode == DB_READ || mode == DB_STILL;
+}
+
 static int db_settings(sqlite3 *h, const struct db_kind *kind, enum db_mode mode)
 {
     char sql[160];
@@ -179,7 +202,7 @@ static int db_settings(sqlite3 *h, const struct db_kind *kind, enum db_mode mode
     sqlite3_extended_result_codes(h, 1);
     sqlite3_busy_timeout(h, DB_BUSY_MS);
     int rc = db_exec(h, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
-    if (rc == SQLITE_OK && (mode == DB_READ || mode == DB_STILL))
+    if (rc == SQLITE_OK && only_reads(mode))
         return db_exec(h, "PRAGMA cache_size=-512"); /* KiB: the system keeps the file's pages, once for all readers */
     if (rc != SQLITE_OK)
         return rc;
@@ -188,6 +211,16 @@ static int db_settings(sqlite3 *h, const struct db_kind *kind, enum db_mode mode
     rc = db_exec(h, sql);
     if (rc == SQLITE_OK)
         rc = sqlite3_wal_autocheckpoint(h, mode == DB_WRITE ? 0 : DB_WAL_PAGES);
+    return rc;
+}
+
+/* Of a transaction: all or nothing. */
+static int db_end(sqlite3 *h, int rc)
+{
+    if (rc == SQLITE_OK)
+        rc = db_exec(h, "COMMIT");
+    if (rc != SQLITE_OK)
+        db_exec(h, "ROLLBACK");
     return rc;
 }
 
@@ -204,14 +237,10 @@ static int db_create(sqlite3 *h, const struct db_kind *kind)
     rc = db_int(h, "PRAGMA user_version", &version); /* another process may have been first */
     if (rc == SQLITE_OK && version == 0)
         rc = db_exec(h, sql);
-    if (rc == SQLITE_OK)
-        rc = db_exec(h, "COMMIT");
-    if (rc != SQLITE_OK)
-        db_exec(h, "ROLLBACK");
-    return rc;
+    return db_end(h, rc);
 }
 
-/* Columns of records that are newer than the file, all or nothing. */
+/* Columns of records that are newer than the file. */
 static int db_add_columns(sqlite3 *h, const struct record_kind *const *kinds)
 {
     int rc = db_exec(h, "BEGIN IMMEDIATE");
@@ -220,11 +249,7 @@ static int db_add_columns(sqlite3 *h, const struct record_kind *const *kinds)
         return rc;
     for (; rc == SQLITE_OK && *kinds; kinds++)
         rc = record_add_columns(h, *kinds); /* looks itself: another process may have been first */
-    if (rc == SQLITE_OK)
-        rc = db_exec(h, "COMMIT");
-    if (rc != SQLITE_OK)
-        db_exec(h, "ROLLBACK");
-    return rc;
+    return db_end(h, rc);
 }
 
 static bool db_lacks_columns(sqlite3 *h, const struct record_kind *const *kinds)
@@ -235,7 +260,7 @@ static bool db_lacks_columns(sqlite3 *h, const struct record_kind *const *kinds)
     return false;
 }
 
-/* Step by step up to our version, all or nothing. */
+/* Step by step up to our version. */
 static int db_upgrade(sqlite3 *h, const struct db_kind *kind)
 {
     int64_t version = 0;
@@ -247,12 +272,10 @@ static int db_upgrade(sqlite3 *h, const struct db_kind *kind)
     rc = db_int(h, "PRAGMA user_version", &version); /* another process may have been first */
     while (rc == SQLITE_OK && version < kind->version)
         rc = db_exec(h, kind->upgrades[version++ - 1]);
-    snprintf(sql, sizeof(sql), "PRAGMA user_version=%lld; COMMIT", (long long)version);
+    snprintf(sql, sizeof(sql), "PRAGMA user_version=%lld", (long long)version);
     if (rc == SQLITE_OK)
         rc = db_exec(h, sql);
-    if (rc != SQLITE_OK)
-        db_exec(h, "ROLLBACK");
-    return rc;
+    return db_end(h, rc);
 }
 
 /* A file name as SQLite wants it in a URI. */
@@ -288,16 +311,13 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
         r = db_fail_at(h, rc, "open", path, err); /* what is not open has no name */
     if (r == 0)
         r = db_check(h, path, kind, err);
-    if (r == 1 && (mode == DB_READ || mode == DB_STILL)) {
+    if (r == 1 && only_reads(mode))
         r = err_set(err, -ENODATA, "cannot read '%s': it is empty", path);
-    } else if (r == 1) {
-        rc = db_create(h, kind);
-        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "make tables in", err);
-    } else if (r == 2) {
-        rc = mode == DB_READ || mode == DB_STILL ? SQLITE_OK : db_upgrade(h, kind);
-        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "bring up to date", err);
+    if (r > 0 && !only_reads(mode)) {
+        rc = r == 1 ? db_create(h, kind) : db_upgrade(h, kind);
+        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, r == 1 ? "make tables in" : "bring up to date", err);
     }
-    if (r == 0 && mode != DB_READ && mode != DB_STILL && db_lacks_columns(h, kind->records)) {
+    if (r == 0 && !only_reads(mode) && db_lacks_columns(h, kind->records)) {
         rc = db_add_columns(h, kind->records);
         r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "bring up to date", err);
     }
@@ -329,15 +349,14 @@ static void db_roll_back(const char *path)
 int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
     struct stat st;
-    bool reading = mode == DB_READ || mode == DB_STILL;
-    int r = reading ? 0 : db_make(path, err);
+    int r = only_reads(mode) ? 0 : db_make(path, err);
 
     if (r < 0)
         return r;
-    if (reading && stat(path, &st) < 0)
-        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-    if (!reading)
+    if (!only_reads(mode))
         db_roll_back(path);
+    else if (stat(path, &st) < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
     for (int i = 0; i < OPEN_TRIES; i++) {
         r = db_try_open(ret, path, kind, mode, err);
         if (r != -EBUSY)
@@ -415,4 +434,40 @@ int db_next(struct db_stmts *s, sqlite3_stmt *st, struct err *err)
     int r = rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
     sqlite3_reset(st);
     return r;
+}
+
+int db_one(struct db_stmts *s, sqlite3_stmt *st, int64_t *ret, struct err *err)
+{
+    int r = db_next(s, st, err);
+
+    if (r != 1)
+        return r;
+    r = sqlite3_column_type(st, 0) != SQLITE_NULL;
+    if (r)
+        *ret = sqlite3_column_int64(st, 0);
+    sqlite3_reset(st);
+    return r;
+}
+
+int db_list(struct db_stmts *s, sqlite3_stmt *st, size_t size, void (*read)(sqlite3_stmt *st, void *to), void *ret,
+            size_t *ret_n, struct err *err)
+{
+    char *v = NULL;
+    size_t n = 0, cap = 0;
+    int r;
+
+    while ((r = db_next(s, st, err)) == 1) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 8;
+            v = mem_grow(v, cap, size);
+        }
+        read(st, v + n++ * size);
+    }
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    memcpy(ret, &v, sizeof(v));
+    *ret_n = n;
+    return 0;
 }

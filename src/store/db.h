@@ -40,9 +40,11 @@ enum db_mode {
  */
 int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void db_close(sqlite3 *h);
+int64_t db_file_bytes(const char *path); /* with its WAL; 0: not there */
 
 int db_errno(sqlite3 *h, int rc); /* SQLite's answer as -errno: -ENOSPC when full, -EUCLEAN when damaged */
 int db_fail(sqlite3 *h, int rc, const char *doing, struct err *err); /* "cannot DOING 'path': why"; returns -errno */
+int db_sound(sqlite3 *h, struct err *err);                           /* is every page? 0 or -errno */
 int db_exec(sqlite3 *h, const char *sql);                            /* 0 or SQLite's code */
 int db_int(sqlite3 *h, const char *sql, int64_t *ret);               /* the first column of the first row */
 
@@ -87,6 +89,11 @@ sqlite3_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, si
 int db_try(struct db_stmts *s, sqlite3_stmt *st); /* st NULL: why it could not be prepared */
 /* The next row: 1; 0 at the end; or -errno with a sentence. The statement is ready for the next use unless 1. */
 int db_next(struct db_stmts *s, sqlite3_stmt *st, struct err *err);
+/* The first column of a statement that gives one row: 1; 0: there is none, or nothing in it; or -errno. */
+int db_one(struct db_stmts *s, sqlite3_stmt *st, int64_t *ret, struct err *err);
+/* All rows: read makes a thing of this size of each. *ret points to them, for the caller to free. 0 or -errno. */
+int db_list(struct db_stmts *s, sqlite3_stmt *st, size_t size, void (*read)(sqlite3_stmt *st, void *to), void *ret,
+            size_t *ret_n, struct err *err);
 
 /* Binding and reading, short. Text and bytes are not copied: they must live until the step. */
 static inline void db_bind_int(sqlite3_stmt *st, int i, int64_t v)

@@ -108,13 +108,7 @@ int group_write_records(struct commit_group *g, struct store_op *ops, struct rec
     int code = records_begin(r, err);
     if (code < 0)
         return code;
-    code = group_put_records(g, ops, r, log);
-    if (code < 0) {
-        records_fail(r, err);
-        records_rollback(r);
-        return code;
-    }
-    code = records_commit(r, err);
+    code = records_end(r, group_put_records(g, ops, r, log), err);
     g->wrote |= code == 0;
     for (struct store_op *op = ops; op && code == 0; op = op->next)
         op->durable = op->kind != OP_APPEND;

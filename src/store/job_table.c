@@ -139,26 +139,25 @@ static int ask_class(struct records *r, const struct job_ask *ask, int class, st
 {
     sqlite3_stmt *st = ask_stmt(r, ask);
     size_t found = 0;
-    int rc;
+    int code = 0;
 
     db_bind_int(st, 1, class);
     db_bind_int(st, 2, MAX(class_start(class, ask->from_ms), w->least_ms));
     db_bind_int(st, 3, ask->to_ms ? ask->to_ms - 1 : INT64_MAX);
-    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW && found < w->limit) {
+    while (found < w->limit && (code = db_next(&r->st, st, err)) == 1) {
         struct job_fact j;
         record_read(st, &job_record, &j);
         if (ask->stop && ask->stop(ask->stop_arg)) {
-            sqlite3_reset(st);
-            return err_set(err, -ECANCELED, "stopped");
+            code = err_set(err, -ECANCELED, "stopped");
+            break;
         }
         if (!job_fits(&j, ask))
             continue;
         newest_add(w, &j);
         found++;
     }
-    int code = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
     sqlite3_reset(st);
-    return code;
+    return MIN(code, 0);
 }
 
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
@@ -186,18 +185,15 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES, R_DROP_OLD_JOBS,
                                 R_DROP_OLD_HOLDS, R_DROP_OLD_NOTES,  R_DROP_OLD_SPANS};
     int64_t gone = 0;
-    struct err err;
-    int code = records_begin(r, &err);
+    int code = records_begin(r, NULL);
 
+    if (code < 0)
+        return code;
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
         code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(before_ms), DB_INT(max));
         if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES && steps[i] != R_DROP_OLD_SPANS)
             gone = MAX(gone, sqlite3_changes64(r->h));
     }
-    if (code < 0) {
-        records_rollback(r);
-        return code;
-    }
-    code = records_commit(r, &err);
+    code = records_end(r, code, NULL);
     return code < 0 ? code : (int)gone;
 }

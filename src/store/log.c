@@ -120,28 +120,10 @@ int64_t log_file_bytes(const char *dir, int64_t n)
     char path[4096];
 
     log_path(path, dir, n);
-    int64_t size = file_size(path);
-    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
-    int64_t more = file_size(wal);
-    return MAX(size, 0) + MAX(more, 0);
+    return db_file_bytes(path);
 }
 
 /* ---- opening ---- */
-
-/* Is it sound from end to end? Asked of a file that was still being written: at most one rotation's worth of pages. */
-static int log_check(sqlite3 *h, struct err *err)
-{
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(h, "PRAGMA quick_check(1)", -1, &st, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    bool ok = rc == SQLITE_ROW && strcmp(db_text(st, 0), "ok") == 0;
-    if (rc == SQLITE_ROW)
-        rc = ok ? SQLITE_OK : SQLITE_CORRUPT;
-    sqlite3_finalize(st);
-    return rc == SQLITE_OK ? 0 : db_fail(h, rc, "read", err);
-}
 
 struct log_keys { /* node numbers of the file being read, as nodes of the index */
     struct index_node **v;
@@ -198,7 +180,7 @@ static int log_load_batches(struct log *l, const struct log_keys *keys, bool cou
 static int log_load(struct log *l, struct index *x, struct err *err)
 {
     struct log_keys keys = {0};
-    int r = log_check(l->h, err);
+    int r = db_sound(l->h, err); /* a file that was still being written: at most one rotation's worth of pages */
     int rc = SQLITE_OK;
 
     if (r == 0)
@@ -295,19 +277,12 @@ static int log_put_node(struct log *l, struct index_node *node)
 
 int log_put(struct log *l, struct index_node *node, const struct store_batch *b, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&l->st, L_BATCH);
-    int rc = st ? SQLITE_OK : sqlite3_errcode(l->h);
+    int rc = node->log == l->sum.n ? SQLITE_OK : log_put_node(l, node);
 
-    if (rc == SQLITE_OK && node->log != l->sum.n)
-        rc = log_put_node(l, node);
-    if (rc == SQLITE_OK) {
-        const int64_t v[] = {l->rows + 1, node->log_id, (int64_t)b->run,   (int64_t)b->number,
-                             b->at_ms,    b->shift_ms,  (int64_t)b->facts, (int64_t)b->procs};
-        for (size_t i = 0; i < ARRAY_LEN(v); i++)
-            db_bind_int(st, (int)i + 1, v[i]);
-        db_bind_bytes(st, ARRAY_LEN(v) + 1, b->bytes);
-        rc = db_run(st);
-    }
+    if (rc == SQLITE_OK)
+        rc = DB_RUN(&l->st, L_BATCH, DB_INT(l->rows + 1), DB_INT(node->log_id), DB_INT((int64_t)b->run),
+                    DB_INT((int64_t)b->number), DB_INT(b->at_ms), DB_INT(b->shift_ms), DB_INT((int64_t)b->facts),
+                    DB_INT((int64_t)b->procs), DB_BYTES(b->bytes));
     if (rc != SQLITE_OK)
         return db_fail(l->h, rc, "write", err);
     l->rows++;
@@ -393,11 +368,10 @@ int log_probe(const char *dir, int64_t n, struct err *err)
 
 /* ---- a node at a time ---- */
 
-enum { LR_GET, LR_ROWS, LR_TIMES, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
+enum { LR_GET, LR_ROWS, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
 static const char *const reader_sql[LR_COUNT] = {
     [LR_GET] = "SELECT run, number, at, shift, facts, procs, bytes FROM batch WHERE id = ?1",
-    [LR_ROWS] = "SELECT id, node FROM batch WHERE id < ?1 ORDER BY id",
-    [LR_TIMES] = "SELECT id, node, at FROM batch ORDER BY id",
+    [LR_ROWS] = "SELECT id, node, at FROM batch WHERE id < ?1 ORDER BY id",
     [LR_NODES] = "SELECT id, key FROM node ORDER BY id",
     [LR_BEGIN] = "BEGIN",
     [LR_END] = "ROLLBACK",
@@ -451,56 +425,27 @@ void log_reader_end(struct log_reader *l)
         db_run(db_stmt(&l->st, LR_END));
 }
 
+static void read_key(sqlite3_stmt *st, void *to)
+{
+    struct log_key *k = to;
+
+    k->id = sqlite3_column_int64(st, 0);
+    mem_copy_str(k->key, sizeof(k->key), db_text(st, 1));
+}
+
 int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&l->st, LR_NODES);
-    struct log_key *v = NULL;
-    size_t n = 0, cap = 0;
-    int r;
-
-    while ((r = db_next(&l->st, st, err)) == 1) {
-        VEC_ROOM(v, n, cap);
-        v[n].id = sqlite3_column_int64(st, 0);
-        mem_copy_str(v[n++].key, NODE_KEY_MAX, db_text(st, 1));
-    }
-    if (r < 0) {
-        free(v);
-        return r;
-    }
-    *ret = v;
-    *ret_n = n;
-    return 0;
+    return db_list(&l->st, db_stmt(&l->st, LR_NODES), sizeof(**ret), read_key, ret, ret_n, err);
 }
 
-int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
-                    struct err *err)
+int log_reader_rows(struct log_reader *l, int64_t before,
+                    void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err)
 {
-    sqlite3_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before ? before : INT64_MAX));
+    sqlite3_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before));
     int r;
 
-    while ((r = db_next(&l->st, st, err)) == 1) {
-        r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1));
-        if (r) {
-            sqlite3_reset(st);
-            break;
-        }
-    }
-    return r;
-}
-
-int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg,
-                     struct err *err)
-{
-    sqlite3_stmt *st = db_stmt(&l->st, LR_TIMES);
-    int r;
-
-    while ((r = db_next(&l->st, st, err)) == 1) {
-        r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
-        if (r) {
-            sqlite3_reset(st);
-            break;
-        }
-    }
+    while ((r = db_next(&l->st, st, err)) == 1)
+        each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
     return r;
 }
 

@@ -54,12 +54,9 @@ struct log_key {
 };
 int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n,
                      struct err *err); /* by id; caller frees */
-/* Which rows are whose: each(row, node), in the order of rows, below before (0: all). */
-int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
-                    struct err *err);
-/* The same with each batch's moment, all of them. */
-int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg,
-                     struct err *err);
+/* Which rows are whose and of when, in the order of rows, those below before. */
+int log_reader_rows(struct log_reader *l, int64_t before,
+                    void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err);
 /* Between these what is read is of one moment, and reading costs less. */
 void log_reader_begin(struct log_reader *l);
 void log_reader_whole(struct log_reader *l); /* as begin, for whoever will read all of it, node after node */

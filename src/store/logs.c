@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define ROTATE_MS    3600000
 #define COMPACT_MS   600000 /* with compaction: the span of a fresh chunk */
@@ -47,12 +48,10 @@ static void logs_conf(struct logs *g, const struct store_conf *conf)
 
 static void logs_add_sealed(struct logs *g, struct log_sum sum)
 {
+    size_t at = COUNT_BEFORE(g->n, i, g->sealed[i].n < sum.n);
+
     sum.bytes = log_file_bytes(g->dir, sum.n);
-    VEC_ROOM(g->sealed, g->n, g->cap);
-    size_t i = g->n++;
-    for (; i && g->sealed[i - 1].n > sum.n; i--)
-        g->sealed[i] = g->sealed[i - 1];
-    g->sealed[i] = sum;
+    VEC_INSERT(g->sealed, g->n, g->cap, at, sum);
 }
 
 static void logs_remove_sealed(struct logs *g, size_t i)
@@ -88,12 +87,7 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
     r = records_put_log(g->rec, &sum);
     if (r == 0)
         r = logs_put_seen(g, nodes, n);
-    if (r < 0) {
-        records_fail(g->rec, err);
-        records_rollback(g->rec);
-        return r;
-    }
-    r = records_commit(g->rec, err);
+    r = records_end(g->rec, r, err);
     if (r < 0)
         return r;
     log_seal(g->cur);
@@ -160,14 +154,6 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
     return r;
 }
 
-static bool logs_is_sealed(const struct logs *g, int64_t n)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (g->sealed[i].n == n)
-            return true;
-    return false;
-}
-
 /*
  * Files without a row: the one in use when we stopped, or all of them when muster.db is new. named: the highest number
  * muster.db speaks of. A log is made before anything speaks of it, so one of these that is empty was emptied.
@@ -180,7 +166,7 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
     for (size_t i = 0; i < n_files && r == 0; i++) {
         struct err why = {0};
         struct log *l;
-        if (logs_is_sealed(g, files[i]))
+        if (ANY(g->n, k, g->sealed[k].n == files[i]))
             continue;
         char path[4096];
         log_path(path, g->dir, files[i]);
@@ -207,13 +193,10 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
 
 int logs_open(struct logs **ret, const struct store_conf *conf, struct records *r, struct index *x, struct err *err)
 {
-    struct logs *g = mem_zero(1, sizeof(*g));
+    struct logs *g = NEW(struct logs, .dir = mem_str(conf->dir), .rec = r, .opened_ms = clock_mono_ms());
     int64_t *files = NULL, last = 0;
     size_t n = 0;
 
-    g->dir = mem_str(conf->dir);
-    g->rec = r;
-    g->opened_ms = clock_mono_ms();
     logs_conf(g, conf);
     int code = log_list(g->dir, &files, &n, &g->last, err);
     if (code == 0)
@@ -316,8 +299,7 @@ static size_t logs_too_old(const struct logs *g)
 
     if (g->keep_ms && g->now_ms) {
         int64_t now = g->now_ms();
-        for (i = 0; i < g->n && now - g->sealed[i].last_ms <= g->keep_ms; i++)
-            ;
+        i = FIRST(g->n, k, now - g->sealed[k].last_ms > g->keep_ms);
     }
     if (i == g->n && g->n && g->keep_bytes && logs_bytes(g) > g->keep_bytes)
         i = 0;
@@ -355,11 +337,7 @@ static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
         r = records_drop_log(g->rec, dropped[i]);
     if (r == 0)
         r = logs_forget_old(g, &oldest);
-    if (r == 0)
-        r = records_commit(g->rec, NULL);
-    else
-        records_rollback(g->rec);
-    return r == 0 ? oldest : 0;
+    return records_end(g->rec, r, NULL) == 0 ? oldest : 0;
 }
 
 int64_t logs_retain(struct logs *g)
@@ -391,10 +369,8 @@ size_t logs_list(const struct logs *g, struct log_ref **ret)
 
 int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *err)
 {
-    size_t i = 0;
+    size_t i = FIRST(g->n, k, g->sealed[k].n == n);
 
-    while (i < g->n && g->sealed[i].n != n)
-        i++;
     if (i == g->n)
         return 0;
     int r = records_begin(g->rec, err);
@@ -403,12 +379,7 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
     r = records_compacted(g->rec, n);
     if (r == 0)
         r = logs_forget_old(g, ret_oldest);
-    if (r < 0) {
-        records_fail(g->rec, err);
-        records_rollback(g->rec);
-        return r;
-    }
-    r = records_commit(g->rec, err);
+    r = records_end(g->rec, r, err);
     if (r < 0)
         return r;
     r = log_unlink(g->dir, n); /* a file that stays is unlinked at the next start */

@@ -5,7 +5,6 @@
 #include "store/main_db.h"
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "store/kinds.h"
 #include "store/record_sql.h"
@@ -44,10 +43,8 @@ void records_close(struct records *r)
 int64_t records_file_bytes(const char *dir)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
-    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
-    int64_t size = file_size(path), more = file_size(wal);
 
-    return MAX(size, 0) + MAX(more, 0);
+    return db_file_bytes(path);
 }
 
 uint64_t records_steps(struct records *r)
@@ -73,13 +70,13 @@ void records_rollback(struct records *r)
     r->known = NULL;
 }
 
-int records_commit(struct records *r, struct err *err)
+int records_end(struct records *r, int code, struct err *err)
 {
-    if (db_exec(r->h, "COMMIT") == SQLITE_OK)
+    if (code >= 0 && db_exec(r->h, "COMMIT") == SQLITE_OK)
         return 0;
-    int code = records_fail(r, err);
+    int why = records_fail(r, err);
     records_rollback(r);
-    return code;
+    return code < 0 ? code : why;
 }
 
 void records_tidy(struct records *r)
@@ -208,11 +205,7 @@ int records_drop_old_logs(struct records *r, int64_t before_ms)
 
 int records_oldest_log(struct records *r, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_OLDEST_LOG);
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
+    int code = db_one(&r->st, db_stmt(&r->st, R_OLDEST_LOG), ret, NULL);
 
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(st, 0);
-    sqlite3_reset(st);
-    return rc == SQLITE_ROW ? 0 : db_errno(r->h, rc);
+    return MIN(code, 0);
 }

@@ -15,9 +15,10 @@ int records_open(struct records **ret, const char *dir, enum db_mode mode, struc
 void records_close(struct records *r);
 int64_t records_file_bytes(const char *dir);
 
-/* Writing: between begin and commit. After any failure: rollback, nothing was kept. */
+/* Writing: between begin and end. After any failure nothing was kept. */
 int records_begin(struct records *r, struct err *err);
-int records_commit(struct records *r, struct err *err); /* rolls back when it fails */
+/* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */
+int records_end(struct records *r, int code, struct err *err);
 void records_rollback(struct records *r);
 void records_tidy(struct records *r);                 /* checkpoint when the WAL has grown */
 uint64_t records_steps(struct records *r);            /* as db_stmts_steps says */

@@ -71,25 +71,24 @@ static uint32_t intern_key(struct newest *x, const char *key)
     return (uint32_t)i;
 }
 
-static int see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
+static void see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
 {
     struct newest *x = arg;
 
     if (node < 1 || node > (int64_t)x->n_of)
-        return 0; /* damage is the reader's to tell */
+        return; /* damage is the reader's to tell */
     struct newest_node *n = &x->nodes[x->of[node - 1]];
     if (!n->v)
         n->v = mem_alloc(x->keep * sizeof(*n->v));
     if (n->n == x->keep) {
         if (at_ms < n->v[0].at_ms)
-            return 0;
+            return;
         memmove(&n->v[0], &n->v[1], --n->n * sizeof(*n->v));
     }
     size_t i = n->n++;
     for (; i && n->v[i - 1].at_ms > at_ms; i--)
         n->v[i] = n->v[i - 1];
     n->v[i] = (struct pick){x->log, row, at_ms};
-    return 0;
 }
 
 /* count: only the nodes in it. What is read before damage counts. */
@@ -112,7 +111,7 @@ static void walk_log(struct newest *x, const struct log_ref *ref, bool count)
     x->of = of;
     x->n_of = n;
     if (r == 0 && !count)
-        r = log_reader_times(l, see_row, x, &why);
+        r = log_reader_rows(l, INT64_MAX, see_row, x, &why);
     log_reader_close(l);
     x->of = NULL;
     if (r < 0 && !count)

@@ -154,10 +154,7 @@ static int list_logs(struct history_session *x, struct err *err)
 
 static bool has_log(const struct log_ref *v, size_t n, int64_t log)
 {
-    for (size_t i = 0; i < n; i++)
-        if (v[i].n == log)
-            return true;
-    return false;
+    return ANY(n, i, v[i].n == log);
 }
 
 int past_session_begin(struct history_session *x, struct err *err)
@@ -257,12 +254,11 @@ int past_log_open(struct history_session *x, const struct log_ref *log, struct p
     return 0;
 }
 
-static int note_row(void *arg, int64_t row, int64_t node)
+static void note_row(void *arg, int64_t row, int64_t node, UNUSED int64_t at_ms)
 {
     struct past_log *l = arg;
 
     VEC_ADD(l->rows, l->n_rows, l->cap_rows, (struct log_row){(uint32_t)node, (uint32_t)row});
-    return 0;
 }
 
 COMPARE(by_node_row, struct log_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
@@ -272,9 +268,9 @@ int past_log_find_rows(struct past_log *l, int64_t before, struct err *err)
     if (l->rows_before == before)
         return 0;
     l->n_rows = 0;
-    int r = log_reader_rows(l->l, before == INT64_MAX ? 0 : before, note_row, l, err);
-    if (r == 0 && l->n_rows)
-        qsort(l->rows, l->n_rows, sizeof(*l->rows), by_node_row);
+    int r = log_reader_rows(l->l, before, note_row, l, err);
+    if (r == 0)
+        SORT(l->rows, l->n_rows, by_node_row);
     l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log that others write to grows */
     return r;
 }

@@ -29,75 +29,48 @@ int records_load_seen(struct records *r, struct index *x, struct err *err)
     return code;
 }
 
+static void read_log_sum(sqlite3_stmt *st, void *to)
+{
+    *(struct log_sum *)to = (struct log_sum){.n = INT(0),
+                                             .batches = INT(1),
+                                             .bytes = INT(2),
+                                             .first_ms = INT(3),
+                                             .last_ms = INT(4),
+                                             .compacted = INT(5) != 0};
+}
+
 int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_LOGS);
-    struct log_sum *v = NULL;
-    size_t n = 0, cap = 0;
-    int code;
-
-    while ((code = db_next(&r->st, st, err)) == 1) {
-        VEC_ROOM(v, n, cap);
-        struct log_sum sum = {.n = INT(0),
-                              .batches = INT(1),
-                              .bytes = INT(2),
-                              .first_ms = INT(3),
-                              .last_ms = INT(4),
-                              .compacted = INT(5) != 0};
-        v[n++] = sum;
-    }
-    if (code < 0) {
-        free(v);
-        return code;
-    }
-    *ret = v;
-    *ret_n = n;
-    return 0;
+    return db_list(&r->st, db_stmt(&r->st, R_LOGS), sizeof(**ret), read_log_sum, ret, ret_n, err);
 }
 
 int records_last_log(struct records *r, int64_t *ret, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_LAST_LOG);
-    int code = db_next(&r->st, st, err);
+    int code = db_one(&r->st, db_stmt(&r->st, R_LAST_LOG), ret, err);
 
-    if (code < 0)
-        return code;
-    *ret = INT(0);
-    sqlite3_reset(st);
-    return 0;
+    return MIN(code, 0);
+}
+
+static void read_alias(sqlite3_stmt *st, void *to)
+{
+    struct alias *a = to;
+
+    TEXT(a->from, 0);
+    TEXT(a->to, 1);
+    a->log = INT(2);
+    a->row = INT(3);
 }
 
 int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_ALIASES);
-    struct alias *v = NULL;
-    size_t n = 0, cap = 0;
-    int code;
-
-    while ((code = db_next(&r->st, st, err)) == 1) {
-        VEC_ROOM(v, n, cap);
-        struct alias *a = &v[n++];
-        TEXT(a->from, 0);
-        TEXT(a->to, 1);
-        a->log = INT(2);
-        a->row = INT(3);
-    }
-    if (code < 0) {
-        free(v);
-        return code;
-    }
-    *ret = v;
-    *ret_n = n;
-    return 0;
+    return db_list(&r->st, db_stmt(&r->st, R_ALIASES), sizeof(**ret), read_alias, ret, ret_n, err);
 }
 
 int records_has_blob(struct records *r, const char *node, uint64_t id)
 {
-    sqlite3_stmt *st = DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id));
-    int code = db_next(&r->st, st, NULL);
-    if (code == 1)
-        sqlite3_reset(st);
-    return code;
+    int64_t one;
+
+    return db_one(&r->st, DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), &one, NULL);
 }
 
 /* The first column of at most one row, added to ret. */

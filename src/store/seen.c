@@ -97,10 +97,7 @@ void seen_add(struct seen *s, uint64_t run, uint64_t number, int64_t log)
     } else if (joins_after) {
         r->v[i].first = number;
     } else {
-        VEC_ROOM(r->v, r->n, r->cap);
-        memmove(&r->v[i + 1], &r->v[i], (r->n - i) * sizeof(r->v[0]));
-        r->v[i] = (struct seen_range){number, number};
-        r->n++;
+        VEC_INSERT(r->v, r->n, r->cap, i, (struct seen_range){number, number});
         s->ranges++;
         seen_trim(s, run);
     }

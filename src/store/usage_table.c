@@ -76,14 +76,7 @@ static void known_add(struct records *r, const char *text, int64_t id)
 
 static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, stmt);
-
-    db_bind_text(st, 1, text);
-    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(st, 0);
-    sqlite3_reset(st);
-    return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_errno(r->h, rc);
+    return db_one(&r->st, DB_STMT(&r->st, stmt, DB_TEXT(text)), ret, NULL);
 }
 
 /* Its number, given now if it had none. Within a transaction. */
@@ -123,9 +116,8 @@ static const char *known_text(void *arg, struct rd *in)
         return NULL;
     if (r->known && texts_get(&r->known->texts, id))
         return texts_get(&r->known->texts, id);
-    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_TEXT);
-    db_bind_int(st, 1, (int64_t)id);
-    bool there = st && sqlite3_step(st) == SQLITE_ROW;
+    sqlite3_stmt *st = DB_STMT(&r->st, R_USAGE_TEXT, DB_INT((int64_t)id));
+    bool there = db_next(&r->st, st, NULL) == 1;
     if (there)
         known_add(r, db_text(st, 0), (int64_t)id);
     sqlite3_reset(st);
@@ -141,14 +133,10 @@ struct all_names {
 static int names_load(struct records *r, struct all_names *a, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_NAMES);
-    int rc;
+    int code;
 
-    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW) {
-        struct str text = str_of(db_text(st, 1));
-        texts_set(&a->texts, sqlite3_column_int64(st, 0), arena_strn(&a->mem, text.p, text.len));
-    }
-    int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
-    sqlite3_reset(st);
+    while ((code = db_next(&r->st, st, err)) == 1)
+        texts_set(&a->texts, sqlite3_column_int64(st, 0), arena_str(&a->mem, db_text(st, 1)));
     return code;
 }
 
@@ -174,14 +162,8 @@ static int put_span(struct records *r, int64_t zone, int64_t node, const struct 
 
     if (code < 0)
         return code;
-    sqlite3_stmt *st = db_stmt(&r->st, zone < 0 ? R_PUT_USAGE_HOUR : R_PUT_USAGE_DAY);
-    db_bind_int(st, 1, s->at_ms);
-    db_bind_int(st, 2, node);
-    db_bind_int(st, 3, s->end_ms);
-    db_bind_bytes(st, 4, buf_str(&b));
-    if (zone >= 0)
-        db_bind_int(st, 5, zone);
-    return records_run(r, st);
+    return RECORDS_RUN(r, zone < 0 ? R_PUT_USAGE_HOUR : R_PUT_USAGE_DAY, DB_INT(s->at_ms), DB_INT(node),
+                       DB_INT(s->end_ms), DB_BYTES(buf_str(&b)), DB_INT(zone));
 }
 
 static int put_day(struct records *r, int64_t zone, int64_t node, const struct usage_day *day)
@@ -189,14 +171,11 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
     struct usage_names names = {NULL, known_text, r};
     AUTO_ARENA mem = {0};
     struct usage_sum_up sum = {.mem = &mem};
-    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_HOURS_OF);
+    sqlite3_stmt *st = DB_STMT(&r->st, R_USAGE_HOURS_OF, DB_INT(node), DB_INT(day->from_ms), DB_INT(day->to_ms));
     int64_t end_ms = 0;
-    int rc;
+    int code;
 
-    db_bind_int(st, 1, node);
-    db_bind_int(st, 2, day->from_ms);
-    db_bind_int(st, 3, day->to_ms);
-    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW) {
+    while ((code = db_next(&r->st, st, NULL)) == 1) {
         struct str bytes = db_bytes(st, 1);
         struct rd in = rd_of(bytes.p, bytes.len);
         struct usage_span s;
@@ -204,9 +183,8 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
         if (usage_decode(&in, &names, &mem, &s) == 0)
             usage_sum_add(&sum, &s);
     }
-    sqlite3_reset(st);
-    if (rc != SQLITE_DONE)
-        return db_errno(r->h, rc);
+    if (code < 0)
+        return code;
     struct usage_span s = usage_sum_span(&sum, day->from_ms, end_ms);
     if (s.n)
         return put_span(r, zone, node, &s);
@@ -271,14 +249,11 @@ struct reading {
 static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t to_ms, struct err *err)
 {
     struct usage_names names = {NULL, get_id, &k->names};
-    sqlite3_stmt *st = db_stmt(&k->r->st, zone < 0 ? R_USAGE_HOURS : R_USAGE_DAYS);
-    int rc = SQLITE_DONE, code = 0;
+    sqlite3_stmt *st =
+        DB_STMT(&k->r->st, zone < 0 ? R_USAGE_HOURS : R_USAGE_DAYS, DB_INT(from_ms), DB_INT(to_ms), DB_INT(zone));
+    int more = 0, code = 0;
 
-    db_bind_int(st, 1, from_ms);
-    db_bind_int(st, 2, to_ms);
-    if (zone >= 0)
-        db_bind_int(st, 3, zone);
-    while (code == 0 && from_ms < to_ms && (rc = st ? sqlite3_step(st) : sqlite3_errcode(k->r->h)) == SQLITE_ROW) {
+    while (code == 0 && from_ms < to_ms && (more = db_next(&k->r->st, st, err)) == 1) {
         if (!k->names.texts.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
             break;
         const char *node = texts_get(&k->names.texts, (uint64_t)sqlite3_column_int64(st, 1));
@@ -294,10 +269,8 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
                    ? err_set(err, -ECANCELED, "stopped")
                    : k->each(k->arg, node, &s);
     }
-    if (code == 0 && rc != SQLITE_DONE)
-        code = db_fail(k->r->h, rc, "read", err);
     sqlite3_reset(st);
-    return code;
+    return code ? code : MIN(more, 0);
 }
 
 int records_usage(struct records *r, const struct usage_ask *ask,

@@ -70,16 +70,6 @@ struct writer {
     struct store_stat stat;
 };
 
-static void writer_lock(struct writer *w)
-{
-    pthread_mutex_lock(&w->lock);
-}
-
-static void writer_unlock(struct writer *w)
-{
-    pthread_mutex_unlock(&w->lock);
-}
-
 /* False when the time ran out. A poll and not a timed condition: those want to be told the time of day. */
 static bool writer_sleep(struct writer *w, int64_t ms)
 {
@@ -127,11 +117,11 @@ static void writer_list(struct writer *w)
     struct log_ref *v;
     size_t n = logs_list(w->logs, &v);
 
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     free(w->logs_now);
     w->logs_now = v;
     w->n_logs_now = n;
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     w->listed = logs_number(w->logs);
 }
 
@@ -146,9 +136,9 @@ static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
     writer_find_touches(w, ops, log_sum(log)->n);
     r = group_write_records(&w->group, ops, w->rec, log, err);
     if (r < 0) {
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         writer_undo_touches(w);
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
         return r;
     }
     r = group_write_batches(&w->group, ops, log, err);
@@ -217,9 +207,9 @@ static void writer_commit(struct writer *w, struct store_op *ops)
 
     if (w->listed != logs_number(w->logs))
         writer_list(w);
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     writer_publish(w, ops, r, &err, &old);
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     for (struct store_op *op = old.head; op; op = op->next)
         if (op->kind == OP_APPEND) {
             struct op_append *a = (struct op_append *)op;
@@ -232,30 +222,30 @@ static void writer_commit(struct writer *w, struct store_op *ops)
     done_wake(w->done);
     op_free_all(old.head);
     uint64_t steps = records_steps(w->rec);
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     if (failed)
         w->failed = err;
     w->last = err;
     w->stat.steps += steps;
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* ---- between commits ---- */
 
 static void writer_rotate(struct writer *w)
 {
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     size_t n = w->index.n;
     AUTO_FREE struct index_node **nodes = mem_alloc(n * sizeof(*nodes));
     if (n)
         memcpy(nodes, w->index.v, n * sizeof(*nodes));
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
     writer_list(w);
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     void (*fn)(void *arg) = w->on_seal;
     void *arg = w->on_seal_arg;
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     if (fn)
         fn(arg);
 }
@@ -263,9 +253,9 @@ static void writer_rotate(struct writer *w)
 /* Files of logs that are in chunks go. What fails is tried again. */
 static void writer_drop_compacted(struct writer *w)
 {
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     int64_t log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     bool any = log != 0;
     for (; log;) {
         int64_t oldest = 0;
@@ -274,14 +264,14 @@ static void writer_drop_compacted(struct writer *w)
             break;
         }
         writer_list(w);
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         for (size_t i = 0; i < w->index.n; i++) {
             index_drop_rows(w->index.v[i], log);
             if (oldest)
                 index_prune(w->index.v[i], oldest);
         }
         log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
     }
     if (any)
         malloc_trim(0); /* what compaction needed: the next comes in minutes */
@@ -293,20 +283,16 @@ static void writer_drop_records(struct writer *w)
 
     w->dropping = before_ms > 0 && records_drop_old(w->rec, before_ms, DROP_ROWS) == DROP_ROWS;
     before_ms = w->now_ms && w->keep_usage_ms ? w->now_ms() - w->keep_usage_ms : 0;
-    if (before_ms > 0 && records_begin(w->rec, NULL) == 0) {
-        if (records_drop_usage(w->rec, before_ms) == 0)
-            records_commit(w->rec, NULL);
-        else
-            records_rollback(w->rec);
-    }
+    if (before_ms > 0 && records_begin(w->rec, NULL) == 0)
+        records_end(w->rec, records_drop_usage(w->rec, before_ms), NULL);
 }
 
 static void writer_upkeep(struct writer *w, bool quiet)
 {
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     bool seal = w->seal;
     w->seal = false;
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     bool full = logs_full(w->logs) || (seal && logs_any(w->logs));
 
     logs_tidy(w->logs);
@@ -323,12 +309,12 @@ static void writer_upkeep(struct writer *w, bool quiet)
     int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
     if (oldest)
         writer_list(w);
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     for (size_t i = 0; oldest && i < w->index.n; i++)
         index_prune(w->index.v[i], oldest);
     w->stat.files_bytes = bytes;
     w->stat.damaged = logs_damaged(w->logs);
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* With the lock: sleep until there is something to do, or it is time to look around. */
@@ -337,9 +323,9 @@ static void writer_wait(struct writer *w)
     while (!w->news && !w->stop) {
         int64_t ms = w->queue.head || w->dropping ? RETRY_MS : TICK_MS;
         w->idle = true;
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
         bool woken = writer_sleep(w, ms);
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         w->idle = false;
         if (!woken)
             break;
@@ -352,7 +338,7 @@ static void *writer_main(void *arg)
     bool stop = false;
 
     while (!stop) {
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         writer_wait(w);
         stop = w->stop;
         uint64_t asked = w->flush_asked;
@@ -362,18 +348,18 @@ static void *writer_main(void *arg)
                 ((struct op_node *)op)->node->queued = NULL;
         w->queue.head = NULL;
         w->news = w->hurry = false;
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
 
         if (ops)
             writer_commit(w, ops);
         writer_upkeep(w, !ops);
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         w->flush_done = asked;
         if (!ops)
             w->last = (struct err){0};
         pthread_cond_broadcast(&w->flushed);
         bool hurry = w->hurry || w->stop;
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
         if (!hurry && ops)
             writer_sleep(w, w->commit_ms);
     }
@@ -462,9 +448,9 @@ static int writer_queue_append(struct writer *w, const struct store_batch *b, si
 
 void writer_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
 {
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     int r = w->stop ? -ESHUTDOWN : writer_queue_append(w, b, n, done, arg);
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     if (r < 0) {
         done_add(w->done, (struct done){done, arg, r});
         done_wake(w->done);
@@ -556,11 +542,11 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
 {
     o->done = done;
     o->arg = arg;
-    writer_lock(w);
+    pthread_mutex_lock(&w->lock);
     int r = w->stop ? -ESHUTDOWN : w->bytes + o->op.size > w->queue_max ? -EAGAIN : 0;
     if (r == 0)
         writer_push(w, &o->op);
-    writer_unlock(w);
+    pthread_mutex_unlock(&w->lock);
     if (r == 0)
         return 0;
     free(o);
@@ -709,10 +695,10 @@ void writer_close(struct writer *w)
     if (!w)
         return;
     if (w->running) {
-        writer_lock(w);
+        pthread_mutex_lock(&w->lock);
         w->stop = true;
         wake_ring(w->wake_fd);
-        writer_unlock(w);
+        pthread_mutex_unlock(&w->lock);
         pthread_join(w->thread, NULL);
     }
     op_free_all(w->queue.head); /* records that could not be written at the last try */
