@@ -173,7 +173,7 @@ static int file(const char *path, struct table *t, struct chunk_writer *w)
     }
     flush(&g, t);
     double begun = cpu_now();
-    if (table_write(t, w, take, &all) < 0)
+    if (table_write(t, w, TIER_MINUTE, take, &all) < 0)
         fprintf(stderr, "real: '%s' does not fit\n", path);
     cpu = cpu_now() - begun;
     printf("%s: %zu ticks, %zu samples: raw %.4f, minutes %.4f, together %.4f B/sample; CPU %.4f s per million; %zu "

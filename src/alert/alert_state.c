@@ -196,10 +196,7 @@ COMPARE(newest_first, struct alert *const,
 
 const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n)
 {
-    if (w->n > w->cap_all) {
-        w->cap_all = w->cap;
-        w->all = mem_grow(w->all, w->cap_all, sizeof(*w->all));
-    }
+    VEC_LEAST(w->all, w->cap_all, w->cap);
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++)
         if (!w->v[i].a->resolved_ms)

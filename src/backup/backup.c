@@ -63,11 +63,10 @@ static void let_go(struct backup *b)
 
 static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(b->dir, n);
     struct one_log l = {.n = n};
-
-    log_path(path, b->dir, n);
     int r = log_open_read(&l.h, path, sealed, err);
+
     if (r == -ENOENT || r == -ENODATA)
         return 0; /* compacted just now: its chunks will be seen; or only just begun */
     if (r == -EUCLEAN || r == -EINVAL) {
@@ -126,10 +125,9 @@ static int fits(struct backup *b)
 
     for (size_t i = 0; i < b->n_logs; i++) {
         struct one_log *l = &b->logs[i];
-        char path[4096];
+        AUTO_FREE char *path = log_path(b->dir, l->n);
         newest = MAX(newest, l->n);
         l->done = b->history && asked(b->history, "SELECT done FROM mark WHERE log = ?1", l->n) != 0;
-        log_path(path, b->dir, l->n);
         if (!l->done && access(path, F_OK) < 0)
             return 0;
         if (!l->done &&

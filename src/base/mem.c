@@ -100,6 +100,11 @@ bool mem_copy_str(char *dst, size_t size, const char *src)
     return false;
 }
 
+void *mem_dup(const void *v, size_t n, size_t size)
+{
+    return n ? memcpy(mem_zero(n, size), v, n * size) : NULL;
+}
+
 static const char **text_at(const void *s, size_t at)
 {
     return (const char **)((char *)(uintptr_t)s + at);

@@ -227,10 +227,7 @@ bool book_changing(const struct book *b, int64_t id)
 
 const struct booking *const *book_all(struct book *b, size_t *ret_n)
 {
-    if (b->n > b->cap_all) {
-        b->cap_all = b->cap;
-        b->all = mem_grow(b->all, b->cap_all, sizeof(*b->all));
-    }
+    VEC_LEAST(b->all, b->cap_all, b->cap);
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         const struct booking *h = durable(&b->v[i]);

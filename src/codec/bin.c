@@ -25,20 +25,7 @@ int64_t floor_to(int64_t v, int64_t step)
 
 void part_bin_point(struct part_bin *to, int64_t at_ms, int64_t v)
 {
-    struct bin *b = &to->b;
-
-    if (b->count == 0) {
-        *to = (struct part_bin){{1, v, v, v, v}, at_ms};
-        return;
-    }
-    b->count++;
-    b->sum = (int64_t)((uint64_t)b->sum + (uint64_t)v);
-    b->min = MIN(b->min, v);
-    b->max = MAX(b->max, v);
-    if (at_ms >= to->last_ms) {
-        b->last = v;
-        to->last_ms = at_ms;
-    }
+    part_bin_add(to, &(struct part_bin){{1, v, v, v, v}, at_ms});
 }
 
 void part_bin_add(struct part_bin *to, const struct part_bin *more)

@@ -32,23 +32,19 @@ struct block_writer {
     struct habit *habits;
     struct series *s; /* those that are not constant */
     size_t n, cap_s;
-    int64_t *row; /* something of each series */
-    size_t cap_row;
+    int64_t *row;           /* something of each series */
     size_t values, changes; /* of s: all, and those that differ from the one before */
     uint64_t least, range;  /* of all; the largest less the least */
     struct divisor by;
     uint64_t *d, *e; /* transformed */
     size_t cap_d;
-    struct buf trial, best;
+    struct buf trial;
 };
 
 struct block_writer *block_writer_new(void)
 {
-    struct block_writer *w = NEW(struct block_writer, .numbers = numbers_new());
-
-    w->habits = mem_zero(HABITS, sizeof(*w->habits));
-    w->trial = w->best = BUF_INIT(BLOCK_BYTES_MAX);
-    return w;
+    return NEW(struct block_writer, .numbers = numbers_new(), .habits = mem_zero(HABITS, sizeof(struct habit)),
+               .trial = BUF_INIT(BLOCK_BYTES_MAX));
 }
 
 void block_writer_free(struct block_writer *w)
@@ -58,7 +54,6 @@ void block_writer_free(struct block_writer *w)
     numbers_free(w->numbers);
     FREE_ALL(w->habits, w->s, w->row, w->d, w->e);
     buf_fini(&w->trial);
-    buf_fini(&w->best);
     free(w);
 }
 
@@ -349,7 +344,7 @@ static void put_coded(struct block_writer *w, struct buf *out, unsigned coding, 
 static void room_for(struct block_writer *w, size_t values, size_t n_series)
 {
     if (n_series > w->cap_s) {
-        w->cap_s = w->cap_row = n_series;
+        w->cap_s = n_series;
         w->s = mem_grow(w->s, n_series, sizeof(*w->s));
         w->row = mem_grow(w->row, n_series, sizeof(*w->row));
     }

@@ -90,7 +90,7 @@ static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsi
     }
     if (u->first == u->last)
         from = to = 0;
-    if (!numbers_get_part(&b->numbers, r, b->v, numbers, from, to))
+    if (!numbers_get(&b->numbers, r, b->v, numbers, from, to))
         return false;
     const uint64_t *v = b->v;
     uint64_t *ret = u->ret;
@@ -121,8 +121,8 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
     /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
     uint64_t *diffs = b->v + runs;
     bool none = u->first == u->last;
-    if (!numbers_get_part(&b->numbers, r, b->v, runs, 0, none ? 0 : runs) ||
-        !numbers_get_part(&b->numbers, r, diffs, runs - moving, 0, none ? 0 : runs - moving))
+    if (!numbers_get(&b->numbers, r, b->v, runs, 0, none ? 0 : runs) ||
+        !numbers_get(&b->numbers, r, diffs, runs - moving, 0, none ? 0 : runs - moving))
         return false;
     if (none)
         return true;
@@ -151,10 +151,7 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
 
 static void room_for(struct block_reader *b, size_t values, size_t n_series)
 {
-    if (2 * values > b->cap) {
-        b->cap = 2 * values;
-        b->v = mem_grow(b->v, b->cap, sizeof(*b->v));
-    }
+    VEC_LEAST(b->v, b->cap, 2 * values);
     if (n_series > b->cap_rows) {
         b->cap_rows = n_series;
         for (size_t i = 0; i < ARRAY_LEN(b->rows); i++)

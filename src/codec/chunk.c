@@ -140,10 +140,7 @@ int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row)
 {
     if (lane >= w->lanes || w->lanes < 2)
         return -E2BIG;
-    if (w->n_ticks > w->cap_usual[lane]) {
-        w->cap_usual[lane] = w->n_ticks;
-        w->usual[lane] = mem_grow(w->usual[lane], w->n_ticks, sizeof(*row));
-    }
+    VEC_LEAST(w->usual[lane], w->cap_usual[lane], w->n_ticks);
     memcpy(w->usual[lane], row, w->n_ticks * sizeof(*row));
     w->usual_mask |= 1u << lane;
     return 0;
@@ -294,10 +291,7 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
         (!c->key.no && c->key.name.len > CHUNK_NAME_MAX) || c->n_devs * w->lanes > CHUNK_CELLS_MAX / w->n_ticks)
         return -E2BIG;
     size_t cells = MAX(c->n_devs * w->n_ticks, w->n_ticks + 1), off = w->body.len;
-    if (cells > w->cap_v) {
-        w->cap_v = cells;
-        w->v = mem_grow(w->v, cells, sizeof(*w->v));
-    }
+    VEC_LEAST(w->v, w->cap_v, cells);
     if (c->n_devs > w->cap_n) {
         w->cap_n = c->n_devs;
         w->n_of = mem_grow(w->n_of, w->cap_n, sizeof(*w->n_of));

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "codec/block.h"
 
 #define CHUNK_VERSION     2 /* 1 is still read */
@@ -111,6 +112,24 @@ void chunk_cells_fini(struct chunk_cells *c);
 static inline size_t chunk_words(size_t n_ticks)
 {
     return (n_ticks + 63) / 64;
+}
+static inline size_t chunk_count(const uint64_t *have, size_t n_ticks) /* those that are there */
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < chunk_words(n_ticks); i++)
+        n += (size_t)__builtin_popcountll(have[i]);
+    return n;
+}
+/* How many from tick i on are there, at most up to end; or how many are not. */
+static inline size_t chunk_run(const uint64_t *have, size_t i, size_t end, bool there)
+{
+    for (size_t at = i; at < end; at = (at / 64 + 1) * 64) {
+        uint64_t word = (there ? ~have[at / 64] : have[at / 64]) >> at % 64;
+        if (word)
+            return MIN(at + (size_t)__builtin_ctzll(word), end) - i;
+    }
+    return end - i;
 }
 static inline bool chunk_has(const struct chunk_cells *c, size_t dev, size_t tick)
 {

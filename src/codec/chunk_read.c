@@ -205,7 +205,7 @@ static bool get_runs(struct rd *r, struct chunk_cells *c, uint64_t *h)
     uint64_t runs = rd_varint(r);
     bool bit = false;
 
-    if (r->bad || runs > n + 1 || !numbers_get(&c->block.numbers, r, c->flat, (size_t)runs))
+    if (r->bad || runs > n + 1 || !numbers_get(&c->block.numbers, r, c->flat, (size_t)runs, 0, (size_t)runs))
         return false;
     memset(h, 0, chunk_words(n) * sizeof(*h));
     for (size_t i = 0; i < runs; i++, bit = !bit) {
@@ -217,10 +217,10 @@ static bool get_runs(struct rd *r, struct chunk_cells *c, uint64_t *h)
     return at == n;
 }
 
-static bool get_presence(struct rd *r, struct chunk_cells *c)
+bool chunk_get_presence(struct rd *r, struct chunk_cells *c, bool every,
+                        bool (*get)(struct rd *r, struct chunk_cells *c, uint64_t *h))
 {
     size_t words = chunk_words(c->n_ticks);
-    bool every = rd_u8(r) == PRESENT_EVERY;
 
     for (size_t k = 0; k < c->n_devs && !r->bad; k++) {
         uint64_t *h = c->have + k * words, how = every ? PRESENT_ALL : rd_varint(r);
@@ -231,17 +231,14 @@ static bool get_presence(struct rd *r, struct chunk_cells *c)
         }
         if (how == PRESENT_AS_BEFORE && k)
             memcpy(h, h - words, words * sizeof(*h));
-        else if (how != PRESENT_RUNS || !get_runs(r, c, h))
+        else if (how != PRESENT_RUNS || !get(r, c, h))
             return false;
-        c->present[k] = 0;
-        for (size_t i = 0; i < words; i++)
-            c->present[k] += (size_t)__builtin_popcountll(h[i]);
+        c->present[k] = chunk_count(h, c->n_ticks);
     }
     return !r->bad;
 }
 
-/* n values at from go to where have says, from the end, since they may lie in the front of v itself. */
-static void spread(int64_t *v, const int64_t *from, const uint64_t *h, size_t n_ticks, size_t n)
+void chunk_spread(int64_t *v, const int64_t *from, const uint64_t *h, size_t n_ticks, size_t n)
 {
     if (n == n_ticks) {
         memmove(v, from, n * sizeof(*v));
@@ -284,7 +281,7 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
         if (zero)
             memset(v, 0, c->n_ticks * sizeof(*v));
         else
-            spread(v, (int64_t *)flat + at, h, c->n_ticks, c->present[k]);
+            chunk_spread(v, (int64_t *)flat + at, h, c->n_ticks, c->present[k]);
         if (from->usual[lane])
             add_usual(v, from->usual[lane], h, c->n_ticks);
     }
@@ -293,7 +290,7 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
 
 static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, const struct chunk_want *want)
 {
-    if (!get_presence(r, c))
+    if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
     for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
@@ -309,22 +306,10 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     size_t words = chunk_words(n_ticks), cells = n_devs * lanes * n_ticks;
     size_t flat = MAX(lanes > 1 ? n_devs * n_ticks : 0, n_ticks + 1);
 
-    if (cells > c->cap_v) {
-        c->cap_v = cells;
-        c->v = mem_grow(c->v, cells, sizeof(*c->v));
-    }
-    if (n_devs * words > c->cap_have) {
-        c->cap_have = n_devs * words;
-        c->have = mem_grow(c->have, c->cap_have, sizeof(*c->have));
-    }
-    if (flat > c->cap_flat) {
-        c->cap_flat = flat;
-        c->flat = mem_grow(c->flat, flat, sizeof(*c->flat));
-    }
-    if (2 * n_devs > c->cap_present) {
-        c->cap_present = 2 * n_devs;
-        c->present = mem_grow(c->present, c->cap_present, sizeof(*c->present));
-    }
+    VEC_LEAST(c->v, c->cap_v, cells);
+    VEC_LEAST(c->have, c->cap_have, n_devs * words);
+    VEC_LEAST(c->flat, c->cap_flat, flat);
+    VEC_LEAST(c->present, c->cap_present, 2 * n_devs);
     c->n_devs = n_devs;
     c->n_ticks = n_ticks;
     c->lanes = lanes;

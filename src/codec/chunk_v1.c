@@ -42,48 +42,20 @@ static const uint8_t *get_section(struct rd *r, struct chunk_cells *c, struct bu
     return ZSTD_isError(z) || z != raw ? NULL : (const uint8_t *)to;
 }
 
-static bool get_presence(struct rd *r, struct chunk_cells *c)
+static bool get_runs(struct rd *r, struct chunk_cells *c, uint64_t *h)
 {
-    size_t words = chunk_words(c->n_ticks), n = c->n_ticks;
+    size_t n = c->n_ticks;
+    bool bit = false;
 
-    memset(c->have, 0, c->n_devs * words * sizeof(*c->have));
-    for (size_t k = 0; k < c->n_devs; k++) {
-        uint64_t *h = c->have + k * words;
-        uint64_t how = rd_varint(r);
-        if (how == PRESENT_ALL) {
-            for (size_t i = 0; i < words; i++)
-                h[i] = UINT64_MAX;
-            if (n % 64)
-                h[words - 1] = (1ull << n % 64) - 1;
-        } else if (how == PRESENT_AS_BEFORE && k) {
-            memcpy(h, h - words, words * sizeof(*h));
-        } else if (how == PRESENT_RUNS) {
-            bool bit = false;
-            for (size_t i = 0; i < n; bit = !bit) {
-                uint64_t run = rd_varint(r);
-                if (r->bad || run > n - i || (run == 0 && i))
-                    return false;
-                for (size_t end = i + (size_t)run; i < end; i++)
-                    h[i / 64] |= (uint64_t)bit << i % 64;
-                if (run == 0 && bit)
-                    return false;
-            }
-        } else {
+    memset(h, 0, chunk_words(n) * sizeof(*h));
+    for (size_t i = 0; i < n; bit = !bit) {
+        uint64_t run = rd_varint(r);
+        if (r->bad || run > n - i || (run == 0 && (i || bit)))
             return false;
-        }
-        if (r->bad)
-            return false;
+        for (size_t end = i + (size_t)run; i < end; i++)
+            h[i / 64] |= (uint64_t)bit << i % 64;
     }
     return true;
-}
-
-static size_t count_have(const struct chunk_cells *c, size_t dev)
-{
-    size_t words = chunk_words(c->n_ticks), n = 0;
-
-    for (size_t i = 0; i < words; i++)
-        n += (size_t)__builtin_popcountll(c->have[dev * words + i]);
-    return n;
 }
 
 /* Series whose values follow: their n values are put at the front of their row first, and spread over the ticks last.
@@ -186,20 +158,13 @@ static undo_fn *const undos[CODING_COUNT] = {
     [CODING_RUNS] = undo_runs,     [CODING_PACK] = undo_pack,
 };
 
-/* n values at the front of the row go to where have says, from the end so that none is overwritten before it moved. */
-static void spread(int64_t *v, const uint64_t *h, size_t n_ticks, size_t n)
-{
-    for (size_t i = n_ticks; i-- > 0;)
-        v[i] = (h[i / 64] >> (i % 64) & 1) ? v[--n] : 0;
-}
-
 static bool get_values(struct undo *u, struct chunk_cells *c, unsigned coding, struct rd *same)
 {
     size_t words = chunk_words(c->n_ticks);
 
     for (size_t k = 0; k < c->n_devs * c->lanes; k++) {
         int64_t *v = c->v + k * c->n_ticks;
-        size_t dev = k / c->lanes, n = count_have(c, dev);
+        size_t dev = k / c->lanes, n = c->present[dev];
         if (n && rd_u8(same)) {
             int64_t one = rd_zigzag(same);
             for (size_t i = 0; i < n; i++)
@@ -208,7 +173,7 @@ static bool get_values(struct undo *u, struct chunk_cells *c, unsigned coding, s
             return false;
         }
         if (n < c->n_ticks)
-            spread(v, c->have + dev * words, c->n_ticks, n);
+            chunk_spread(v, v, c->have + dev * words, c->n_ticks, n);
     }
     return !same->bad && !u->lead.bad;
 }
@@ -217,7 +182,7 @@ static bool get_values(struct undo *u, struct chunk_cells *c, unsigned coding, s
 static bool skip_same(struct rd *r, const struct chunk_cells *c)
 {
     for (size_t k = 0; k < c->n_devs * c->lanes; k++)
-        if (count_have(c, k / c->lanes) && rd_u8(r))
+        if (c->present[k / c->lanes] && rd_u8(r))
             rd_zigzag(r);
     return !r->bad;
 }
@@ -248,7 +213,7 @@ static bool get_column(struct rd *r, struct chunk_cells *c, struct buf *rooms)
     if (r->bad || !lead || coding >= CODING_COUNT)
         return false;
     struct rd same = rd_of(lead, n);
-    if (!get_presence(&same, c))
+    if (!chunk_get_presence(&same, c, false, get_runs))
         return false;
     struct undo u = {.lead = same};
     if (!skip_same(&u.lead, c))

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/buf.h"
 #include "codec/pack.h"
 
 static inline size_t varint_size(uint64_t v)
@@ -222,33 +221,12 @@ int ints_put(struct buf *out, const int64_t *v, size_t n)
 
 /* ---- reading ---- */
 
-/* rd_varint, inline, as there are very many of them; of up to 8 bytes without a loop. */
-static inline uint64_t get_varint(struct rd *r)
-{
-    uint64_t w;
-
-    if (r->bad || r->end - r->p < 8)
-        return rd_varint(r);
-    if (*r->p < 0x80)
-        return *r->p++;
-    memcpy(&w, r->p, 8);
-    w = le64toh(w);
-    uint64_t ends = ~w & 0x8080808080808080u;
-    if (!ends)
-        return rd_varint(r);
-    r->p += __builtin_ctzll(ends) / 8 + 1;
-    w &= ends ^ (ends - 1); /* up to the first byte that ends one */
-    w = (w & 0x007f007f007f007fu) | (w & 0x7f007f007f007f00u) >> 1;
-    w = (w & 0x00003fff00003fffu) | (w & 0x3fff00003fff0000u) >> 2;
-    return (w & 0x0fffffffu) | (w & 0x0fffffff00000000u) >> 4;
-}
-
 static int get_delta(struct rd *r, int64_t *ret, size_t n)
 {
     uint64_t at = 0;
 
     for (size_t i = 0; i < n; i++) {
-        at += unzigzag(get_varint(r));
+        at += unzigzag(quick_varint(r));
         ret[i] = (int64_t)at;
     }
     return r->bad ? -EBADMSG : 0;
@@ -259,8 +237,8 @@ static int get_runs(struct rd *r, int64_t *ret, size_t n)
     uint64_t at = 0;
 
     for (size_t i = 0; i < n;) {
-        uint64_t run = get_varint(r);
-        at += unzigzag(get_varint(r));
+        uint64_t run = quick_varint(r);
+        at += unzigzag(quick_varint(r));
         if (r->bad || run == 0 || run > n - i)
             return -EBADMSG;
         for (size_t end = i + (size_t)run; i < end; i++)
@@ -307,23 +285,10 @@ static int get_const(struct rd *r, int64_t *ret, size_t n)
     return r->bad ? -EBADMSG : 0;
 }
 
-static int get_coded(struct rd *r, unsigned coding, int64_t *ret, size_t n)
-{
-    switch (coding) {
-    case INTS_CONST:
-        return get_const(r, ret, n);
-    case INTS_DELTA:
-        return get_delta(r, ret, n);
-    case INTS_RUNS:
-        return get_runs(r, ret, n);
-    case INTS_PACK:
-        return get_pack(r, ret, n);
-    case INTS_PACK_DELTA:
-        return get_pack_delta(r, ret, n);
-    default:
-        return -EBADMSG;
-    }
-}
+static int (*const gets[])(struct rd *r, int64_t *ret, size_t n) = {
+    [INTS_CONST] = get_const, [INTS_DELTA] = get_delta,           [INTS_RUNS] = get_runs,
+    [INTS_PACK] = get_pack,   [INTS_PACK_DELTA] = get_pack_delta,
+};
 
 int ints_get(struct rd *r, int64_t *ret, size_t n)
 {
@@ -334,7 +299,8 @@ int ints_get(struct rd *r, int64_t *ret, size_t n)
     unsigned coding = rd_u8(r);
     bool scaled = coding & INTS_SCALED;
     uint64_t factor = scaled ? rd_varint(r) : 1;
-    int rc = get_coded(r, coding & ~(unsigned)INTS_SCALED, ret, n);
+    coding &= ~(unsigned)INTS_SCALED;
+    int rc = coding < ARRAY_LEN(gets) ? gets[coding](r, ret, n) : -EBADMSG;
     for (size_t i = 0; scaled && rc == 0 && i < n; i++)
         ret[i] = (int64_t)((uint64_t)ret[i] * factor);
     return rc;

@@ -133,9 +133,7 @@ static void merge_devs(struct merge *m)
         s->dev = mem_alloc(s->c.n_devices * sizeof(*s->dev));
         s->done = mem_zero(s->c.n_columns, sizeof(*s->done));
         for (size_t k = 0; k < s->c.n_devices; k++) {
-            size_t at = 0;
-            while (at < m->n_devs && !str_eq_str(m->devs[at], s->c.devices[k]))
-                at++;
+            size_t at = FIRST(m->n_devs, d, str_eq_str(m->devs[d], s->c.devices[k]));
             if (at == m->n_devs)
                 VEC_ADD(m->devs, m->n_devs, m->cap_devs, s->c.devices[k]);
             s->dev[k] = (uint16_t)at;
@@ -254,10 +252,7 @@ static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_ke
     for (size_t i = 0; i < m->n; i++)
         merge_source(m, &m->v[i], key, &to);
     for (size_t d = 0; d < to.n; d++) {
-        size_t present = 0;
-        for (size_t i = 0; i < words; i++)
-            present += (size_t)__builtin_popcountll(have[d * words + i]);
-        have_of[d] = present == m->n_ticks ? NULL : have + d * words;
+        have_of[d] = chunk_count(have + d * words, m->n_ticks) == m->n_ticks ? NULL : have + d * words;
         v_of[d] = v + d * m->lanes * m->n_ticks;
     }
     return chunk_add(w, &(struct chunk_column){key, to.n, devs, have_of, v_of});

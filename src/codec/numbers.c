@@ -224,10 +224,7 @@ static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size
     }
     if (n > TINY) {
         size_t bound = ZSTD_compressBound(n);
-        if (bound > x->cap_packed) {
-            x->cap_packed = bound;
-            x->packed = mem_grow(x->packed, bound, 1);
-        }
+        VEC_LEAST(x->packed, x->cap_packed, bound);
         size_t z = ZSTD_compressCCtx(x->zstd, x->packed, bound, p, n, ZSTD_LEVEL);
         if (!ZSTD_isError(z) && z < n) {
             buf_varint(out, (uint64_t)(z - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
@@ -269,10 +266,7 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
         return;
     buf_u8(out, (uint8_t)p->width);
     buf_u8(out, (uint8_t)(p->low | (p->sized ? SIZED : 0)));
-    if (n > x->cap) {
-        x->cap = n;
-        x->plane = mem_grow(x->plane, n, 1);
-    }
+    VEC_LEAST(x->plane, x->cap, n);
     if (p->sized) {
         put_sized(x, out, v, n, p->low);
         return;
@@ -367,7 +361,7 @@ static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, si
     return true;
 }
 
-bool numbers_get_part(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
 {
     if (n == 0)
         return true;
@@ -399,11 +393,6 @@ bool numbers_get_part(struct numbers_room *room, struct rd *r, uint64_t *ret, si
                 ret[i] |= (uint64_t)p[i] << shift;
     }
     return true;
-}
-
-bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
-{
-    return numbers_get_part(room, r, ret, n, 0, n);
 }
 
 void numbers_room_fini(struct numbers_room *room)

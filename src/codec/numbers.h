@@ -28,8 +28,7 @@ struct numbers_room { /* for reading: zeroed at first */
     struct buf frame, plane;
     void *zstd;
 };
-bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n); /* false: makes no sense */
-/* Only [from, to) of the n goes to ret[from..to): less work. None of them: they are passed over, and seldom unpacked.
- */
-bool numbers_get_part(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to);
+/* Of n numbers [from, to) goes to ret[from..to). None of them: they are passed over, and seldom unpacked. False: they
+ * make no sense. */
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to);
 void numbers_room_fini(struct numbers_room *room);

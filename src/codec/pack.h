@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 static inline unsigned bits_of(uint64_t v)
@@ -133,4 +134,25 @@ static inline uint64_t zigzag(uint64_t d)
 static inline uint64_t unzigzag(uint64_t z)
 {
     return z >> 1 ^ (0 - (z & 1));
+}
+
+/* rd_varint, inline, as there are very many of them; of up to 8 bytes without a loop. */
+static inline uint64_t quick_varint(struct rd *r)
+{
+    uint64_t w;
+
+    if (r->bad || r->end - r->p < 8)
+        return rd_varint(r);
+    if (*r->p < 0x80)
+        return *r->p++;
+    memcpy(&w, r->p, 8);
+    w = le64toh(w);
+    uint64_t ends = ~w & 0x8080808080808080u;
+    if (!ends)
+        return rd_varint(r);
+    r->p += __builtin_ctzll(ends) / 8 + 1;
+    w &= ends ^ (ends - 1); /* up to the first byte that ends one */
+    w = (w & 0x007f007f007f007fu) | (w & 0x7f007f007f007f00u) >> 1;
+    w = (w & 0x00003fff00003fffu) | (w & 0x3fff00003fff0000u) >> 2;
+    return (w & 0x0fffffffu) | (w & 0x0fffffff00000000u) >> 4;
 }

@@ -265,10 +265,7 @@ static void table_sort(struct table *t)
 {
     bool sorted = true;
 
-    if (t->n_rows > t->cap_order) {
-        t->cap_order = t->n_rows;
-        t->order = mem_grow(t->order, t->cap_order, sizeof(*t->order));
-    }
+    VEC_LEAST(t->order, t->cap_order, t->n_rows);
     for (size_t i = 0; i < t->n_rows; i++) {
         t->order[i] = (struct order){t->at[i], (uint32_t)i};
         sorted &= !i || t->at[i] >= t->at[i - 1];
@@ -304,23 +301,6 @@ static bool cells_have(struct cells *c, size_t dev, size_t present)
 {
     c->have_of[dev] = present == c->n_ticks ? NULL : c->have + dev * chunk_words(c->n_ticks);
     return present > 0;
-}
-
-/* Are all of rows [from, from + n) there? */
-static bool have_rows(const uint64_t *h, size_t from, size_t n)
-{
-    size_t at = from, end = from + n;
-
-    for (; at < end && at % 64; at++)
-        if (!(h[at / 64] >> at % 64 & 1))
-            return false;
-    for (; at + 64 <= end; at += 64)
-        if (h[at / 64] != UINT64_MAX)
-            return false;
-    for (; at < end; at++)
-        if (!(h[at / 64] >> at % 64 & 1))
-            return false;
-    return true;
 }
 
 static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, bool plain)
@@ -433,7 +413,7 @@ static int write_column(const struct table *t, struct chunk_writer *w, int tier,
 
     for (; *series < t->n_series && t->series[*series].metric == metric; ++*series) {
         const struct tseries *s = &t->series[*series];
-        bool plain = t->in_order && have_rows(s->have, o[0].row, n);
+        bool plain = t->in_order && chunk_run(s->have, o[0].row, o[0].row + n, true) == n;
         c->devs[col.n_devs] = (uint16_t)s->dev;
         c->v_of[col.n_devs] = c->v + col.n_devs * c->lanes * c->n_ticks;
         if (tier == TIER_RAW)
@@ -509,23 +489,15 @@ static int write_tier(struct table *t, struct chunk_writer *w, int tier,
     return r;
 }
 
-int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
-                    void *arg)
-{
-    if (t->n_rows == 0 || t->n_series == 0)
-        return 0;
-    table_sort(t);
-    return write_tier(t, w, TIER_RAW, each, arg);
-}
-
-int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c), void *arg)
+int table_write(struct table *t, struct chunk_writer *w, int last, int (*each)(void *arg, const struct table_chunk *c),
+                void *arg)
 {
     int r = 0;
 
     if (t->n_rows == 0 || t->n_series == 0)
         return 0;
     table_sort(t);
-    for (int tier = TIER_RAW; tier < TIER_HOUR && r == 0; tier++) /* hours are made of minutes, later */
+    for (int tier = TIER_RAW; tier <= last && r == 0; tier++)
         r = write_tier(t, w, tier, each, arg);
     return r;
 }

@@ -24,12 +24,10 @@ struct table_chunk {
     int64_t bucket, from_ms, to_ms; /* first and last tick */
     struct str bytes;               /* borrowed */
 };
-/* All of it as chunks, raw and minutes. Stops when each returns other than 0. */
-int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
+/* All of it as chunks, raw and up to the tier last: hours are made of minutes, later. Stops when each returns other
+ * than 0. */
+int table_write(struct table *t, struct chunk_writer *w, int last, int (*each)(void *arg, const struct table_chunk *c),
                 void *arg);
-
-int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
-                    void *arg); /* the samples alone */
 
 /*
  * Chunks of one tier become one, of the same tier or a coarser one: rows are put in order, bins that meet are added up.

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
+#include "codec/pack.h"
 
 #define VERSION      2
 #define NUMBERS_MOST 64 /* of a device, of a login */
@@ -54,28 +54,10 @@ int usage_encode(const struct usage_span *s, const struct usage_names *names, st
     return r < 0 ? r : out->err;
 }
 
-/* Most of what a question costs is here: short numbers without a look at each byte's place. */
-static inline uint64_t fast_varint(struct rd *in)
-{
-    const uint8_t *p = in->p;
-
-    if (in->end - p < 10 || in->bad)
-        return rd_varint(in);
-    uint64_t v = p[0] & 0x7f;
-    unsigned i = 0;
-    while (p[i] >= 0x80 && i < 8) {
-        i++;
-        v |= (uint64_t)(p[i] & 0x7f) << 7 * i;
-    }
-    if (p[i] >= 0x80)
-        return rd_varint(in);
-    in->p = p + i + 1;
-    return v;
-}
-
+/* Most of what a question costs is here. */
 static int64_t get_number(struct rd *in)
 {
-    uint64_t v = fast_varint(in);
+    uint64_t v = quick_varint(in);
 
     if (v > NUMBER_MOST)
         in->bad = true;

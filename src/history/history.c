@@ -338,10 +338,7 @@ static int resolve_devices(const struct history_words *words, const struct view 
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];
         size_t n_picked = 0;
-        if (n->n_devices > cap) {
-            cap = n->n_devices;
-            picked = mem_grow(picked, cap, sizeof(*picked));
-        }
+        VEC_LEAST(picked, cap, n->n_devices);
         bool self = pick_devices(w, n, picked);
         for (size_t k = 0; k < n->n_devices; k++) {
             picked[k] = picked[k] && (!keep || keep(arg, n, &n->devices[k]));

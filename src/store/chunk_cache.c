@@ -148,7 +148,7 @@ static int load_group(struct chunks *db, struct chunk_cache_group *g)
     int r = chunks_node(db, g->node, false, &id);
 
     if (r == 1)
-        r = chunks_list(db, id, g->tier, g->bucket, note_chunk, &x);
+        r = chunks_each(db, false, id, g->tier, g->bucket, note_chunk, &x);
     g->bytes = sizeof(*g) + g->cap * sizeof(*g->v);
     for (size_t i = 0; i < g->n && r == 0; i++) {
         r = load_head(db, &g->v[i], &g->bytes);

@@ -186,10 +186,10 @@ int chunks_set_summed(struct chunks *c, int64_t id)
     return CHUNKS_RUN(c, C_SUMMED, DB_INT(id));
 }
 
-static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_t bucket,
-                       int (*each)(void *arg, const struct chunk_row *row), void *arg)
+int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
-    sqlite3_stmt *st = DB_STMT(&c->st, (size_t)sql, DB_INT(node), DB_INT(tier), DB_INT(bucket));
+    sqlite3_stmt *st = DB_STMT(&c->st, bytes ? C_EACH : C_LIST, DB_INT(node), DB_INT(tier), DB_INT(bucket));
     int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
     bool bad = false;
     int r;
@@ -210,7 +210,7 @@ static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_
                                 .tier = tier,
                                 .level = (int)INT(1),
                                 .summed = INT(9) != 0};
-        if (sql == C_EACH)
+        if (bytes)
             row.bytes = db_bytes(st, 5);
         else
             row.bytes.len = (size_t)MAX(INT(5), 0);
@@ -221,18 +221,6 @@ static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_
         }
     }
     return r == 0 && bad ? -EUCLEAN : r;
-}
-
-int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
-                int (*each)(void *arg, const struct chunk_row *row), void *arg)
-{
-    return chunks_walk(c, C_EACH, node, tier, bucket, each, arg);
-}
-
-int chunks_list(struct chunks *c, int64_t node, int tier, int64_t bucket,
-                int (*each)(void *arg, const struct chunk_row *row), void *arg)
-{
-    return chunks_walk(c, C_LIST, node, tier, bucket, each, arg);
 }
 
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
@@ -250,26 +238,16 @@ int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
     return rc == SQLITE_ERROR ? -ENOENT : db_errno(c->h, rc);
 }
 
-static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_t *ret)
+int chunks_next_bucket(struct chunks *c, bool open, int tier, int64_t from, int64_t *ret)
 {
     int64_t at = 0;
-    int r = db_one(&c->st, DB_STMT(&c->st, (size_t)sql, DB_INT(tier), DB_INT(from)), &at, NULL);
+    int r = db_one(&c->st, DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
 
     if (r == 1 && at < from)
         return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
     if (r == 1)
         *ret = at;
     return r;
-}
-
-int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)
-{
-    return chunks_next(c, C_NEXT, tier, from, ret);
-}
-
-int chunks_next_open(struct chunks *c, int tier, int64_t from, int64_t *ret)
-{
-    return chunks_next(c, C_NEXT_OPEN, tier, from, ret);
 }
 
 int64_t chunks_newest_ms(struct chunks *c)

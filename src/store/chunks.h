@@ -44,18 +44,14 @@ int chunks_set_summed(struct chunks *c, int64_t id);
 /* Its chunks get level 2; if not all, only those that are in hours do. */
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all);
 
-/* Those of a node in a bucket, oldest first. each returns 0 to go on. -EUCLEAN: some could not be read; each was called
- * for the others. */
-int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
-                int (*each)(void *arg, const struct chunk_row *row), void *arg);
-/* The same without their bytes; row->bytes.len alone is set. */
-int chunks_list(struct chunks *c, int64_t node, int tier, int64_t bucket,
+/* Those of a node in a bucket, oldest first; without their bytes row->bytes.len alone is set. each returns 0 to go on.
+ * -EUCLEAN: some could not be read; each was called for the others. */
+int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg);
 /* len bytes of a chunk from off on: only the pages they are on are read. Within a transaction. 0, -ENOENT, -errno. */
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to);
-/* The first bucket at or after `from` that has anything: 1, 0, -errno. */
-int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret);
-int chunks_next_open(struct chunks *c, int tier, int64_t from, int64_t *ret); /* that has anything of level 0 or 1 */
+/* The first bucket at or after `from` that has anything; open: of level 0 or 1. 1, 0, -errno. */
+int chunks_next_bucket(struct chunks *c, bool open, int tier, int64_t from, int64_t *ret);
 int64_t chunks_newest_ms(struct chunks *c); /* the latest time of any raw chunk; 0: none */
 
 struct chunk_group {

@@ -91,7 +91,7 @@ static void drop_pending(struct compact *c)
 /* What is in the table goes to the pending chunks. */
 static int write_table(struct compact *c)
 {
-    int r = table_rows(c->table) ? table_write(c->table, c->writer, keep_chunk, c) : 0;
+    int r = table_rows(c->table) ? table_write(c->table, c->writer, TIER_MINUTE, keep_chunk, c) : 0;
 
     table_reset(c->table);
     return r;
@@ -313,7 +313,7 @@ static int retain_age(struct compact *c, int tier, int64_t keep_ms)
     int r = 1;
 
     while (keep_ms && now && r > 0 && !stopping(c)) {
-        r = chunks_next_bucket(c->db, tier, INT64_MIN, &bucket);
+        r = chunks_next_bucket(c->db, false, tier, INT64_MIN, &bucket);
         if (r == 1)
             r = bucket + tier_bucket_ms(tier) <= now - keep_ms ? drop_some(c, tier, bucket) : 0;
     }
@@ -329,7 +329,7 @@ static int retain_bytes(struct compact *c)
         do {
             r = chunks_used_bytes(c->db) > c->conf.keep_bytes && !stopping(c);
             if (r == 1)
-                r = chunks_next_bucket(c->db, tier, INT64_MIN, &bucket);
+                r = chunks_next_bucket(c->db, false, tier, INT64_MIN, &bucket);
             if (r == 1)
                 r = drop_some(c, tier, bucket);
         } while (r > 0);
@@ -387,12 +387,9 @@ static int compact_logs(struct compact *c, struct err *err)
             r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
     }
     for (size_t i = 0; i < n_logs && r == 0; i++) {
-        int64_t upto = 0;
-        for (size_t k = 0; k < n_marks; k++)
-            if (marks[k].log == logs[i].n)
-                upto = marks[k].done ? -1 : marks[k].upto;
-        if (logs[i].sealed && upto >= 0)
-            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, upto, err);
+        const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == logs[i].n);
+        if (logs[i].sealed && !(m && m->done))
+            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, err);
     }
     return r;
 }
@@ -467,13 +464,11 @@ int compact_settle(struct compact *c, struct err *err)
 /* muster.db says that logs became chunks: history.db was there, and not empty. */
 static int was_used(struct compact *c, bool *ret, struct err *err)
 {
-    struct log_sum *v = NULL;
+    AUTO_FREE struct log_sum *v = NULL;
     size_t n = 0;
     int r = records_load_logs(c->rec, &v, &n, err);
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        *ret |= v[i].compacted;
-    free(v);
+    *ret = ANY(n, i, v[i].compacted);
     return r;
 }
 

@@ -91,7 +91,7 @@ static int sum_group(struct chunks *db, struct chunk_writer *w, const struct chu
         struct gathered g = {.below = CHUNK_FINAL + 1, .unsummed = true};
         AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
         struct table_chunk made;
-        r = chunks_each(db, q->node, q->tier, q->bucket, gather_chunk, &g);
+        r = chunks_each(db, true, q->node, q->tier, q->bucket, gather_chunk, &g);
         if ((r == 0 || r == -E2BIG || r == -EUCLEAN) && g.n) {
             int hours = chunks_merge(w, q->tier, TIER_HOUR, g.bytes, g.n, &out, &made, &harmed);
             struct chunk_row row = {.node = q->node,
@@ -121,7 +121,7 @@ int merge_group(struct chunks *db, struct chunk_writer *w, const struct chunk_gr
     int r = over && q->tier == TIER_MINUTE ? sum_group(db, w, q) : 0;
 
     if (r == 0)
-        r = chunks_each(db, q->node, q->tier, q->bucket, gather_chunk, &g);
+        r = chunks_each(db, true, q->node, q->tier, q->bucket, gather_chunk, &g);
     *damaged += over ? g.harmed : 0; /* once: then it is final */
     chunk_thorough(w, over);
     if (r == 0 && g.n > 1)

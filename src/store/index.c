@@ -2,6 +2,7 @@
 #include "store/index.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 
 void index_fini(struct index *x)
 {
@@ -37,10 +38,7 @@ struct index_node *index_get(struct index *x, const char *key)
 
 struct node_blob *index_blob(struct index_node *n, uint64_t id)
 {
-    for (size_t i = 0; i < NODE_BLOBS; i++)
-        if (n->blobs[i].id == id && id)
-            return &n->blobs[i];
-    return NULL;
+    return id ? FIND(n->blobs, NODE_BLOBS, b, b->id == id) : NULL;
 }
 
 struct node_blob *index_put_blob(struct index_node *n, uint64_t id)

@@ -47,9 +47,9 @@ struct log {
 
 /* ---- names ---- */
 
-void log_path(char out[4096], const char *dir, int64_t n)
+char *log_path(const char *dir, int64_t n)
 {
-    snprintf(out, 4096, "%s/log-%" PRId64 ".db", dir, n);
+    return mem_fmt("%s/log-%" PRId64 ".db", dir, n);
 }
 
 /* "log-12.db" gives 12; with_aside also takes "log-12.db.damaged" and "log-12.db.damaged.2". */
@@ -59,9 +59,7 @@ static bool log_number(const char *name, bool with_aside, int64_t *ret)
     struct str s = aside ? str_n(name, aside) : str_of(name);
     int64_t n;
 
-    if (!str_skip(&s, "log-"))
-        return false;
-    if (!str_ends(s, ".db"))
+    if (!str_skip(&s, "log-") || !str_ends(s, ".db"))
         return false;
     s.len -= strlen(".db");
     if (!str_int(s, &n) || n < 1 || n > INT64_MAX / 2)
@@ -104,9 +102,8 @@ int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME])
 int log_unlink(const char *dir, int64_t n)
 {
     static const char *const tails[] = {"", "-wal", "-shm"};
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
 
-    log_path(path, dir, n);
     for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
         AUTO_FREE char *name = mem_fmt("%s%s", path, tails[i]);
         if (unlink(name) < 0 && errno != ENOENT)
@@ -117,9 +114,8 @@ int log_unlink(const char *dir, int64_t n)
 
 int64_t log_file_bytes(const char *dir, int64_t n)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
 
-    log_path(path, dir, n);
     return db_file_bytes(path);
 }
 
@@ -202,11 +198,10 @@ static int log_load(struct log *l, struct index *x, struct err *err)
 
 int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, struct err *err)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
     sqlite3 *h;
-
-    log_path(path, dir, n);
     int r = db_open(&h, path, &log_kind, DB_WRITE, err);
+
     if (r < 0)
         return r;
     struct log *l = NEW(struct log, .h = h, .dir = mem_str(dir));
@@ -337,10 +332,9 @@ void log_seal(struct log *l)
 
 void log_finish(const char *dir, int64_t n)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
     sqlite3 *h;
 
-    log_path(path, dir, n);
     if (!log_has_wal(path) || db_open(&h, path, &log_kind, DB_WRITE, NULL) < 0)
         return;
     db_checkpoint(h, SQLITE_CHECKPOINT_TRUNCATE);
@@ -356,11 +350,10 @@ int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
 
 int log_probe(const char *dir, int64_t n, struct err *err)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
     sqlite3 *h;
-
-    log_path(path, dir, n);
     int r = log_open_read(&h, path, true, err);
+
     if (r == 0)
         db_close(h);
     return r;
@@ -384,11 +377,10 @@ struct log_reader {
 
 int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
     sqlite3 *h;
-
-    log_path(path, dir, n);
     int r = log_open_read(&h, path, sealed, err);
+
     if (r < 0)
         return r;
     struct log_reader *l = NEW(struct log_reader, .h = h);

@@ -64,7 +64,7 @@ void log_reader_end(struct log_reader *l);
 /* One row; ret's bytes are good until the next call. 1, 0 (no such row), -errno. ret->node is not set. */
 int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err);
 
-void log_path(char out[4096], const char *dir, int64_t n);
+char *log_path(const char *dir, int64_t n); /* the caller frees it */
 /* Numbers of the log files there, ascending; the caller frees *ret. ret_last: the highest ever used, set-aside ones
  * counted. */
 int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, struct err *err);

@@ -27,10 +27,7 @@ struct fresh {
 
 struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row)
 {
-    struct fresh_piece *p = NEW(struct fresh_piece, .first_row = first_row, .last_row = last_row);
-
-    p->bytes = sizeof(*p);
-    return p;
+    return NEW(struct fresh_piece, .first_row = first_row, .last_row = last_row, .bytes = sizeof(struct fresh_piece));
 }
 
 void fresh_piece_free(struct fresh_piece *p)
@@ -59,10 +56,9 @@ int fresh_piece_add(struct fresh_piece *p, int64_t from_ms, int64_t to_ms, struc
 
 struct fresh *fresh_new(size_t max_bytes)
 {
-    struct fresh *f = mem_zero(1, sizeof(*f));
+    struct fresh *f = NEW(struct fresh, .max_bytes = max_bytes);
 
     pthread_mutex_init(&f->lock, NULL);
-    f->max_bytes = max_bytes;
     return f;
 }
 

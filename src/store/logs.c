@@ -168,8 +168,7 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
         struct log *l;
         if (ANY(g->n, k, g->sealed[k].n == files[i]))
             continue;
-        char path[4096];
-        log_path(path, g->dir, files[i]);
+        AUTO_FREE char *path = log_path(g->dir, files[i]);
         if (access(path, F_OK) < 0) /* set aside a moment ago */
             continue;
         r = files[i] <= named && log_probe(g->dir, files[i], &why) == -ENODATA

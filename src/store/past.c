@@ -39,16 +39,9 @@ static void names_of(struct names *x, const struct alias *v, size_t n, const cha
 {
     VEC_ADD(x->v, x->n, x->cap, (struct name){.key = node});
     for (size_t at = 0; at < x->n; at++)
-        for (size_t i = 0; i < n; i++) {
-            size_t k = 0;
-            if (strcmp(v[i].to, x->v[at].key) != 0)
-                continue;
-            while (k < x->n && strcmp(x->v[k].key, v[i].from) != 0)
-                k++;
-            if (k < x->n)
-                continue;
-            VEC_ADD(x->v, x->n, x->cap, (struct name){.key = v[i].from});
-        }
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(v[i].to, x->v[at].key) == 0 && !ANY(x->n, k, strcmp(x->v[k].key, v[i].from) == 0))
+                VEC_ADD(x->v, x->n, x->cap, (struct name){.key = v[i].from});
 }
 
 void facts_fini(struct facts_cache *c)
@@ -235,7 +228,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
         else
             table_add(t, &b, facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts), sb.shift_ms);
     }
-    if (r == 0 && table_write_raw(t, w, take_chunk, p) < 0)
+    if (r == 0 && table_write(t, w, TIER_RAW, take_chunk, p) < 0)
         r = 1;
     table_free(t);
     chunk_writer_free(w);
@@ -280,8 +273,7 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
     bool plain = !f || n < FRESH_ROWS; /* pieces do not know who took whose rows over, and when */
     int r = 0;
 
-    for (size_t k = 0; k < g->x->n_aliases && !plain; k++)
-        plain = strcmp(g->x->aliases[k].from, g->name) == 0;
+    plain |= ANY(g->x->n_aliases, k, strcmp(g->x->aliases[k].from, g->name) == 0);
     if (!plain) {
         n_v = fresh_get(f, g->name, l->n, now_ms, v);
         for (size_t k = 0; k < n_v && r == 0; k++)
@@ -350,11 +342,8 @@ static bool nothing_in(const struct reading *g, int64_t log)
 {
     for (size_t i = 0; i < g->names.n; i++) {
         const struct name *n = &g->names.v[i];
-        if (index_row(log, 1) < n->rows_from)
+        if (index_row(log, 1) < n->rows_from || ANY(n->n_rows, k, (int64_t)(n->rows[k] >> 32) == log))
             return false;
-        for (size_t k = 0; k < n->n_rows; k++)
-            if ((int64_t)(n->rows[k] >> 32) == log)
-                return false;
     }
     return true;
 }

@@ -193,18 +193,14 @@ bool past_session_stands(const struct history_session *x)
     AUTO_FREE struct log_ref *now = NULL;
     size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
 
-    for (size_t i = 0; x->p->w && i < x->n_logs; i++)
-        if (!has_log(now, n, x->logs[i].n))
-            return false;
-    return true;
+    return !x->p->w || !ANY(x->n_logs, i, !has_log(now, n, x->logs[i].n));
 }
 
 int64_t past_session_mark(const struct history_session *x, int64_t log)
 {
-    for (size_t i = 0; i < x->n_marks; i++)
-        if (x->marks[i].log == log)
-            return x->marks[i].done ? -1 : x->marks[i].upto;
-    return 0;
+    const struct chunk_mark *m = FIND(x->marks, x->n_marks, one, one->log == log);
+
+    return !m ? 0 : m->done ? -1 : m->upto;
 }
 
 int past_session_bucket(struct history_session *x, int tier, bool open, int64_t from, int64_t *ret)
@@ -218,8 +214,7 @@ int past_session_bucket(struct history_session *x, int tier, bool open, int64_t 
         }
     n = &x->next[x->n_next % ARRAY_LEN(x->next)];
     *n = (struct past_bucket){.tier = tier, .open = open, .from = from};
-    n->found = open ? chunks_next_open(x->r->chunks, tier, from, &n->bucket)
-                    : chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
+    n->found = chunks_next_bucket(x->r->chunks, open, tier, from, &n->bucket);
     if (n->found >= 0)
         x->n_next++;
     *ret = n->bucket;

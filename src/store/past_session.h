@@ -48,7 +48,7 @@ struct past {
     struct fresh *fresh; /* NULL: beside a running hub */
 };
 
-struct past_bucket { /* an answer of chunks_next_bucket, or of chunks_next_open */
+struct past_bucket { /* an answer of chunks_next_bucket */
     int tier, found;
     bool open;
     int64_t from, bucket;

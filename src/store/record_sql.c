@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define COLUMNS_MAX 8192 /* bytes of all names */
 
@@ -21,14 +22,9 @@ static int list_columns(sqlite3 *h, const char *table, struct buf *out)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static bool has_column(struct str columns, const char *column)
+static bool has_column(const struct buf *columns, const char *column)
 {
-    struct str one;
-
-    while (str_cut(&columns, ',', &one))
-        if (str_eq(one, column))
-            return true;
-    return false;
+    return str_listed(columns->p, str_of(column));
 }
 
 /* What stands for not known, as SQL. */
@@ -44,10 +40,7 @@ bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
 
     if (list_columns(h, kind->table, &columns) != SQLITE_OK)
         return false;
-    for (size_t i = 0; i < kind->n; i++)
-        if (!has_column(buf_str(&columns), kind->fields[i].column))
-            return true;
-    return false;
+    return ANY(kind->n, i, !has_column(&columns, kind->fields[i].column));
 }
 
 int record_add_columns(sqlite3 *h, const struct record_kind *kind)
@@ -58,7 +51,7 @@ int record_add_columns(sqlite3 *h, const struct record_kind *kind)
 
     for (size_t i = 0; rc == SQLITE_OK && i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        if (has_column(buf_str(&columns), f->column))
+        if (has_column(&columns, f->column))
             continue;
         snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s NOT NULL DEFAULT %s", kind->table, f->column,
                  record_is_number(f)                               ? "INTEGER"
@@ -113,7 +106,7 @@ static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struc
             buf_addf(out, "?%d", f->no);
         else if (changes)
             add_change(f, how == '=' ? PUT_SET : f->put, out);
-        else if (all || has_column(buf_str(&columns), f->column))
+        else if (all || has_column(&columns, f->column))
             buf_adds(out, f->column);
         else
             buf_addf(out, "%s AS %s", none_of(f, none), f->column);

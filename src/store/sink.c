@@ -47,10 +47,8 @@ static int place_of(const struct chunk_part *p, int dev)
 {
     if ((size_t)dev < p->n_devs && p->devs[dev] == dev) /* most columns have all devices */
         return dev;
-    for (size_t i = 0; i < p->n_devs; i++)
-        if (p->devs[i] == dev)
-            return (int)i;
-    return -1;
+    size_t i = FIRST(p->n_devs, k, p->devs[k] == dev);
+    return i < p->n_devs ? (int)i : -1;
 }
 
 /* What is wanted of a column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
@@ -105,20 +103,6 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
 }
 
-/* How many from i on are there, at most up to end; or how many are not. */
-static size_t run_of(const uint64_t *have, size_t i, size_t end, bool there)
-{
-    size_t at = i;
-
-    while (at < end) {
-        uint64_t word = (there ? ~have[at / 64] : have[at / 64]) >> at % 64;
-        if (word)
-            return MIN(at + (size_t)__builtin_ctzll(word), end) - i;
-        at = (at / 64 + 1) * 64;
-    }
-    return end - i;
-}
-
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
     const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
@@ -128,8 +112,8 @@ static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, 
     for (size_t k = 0; k < b->n_cuts; k++)
         for (size_t end = b->cuts[k].end; i < end;) {
             struct part_bin part;
-            i += run_of(have, i, end, false);
-            size_t n = i < end ? run_of(have, i, end, true) : 0;
+            i += chunk_run(have, i, end, false);
+            size_t n = i < end ? chunk_run(have, i, end, true) : 0;
             if (n == 0)
                 continue;
             part_of_run(&part, v + i, n, c->ticks[i + n - 1], b->fields);
@@ -509,8 +493,8 @@ void series_fini(struct series_sink *p)
 
 void history_fini(struct history *h)
 {
-    if (h)
-        free(h->v);
-    if (h)
-        *h = (struct history){0};
+    if (!h)
+        return;
+    free(h->v);
+    *h = (struct history){0};
 }

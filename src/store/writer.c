@@ -236,9 +236,7 @@ static void writer_rotate(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
     size_t n = w->index.n;
-    AUTO_FREE struct index_node **nodes = mem_alloc(n * sizeof(*nodes));
-    if (n)
-        memcpy(nodes, w->index.v, n * sizeof(*nodes));
+    AUTO_FREE struct index_node **nodes = mem_dup(w->index.v, n, sizeof(*nodes));
     pthread_mutex_unlock(&w->lock);
     logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
     writer_list(w);
@@ -590,23 +588,17 @@ void writer_stat(struct writer *w, struct store_stat *ret)
 size_t writer_logs(struct writer *w, struct log_ref **ret)
 {
     LOCKED(&w->lock);
-    size_t n = w->n_logs_now;
-    *ret = mem_alloc(n * sizeof(**ret));
-    if (n)
-        memcpy(*ret, w->logs_now, n * sizeof(**ret));
-    return n;
+    *ret = mem_dup(w->logs_now, w->n_logs_now, sizeof(**ret));
+    return w->n_logs_now;
 }
 
 size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from)
 {
     LOCKED(&w->lock);
     struct index_node *x = index_find(&w->index, node);
-    size_t n = x ? x->n_rows : 0;
-    *ret = mem_alloc(n * sizeof(**ret));
-    if (n)
-        memcpy(*ret, x->rows, n * sizeof(**ret));
+    *ret = x ? mem_dup(x->rows, x->n_rows, sizeof(**ret)) : NULL;
     *ret_from = w->notes_from;
-    return n;
+    return x ? x->n_rows : 0;
 }
 
 void writer_seal(struct writer *w)

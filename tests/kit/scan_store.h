@@ -11,12 +11,11 @@
 static inline int scan_log(const char *dir, int64_t n, bool sealed,
                            int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg, struct err *err)
 {
-    char path[4096];
+    AUTO_FREE char *path = log_path(dir, n);
     sqlite3 *h;
     sqlite3_stmt *st = NULL;
-
-    log_path(path, dir, n);
     int r = log_open_read(&h, path, sealed, err);
+
     if (r < 0)
         return r == -ENODATA ? 0 : r;
     int rc = sqlite3_prepare_v2(h,
