@@ -114,10 +114,10 @@ static void reader_gone(void *arg)
 enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp))
 {
-    struct question *q = mem_zero(1, sizeof(*q));
+    struct question *q =
+        NEW(struct question, .job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k, .settle = settle);
     struct str if_none = rq->header(rq, "If-None-Match");
 
-    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k, .settle = settle};
     snprintf(q->if_none, sizeof(q->if_none), "%.*s", (int)MIN(if_none.len, sizeof(q->if_none) - 1), if_none.p);
     q->gzip = str_find(rq->header(rq, "Accept-Encoding"), "gzip") >= 0;
     if (work_add(h->work, &q->job, k->limit_ms ? k->limit_ms : ASK_LIMIT_MS) < 0) {

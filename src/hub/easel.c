@@ -190,13 +190,11 @@ struct viewer *easel_make(struct easel *e, const char *peer, struct drawing *d, 
                           void *arg)
 {
     struct sheet **at = &e->head;
-    struct viewer *v = mem_zero(1, sizeof(*v));
+    struct viewer *v = NEW(struct viewer, .done = done, .arg = arg);
 
     while (*at)
         at = &(*at)->next;
     *at = sheet_new(d, peer);
-    v->done = done;
-    v->arg = arg;
     (*at)->viewers = v;
     next_turn(e);
     return v;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/order.h"
+
 static int prepare_each(void *const *self, const struct hub_conf *conf, struct features_next *ret, struct err *err)
 {
     const struct feature *const *list = ret->list;
@@ -30,9 +32,7 @@ void features_open(struct features *f, const struct feature *const *list, struct
 
 void *feature_self(const struct features *f, const struct feature *of)
 {
-    size_t i = 0;
-    while (i < f->n_open && f->list[i] != of)
-        i++;
+    size_t i = FIRST(f->n_open, k, f->list[k] == of);
     return i < f->n_open ? f->self[i] : NULL;
 }
 

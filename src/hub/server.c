@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/order.h"
 #include "base/process.h"
 #include "base/rand.h"
 #include "base/timer.h"
@@ -176,14 +177,6 @@ static void next_fini(struct server *s, struct next *n, bool undo)
     SSL_CTX_free(n->tls);
 }
 
-static bool keeps(const struct opt_list *list, const char *address)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->v[i], address) == 0)
-            return true;
-    return false;
-}
-
 static void set_limits(struct hub *h)
 {
     struct httpd_stat st;
@@ -201,7 +194,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     struct hub *h = &s->hub;
     struct api *a = &h->api;
     for (size_t i = 0; i < h->conf.listen.n; i++)
-        if (!keeps(&conf->listen, h->conf.listen.v[i]))
+        if (!ANY(conf->listen.n, k, strcmp(conf->listen.v[k], h->conf.listen.v[i]) == 0))
             ports_close(httpd_ports(h->httpd), h->conf.listen.v[i]);
     opt_fini(hub_opts, &h->conf);
     h->conf = *conf;

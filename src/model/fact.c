@@ -4,15 +4,6 @@
 #include "base/order.h"
 #include "base/rand.h"
 
-static void *copy_of(const void *p, size_t n, size_t size)
-{
-    if (!n)
-        return NULL;
-    void *q = mem_zero(n, size);
-    memcpy(q, p, n * size);
-    return q;
-}
-
 void node_fact_fini(struct node_fact *f)
 {
     if (!f)
@@ -25,17 +16,15 @@ void node_fact_fini(struct node_fact *f)
 void node_fact_copy(struct node_fact *to, const struct node_fact *from)
 {
     struct node_fact f = *from;
-    f.devices = copy_of(from->devices, from->n_devices, sizeof(*from->devices));
-    f.custom = copy_of(from->custom, from->n_custom, sizeof(*from->custom));
+    f.devices = mem_dup(from->devices, from->n_devices, sizeof(*from->devices));
+    f.custom = mem_dup(from->custom, from->n_custom, sizeof(*from->custom));
     node_fact_fini(to);
     *to = f;
 }
 
 int node_fact_device(struct node_fact *f, const char *uuid, bool add)
 {
-    size_t i = 0;
-    while (i < f->n_devices && strcmp(f->devices[i].uuid, uuid) != 0)
-        i++;
+    size_t i = FIRST(f->n_devices, k, strcmp(f->devices[k].uuid, uuid) == 0);
     if (i == f->n_devices) {
         if (!add || i >= DEVICES_MAX)
             return -1;
@@ -48,9 +37,7 @@ int node_fact_device(struct node_fact *f, const char *uuid, bool add)
 
 int node_fact_custom(struct node_fact *f, const char *name, bool add)
 {
-    size_t i = 0;
-    while (i < f->n_custom && strcmp(f->custom[i].name, name) != 0)
-        i++;
+    size_t i = FIRST(f->n_custom, k, strcmp(f->custom[k].name, name) == 0);
     if (i == f->n_custom) {
         if (!add || i >= CUSTOM_MAX)
             return -1;
@@ -71,7 +58,7 @@ void proc_list_fini(struct proc_list *l)
 
 void proc_list_copy(struct proc_list *to, const struct proc_list *from)
 {
-    struct proc_list l = {from->n, copy_of(from->v, from->n, sizeof(*from->v))};
+    struct proc_list l = {from->n, mem_dup(from->v, from->n, sizeof(*from->v))};
     proc_list_fini(to);
     *to = l;
 }
@@ -124,6 +111,14 @@ const struct record_kind proc_wire = {NULL, wire_fields, ARRAY_LEN(wire_fields),
 const struct record_kind proc_shown = {NULL, shown_fields, ARRAY_LEN(shown_fields), sizeof(struct proc_fact)};
 const struct record_kind proc_record = {"processes", kept_fields, ARRAY_LEN(kept_fields), sizeof(struct proc_span)};
 
+static void id_of(uint64_t hi, uint64_t lo, struct node_id *ret)
+{
+    for (int i = 0; i < 8; i++) {
+        ret->b[i] = (uint8_t)(hi >> (56 - 8 * i));
+        ret->b[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
+    }
+}
+
 bool node_id_parse(struct str hex, struct node_id *ret)
 {
     uint64_t hi, lo;
@@ -131,10 +126,7 @@ bool node_id_parse(struct str hex, struct node_id *ret)
         return false;
     if (hex.p[1] == 'x' || hex.p[17] == 'x') /* str_hex takes a prefix; an id has none */
         return false;
-    for (int i = 0; i < 8; i++) {
-        ret->b[i] = (uint8_t)(hi >> (56 - 8 * i));
-        ret->b[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
-    }
+    id_of(hi, lo, ret);
     return true;
 }
 
@@ -157,8 +149,5 @@ bool node_origin_ok(struct str key)
 void node_origin_id(struct str key, struct node_id *ret)
 {
     uint64_t hi = fnv64(key.p, key.len), lo = fnv64(&hi, sizeof(hi)) ^ key.len;
-    for (int i = 0; i < 8; i++) {
-        ret->b[i] = (uint8_t)(hi >> (56 - 8 * i));
-        ret->b[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
-    }
+    id_of(hi, lo, ret);
 }

@@ -83,19 +83,24 @@ static struct col *find_col(struct gather *g, uint16_t slot, uint16_t metric)
     return &g->cols[g->n_cols++];
 }
 
+static void room_for(struct col *c, size_t ticks)
+{
+    size_t was = c->cap_ticks;
+
+    c->cap_ticks = (ticks + 63) / 64 * 64;
+    c->v = mem_grow(c->v, c->cap_ticks, sizeof(*c->v));
+    c->have = mem_grow(c->have, c->cap_ticks / 64, sizeof(*c->have));
+    memset(c->have + was / 64, 0, (c->cap_ticks - was) / 8);
+}
+
 void gather_value(struct gather *g, uint16_t slot, uint16_t metric, int64_t v)
 {
     if (!g->n_ticks || slot > DEVICES_MAX)
         return;
     struct col *c = find_col(g, slot, metric);
     size_t tick = g->n_ticks - 1;
-    if (tick >= c->cap_ticks) {
-        size_t was = c->cap_ticks;
-        c->cap_ticks = MAX(64, g->cap_ticks + 63) / 64 * 64;
-        c->v = mem_grow(c->v, c->cap_ticks, sizeof(*c->v));
-        c->have = mem_grow(c->have, c->cap_ticks / 64, sizeof(*c->have));
-        memset(c->have + was / 64, 0, (c->cap_ticks - was) / 8);
-    }
+    if (tick >= c->cap_ticks)
+        room_for(c, g->cap_ticks);
     uint64_t bit = 1ull << (tick % 64);
     c->filled += !(c->have[tick / 64] & bit);
     c->have[tick / 64] |= bit;
@@ -140,13 +145,8 @@ void gather_batch(struct gather *g, struct batch *ret)
         if (!c->filled)
             continue;
         bool all = c->filled == g->n_ticks;
-        if (!all && c->cap_ticks < g->n_ticks) { /* it stopped before the batch did: make room for the absent rest */
-            size_t was = c->cap_ticks;
-            c->cap_ticks = (g->n_ticks + 63) / 64 * 64;
-            c->v = mem_grow(c->v, c->cap_ticks, sizeof(*c->v));
-            c->have = mem_grow(c->have, c->cap_ticks / 64, sizeof(*c->have));
-            memset(c->have + was / 64, 0, (c->cap_ticks - was) / 8);
-        }
+        if (!all && c->cap_ticks < g->n_ticks) /* it stopped before the batch did: make room for the absent rest */
+            room_for(c, g->n_ticks);
         for (size_t t = 0; !all && t < g->n_ticks; t++)
             if (!(c->have[t / 64] >> (t % 64) & 1))
                 c->v[t] = 0; /* never seen by a reader, yet never left over from a batch before */
