@@ -9,8 +9,6 @@ const struct cmd cmds[] = {
 #define COMMAND(word, name)                {word, cmd_##name, NULL, &name##_help, false, NULL},
 #define PROGRAM(word, name, hidden, verbs) {word, NULL, cmd_##name, &name##_help, hidden, verbs},
 #include "cli/commands.def"
-#undef COMMAND
-#undef PROGRAM
     {0},
 };
 

@@ -34,5 +34,3 @@ int cmd_start(const struct cmd *c, int argc, char **argv); /* its exit code */
     int cmd_##name(int argc, char **argv);                                                                             \
     extern const struct opt_cmd name##_help;
 #include "cli/commands.def"
-#undef COMMAND
-#undef PROGRAM

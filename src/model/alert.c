@@ -10,8 +10,6 @@ static const struct record_field alert_fields[] = {
 #define FIELD(no, field, ...) RECORD_FIELD(alert, no, field, __VA_ARGS__),
 #define KEY                   FIELD
 #include "model/alert.def"
-#undef KEY
-#undef FIELD
 };
 const struct record_kind alert_record = {NULL, alert_fields, ARRAY_LEN(alert_fields), sizeof(struct alert)};
 
@@ -19,8 +17,6 @@ static const struct record_field silence_fields[] = {
 #define FIELD(no, field, ...) RECORD_FIELD(silence, no, field, __VA_ARGS__),
 #define KEY                   FIELD
 #include "model/silence.def"
-#undef KEY
-#undef FIELD
 };
 const struct record_kind silence_record = {NULL, silence_fields, ARRAY_LEN(silence_fields), sizeof(struct silence)};
 

@@ -18,8 +18,6 @@ struct alert {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
 #include "model/alert.def"
-#undef KEY
-#undef FIELD
 };
 extern const struct record_kind alert_record;
 
@@ -33,8 +31,6 @@ struct silence {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
 #include "model/silence.def"
-#undef KEY
-#undef FIELD
 };
 extern const struct record_kind silence_record;
 struct silence *silence_copy(const struct silence *s);

@@ -47,8 +47,6 @@ static const struct record_field fields[] = {
 #define FIELD(no, field, ...) RECORD_FIELD(booking, no, field, __VA_ARGS__),
 #define KEY(no, field, ...)   RECORD_FIELD(booking, no, field, __VA_ARGS__, .put = PUT_KEY),
 #include "model/booking.def"
-#undef KEY
-#undef FIELD
 };
 const struct record_kind booking_record = {"holds", fields, ARRAY_LEN(fields), sizeof(struct booking)};
 

@@ -23,8 +23,6 @@ struct booking {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
 #include "model/booking.def"
-#undef KEY
-#undef FIELD
 };
 extern const struct record_kind booking_record;
 

@@ -68,8 +68,6 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
 static const struct record_field node_fields[] = {
 #include "model/node.def"
 };
-#undef NUMBER
-#undef TEXT
 const struct record_kind node_facts = {NULL, node_fields, ARRAY_LEN(node_fields), sizeof(struct node_fact)};
 
 #define NUMBER(wire, kept, shown, ctype, field, js, unknown, max, how, said)                                           \

@@ -52,8 +52,6 @@ struct node_fact {
 #define NUMBER(type, field, ...) type field;
 #define TEXT(size, field, ...)   char field[size];
 #include "model/node.def"
-#undef NUMBER
-#undef TEXT
     size_t n_devices, n_custom;
     struct device_fact *devices;
     struct custom_fact *custom;

@@ -12,8 +12,6 @@ static const struct record_field fields[] = {
 #define FIELD(no, field, ...) RECORD_FIELD(job_fact, no, field, __VA_ARGS__),
 #define KEY(no, field, ...)   RECORD_FIELD(job_fact, no, field, __VA_ARGS__, .put = PUT_KEY, .none = 1),
 #include "model/job.def"
-#undef KEY
-#undef FIELD
 };
 const struct record_kind job_record = {"jobs", fields, ARRAY_LEN(fields), sizeof(struct job_fact)};
 

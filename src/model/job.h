@@ -21,8 +21,6 @@ struct job_fact {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
 #include "model/job.def"
-#undef KEY
-#undef FIELD
 };
 extern const struct record_kind job_record;
 

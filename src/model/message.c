@@ -13,8 +13,6 @@ static const struct record_field fields[] = {
 #define FIELD(no, field, ...) RECORD_FIELD(message, no, field, __VA_ARGS__),
 #define KEY                   FIELD
 #include "model/message.def"
-#undef KEY
-#undef FIELD
 };
 const struct record_kind message_record = {NULL, fields, ARRAY_LEN(fields), sizeof(struct message)};
 

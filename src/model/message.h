@@ -35,8 +35,6 @@ struct message {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
 #include "model/message.def"
-#undef KEY
-#undef FIELD
     size_t n_files;
     const struct message_file *files;
 };

@@ -11,7 +11,6 @@ const struct metric_info metrics[M_COUNT] = {
 #define METRIC(no, name, prom, unit, per, kind, scope, label, width, help)                                             \
     [M_##name] = {(no), #name, (prom), UNIT_##unit, (per), KIND_##kind, SCOPE_##scope, (label), (width), (help)},
 #include "model/metrics.def"
-#undef METRIC
 };
 
 const char *const unit_names[UNIT_COUNT] = {
@@ -34,7 +33,6 @@ int metric_by_no(uint16_t no)
     static const int8_t by_no[] = {
 #define METRIC(no, name, ...) [no] = M_##name + 1,
 #include "model/metrics.def"
-#undef METRIC
     };
     return no < ARRAY_LEN(by_no) ? by_no[no] - 1 : -1;
 }

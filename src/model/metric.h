@@ -12,7 +12,6 @@ struct buf;
 enum metric {
 #define METRIC(no, name, ...) M_##name,
 #include "model/metrics.def"
-#undef METRIC
     M_COUNT
 };
 _Static_assert(M_COUNT <= BITS_MAX, "raise BITS_MAX");

@@ -31,13 +31,11 @@ const struct db_kind chunks_kind = {
 enum {
 #define QUERY(name, sql) C_##name,
 #include "store/chunks.def"
-#undef QUERY
     C_COUNT
 };
 static const char *const chunks_sql[C_COUNT] = {
 #define QUERY(name, sql) [C_##name] = sql,
 #include "store/chunks.def"
-#undef QUERY
 };
 
 struct chunks {

@@ -161,5 +161,4 @@ const char *const records_sql[R_COUNT] = {
     [STORE_USAGE_MARK] = PUT("usage_marks"),
 #define QUERY(name, sql) [R_##name] = sql,
 #include "store/schema.def"
-#undef QUERY
 };

@@ -8,7 +8,6 @@ enum { /* before these: what puts a record, by enum store_kind */
        R_BEFORE = STORE_TABLES - 1,
 #define QUERY(name, sql) R_##name,
 #include "store/schema.def"
-#undef QUERY
        R_COUNT
 };
 extern const char *const records_sql[R_COUNT];

@@ -96,7 +96,6 @@ const char *const wandb_event_words[WANDB_EVENT_KINDS] = {"", "overlap", "failed
 const char *const wandb_sql[W_COUNT] = {
 #define QUERY(name, sql) [W_##name] = sql,
 #include "wandb/store.def"
-#undef QUERY
 };
 
 static void cut_text(sqlite3_stmt *st, const struct record_field *f, const char *text)

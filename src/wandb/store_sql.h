@@ -10,7 +10,6 @@
 enum {
 #define QUERY(name, sql) W_##name,
 #include "wandb/store.def"
-#undef QUERY
     W_COUNT
 };
 extern const char *const wandb_sql[W_COUNT];

@@ -27,6 +27,5 @@ extern const struct dataset_column {
 enum {
 #define COLUMN(name, kind, field, sets) COLUMN_##name,
 #include "wandb_push/dataset.def"
-#undef COLUMN
     DATASET_COLUMNS
 };

@@ -17,7 +17,6 @@ const char *const dataset_words[DATASET_SETS + 1] = {"18", "16", "old", NULL};
 const struct dataset_column dataset_columns[] = {
 #define COLUMN(name, kind, field, sets) {#name, IS_##kind, offsetof(struct dataset_row, field), sets},
 #include "wandb_push/dataset.def"
-#undef COLUMN
 };
 
 /* ---- cells ---- */
