@@ -45,12 +45,10 @@ bool chunk_key_eq(struct chunk_key a, struct chunk_key b)
 
 struct chunk_writer *chunk_writer_new(void)
 {
-    struct chunk_writer *w = mem_zero(1, sizeof(*w));
+    const struct buf room = BUF_INIT(CHUNK_BYTES_MAX);
 
-    w->head = w->names = w->body = BUF_INIT(CHUNK_BYTES_MAX);
-    w->block = block_writer_new();
-    w->numbers = numbers_new();
-    return w;
+    return NEW(struct chunk_writer, .head = room, .names = room, .body = room, .block = block_writer_new(),
+               .numbers = numbers_new());
 }
 
 void chunk_writer_free(struct chunk_writer *w)

@@ -78,16 +78,13 @@ int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], si
     return pairs(body, "field", true, scratch, ret, ret_n, err);
 }
 
+const char *const method_words[METHODS] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+
 int method_of(struct str word)
 {
-    static const struct {
-        const char *word;
-        enum method m;
-    } known[] = {{"GET", METHOD_GET}, {"POST", METHOD_POST},   {"HEAD", METHOD_HEAD},
-                 {"PUT", METHOD_PUT}, {"PATCH", METHOD_PATCH}, {"DELETE", METHOD_DELETE}};
-    size_t at = FIRST(ARRAY_LEN(known), i, str_eq(word, known[i].word));
+    size_t at = FIRST(METHODS, i, str_eq(word, method_words[i]));
 
-    return at < ARRAY_LEN(known) ? (int)known[at].m : -1;
+    return at < METHODS ? 1 << at : -1;
 }
 
 static const struct param *query_find(const struct request *rq, const char *name)

@@ -10,7 +10,9 @@ struct kept_request;
 struct reply;
 struct route;
 
-enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
+enum method { METHOD_GET = 1, METHOD_HEAD = 2, METHOD_POST = 4, METHOD_PUT = 8, METHOD_PATCH = 16, METHOD_DELETE = 32 };
+#define METHODS 6
+extern const char *const method_words[METHODS]; /* by bit: "GET", ... */
 
 struct param {
     struct str name, value; /* decoded */

@@ -57,9 +57,6 @@ struct hub {
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
 };
 
-/* Somebody looks at the state now, or did a moment ago. */
-bool hub_watched(const struct hub *h, int64_t now_ms);
-
 /* Something that goes on is logged once a minute, not each time. */
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 

@@ -54,20 +54,13 @@ static bool first_of_path(const struct route *const *at)
 
 static void path(struct json *j, const struct route *const *from)
 {
-    static const struct {
-        int m;
-        const char *word;
-    } words[] = {{METHOD_GET, "get"},
-                 {METHOD_POST, "post"},
-                 {METHOD_PUT, "put"},
-                 {METHOD_PATCH, "patch"},
-                 {METHOD_DELETE, "delete"}};
+    static const char *const words[METHODS] = {"get", NULL, "post", "put", "patch", "delete"}; /* HEAD is as GET */
 
     json_obj(j, (*from)->path);
     for (const struct route *const *r = from; *r; r++)
-        for (size_t i = 0; i < ARRAY_LEN(words); i++)
-            if (strcmp((*r)->path, (*from)->path) == 0 && ((*r)->methods & words[i].m))
-                operation(j, *r, words[i].word);
+        for (size_t i = 0; i < METHODS; i++)
+            if (strcmp((*r)->path, (*from)->path) == 0 && words[i] && (*r)->methods >> i & 1)
+                operation(j, *r, words[i]);
     json_end_obj(j);
 }
 

@@ -65,16 +65,11 @@ static const struct route *route_find(struct request *rq, int *allowed)
 
 static void allow_header(int methods, char *out, size_t size)
 {
-    static const struct {
-        int m;
-        const char *word;
-    } words[] = {{METHOD_GET, "GET"}, {METHOD_HEAD, "HEAD"},   {METHOD_POST, "POST"},
-                 {METHOD_PUT, "PUT"}, {METHOD_PATCH, "PATCH"}, {METHOD_DELETE, "DELETE"}};
     size_t n = (size_t)snprintf(out, size, "Allow: ");
     const char *sep = "";
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (methods & words[i].m) {
-            n += (size_t)snprintf(out + n, size - n, "%s%s", sep, words[i].word);
+    for (size_t i = 0; i < METHODS; i++)
+        if (methods >> i & 1) {
+            n += (size_t)snprintf(out + n, size - n, "%s%s", sep, method_words[i]);
             sep = ", ";
         }
 }

@@ -63,7 +63,8 @@ struct waiting {
 
 /* ---- answers ---- */
 
-bool hub_watched(const struct hub *h, int64_t now_ms)
+/* Somebody looks at the state now, or did a moment ago. */
+static bool is_watched(const struct hub *h, int64_t now_ms)
 {
     return now_ms - h->api.watched_ms < 30000 && now_ms >= h->api.watched_ms;
 }
@@ -103,7 +104,7 @@ static void answer_reply(struct waiting *w, struct reply *rp)
     a->n_need = w->n_need;
     memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
     a->interval_ms = settings_of(h)->interval;
-    if (hub_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
+    if (is_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
         a->interval_ms =
             MIN(a->interval_ms, MAX(settings_of(h)->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
     a->phase_ms = phase_of(h, w->key, a->interval_ms);

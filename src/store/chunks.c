@@ -134,6 +134,18 @@ int chunks_version(struct chunks *c, int64_t *ret)
     return MIN(r, 0);
 }
 
+static int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
+{
+    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
+    int r = db_next(&c->st, st, NULL);
+
+    if (r == 1) {
+        mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
+        sqlite3_reset(st);
+    }
+    return r;
+}
+
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
     int r = db_one(&c->st, DB_STMT(&c->st, C_NODE, DB_TEXT(key)), ret, NULL);
@@ -148,18 +160,6 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     r = CHUNKS_RUN(c, C_PUT_NODE, DB_TEXT(key));
     *ret = sqlite3_last_insert_rowid(c->h);
     return r < 0 ? r : 1;
-}
-
-int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
-{
-    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
-    int r = db_next(&c->st, st, NULL);
-
-    if (r == 1) {
-        mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
-        sqlite3_reset(st);
-    }
-    return r;
 }
 
 int chunks_put(struct chunks *c, const struct chunk_row *row)

@@ -37,7 +37,6 @@ struct chunk_row {
     struct str bytes; /* borrowed until the next step */
 };
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret); /* 1, 0 (not there), -errno */
-int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX]);   /* 1, 0, -errno */
 int chunks_put(struct chunks *c, const struct chunk_row *row);
 int chunks_drop(struct chunks *c, int64_t id);
 int chunks_set_summed(struct chunks *c, int64_t id);
