@@ -503,6 +503,16 @@ bool str_visible(struct str s, const char *but)
     return !ANY(s.len, i, s.p[i] <= ' ' || s.p[i] > '~' || strchr(but, s.p[i]));
 }
 
+static bool is_letter(char c, const char *also)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(also, c));
+}
+
+bool str_letters(struct str s, const char *also)
+{
+    return !ANY(s.len, i, !is_letter(s.p[i], also));
+}
+
 /* Columns of a code point, as terminals of today draw it. East Asian wide and emoji: 2; combining: 0. */
 static int str_columns(uint32_t c)
 {

@@ -72,5 +72,6 @@ int str_near(struct str typed, struct str meant);
 
 size_t str_utf8(struct str s, uint32_t *ret); /* the first code point: its bytes, or 0 if it is not UTF-8 */
 bool str_utf8_ok(struct str s);               /* valid UTF-8 without NUL or other control characters (tab excepted) */
-bool str_visible(struct str s, const char *but); /* ASCII alone, without blanks and without the letters of but */
-int str_width(struct str s);                     /* columns on a terminal */
+bool str_visible(struct str s, const char *but);  /* ASCII alone, without blanks and without the letters of but */
+bool str_letters(struct str s, const char *also); /* ASCII letters, digits and those of also alone */
+int str_width(struct str s);                      /* columns on a terminal */

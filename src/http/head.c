@@ -3,15 +3,9 @@
 
 #include "base/order.h"
 
-static bool token_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static bool is_token(struct str s)
 {
-    return s.len > 0 && !ANY(s.len, i, !token_char(s.p[i]));
+    return s.len > 0 && str_letters(s, "!#$%&'*+-.^_`|~");
 }
 
 static bool is_text(struct str s, char least)

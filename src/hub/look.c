@@ -162,7 +162,7 @@ static void handle_again(void *arg, struct looked *found)
         kept_free(k);
 }
 
-/* 1: it was read, *ret; -EINPROGRESS: it is being read; -errno. */
+/* 1: it was read, *ret; 0: it is not there; -EINPROGRESS: it is being read; -errno. */
 static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, int64_t id, const struct looked **ret,
                        struct err *err)
 {
@@ -171,7 +171,7 @@ static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, 
     for (size_t i = 0; k && i < k->n; i++)
         if (k->found[i].kind == kind && k->found[i].id == id) {
             *ret = &k->found[i];
-            return 1;
+            return (*ret)->r < 0 ? err_set(err, (*ret)->r, "%s", (*ret)->err.msg) : (*ret)->r;
         }
     if (!k)
         k = keep_request(h, rq);
@@ -193,9 +193,9 @@ int look_job(struct hub *h, struct request *rq, int64_t id, struct job_fact **re
     const struct looked *f;
     int r = find_looked(h, rq, STORE_JOB, id, &f, err);
 
-    if (r == 1 && f->r == 1)
+    if (r == 1)
         *ret = job_copy(f->job);
-    return r != 1 ? r : f->r < 0 ? err_set(err, f->r, "%s", f->err.msg) : f->r;
+    return r;
 }
 
 int look_booking(struct hub *h, struct request *rq, int64_t id, struct booking **ret, struct err *err)
@@ -203,7 +203,7 @@ int look_booking(struct hub *h, struct request *rq, int64_t id, struct booking *
     const struct looked *f;
     int r = find_looked(h, rq, STORE_BOOKING, id, &f, err);
 
-    if (r == 1 && f->r == 1)
+    if (r == 1)
         *ret = booking_copy(f->booking);
-    return r != 1 ? r : f->r < 0 ? err_set(err, f->r, "%s", f->err.msg) : f->r;
+    return r;
 }

@@ -78,13 +78,7 @@ void own_url(const struct request *rq, char out[OWN_URL_MAX])
 {
     struct str host = rq->header(rq, "Host");
     bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
-    for (size_t i = 0; i < host.len; i++) {
-        char c = host.p[i];
-        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(".-_:[]", c);
-        if (!fine || !c)
-            host.len = 0;
-    }
-    if (host.len == 0)
+    if (host.len == 0 || !str_letters(host, ".-_:[]"))
         host = STR("localhost:8765");
     snprintf(out, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
 }

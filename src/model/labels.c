@@ -7,14 +7,7 @@
 
 bool label_name_ok(struct str s)
 {
-    if (!s.len || s.len > LABEL_NAME_MAX || s.p[0] == '-')
-        return false;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("._-", c))))
-            return false;
-    }
-    return true;
+    return s.len && s.len <= LABEL_NAME_MAX && s.p[0] != '-' && str_letters(s, "._-");
 }
 
 bool label_value_ok(struct str s)

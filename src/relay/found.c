@@ -9,14 +9,7 @@
 /* What DNS, ssh and people call hosts; nothing that ssh or a shell would take for something else. */
 static bool host_ok(struct str s, size_t max)
 {
-    if (!s.len || s.len > max || s.p[0] == '-')
-        return false;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("._-:%", c))))
-            return false;
-    }
-    return true;
+    return s.len && s.len <= max && s.p[0] != '-' && str_letters(s, "._-:%");
 }
 
 static const char *keep(struct found_list *l, struct str s)
