@@ -43,10 +43,8 @@ struct custom_reading *reading_custom(struct reading *r)
 {
     if (r->n_custom >= READING_CUSTOM_MAX)
         return NULL;
-    VEC_ROOM(r->custom, r->n_custom, r->cap_custom);
-    struct custom_reading *c = &r->custom[r->n_custom++];
-    *c = (struct custom_reading){.per = 1};
-    return c;
+    VEC_ADD(r->custom, r->n_custom, r->cap_custom, (struct custom_reading){.per = 1});
+    return &r->custom[r->n_custom - 1];
 }
 
 struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program)

@@ -697,8 +697,7 @@ int cmd_vesta_settings(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
     if (read_flags(c->argc, c->argv, &flags, &file, &c->err) < 0)
         return -EINVAL;
-    struct settings *s = mem_zero(1, sizeof(*s));
-    s->out = BUF_INIT(OUT_MAX);
+    struct settings *s = NEW(struct settings, .out = BUF_INIT(OUT_MAX));
     int r = convert(c->conf, file, buf_str(&flags), s, &c->err);
     for (size_t i = 0; i < KEYS_MAX; i++)
         buf_fini(&s->lines[i]);

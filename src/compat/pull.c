@@ -313,7 +313,5 @@ void pull_free(struct pull *p)
     while (p->n)
         well_free(p->v[--p->n]);
     http_free(p->http);
-    free(p->v);
-    free(p->line);
-    free(p);
+    FREE_ALL(p->v, p->line, p);
 }

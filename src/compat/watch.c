@@ -248,7 +248,5 @@ void watch_free(struct watch *w)
     forget_news(w);
     timer_free(w->look);
     timer_free(w->round);
-    free(w->dir);
-    free(w->files);
-    free(w);
+    FREE_ALL(w->dir, w->files, w);
 }

@@ -72,9 +72,7 @@ static void close_reports(void *self)
     struct hub_schedules *d = self;
 
     schedules_free(d->list);
-    free(d->marks);
-    free(d->now);
-    free(d);
+    FREE_ALL(d->marks, d->now, d);
 }
 
 static void take_reports(void *self, void *next)

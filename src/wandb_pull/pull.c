@@ -266,8 +266,7 @@ static int add_teams(struct pull *p, struct err *err)
             int r = wandb_project_state(p->store, &p->rec, name, "", &had, err);
             if (r < 0)
                 return r;
-            VEC_ROOM(p->teams, p->n_teams, cap);
-            p->teams[p->n_teams++] = (struct pull_team){.p = p, .name = name, .co = of, .put = !had.done};
+            VEC_ADD(p->teams, p->n_teams, cap, (struct pull_team){.p = p, .name = name, .co = of, .put = !had.done});
         }
     p->st->teams = p->n_teams;
     return 0;
