@@ -3,6 +3,7 @@
  * set-ups (kind, k3s, docker in docker) put one shape inside another, and the rightmost one is the process's own.
  */
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/collect.h"
 #include "collect/who.h"
 
@@ -16,16 +17,7 @@ static bool is_hex(char c)
 
 static size_t hex_run(struct str s)
 {
-    size_t n = 0;
-
-    while (n < s.len && is_hex(s.p[n]))
-        n++;
-    return n;
-}
-
-static struct str from(struct str s, size_t n)
-{
-    return str_n(s.p + n, s.len - n);
+    return FIRST(s.len, i, !is_hex(s.p[i]));
 }
 
 /* The path that says most: the unified one, unless it is the root; else that of memory, pids, systemd. */
@@ -74,8 +66,8 @@ static bool find_prefixed(struct str path, struct proc_fact *ret)
 
     for (size_t at = path.len; at-- > 0;)
         for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-            if (str_starts(from(path, at), shapes[i].prefix) &&
-                put_id(from(path, at + strlen(shapes[i].prefix)), shapes[i].runtime, ret))
+            if (str_starts(str_drop(path, at), shapes[i].prefix) &&
+                put_id(str_drop(path, at + strlen(shapes[i].prefix)), shapes[i].runtime, ret))
                 return true;
     return false;
 }
@@ -86,7 +78,7 @@ static bool find_bare(struct str path, struct proc_fact *ret)
     struct str head = path;
 
     for (int slash; (slash = str_rfind(head, "/")) >= 0; head.len = (size_t)slash) {
-        struct str element = from(head, (size_t)slash + 1), before = str_n(head.p, (size_t)slash);
+        struct str element = str_drop(head, (size_t)slash + 1), before = str_n(head.p, (size_t)slash);
         if (element.len != ID_LEN)
             continue;
         const char *runtime = str_find(before, "kubepods") >= 0 ? "containerd"
@@ -126,7 +118,7 @@ static void find_named(struct str path, struct proc_fact *ret)
 static void find_pod(struct str path, struct proc_fact *ret)
 {
     for (size_t at = path.len; at-- > 0;) {
-        struct str s = from(path, at);
+        struct str s = str_drop(path, at);
         if (!str_skip(&s, "pod"))
             continue;
         size_t n = 0;
@@ -147,13 +139,11 @@ static void find_slurm(struct str path, struct proc_fact *ret)
     int slurm = str_find(path, "slurm");
 
     for (size_t at = path.len; slurm >= 0 && at-- > (size_t)slurm;) {
-        struct str s = from(path, at);
-        size_t n = 0;
+        struct str s = str_drop(path, at);
         uint64_t job;
         if (!str_skip(&s, "job_"))
             continue;
-        while (n < s.len && s.p[n] >= '0' && s.p[n] <= '9')
-            n++;
+        size_t n = FIRST(s.len, i, s.p[i] < '0' || s.p[i] > '9');
         if (!str_uint(str_n(s.p, n), &job) || job == 0 || job > INT64_MAX)
             continue;
         ret->slurm_job = (int64_t)job;

@@ -126,23 +126,25 @@ static bool child_send_procs(struct child *c)
 
 static void child_send_tick(struct child *c)
 {
+    const struct proc_table *now = &c->proc_table;
+    size_t bytes = now->n_uses * sizeof(*now->uses);
+    bool same =
+        c->uses_were_sent && now->n_uses == c->n_uses_sent && (!bytes || memcmp(now->uses, c->uses_sent, bytes) == 0);
     struct child_tick t = {.at_ms = c->slots.at_ms,
                            .n_slots = c->slots.n_samples,
                            .samples = c->slots.samples,
-                           .n_uses = c->proc_table.n_uses,
-                           .uses = c->proc_table.uses,
+                           .n_uses = now->n_uses,
+                           .uses = now->uses,
+                           .uses_changed = !same,
                            .n_custom = c->slots.n_custom,
                            .custom = c->slots.custom};
 
-    t.uses_changed = !c->uses_were_sent || c->proc_table.n_uses != c->n_uses_sent ||
-                     (c->proc_table.n_uses && memcmp(c->proc_table.uses, c->uses_sent,
-                                                     c->proc_table.n_uses * sizeof(*c->proc_table.uses)) != 0);
-    if (!child_send(c, child_msg_tick(&c->out, &t)) || !t.uses_changed)
+    if (!child_send(c, child_msg_tick(&c->out, &t)) || same)
         return;
-    c->uses_sent = mem_grow(c->uses_sent, MAX(c->proc_table.n_uses, 1u), sizeof(*c->proc_table.uses));
-    if (c->proc_table.n_uses)
-        memcpy(c->uses_sent, c->proc_table.uses, c->proc_table.n_uses * sizeof(*c->proc_table.uses));
-    c->n_uses_sent = c->proc_table.n_uses;
+    c->uses_sent = mem_grow(c->uses_sent, MAX(now->n_uses, 1u), sizeof(*now->uses));
+    if (bytes)
+        memcpy(c->uses_sent, now->uses, bytes);
+    c->n_uses_sent = now->n_uses;
     c->uses_were_sent = true;
 }
 
@@ -184,10 +186,8 @@ static void source_later(struct source *s, int64_t mono)
 /* With "auto" a stand-in is not wanted while the one it stands in for reads. */
 static bool source_wanted(const struct child *c, const struct source *s)
 {
-    for (size_t i = 0; c->choice.automatic && s->ops->unless && i < c->n_sources; i++)
-        if (c->sources[i].c && strcmp(c->sources[i].ops->name, s->ops->unless) == 0)
-            return false;
-    return true;
+    return !c->choice.automatic || !s->ops->unless ||
+           !ANY(c->n_sources, i, c->sources[i].c && strcmp(c->sources[i].ops->name, s->ops->unless) == 0);
 }
 
 static void source_open(struct child *c, struct source *s, int64_t mono)
@@ -368,10 +368,9 @@ static void child_fini(struct child *c)
     who_free(c->who);
     proc_table_fini(&c->proc_table);
     proc_list_fini(&c->procs_sent);
-    free(c->uses_sent);
     buf_fini(&c->out);
     buf_fini(&c->facts_sent);
-    free(c);
+    FREE_ALL(c->uses_sent, c);
 }
 
 static int child_loop(struct child *c)
@@ -403,24 +402,19 @@ static int child_loop(struct child *c)
 int child_run(int fd, const struct collector_ops *const *table, const char *collector_list,
               const struct collect_conf *conf, const char *proc_root)
 {
-    struct child *c = mem_zero(1, sizeof(*c));
+    struct child *c =
+        NEW(struct child, .fd = fd, .conf = conf, .out = BUF_INIT(CHILD_MSG_MAX), .facts_sent = BUF_INIT(CHILD_MSG_MAX),
+            .status = COLLECT_STARTING, .slots.facts.tick_ms = (int32_t)conf->tick_ms);
     struct err err = {0};
     int r;
 
-    c->fd = fd;
-    c->conf = conf;
-    c->out = BUF_INIT(CHILD_MSG_MAX);
-    c->facts_sent = BUF_INIT(CHILD_MSG_MAX);
-    c->status = COLLECT_STARTING;
-    c->slots.facts.tick_ms = (int32_t)conf->tick_ms;
     if (conf->tick_ms < 1)
         r = err_set(&err, -EINVAL, "a tick of %lld ms makes no sense", (long long)conf->tick_ms);
     else
         r = collect_choose(table, collector_list, &c->choice, &err);
-    if (r < 0) {
+    if (r < 0)
         c->status = COLLECT_FAILED;
-        collect_text(c->why, sizeof(c->why), str_of(err.msg));
-    }
+    collect_text(c->why, sizeof(c->why), str_of(err.msg));
     child_status(c);
     if (r < 0) {
         child_fini(c);

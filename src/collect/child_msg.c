@@ -20,6 +20,30 @@ _Static_assert(FACTS_WORST <= CHILD_MSG_MAX, "C2");
 _Static_assert(TICK_WORST <= CHILD_MSG_MAX, "C2");
 _Static_assert(CHILD_PART_BYTES + sizeof(struct proc_fact) + 64 <= CHILD_MSG_MAX, "C2");
 
+/* ---- what travels field by field; record_int says which numbers have a sign ---- */
+
+#define NUMBER(strct, field) RECORD_FIELD(strct, 0, field, INT, NULL, NULL, 0)
+#define TEXT(strct, field)   RECORD_FIELD(strct, 0, field, NAME, NULL, NULL, 0)
+static const struct record_field device_fields[] = {TEXT(device_fact, uuid),    TEXT(device_fact, parent),
+                                                    TEXT(device_fact, name),    TEXT(device_fact, serial),
+                                                    TEXT(device_fact, pci),     NUMBER(device_fact, index),
+                                                    NUMBER(device_fact, minor), NUMBER(device_fact, mig),
+                                                    NUMBER(device_fact, vendor)};
+static const struct record_field custom_fields[] = {TEXT(custom_fact, name), NUMBER(custom_fact, unit),
+                                                    NUMBER(custom_fact, kind), NUMBER(custom_fact, per)};
+static const struct record_field use_fields[] = {NUMBER(proc_use, proc), NUMBER(proc_use, slot), NUMBER(proc_use, kind),
+                                                 NUMBER(proc_use, mem), NUMBER(proc_use, sm)};
+static const struct record_field value_fields[] = {NUMBER(child_value, slot), NUMBER(child_value, metric),
+                                                   NUMBER(child_value, v)};
+static const struct record_field event_fields[] = {NUMBER(node_event, at_ms), NUMBER(node_event, kind),
+                                                   NUMBER(node_event, slot), NUMBER(node_event, code),
+                                                   TEXT(node_event, text)};
+
+static bool has_sign(const struct record_field *f)
+{
+    return f->size >= sizeof(int32_t);
+}
+
 /* ---- writing ---- */
 
 static void msg_begin(struct buf *out, enum child_msg_type type)
@@ -35,6 +59,17 @@ static void put(struct buf *out, const char *text)
     buf_text(out, str_of(text));
 }
 
+static void put_fields(struct buf *out, const struct record_field *fields, size_t n, const void *record)
+{
+    for (const struct record_field *f = fields; f < fields + n; f++)
+        if (!record_is_number(f))
+            put(out, record_array(f, record));
+        else if (has_sign(f))
+            buf_zigzag(out, record_int(f, record));
+        else
+            buf_varint(out, (uint64_t)record_int(f, record));
+}
+
 int child_msg_facts(struct buf *out, const struct node_fact *f)
 {
     msg_begin(out, CHILD_FACTS);
@@ -45,36 +80,14 @@ int child_msg_facts(struct buf *out, const struct node_fact *f)
     buf_varint(out, f->n_devices);
     for (size_t i = 0; i < f->n_devices; i++) {
         const struct device_fact *d = &f->devices[i];
-        put(out, d->uuid);
-        put(out, d->parent);
-        put(out, d->name);
-        put(out, d->serial);
-        put(out, d->pci);
-        buf_zigzag(out, d->index);
-        buf_zigzag(out, d->minor);
-        buf_zigzag(out, d->mig);
-        buf_u8(out, d->vendor);
+        put_fields(out, device_fields, ARRAY_LEN(device_fields), d);
         buf_u8(out, (uint8_t)(d->lost | d->asleep << 1));
         put(out, d->note);
     }
     buf_varint(out, f->n_custom);
-    for (size_t i = 0; i < f->n_custom; i++) {
-        const struct custom_fact *c = &f->custom[i];
-        put(out, c->name);
-        buf_u8(out, c->unit);
-        buf_u8(out, c->kind);
-        buf_zigzag(out, c->per);
-    }
+    for (size_t i = 0; i < f->n_custom; i++)
+        put_fields(out, custom_fields, ARRAY_LEN(custom_fields), &f->custom[i]);
     return out->err;
-}
-
-static void put_proc(struct buf *out, const struct proc_fact *p)
-{
-    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
-        if (record_is_number(f))
-            buf_zigzag(out, record_int(f, p));
-        else
-            put(out, record_array(f, p));
 }
 
 /* The last part says so behind its processes: only then is it known. */
@@ -86,7 +99,7 @@ int child_msg_procs(struct buf *out, const struct proc_list *l, size_t *at, uint
     buf_varint(out, part);
     for (; i < l->n && out->len < CHILD_PART_BYTES; i++) {
         buf_u8(out, 1);
-        put_proc(out, &l->v[i]);
+        put_fields(out, proc_wire.fields, proc_wire.n, &l->v[i]);
     }
     buf_u8(out, 0);
     buf_u8(out, i == l->n);
@@ -111,32 +124,19 @@ int child_msg_tick(struct buf *out, const struct child_tick *t)
     buf_u8(out, t->uses_changed);
     if (t->uses_changed) {
         buf_varint(out, t->n_uses);
-        for (size_t i = 0; i < t->n_uses; i++) {
-            const struct proc_use *u = &t->uses[i];
-            buf_varint(out, u->proc);
-            buf_varint(out, u->slot);
-            buf_u8(out, u->kind);
-            buf_zigzag(out, u->mem);
-            buf_zigzag(out, u->sm);
-        }
+        for (size_t i = 0; i < t->n_uses; i++)
+            put_fields(out, use_fields, ARRAY_LEN(use_fields), &t->uses[i]);
     }
     buf_varint(out, t->n_custom);
-    for (size_t i = 0; i < t->n_custom; i++) {
-        buf_varint(out, t->custom[i].slot);
-        buf_varint(out, t->custom[i].metric);
-        buf_zigzag(out, t->custom[i].v);
-    }
+    for (size_t i = 0; i < t->n_custom; i++)
+        put_fields(out, value_fields, ARRAY_LEN(value_fields), &t->custom[i]);
     return out->err;
 }
 
 int child_msg_event(struct buf *out, const struct node_event *e)
 {
     msg_begin(out, CHILD_EVENT);
-    buf_zigzag(out, e->at_ms);
-    buf_varint(out, e->kind);
-    buf_varint(out, e->slot);
-    buf_zigzag(out, e->code);
-    put(out, e->text);
+    put_fields(out, event_fields, ARRAY_LEN(event_fields), e);
     return out->err;
 }
 
@@ -180,11 +180,6 @@ static int64_t get_range(struct rd *r, int64_t min, int64_t max)
     return r->bad ? 0 : v;
 }
 
-static int32_t get_i32(struct rd *r)
-{
-    return (int32_t)get_range(r, INT32_MIN, INT32_MAX);
-}
-
 /* A count, and no more than the bytes that are left can hold: memory follows what was sent, not what was claimed. */
 static size_t get_count(struct rd *r, size_t max, size_t least_bytes)
 {
@@ -195,6 +190,17 @@ static size_t get_count(struct rd *r, size_t max, size_t least_bytes)
     return r->bad ? 0 : (size_t)n;
 }
 
+static void get_fields(struct rd *r, const struct record_field *fields, size_t n, void *record)
+{
+    for (const struct record_field *f = fields; f < fields + n; f++)
+        if (!record_is_number(f))
+            get(r, record_array(f, record), f->size);
+        else if (has_sign(f))
+            record_set_int(f, record, get_range(r, -record_int_max(f) - 1, record_int_max(f)));
+        else
+            record_set_int(f, record, (int64_t)get_max(r, (1u << 8 * f->size) - 1));
+}
+
 static const char *read_facts(struct child_msg *msg, struct rd *r)
 {
     struct node_fact f = {0};
@@ -202,37 +208,24 @@ static const char *read_facts(struct child_msg *msg, struct rd *r)
     get(r, f.driver, sizeof(f.driver));
     get(r, f.cuda, sizeof(f.cuda));
     get(r, f.collector, sizeof(f.collector));
-    f.tick_ms = get_i32(r);
+    f.tick_ms = (int32_t)get_range(r, INT32_MIN, INT32_MAX);
     f.n_devices = get_count(r, DEVICES_MAX, 11);
     f.devices = mem_zero(f.n_devices, sizeof(*f.devices));
     for (size_t i = 0; i < f.n_devices; i++) {
         struct device_fact *d = &f.devices[i];
-        get(r, d->uuid, sizeof(d->uuid));
-        get(r, d->parent, sizeof(d->parent));
-        get(r, d->name, sizeof(d->name));
-        get(r, d->serial, sizeof(d->serial));
-        get(r, d->pci, sizeof(d->pci));
-        d->index = get_i32(r);
-        d->minor = get_i32(r);
-        d->mig = get_i32(r);
-        d->vendor = (uint8_t)get_max(r, VENDOR_COUNT - 1);
+        get_fields(r, device_fields, ARRAY_LEN(device_fields), d);
         uint64_t flags = get_max(r, 3);
         d->lost = flags & 1;
         d->asleep = flags >> 1 & 1;
         get(r, d->note, sizeof(d->note));
-        if (!d->uuid[0])
-            r->bad = true;
+        r->bad |= !d->uuid[0] || d->vendor >= VENDOR_COUNT;
     }
     f.n_custom = get_count(r, CUSTOM_MAX, 4);
     f.custom = mem_zero(f.n_custom, sizeof(*f.custom));
     for (size_t i = 0; i < f.n_custom; i++) {
         struct custom_fact *c = &f.custom[i];
-        get(r, c->name, sizeof(c->name));
-        c->unit = (uint8_t)get_max(r, UNIT_COUNT - 1);
-        c->kind = (uint8_t)get_max(r, KIND_COUNTER);
-        c->per = get_range(r, 1, INT64_MAX);
-        if (!c->name[0])
-            r->bad = true;
+        get_fields(r, custom_fields, ARRAY_LEN(custom_fields), c);
+        r->bad |= !c->name[0] || c->unit >= UNIT_COUNT || c->kind > KIND_COUNTER || c->per < 1;
     }
     if (r->bad || rd_left(r)) {
         node_fact_fini(&f);
@@ -242,16 +235,6 @@ static const char *read_facts(struct child_msg *msg, struct rd *r)
     msg->facts = f;
     msg->tick.n_uses = 0; /* their slots meant the old list */
     return NULL;
-}
-
-static void get_proc(struct rd *r, struct proc_fact *p)
-{
-    memset(p, 0, sizeof(*p));
-    for (const struct record_field *f = proc_wire.fields; f < proc_wire.fields + proc_wire.n; f++)
-        if (record_is_number(f))
-            record_set_int(f, p, get_range(r, -record_int_max(f) - 1, record_int_max(f)));
-        else
-            get(r, record_array(f, p), f->size);
 }
 
 static const char *read_procs(struct child_msg *msg, struct rd *r)
@@ -271,7 +254,9 @@ static const char *read_procs(struct child_msg *msg, struct rd *r)
         struct proc_list *l = &msg->coming;
         if ((l->n & (l->n - 1)) == 0) /* full at each power of two */
             l->v = mem_grow(l->v, l->n ? l->n * 2 : 1, sizeof(*l->v));
-        get_proc(r, &l->v[l->n++]);
+        struct proc_fact *p = &l->v[l->n++];
+        memset(p, 0, sizeof(*p));
+        get_fields(r, proc_wire.fields, proc_wire.n, p);
     }
     bool last = get_max(r, 1);
     if (r->bad || rd_left(r)) {
@@ -309,22 +294,16 @@ static void get_sample(struct rd *r, int64_t at_ms, struct sample *s)
 static void get_use(struct rd *r, const struct child_msg *msg, struct proc_use *u)
 {
     *u = (struct proc_use){0};
-    u->proc = (uint16_t)get_max(r, UINT16_MAX);
-    u->slot = (uint16_t)get_max(r, msg->facts.n_devices);
-    u->kind = (uint8_t)get_max(r, PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
-    u->mem = get_range(r, -1, INT64_MAX);
-    u->sm = (int32_t)get_range(r, -1, INT32_MAX);
-    if (u->proc >= msg->procs.n || u->slot == 0)
-        r->bad = true;
+    get_fields(r, use_fields, ARRAY_LEN(use_fields), u);
+    r->bad |= u->proc >= msg->procs.n || u->slot == 0 || u->slot > msg->facts.n_devices ||
+              u->kind > (PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS) || u->mem < -1 || u->sm < -1;
 }
 
 static void get_value(struct rd *r, const struct child_msg *msg, struct child_value *v)
 {
-    v->slot = (uint16_t)get_max(r, msg->facts.n_devices);
-    v->metric = (uint16_t)get_max(r, UINT16_MAX);
-    v->v = rd_zigzag(r);
-    if (v->metric < METRIC_CUSTOM || (size_t)(v->metric - METRIC_CUSTOM) >= msg->facts.n_custom)
-        r->bad = true;
+    get_fields(r, value_fields, ARRAY_LEN(value_fields), v);
+    r->bad |= v->slot > msg->facts.n_devices || v->metric < METRIC_CUSTOM ||
+              (size_t)(v->metric - METRIC_CUSTOM) >= msg->facts.n_custom;
 }
 
 static const char *read_tick(struct child_msg *msg, struct rd *r)
@@ -371,12 +350,8 @@ static const char *read_event(struct child_msg *msg, struct rd *r)
 {
     struct node_event e = {0};
 
-    e.at_ms = rd_zigzag(r);
-    e.kind = (uint16_t)get_max(r, EVENT_KINDS - 1);
-    e.slot = (uint16_t)get_max(r, msg->facts.n_devices);
-    e.code = rd_zigzag(r);
-    get(r, e.text, sizeof(e.text));
-    if (r->bad || rd_left(r) || e.kind == 0)
+    get_fields(r, event_fields, ARRAY_LEN(event_fields), &e);
+    if (r->bad || rd_left(r) || e.kind == 0 || e.kind >= EVENT_KINDS || e.slot > msg->facts.n_devices)
         return "event";
     msg->event = e;
     return NULL;

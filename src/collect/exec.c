@@ -154,15 +154,6 @@ static void command_start(struct entry *e, int64_t mono)
         collect_text(e->why, sizeof(e->why), str_of(err.msg));
 }
 
-static void command_ended(struct entry *e, int64_t mono)
-{
-    char words[40];
-    int status = e->p.status;
-
-    piped_words(status, words);
-    command_stop(e, mono, status ? words : "");
-}
-
 static void command_look(struct entry *e, struct reading *ret, int64_t mono)
 {
     if (!e->p.pid && e->p.fd < 0 && mono >= e->next_ms)
@@ -171,6 +162,7 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
         return;
     size_t at = 0;
     struct str line;
+    char words[40];
     struct exec_bad bad = {0};
     int r = piped_read(&e->p);
     while (piped_line(&e->p, &at, &line))
@@ -183,7 +175,7 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
     }
     piped_taken(&e->p, at);
     if (r == 1)
-        command_ended(e, mono);
+        command_stop(e, mono, e->p.status ? piped_words(e->p.status, words) : "");
     else if (r == -ENOBUFS || e->bytes > EXEC_BYTES_MAX)
         command_stop(e, mono, "it prints too much");
     else if (mono - e->heard_ms > MAX(EXEC_SILENCE_MS, 2 * e->period_ms))
@@ -196,20 +188,17 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
 }
 
 /* One sentence for all that is wrong; the first entry that has something to say says it. */
-static void exec_remark(const struct collector *c, struct err *err)
+static int exec_remark(const struct collector *c, struct err *err)
 {
     for (size_t i = 0; i < c->n; i++) {
         const struct entry *e = &c->entries[i];
-        if (e->why[0]) {
-            err_set(err, 0, "'%.60s': %s", e->what, e->why);
-            return;
-        }
-        if (e->bad.n) {
-            err_set(err, 0, "'%.60s': %zu line%s skipped, first: '%s'", e->what, e->bad.n, e->bad.n == 1 ? "" : "s",
-                    e->bad.first);
-            return;
-        }
+        if (e->why[0])
+            return err_set(err, 0, "'%.60s': %s", e->what, e->why);
+        if (e->bad.n)
+            return err_set(err, 0, "'%.60s': %zu line%s skipped, first: '%s'", e->what, e->bad.n,
+                           e->bad.n == 1 ? "" : "s", e->bad.first);
     }
+    return 0;
 }
 
 static int exec_read(struct collector *c, struct reading *ret, struct err *err)
@@ -222,8 +211,7 @@ static int exec_read(struct collector *c, struct reading *ret, struct err *err)
         else
             command_look(&c->entries[i], ret, mono);
     }
-    exec_remark(c, err);
-    return 0;
+    return exec_remark(c, err);
 }
 
 const struct collector_ops collector_exec = {

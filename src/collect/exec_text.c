@@ -34,25 +34,21 @@ static bool name_add(char name[64], struct str s)
     return true;
 }
 
-static enum exec_type type_of(const struct exec_types *types, const char *name)
+static enum exec_type type_of(const struct exec_types *types, struct str name)
 {
-    size_t at = FIRST(types->n, i, strcmp(types->v[i].name, name) == 0);
+    size_t at = FIRST(types->n, i, str_eq(name, types->v[i].name));
 
     return at < types->n ? types->v[at].type : EXEC_UNTYPED;
 }
 
 /* Part of a histogram or a summary: its name less the usual ends is declared as one. */
-static bool part_of_other(const struct exec_types *types, const char *name)
+static bool part_of_other(const struct exec_types *types, struct str name)
 {
     static const char *const ends[] = {"", "_bucket", "_sum", "_count", "_created", "_info"};
 
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        char base[64];
-        mem_copy_str(base, sizeof(base), name);
-        if (!str_ends(str_of(base), ends[i]))
-            continue;
-        base[strlen(base) - strlen(ends[i])] = 0;
-        if (type_of(types, base) == EXEC_OTHER)
+        struct str base = str_n(name.p, name.len - MIN(strlen(ends[i]), name.len));
+        if (str_ends(name, ends[i]) && type_of(types, base) == EXEC_OTHER)
             return true;
     }
     return false;
@@ -64,22 +60,19 @@ static int comment_line(struct exec_types *types, struct str rest)
     static const char *const words[] = {[EXEC_UNTYPED] = "untyped", [EXEC_GAUGE] = "gauge", [EXEC_COUNTER] = "counter"};
     struct str word, name, type;
     char clean[64] = "";
-    uint8_t t = EXEC_OTHER;
 
     if (!str_word(&rest, &word) || !str_eq(word, "TYPE"))
         return 0;
     if (!str_word(&rest, &name) || !str_word(&rest, &type) || !name_add(clean, name))
         return -EINVAL;
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_eq(type, words[i]))
-            t = (uint8_t)i;
-    if (str_eq(type, "unknown"))
-        t = EXEC_UNTYPED;
+    size_t t = FIRST(ARRAY_LEN(words), w, str_eq(type, words[w]));
+    if (t == ARRAY_LEN(words))
+        t = str_eq(type, "unknown") ? EXEC_UNTYPED : EXEC_OTHER;
     size_t i = FIRST(types->n, k, strcmp(types->v[k].name, clean) == 0);
     if (i == EXEC_TYPES_MAX)
         return 0;
     memcpy(types->v[i].name, clean, sizeof(clean));
-    types->v[i].type = t;
+    types->v[i].type = (uint8_t)t;
     types->n = MAX(types->n, i + 1);
     return 0;
 }
@@ -137,16 +130,14 @@ static int labels(struct str *s, struct custom_reading *ret)
     int sure = 0;
     bool fits = true;
 
-    *s = str_n(s->p + 1, s->len - 1);
+    *s = str_drop(*s, 1);
     for (;;) {
-        size_t n = 0;
         *s = str_trim(*s);
         if (str_skip(s, "}"))
             break;
-        while (n < s->len && (name_start(s->p[n]) || (n && s->p[n] >= '0' && s->p[n] <= '9')))
-            n++;
+        size_t n = FIRST(s->len, i, !name_start(s->p[i]) && !(i && s->p[i] >= '0' && s->p[i] <= '9'));
         struct str name = str_n(s->p, n);
-        *s = str_trim(str_n(s->p + n, s->len - n));
+        *s = str_trim(str_drop(*s, n));
         if (n == 0 || !str_skip(s, "="))
             return -EINVAL;
         *s = str_trim(*s);
@@ -193,16 +184,12 @@ static uint8_t unit_of(struct str name)
 /* Digits behind the point that it takes to write it: 2 for "0.25" and for "25e-2". */
 static size_t decimals(struct str number)
 {
-    struct str mantissa = number, exponent = STR(""), whole;
+    size_t at = FIRST(number.len, i, number.p[i] == 'e' || number.p[i] == 'E');
+    struct str mantissa = str_n(number.p, at), whole;
     int64_t e = 0;
 
-    for (size_t i = 0; i < number.len; i++)
-        if (number.p[i] == 'e' || number.p[i] == 'E') {
-            mantissa.len = i;
-            exponent = str_n(number.p + i + 1, number.len - i - 1);
-            break;
-        }
-    str_int(exponent, &e);
+    if (at < number.len)
+        str_int(str_drop(number, at + 1), &e);
     str_cut(&mantissa, '.', &whole);
     e = (mantissa.p ? (int64_t)mantissa.len : 0) - MAX(-100, MIN(100, e));
     return e > 0 ? (size_t)e : 0;
@@ -240,7 +227,6 @@ int exec_line(struct exec_types *types, struct str line, struct custom_reading *
     struct custom_reading c = {.per = 1};
     struct str s = str_trim(line), number, stamp;
     int64_t ignored;
-    size_t n = 0;
 
     if (s.len == 0)
         return 0;
@@ -248,16 +234,15 @@ int exec_line(struct exec_types *types, struct str line, struct custom_reading *
         return -EINVAL;
     if (str_skip(&s, "#"))
         return comment_line(types, s);
-    while (n < s.len && name_char(s.p[n]))
-        n++;
+    size_t n = FIRST(s.len, i, !name_char(s.p[i]));
     if (n == 0 || !name_start(s.p[0]) || !name_add(c.name, str_n(s.p, n)))
         return -EINVAL;
-    s = str_n(s.p + n, s.len - n);
+    s = str_drop(s, n);
     if (s.len == 0 || (s.p[0] != '{' && s.p[0] != ' ' && s.p[0] != '\t'))
         return -EINVAL;
-    if (part_of_other(types, c.name))
+    if (part_of_other(types, str_of(c.name)))
         return 0;
-    enum exec_type type = type_of(types, c.name);
+    enum exec_type type = type_of(types, str_of(c.name));
     bool total = str_ends(str_of(c.name), "_total");
     c.kind = type == EXEC_COUNTER || (type == EXEC_UNTYPED && total) ? KIND_COUNTER : KIND_GAUGE;
     c.unit = unit_of(str_of(c.name));

@@ -66,10 +66,10 @@ static bool host_unescape(struct str s, char *out, size_t size)
         if (s.len >= 4 && s.p[0] == '\\' && s.p[1] >= '0' && s.p[1] <= '3' && s.p[2] >= '0' && s.p[2] <= '7' &&
             s.p[3] >= '0' && s.p[3] <= '7') {
             out[n++] = (char)((s.p[1] - '0') << 6 | (s.p[2] - '0') << 3 | (s.p[3] - '0'));
-            s = str_n(s.p + 4, s.len - 4);
+            s = str_drop(s, 4);
         } else {
             out[n++] = s.p[0];
-            s = str_n(s.p + 1, s.len - 1);
+            s = str_drop(s, 1);
         }
     }
     out[n] = 0;
@@ -144,8 +144,7 @@ static void host_disks_fini(void *arg)
     struct host_disks *s = arg;
 
     pthread_mutex_destroy(&s->lock);
-    free(s->proc);
-    free(s);
+    FREE_ALL(s->proc, s);
 }
 
 static void host_disks(struct host *h, int64_t now, struct sample *ret)
@@ -197,21 +196,20 @@ static void host_cpu(struct host *h, struct sample *ret)
 
 static void host_memory(struct host *h, struct sample *ret)
 {
-    char text[512]; /* what we want stands in the first lines */
-    uint64_t total = 0, avail = 0;
-    bool have_total = false, have_avail = false;
+    char text[512];                                  /* what we want stands in the first lines */
+    uint64_t total = UINT64_MAX, avail = UINT64_MAX; /* not told */
     struct str rest = host_file(h, "meminfo", text, sizeof(text)), line, word;
 
     while (str_line(&rest, &line)) {
         if (str_skip(&line, "MemTotal:") && str_word(&line, &word))
-            have_total = str_uint(word, &total);
+            str_uint(word, &total);
         else if (str_skip(&line, "MemAvailable:") && str_word(&line, &word))
-            have_avail = str_uint(word, &avail);
+            str_uint(word, &avail);
     }
-    if (!have_total || total > INT64_MAX / 1024)
+    if (total > INT64_MAX / 1024)
         return;
     sample_set(ret, M_ram_total, (int64_t)(total * 1024));
-    if (have_avail && avail <= total)
+    if (avail <= total)
         sample_set(ret, M_ram_used, (int64_t)((total - avail) * 1024));
 }
 
@@ -299,13 +297,11 @@ static void host_network(struct host *h, int64_t now, struct sample *ret)
 
 struct host *host_new(const char *proc_root)
 {
-    struct host *h = NEW(struct host, .proc = mem_str(proc_root));
+    struct host *h = NEW(struct host, .proc = mem_str(proc_root), .disks_ms = clock_mono_ms());
 
-    h->disks = mem_zero(1, sizeof(*h->disks));
-    h->disks->proc = mem_str(proc_root);
+    h->disks = NEW(struct host_disks, .proc = mem_str(proc_root));
     pthread_mutex_init(&h->disks->lock, NULL);
     h->worker = worker_new(host_disks_run, host_disks_fini, h->disks);
-    h->disks_ms = clock_mono_ms();
     h->ifaces_ms = h->disks_ms - HOST_IFACES_MS;
     worker_kick(h->worker);
     return h;
@@ -316,8 +312,7 @@ void host_free(struct host *h)
     if (!h)
         return;
     worker_free(h->worker); /* the disks go with it */
-    free(h->proc);
-    free(h);
+    FREE_ALL(h->proc, h);
 }
 
 void host_read(struct host *h, struct sample *ret)

@@ -289,14 +289,13 @@ static void add_use(struct device_reading *r, uint8_t kind, const char *record)
     if (pid == 0 || pid > INT32_MAX)
         return; /* outside our pid namespace */
     int64_t bytes = mem == NVML_NO_MEMORY || mem > INT64_MAX ? -1 : (int64_t)mem;
-    for (size_t i = 0; i < r->n_uses; i++)
-        if (r->uses[i].pid == (int32_t)pid) { /* in several lists: one process */
-            r->uses[i].kind |= kind;
-            r->uses[i].mem = MAX(r->uses[i].mem, bytes);
-            return;
-        }
-    if (r->n_uses < PROCS_MAX)
+    struct raw_use *same = FIND(r->uses, r->n_uses, u, u->pid == (int32_t)pid);
+    if (same) { /* in several lists: one process */
+        same->kind |= kind;
+        same->mem = MAX(same->mem, bytes);
+    } else {
         device_reading_use(r, (struct raw_use){.pid = (int32_t)pid, .kind = kind, .mem = bytes, .sm = -1});
+    }
 }
 
 static bool read_list(struct collector *c, struct nvml_ask *a, struct device_reading *r, uint8_t kind,
@@ -546,8 +545,7 @@ static void nvml_close(struct collector *c)
     if (!c || c->stuck || disconnect(c, NULL) < 0)
         return; /* a thread still uses what is in it */
     nvml_list_fini(&c->list);
-    FREE_ALL(c->procs, c->asks, c->path, c->root);
-    free(c);
+    FREE_ALL(c->procs, c->asks, c->path, c->root, c);
 }
 
 bool collect_quick(enum metric m)

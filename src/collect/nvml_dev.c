@@ -8,20 +8,14 @@
 
 struct nvml_dev *nvml_dev_new(void)
 {
-    struct nvml_dev *d = mem_zero(1, sizeof(*d));
-    d->fact.mig = d->fact.minor = -1;
-    d->fact.vendor = VENDOR_NVIDIA;
-    d->dear.ecc_unc = -1;
-    d->dear.links = d->dear.gpm = -1;
-    return d;
+    return NEW(struct nvml_dev, .fact = {.mig = -1, .minor = -1, .vendor = VENDOR_NVIDIA},
+               .dear = {.ecc_unc = -1, .links = -1, .gpm = -1});
 }
 
 void nvml_dev_free(struct nvml_dev *d)
 {
-    if (!d)
-        return;
-    free(d->pids);
-    free(d);
+    if (d)
+        FREE_ALL(d->pids, d);
 }
 
 void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
@@ -38,25 +32,29 @@ void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
     d->fact.note[0] = 0;
 }
 
-/* NVML says 00000000:0A:00.0, the kernel 0000:0a:00.0. */
-static void pci_text(const struct nvml_pci *p, char *out, size_t size)
+/* What a GPU and a MIG instance both have. */
+static int identify(const struct nvml *lib, nvml_handle handle, struct device_fact *f)
 {
-    snprintf(out, size, "%04x:%02x:%02x.0", p->domain & 0xffffffffu, p->bus & 0xff, p->device & 0x1f);
+    char uuid[96] = "", name[96] = "";
+    int rc = lib->uuid(handle, uuid, sizeof(uuid));
+    if (rc)
+        return rc;
+    uuid[sizeof(uuid) - 1] = 0;
+    collect_text(f->uuid, sizeof(f->uuid), str_of(uuid));
+    if (lib->name && lib->name(handle, name, sizeof(name) - 1) == 0)
+        collect_text(f->name, sizeof(f->name), str_of(name));
+    return 0;
 }
 
 int nvml_identify(const struct nvml *lib, nvml_handle handle, struct device_fact *fact)
 {
     struct device_fact f = {.minor = -1, .mig = -1, .vendor = VENDOR_NVIDIA, .index = fact->index};
-    char uuid[96] = "", name[96] = "", serial[64] = "";
+    char serial[64] = "";
     struct nvml_pci pci = {.domain = 0};
     unsigned u;
-    int rc = lib->uuid(handle, uuid, sizeof(uuid));
+    int rc = identify(lib, handle, &f);
     if (rc)
         return rc;
-    uuid[sizeof(uuid) - 1] = 0;
-    collect_text(f.uuid, sizeof(f.uuid), str_of(uuid));
-    if (lib->name && lib->name(handle, name, sizeof(name) - 1) == 0)
-        collect_text(f.name, sizeof(f.name), str_of(name));
     if (lib->serial && lib->serial(handle, serial, sizeof(serial) - 1) == 0)
         collect_text(f.serial, sizeof(f.serial), str_of(serial));
     if (lib->index && lib->index(handle, &u) == 0 && u < 4096)
@@ -64,7 +62,8 @@ int nvml_identify(const struct nvml *lib, nvml_handle handle, struct device_fact
     if (lib->minor && lib->minor(handle, &u) == 0 && u < 4096)
         f.minor = (int32_t)u;
     if (lib->pci && lib->pci(handle, &pci) == 0)
-        pci_text(&pci, f.pci, sizeof(f.pci));
+        /* NVML says 00000000:0A:00.0, the kernel 0000:0a:00.0 */
+        snprintf(f.pci, sizeof(f.pci), "%04x:%02x:%02x.0", pci.domain & 0xffffffffu, pci.bus & 0xff, pci.device & 0x1f);
     *fact = f;
     return 0;
 }
@@ -81,19 +80,15 @@ int nvml_identify_mig(const struct nvml *lib, const struct nvml_dev *gpu, unsign
                       unsigned *ret_gi, struct device_fact *fact)
 {
     struct device_fact f = {.minor = -1, .mig = (int32_t)i, .vendor = VENDOR_NVIDIA, .index = gpu->fact.index};
-    char uuid[96] = "", name[96] = "";
     nvml_handle h;
     unsigned gi = 0;
     int rc = lib->mig_handle(gpu->handle, i, &h);
     if (rc == 0)
-        rc = lib->uuid(h, uuid, sizeof(uuid));
+        rc = identify(lib, h, &f);
     if (rc)
         return rc;
-    collect_text(f.uuid, sizeof(f.uuid), str_of(uuid));
     mem_copy_str(f.parent, sizeof(f.parent), gpu->fact.uuid);
     mem_copy_str(f.pci, sizeof(f.pci), gpu->fact.pci);
-    if (lib->name && lib->name(h, name, sizeof(name) - 1) == 0)
-        collect_text(f.name, sizeof(f.name), str_of(name));
     if (lib->mig_gi)
         lib->mig_gi(h, &gi);
     *fact = f;

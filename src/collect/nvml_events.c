@@ -69,15 +69,13 @@ struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *c
         return NULL;
     struct nvml_events *e = NEW(struct nvml_events, .lib = lib, .devs = devs, .n = n, .set = set);
     pthread_mutex_init(&e->lock, NULL);
-    if (register_all(e)) {
-        e->thread = worker_new(events_main, NULL, e);
-        worker_kick(e->thread);
-        return e;
+    if (!register_all(e)) {
+        nvml_events_free(e);
+        return NULL;
     }
-    lib->set_free(set);
-    pthread_mutex_destroy(&e->lock);
-    free(e);
-    return NULL;
+    e->thread = worker_new(events_main, NULL, e);
+    worker_kick(e->thread);
+    return e;
 }
 
 bool nvml_events_next(struct nvml_events *e, struct nvml_news *ret)
@@ -98,7 +96,7 @@ int nvml_events_free(struct nvml_events *e)
     if (!e)
         return 0;
     atomic_store(&e->stop, true);
-    if (!worker_settle(e->thread, NVML_STOP_MS))
+    if (e->thread && !worker_settle(e->thread, NVML_STOP_MS))
         return -ETIMEDOUT;
     worker_free(e->thread);
     e->lib->set_free(e->set);

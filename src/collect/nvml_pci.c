@@ -4,13 +4,11 @@
 #include <dirent.h>
 
 #include "base/file.h"
+#include "base/order.h"
 #include "base/str.h"
 #include "collect/collect.h"
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
+COMPARE(by_text, char, strcmp(x, y))
 
 void nvml_pci_list(const char *root, struct nvml_pci_list *ret)
 {
@@ -24,7 +22,7 @@ void nvml_pci_list(const char *root, struct nvml_pci_list *ret)
         if (e->d_name[0] != '.' && strlen(e->d_name) < sizeof(ret->id[0]))
             mem_copy_str(ret->id[ret->n++], sizeof(ret->id[0]), e->d_name);
     closedir(dir);
-    qsort(ret->id, ret->n, sizeof(ret->id[0]), by_text);
+    SORT(ret->id, ret->n, by_text);
 }
 
 bool nvml_pci_asleep(const char *root, const char *pci)
@@ -44,7 +42,7 @@ static struct str value_of(struct str text, const char *key)
         if (str_cut(&line, ':', &name) && str_eq(str_trim(name), key))
             return str_trim(line);
     }
-    return (struct str){"", 0};
+    return STR("");
 }
 
 bool nvml_pci_may_sleep(const char *root, const char *pci)

@@ -229,9 +229,8 @@ bool nvml_scan_asleep(struct nvml_list *l, const char *root)
     struct nvml_pci_list pcis;
     nvml_pci_list(root, &pcis);
     l->nameless = 0;
-    for (size_t i = 0; i < pcis.n; i++)
-        if (!nvml_pci_asleep(root, pcis.id[i]))
-            return false;
+    if (ANY(pcis.n, i, !nvml_pci_asleep(root, pcis.id[i])))
+        return false;
     for (size_t i = 0; i < pcis.n; i++)
         take_asleep(l, root, pcis.id[i]);
     return pcis.n > 0;
@@ -240,9 +239,8 @@ bool nvml_scan_asleep(struct nvml_list *l, const char *root)
 bool nvml_list_stale(const struct nvml_list *l, const struct nvml *lib)
 {
     unsigned n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i]->fact.asleep)
-            return false; /* looking might wake it */
+    if (ANY(l->n, i, l->v[i]->fact.asleep))
+        return false; /* looking might wake it */
     if (lib->count(&n) != 0)
         return false;
     for (unsigned i = 0; i < MIN(n, (unsigned)DEVICES_MAX); i++) {

@@ -403,11 +403,9 @@ static void slow_main(void *arg)
 
 struct nvml_slow *nvml_slow_new(const struct nvml *lib, struct nvml_dev *const *devs, size_t n)
 {
-    struct nvml_slow *s = NEW(struct nvml_slow, .lib = lib, .devs = devs, .n = n);
+    struct nvml_slow *s = NEW(struct nvml_slow, .lib = lib, .devs = devs, .n = n, .wake = -1, .n_procs = 128);
     s->inbox = mem_zero(n, sizeof(s->inbox[0]));
     s->ecc_now = mem_zero(n, sizeof(s->ecc_now[0]));
-    s->wake = -1;
-    s->n_procs = 128;
     s->procs = mem_alloc(s->n_procs * sizeof(s->procs[0]));
     pthread_mutex_init(&s->lock, NULL);
     return s;
@@ -439,8 +437,7 @@ int nvml_slow_free(struct nvml_slow *s)
     if (s->wake >= 0)
         close(s->wake);
     pthread_mutex_destroy(&s->lock);
-    FREE_ALL(s->inbox, s->ecc_now, s->util, s->procs);
-    free(s);
+    FREE_ALL(s->inbox, s->ecc_now, s->util, s->procs, s);
     return 0;
 }
 

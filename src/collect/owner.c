@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include "base/order.h"
 #include "base/str.h"
 #include "collect/collect.h"
 
@@ -19,13 +20,11 @@ bool owner_system(int64_t uid)
 static int64_t number_in(struct str s, const char *before, char after)
 {
     for (size_t at = s.len; at-- > 0;) {
-        struct str rest = str_n(s.p + at, s.len - at);
-        size_t n = 0;
+        struct str rest = str_drop(s, at);
         uint64_t v;
         if (!str_skip(&rest, before))
             continue;
-        while (n < rest.len && rest.p[n] >= '0' && rest.p[n] <= '9')
-            n++;
+        size_t n = FIRST(rest.len, i, rest.p[i] < '0' || rest.p[i] > '9');
         if (n < rest.len && rest.p[n] == after && str_uint(str_n(rest.p, n), &v) && v < UINT32_MAX)
             return (int64_t)v;
     }

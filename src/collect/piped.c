@@ -140,9 +140,7 @@ int piped_read(struct piped *p)
 
 bool piped_line(const struct piped *p, size_t *at, struct str *ret)
 {
-    struct str rest = buf_str(&p->out);
-
-    rest = str_n(rest.p + *at, rest.len - *at);
+    struct str rest = str_drop(buf_str(&p->out), *at);
     bool whole = rest.len && memchr(rest.p, '\n', rest.len);
     if (!whole && (p->fd >= 0 || rest.len == 0))
         return false;
@@ -177,15 +175,11 @@ void piped_stop(struct piped *p)
 void piped_end_all(void)
 {
     int64_t until = clock_mono_ms() + LAST_CALL_MS;
-    bool any = true;
 
-    while (any && clock_mono_ms() < until) {
+    groups_tend();
+    while (ANY(PIPED_MAX, i, groups[i].pid && groups[i].stopping) && clock_mono_ms() < until) {
+        poll(NULL, 0, 5);
         groups_tend();
-        any = false;
-        for (size_t i = 0; i < PIPED_MAX; i++)
-            any |= groups[i].pid && groups[i].stopping;
-        if (any)
-            poll(NULL, 0, 5);
     }
     for (size_t i = 0; i < PIPED_MAX; i++)
         if (groups[i].pid && groups[i].stopping)

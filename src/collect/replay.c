@@ -84,13 +84,11 @@ static const struct {
 
 static struct column_rule column_rule(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(headers); i++)
-        if (str_eq(name, headers[i].name))
-            return headers[i].rule;
-    for (int m = 0; m < M_COUNT; m++)
-        if (str_eq(name, metrics[m].prom))
-            return (struct column_rule){m, metrics[m].per};
-    return (struct column_rule){COL_SKIP, 1};
+    size_t i = FIRST(ARRAY_LEN(headers), k, str_eq(name, headers[k].name));
+    if (i < ARRAY_LEN(headers))
+        return headers[i].rule;
+    size_t m = FIRST((size_t)M_COUNT, k, str_eq(name, metrics[k].prom));
+    return m < M_COUNT ? (struct column_rule){(int)m, metrics[m].per} : (struct column_rule){COL_SKIP, 1};
 }
 
 struct loader {
@@ -315,13 +313,11 @@ static void close_lap(struct replay *r)
 
 int replay_load(struct replay **ret, struct str text, const char *name, struct err *err)
 {
-    struct replay *r = mem_zero(1, sizeof(*r));
-    AUTO_FREE struct loader *l = mem_zero(1, sizeof(*l));
+    struct replay *r = NEW(struct replay);
+    AUTO_FREE struct loader *l = NEW(struct loader, .r = r, .name = name);
     struct str line;
     int e = 0;
 
-    l->r = r;
-    l->name = name;
     const char *slash = strrchr(name, '/');
     collect_text(r->name, sizeof(r->name), str_of(slash ? slash + 1 : name));
     if (text.len > REPLAY_BYTES_MAX)
@@ -360,8 +356,7 @@ void replay_free(struct replay *r)
 {
     if (!r)
         return;
-    FREE_ALL(r->rows, r->v, r->uses);
-    free(r);
+    FREE_ALL(r->rows, r->v, r->uses, r);
 }
 
 /* ---- asking ---- */
@@ -512,8 +507,7 @@ static void replay_close(struct collector *c)
     if (!c)
         return;
     replay_free(c->trace);
-    free(c->known);
-    free(c);
+    FREE_ALL(c->known, c);
 }
 
 const struct collector_ops collector_replay = {

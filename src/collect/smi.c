@@ -121,15 +121,10 @@ static int64_t unit_scale(struct str unit, enum metric m)
 /* "265.89 W" -> "265.89", "W"; "16x" -> "16", "x". */
 static void value_split(struct str text, struct str *ret_number, struct str *ret_unit)
 {
-    size_t n = 0;
+    size_t n = FIRST(text.len, i, (text.p[i] < '0' || text.p[i] > '9') && !memchr("+-.", text.p[i], 3));
 
-    for (; n < text.len; n++) {
-        char c = text.p[n];
-        if ((c < '0' || c > '9') && c != '+' && c != '-' && c != '.')
-            break;
-    }
     *ret_number = str_n(text.p, n);
-    *ret_unit = str_trim(str_n(text.p + n, text.len - n));
+    *ret_unit = str_trim(str_drop(text, n));
 }
 
 bool smi_value(struct str text, struct str unit, enum metric m, int64_t *ret)

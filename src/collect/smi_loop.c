@@ -87,21 +87,10 @@ static void smi_close(struct collector *c)
     piped_stop(&c->gpus.p);
     piped_stop(&c->apps.p);
     smi_tables_fini(&c->tables);
-    free(c->path);
-    free(c);
+    FREE_ALL(c->path, c);
 }
 
 /* ---- reading ---- */
-
-static void gpus_line(struct collector *c, struct str line)
-{
-    smi_tables_gpu(&c->tables, line);
-}
-
-static void apps_line(struct collector *c, struct str line)
-{
-    smi_tables_app(&c->tables, line, clock_mono_ms());
-}
 
 /* It ended: for a field it does not know we ask again without; all else is for the caller to tell. */
 static int gpus_ended(struct collector *c, struct err *err)
@@ -121,8 +110,8 @@ static int gpus_ended(struct collector *c, struct err *err)
     return err_set(err, -EIO, "%s ended (%s)%s%s", c->path, end, words[0] ? ": " : "", words);
 }
 
-/* Lines that are there, to `take`. 0, 1 when it ended, -ETIMEDOUT when it does not answer. */
-static int loop_read(struct collector *c, struct loop *l, void (*take)(struct collector *, struct str))
+/* Lines that are there, into their table. 0, 1 when it ended, -ETIMEDOUT when it does not answer. */
+static int loop_read(struct collector *c, struct loop *l)
 {
     size_t at = 0;
     struct str line;
@@ -130,7 +119,10 @@ static int loop_read(struct collector *c, struct loop *l, void (*take)(struct co
     bool any = false;
 
     while (piped_line(&l->p, &at, &line)) {
-        take(c, line);
+        if (l == &c->apps)
+            smi_tables_app(&c->tables, line, clock_mono_ms());
+        else
+            smi_tables_gpu(&c->tables, line);
         any = true;
     }
     if (r == -ENOBUFS && at == 0)
@@ -155,7 +147,7 @@ static void apps_read(struct collector *c, int64_t mono)
         smi_tables_apps_anew(&c->tables);
         loop_start(&c->apps, c->path, "--query-compute-apps=" SMI_APP_FIELDS, apps_period(c), NULL);
     }
-    if (c->apps.p.pid && loop_read(c, &c->apps, apps_line) == 1)
+    if (c->apps.p.pid && loop_read(c, &c->apps) == 1)
         piped_stop(&c->apps.p);
 }
 
@@ -167,7 +159,7 @@ static int smi_read(struct collector *c, struct reading *ret, struct err *err)
     if (!c->gpus.p.pid)
         r = gpus_start(c, err);
     if (r == 0)
-        r = loop_read(c, &c->gpus, gpus_line);
+        r = loop_read(c, &c->gpus);
     if (r == 1)
         return gpus_ended(c, err);
     if (r == -ETIMEDOUT) {

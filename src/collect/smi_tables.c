@@ -10,8 +10,7 @@ void smi_tables_fini(struct smi_tables *t)
 {
     reading_fini(&t->coming);
     reading_fini(&t->now);
-    free(t->seen);
-    free(t->migs);
+    FREE_ALL(t->seen, t->migs);
     *t = (struct smi_tables){0};
 }
 

@@ -6,11 +6,11 @@
 #include "collect/who.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <pwd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "collect/collect.h"
@@ -65,8 +65,7 @@ static void who_users_fini(void *arg)
     struct who_users *u = arg;
 
     pthread_mutex_destroy(&u->lock);
-    free(u->v);
-    free(u);
+    FREE_ALL(u->v, u);
 }
 
 /* In the thread: look up what is wanted, one at a time, without the lock. */
@@ -99,26 +98,23 @@ static void who_users_run(void *arg)
 static void who_name(struct who *w, int64_t uid, int64_t now_ms, char ret[64])
 {
     struct who_users *u = w->users;
-    bool kick = false;
 
     memset(ret, 0, 64);
     if (uid < 0)
         return;
-    pthread_mutex_lock(&u->lock);
+    LOCKED(&u->lock);
     struct who_user *e = FIND(u->v, u->n, k, k->uid == uid);
     if (!e && u->n < WHO_MAX) {
         VEC_ADD(u->v, u->n, u->cap, (struct who_user){.uid = uid, .asked_ms = now_ms, .wanted = true});
-        kick = true;
+        worker_kick(w->worker);
     } else if (e) {
         if (!e->wanted && now_ms - e->asked_ms > (e->found ? WHO_NAME_MS : WHO_NO_NAME_MS)) {
             e->asked_ms = now_ms;
-            e->wanted = kick = true;
+            e->wanted = true;
+            worker_kick(w->worker);
         }
         memcpy(ret, e->name, 64);
     }
-    pthread_mutex_unlock(&u->lock);
-    if (kick)
-        worker_kick(w->worker);
 }
 
 /* ---- /proc ---- */
@@ -130,19 +126,13 @@ struct who_stat {
     uint64_t start;
 };
 
-static int who_file(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
+/* None where it cannot be read: it has ended, or is not ours to see. */
+static struct str who_text(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
 {
     char path[512];
     int n = snprintf(path, sizeof(path), "%s/%d/%s", w->proc, pid, name);
 
-    return n < 0 || (size_t)n >= sizeof(path) ? -ENAMETOOLONG : file_read_small(path, out, size);
-}
-
-static struct str who_text(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
-{
-    int n = who_file(w, pid, name, out, size);
-
-    return str_n(out, n < 0 ? 0 : (size_t)n);
+    return n < 0 || (size_t)n >= sizeof(path) ? STR("") : file_small(path, out, size);
 }
 
 /* The program's name stands in parentheses and may hold blanks and parentheses itself: cut at the last one. */
@@ -152,16 +142,13 @@ static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
     struct str field, rest;
     int64_t ppid = 0, session = 0, tty = 0;
     struct who_stat s = {0};
-    int n = who_file(w, pid, "stat", text, sizeof(text));
-
-    if (n < 0)
-        return n;
-    struct str all = str_n(text, (size_t)n);
+    struct str all = who_text(w, pid, "stat", text, sizeof(text));
     int open = str_find(all, "("), close = str_rfind(all, ")");
+
     if (open < 0 || close <= open)
         return -EBADMSG;
     collect_text(s.comm, sizeof(s.comm), str_n(text + open + 1, (size_t)(close - open - 1)));
-    rest = str_n(text + close + 1, all.len - (size_t)close - 1);
+    rest = str_drop(all, (size_t)close + 1);
     for (int i = 3; str_word(&rest, &field); i++) { /* numbered as in proc(5) */
         if ((i == 4 && !str_int(field, &ppid)) || (i == 6 && !str_int(field, &session)) ||
             (i == 7 && !str_int(field, &tty)))
@@ -179,15 +166,23 @@ static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
     return -EBADMSG;
 }
 
+/* The number of a user at the beginning of text; -1: there is none. */
+static int64_t uid_of(struct str text)
+{
+    struct str word;
+    uint64_t uid;
+
+    return str_word(&text, &word) && str_uint(word, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+}
+
 static int64_t who_uid(const struct who *w, int32_t pid)
 {
     char text[2048];
-    struct str rest = who_text(w, pid, "status", text, sizeof(text)), line, word;
-    uint64_t uid;
+    struct str rest = who_text(w, pid, "status", text, sizeof(text)), line;
 
     while (str_line(&rest, &line))
         if (str_skip(&line, "Uid:"))
-            return str_word(&line, &word) && str_uint(word, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+            return uid_of(line);
     return -1;
 }
 
@@ -241,25 +236,16 @@ static int32_t who_root(const struct who *w, int32_t pid, int32_t ppid, int64_t 
 static void who_cmdline(const struct who *w, struct proc_fact *f)
 {
     char text[CMD_MAX + 1], base[sizeof(f->name)];
-    int n = who_file(w, f->pid, "cmdline", text, sizeof(text));
+    struct str all = who_text(w, f->pid, "cmdline", text, sizeof(text));
 
-    if (n <= 0)
+    if (!all.len)
         return;
     struct str first = str_of(text);
     int slash = str_rfind(first, "/");
-    collect_text(base, sizeof(base), str_n(first.p + slash + 1, first.len - (size_t)(slash + 1)));
+    collect_text(base, sizeof(base), str_drop(first, (size_t)(slash + 1)));
     if (strlen(f->name) == 15 && strncmp(base, f->name, 15) == 0)
         memcpy(f->name, base, sizeof(base));
-    collect_text(f->cmd, sizeof(f->cmd), str_n(text, (size_t)n));
-}
-
-static int64_t who_loginuid(const struct who *w, int32_t pid)
-{
-    char text[32];
-    uint64_t uid;
-    struct str all = str_trim(who_text(w, pid, "loginuid", text, sizeof(text)));
-
-    return str_uint(all, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+    collect_text(f->cmd, sizeof(f->cmd), all);
 }
 
 /* f->uid is the process's own until here. */
@@ -268,10 +254,11 @@ static void who_owner(const struct who *w, struct who_entry *e, struct str cgrou
     struct proc_fact *f = &e->fact;
     struct owner_ask ask = {.uid = f->uid, .loginuid = -1, .cgroup = cgroup, .pods = w->pods};
     struct owner owner;
+    char login[32];
     AUTO_FREE char *text = NULL;
 
     if (owner_system(f->uid)) {
-        ask.loginuid = who_loginuid(w, f->pid);
+        ask.loginuid = uid_of(who_text(w, f->pid, "loginuid", login, sizeof(login)));
         if (f->slurm_job > 0) {
             text = mem_alloc(WHO_ENVIRON);
             ask.environ = who_text(w, f->pid, "environ", text, WHO_ENVIRON);
@@ -321,19 +308,6 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
 
 /* ---- the cache ---- */
 
-static size_t who_at(const struct who *w, int32_t pid)
-{
-    return COUNT_BEFORE(w->n, i, w->v[i]->pid < pid);
-}
-
-static void who_insert(struct who *w, size_t at, const struct who_entry *e)
-{
-    struct who_entry *copy = mem_alloc(sizeof(*copy));
-
-    *copy = *e;
-    VEC_INSERT(w->v, w->n, w->cap, at, copy);
-}
-
 static int who_answer(struct who *w, struct who_entry *e, int64_t now_ms, struct proc_fact *ret)
 {
     e->asked_ms = now_ms;
@@ -347,7 +321,7 @@ static int who_answer(struct who *w, struct who_entry *e, int64_t now_ms, struct
 
 int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret)
 {
-    size_t at = who_at(w, pid);
+    size_t at = COUNT_BEFORE(w->n, i, w->v[i]->pid < pid);
     struct who_entry *e = at < w->n && w->v[at]->pid == pid ? w->v[at] : NULL, fresh = {0};
     struct who_stat s;
 
@@ -368,11 +342,13 @@ int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret)
         return -ESRCH;
     }
     fresh.verified_ms = fresh.read_ms = now_ms;
+    if (!e && w->n < WHO_MAX) {
+        e = NEW(struct who_entry);
+        VEC_INSERT(w->v, w->n, w->cap, at, e);
+    }
     if (e)
         *e = fresh;
-    else if (w->n < WHO_MAX)
-        who_insert(w, at, &fresh);
-    return who_answer(w, e ? e : at < w->n && w->v[at]->pid == pid ? w->v[at] : &fresh, now_ms, ret);
+    return who_answer(w, e ? e : &fresh, now_ms, ret);
 }
 
 void who_sweep(struct who *w, int64_t now_ms)
@@ -400,7 +376,7 @@ struct who *who_new(const char *proc_root, bool cmdline)
                         .hz = sysconf(_SC_CLK_TCK));
 
     w->hz = w->hz > 0 ? w->hz : 100;
-    w->users = mem_zero(1, sizeof(*w->users));
+    w->users = NEW(struct who_users);
     pthread_mutex_init(&w->users->lock, NULL);
     w->worker = worker_new(who_users_run, who_users_fini, w->users);
     return w;
@@ -428,6 +404,5 @@ void who_free(struct who *w)
     worker_free(w->worker); /* the users go with it */
     for (size_t i = 0; i < w->n; i++)
         free(w->v[i]);
-    FREE_ALL(w->v, w->proc, w->pods);
-    free(w);
+    FREE_ALL(w->v, w->proc, w->pods, w);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -62,13 +63,9 @@ static void *worker_thread(void *p)
 
 struct worker *worker_new(void (*run)(void *arg), void (*fini)(void *arg), void *arg)
 {
-    struct worker *w = mem_zero(1, sizeof(*w));
+    struct worker *w = NEW(struct worker, .run = run, .fini = fini, .arg = arg, .refs = 1);
     pthread_condattr_t attr;
 
-    w->run = run;
-    w->fini = fini;
-    w->arg = arg;
-    w->refs = 1;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -94,14 +91,13 @@ static bool worker_start(struct worker *w)
 
 void worker_kick(struct worker *w)
 {
-    pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     w->due = true;
     if (!w->started && worker_start(w)) {
         w->started = true;
         w->refs++;
     }
     pthread_cond_signal(&w->kick);
-    pthread_mutex_unlock(&w->lock);
 }
 
 bool worker_settle(struct worker *w, int64_t max_ms)
@@ -110,12 +106,10 @@ bool worker_settle(struct worker *w, int64_t max_ms)
     struct timespec ts = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     int r = 0;
 
-    pthread_mutex_lock(&w->lock);
+    LOCKED(&w->lock);
     while ((w->due || w->busy) && w->started && r == 0)
         r = pthread_cond_timedwait(&w->idle, &w->lock, &ts);
-    bool idle = !w->due && !w->busy;
-    pthread_mutex_unlock(&w->lock);
-    return idle;
+    return !w->due && !w->busy;
 }
 
 void worker_free(struct worker *w)
