@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/order.h"
+
 /* ---- values ---- */
 
 /* 12, "12.5", "(1725Mhz)", {"value": 12, "unit": "W"}: the number times scale. False: it is none. */
@@ -22,9 +24,7 @@ static bool number(const json_t *v, int64_t scale, int64_t *ret)
         return false;
     struct str s = str_trim(str_of(text));
     str_skip(&s, "(");
-    size_t n = 0;
-    while (n < s.len && ((s.p[n] >= '0' && s.p[n] <= '9') || s.p[n] == '.' || (n == 0 && s.p[n] == '-')))
-        n++;
+    size_t n = FIRST(s.len, i, (s.p[i] < '0' || s.p[i] > '9') && s.p[i] != '.' && (i || s.p[i] != '-'));
     return str_fixed(str_n(s.p, n), scale, ret);
 }
 
@@ -58,12 +58,10 @@ static void put_unique(struct device_fact *f, const json_t *v)
 
 static struct device_reading *device(struct reading *r, int64_t index)
 {
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (r->devices[i].fact.index == index)
-            return &r->devices[i];
-    if (r->n_devices >= DEVICES_MAX)
-        return NULL;
-    struct device_reading *d = reading_add(r);
+    struct device_reading *d = FIND(r->devices, r->n_devices, e, e->fact.index == index);
+    if (d || r->n_devices >= DEVICES_MAX)
+        return d;
+    d = reading_add(r);
     d->fact.index = (int32_t)index;
     d->fact.vendor = VENDOR_AMD;
     return d;

@@ -21,9 +21,7 @@ int consul_base(const char *what, struct buf *ret, struct err *err)
             return err_set(err, -EINVAL, "'%.80s' is neither an address nor the name of a service", what);
         buf_adds(ret, LOCAL);
     } else {
-        bool plain = str_starts(s, "http://") || str_starts(s, "https://");
-        for (size_t i = 0; i < s.len; i++)
-            plain = plain && (unsigned char)s.p[i] > ' ' && (unsigned char)s.p[i] < 127 && s.p[i] != '#';
+        bool plain = (str_starts(s, "http://") || str_starts(s, "https://")) && str_visible(s, "#");
         if (!plain || (str_find(s, "/v1/catalog/service/") < 0 && str_find(s, "/v1/health/service/") < 0))
             return err_set(err, -EINVAL, "'%.120s' is not .../v1/catalog/service/NAME or .../v1/health/service/NAME",
                            what);

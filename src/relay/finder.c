@@ -73,9 +73,7 @@ static void entry_free(struct entry *e)
 {
     source_close(e->source);
     target_list_fini(&e->list);
-    free(e->spec);
-    free(e->name);
-    free(e);
+    FREE_ALL(e->spec, e->name, e);
 }
 
 static void entries_free(struct entry **v, size_t n)
@@ -97,8 +95,7 @@ void finder_free(struct finder *f)
         return;
     entries_free(f->v, f->n);
     http_free(f->http);
-    free(f->way);
-    free(f);
+    FREE_ALL(f->way, f);
 }
 
 /* "KIND:WHAT token_file=FILE ca_file=FILE only=PATTERNS user=NAME": what follows the first blank holds for this one. */
@@ -110,20 +107,15 @@ struct spec {
 
 static void spec_fini(struct spec *s)
 {
-    free(s->what);
-    free(s->words);
+    FREE_ALL(s->what, s->words);
 }
 
 static int spec_parse(const char *text, struct spec *ret, struct err *err)
 {
-    struct spec s = {.what = mem_str(text), .words = mem_str("")};
-    char *blank = strchr(s.what, ' '), *rest = NULL;
+    const char *blank = strchr(text, ' ');
+    struct spec s = {.what = mem_strn(text, strcspn(text, " ")), .words = mem_str(blank ? blank + 1 : "")};
+    char *rest = NULL;
     int r = 0;
-    if (blank) {
-        *blank = 0;
-        free(s.words);
-        s.words = mem_str(blank + 1);
-    }
     for (char *w = strtok_r(s.words, " ", &rest); w && r == 0; w = strtok_r(NULL, " ", &rest)) {
         const struct {
             const char *name;
@@ -253,8 +245,7 @@ int finder_set(struct finder *f, const struct relay_settings *s, struct err *err
                 f->v[k] = NULL;
     }
     entries_free(f->v, f->n);
-    free(f->way);
-    free(fresh);
+    FREE_ALL(f->way, fresh);
     f->v = v;
     f->n = n;
     f->way = way;
@@ -280,9 +271,5 @@ void finder_tell(const struct finder *f, const char *way, struct json *j)
 void finder_add(const struct finder *f, struct target_list *l)
 {
     for (size_t i = 0; i < f->n; i++)
-        for (size_t k = 0; k < f->v[i]->list.n; k++) {
-            const struct relay_target *t = &f->v[i]->list.v[k];
-            target_list_put(l, str_of(t->name), t->host, t->user, t->port);
-            target_list_label(l, str_of(t->name), t->labels);
-        }
+        target_list_join(l, &f->v[i]->list);
 }

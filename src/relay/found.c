@@ -60,8 +60,7 @@ bool found_list_same(const struct found_list *a, const struct found_list *b)
         return false;
     for (size_t i = 0; i < a->n; i++) {
         const struct found *x = &a->v[i], *y = &b->v[i];
-        if (strcmp(x->name, y->name) != 0 || strcmp(x->address, y->address) != 0 || x->port != y->port ||
-            !str_same(x->user, y->user) || !labels_same(x->labels, y->labels))
+        if (by_name(x, y) != 0 || !str_same(x->user, y->user) || !labels_same(x->labels, y->labels))
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
 #include <yaml.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #undef MIN /* resolv.h brings sys/param.h's */
 #undef MAX
 
@@ -309,12 +310,10 @@ static bool config_word(struct str *rest, struct str *ret)
 {
     *rest = str_trim(*rest);
     if (rest->len && rest->p[0] == '"') {
-        struct str inside = str_n(rest->p + 1, rest->len - 1);
-        const char *end = memchr(inside.p, '"', inside.len);
-        size_t n = end ? (size_t)(end - inside.p) : inside.len;
+        struct str inside = str_drop(*rest, 1);
+        size_t n = FIRST(inside.len, i, inside.p[i] == '"');
         *ret = str_n(inside.p, n);
-        n += end != NULL;
-        *rest = str_n(inside.p + n, inside.len - n);
+        *rest = str_drop(inside, n + (n < inside.len));
         return true;
     }
     return str_word(rest, ret);
@@ -324,11 +323,9 @@ void found_ssh_config(struct found_list *l, struct str text, void (*include)(voi
 {
     struct str line, word;
     while (str_line(&text, &line)) {
-        size_t n = 0;
         line = str_trim(line);
-        while (n < line.len && !strchr(" \t=\"", line.p[n])) /* a NUL ends it, too */
-            n++;
-        struct str key = str_n(line.p, n), rest = str_trim(str_n(line.p + n, line.len - n));
+        size_t n = FIRST(line.len, i, strchr(" \t=\"", line.p[i])); /* a NUL ends it, too */
+        struct str key = str_n(line.p, n), rest = str_trim(str_drop(line, n));
         str_skip(&rest, "=");
         bool host = str_eq_nocase(key, "host"), more = str_eq_nocase(key, "include") && include;
         while ((host || more) && config_word(&rest, &word)) {
@@ -336,8 +333,7 @@ void found_ssh_config(struct found_list *l, struct str text, void (*include)(voi
                 break;
             if (more)
                 include(arg, word);
-            else if (!memchr(word.p, '*', word.len) && !memchr(word.p, '?', word.len) &&
-                     !memchr(word.p, '!', word.len) && word.len)
+            else if (word.len && !ANY(word.len, i, word.p[i] && strchr("*?!", word.p[i])))
                 found_list_add(l, word, word, 0);
         }
     }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "model/labels.h"
 
@@ -13,9 +14,8 @@
 
 void target_list_fini(struct target_list *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++)
         FREE_ALL(l->v[i].host, l->v[i].user, l->v[i].labels);
-    }
     free(l->v);
     lookup_fini(&l->by_name);
     *l = (struct target_list){0};
@@ -61,11 +61,6 @@ int64_t target_list_find(const struct target_list *l, struct str name)
     return -1;
 }
 
-static bool has(const struct target_list *l, struct str name)
-{
-    return target_list_find(l, name) >= 0;
-}
-
 void target_list_label(struct target_list *l, struct str name, const char *labels)
 {
     int64_t at = labels ? target_list_find(l, name) : -1;
@@ -78,7 +73,7 @@ void target_list_label(struct target_list *l, struct str name, const char *label
 
 bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port)
 {
-    if (!name_ok(name, ORIGIN_NAME_MAX) || has(l, name) || l->n == TARGETS_MAX)
+    if (!name_ok(name, ORIGIN_NAME_MAX) || target_list_find(l, name) >= 0 || l->n == TARGETS_MAX)
         return false;
     lookup_add_place(&l->by_name, fnv64(name.p, name.len), l->n);
     VEC_ROOM(l->v, l->n, l->cap);
@@ -86,6 +81,15 @@ bool target_list_put(struct target_list *l, struct str name, const char *host, c
     *t = (struct relay_target){.host = mem_str(host), .user = user && user[0] ? mem_str(user) : NULL, .port = port};
     memcpy(t->name, name.p, name.len);
     return true;
+}
+
+void target_list_join(struct target_list *l, const struct target_list *more)
+{
+    for (size_t i = 0; i < more->n; i++) {
+        const struct relay_target *t = &more->v[i];
+        target_list_put(l, str_of(t->name), t->host, t->user, t->port);
+        target_list_label(l, str_of(t->name), t->labels);
+    }
 }
 
 static int add_one(struct target_list *l, struct str entry, const char *user, struct err *err)
@@ -103,7 +107,7 @@ static int add_one(struct target_list *l, struct str entry, const char *user, st
                        STR_ARG(entry));
     AUTO_FREE char *at_host = mem_strn(host.p, host.len);
     AUTO_FREE char *as_user = who.len ? mem_strn(who.p, who.len) : mem_str(user);
-    if (!target_list_put(l, name, at_host, as_user, port) && l->n == TARGETS_MAX && !has(l, name))
+    if (!target_list_put(l, name, at_host, as_user, port) && l->n == TARGETS_MAX && target_list_find(l, name) < 0)
         return err_set(err, -EINVAL, "more than %d nodes", TARGETS_MAX);
     return 0;
 }
@@ -223,9 +227,7 @@ int ini_parse(struct str text, struct ini *ret, struct err *err)
             seen = seen || common;
             continue;
         }
-        size_t at = 0;
-        while (at < s.len && s.p[at] != '=' && s.p[at] != ':')
-            at++;
+        size_t at = FIRST(s.len, i, s.p[i] == '=' || s.p[i] == ':');
         char **to = common && at < s.len ? ini_field(&got, str_trim(str_n(s.p, at))) : NULL;
         if (!to)
             continue;

@@ -36,6 +36,9 @@ bool target_list_put(struct target_list *l, struct str name, const char *host, c
 /* More labels for the machine of this name, if it is there; those it has stay. */
 void target_list_label(struct target_list *l, struct str name, const char *labels);
 
+/* Those of another list, with their labels. */
+void target_list_join(struct target_list *l, const struct target_list *more);
+
 /* Where the machine of this name is in v, or -1. */
 int64_t target_list_find(const struct target_list *l, struct str name);
 

@@ -57,17 +57,14 @@ struct readings {
 
 struct readings *readings_new(void)
 {
-    struct readings *r = mem_zero(1, sizeof(*r));
-    r->ram_used = r->ram_total = r->load1 = -1;
-    return r;
+    return NEW(struct readings, .ram_used = -1, .ram_total = -1, .load1 = -1);
 }
 
 void readings_free(struct readings *r)
 {
     if (!r)
         return;
-    FREE_ALL(r->rows, r->apps, r->people, r->children);
-    free(r);
+    FREE_ALL(r->rows, r->apps, r->people, r->children, r);
 }
 
 /* ---- names and zones ---- */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "relay/finder.h"
@@ -22,12 +23,20 @@ struct relay {
     struct finder *finder;
 };
 
+/* The text of the settings, which is ours. */
+#define TEXT(field) offsetof(struct ssh_node_conf, ssh.field)
+static const size_t texts[] = {TEXT(program),     TEXT(config), TEXT(key),
+                               TEXT(known_hosts), TEXT(jump),   TEXT(control_dir)};
+
+static char **text_of(const struct ssh_node_conf *c, size_t i)
+{
+    return (char **)((uintptr_t)c + texts[i]);
+}
+
 static void conf_fini(struct ssh_node_conf *c)
 {
-    const char *all[] = {c->ssh.program,     c->ssh.config, c->ssh.key,
-                         c->ssh.known_hosts, c->ssh.jump,   c->ssh.control_dir};
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        free((char *)all[i]);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        free(*text_of(c, i));
     *c = (struct ssh_node_conf){0};
 }
 
@@ -64,12 +73,9 @@ static const struct ssh_node_hooks hooks = {.want = on_want, .settled = on_settl
 static void drop(struct relay *r, size_t i)
 {
     struct ssh_node *o = r->v[i];
-    for (size_t k = 0; k < r->n_line; k++)
-        if (r->line[k] == o) {
-            memmove(&r->line[k], &r->line[k + 1], (r->n_line - k - 1) * sizeof(*r->line));
-            r->n_line--;
-            break;
-        }
+    size_t k = FIRST(r->n_line, e, r->line[e] == o);
+    if (k < r->n_line)
+        memmove(&r->line[k], &r->line[k + 1], (--r->n_line - k) * sizeof(*r->line));
     ssh_node_free(o);
     r->v[i] = r->v[--r->n];
 }
@@ -87,45 +93,11 @@ static void on_sweep(void *arg)
     }
 }
 
-static void take_lists(void *arg);
-
-struct relay *relay_new(struct event_base *loop, struct post *post)
-{
-    struct relay *r = NEW(struct relay, .loop = loop, .post = post, .run = rand_u64() | 1);
-    r->sweep = timer_new(loop, on_sweep, r);
-    timer_every(r->sweep, 60000);
-    r->finder = finder_new(loop, take_lists, r);
-    return r;
-}
-
-void relay_free(struct relay *r)
-{
-    if (!r)
-        return;
-    r->max = 0; /* nobody's turn any more */
-    while (r->n)
-        drop(r, r->n - 1);
-    timer_free(r->sweep);
-    finder_free(r->finder);
-    target_list_fini(&r->fixed);
-    conf_fini(&r->conf);
-    free(r->v);
-    free(r->line);
-    free(r);
-}
-
-static bool differ(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") != 0;
-}
-
 static bool same_way(const struct ssh_node_conf *a, const struct ssh_node_conf *b)
 {
     return a->every_ms == b->every_ms && a->ssh.connect_ms == b->ssh.connect_ms &&
-           a->ssh.accept_new == b->ssh.accept_new && !differ(a->ssh.program, b->ssh.program) &&
-           !differ(a->ssh.config, b->ssh.config) && !differ(a->ssh.key, b->ssh.key) &&
-           !differ(a->ssh.known_hosts, b->ssh.known_hosts) && !differ(a->ssh.jump, b->ssh.jump) &&
-           !differ(a->ssh.control_dir, b->ssh.control_dir);
+           a->ssh.accept_new == b->ssh.accept_new &&
+           !ANY(ARRAY_LEN(texts), i, strcmp(*text_of(a, i) ?: "", *text_of(b, i) ?: "") != 0);
 }
 
 /* Every machine of the list has its ssh_node, with the address it has now; the others are unlisted. */
@@ -160,13 +132,33 @@ static void take_lists(void *arg)
 {
     struct relay *r = arg;
     struct target_list all = {0};
-    for (size_t i = 0; i < r->fixed.n; i++) {
-        const struct relay_target *t = &r->fixed.v[i];
-        target_list_put(&all, str_of(t->name), t->host, t->user, t->port);
-    }
+    target_list_join(&all, &r->fixed);
     finder_add(r->finder, &all);
     take_list(r, &all);
     target_list_fini(&all);
+}
+
+struct relay *relay_new(struct event_base *loop, struct post *post)
+{
+    struct relay *r = NEW(struct relay, .loop = loop, .post = post, .run = rand_u64() | 1);
+    r->sweep = timer_new(loop, on_sweep, r);
+    timer_every(r->sweep, 60000);
+    r->finder = finder_new(loop, take_lists, r);
+    return r;
+}
+
+void relay_free(struct relay *r)
+{
+    if (!r)
+        return;
+    r->max = 0; /* nobody's turn any more */
+    while (r->n)
+        drop(r, r->n - 1);
+    timer_free(r->sweep);
+    finder_free(r->finder);
+    target_list_fini(&r->fixed);
+    conf_fini(&r->conf);
+    FREE_ALL(r->v, r->line, r);
 }
 
 int relay_set(struct relay *r, const struct relay_settings *s, struct err *err)

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/host.h"
 #include "collect/smi_tables.h"
 #include "relay/readings.h"
@@ -49,8 +50,7 @@ void remote_free(struct remote *r)
     smi_tables_fini(&r->tables);
     sysfs_gpu_free(r->cards);
     node_fact_fini(&r->fact);
-    free(r->ps);
-    free(r);
+    FREE_ALL(r->ps, r);
 }
 
 void remote_begin(struct remote *r, int64_t mono_ms)
@@ -80,10 +80,7 @@ void remote_script(const struct remote *r, bool agent, struct buf *out)
 
 static struct ps *ps_of(struct remote *r, int32_t pid)
 {
-    for (size_t i = 0; i < r->n_ps; i++)
-        if (r->ps[i].pid == pid)
-            return &r->ps[i];
-    return NULL;
+    return FIND(r->ps, r->n_ps, p, p->pid == pid);
 }
 
 /* Room for one more: the one told of longest ago goes. */
@@ -202,34 +199,25 @@ static struct sysfs_gpu *cards(struct remote *r)
 static bool take_fact(struct remote *r, char what, struct str rest)
 {
     struct node_fact *f = &r->fact;
+    const struct {
+        char what, *to;
+        size_t size;
+    } texts[] = {{'N', f->name, sizeof(f->name)},
+                 {'K', f->kernel, sizeof(f->kernel)},
+                 {'R', f->arch, sizeof(f->arch)},
+                 {'Y', f->cpu, sizeof(f->cpu)},
+                 {'B', f->boot_id, sizeof(f->boot_id)}};
     int64_t cpus;
-    switch (what) {
-    case 'N':
-        collect_text(f->name, sizeof(f->name), rest);
-        return true;
-    case 'K':
-        collect_text(f->kernel, sizeof(f->kernel), rest);
-        return true;
-    case 'R':
-        collect_text(f->arch, sizeof(f->arch), rest);
-        return true;
-    case 'O':
+    size_t i = FIRST(ARRAY_LEN(texts), k, texts[k].what == what);
+    if (i < ARRAY_LEN(texts))
+        collect_text(texts[i].to, texts[i].size, rest);
+    else if (what == 'O')
         collect_quoted(f->os, sizeof(f->os), rest);
-        return true;
-    case 'Y':
-        collect_text(f->cpu, sizeof(f->cpu), rest);
-        return true;
-    case 'J':
-        if (!str_int(str_trim(rest), &cpus) || cpus <= 0 || cpus >= 1 << 20)
-            return false;
+    else if (what == 'J' && str_int(str_trim(rest), &cpus) && cpus > 0 && cpus < 1 << 20)
         f->cpus = (int32_t)cpus;
-        return true;
-    case 'B':
-        collect_text(f->boot_id, sizeof(f->boot_id), rest);
-        return true;
-    default:
+    else
         return false;
-    }
+    return true;
 }
 
 /* What GPUs without nvidia-smi say. */
@@ -283,10 +271,8 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     bool was_fresh = r->tables.fresh;
     if (line.len && line.p[line.len - 1] == '\r')
         line.len--;
-    char what = line.len ? line.p[0] : 0;
-    if (line.len > 1 && line.p[1] != ' ')
-        what = 0;
-    struct str rest = line.len > 2 ? str_n(line.p + 2, line.len - 2) : str_n("", 0);
+    char what = line.len == 1 || (line.len && line.p[1] == ' ') ? line.p[0] : 0;
+    struct str rest = line.len > 2 ? str_drop(line, 2) : STR("");
     switch (what) {
     case 'G':
         smi_tables_gpu(&r->tables, rest);
@@ -388,8 +374,7 @@ bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct read
     for (size_t i = 0; i < ret->n_devices; i++)
         for (size_t k = 0; k < ret->devices[i].n_uses; k++)
             know(r, ret, &ret->devices[i].uses[k], wall_ms, mono_ms);
-    for (int m = 0; !any && m < M_COUNT; m++)
-        any = sample_has(&r->node, (enum metric)m);
+    any = any || ANY((size_t)M_COUNT, m, sample_has(&r->node, (enum metric)m));
     r->node = (struct sample){0};
     return any;
 }

@@ -36,6 +36,8 @@ int source_open(struct source **ret, const struct source_ops *ops, struct event_
         return err_set(err, -EINVAL, "%s: nothing is named after it", ops->name);
     if (conf->token && strpbrk(conf->token, "\r\n"))
         return err_set(err, -EINVAL, "%s: the token has a line end in it", ops->name);
+    if (ops->http && !http)
+        return err_set(err, -EINVAL, "%s: there is no HTTP client", ops->name);
     struct source *s = mem_zero(1, MAX(ops->size, sizeof(*s)));
     int r = ops->open ? ops->open(s, loop, http, conf, err) : 0;
     if (r < 0) {
@@ -61,7 +63,8 @@ void source_close(struct source *s)
         return;
     timer_free(s->timer);
     found_list_fini(&s->last);
-    FREE_ALL(s->what, s->only, s->user);
+    http_call_free(s->call);
+    FREE_ALL(s->what, s->only, s->user, s->header);
     if (s->ops->close)
         s->ops->close(s);
     free(s);
@@ -133,15 +136,11 @@ void source_end(struct source *s, struct found_list *l, int r, const struct err 
         source_give(s, l, NULL);
 }
 
-void source_http_words(const struct http_result *r, const char *whom, char ret[320])
+void source_http_fail(struct source *s, const struct http_result *r, const char *whom)
 {
     struct str body = r->body, line = STR("");
-    char said[121];
+    char said[121], why[320];
     size_t n = 0;
-    if (r->status == 0) {
-        snprintf(ret, 320, "%s does not answer: %.240s", whom, r->error);
-        return;
-    }
     while (!line.len && str_line(&body, &line))
         line = str_trim(line);
     for (; n < line.len && n < sizeof(said) - 1; n++)
@@ -150,5 +149,9 @@ void source_http_words(const struct http_result *r, const char *whom, char ret[3
     const char *hint = r->status == 401 || r->status == 403  ? " (is the token right, and may it read this?)"
                        : r->status >= 300 && r->status < 400 ? " (redirects are not followed: name the last address)"
                                                              : "";
-    snprintf(ret, 320, "%s answers %d%s%s%s", whom, r->status, said[0] ? ": " : "", said, hint);
+    if (r->status == 0)
+        snprintf(why, sizeof(why), "%s does not answer: %.240s", whom, r->error);
+    else
+        snprintf(why, sizeof(why), "%s answers %d%s%s%s", whom, r->status, said[0] ? ": " : "", said, hint);
+    source_fail(s, why);
 }

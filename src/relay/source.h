@@ -31,6 +31,7 @@ struct source_conf {
 struct source_ops {
     const char *name;
     bool service_port; /* found.port is the announced service's, not sshd's */
+    bool http;         /* it asks over HTTP: its open makes call and header, which need not be closed */
     int64_t every_ms;
     size_t size; /* of its struct, which begins with a struct source; it comes zeroed. 0: that alone */
     int (*open)(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
@@ -57,6 +58,8 @@ struct source {
     char *what, *only, *user;
     int64_t every_ms;
     struct timer *timer; /* when it looks again */
+    struct http_call *call;
+    char *header; /* that lets it in; NULL: none */
     struct found_list last;
     bool given; /* last is an answer */
     unsigned failed;
@@ -71,4 +74,4 @@ void source_fail(struct source *s, const char *why); /* arms the next look */
 /* One or the other: r below 0 with err's words, or the list. */
 void source_end(struct source *s, struct found_list *l, int r, const struct err *err);
 /* What an HTTP answer that is no list says, in one line. */
-void source_http_words(const struct http_result *r, const char *whom, char ret[320]);
+void source_http_fail(struct source *s, const struct http_result *r, const char *whom);

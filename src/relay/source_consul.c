@@ -17,9 +17,7 @@
 
 struct consul {
     struct source s;
-    struct http_call *call;
     struct buf base;
-    char *header;
     uint64_t index; /* 0: ask without */
     int64_t asked_mono;
 };
@@ -30,13 +28,11 @@ static void on_answer(void *arg, const struct http_result *r)
     AUTO_FOUND l = {0};
     struct err err = {0};
     struct str value = STR("");
-    char words[320];
     uint64_t had = c->index;
 
     c->index = 0; /* a server that failed may come back with a younger index: begin anew */
     if (r->status != 200) {
-        source_http_words(r, "Consul", words);
-        source_fail(&c->s, words);
+        source_http_fail(&c->s, r, "Consul");
         if (r->retry_after_ms > 0)
             timer_after(c->s.timer, r->retry_after_ms);
         return;
@@ -57,7 +53,7 @@ static void on_answer(void *arg, const struct http_result *r)
 static void consul_look(struct source *s)
 {
     struct consul *c = (struct consul *)s;
-    const char *const headers[] = {"Accept: application/json", c->header, NULL};
+    const char *const headers[] = {"Accept: application/json", s->header, NULL};
     AUTO_BUF url = BUF_INIT(4096);
     struct err err = {0};
 
@@ -65,16 +61,13 @@ static void consul_look(struct source *s)
     c->asked_mono = clock_mono_ms();
     /* Consul adds up to a sixteenth to the wait, so that not all questions end together. */
     int64_t limit = c->index ? CONSUL_WAIT_MS + CONSUL_WAIT_MS / 16 + ASK_MS : ASK_MS;
-    if (http_get(c->call, url.p, headers, ANSWER_MAX, limit, &err) < 0)
+    if (http_get(s->call, url.p, headers, ANSWER_MAX, limit, &err) < 0)
         source_fail(s, err.msg);
 }
 
 static void consul_close(struct source *s)
 {
-    struct consul *c = (struct consul *)s;
-    http_call_free(c->call);
-    buf_fini(&c->base);
-    free(c->header);
+    buf_fini(&((struct consul *)s)->base);
 }
 
 static int consul_open(struct source *s, UNUSED struct event_base *loop, struct http *http,
@@ -84,8 +77,6 @@ static int consul_open(struct source *s, UNUSED struct event_base *loop, struct 
     struct consul *c = (struct consul *)s;
     const char *what = conf->what;
     int r = 0;
-    if (!http)
-        return err_set(err, -EINVAL, "there is no HTTP client");
     if (str_ends(str_of(what), ".json") && str_find(str_of(what), "://") < 0) {
         if ((r = file_read(what, 1u << 20, &text, err)) < 0)
             return r;
@@ -97,14 +88,15 @@ static int consul_open(struct source *s, UNUSED struct event_base *loop, struct 
         return r;
     c->base = base;
     base = (struct buf){0};
-    c->header = conf->token ? mem_fmt("X-Consul-Token: %s", conf->token) : NULL;
-    c->call = http_call_new(http, &(struct http_conf){c->base.p, conf->ca_file, conf->pin, conf->proxy}, on_answer, c);
+    s->header = conf->token ? mem_fmt("X-Consul-Token: %s", conf->token) : NULL;
+    s->call = http_call_new(http, &(struct http_conf){c->base.p, conf->ca_file, conf->pin, conf->proxy}, on_answer, c);
     return 0;
 }
 
 const struct source_ops source_consul = {
     .name = "consul",
     .service_port = true,
+    .http = true,
     .every_ms = 10000,
     .size = sizeof(struct consul),
     .open = consul_open,

@@ -68,8 +68,7 @@ static void *ask(void *arg)
     if (n > 0)
         send_all(q->fd, answer, (size_t)n);
     close(q->fd);
-    FREE_ALL(answer, state, q->name);
-    free(q);
+    FREE_ALL(answer, state, q->name, q);
     return NULL;
 }
 
@@ -139,8 +138,7 @@ static void dns_look(struct source *s)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (pthread_create(&thread, &attr, ask, q) != 0) {
         close(pair[1]); /* seen as an empty answer */
-        free(q->name);
-        free(q);
+        FREE_ALL(q->name, q);
     }
     pthread_attr_destroy(&attr);
 }

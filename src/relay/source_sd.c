@@ -60,8 +60,7 @@ const struct source_ops source_file_sd = {
 
 struct http_sd {
     struct source s;
-    struct http_call *call;
-    char *header, *every; /* Authorization, and how often we ask, as Prometheus says it */
+    char *every; /* how often we ask, as Prometheus says it */
 };
 
 static void on_answer(void *arg, const struct http_result *r)
@@ -69,30 +68,24 @@ static void on_answer(void *arg, const struct http_result *r)
     struct http_sd *h = arg;
     AUTO_FOUND l = {0};
     struct err err = {0};
-    char words[320];
-    if (r->status != 200) {
-        source_http_words(r, "the list's server", words);
-        source_fail(&h->s, words);
-    } else {
+    if (r->status != 200)
+        source_http_fail(&h->s, r, "the list's server");
+    else
         source_end(&h->s, &l, found_sd_json(&l, r->body, &err), &err);
-    }
 }
 
 static void http_look(struct source *s)
 {
     struct http_sd *h = (struct http_sd *)s;
-    const char *const headers[] = {"Accept: application/json", h->every, h->header, NULL};
+    const char *const headers[] = {"Accept: application/json", h->every, s->header, NULL};
     struct err err = {0};
-    if (http_get(h->call, NULL, headers, SD_MAX, ASK_MS, &err) < 0)
+    if (http_get(s->call, NULL, headers, SD_MAX, ASK_MS, &err) < 0)
         source_fail(s, err.msg);
 }
 
 static void http_close(struct source *s)
 {
-    struct http_sd *h = (struct http_sd *)s;
-    http_call_free(h->call);
-    free(h->header);
-    free(h->every);
+    free(((struct http_sd *)s)->every);
 }
 
 static int http_open(struct source *s, UNUSED struct event_base *loop, struct http *http,
@@ -100,20 +93,19 @@ static int http_open(struct source *s, UNUSED struct event_base *loop, struct ht
 {
     struct http_sd *h = (struct http_sd *)s;
     struct str what = str_of(conf->what);
-    if (!http)
-        return err_set(err, -EINVAL, "there is no HTTP client");
     if (!str_starts(what, "http://") && !str_starts(what, "https://"))
         return err_set(err, -EINVAL, "'%.200s' is not an http or https address", conf->what);
     int64_t every_ms = conf->every_ms > 0 ? conf->every_ms : source_http_sd.every_ms;
     h->every = mem_fmt("X-Prometheus-Refresh-Interval-Seconds: %lld", (long long)MAX(every_ms / 1000, 1));
-    h->header = conf->token ? mem_fmt("Authorization: Bearer %s", conf->token) : NULL;
-    h->call = http_call_new(http, &(struct http_conf){conf->what, conf->ca_file, conf->pin, conf->proxy}, on_answer, h);
+    s->header = conf->token ? mem_fmt("Authorization: Bearer %s", conf->token) : NULL;
+    s->call = http_call_new(http, &(struct http_conf){conf->what, conf->ca_file, conf->pin, conf->proxy}, on_answer, h);
     return 0;
 }
 
 const struct source_ops source_http_sd = {
     .name = "http_sd",
     .service_port = true,
+    .http = true,
     .every_ms = 60000,
     .size = sizeof(struct http_sd),
     .open = http_open,

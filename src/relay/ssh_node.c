@@ -144,10 +144,8 @@ static void on_news(struct ssh_node *o, enum remote_news news)
         want(o);
         break;
     case REMOTE_FAILED:
-        if (remote_hung(o->remote))
-            uplink_state(o->up, COLLECT_HUNG, remote_why(o->remote));
-        else if (remote_bare(o->remote))
-            uplink_state(o->up, COLLECT_NONE, remote_why(o->remote));
+        if (remote_hung(o->remote) || remote_bare(o->remote))
+            uplink_state(o->up, remote_hung(o->remote) ? COLLECT_HUNG : COLLECT_NONE, remote_why(o->remote));
         else
             failed(o, remote_why(o->remote));
         break;
@@ -278,10 +276,10 @@ struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const 
                               const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks,
                               void *arg)
 {
-    struct ssh_node *o = mem_zero(1, sizeof(*o));
+    struct ssh_node *o =
+        NEW(struct ssh_node, .loop = loop, .conf = conf, .hooks = *hooks, .arg = arg, .to = *to, .post = post);
     char key[NODE_KEY_MAX];
     struct node_id id;
-    *o = (struct ssh_node){.loop = loop, .conf = conf, .hooks = *hooks, .arg = arg, .to = *to, .post = post};
     o->to.host = mem_str(to->host);
     o->to.user = mem_str(to->user);
     o->to.labels = NULL; /* its uplink has them */
@@ -307,9 +305,7 @@ void ssh_node_free(struct ssh_node *o)
     remote_free(o->remote);
     forward_fini(&o->carry);
     reading_fini(&o->reading);
-    free(o->to.host);
-    free(o->to.user);
-    free(o);
+    FREE_ALL(o->to.host, o->to.user, o);
 }
 
 const char *ssh_node_name(const struct ssh_node *o)
@@ -320,7 +316,7 @@ const char *ssh_node_name(const struct ssh_node *o)
 bool ssh_node_same(const struct ssh_node *o, const struct relay_target *to)
 {
     return strcmp(o->to.name, to->name) == 0 && strcmp(o->to.host, to->host) == 0 && o->to.port == to->port &&
-           !o->to.user == !to->user && (!to->user || strcmp(o->to.user, to->user) == 0);
+           str_same(o->to.user, to->user);
 }
 
 void ssh_node_unlist(struct ssh_node *o)

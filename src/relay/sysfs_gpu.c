@@ -13,9 +13,9 @@ struct card { /* what is told in pieces */
     char name[16];
     uint32_t device_id;
     char unique[24];
-    int64_t pwm, pwm_max, act_mhz; /* -1: not said */
-    char label[5][12];             /* of temp1 … temp5 */
-    int64_t temp[5];               /* m°C, -1: not said */
+    int64_t pwm, pwm_max; /* -1: not said */
+    char label[5][12];    /* of temp1 … temp5 */
+    int64_t temp[5];      /* m°C, -1: not said */
     int64_t energy_uj, power_uw, power_now_uw, idle_ms;
 };
 
@@ -85,15 +85,8 @@ static struct card *card_of(struct sysfs_gpu *c, struct str name, struct device_
         !str_int(digits, &index) || index < 0 || index > 4096)
         return NULL;
     struct card *k = &c->cards[c->n++];
-    *k = (struct card){.pwm = -1,
-                       .pwm_max = -1,
-                       .act_mhz = -1,
-                       .energy_uj = -1,
-                       .power_uw = -1,
-                       .power_now_uw = -1,
-                       .idle_ms = -1};
-    for (size_t i = 0; i < ARRAY_LEN(k->temp); i++)
-        k->temp[i] = -1;
+    *k = (struct card){.temp = {-1, -1, -1, -1, -1}, .pwm = -1, .pwm_max = -1};
+    k->energy_uj = k->power_uw = k->power_now_uw = k->idle_ms = -1;
     memcpy(k->name, name.p, name.len);
     *ret = reading_add(&c->coming);
     (*ret)->fact.index = (int32_t)index;
@@ -383,11 +376,6 @@ const char *sysfs_gpu_words(const struct sysfs_gpu *c)
 
 /* ---- what came of it ---- */
 
-static const struct device_reading *by_pci(const struct reading *r, const char *pci)
-{
-    return FIND(r->devices, r->n_devices, d, pci[0] && strcmp(d->fact.pci, pci) == 0);
-}
-
 /* A GPU without a number of its own is known by where it is: whose machine it is belongs to that. */
 static void by_place(struct device_fact *f, const char *host)
 {
@@ -412,17 +400,12 @@ static void put_uses(const struct sysfs_gpu *c, struct device_reading *d)
                 device_reading_use(d, (struct raw_use){c->uses_now[k].pid, PROC_COMPUTE, c->uses_now[k].mem, -1, NULL});
 }
 
-static bool has_uuid(const struct reading *r, const char *uuid)
-{
-    return ANY(r->n_devices, i, strcmp(r->devices[i].fact.uuid, uuid) == 0);
-}
-
 static void add(const struct sysfs_gpu *c, const struct device_reading *from, bool fresh, const char *host,
                 struct reading *ret)
 {
     struct device_fact f = from->fact;
     by_place(&f, host);
-    if (ret->n_devices >= DEVICES_MAX || has_uuid(ret, f.uuid))
+    if (ret->n_devices >= DEVICES_MAX || ANY(ret->n_devices, i, strcmp(ret->devices[i].fact.uuid, f.uuid) == 0))
         return;
     struct device_reading *d = reading_add(ret);
     d->fact = f;
@@ -438,7 +421,8 @@ bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)
     bool amd = false;
     for (size_t i = 0; i < c->now.n_devices; i++) {
         struct device_reading *d = &c->now.devices[i];
-        const struct device_reading *named = by_pci(&c->json, d->fact.pci);
+        const struct device_reading *named =
+            FIND(c->json.devices, c->json.n_devices, e, d->fact.pci[0] && strcmp(e->fact.pci, d->fact.pci) == 0);
         if (named && named->fact.name[0])
             memcpy(d->fact.name, named->fact.name, sizeof(d->fact.name));
         amd = amd || d->fact.vendor == VENDOR_AMD;
@@ -451,8 +435,7 @@ bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)
             mem_copy_str(d->fact.name, sizeof(d->fact.name), "AMD GPU");
         add(c, d, c->json_fresh, host, ret);
     }
-    if (ret->n_devices) /* card1, card2 … as they are found: people count GPUs from 0 */
-        qsort(ret->devices, ret->n_devices, sizeof(ret->devices[0]), by_index);
+    SORT(ret->devices, ret->n_devices, by_index); /* card1, card2 … as they are found: people count GPUs from 0 */
     for (size_t i = 0; i < ret->n_devices; i++)
         ret->devices[i].fact.index = (int32_t)i;
     memcpy(ret->driver, c->now.driver[0] ? c->now.driver : c->json.driver, sizeof(ret->driver));
