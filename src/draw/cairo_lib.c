@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 struct call {
@@ -38,21 +38,18 @@ static int take(struct cairo_lib *c, void **lib, const char *name, const char *p
 
 int cairo_lib_load(const struct cairo_lib **ret, struct err *err)
 {
-    int r = 0;
+    struct cairo_lib c = {0};
 
-    pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     if (!is_loaded) {
-        struct cairo_lib c = {0};
-        r = take(&c, &c.cairo, "libcairo.so.2", "libcairo2", cairo_calls, ARRAY_LEN(cairo_calls), err);
+        int r = take(&c, &c.cairo, "libcairo.so.2", "libcairo2", cairo_calls, ARRAY_LEN(cairo_calls), err);
         if (r == 0)
             r = take(&c, &c.fontconfig, "libfontconfig.so.1", "libfontconfig1", fc_calls, ARRAY_LEN(fc_calls), err);
-        if (r == 0) {
-            loaded = c;
-            is_loaded = true;
-        }
+        if (r < 0)
+            return r;
+        loaded = c;
+        is_loaded = true;
     }
-    pthread_mutex_unlock(&lock);
-    if (r == 0)
-        *ret = &loaded;
-    return r;
+    *ret = &loaded;
+    return 0;
 }

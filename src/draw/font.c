@@ -2,10 +2,10 @@
 #include "draw/font.h"
 
 #include <errno.h>
-#include <pthread.h>
 
-#include "base/buf.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define FONTS_MAX 64   /* per weight: those after the first cover what it lacks */
 #define RUN_MAX   1024 /* bytes handed to cairo at once */
@@ -77,7 +77,7 @@ int font_load(struct err *err)
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     if (!c) /* once: who has come through here may read it without the lock */
         c = lib;
     if (!weights[0].n) {
@@ -90,21 +90,17 @@ int font_load(struct err *err)
             ruler = new_ruler();
     }
     if (!weights[0].n)
-        r = err_set(err, -ENOENT, "cannot draw: there is no font here; install one (Debian: fonts-dejavu-core)");
-    pthread_mutex_unlock(&lock);
-    return r;
+        return err_set(err, -ENOENT, "cannot draw: there is no font here; install one (Debian: fonts-dejavu-core)");
+    return 0;
 }
 
 /* Which font has the letter; the first one where none has. */
 static size_t font_of(const struct weight *w, uint32_t point, bool *ret_has)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (c->fc_has(w->v[i].letters, point)) {
-            *ret_has = true;
-            return i;
-        }
-    *ret_has = false;
-    return 0;
+    size_t at = FIRST(w->n, i, c->fc_has(w->v[i].letters, point));
+
+    *ret_has = at < w->n;
+    return *ret_has ? at : 0;
 }
 
 /* The next run of letters of one font, as clean text into out; how many bytes of s it took. */
@@ -155,7 +151,7 @@ static double walk(cairo_t *cr, struct str s, double size, bool bold)
     char run[RUN_MAX];
     double x = 0;
 
-    pthread_mutex_lock(&lock);
+    LOCKED(&lock);
     while (s.len) {
         cairo_text_extents_t e = {0};
         size_t font = 0, n = run_of(w, s, run, &font);
@@ -167,9 +163,8 @@ static double walk(cairo_t *cr, struct str s, double size, bool bold)
             c->show_text(cr, run);
         }
         x += e.x_advance;
-        s = str_n(s.p + n, s.len - n);
+        s = str_drop(s, n);
     }
-    pthread_mutex_unlock(&lock);
     return x;
 }
 

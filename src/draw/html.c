@@ -2,24 +2,17 @@
 #include "draw/html.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/plain.h"
 
 static const char *entity(uint32_t point)
 {
-    switch (point) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return plain_point(point) || point == '\t' || point == '\n' ? NULL : PLAIN_MARK;
-    }
+    static const char *const words[] =
+        {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+    if (point < ARRAY_LEN(words) && words[point])
+        return words[point];
+    return plain_point(point) || point == '\t' || point == '\n' ? NULL : PLAIN_MARK;
 }
 
 void html_text(struct buf *out, struct str s)
@@ -33,7 +26,7 @@ void html_text(struct buf *out, struct str s)
             buf_adds(out, other);
         else
             buf_add(out, s.p, n);
-        s = str_n(s.p + n, s.len - n);
+        s = str_drop(s, n);
     }
 }
 
@@ -42,9 +35,14 @@ void html_cstr(struct buf *out, const char *s)
     html_text(out, str_of(s));
 }
 
-void html_between(struct buf *out, const char *before, const char *s, const char *behind)
+void html_text_between(struct buf *out, const char *before, struct str s, const char *behind)
 {
     buf_adds(out, before);
-    html_cstr(out, s);
+    html_text(out, s);
     buf_adds(out, behind);
+}
+
+void html_between(struct buf *out, const char *before, const char *s, const char *behind)
+{
+    html_text_between(out, before, str_of(s), behind);
 }

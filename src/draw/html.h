@@ -8,4 +8,6 @@ struct buf;
 /* & < > " ' are escaped; control characters, and what is not UTF-8, become U+FFFD. */
 void html_text(struct buf *out, struct str s);
 void html_cstr(struct buf *out, const char *s);
-void html_between(struct buf *out, const char *before, const char *s, const char *behind); /* those are HTML */
+/* The same between two pieces of HTML. */
+void html_text_between(struct buf *out, const char *before, struct str s, const char *behind);
+void html_between(struct buf *out, const char *before, const char *s, const char *behind);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "draw/mail.h"
 #include "format/render.h"
 
@@ -44,11 +45,9 @@ void letter_text(struct buf *out, const struct letter *l, int width)
 /* Which column is to have bars, and of how much they are full. */
 static size_t bar_of(const struct letter_part *p, const struct rows *r, int64_t *ret_full)
 {
-    size_t k = 0, n = r->n - (p->total && r->n);
+    size_t n = r->n - (p->total && r->n), k = FIRST(r->n_cols, c, p->bar && strcmp(r->cols[c].name, p->bar) == 0);
 
     *ret_full = 0;
-    while (k < r->n_cols && (!p->bar || strcmp(r->cols[k].name, p->bar) != 0))
-        k++;
     for (size_t i = 0; k < r->n_cols && i < n; i++)
         *ret_full = MAX(*ret_full, r->cells[i * r->n_cols + k].i);
     return k;

@@ -5,7 +5,6 @@
 #include "draw/mail.h"
 
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "draw/html.h"
 #include "format/words.h"
@@ -21,42 +20,33 @@
 
 void mail_start(struct buf *out, const struct mail *m)
 {
-    buf_adds(out, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">"
-                  "<meta name=\"viewport\" content=\"width=device-width\"><title>");
-    html_cstr(out, m->title);
-    buf_adds(out,
-             "</title></head>\n<body bgcolor=\"#ffffff\" style=\"margin:0;padding:16px;background:#ffffff;color:" INK
-             ";" FONT "font-size:14px\">\n<h1 style=\"margin:0 0 4px;font-size:20px;font-weight:600\">");
-    html_cstr(out, m->title);
-    buf_adds(out, "</h1>\n<p style=\"margin:0 0 16px;color:" FAINT "\">");
-    html_cstr(out, m->subtitle);
-    buf_adds(out, "</p>\n");
+    html_between(out,
+                 "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">"
+                 "<meta name=\"viewport\" content=\"width=device-width\"><title>",
+                 m->title,
+                 "</title></head>\n<body bgcolor=\"#ffffff\" "
+                 "style=\"margin:0;padding:16px;background:#ffffff;color:" INK ";" FONT "font-size:14px\">\n");
+    html_between(out, "<h1 style=\"margin:0 0 4px;font-size:20px;font-weight:600\">", m->title, "</h1>\n");
+    html_between(out, "<p style=\"margin:0 0 16px;color:" FAINT "\">", m->subtitle, "</p>\n");
 }
 
 void mail_end(struct buf *out, const struct mail *m)
 {
     struct str rest = m->notes, line;
 
-    while (str_line(&rest, &line)) {
-        buf_adds(out, "<p style=\"margin:0 0 4px;color:" FAINT ";font-size:13px\">");
-        html_text(out, line);
-        buf_adds(out, "</p>\n");
-    }
+    while (str_line(&rest, &line))
+        html_text_between(out, "<p style=\"margin:0 0 4px;color:" FAINT ";font-size:13px\">", line, "</p>\n");
     buf_adds(out, "</body></html>\n");
 }
 
 void mail_heading(struct buf *out, const char *text)
 {
-    buf_adds(out, "<h2 style=\"margin:0 0 6px;font-size:16px;font-weight:600\">");
-    html_cstr(out, text);
-    buf_adds(out, "</h2>\n");
+    html_between(out, "<h2 style=\"margin:0 0 6px;font-size:16px;font-weight:600\">", text, "</h2>\n");
 }
 
 void mail_line(struct buf *out, struct str text)
 {
-    buf_adds(out, "<p style=\"margin:0 0 20px\">");
-    html_text(out, text);
-    buf_adds(out, "</p>\n");
+    html_text_between(out, "<p style=\"margin:0 0 20px\">", text, "</p>\n");
 }
 
 void mail_screen(struct buf *out, struct str text)
@@ -64,18 +54,14 @@ void mail_screen(struct buf *out, struct str text)
     struct str line;
 
     buf_adds(out, "<pre style=\"margin:0 0 20px;font-family:Consolas,Menlo,monospace;font-size:12px\">");
-    while (str_line(&text, &line)) {
-        html_text(out, line);
-        buf_addc(out, '\n');
-    }
+    while (str_line(&text, &line))
+        html_text_between(out, "", line, "\n");
     buf_adds(out, "</pre>\n");
 }
 
 void mail_picture(struct buf *out, const char *src, const char *alt, int width)
 {
-    buf_adds(out, "<p style=\"margin:0 0 20px\"><img src=\"");
-    html_cstr(out, src);
-    buf_adds(out, "\" alt=\"");
+    html_between(out, "<p style=\"margin:0 0 20px\"><img src=\"", src, "\" alt=\"");
     html_cstr(out, alt);
     buf_addf(out, "\" width=\"%d\" style=\"width:100%%;max-width:%dpx;height:auto;border:0\"></p>\n", width, width);
 }
@@ -102,12 +88,9 @@ static void cell(struct buf *out, const struct column_spec *col, const struct ce
     AUTO_BUF shown = BUF_INIT(65536);
 
     buf_adds(out, col->right ? "<td align=\"right\" nowrap>" : "<td nowrap>");
-    if (c->absent)
-        buf_adds(out, "&ndash;");
-    else
+    if (!c->absent)
         cell_shown(&shown, col, c);
-    html_text(out, buf_str(&shown));
-    buf_adds(out, "</td>");
+    html_text_between(out, c->absent ? "&ndash;" : "", buf_str(&shown), "</td>");
 }
 
 /* A name of a column may be broken after each underscore, but for one it begins with. */

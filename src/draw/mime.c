@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "draw/html.h"
 #include "model/alert.h"
 
@@ -46,9 +47,8 @@ static bool is_plain(struct str s)
 {
     struct str rest = s, word;
 
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.p[i] < 32 || (unsigned char)s.p[i] > 126)
-            return false;
+    if (ANY(s.len, i, (unsigned char)s.p[i] < 32 || (unsigned char)s.p[i] > 126))
+        return false;
     while (str_cut(&rest, ' ', &word))
         if (word.len > 60)
             return false;
@@ -86,30 +86,29 @@ static void fold_encoded(struct buf *out, size_t col, struct str s)
     bool open = false;
 
     while (s.len) {
+        AUTO_BUF letter = BUF_INIT(16);
         uint32_t c;
-        size_t n = MAX(str_utf8(s, &c), 1u), room = 0;
-        for (size_t i = 0; i < n; i++)
-            room += s.p[i] == ' ' || (s.p[i] && q_plain((unsigned char)s.p[i])) ? 1 : 3;
-        if (open && col + room + 2 > WORD_MAX) {
+        size_t n = MAX(str_utf8(s, &c), 1u);
+        for (size_t i = 0; i < n; i++) {
+            unsigned char b = (unsigned char)s.p[i];
+            if (b == ' ')
+                buf_addc(&letter, '_');
+            else if (b && q_plain(b))
+                buf_addc(&letter, (char)b);
+            else
+                buf_addf(&letter, "=%02X", b);
+        }
+        if (open && col + letter.len + 2 > WORD_MAX) {
             buf_adds(out, "?=\r\n ");
             col = 1;
             open = false;
         }
         if (!open)
             buf_adds(out, "=?utf-8?Q?");
-        col += open ? 0 : 10;
+        col += letter.len + (open ? 0 : 10);
         open = true;
-        for (size_t i = 0; i < n; i++) {
-            unsigned char b = (unsigned char)s.p[i];
-            if (b == ' ')
-                buf_addc(out, '_');
-            else if (b && q_plain(b))
-                buf_addc(out, (char)b);
-            else
-                buf_addf(out, "=%02X", b);
-        }
-        col += room;
-        s = str_n(s.p + n, s.len - n);
+        buf_addstr(out, buf_str(&letter));
+        s = str_drop(s, n);
     }
     if (open)
         buf_adds(out, "?=");
@@ -167,14 +166,10 @@ static void add_threads(struct buf *out, const struct mime_ask *k)
     first = n ? ids[0] : 0;
     for (size_t i = 0; i < n; i++)
         first = MIN(first, ids[i]);
-    buf_adds(out, "Message-ID: ");
-    if (fired && n)
-        add_alert_id(out, k, first);
-    else
-        buf_addf(out, "<message-%" PRId64 ".%08" PRIx32 "@%s>", k->m->id, hash_of(k), domain_of(k));
-    buf_adds(out, "\r\n");
-    if (n && !fired) {
-        buf_adds(out, "In-Reply-To: ");
+    if (!fired || !n)
+        buf_addf(out, "Message-ID: <message-%" PRId64 ".%08" PRIx32 "@%s>\r\n", k->m->id, hash_of(k), domain_of(k));
+    if (n) {
+        buf_adds(out, fired ? "Message-ID: " : "In-Reply-To: ");
         add_alert_id(out, k, first);
         buf_adds(out, "\r\n");
     }
@@ -275,29 +270,18 @@ static void add_text_part(struct buf *out, const char *type, struct str text)
     add_qp(out, text);
 }
 
-/* The line between parts: neither encoding can make these characters. */
-static void add_boundary(struct buf *out, const struct mime_ask *k, const char *level, const char *before,
-                         const char *after)
+/* The line between parts, and with "--" behind the last: neither encoding can make these characters. */
+static void add_boundary(struct buf *out, const struct mime_ask *k, const char *level, const char *behind)
 {
-    buf_addf(out, "%s=_%s_%" PRIx64 "%s", before, level, (uint64_t)k->m->id, after);
-}
-
-static void next_part(struct buf *out, const struct mime_ask *k, const char *level)
-{
-    add_boundary(out, k, level, "--", "\r\n");
-}
-
-static void end_multi(struct buf *out, const struct mime_ask *k, const char *level)
-{
-    add_boundary(out, k, level, "--", "--\r\n");
+    buf_addf(out, "--=_%s_%" PRIx64 "%s\r\n", level, (uint64_t)k->m->id, behind);
 }
 
 /* Of several parts; the first begins. */
 static void begin_multi(struct buf *out, const struct mime_ask *k, const char *level)
 {
-    buf_addf(out, "Content-Type: multipart/%s;\r\n boundary=\"", level);
-    add_boundary(out, k, level, "", "\"\r\n\r\n");
-    next_part(out, k, level);
+    buf_addf(out, "Content-Type: multipart/%s;\r\n boundary=\"=_%s_%" PRIx64 "\"\r\n\r\n", level, level,
+             (uint64_t)k->m->id);
+    add_boundary(out, k, level, "");
 }
 
 /* A name that needs no quotes anywhere. */
@@ -394,19 +378,12 @@ void mime_html(struct buf *out, const struct message *m, const char *hub)
              "<meta name=\"color-scheme\" content=\"light dark\"></head>\n"
              "<body style=\"margin:0;padding:16px;font-family:Segoe UI,Helvetica,Arial,sans-serif;font-size:14px\">\n");
     buf_addf(out, "<div style=\"border-left:4px solid %s;padding:2px 0 2px 12px\">\n", colour);
-    buf_adds(out, "<p style=\"margin:0 0 8px;font-size:16px;font-weight:600\">");
-    html_cstr(out, m->title);
-    buf_adds(out, "</p>\n");
-    while (str_line(&rest, &line)) {
-        buf_adds(out, "<p style=\"margin:0 0 4px\">");
-        html_text(out, line);
-        buf_adds(out, "</p>\n");
-    }
-    buf_adds(out, "</div>\n<p style=\"margin:16px 0 0;color:#808080;font-size:12px\">muster on ");
-    html_cstr(out, hub);
-    buf_adds(out, rule_word(m));
-    html_cstr(out, m->rule);
-    buf_adds(out, "</p>\n</body></html>\n");
+    html_between(out, "<p style=\"margin:0 0 8px;font-size:16px;font-weight:600\">", m->title, "</p>\n");
+    while (str_line(&rest, &line))
+        html_text_between(out, "<p style=\"margin:0 0 4px\">", line, "</p>\n");
+    html_between(out, "</div>\n<p style=\"margin:16px 0 0;color:#808080;font-size:12px\">muster on ", hub,
+                 rule_word(m));
+    html_between(out, "", m->rule, "</p>\n</body></html>\n");
 }
 
 int mime_mail(struct buf *out, const struct mime_ask *k)
@@ -427,24 +404,24 @@ int mime_mail(struct buf *out, const struct mime_ask *k)
         begin_multi(out, k, "mixed");
     begin_multi(out, k, "alternative");
     add_text_part(out, "plain", buf_str(&plain));
-    next_part(out, k, "alternative");
+    add_boundary(out, k, "alternative", "");
     if (n_shown)
         begin_multi(out, k, "related");
     add_text_part(out, "html", buf_str(&html));
     for (size_t i = 0; i < n_files; i++)
         if (shown[i]) {
-            next_part(out, k, "related");
+            add_boundary(out, k, "related", "");
             add_file(out, &m->files[i], true);
         }
     if (n_shown)
-        end_multi(out, k, "related");
-    end_multi(out, k, "alternative");
+        add_boundary(out, k, "related", "--");
+    add_boundary(out, k, "alternative", "--");
     for (size_t i = 0; i < n_files; i++)
         if (!shown[i]) {
-            next_part(out, k, "mixed");
+            add_boundary(out, k, "mixed", "");
             add_file(out, &m->files[i], false);
         }
     if (n_files > n_shown)
-        end_multi(out, k, "mixed");
+        add_boundary(out, k, "mixed", "--");
     return out->err || plain.err || made.err || html.err ? -EMSGSIZE : 0;
 }

@@ -92,9 +92,7 @@ int paper_close(struct paper *p, struct err *err)
     int r = p->err.code;
     if (r < 0)
         err_set(err, r, "%s", p->err.msg);
-    free(p->title);
-    free(p->foot);
-    free(p);
+    FREE_ALL(p->title, p->foot, p);
     return r;
 }
 

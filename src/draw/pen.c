@@ -52,9 +52,7 @@ void pen_rect(struct pen *p, double x, double y, double w, double h, struct ink 
     buf_addc(p->svg, '"');
     colour(p, "fill", ink);
     if (p->hint[0]) {
-        buf_adds(p->svg, "><title>");
-        html_cstr(p->svg, p->hint);
-        buf_adds(p->svg, "</title></rect>\n");
+        html_between(p->svg, "><title>", p->hint, "</title></rect>\n");
         p->hint[0] = 0;
     } else {
         buf_adds(p->svg, "/>\n");
@@ -148,9 +146,7 @@ static void svg_text(struct pen *p, double x, double y, struct str s, double siz
         buf_adds(p->svg, ")\"");
     }
     colour(p, "fill", ink);
-    buf_addc(p->svg, '>');
-    html_text(p->svg, s);
-    buf_adds(p->svg, "</text>\n");
+    html_text_between(p->svg, ">", s, "</text>\n");
 }
 
 void pen_text(struct pen *p, double x, double y, struct str s, double size, bool bold, enum pen_anchor anchor,
@@ -181,12 +177,10 @@ void pen_group(struct pen *p, const char *class)
 
 void pen_hint(struct pen *p, struct str text)
 {
-    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_FREE char *all = mem_strn(text.p, text.len);
 
-    if (p->cr)
-        return;
-    buf_addstr(&b, str_n(text.p, MIN(text.len, (size_t)4096)));
-    mem_copy_str(p->hint, sizeof(p->hint), buf_str(&b).p);
+    if (!p->cr)
+        mem_copy_str(p->hint, sizeof(p->hint), all);
 }
 
 void pen_group_end(struct pen *p)

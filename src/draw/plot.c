@@ -316,8 +316,7 @@ static int draw_svg(const struct stack *s, struct buf *out)
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
              "font-family=\"DejaVu Sans, Verdana, sans-serif\" aria-label=\"",
              (int)s->width, (int)s->height, (int)s->width, (int)s->height);
-    html_cstr(out, s->v[0].title ? s->v[0].title : "");
-    buf_adds(out, "\">\n");
+    html_between(out, "", s->v[0].title ? s->v[0].title : "", "\">\n");
     stack_onto(&pen, s);
     buf_adds(out, "</svg>\n");
     return out->err;

@@ -122,7 +122,6 @@ static void x_time(struct plot_frame *f)
 static void x_slots(struct plot_frame *f)
 {
     const struct plot *p = f->p;
-    double widest = 0;
     struct tick t;
 
     f->dated = p->at_ms && !p->labels;
@@ -133,17 +132,14 @@ static void x_slots(struct plot_frame *f)
     for (size_t i = 0; i < p->n && i < SLOTS; i++) {
         slot_tick(f, i, &t);
         const char *text = f->dated ? t.text : p->labels && p->labels[i] ? p->labels[i] : "";
-        widest = MAX(widest, font_width(str_n(text, strnlen(text, 256)), TEXT, false));
+        f->widest = MAX(f->widest, font_width(str_n(text, strnlen(text, 256)), TEXT, false));
     }
     f->thin = 1;
-    if (widest + 6 <= f->slot)
+    if (f->widest + 6 <= f->slot)
         return;
     /* Periods speak for their neighbours; names do not, and are turned before any is left out. */
-    double need = widest + 10;
-    if (!f->dated) {
-        f->turned = true;
-        need = TEXT + 3;
-    }
+    double need = f->dated ? f->widest + 10 : TEXT + 3;
+    f->turned = !f->dated;
     if (f->slot >= need)
         return;
     f->thin = (size_t)ceil(need / f->slot);
@@ -178,12 +174,7 @@ void frame_foot(struct plot_frame *f, double below)
     if (f->timed || f->dated) {
         text += LEAD;
     } else if (f->turned) {
-        double widest = 0;
-        for (size_t i = 0; i < f->p->n && i < SLOTS; i++) {
-            const char *s = f->p->labels && f->p->labels[i] ? f->p->labels[i] : "";
-            widest = MAX(widest, font_width(str_n(s, strnlen(s, 256)), TEXT, false));
-        }
-        text = MIN(widest, LABEL_MAX) * 0.65 + LEAD + 6;
+        text = MIN(f->widest, LABEL_MAX) * 0.65 + LEAD + 6;
     }
     f->bottom = MAX(f->height - MARGIN - text - below + 6, f->top + 10);
 }

@@ -18,12 +18,12 @@ struct plot_frame {
     double width, height;
     double left, right, top, bottom; /* of the field between the axes */
     struct scale x, y;
-    bool empty;  /* not one value is known */
-    bool timed;  /* x is a time axis; else there are slots */
-    bool dated;  /* slots are periods of a calendar */
-    bool turned; /* their names stand aslant */
-    size_t thin; /* one of so many slots has a name */
-    double slot; /* width of one */
+    bool empty;          /* not one value is known */
+    bool timed;          /* x is a time axis; else there are slots */
+    bool dated;          /* slots are periods of a calendar */
+    bool turned;         /* their names stand aslant */
+    size_t thin;         /* one of so many slots has a name */
+    double slot, widest; /* width of one, and of the widest name */
     int64_t step_ms;
 };
 

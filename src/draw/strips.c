@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define STRIP_HEIGHT 220
 #define STRIP_WIDTH  760
@@ -36,8 +37,7 @@ static void empty(struct strips *s)
     for (size_t i = 0; i < s->n; i++) {
         for (size_t k = 0; k < s->v[i].n; k++)
             free((double *)(uintptr_t)s->v[i].v[k].y);
-        free(s->v[i].v);
-        free(s->v[i].names);
+        FREE_ALL(s->v[i].v, s->v[i].names);
     }
     memset(s, 0, sizeof(*s));
 }
@@ -63,12 +63,10 @@ static struct strip *strip_of(struct strips *s, const struct series *one)
     bool usual = strcmp(one->agg, "avg") == 0 || strcmp(one->agg, "rate") == 0;
 
     snprintf(name, sizeof(name), usual ? "%.40s" : "%.40s (%.10s)", one->metric, one->agg);
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->v[i].name, name) == 0)
-            return &s->v[i];
-    if (s->n == STRIPS_MAX)
-        return NULL;
-    struct strip *to = &s->v[s->n++];
+    struct strip *to = FIND(s->v, s->n, e, strcmp(e->name, name) == 0);
+    if (to || s->n == STRIPS_MAX)
+        return to;
+    to = &s->v[s->n++];
     memcpy(to->name, name, sizeof(name));
     snprintf(to->unit, sizeof(to->unit), "%s", one->unit ? one->unit : "");
     return to;
