@@ -179,8 +179,7 @@ static int once(const struct ls_conf *conf)
 /* The operands, --free and --mine as one filter. -1: go on; or an exit code. */
 static int read_filter(struct ls_conf *conf, char **words, int n)
 {
-    AUTO_BUF said = BUF_INIT(65536);
-    AUTO_BUF all = BUF_INIT(65536);
+    AUTO_BUF said = BUF_INIT(65536), all = BUF_INIT(65536);
     struct filter_err err = {0};
     if (!n && !conf->free && !conf->mine)
         return -1;
@@ -188,20 +187,18 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
     conf->me = pw ? pw->pw_name : "";
     for (int i = 0; i < n; i++)
         buf_addf(&said, "%s%s", i ? " " : "", words[i]);
-    if (n) { /* alone first: columns are those of what was typed */
-        if (filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
-            return cli_fail(&ls_help, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
-        if (!conf->free && !conf->mine)
-            return -1;
-        filter_free(conf->filter);
-        conf->filter = NULL;
+    /* alone first: columns are those of what was typed */
+    if (n && filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
+        return cli_fail(&ls_help, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
+    if (!conf->free && !conf->mine)
+        return -1;
+    filter_free(conf->filter);
+    conf->filter = NULL;
+    if (n)
         buf_addf(&all, "(%s) ", said.p);
-    }
-    if (conf->free || conf->mine) {
-        buf_addf(&all, "%s%s", conf->free ? "free" : "", conf->mine ? conf->free ? " mine" : "mine" : "");
-        if (filter_new(buf_str(&all), conf->me, &conf->filter, &err) < 0)
-            return cli_fail(&ls_help, EXIT_USAGE, "%s", err.message);
-    }
+    buf_addf(&all, "%s%s", conf->free ? "free" : "", conf->mine ? conf->free ? " mine" : "mine" : "");
+    if (filter_new(buf_str(&all), conf->me, &conf->filter, &err) < 0)
+        return cli_fail(&ls_help, EXIT_USAGE, "%s", err.message);
     return -1;
 }
 

@@ -37,9 +37,7 @@ static void picture_end(struct drawing *d)
     buf_fini(&d->key);
     buf_fini(&d->out);
     buf_fini(&d->piece);
-    free(p->nodes);
-    free(p->notice);
-    free(p);
+    FREE_ALL(p->nodes, p->notice, p);
 }
 
 /* The next node that is still there, as the reader may see it; NULL: that was the last. */
@@ -115,27 +113,24 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
     return p->at == p->n && prom_draw_give(p->prom, &d->out, bytes);
 }
 
-static struct picture *picture_new(const struct view *v, struct filter *f)
+typedef bool step_fn(struct drawing *d, struct api *a, size_t bytes);
+
+static struct picture *picture_new(const struct view *v, struct filter *f, step_fn *step)
 {
-    struct picture *p = mem_zero(1, sizeof(*p));
+    struct picture *p =
+        NEW(struct picture, .d = {.end = picture_end, .step = step, .version = v->version, .at_ms = v->at_ms},
+            .view = *v, .notice = mem_str(v->notice), .filter = f, .n = v->n);
     struct tally t;
 
-    p->d.end = picture_end;
     p->d.out = BUF_INIT(DRAW_MAX);
-    p->d.version = v->version;
-    p->d.at_ms = v->at_ms;
-    p->view = *v;
-    p->notice = mem_str(v->notice);
     p->view.notice = p->notice;
     p->view.nodes = NULL;
     p->view.n = 0;
-    p->filter = f;
     if (f) {
         view_tally(v, &t);
         p->view.filter = filter_text(f);
         p->view.of = t.devices;
     }
-    p->n = v->n;
     p->nodes = mem_zero(MAX(v->n, 1u), sizeof(*p->nodes));
     for (size_t i = 0; i < v->n; i++) {
         mem_copy_str(p->nodes[i].key, sizeof(p->nodes[i].key), v->nodes[i]->key);
@@ -146,17 +141,13 @@ static struct picture *picture_new(const struct view *v, struct filter *f)
 
 struct drawing *draw_state(const struct view *v, struct filter *f)
 {
-    struct picture *p = picture_new(v, f);
-
-    p->d.step = state_step;
-    return &p->d;
+    return &picture_new(v, f, state_step)->d;
 }
 
 struct drawing *draw_snapshot(const struct view *v, struct filter *f)
 {
-    struct picture *p = picture_new(v, f);
+    struct picture *p = picture_new(v, f, snapshot_step);
 
-    p->d.step = snapshot_step;
     p->d.piece = BUF_INIT(DRAW_MAX);
     p->lent = true;
     return &p->d;
@@ -164,9 +155,8 @@ struct drawing *draw_snapshot(const struct view *v, struct filter *f)
 
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics)
 {
-    struct picture *p = picture_new(v, f);
+    struct picture *p = picture_new(v, f, metrics_step);
 
-    p->d.step = metrics_step;
     p->openmetrics = openmetrics;
     p->prom = prom_draw_new(openmetrics, v->at_ms);
     return &p->d;

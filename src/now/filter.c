@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/labels.h"
 #include "now/filter_prog.h"
 
@@ -156,15 +157,9 @@ static bool text_fits(enum text_match match, struct str want, struct str text)
 
     for (; n < sizeof(low) && n < text.len; n++)
         low[n] = text.p[n] >= 'A' && text.p[n] <= 'Z' ? (char)(text.p[n] + 32) : text.p[n];
-    switch (match) {
-    case TEXT_GLOB:
-        return str_glob(want, str_n(low, n));
-    case TEXT_PART:
-        return memmem(low, n, want.p, want.len) != NULL;
-    case TEXT_WHOLE:
-        break;
-    }
-    return n == want.len && memcmp(low, want.p, n) == 0;
+    return match == TEXT_GLOB   ? str_glob(want, str_n(low, n))
+           : match == TEXT_PART ? memmem(low, n, want.p, want.len) != NULL
+                                : str_eq_str(want, str_n(low, n));
 }
 
 static bool text_is(const struct filter *f, const struct filter_op *op, const char *text)
@@ -199,15 +194,13 @@ static int field_is(const struct filter *f, const struct filter_op *op, const st
 static int whose(const struct filter *f, const struct filter_op *op, const struct proc_now *p)
 {
     const char *person = proc_person(p);
+    struct str want = str_n(f->pool + op->to, op->len);
 
     if (op->which >= WHO_GROUP && op->which < WHO_GROUP + IDENTITY_GROUPS) {
         struct str rest = p->who ? str_of(p->who->groups[op->which - WHO_GROUP]) : STR(""), name;
-        char text[NAME_MAX_LEN];
-        while (rest.len && str_cut(&rest, '\n', &name)) {
-            snprintf(text, sizeof(text), "%.*s", (int)MIN(name.len, sizeof(text) - 1), name.p);
-            if (text_is(f, op, text))
+        while (rest.len && str_cut(&rest, '\n', &name))
+            if (text_fits((enum text_match)op->match, want, name))
                 return YES;
-        }
     } else if ((person[0] && text_is(f, op, person)) ||
                (op->which == WHO_ME && p->fact->user[0] && text_is(f, op, p->fact->user))) {
         return YES;
@@ -251,10 +244,7 @@ static int any_proc(const struct filter *f, const struct filter_op *op, const st
 
 static const struct custom_now *custom_of(const struct custom_now *v, size_t n, size_t which)
 {
-    for (size_t i = 0; i < n; i++)
-        if (v[i].metric == METRIC_CUSTOM + which)
-            return &v[i];
-    return NULL;
+    return FIND(v, n, c, c->metric == METRIC_CUSTOM + which);
 }
 
 /* The device's value, or its node's where the device has none. With a pattern: any that fits. */
@@ -326,23 +316,15 @@ static bool run(const struct filter *f, const struct subject *s)
 
 bool filter_match(const struct filter *f, const struct node_now *n, const struct device_now *d, int64_t now_ms)
 {
-    struct subject s = {.n = n, .d = d, .now_ms = now_ms};
+    struct subject s = {n, d, d ? d->procs : NULL, d ? d->n_procs : 0, now_ms};
 
-    if (d) {
-        s.procs = d->procs;
-        s.n_procs = d->n_procs;
-    }
     return run(f, &s);
 }
 
 bool filter_match_node(const struct filter *f, const struct node_now *n, int64_t now_ms)
 {
-    if (!n->n_devices)
-        return filter_match(f, n, NULL, now_ms);
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (filter_match(f, n, &n->devices[i], now_ms))
-            return true;
-    return false;
+    return n->n_devices ? ANY(n->n_devices, i, filter_match(f, n, &n->devices[i], now_ms))
+                        : filter_match(f, n, NULL, now_ms);
 }
 
 bool filter_match_proc(const struct filter *f, const struct node_now *n, const struct device_now *d,

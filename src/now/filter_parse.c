@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "now/filter.h"
 #include "now/filter_prog.h"
 
@@ -98,10 +99,7 @@ const char *filter_name(size_t i)
 
 static const struct word *word_find(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_eq_nocase(name, words[i].name))
-            return &words[i];
-    return NULL;
+    return FIND(words, ARRAY_LEN(words), w, str_eq_nocase(name, w->name));
 }
 
 /* A field of the table, or a metric as one, made in scratch. */
@@ -160,6 +158,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct parser *p, size_t a
 }
 
 /* What is shown of a piece of text, cut where a character ends. */
+#define SHOWN(s) shown(s), (s).p /* for "%.*s" */
 static int shown(struct str s)
 {
     size_t n = MIN(s.len, 40u);
@@ -227,11 +226,9 @@ static void skip_blanks(struct parser *p)
 /* The word that begins here; it is not taken. */
 static struct str word_here(const struct parser *p)
 {
-    size_t end = p->at;
+    struct str rest = str_drop(p->text, p->at);
 
-    while (end < p->text.len && !ends_word(p->text.p[end]))
-        end++;
-    return str_n(p->text.p + p->at, end - p->at);
+    return str_n(rest.p, FIRST(rest.len, i, ends_word(rest.p[i])));
 }
 
 static bool take_keyword(struct parser *p, const char *keyword)
@@ -267,30 +264,41 @@ struct value {
     bool quoted;
 };
 
-static int take_value(struct parser *p, struct value *ret)
+/* Quoted, or up to a blank or one of ends. */
+static int take_text(struct parser *p, const char *ends, struct value *ret)
 {
-    struct value v = {.at = p->at};
+    struct str rest = str_drop(p->text, p->at);
     char quote = peek(p);
 
-    if (quote == '"' || quote == '\'') {
-        const char *from = p->text.p + p->at + 1;
-        const char *end = memchr(from, quote, p->text.len - p->at - 1);
+    *ret = (struct value){.at = p->at, .quoted = quote == '"' || quote == '\''};
+    if (ret->quoted) {
+        const char *end = memchr(rest.p + 1, quote, rest.len - 1);
         if (!end)
             return fail(p, p->at, "expected a second %c for this one", quote);
-        v.text = str_n(from, (size_t)(end - from));
-        v.quoted = true;
-        p->at += v.text.len + 2;
+        ret->text = str_n(rest.p + 1, (size_t)(end - rest.p) - 1);
     } else {
-        size_t end = p->at;
-        while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr("()\"'", p->text.p[end]))
-            end++;
-        v.text = str_n(p->text.p + p->at, end - p->at);
-        p->at = end;
+        ret->text = str_n(rest.p, FIRST(rest.len, i, is_blank(rest.p[i]) || strchr(ends, rest.p[i])));
     }
-    if (v.text.len > VALUE_MAX)
-        return fail(p, v.at, "expected at most %d bytes here", VALUE_MAX);
-    *ret = v;
+    p->at += ret->text.len + (ret->quoted ? 2 : 0);
     return 0;
+}
+
+static int take_value(struct parser *p, struct value *ret)
+{
+    int r = take_text(p, "()\"'", ret);
+
+    return r == 0 && ret->text.len > VALUE_MAX ? fail(p, ret->at, "expected at most %d bytes here", VALUE_MAX) : r;
+}
+
+/* A name of the user's own making, of a label or a metric. */
+static int take_name(struct parser *p, const char *ends, const char *what, struct value *ret)
+{
+    bool quoted = peek(p) == '"' || peek(p) == '\'';
+    int r = quoted ? take_value(p, ret) : take_text(p, ends, ret);
+
+    if (r == 0 && (!ret->text.len || ret->text.len > VALUE_MAX))
+        return fail(p, ret->at, "expected a %s's name after '%s:'", what, what);
+    return r;
 }
 
 /* ---- values ---- */
@@ -347,17 +355,12 @@ static bool unit_value(struct str s, enum metric m, int64_t *ret)
         *ret = 0;
         return true;
     }
-    switch (mi->unit) {
-    case UNIT_BYTES_S:
-        cut_suffix(s, "/s", &s);
-        break;
-    case UNIT_BYTES:
-        break;
-    case UNIT_SECONDS:
+    if (mi->unit == UNIT_SECONDS)
         return str_duration_ms(s, &v) && !__builtin_mul_overflow(v, mi->per, &v) && (*ret = v / 1000, true);
-    default:
+    if (mi->unit != UNIT_BYTES && mi->unit != UNIT_BYTES_S)
         return number_of(s, mi->unit, mi->per, ret);
-    }
+    if (mi->unit == UNIT_BYTES_S)
+        cut_suffix(s, "/s", &s);
     return s.len && (s.p[s.len - 1] > '9' || s.p[s.len - 1] < '0') && str_bytes(s, ret);
 }
 
@@ -387,32 +390,25 @@ static bool throttle_bits(struct str s, int64_t *ret)
 
 static const char *wants(const struct field *f)
 {
-    switch (f->take) {
-    case TAKE_UNIT:
-        return f->which == M_mem_used ? "a size such as 40G, or a share such as 50%,"
-                                      : unit_wants[metrics[f->which].unit];
-    case TAKE_COUNT:
-        return "a whole number";
-    case TAKE_SPAN:
-        return "a time such as 30m or 2h";
-    case TAKE_STATE:
-        return "free, held, busy, unknown, stale, hung, lost or broken";
-    case TAKE_THROTTLE:
-        return "power, thermal, slowdown, idle, none or another word of a reason";
-    case TAKE_NAME:
-        return "a name, or a pattern such as dgx*,";
-    case TAKE_PART:
-        break;
-    }
-    return "some text, or a pattern such as 580*,";
+    static const char *const words_of[] = {
+        [TAKE_COUNT] = "a whole number",
+        [TAKE_SPAN] = "a time such as 30m or 2h",
+        [TAKE_STATE] = "free, held, busy, unknown, stale, hung, lost or broken",
+        [TAKE_THROTTLE] = "power, thermal, slowdown, idle, none or another word of a reason",
+        [TAKE_NAME] = "a name, or a pattern such as dgx*,",
+        [TAKE_PART] = "some text, or a pattern such as 580*,",
+    };
+
+    return f->take != TAKE_UNIT     ? words_of[f->take]
+           : f->which == M_mem_used ? "a size such as 40G, or a share such as 50%,"
+                                    : unit_wants[metrics[f->which].unit];
 }
 
 static enum text_match match_of(const struct value *v, bool whole)
 {
-    for (size_t i = 0; i < v->text.len && !v->quoted; i++)
-        if (strchr("*?[", v->text.p[i]))
-            return TEXT_GLOB;
-    return whole ? TEXT_WHOLE : TEXT_PART;
+    bool glob = !v->quoted && ANY(v->text.len, i, strchr("*?[", v->text.p[i]));
+
+    return glob ? TEXT_GLOB : whole ? TEXT_WHOLE : TEXT_PART;
 }
 
 /* The value into op; false: it is not one that this field takes. */
@@ -452,6 +448,15 @@ static bool set_value(struct parser *p, const struct field *f, const struct valu
 
 /* ---- grammar ---- */
 
+/* How a condition is decided, by what it looks at: those that are not here are numbers. */
+static const uint8_t codes[] = {
+    [GET_STATE] = OP_SET,         [GET_THROTTLE] = OP_SET,     [GET_FLAGS] = OP_SET,
+    [GET_NODE_TEXT] = OP_TEXT,    [GET_DEVICE_TEXT] = OP_TEXT, [GET_BOOKER] = OP_TEXT,
+    [GET_SLURM] = OP_PROC_NUMBER, [GET_PID] = OP_PROC_NUMBER,  [GET_PROC_TEXT] = OP_PROC_TEXT,
+    [GET_PROC_WHO] = OP_PROC_WHO,
+};
+_Static_assert(OP_NUMBER == 0, "what codes[] leaves out");
+
 static int take_comparison(struct parser *p, const struct field *f, struct str name, size_t at, struct str sign,
                            enum cmp cmp)
 {
@@ -460,42 +465,20 @@ static int take_comparison(struct parser *p, const struct field *f, struct str n
     struct value v = {0};
 
     if (!ordered && cmp != CMP_EQ && cmp != CMP_NE)
-        return fail(p, (size_t)(sign.p - p->text.p), "expected : = or != after '%.*s', which has no order", shown(name),
-                    name.p);
+        return fail(p, (size_t)(sign.p - p->text.p), "expected : = or != after '%.*s', which has no order",
+                    SHOWN(name));
     skip_blanks(p);
     int r = take_value(p, &v);
     if (r < 0)
         return r;
     if (!set_value(p, f, &v, sign.p[0] != ':', &op))
-        return fail(p, v.at, "expected %s after '%.*s%.*s'", wants(f), shown(name), name.p, STR_ARG(sign));
-    if (get_is_number(op.get))
-        op.code = OP_NUMBER;
-    else if (get_is_set(op.get))
-        op.code = OP_SET;
-    else
-        op.code = op.get == GET_PROC_TEXT  ? OP_PROC_TEXT
-                  : op.get == GET_PROC_WHO ? OP_PROC_WHO
-                  : op.get >= GET_SLURM    ? OP_PROC_NUMBER
-                                           : OP_TEXT;
+        return fail(p, v.at, "expected %s after '%.*s%.*s'", wants(f), SHOWN(name), STR_ARG(sign));
+    op.code = codes[op.get];
     return emit_condition(p, op, at);
 }
 
 #define CUSTOM_FINE                                                                                                    \
     10000 /* numbers of custom metrics are compared to a ten-thousandth, or to one where that is too large */
-
-/* A name of the user's own making: quoted, or up to a blank or one of ends. */
-static int take_name(struct parser *p, const char *ends, struct value *ret)
-{
-    size_t end = p->at;
-
-    if (peek(p) == '"' || peek(p) == '\'')
-        return take_value(p, ret);
-    while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr(ends, p->text.p[end]))
-        end++;
-    *ret = (struct value){.text = str_n(p->text.p + p->at, end - p->at), .at = p->at};
-    p->at = end;
-    return 0;
-}
 
 /* What is behind "label:": a name, and unless it is enough to have one, a comparison and a value. */
 static int take_label(struct parser *p, size_t at)
@@ -503,12 +486,10 @@ static int take_label(struct parser *p, size_t at)
     struct filter_op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
     struct value name = {0}, v = {.text = STR("*")};
     struct str sign = STR(":");
-    int r = take_name(p, "()\"':=!<>", &name);
+    int r = take_name(p, "()\"':=!<>", "label", &name);
 
     if (r < 0)
         return r;
-    if (!name.text.len || name.text.len > VALUE_MAX)
-        return fail(p, name.at, "expected a label's name after 'label:'");
     size_t behind = p->at;
     skip_blanks(p);
     size_t sign_at = p->at;
@@ -516,15 +497,14 @@ static int take_label(struct parser *p, size_t at)
     if (cmp < 0) { /* any value */
         p->at = behind;
     } else if (cmp != CMP_EQ && cmp != CMP_NE) {
-        return fail(p, sign_at, "expected : = or != after 'label:%.*s', which has no order", shown(name.text),
-                    name.text.p);
+        return fail(p, sign_at, "expected : = or != after 'label:%.*s', which has no order", SHOWN(name.text));
     } else {
         skip_blanks(p);
         if ((r = take_value(p, &v)) < 0)
             return r;
         if (!v.text.len)
             return fail(p, v.at, "expected some text, or a pattern such as a*, after 'label:%.*s%.*s'",
-                        shown(name.text), name.text.p, STR_ARG(sign));
+                        SHOWN(name.text), STR_ARG(sign));
         op.cmp = (uint8_t)cmp;
     }
     op.get = (uint8_t)match_of(&name, true);
@@ -544,17 +524,14 @@ static int take_custom(struct parser *p, size_t at)
     struct value name = {0}, v;
     struct str sign, share;
 
-    int r = take_name(p, "()\"'=!<>", &name);
+    int r = take_name(p, "()\"'=!<>", "metric", &name);
     if (r < 0)
         return r;
-    if (!name.text.len || name.text.len > VALUE_MAX)
-        return fail(p, name.at, "expected a metric's name after 'metric:'");
     skip_blanks(p);
     size_t behind = p->at;
     int cmp = peek(p) == ':' ? -1 : take_cmp(p, &sign);
     if (cmp < 0)
-        return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", shown(name.text),
-                    name.text.p);
+        return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", SHOWN(name.text));
     const struct field *known = name.quoted ? NULL : field_find(name.text, &scratch);
     if (known == &scratch) /* one of ours, by its whole name */
         return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
@@ -571,8 +548,8 @@ static int take_custom(struct parser *p, size_t at)
         good = str_fixed(v.text, 1, &op.v) || str_bytes(v.text, &op.v);
     }
     if (!good)
-        return fail(p, v.at, "expected a number such as 4, 40G or 50%% after 'metric:%.*s%.*s'", shown(name.text),
-                    name.text.p, STR_ARG(sign));
+        return fail(p, v.at, "expected a number such as 4, 40G or 50%% after 'metric:%.*s%.*s'", SHOWN(name.text),
+                    STR_ARG(sign));
     op.match = (uint8_t)match_of(&name, true);
     pool_add(p, &op, name.text);
     return emit_condition(p, op, at);
@@ -590,12 +567,11 @@ static int take_word(struct parser *p, struct str name, size_t at)
         if (str_eq_nocase(name, "label"))
             return fail(p, at + name.len, "expected ':' and a label's name, as in label:rack=a1");
         if (field_find(name, &scratch))
-            return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", shown(name),
-                        name.p);
+            return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", SHOWN(name));
         if (near)
-            return fail(p, at, "'%.*s' is not known: did you mean '%s'?", shown(name), name.p, near);
-        return fail(p, at, "'%.*s' is not known: expected a condition such as free, host:%.*s or mem>40G", shown(name),
-                    name.p, shown(name), name.p);
+            return fail(p, at, "'%.*s' is not known: did you mean '%s'?", SHOWN(name), near);
+        return fail(p, at, "'%.*s' is not known: expected a condition such as free, host:%.*s or mem>40G", SHOWN(name),
+                    SHOWN(name));
     }
     struct filter_op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
     if (w->get == GET_PROC_WHO) {
@@ -643,12 +619,12 @@ static int take_condition(struct parser *p)
         return take_comparison(p, f, name, at, sign, (enum cmp)cmp);
     if (word_find(name))
         return fail(p, (size_t)(sign.p - p->text.p), "'%.*s' stands alone: expected nothing to compare it with",
-                    shown(name), name.p);
+                    SHOWN(name));
     const char *near = name_near(name);
     if (near)
-        return fail(p, at, "'%.*s' is not known: did you mean '%s'?", shown(name), name.p, near);
-    return fail(p, at, "'%.*s' is not known: expected a name such as user, model, host, mem or a metric's", shown(name),
-                name.p);
+        return fail(p, at, "'%.*s' is not known: did you mean '%s'?", SHOWN(name), near);
+    return fail(p, at, "'%.*s' is not known: expected a name such as user, model, host, mem or a metric's",
+                SHOWN(name));
 }
 
 static int take_or(struct parser *p);

@@ -3,7 +3,7 @@
 
 #include "now/filter.h"
 
-/* What a condition looks at. The order of groups matters: see get_is_… below. */
+/* What a condition looks at. */
 enum get {
     /* numbers */
     GET_DEVICE_METRIC, /* op.which: enum metric */
@@ -30,14 +30,6 @@ enum get {
     GET_SLURM,
     GET_PID,
 };
-static inline bool get_is_number(enum get g)
-{
-    return g <= GET_MIG;
-}
-static inline bool get_is_set(enum get g)
-{
-    return g >= GET_STATE && g <= GET_FLAGS;
-}
 
 enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4, FLAG_BOOKED = 8 };
 /* Whose a process is: the person; one of the groups, from here on as struct identity has them; the one who asks. */

@@ -1,6 +1,7 @@
 /* gpu_index.c: finds the nodes that have a device, by its uuid. */
 #include "now/gpu_index.h"
 
+#include "base/order.h"
 #include "base/rand.h"
 #include "now/live.h"
 
@@ -18,18 +19,16 @@ void gpu_index_remove(struct lookup *gpus, const struct live_node *n)
 
 struct device_now *gpu_index_in(const struct live_node *n, struct str uuid)
 {
-    for (size_t i = 0; i < n->now.n_devices; i++)
-        if (str_eq(uuid, n->now.devices[i].fact.uuid))
-            return &n->now.devices[i];
-    return NULL;
+    return FIND(n->now.devices, n->now.n_devices, d, str_eq(uuid, d->fact.uuid));
 }
 
 struct live_node *gpu_index_find(const struct lookup *gpus, struct str uuid, size_t *at)
 {
-    struct live_node *n = lookup_next(gpus, fnv64(uuid.p, uuid.len), at);
+    struct live_node *n;
 
-    while (n && !gpu_index_in(n, uuid))
+    do
         n = lookup_next(gpus, fnv64(uuid.p, uuid.len), at);
+    while (n && !gpu_index_in(n, uuid));
     return n;
 }
 
@@ -42,11 +41,7 @@ bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
         if (d->parent[0])
             continue;
         gpus++;
-        for (size_t k = 0; k < facts->n_devices; k++)
-            if (strcmp(d->uuid, facts->devices[k].uuid) == 0) {
-                brought++;
-                break;
-            }
+        brought += ANY(facts->n_devices, k, strcmp(d->uuid, facts->devices[k].uuid) == 0);
     }
     return brought * 2 > gpus;
 }

@@ -86,13 +86,23 @@ static int64_t stale_after(const struct state_rule *rule, const struct node_now 
     return at_least_ticks(n, files ? MAX(rule->stale_after_ms, FILES_STALE_MS) : rule->stale_after_ms);
 }
 
-/* A span as a reason tells it: coarser as it grows, so that a silent cluster does not change its words every second. */
-static void set_span(struct verdict *v, int64_t now_ms, int64_t since_ms)
+/* This state, for this reason. Always true: there is nothing more to look for. */
+static bool settle(struct verdict *v, int state, enum why why)
+{
+    v->state = state;
+    v->why = why;
+    return true;
+}
+
+/* The same with the span since then. It is coarser as it grows, so that a silent cluster does not change its words
+ * every second. */
+static bool settle_since(struct verdict *v, int state, enum why why, int64_t now_ms, int64_t since_ms)
 {
     int64_t ms = age(now_ms, since_ms), step = ms < 60000 ? 5000 : ms < 86400000 ? 60000 : 3600000;
 
     v->amount = MAX(ms - ms % step, 1000);
     v->until_ms = MIN(v->until_ms, now_ms + step - ms % step);
+    return settle(v, state, why);
 }
 
 bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
@@ -108,53 +118,32 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
 {
     int64_t stale_ms = stale_after(rule, n), down_ms = judge_down_ms(rule, n);
 
-    v->state = DEV_STALE;
-    if (d->fact.lost) {
-        v->state = DEV_LOST;
-        v->why = WHY_LOST;
-        return true;
-    }
-    if (!n->at_ms) {
-        v->why = WHY_NEVER_HEARD;
-        return true;
-    }
-    if (age(now_ms, n->at_ms) >= down_ms) {
-        v->why = WHY_NO_NEWS;
-        set_span(v, now_ms, n->at_ms);
-        return true;
-    }
+    if (d->fact.lost)
+        return settle(v, DEV_LOST, WHY_LOST);
+    if (!n->at_ms)
+        return settle(v, DEV_STALE, WHY_NEVER_HEARD);
+    if (age(now_ms, n->at_ms) >= down_ms)
+        return settle_since(v, DEV_STALE, WHY_NO_NEWS, now_ms, n->at_ms);
     v->until_ms = n->at_ms + down_ms;
-    if (n->collect == COLLECT_HUNG) {
-        if (age(now_ms, n->collect_since_ms) >= rule->hung_after_ms) {
-            v->state = DEV_HUNG;
-            v->why = WHY_HUNG;
-            set_span(v, now_ms, n->collect_since_ms);
-            return true;
-        }
+    if (n->collect == COLLECT_HUNG && age(now_ms, n->collect_since_ms) >= rule->hung_after_ms)
+        return settle_since(v, DEV_HUNG, WHY_HUNG, now_ms, n->collect_since_ms);
+    if (n->collect == COLLECT_HUNG)
         v->until_ms = MIN(v->until_ms, n->collect_since_ms + rule->hung_after_ms);
-    }
-    if (n->collect == COLLECT_PAUSED) { /* nobody looks any more: its last sample says nothing of now */
-        v->why = WHY_PAUSED;
-        return true;
-    }
+    if (n->collect == COLLECT_PAUSED) /* nobody looks any more: its last sample says nothing of now */
+        return settle(v, DEV_STALE, WHY_PAUSED);
     if (d->fact.asleep)
         return false;
     if (d->at_ms && age(now_ms, d->at_ms) < stale_ms) {
         v->until_ms = MIN(v->until_ms, d->at_ms + stale_ms);
         return false;
     }
-    if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE) {
-        v->why = WHY_UNREADABLE;
-    } else if (!d->at_ms) {
-        v->why = WHY_NO_SAMPLE;
-    } else if (age(now_ms, n->at_ms) >= stale_ms) {
-        v->why = WHY_NO_NEWS;
-        set_span(v, now_ms, n->at_ms);
-    } else {
-        v->why = WHY_OLD_SAMPLE;
-        set_span(v, now_ms, d->at_ms);
-    }
-    return true;
+    if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE)
+        return settle(v, DEV_STALE, WHY_UNREADABLE);
+    if (!d->at_ms)
+        return settle(v, DEV_STALE, WHY_NO_SAMPLE);
+    if (age(now_ms, n->at_ms) >= stale_ms)
+        return settle_since(v, DEV_STALE, WHY_NO_NEWS, now_ms, n->at_ms);
+    return settle_since(v, DEV_STALE, WHY_OLD_SAMPLE, now_ms, d->at_ms);
 }
 
 /* A GPU cut into MIG instances is what they are: busy if one is, else held, for the whole is nobody's to take. */
@@ -171,10 +160,8 @@ static bool is_split(const struct node_now *n, const struct device_now *d, struc
     }
     if (!instances)
         return false;
-    v->state = busy ? DEV_BUSY : DEV_HELD;
-    v->why = busy ? WHY_SPLIT_BUSY : WHY_SPLIT;
     v->amount = (int64_t)(busy ? busy : instances);
-    return true;
+    return busy ? settle(v, DEV_BUSY, WHY_SPLIT_BUSY) : settle(v, DEV_HELD, WHY_SPLIT);
 }
 
 static bool works(const struct state_rule *rule, const struct device_now *d, bool *ret_known)
@@ -209,50 +196,38 @@ static bool is_held(const struct state_rule *rule, const struct device_now *d, b
     for (size_t i = 0; i < d->n_procs; i++)
         holders += state_rule_holds(rule, &d->procs[i]);
     if (holders) {
-        v->state = DEV_HELD;
-        v->why = known ? WHY_PROCS : WHY_PROCS_UNKNOWN;
         v->amount = holders;
-        return true;
+        return settle(v, DEV_HELD, known ? WHY_PROCS : WHY_PROCS_UNKNOWN);
     }
-    if (live_held_memory(rule, d)) {
-        v->state = DEV_HELD;
-        v->why = WHY_MEMORY;
-        v->amount = MAX(d->now.v[M_mem_used] / MEMORY_GRAIN, 1) * MEMORY_GRAIN;
-        return true;
-    }
-    return false;
+    if (!live_held_memory(rule, d))
+        return false;
+    v->amount = MAX(d->now.v[M_mem_used] / MEMORY_GRAIN, 1) * MEMORY_GRAIN;
+    return settle(v, DEV_HELD, WHY_MEMORY);
 }
 
 struct verdict judge_device(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                             int64_t now_ms)
 {
     struct verdict v = {.until_ms = INT64_MAX};
-    bool known = false;
+    bool known = false, awake = !d->fact.asleep;
 
     if (out_of_sight(rule, n, d, now_ms, &v) || is_split(n, d, &v))
         return v;
-    if (!d->fact.asleep && works(rule, d, &known)) {
-        v.state = DEV_BUSY;
-        v.why = WHY_WORKS;
-    } else if (!d->fact.asleep && d->state == DEV_BUSY && d->idle_since_ms &&
-               age(now_ms, d->idle_since_ms) < BUSY_KEEP_MS) {
-        v.state = DEV_BUSY;
-        v.why = WHY_WORKED;
+    if (awake && works(rule, d, &known)) {
+        settle(&v, DEV_BUSY, WHY_WORKS);
+    } else if (awake && d->state == DEV_BUSY && d->idle_since_ms && age(now_ms, d->idle_since_ms) < BUSY_KEEP_MS) {
+        settle(&v, DEV_BUSY, WHY_WORKED);
         v.until_ms = MIN(v.until_ms, d->idle_since_ms + BUSY_KEEP_MS);
-    } else if (!d->fact.asleep && is_held(rule, d, known, &v)) {
+    } else if (awake && is_held(rule, d, known, &v)) {
         /* said already */
     } else if (n->maintenance) {
-        v.state = DEV_HELD;
-        v.why = WHY_MAINTENANCE;
+        settle(&v, DEV_HELD, WHY_MAINTENANCE);
     } else if (d->booking) {
-        v.state = DEV_HELD;
-        v.why = WHY_BOOKED;
-    } else if (!d->fact.asleep && !known && !sample_has(&d->now, M_mem_used)) {
-        v.state = DEV_UNKNOWN;
-        v.why = WHY_UNTOLD;
+        settle(&v, DEV_HELD, WHY_BOOKED);
+    } else if (awake && !known && !sample_has(&d->now, M_mem_used)) {
+        settle(&v, DEV_UNKNOWN, WHY_UNTOLD);
     } else {
-        v.state = DEV_FREE;
-        v.why = d->fact.asleep ? WHY_ASLEEP : d->n_procs ? WHY_DISPLAY : WHY_NOBODY;
+        settle(&v, DEV_FREE, !awake ? WHY_ASLEEP : d->n_procs ? WHY_DISPLAY : WHY_NOBODY);
     }
     return v;
 }
@@ -262,30 +237,23 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
 {
     struct verdict v = {.state = NODE_UP, .why = WHY_UP, .until_ms = INT64_MAX};
     int64_t down_ms = judge_down_ms(rule, n);
+    bool silent = age(now_ms, n->at_ms) >= down_ms, hung = age(now_ms, n->collect_since_ms) >= rule->hung_after_ms;
 
     if (!n->at_ms) {
-        v.state = NODE_DOWN;
-        v.why = WHY_NEVER_HEARD;
-    } else if (age(now_ms, n->at_ms) >= down_ms && now_ms < chance_ms && !stopped) {
-        v.why = WHY_AWAITED;
+        settle(&v, NODE_DOWN, WHY_NEVER_HEARD);
+    } else if (silent && now_ms < chance_ms && !stopped) {
         v.until_ms = chance_ms;
-        set_span(&v, now_ms, n->at_ms);
-    } else if (age(now_ms, n->at_ms) >= down_ms) {
-        v.state = NODE_DOWN;
-        v.why = stopped ? WHY_STOPPED : WHY_NO_NEWS;
-        set_span(&v, now_ms, n->at_ms);
+        settle_since(&v, NODE_UP, WHY_AWAITED, now_ms, n->at_ms);
+    } else if (silent) {
+        settle_since(&v, NODE_DOWN, stopped ? WHY_STOPPED : WHY_NO_NEWS, now_ms, n->at_ms);
     } else {
         v.until_ms = n->at_ms + down_ms;
         if (n->collect == COLLECT_HUNG) {
-            if (age(now_ms, n->collect_since_ms) >= rule->hung_after_ms)
-                v.state = NODE_HUNG;
-            else
+            if (!hung)
                 v.until_ms = MIN(v.until_ms, n->collect_since_ms + rule->hung_after_ms);
-            v.why = WHY_HUNG;
-            set_span(&v, now_ms, n->collect_since_ms);
+            settle_since(&v, hung ? NODE_HUNG : NODE_UP, WHY_HUNG, now_ms, n->collect_since_ms);
         } else if (n->collect == COLLECT_PAUSED) {
-            v.state = NODE_PAUSED;
-            v.why = WHY_PAUSED;
+            settle(&v, NODE_PAUSED, WHY_PAUSED);
         } else if (n->collect == COLLECT_FAILED) {
             v.why = WHY_UNREADABLE;
         } else if (n->collect == COLLECT_NONE) {
@@ -302,14 +270,13 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
     return v;
 }
 
-/* Each why in words: before, the amount as a number, a span or bytes, after (for one; for many), and what was told. */
+/* Each why that has words: before, the amount as a number, a span or bytes, after (for one; for many), and what was
+ * told. */
 static const struct {
     const char *before, *after, *after_many;
     enum { PLAIN, COUNT, SPAN, BYTES } amount;
     bool told;
 } words[] = {
-    [WHY_NOT_YET] = {.before = ""},
-    [WHY_UP] = {.before = ""},
     [WHY_NOBODY] = {.before = "nobody on it"},
     [WHY_DISPLAY] = {.before = "only a display on it"},
     [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},

@@ -333,14 +333,11 @@ void live_free(struct live *l)
         return;
     for (size_t i = 0; i < l->n; i++)
         node_free(l->v[i]);
-    free(l->v);
     lookup_fini(&l->gpus);
     lookup_fini(&l->by_key);
     lookup_fini(&l->by_name);
-    free(l->sorted);
-    free(l->shown);
     names_free(l->names);
-    free(l);
+    FREE_ALL(l->v, l->sorted, l->shown, l);
 }
 
 void live_set_names(struct live *l, struct names *names)
@@ -377,15 +374,12 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
         }
         return &n->now;
     }
-    n = mem_zero(1, sizeof(*n));
+    n = NEW(struct live_node, .now.state = NODE_DOWN, .now.never_sampled = true, .rank = ++l->ranks,
+            .first_ms = now_ms);
     mem_copy_str(n->now.key, sizeof(n->now.key), key);
     mem_copy_str(n->own_name, sizeof(n->own_name), name ? name : "");
     mem_copy_str(n->now.name, sizeof(n->now.name), n->own_name[0] ? n->own_name : n->now.key);
     call_by_names(l, n);
-    n->now.state = NODE_DOWN;
-    n->now.never_sampled = true;
-    n->rank = ++l->ranks;
-    n->first_ms = now_ms;
     VEC_ADD(l->v, l->n, l->cap, n);
     index_add(l, n);
     take_name(l, n);
@@ -398,15 +392,13 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
 void live_drop(struct live *l, const char *key)
 {
     struct live_node *n = find_key(l, key);
-    size_t i = 0;
 
     if (!n)
         return;
-    while (l->v[i] != n)
-        i++;
     index_remove(l, n);
     gpu_index_remove(&l->gpus, n);
-    l->v[i] = l->v[--l->n];
+    l->v[FIRST(l->n, i, l->v[i] == n)] = l->v[l->n - 1];
+    l->n--;
     l->version++;
     node_free(n);
 }
@@ -621,14 +613,18 @@ static void ask_who(struct live *l, struct live_node *n)
         }
 }
 
+/* The agent says that it stops. */
+static bool has_stop(const struct batch *b)
+{
+    return ANY(b->n_events, i, b->events[i].kind == EVENT_STOP);
+}
+
 void live_batch(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
 {
     struct live_node *n = own(now);
 
     heard(l, n, now_ms);
-    for (size_t i = 0; i < b->n_events; i++)
-        if (b->events[i].kind == EVENT_STOP && b->key.run == n->run)
-            n->stopped = true;
+    n->stopped |= b->key.run == n->run && has_stop(b);
     bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
     if (newest && l->who)
         ask_who(l, n);
@@ -638,18 +634,14 @@ void live_batch(struct live *l, struct node_now *now, const struct batch *b, int
 void live_recall(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
 {
     struct live_node *n = own(now);
-    bool stop = false;
-
-    for (size_t i = 0; i < b->n_events; i++)
-        stop |= b->events[i].kind == EVENT_STOP;
     bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
+
     now->at_ms = MAX(now->at_ms, MIN(now->sample_at_ms, now_ms));
-    if (newest)
-        n->stopped = stop;
-    if (newest && l->who)
-        ask_who(l, n);
-    if (newest)
-        changed(l, n);
+    if (!newest)
+        return;
+    n->stopped = has_stop(b);
+    ask_who(l, n);
+    changed(l, n);
 }
 
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)

@@ -4,6 +4,7 @@
  */
 #include "now/node.h"
 
+#include "base/order.h"
 #include "model/names.h"
 
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
@@ -72,8 +73,7 @@ static void take_devices(struct live_node *n, const struct node_fact *f)
             device_now_fini(d);
         }
     }
-    free(n->now.devices);
-    free(n->devs);
+    FREE_ALL(n->now.devices, n->devs);
     n->now.devices = to;
     n->now.n_devices = count;
     n->devs = devs;
@@ -138,10 +138,8 @@ static bool newest_tick(const struct batch *b, const struct column *c, size_t *r
 static void take_custom(const struct target *t, uint16_t metric, int64_t v, int64_t at_ms)
 {
     struct custom_now *list = *t->custom;
-    size_t i = 0;
+    size_t i = COUNT_BEFORE(*t->n_custom, k, list[k].metric < metric);
 
-    while (i < *t->n_custom && list[i].metric < metric)
-        i++;
     if (i == *t->n_custom || list[i].metric != metric) {
         if (*t->n_custom >= CUSTOM_MAX)
             return;
@@ -345,15 +343,11 @@ static bool same_booking(const struct booking_now *a, const struct booking_now *
 
 bool node_set_booking(struct booking_now **at, const struct booking_now *to)
 {
-    if (!*at && !to)
-        return false;
-    if (*at && to && same_booking(*at, to))
+    if (*at && to ? same_booking(*at, to) : *at == to)
         return false;
     free(*at);
-    *at = NULL;
-    if (to) {
-        *at = mem_alloc(sizeof(*to));
+    *at = to ? NEW(struct booking_now) : NULL;
+    if (to)
         **at = *to;
-    }
     return true;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "format/render.h"
 #include "hub/easel.h"
@@ -205,10 +206,7 @@ static bool wants_text(const struct request *rq)
     if (request_flag(rq, "term"))
         return true;
     struct str agent = rq->header(rq, "User-Agent");
-    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-        if (str_starts(agent, plain[i]))
-            return str_find(rq->header(rq, "Accept"), "text/html") < 0;
-    return false;
+    return ANY(ARRAY_LEN(plain), i, str_starts(agent, plain[i])) && str_find(rq->header(rq, "Accept"), "text/html") < 0;
 }
 
 static enum reply_how reply_text(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page page)
@@ -373,24 +371,8 @@ static const struct column_spec process_columns[] = {
     {"slurm_job", "JOB", CELL_INT, .right = true, .weight = 1},
     {"person", "PERSON", CELL_TEXT, .weight = 1},
 };
-enum {
-    P_NODE,
-    P_NODE_ID,
-    P_DEVICE,
-    P_INDEX,
-    P_PID,
-    P_USER,
-    P_PROGRAM,
-    P_COMMAND,
-    P_MEM,
-    P_SM,
-    P_STARTED,
-    P_RUNTIME,
-    P_CONTAINER,
-    P_POD,
-    P_JOB,
-    P_PERSON
-};
+enum { P_NODE, P_NODE_ID, P_DEVICE, P_INDEX, P_PID, P_USER, P_PROGRAM, P_COMMAND, P_MEM };
+enum { P_SM = P_MEM + 1, P_STARTED, P_RUNTIME, P_CONTAINER, P_POD, P_JOB, P_PERSON };
 
 static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
                         const struct proc_now *p)

@@ -42,7 +42,8 @@ struct group {
     uint64_t seq;
     size_t n, cap;
     struct item *items;
-    struct reader *readers;
+    struct streams *s;
+    size_t readers;
     struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
     int64_t snapshot_ms;   /* monotonic */
     uint64_t snapshot_seq;
@@ -52,7 +53,6 @@ struct group {
 
 struct reader {
     struct reader *next;
-    struct streams *s;
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
@@ -68,6 +68,7 @@ struct streams {
     size_t n, max, max_per_address;
     struct conn_limit *per_address;
     struct group *groups;
+    struct reader *readers;
 };
 
 struct streams *streams_new(struct api *api)
@@ -116,14 +117,10 @@ static struct group *group_get(struct streams *s, const char *node, bool show_cm
         filter_free(filter);
         return g;
     }
-    g = mem_zero(1, sizeof(*g));
+    g = NEW(struct group, .next = s->groups, .s = s, .show_cmd = show_cmd, .filter = filter);
     mem_copy_str(g->node, sizeof(g->node), node);
     mem_copy_str(g->reader, sizeof(g->reader), reader);
-    g->show_cmd = show_cmd;
-    g->filter = filter;
-    g->next = s->groups;
-    s->groups = g;
-    return g;
+    return s->groups = g;
 }
 
 static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, struct view *ret)
@@ -239,29 +236,25 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
 
 /* ---- readers ---- */
 
-static void reader_free(struct reader *r)
+static void reader_free(void *arg)
 {
+    struct reader *r = arg;
     struct group *g = r->g;
-    struct streams *s = r->s;
-    struct reader **at = &g->readers;
+    struct streams *s = g->s;
+    struct reader **at = &s->readers;
     while (*at != r)
         at = &(*at)->next;
     *at = r->next;
     s->n--;
     conn_limit_leave(s->per_address, r->peer);
     free(r);
-    if (g->readers)
+    if (--g->readers)
         return;
     struct group **gat = &s->groups;
     while (*gat != g)
         gat = &(*gat)->next;
     *gat = g->next;
     group_free(g);
-}
-
-static void on_closed(void *arg)
-{
-    reader_free(arg);
 }
 
 static void reader_drop(struct reader *r)
@@ -299,7 +292,7 @@ static void reader_snapshot(struct reader *r, struct blob *snapshot)
 static void on_drawn(void *arg, struct blob *b)
 {
     struct group *g = arg;
-    const char *notice = live_notice(g->readers->s->api->live);
+    const char *notice = live_notice(g->s->api->live);
     bool told = g->told;
     g->drawing = NULL;
     g->told = false;
@@ -307,9 +300,9 @@ static void on_drawn(void *arg, struct blob *b)
         g->snapshot = blob_ref(b);
         g->snapshot_ms = clock_mono_ms();
     }
-    for (struct reader *r = g->readers, *next; r; r = next) {
+    for (struct reader *r = g->s->readers, *next; r; r = next) {
         next = r->next;
-        if (!r->waits)
+        if (r->g != g || !r->waits)
             continue;
         if (!b) {
             reader_drop(r); /* with the last one goes the group */
@@ -389,7 +382,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     }
     struct group *g =
         group_get(s, node, show_cmd, rq->who->role == ROLE_MEMBER && !show_cmd ? rq->who->token.person : "", filter);
-    struct reader *r = mem_zero(1, sizeof(*r));
+    struct reader *r = NEW(struct reader, .g = g);
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
     if (rq->who->by_cookie) {
         struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
@@ -397,15 +390,14 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     } else {
         mem_copy_str(r->token, sizeof(r->token), rq->who->token.id);
     }
-    r->s = s;
-    r->g = g;
     struct blob *snapshot = snapshot_get(s, g, rq->peer, rq->now_ms);
-    r->next = g->readers;
-    g->readers = r;
+    r->next = s->readers;
+    s->readers = r;
+    g->readers++;
     s->n++;
     r->seq = g->snapshot_seq;
     r->waits = !snapshot;
-    r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
+    r->conn = httpd_stream(rq, "text/event-stream", reader_free, r);
     reader_clock(r, rq->now_ms);
     if (snapshot)
         reader_snapshot(r, snapshot);
@@ -433,22 +425,17 @@ static void reader_push(struct reader *r, int64_t mono_ms)
     struct group *g = r->g;
     if (r->waits || !reader_has_room(r, mono_ms) || r->seq == g->seq)
         return;
-    for (size_t i = 0; i < g->n; i++) {
-        struct item *it = &g->items[i];
-        if (it->seq <= r->seq || !it->event)
-            continue;
-        httpd_stream_blob(r->conn, it->event);
-    }
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].seq > r->seq && g->items[i].event)
+            httpd_stream_blob(r->conn, g->items[i].event);
     r->seq = g->seq;
     httpd_stream_flush(r->conn);
 }
 
 void streams_push(struct streams *s, int64_t now_ms)
 {
-    struct group *g = s->groups, *next_group;
     int64_t mono_ms = clock_mono_ms();
-    for (; g; g = next_group) {
-        next_group = g->next;
+    for (struct group *g = s->groups; g; g = g->next) {
         if (g->snapshot && mono_ms - g->snapshot_ms >= SHARE_MS) {
             blob_unref(g->snapshot);
             g->snapshot = NULL;
@@ -456,17 +443,17 @@ void streams_push(struct streams *s, int64_t now_ms)
         bool later = g->filter && filter_is_timed(g->filter) && g->seen_s != now_ms / 1000;
         if (g->seen_version != live_version(s->api->live) || later)
             group_update(s, g, now_ms, false);
-        for (struct reader *r = g->readers, *next; r; r = next) {
-            next = r->next;
-            reader_push(r, mono_ms); /* may end it, and with the last one the group */
-        }
+    }
+    for (struct reader *r = s->readers, *next; r; r = next) {
+        next = r->next;
+        reader_push(r, mono_ms); /* may end it, and with the last one the group */
     }
 }
 
 /* Its session was ended, or its token revoked: it would not be let in again. What cannot be read now is left. */
 static bool reader_is_over(const struct reader *r, int64_t now_ms)
 {
-    struct api *a = r->s->api;
+    struct api *a = r->g->s->api;
     struct token t;
     if (r->cookie[0])
         return sessions_find(a->hub->sessions, str_of(r->cookie), now_ms, &t) == 0;
@@ -476,46 +463,37 @@ static bool reader_is_over(const struct reader *r, int64_t now_ms)
 
 void streams_beat(struct streams *s, int64_t now_ms)
 {
-    for (struct group *g = s->groups, *next_group; g; g = next_group) {
-        next_group = g->next;
-        for (struct reader *r = g->readers, *next; r; r = next) {
-            next = r->next;
-            if (reader_is_over(r, now_ms)) {
-                reader_drop(r);
-                continue;
-            }
-            reader_clock(r, now_ms);
-            httpd_stream_flush(r->conn);
+    for (struct reader *r = s->readers, *next; r; r = next) {
+        next = r->next;
+        if (reader_is_over(r, now_ms)) {
+            reader_drop(r);
+            continue;
         }
+        reader_clock(r, now_ms);
+        httpd_stream_flush(r->conn);
     }
 }
 
 void streams_tell(struct streams *s, const char *notice)
 {
-    for (struct group *g = s->groups, *next_group; g; g = next_group) {
-        next_group = g->next;
+    for (struct group *g = s->groups; g; g = g->next) {
         blob_unref(g->snapshot); /* it is in there, too */
         g->snapshot = NULL;
         g->told = g->drawing != NULL;
-        for (struct reader *r = g->readers, *next; r; r = next) {
-            next = r->next;
-            if (r->waits)
-                continue; /* it comes behind the snapshot */
-            reader_notice(r, notice);
-            httpd_stream_flush(r->conn);
-        }
+    }
+    for (struct reader *r = s->readers, *next; r; r = next) {
+        next = r->next;
+        if (r->waits)
+            continue; /* it comes behind the snapshot */
+        reader_notice(r, notice);
+        httpd_stream_flush(r->conn);
     }
 }
 
 void streams_reset(struct streams *s)
 {
-    for (struct group *g = s->groups, *next_group; g; g = next_group) {
-        next_group = g->next;
-        for (struct reader *r = g->readers, *next; r; r = next) {
-            next = r->next;
-            reader_drop(r); /* with the last one goes the group */
-        }
-    }
+    while (s->readers)
+        reader_drop(s->readers); /* with the last one goes the group */
 }
 
 void streams_free(struct streams *s)

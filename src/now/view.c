@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret)
@@ -24,14 +25,6 @@ int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct v
     if (!ask->node) /* asked for by name, a retired one is shown too */
         ret->nodes = live_nodes(l, ask->all, &ret->n);
     return 0;
-}
-
-static bool any_parent(const struct node_now *n)
-{
-    for (size_t i = 0; i < n->n_devices; i++)
-        if (n->devices[i].fact.parent[0])
-            return true;
-    return false;
 }
 
 const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
@@ -56,7 +49,7 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
         return NULL;
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
-    bool parents = any_parent(n);
+    bool parents = ANY(n->n_devices, i, n->devices[i].fact.parent[0]);
     if (!parents && last - first + 1 == count) { /* side by side */
         copy->devices = n->devices + first;
         copy->n_devices = count;
