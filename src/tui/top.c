@@ -179,8 +179,10 @@ static void go_back(struct top *t)
     }
 }
 
-bool top_key(struct top *t, int key)
+/* What has the keys while it is on the screen: true, they are not for the list below. */
+static bool front_key(struct top *t, int key, bool *go_on)
 {
+    *go_on = true;
     if (t->typing) {
         type_key(t, key);
         return true;
@@ -190,10 +192,14 @@ bool top_key(struct top *t, int key)
         return true;
     }
     t->aim.said[0] = 0;
-    if (t->help) { /* any key closes it */
-        t->help = false;
-        return key != 'q';
-    }
+    bool helped = t->help; /* any key closes it */
+    t->help = false;
+    *go_on = !helped || key != 'q';
+    return helped;
+}
+
+static bool look_key(struct top *t, int key)
+{
     for (enum look l = 0; look_words[l]; l++)
         if (key == look_keys[l]) {
             t->n_deep = 0;
@@ -201,8 +207,15 @@ bool top_key(struct top *t, int key)
             list_make(t);
             return true;
         }
-    if (list_key(t, key))
-        return true;
+    return false;
+}
+
+bool top_key(struct top *t, int key)
+{
+    bool go_on;
+
+    if (front_key(t, key, &go_on) || look_key(t, key) || list_key(t, key))
+        return go_on;
     enum look look = top_place(t)->look;
     switch (key) {
     case 'q':
