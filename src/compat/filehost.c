@@ -24,6 +24,7 @@ struct filehost {
     int64_t at;           /* of the newest reading there is; 0: none */
     int64_t tick_ms;      /* of the last round */
     int64_t left_mono;    /* owner NULL since */
+    size_t left_out;      /* disks, as said last */
     bool machine, warned; /* machine: something new of the machine itself */
 };
 
@@ -86,9 +87,18 @@ void filehost_round(struct filehost *l)
     tell_age(l);
 }
 
+static void tell_left_out(struct filehost *l)
+{
+    size_t n = readings_left_out(l->readings);
+    if (n > l->left_out)
+        log_warn("relay", "%s: %zu of its disks %s left out, there are too many", l->name, n, n == 1 ? "is" : "are");
+    l->left_out = n;
+}
+
 void filehost_take(struct filehost *l, enum readings_file which, struct str text, int64_t written_ms)
 {
     readings_take(l->readings, which, text, written_ms);
+    tell_left_out(l);
     l->machine |= which == READINGS_STATUS || which == READINGS_DISKS;
 }
 

@@ -43,7 +43,8 @@ struct child {
 };
 
 struct readings {
-    size_t n_rows, cap_rows, n_apps, cap_apps, n_people, cap_people, n_children, cap_children, n_disks;
+    size_t n_rows, cap_rows, n_apps, cap_apps, n_people, cap_people, n_children, cap_children, n_disks,
+        left_out; /* disks, too many */
     struct row *rows;
     struct app *apps;
     struct person *people;
@@ -335,6 +336,16 @@ static void take_users(struct readings *r, struct str text, UNUSED int64_t writt
 
 /* ---- the machine ---- */
 
+/* Of a long path the end, whole folders if there are any: that is where mounts and volumes differ. */
+static struct str end_of(struct str s, size_t size)
+{
+    if (s.len < size)
+        return s;
+    s = str_n(s.p + s.len - (size - 1), size - 1);
+    int folder = MAX(str_find(s, "/"), 0);
+    return str_n(s.p + folder, s.len - (size_t)folder);
+}
+
 bool disk_row(struct str line, struct disk *ret)
 {
     struct str source, size, used, avail, share;
@@ -346,10 +357,13 @@ bool disk_row(struct str line, struct disk *ret)
     d.total <<= 10;
     d.used <<= 10;
     d.avail = MAX(0, MIN(d.avail, 1ll << 43)) << 10; /* below nothing: root has taken of what is kept for it */
-    collect_text(d.source, sizeof(d.source), source);
-    collect_text(d.mount, sizeof(d.mount), line);
+    line = str_trim(line);
+    collect_text(d.source, sizeof(d.source), end_of(source, sizeof(d.source)));
+    collect_text(d.mount, sizeof(d.mount), end_of(line, sizeof(d.mount)));
+    bool mounted = str_starts(line, "/");
+    d.mount[0] = '/'; /* of an end without folders, too */
     *ret = d;
-    return d.mount[0] == '/';
+    return mounted;
 }
 
 void disk_sum(struct disk *all, const struct disk *d)
@@ -371,13 +385,17 @@ void disk_sample(const struct disk *all, struct sample *ret)
 static void take_disks(struct readings *r, struct str text, UNUSED int64_t written_ms)
 {
     struct str line;
-    r->n_disks = 0;
-    while (r->n_disks < DISKS_MAX && str_line(&text, &line)) {
+    r->n_disks = r->left_out = 0;
+    while (str_line(&text, &line)) {
         struct disk d;
         if (!str_starts(line, "/dev/") || !disk_row(line, &d))
             continue; /* its header, a tmpfs: nothing of ours */
-        if (!ANY(r->n_disks, i, strcmp(r->disks[i].source, d.source) == 0))
+        if (ANY(r->n_disks, i, strcmp(r->disks[i].source, d.source) == 0))
+            continue;
+        if (r->n_disks < DISKS_MAX)
             r->disks[r->n_disks++] = d;
+        else
+            r->left_out++;
     }
 }
 
@@ -512,16 +530,32 @@ static void read_uses(const struct readings *r, int64_t newest, int64_t offset_m
     }
 }
 
-static void add_disk(const struct disk *d, struct reading *ret)
+/* "disk:mnt:data_1", and where another mount has become that already "disk:mnt:data_1_2" */
+static void name_disk(const struct disk *d, const struct reading *ret, char out[sizeof(ret->custom->name)])
 {
-    struct custom_reading *c = reading_custom(ret);
-    if (!c)
-        return;
-    snprintf(c->name, sizeof(c->name), "disk%s", d->mount);
-    for (char *p = c->name; *p; p++) {
+    char name[sizeof(ret->custom->name)], more[24] = "";
+    size_t room = sizeof(name) - 1;
+    snprintf(name, sizeof(name), "disk%s", d->mount);
+    for (char *p = name; *p; p++) {
         bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
         *p = *p == '/' ? ':' : plain ? *p : '_';
     }
+    mem_copy_str(out, sizeof(name), name);
+    for (size_t nth = 2; ANY(ret->n_custom, i, strcmp(ret->custom[i].name, out) == 0); nth++) {
+        size_t len = (size_t)snprintf(more, sizeof(more), "_%zu", nth), at = MIN(strlen(name), room - len);
+        memcpy(out, name, at);
+        memcpy(out + at, more, len + 1);
+    }
+}
+
+static void add_disk(const struct disk *d, struct reading *ret)
+{
+    char name[sizeof(ret->custom->name)];
+    name_disk(d, ret, name);
+    struct custom_reading *c = reading_custom(ret);
+    if (!c)
+        return;
+    mem_copy_str(c->name, sizeof(c->name), name);
     c->unit = UNIT_RATIO;
     c->kind = KIND_GAUGE;
     c->per = 10000;
@@ -563,6 +597,11 @@ bool readings_read(const struct readings *r, const struct readings_zone *z, stru
     read_uses(r, newest, offset_ms, ret);
     read_node(r, ret);
     return ret->n_devices || r->ram_total > 0 || r->load1 >= 0 || ret->n_custom;
+}
+
+size_t readings_left_out(const struct readings *r)
+{
+    return r->left_out;
 }
 
 int32_t readings_cpus(const struct readings *r)

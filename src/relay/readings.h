@@ -26,8 +26,8 @@ enum readings_file {
 /* "gpu01_gpus.csv": which of them, and of whom; false: none of them, or no name a node can have. */
 bool readings_name(struct str file, struct str *ret_host, enum readings_file *ret);
 
-struct disk { /* a file system, in bytes: some of what is not used is kept for root */
-    char source[64], mount[60];
+struct disk {                   /* a file system, in bytes: some of what is not used is kept for root */
+    char source[64], mount[60]; /* of a longer one the end */
     int64_t used, avail, total;
 };
 /* A line of df -P, "/dev/sda1 1000 250 700 27% /"; false: it is none. */
@@ -49,7 +49,8 @@ void readings_free(struct readings *r);
 void readings_take(struct readings *r, enum readings_file which, struct str text, int64_t written_ms);
 
 int64_t readings_at(const struct readings *r, const struct readings_zone *z); /* of the newest GPU row, UTC; 0: none */
-/* What they say together. Each disk is a custom metric of the node, its mount point with ':' for '/': "disk:var:opt".
- * False: nothing yet. */
+/* What they say together. Each disk is a custom metric of the node, its mount point with ':' for '/': "disk:var:opt";
+ * one whose name is taken gets "_2". False: nothing yet. */
 bool readings_read(const struct readings *r, const struct readings_zone *z, struct reading *ret);
-int32_t readings_cpus(const struct readings *r); /* 0: not said */
+size_t readings_left_out(const struct readings *r); /* disks of which nothing is told: there are too many */
+int32_t readings_cpus(const struct readings *r);    /* 0: not said */

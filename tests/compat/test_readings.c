@@ -116,6 +116,64 @@ static void a_disk_is_as_full_as_df_says(void **unused)
     }
 }
 
+#define FIFTY "0123456789012345678901234567890123456789/abcdefghi"
+static void every_disk_has_a_name_of_its_own(void **unused)
+{
+    static const char lines[] =
+        "/dev/sda1 1000 100 900 10% /mnt/data-1\n"
+        "/dev/sdb1 1000 200 800 20% /mnt/data_1\n"
+        "/dev/sdc1 1000 300 700 30% /mnt/data.1\n"
+        "/dev/sdd1 1000 400 600 40% /mnt/data_1_2\n"
+        "/dev/mapper/" FIFTY "-one 1000 500 500 50% /long/" FIFTY "-one\n"
+        "/dev/mapper/" FIFTY "-two 1000 600 400 60% /long/" FIFTY "-two\n"
+        "/dev/sde1 1000 700 300 70% /cc-7" FIFTY "-end\n"
+        "/dev/sdf1 1000 800 200 80% /cc.7" FIFTY "-end\n"
+        "/dev/sdg1 1000 900 100 90% /ab-0123456789012345678901234567890123456789012345678901234567\n";
+    static const char *const names[] = {
+        "disk:mnt:data_1",
+        "disk:mnt:data_1_2",
+        "disk:mnt:data_1_3",
+        "disk:mnt:data_1_2_2",
+        "disk:0123456789012345678901234567890123456789:abcdefghi_one",
+        "disk:0123456789012345678901234567890123456789:abcdefghi_two",
+        "disk:cc_70123456789012345678901234567890123456789:abcdefghi_end",
+        "disk:cc_70123456789012345678901234567890123456789:abcdefghi_e_2",
+        "disk:0123456789012345678901234567890123456789012345678901234567",
+    };
+    struct readings *r = readings_new();
+    struct reading got = {0};
+    (void)unused;
+    take(r, READINGS_DISKS, lines);
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(got.n_custom, ARRAY_LEN(names));
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        assert_string_equal(got.custom[i].name, names[i]);
+        assert_int_equal(got.custom[i].v, 1000 * (int64_t)(i + 1));
+    }
+    assert_int_equal(readings_left_out(r), 0);
+    reading_fini(&got);
+    readings_free(r);
+}
+
+static void disks_that_are_too_many_are_counted(void **unused)
+{
+    AUTO_BUF lines = BUF_INIT(4096);
+    struct readings *r = readings_new();
+    struct reading got = {0};
+    (void)unused;
+    for (int i = 0; i < 19; i++)
+        buf_addf(&lines, "/dev/sd%d 1000 100 900 10%% /mnt/%d\n", i, i);
+    buf_adds(&lines, "/dev/sd0 1000 100 900 10% /again\n"); /* one that is there is not left out */
+    take(r, READINGS_DISKS, lines.p);
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(got.n_custom, 16);
+    assert_int_equal(readings_left_out(r), 3);
+    take(r, READINGS_DISKS, disks);
+    assert_int_equal(readings_left_out(r), 0);
+    reading_fini(&got);
+    readings_free(r);
+}
+
 static void rows_of_another_shape_are_passed_over(void **unused)
 {
     static const struct {
@@ -271,6 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_become_a_reading),
         cmocka_unit_test(a_disk_is_as_full_as_df_says),
+        cmocka_unit_test(every_disk_has_a_name_of_its_own),
+        cmocka_unit_test(disks_that_are_too_many_are_counted),
         cmocka_unit_test(rows_of_another_shape_are_passed_over),
         cmocka_unit_test(a_gpu_that_is_gone_is_not_shown_and_one_that_did_not_fit_is),
         cmocka_unit_test(processes_of_an_old_sweep_are_over),
