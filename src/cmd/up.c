@@ -280,6 +280,7 @@ int cmd_up(int argc, char **argv)
         r = cli_fail(&up_help, EXIT_REACH, "%s", err.msg);
         goto out;
     }
+    unsetenv("MUSTER_DATA"); /* its parts are told each by arguments; the demo would take it as its own --data */
     hub_args(&hub, argc, argv, conf.data, demo, config);
     int sigfd = signals_as_fd();
     r = start_all(&hub, &source, &conf, demo, &err);

@@ -145,6 +145,16 @@ class Whole(lib.Case):
         self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
         self.assertEqual(p.stop(), 0, p.text)
 
+    def test_the_demo_takes_its_folder_from_the_environment(self):
+        p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", env={"MUSTER_DATA": self.path("data")})
+        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        newest = lambda: max(n["last_news"] for n in ask_json(url + "/api/v1/nodes"))
+        first = wait_until("its past", newest)
+        wait_until("its nodes send", lambda: "the demo ended" in p.text or newest() > first)
+        self.assertNotIn("the demo ended", p.text)
+        self.assertTrue(os.path.exists(self.path("data/demo/demo.token")))
+        self.assertEqual(p.stop(), 0, p.text)
+
     def test_up_ends_with_its_parts_and_starts_a_dead_agent_again(self):
         env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
         p = self.start(lib.MUSTER, "up", "--listen", "127.0.0.1:0", "--data", self.path("data"), env=env)
