@@ -354,9 +354,9 @@ bool disk_row(struct str line, struct disk *ret)
         !str_word(&line, &share) || !str_ends(share, "%") || !str_int(size, &d.total) || !str_int(used, &d.used) ||
         !str_int(avail, &d.avail) || d.total <= 0 || d.total > 1ll << 43 || d.used < 0 || d.used > d.total)
         return false;
+    d.avail = MAX(-d.used / 2, MIN(d.avail, 1ll << 43)) * 1024; /* below 0: root has taken of what is kept for it */
     d.total <<= 10;
     d.used <<= 10;
-    d.avail = MAX(0, MIN(d.avail, 1ll << 43)) << 10; /* below nothing: root has taken of what is kept for it */
     line = str_trim(line);
     collect_text(d.source, sizeof(d.source), end_of(source, sizeof(d.source)));
     collect_text(d.mount, sizeof(d.mount), end_of(line, sizeof(d.mount)));
@@ -370,7 +370,7 @@ void disk_sum(struct disk *all, const struct disk *d)
 {
     all->total = MIN(all->total + d->total, 1ll << 60);
     all->used = MIN(all->used + d->used, 1ll << 60);
-    all->avail = MIN(all->avail + d->avail, 1ll << 60);
+    all->avail = MIN(all->avail + MAX(0, d->avail), 1ll << 60);
 }
 
 void disk_sample(const struct disk *all, struct sample *ret)

@@ -28,7 +28,7 @@ bool readings_name(struct str file, struct str *ret_host, enum readings_file *re
 
 struct disk {                   /* a file system, in bytes: some of what is not used is kept for root */
     char source[64], mount[60]; /* of a longer one the end */
-    int64_t used, avail, total;
+    int64_t used, avail, total; /* avail: of one that is fuller than full below 0, as df has it; of a sum never */
 };
 /* A line of df -P, "/dev/sda1 1000 250 700 27% /"; false: it is none. */
 bool disk_row(struct str line, struct disk *ret);
