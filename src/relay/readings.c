@@ -476,31 +476,63 @@ static const struct person *person_of(const struct readings *r, int32_t pid)
     return FIND(r->people, r->n_people, p, p->pid == pid);
 }
 
-/* Of the first child that ps knows; the children are named in note. */
-static const struct person *heir_of(const struct readings *r, int32_t pid, struct buf *note)
+/* Of the first child that ps knows. */
+static const struct person *heir_of(const struct readings *r, int32_t pid)
 {
     const struct person *heir = NULL;
-    size_t named = 0;
-    for (size_t i = 0; i < r->n_children; i++) {
-        const struct person *p = r->children[i].of == pid ? person_of(r, r->children[i].pid) : NULL;
-        if (!p)
-            continue;
-        if (!heir)
-            buf_addf(note, "process %d has ended but its children keep the memory:", (int)pid);
-        heir = heir ? heir : p;
-        if (named++ < 4)
-            buf_addf(note, " %d", (int)p->pid);
-    }
+    for (size_t i = 0; !heir && i < r->n_children; i++)
+        heir = r->children[i].of == pid ? person_of(r, r->children[i].pid) : NULL;
     return heir;
+}
+
+struct dead { /* processes on a GPU that have ended while their children keep the memory */
+    int32_t first, second;
+    size_t n;
+};
+
+/* Most of the first one's children are named, and the second where that is asked for. */
+static void dead_words(const struct readings *r, const struct dead *dead, size_t most, bool second, struct buf *out)
+{
+    size_t n = 0;
+    buf_addf(out, "process %d has ended but its children keep the memory:", (int)dead->first);
+    for (size_t i = 0; i < r->n_children; i++)
+        if (r->children[i].of == dead->first && person_of(r, r->children[i].pid) && n++ < most)
+            buf_addf(out, " %d", (int)r->children[i].pid);
+    if (n > most)
+        buf_addf(out, " and %zu more", n - most);
+    if (dead->n > 1 && second)
+        buf_addf(out, "; process %d too", (int)dead->second);
+    else if (dead->n > 1)
+        buf_addf(out, "; %zu more such", dead->n - 1);
+}
+
+/* As many of the children are named as there is room for, four at most. */
+static void note_dead(const struct readings *r, struct device_reading *d)
+{
+    struct dead dead = {0};
+    AUTO_BUF note = BUF_INIT(256);
+    for (size_t i = 0; i < d->n_uses; i++) {
+        int32_t pid = d->uses[i].pid;
+        if (person_of(r, pid) || !heir_of(r, pid))
+            continue;
+        *(dead.n ? &dead.second : &dead.first) = pid;
+        dead.n++;
+    }
+    if (!dead.n || d->fact.note[0])
+        return;
+    for (int try = 0; try == 0 || (try < 8 && note.len >= sizeof(d->fact.note)); try++) {
+        buf_reset(&note);
+        dead_words(r, &dead, (size_t)(4 - try % 4), dead.n == 2 && try < 4, &note);
+    }
+    collect_text(d->fact.note, sizeof(d->fact.note), buf_str(&note));
 }
 
 static void add_use(const struct readings *r, const struct app *a, int64_t offset_ms, struct reading *ret,
                     struct device_reading *d)
 {
-    AUTO_BUF note = BUF_INIT(256);
     const struct person *p = person_of(r, a->pid);
     if (!p)
-        p = heir_of(r, a->pid, &note);
+        p = heir_of(r, a->pid);
     bool little = sample_has(&d->sample, M_mem_used) && d->sample.v[M_mem_used] < LITTLE_BYTES;
     if (!p && little)
         return; /* E3 */
@@ -510,8 +542,6 @@ static void add_use(const struct readings *r, const struct app *a, int64_t offse
         mem_copy_str(u.known->user, sizeof(u.known->user), p->user);
         u.known->start_ms = p->start ? MAX(p->start - offset_ms, 0) : 0;
     }
-    if (note.len && !d->fact.note[0])
-        collect_text(d->fact.note, sizeof(d->fact.note), buf_str(&note));
     device_reading_use(d, u);
 }
 
@@ -528,6 +558,8 @@ static void read_uses(const struct readings *r, int64_t newest, int64_t offset_m
         if (d)
             add_use(r, a, offset_ms, ret, d);
     }
+    for (size_t i = 0; i < ret->n_devices; i++)
+        note_dead(r, &ret->devices[i]);
 }
 
 /* "disk:mnt:data_1", and where another mount has become that already "disk:mnt:data_1_2" */

@@ -117,6 +117,49 @@ static void a_disk_is_as_full_as_df_says(void **unused)
     }
 }
 
+static void a_note_names_the_children_there_is_room_for(void **unused)
+{
+    static const struct {
+        int32_t dead[3];
+        int children;
+        const char *note;
+    } cases[] = {
+        {{31415}, 4, "process 31415 has ended but its children keep the memory: 31416 31417 31418 31419"},
+        {{31415}, 6, "process 31415 has ended but its children keep the memory: 31416 31417 31418 31419 and 2 more"},
+        {{31415, 27182}, 1, "process 31415 has ended but its children keep the memory: 31416; process 27182 too"},
+        {{31415, 27182},
+         6,
+         "process 31415 has ended but its children keep the memory: 31416 and 5 more; process 27182 too"},
+        {{31415, 27182, 14142},
+         2,
+         "process 31415 has ended but its children keep the memory: 31416 31417; 2 more such"},
+        {{4000000, 4100000},
+         9,
+         "process 4000000 has ended but its children keep the memory: 4000001 and 8 more; 1 more such"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF lines = BUF_INIT(4096);
+        AUTO_BUF known = BUF_INIT(4096);
+        struct readings *r = readings_new();
+        struct reading got = {0};
+        print_message("%s\n", cases[i].note);
+        for (int k = 0; k < 3 && cases[i].dead[k]; k++) {
+            int pid = cases[i].dead[k];
+            buf_addf(&lines, "2026/11/15 09:41:31.000, GPU-a, 100, python, %d\n", pid);
+            for (int c = 1; c <= cases[i].children; c++)
+                buf_addf(&known, "%d kim Sat Nov 14 22:10:01 2026\n{\"%d\": [\"%d\"]}\n", pid + c, pid, pid + c);
+        }
+        take(r, READINGS_GPUS, gpus);
+        take(r, READINGS_PROCESSES, lines.p);
+        take(r, READINGS_USERS, known.p);
+        assert_true(readings_read(r, &automatic, &got));
+        assert_string_equal(got.devices[0].fact.note, cases[i].note);
+        reading_fini(&got);
+        readings_free(r);
+    }
+}
+
 #define FIFTY "0123456789012345678901234567890123456789/abcdefghi"
 static void every_disk_has_a_name_of_its_own(void **unused)
 {
@@ -330,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_become_a_reading),
         cmocka_unit_test(a_disk_is_as_full_as_df_says),
+        cmocka_unit_test(a_note_names_the_children_there_is_room_for),
         cmocka_unit_test(every_disk_has_a_name_of_its_own),
         cmocka_unit_test(disks_that_are_too_many_are_counted),
         cmocka_unit_test(rows_of_another_shape_are_passed_over),
