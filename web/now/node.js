@@ -3,7 +3,7 @@ import { stateOf } from "../kit/facts.js";
 import { metric, spanShort, UNKNOWN } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { devicesOf, holderOf, indexOf, modelBrief, modelOf, nodeName } from "../kit/model.js";
+import { devicesOf, holderOf, indexOf, isFresh, modelBrief, modelOf, nodeName } from "../kit/model.js";
 import { useTick } from "../kit/use.js";
 import { Cell } from "./cell.js";
 import { diskNote, heardOf, hostShares } from "./host.js";
@@ -53,12 +53,15 @@ export const NodeBox = keyed(
     ({ n, card, height }) => `${n.id} ${n.version} ${n.heard} ${devicesOf(n).length} ${card} ${height}`,
 );
 
+/** Who has booked it, whoever is on it. @param {import("../kit/types").Device} d */
+const bookedBy = (d) => (isFresh(d) && d.booking?.person) || "";
+
 /** @param {Node} n */
 function tileKey(n) {
-    return `${n.id} ${n.name} ${n.state} ${devicesOf(n).map((d) => d.state[0] + d.state[1] + holderOf(d)).join()}`;
+    return `${n.id} ${n.name} ${n.state} ${devicesOf(n).map((d) => `${d.state[0]}${d.state[1]}${holderOf(d)} ${bookedBy(d)}`).join()}`;
 }
 
-/** Every GPU a mark. */
+/** Every GPU a mark, underlined where it is booked. */
 export const NodeTile = keyed(
     /** @param {{ n: Node }} props */
     ({ n }) => {
@@ -67,8 +70,9 @@ export const NodeTile = keyed(
             <a class="name" href=${nodeHref(n)} title=${n.display ? n.name : ""}>${nodeName(n)}</a>
             <div class="marks">
                 ${devices.map((d, i) => {
-                    const who = holderOf(d);
-                    return html`<a key=${d.uuid} class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
+                    const by = bookedBy(d);
+                    const who = [holderOf(d), by && `booked by ${by}`].filter(Boolean).join(", ");
+                    return html`<a key=${d.uuid} class="dot ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
                 })}
                 ${!devices.length && html`<span class="dim">${UNKNOWN}</span>`}
             </div>
