@@ -152,6 +152,26 @@ test("the table has the old page's numbers: use, memory, access, temperature, re
     }
 });
 
+test("a booking that has ended is remembered for two days, the last one of each GPU", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, `${url}/?layout=table`);
+    const HOUR = 3600000;
+    const NOW = 1800000000000;
+    const row = (person, hoursAgo, ...devices) => ({ person, until: NOW - hoursAgo * HOUR, devices });
+    const cases = [
+        [[row("kim", 3, "a")], { a: "kim" }],
+        [[row("kim", 49, "a")], {}],
+        [[row("kim", 47, "a"), row("lee", 3, "a", "b"), row("ana", 5, "b")], { a: "lee", b: "lee" }],
+        [[row("kim", -1, "a")], {}] /* not over */,
+        [[row("kim", 0, "a"), row("lee", 48, "b")], { a: "kim" }],
+    ];
+    for (const [rows, wanted] of cases) {
+        const got = await page.evaluate(async ([v, now]) => [...(await import("/assets/now/table.js")).endedOf(v, now)], [rows, NOW]);
+        assert.deepEqual(Object.fromEntries(got.map(([uuid, b]) => [uuid, b.person])), wanted);
+    }
+    clean(page);
+});
+
 test("panels fold one by one or all, and stay so", async (t) => {
     const { url } = await theHub();
     const page = await open(t, `${url}/?layout=table`);

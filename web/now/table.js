@@ -30,7 +30,7 @@ const OVER_MS = 2 * DAY_MS; /* for so long one that ended is shown */
 const left = (ms) => (ms > DAY_MS ? `${Math.ceil(ms / DAY_MS)}\u00a0d` : `${Math.max(1, Math.ceil(ms / HOUR_MS))}\u00a0h`);
 
 /** The last booking of each GPU that has ended and may still matter. @param {Booking[]} rows @param {number} now */
-function endedOf(rows, now) {
+export function endedOf(rows, now) {
     /** @type {Map<string, Booking>} */
     const last = new Map();
     for (const b of rows)
