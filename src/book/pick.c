@@ -225,14 +225,15 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
     if (w->one_node && usable >= (size_t)w->count)
         return err_set(err, -EBUSY, "%" PRId64 " asked for: %zu GPUs%s are free, but not so many on one node", w->count,
                        usable, what);
-    if (usable < c->unbooked)
+    const char *many = c->like == 1 ? "" : "s", *are = usable == 1 ? "is" : "are";
+    size_t more = c->unbooked - MIN(usable, c->unbooked);
+    if (more)
         return err_set(err, -EBUSY,
-                       "%" PRId64
-                       " asked for: of %zu GPUs%s %zu are free now and not booked then, %zu more are not booked "
-                       "but in use or out of sight",
-                       w->count, c->like, what, usable, c->unbooked - usable);
-    return err_set(err, -EBUSY, "%" PRId64 " asked for: of %zu GPUs%s %zu are not booked then", w->count, c->like, what,
-                   usable);
+                       "%" PRId64 " asked for: of %zu GPU%s%s %zu %s free now and not booked then, %zu more %s not "
+                       "booked but in use or out of sight",
+                       w->count, c->like, many, what, usable, are, more, more == 1 ? "is" : "are");
+    return err_set(err, -EBUSY, "%" PRId64 " asked for: of %zu GPU%s%s %zu %s not booked then", w->count, c->like, many,
+                   what, usable, are);
 }
 
 struct node_room {

@@ -105,9 +105,9 @@ static void on_tell(void *arg)
     struct relay_stat st;
     relay_stat(r->relay, &st);
     st.nodes += files_count(r->files, st.states);
-    log_info("relay", "%zu machines: %zu ok, %zu failed, %zu hung, %zu without nvidia-smi; %llu rounds so far",
-             st.nodes, st.states[COLLECT_OK], st.states[COLLECT_FAILED], st.states[COLLECT_HUNG],
-             st.states[COLLECT_NONE], (unsigned long long)st.rounds);
+    log_info("relay", "%zu machine%s: %zu ok, %zu failed, %zu hung, %zu without nvidia-smi; %llu rounds so far",
+             st.nodes, st.nodes == 1 ? "" : "s", st.states[COLLECT_OK], st.states[COLLECT_FAILED],
+             st.states[COLLECT_HUNG], st.states[COLLECT_NONE], (unsigned long long)st.rounds);
 }
 
 /* What there is to say of sources, when it is new and now and then: every screen shows which of them fail. */

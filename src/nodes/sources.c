@@ -133,6 +133,8 @@ void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[
     AUTO_BUF b = BUF_INIT(1024);
     if (failing > 1)
         buf_addf(&b, "%zu sources of nodes fail, their nodes stay as they are: ", failing);
+    else if (first->nodes == 1)
+        buf_adds(&b, "a source of nodes fails, its one node stays as it is: ");
     else
         buf_addf(&b, "a source of nodes fails, its %lld nodes stay as they are: ", (long long)first->nodes);
     buf_addf(&b, "%.60s: %s", first->source, first->error);

@@ -54,7 +54,8 @@ static void on_list(void *arg, struct source *s, const struct found *v, size_t n
         if (!e->error[0])
             e->since_ms = clock_wall_ms();
         mem_copy_str(e->error, sizeof(e->error), error);
-        log_warn("relay", "%s: %s; its %zu machines stay as they are", e->name, error, e->list.n);
+        log_warn("relay", "%s: %s; its %zu machine%s as before", e->name, error, e->list.n,
+                 e->list.n == 1 ? " stays" : "s stay");
         return;
     }
     struct target_list next = {0};
@@ -65,7 +66,7 @@ static void on_list(void *arg, struct source *s, const struct found *v, size_t n
     }
     target_list_fini(&e->list);
     e->list = next;
-    log_info("relay", "%s: %zu machines%s%s", e->name, n, s->note[0] ? "; " : "", s->note);
+    log_info("relay", "%s: %zu machine%s%s%s", e->name, n, n == 1 ? "" : "s", s->note[0] ? "; " : "", s->note);
     e->finder->changed(e->finder->arg);
 }
 
