@@ -107,8 +107,8 @@ struct writing {
     store_done_fn *done;
     void *arg;
     int64_t id;
-    int status; /* when it went well */
-    bool back;  /* to the page, instead of the row */
+    int status;       /* when it went well */
+    const char *back; /* to this page, instead of the row; NULL: the row */
     enum event_kind kind;
     char by[BOOKING_PERSON_MAX], me[BOOKING_PERSON_MAX];
 };
@@ -156,7 +156,7 @@ static void written(void *arg, int result)
         reply_booking(&rp, &h->api, x, w->me, now_ms, w->status);
     if (w->late && x && w->back) {
         rp.status = 303;
-        snprintf(rp.location, sizeof(rp.location), "/");
+        mem_copy_str(rp.location, sizeof(rp.location), w->back);
     }
     if (w->late && !x && result == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");

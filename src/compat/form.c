@@ -79,17 +79,23 @@ static const struct device_now *device_of(const struct node_now *n, struct str i
     return FIND(n->devices, n->n_devices, d, d->fact.index == index && !d->fact.parent[0]);
 }
 
+/* The page that the form was on: the old address shows the table. */
+static const char *page_of(const struct request *rq)
+{
+    return str_eq(rq->path, "/index.php") ? "/index.php" : "/";
+}
+
 /* The form is answered by the page, where a program would get the row. */
 static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, const struct booking *h, const char *by)
 {
-    rq->back = true;
+    rq->back = page_of(rq);
     return bookings_put(a->hub, rq, rp, h, by);
 }
 
-static enum reply_how back(struct reply *rp)
+static enum reply_how back(const struct request *rq, struct reply *rp)
 {
     rp->status = 303;
-    snprintf(rp->location, sizeof(rp->location), "/");
+    mem_copy_str(rp->location, sizeof(rp->location), page_of(rq));
     return REPLY_NOW;
 }
 
@@ -143,7 +149,7 @@ enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, good ? 409 : 403, "%s:%d is booked by %s: only that name releases or changes it",
                              n->name, (int)d->fact.index, h->person);
     if (!h && !good) /* there is nothing to empty, or its time is over already */
-        return back(rp);
+        return back(rq, rp);
     if (!good) { /* of one that has this GPU among others only this one is given back */
         AUTO_FREE struct booking *to = pick_without(a->live, h, d->fact.uuid, rq->now_ms);
         return put(a, rq, rp, to, to->person);

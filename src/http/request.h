@@ -30,7 +30,7 @@ struct request {
     char peer[64];   /* address, after proxy rules */
     bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
     bool tls;
-    bool back; /* a form: when its write is durable the browser is sent back to the page */
+    const char *back; /* a form, else NULL: where the browser is sent back to when its write is durable; lasting */
     struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */
     size_t (*header_count)(const struct request *rq, const char *name); /* NULL: each at most once */
     void *conn; /* the server's handle: pass it back for late replies and streams */

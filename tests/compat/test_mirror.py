@@ -148,7 +148,7 @@ class Mirror(BookCase):
         self.assertLess(abs(row["until"] - now() - 52 * HOUR), 5 * MINUTE)
         self.wait_cell("a1", 0, ("Robert    DROP", minutes(row["until"]), "b   x"))
         # the same name changes it, another does not
-        self.assertEqual(self.form("/index.php", host="a1", id="20", name="Robert'); DROP", date="2030-01-02 03:04", comment="", save="1")[0], 303)  # 20 is 0, as there
+        self.assertEqual(self.form("/index.php", host="a1", id="20", name="Robert'); DROP", date="2030-01-02 03:04", comment="", save="1")[:2], (303, "/index.php"))  # 20 is 0, as there
         self.assertEqual([(r["id"], r["until"]) for r in self.rows()], [(row["id"], 1893553440000)])
         self.assertEqual(self.form(host="a1", id="0", name="lee", date="1d", comment="", save="1")[0], 409)
         self.assertEqual(self.form(host="a1", id="0", name="lee", date="", comment="", reset="1")[0], 403)
@@ -158,6 +158,7 @@ class Mirror(BookCase):
         self.assertEqual(self.form(host="a1", id="1", name="kim", date="1d", comment="", save="1")[0], 303)
         self.assertEqual(self.form(host="a1", id="1", name="kim", date="soon", comment="", save="1")[0], 303)
         self.assertEqual(self.rows(), [])
+        self.assertEqual(self.form("/index.php", host="a1", id="1", name="kim", date="", comment="", reset="1")[:2], (303, "/index.php"))  # nothing to empty
         for fields in ({"host": "nowhere", "id": "0"}, {"host": "a1", "id": "7"}, {"host": "a1", "id": "x"}, {"host": "a1"}, {}):
             self.assertEqual(self.form(name="kim", date="1d", comment="", save="1", **fields)[0], 400, fields)
         self.assertEqual(self.form(host="a1", id="0", name="kim", date="1d")[0], 400)  # neither button
