@@ -149,7 +149,7 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
     if (r == 0 && !conf->jsonl) {
         fprintf(stderr, "%s: ", vesta_history_help.name);
         if (!conf->dry_run)
-            fprintf(stderr, "of %" PRIu64 " rows %" PRIu64 " new, %" PRIu64 " there already; ", done.moments,
+            fprintf(stderr, "of %" PRIu64 " moments %" PRIu64 " new, %" PRIu64 " there already; ", done.moments,
                     done.new_ones, done.moments - done.new_ones);
         import_say(&done, conf->dry_run, stderr);
     }

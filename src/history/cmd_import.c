@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -194,7 +195,7 @@ static int leave_out(struct import *x, struct err *err)
         return 0;
     int r = import_sink_sync(x->in, err); /* what went before is to be seen */
     if (r == 0)
-        r = store_series(s, x->node->key, least, most + 1, note_any, &any, err);
+        r = store_series(s, x->node->key, least - least % MINUTE_MS, most + 1, note_any, &any, err); /* by the minute */
     for (size_t i = 0, end; i < x->n && r >= 0 && any; i = end) {
         const struct point *p = &x->points[i];
         for (end = i; end < x->n && x->points[end].slot == p->slot && x->points[end].metric == p->metric; end++)

@@ -141,16 +141,16 @@ class History(Vesta):
             before = f.read()
         err = self.history(path)
         self.assertIn("vesta: 61 rows of 2 hosts: 61 can be read, 0 refused\n", err)
-        self.assertIn("of 61 rows 61 new, 0 there already; 726 samples (0 were there already), 3 processes", err)
+        self.assertIn("of 61 moments 61 new, 0 there already; 726 samples (0 were there already), 3 processes", err)
         err = self.history(path)  # again: nothing twice
-        self.assertIn("of 61 rows 0 new, 61 there already; 726 samples (726 were there already)", err)
+        self.assertIn("of 61 moments 0 new, 61 there already; 726 samples (726 were there already)", err)
         self.assertEqual(self.records("SELECT count(*) FROM processes"), [(3,)])
         with open(path, "rb") as f:
             self.assertEqual(f.read(), before)
         more = [(DAY + datetime.timedelta(minutes=60), packed(payload("a", procs=())))]
         err = self.history(self.database({"a": more}))
         self.assertIn("vesta: 62 rows of 2 hosts: 62 can be read, 0 refused\n", err)
-        self.assertIn("of 62 rows 1 new, 61 there already; 738 samples (726 were there already)", err)
+        self.assertIn("of 62 moments 1 new, 61 there already; 738 samples (726 were there already)", err)
         proc = "SELECT pid, user, name, first_ms, last_ms, mem_max, ended FROM processes WHERE device = 'GPU-a-0'"
         self.assertEqual(self.records(proc), [(31415, "kim", "train", ms(DAY), ms(rows[-1][0]), 6400 * MIB, 1)])
         self.assertEqual(set(self.records("SELECT key, own_name FROM nodes")), {(self.key("a"), "a"), (self.key(odd), odd)})
@@ -162,6 +162,14 @@ class History(Vesta):
         self.assertEqual(self.asked(hub, "a", "util", ms(DAY), ms(DAY) + 7200000, "1h", "count"), [60, 1])
         url = hub.url + f"/api/v1/usage?by=person&from={ms(DAY)}&to={ms(DAY) + 3600000}"
         lib.wait_until("kim's three GPUs are counted", lambda: [r["gpus"] for r in lib.ask_json(url)["rows"] if r["key"] == "kim"] == [3])
+
+    def test_a_row_in_the_midst_of_a_minute_is_there_already_when_it_comes_again(self):
+        odd_second = DAY + datetime.timedelta(seconds=37)
+        path = self.database({"a": [(odd_second, packed(payload("a")))] * 3})  # one second, three rows
+        err = self.history(path)
+        self.assertIn("vesta: 3 rows of 1 hosts: 3 can be read, 0 refused\n", err)
+        self.assertIn("of 1 moments 1 new, 0 there already; ", err)
+        self.assertIn("of 1 moments 0 new, 1 there already; ", self.history(path))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can leave files to others")
     def test_what_root_brings_in_belongs_to_the_folders_owner(self):
