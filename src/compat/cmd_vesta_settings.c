@@ -66,6 +66,16 @@ struct settings {
     bool hook, bot;
 };
 
+/* What vesta says where its settings do not; NULL: not all versions of it do. */
+static const struct told {
+    const char *key, *rule, *usual;
+} told_new = {"REGISTER_UPLINK_MSG", "node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
+  told_back = {"RE_UPLINK_MSG", "node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"},
+  told_down = {"HOST_DOWN_MSG", "node-down",
+               "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. "
+               "Check network and machine."},
+  told_up = {"SERVER_UP_MSG", "hub-up", NULL};
+
 /* Keys that nothing here corresponds to. */
 static const struct {
     const char *key, *why;
@@ -488,9 +498,9 @@ static struct str fixed_hole(const struct settings *s, struct str *rest)
 }
 
 /* A text of vesta's that works here, without ends of lines. False: why it does not is said. */
-static bool message(struct settings *s, const char *key, const char *rule, struct buf *ret)
+static bool message(struct settings *s, const struct told *t, struct buf *ret)
 {
-    struct str v = value(s, key), rest = v;
+    struct str v = has(s, t->key) ? value(s, t->key) : str_of(t->usual), rest = v;
     struct err bad = {0};
 
     while (rest.len) {
@@ -503,25 +513,26 @@ static bool message(struct settings *s, const char *key, const char *rule, struc
         rest = str_drop(rest, 1);
     }
     if (!str_trim(v).len) {
-        became(s, key, "left out: it is empty");
+        became(s, t->key, "left out: it is empty");
         return false;
     }
     if (template_check(str_trim(buf_str(ret)), &bad) < 0) {
-        became(s, key, "left out: %s", bad.msg);
+        became(s, t->key, "left out: %s", bad.msg);
         return false;
     }
-    became(s, key, "alerts.%s.text", rule);
+    became(s, t->key, "alerts.%s.text", t->rule);
     return true;
 }
 
-static void put_rule_text(struct settings *s, const char *key, const char *rule, const char *more, bool always)
+/* tells: somebody is told of it even where the settings have no text. */
+static void put_rule_text(struct settings *s, const struct told *t, const char *more, bool tells)
 {
     AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
-    bool fine = has(s, key) && message(s, key, rule, &text);
+    bool fine = (has(s, t->key) || (tells && t->usual)) && message(s, t, &text);
 
-    if (!fine && !always)
+    if (!fine && !tells)
         return;
-    buf_addf(&s->out, "  %s: {%s", rule, more);
+    buf_addf(&s->out, "  %s: {%s", t->rule, more);
     if (fine)
         add_text(s, more[0] ? ", text: " : "text: ", str_trim(buf_str(&text)), "");
     buf_adds(&s->out, "}\n");
@@ -534,11 +545,11 @@ static void put_alerts(struct settings *s)
 
     buf_adds(&s->out, "alerts:\n");
     size_t head = s->out.len;
-    put_rule_text(s, "REGISTER_UPLINK_MSG", "node-new", where, where[0]);
-    put_rule_text(s, "RE_UPLINK_MSG", "node-back", where, where[0]);
+    put_rule_text(s, &told_new, where, where[0]);
+    put_rule_text(s, &told_back, where, where[0]);
     /* that it is back has a message of its own then */
-    put_rule_text(s, "HOST_DOWN_MSG", "node-down", where[0] ? "resolved: off" : "", where[0]);
-    put_rule_text(s, "SERVER_UP_MSG", "hub-up", where, false);
+    put_rule_text(s, &told_down, where[0] ? "resolved: off" : "", where[0]);
+    put_rule_text(s, &told_up, where, false);
     if (s->out.len == head)
         buf_cut(&s->out, before);
 }
@@ -626,6 +637,10 @@ static void say_keys(const struct settings *s)
     }
     if (!has(s, "TOKEN"))
         fprintf(stderr, "TOKEN: not set, so vesta's own: vesta_token_file. %s\n", TOKEN_KNOWN);
+    const struct told *all[] = {&told_new, &told_back, &told_down};
+    for (size_t i = 0; i < ARRAY_LEN(all) && (s->hook || s->bot); i++)
+        if (!has(s, all[i]->key))
+            fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.text\n", all[i]->key, all[i]->rule);
 }
 
 /* ---- files ---- */

@@ -590,6 +590,23 @@ class Settings(Vesta):
             self.assertEqual(status, 2, err)
             self.assertIn(why, err)
 
+    def test_texts_that_are_not_set_are_vestas_own(self):
+        """vesta: the defaults of gpu_status_server.py, 1.0.0 and 1.2.5; only where somebody is told."""
+        usual = {"REGISTER_UPLINK_MSG": ("node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"),
+                 "RE_UPLINK_MSG": ("node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"),
+                 "HOST_DOWN_MSG": ("node-down", "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. Check network and machine.")}
+        for told, channel in ((f"SLACK_WEBHOOK: {SECRETS['SLACK_WEBHOOK']}\n", "vesta"), (f"SLACK_BOT_TOKEN: {SECRETS['SLACK_BOT_TOKEN']}\n", "vesta-bot")):
+            out, err = self.check(told)
+            for key, (rule, text) in usual.items():
+                first = "resolved: off" if rule == "node-down" else f"channel: {channel}"
+                self.assertIn(f"  {rule}: {{{first}, text: {json.dumps(text, ensure_ascii=False)}}}\n", out)
+                self.assertIn(f"{key}: not set, so vesta's own: alerts.{rule}.text\n", err)
+            self.assertNotIn("hub-up", out)  # 1.0.0 says nothing then
+            out, err = self.check(told + "RE_UPLINK_MSG: '{} again'\nHOST_DOWN_MSG: ''\n")
+            self.assertIn(f'  node-back: {{channel: {channel}, text: "{{}} again"}}\n  node-down: {{resolved: off}}\n', out)
+            self.assertEqual(err.count("not set, so vesta's own: alerts."), 1)
+        self.assertNotIn("alerts", "".join(self.check("")))
+
     def check(self, text):
         out, err = self.settings(text)
         status, _, said = self.run_any(lib.MUSTER, "config", "check", "-", stdin=out.encode())
@@ -728,7 +745,7 @@ class Notified(Vesta):
         said = lib.wait_until("an answer with its file", lambda: [p for p in slack.posts if p.get("files")])
         lib.wait_until("all are acknowledged", lambda: not slack.waiting)
         self.assertIn(b"gpu01", said[0]["files"][0][1])
-        self.assertEqual(len({p.get("thread_ts") for p in slack.posts if "node-new" not in p.get("text", "")}), 1, slack.posts)
+        self.assertEqual(len({p.get("thread_ts") for p in slack.posts if "New uplink" not in p.get("text", "")}), 1, slack.posts)
         self.assertEqual(slack.faults, [])
 
     def test_without_a_bot_it_says_so(self):
