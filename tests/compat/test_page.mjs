@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, counts, file, folder, hub, json, looksRight, open, says, test, until } from "../kit/lib.mjs";
+import { clean, counts, file, folder, hub, json, looksRight, open, refused, says, test, token, until } from "../kit/lib.mjs";
 
 const HOSTS = ["host1.domain.tld.example", "h2"];
 const DEAD = "process 31415 has ended but its children keep the memory: 31416";
@@ -79,6 +79,23 @@ test("a line about the page stands below its head, and vesta's table page has ev
     assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector("td:last-child")).textAlign), "right"); /* its style is let in */
     await page.getByRole("link", { name: "Main" }).click();
     await counts(page.locator(".cell"), 4);
+});
+
+test("who may not read yet logs in and has vesta's table page", async (t) => {
+    const h = await hub(t, { flags: ["--read", "token", "--vesta-token", "t"] });
+    const { id } = await json(`${h.url}/register/?host_name=h0&token=t`);
+    const gpu = { device_num: 0, uuid: "GPU-0", gpu_name: "Tesla V100", temperature: 60, total_memory: 16160, available_memory: 8160, used_memory: 8000, gpu_volatile: 5, processes: [] };
+    assert.equal((await fetch(`${h.url}/update/host/${id}?token=t`, { method: "POST", body: JSON.stringify({ "gpu:0": gpu }) })).status, 200);
+    const reader = await token(t, h, "reader");
+    const page = await open(t, `${h.url}/gpu_table`);
+    await page.getByRole("link", { name: "log in", exact: true }).click();
+    await page.getByLabel("Token").fill(reader);
+    await page.keyboard.press("Enter");
+    await says(page.locator("h1"), "GPU Table");
+    assert.equal(page.url(), `${h.url}/gpu_table`);
+    await says(page.locator("td:last-child"), "8000 / 16160 MiB");
+    refused(page, 401); /* what was asked before */
+    clean(page);
 });
 
 test("a disk is as full as df says; of an older agent as before, with a mark", async (t) => {

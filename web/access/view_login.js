@@ -6,10 +6,15 @@ import { logIn, logInOnce, logOut, useSession } from "./session.js";
 
 /** @typedef {import("../kit/types").Problem} Problem */
 
+/** Where the hub has a page of its own for those who may read: it is loaded, for nothing here draws it. */
+const HUBS_OWN = ["/gpu_table"];
+
 /** Back to where one came from; never to another site. */
 function onwards() {
-    const to = place.query.get("to") ?? "/";
-    go(to.startsWith("/") && !to.startsWith("//") ? to : "/", true);
+    const asked = place.query.get("to") ?? "/";
+    const to = asked.startsWith("/") && !asked.startsWith("//") ? asked : "/";
+    if (HUBS_OWN.includes(to.split("?")[0])) location.replace(to);
+    else go(to, true);
 }
 
 /** What a link brought; taken out of the address at once, so that neither that nor the history keeps it. */
