@@ -40,6 +40,7 @@ struct box {
     int tries;
     char error[CARRIER_ERROR_MAX]; /* of the last try; "": it went well, or there was none */
     int64_t since_ms;              /* it fails since */
+    int64_t held_ms;               /* until then something else than our pace kept what waits: failures, quiet hours */
 };
 
 struct channel_test {
@@ -170,7 +171,8 @@ static struct box *box_of(struct outbox *o, const char *channel, const char *to)
 
     if (there)
         return *there;
-    struct box *b = NEW(struct box, .o = o, .channel = mem_str(channel), .to = mem_str(to));
+    struct box *b =
+        NEW(struct box, .o = o, .channel = mem_str(channel), .to = mem_str(to), .held_ms = o->carriers.h->started_ms);
     VEC_ADD(o->v, o->n, o->cap, b);
     return b;
 }
@@ -348,6 +350,8 @@ static void on_carried(void *arg, const struct carried *r)
     b->load = NULL;
     b->sending = 0;
     box_note(b, r->error ? r->error : "", r->how == CARRIED_SENT);
+    if (b->tries || r->how == CARRIED_AGAIN)
+        b->held_ms = clock_wall_ms();
     b->tries = r->how == CARRIED_AGAIN ? b->tries + 1 : 0;
     b->next_mono = r->how == CARRIED_SENT ? b->began_mono + EVERY_MS : clock_mono_ms() + MAX(back_ms, r->wait_ms);
     if (at == b->n)
@@ -382,6 +386,12 @@ static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, 
     return n;
 }
 
+/* Where each is to be a message of its own, our pace alone joins none. */
+static bool may_join(const struct box *b, const struct channel *c, const struct message *m)
+{
+    return digest_takes(m) && (!c->each || b->held_ms - m->created_ms >= LONG_MS);
+}
+
 /*
  * Many that waited are one from now on, in the place of the first: on disk at once or not at all. Not while it fails,
  * since the one that was tried may have arrived.
@@ -394,7 +404,7 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
     char name[BOX_NAME_MAX];
     size_t k = 0, taken, kept = 0;
 
-    while (k < n && digest_takes(b->v[at[k]])) {
+    while (k < n && may_join(b, c, b->v[at[k]])) {
         v[k] = b->v[at[k]];
         k++;
     }
@@ -447,8 +457,10 @@ static void box_tick(struct box *b, int64_t now_ms)
     if (!carrier || !b->n || mono_ms < b->next_mono || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
         return;
     size_t at[QUEUE_MAX], n = due(b, c, now_ms, at);
-    if (!n)
+    if (!n) {
+        b->held_ms = now_ms;
         return;
+    }
     join(b, c, at, n, now_ms);
     const struct message *m = b->v[at[0]];
     b->sending = m->id;

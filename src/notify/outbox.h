@@ -7,7 +7,8 @@
  * sent again only where we ended between sending it and noting that. O4 Answers are limited in bytes and time, and
  * redirects are not followed. O5 In its quiet hours a channel gets critical messages and answers alone; the others
  * wait. O6 Where more than a few have waited they are joined into one (notify/digest.h), unless a program reads them:
- * all of them are in it, in their order.
+ * all of them are in it, in their order. Through a channel with each: true only those that something else than our
+ * pace kept as long.
  */
 #pragma once
 
