@@ -148,8 +148,10 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     for (size_t k = 0; r >= 0 && k < asked; k++) {
         r = past_stopped(past) ? -ECANCELED : 0;
         travel_to(job->travel, at_ms[k], minutes ? TRAVEL_MINUTE : at_ms[k]); /* samples, however long ago */
-        if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
+        if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1) {
+            entries[n].at_ms = entries[n].at_ms ?: at_ms[k]; /* there was one, whatever is known of it */
             n++;
+        }
     }
     if (r >= 0)
         render_vesta_past(out, &job->view, h->name, h->address, h->status, h->at_ms, entries, n);

@@ -291,6 +291,41 @@ static void start_node(const struct stop *s, struct node_was *was, struct node_n
     node_fact_fini(&was->fact);
 }
 
+/*
+ * A sender of vesta tells all of its GPUs in each post, while what a node had is known by the minute. So those that it
+ * has had are looked for, and those of the newest post are the ones that were there.
+ */
+static bool is_sender(const struct node_now *n)
+{
+    return strcmp(n->fact.collector, "vesta") == 0;
+}
+
+static void add_others(struct node_now *n, const struct stop *s)
+{
+    size_t had = n->n_devices;
+
+    n->devices = mem_grow(n->devices, had + s->fact.n_devices + 1, sizeof(*n->devices));
+    for (size_t i = 0; i < s->fact.n_devices; i++)
+        if (!ANY(had, k, strcmp(n->devices[k].fact.uuid, s->fact.devices[i].uuid) == 0))
+            n->devices[n->n_devices++] = (struct device_now){.fact = s->fact.devices[i]};
+}
+
+static void keep_newest(struct node_now *n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n->n_devices; i++) {
+        struct device_now *d = &n->devices[i];
+        if (d->at_ms < n->at_ms) {
+            device_now_fini(d);
+            continue;
+        }
+        d->fact.lost = false;
+        n->devices[kept++] = *d;
+    }
+    n->n_devices = kept;
+}
+
 /* Devices that are gone now and of which nothing is stored of then were not there. */
 static void drop_unknown(struct node_now *n, bool of_then)
 {
@@ -346,11 +381,15 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
         return r;
     bool of_then = was.has_fact;
     start_node(&t->stops[i], &was, &n);
+    if (is_sender(&n))
+        add_others(&n, &t->stops[i]);
     r = ask_values(t, past, &n, SCOPE_DEVICE, err);
     if (r == 0)
         r = ask_values(t, past, &n, SCOPE_NODE, err);
     if (n.collect == COLLECT_HUNG) /* its agent went on telling */
         n.at_ms = t->at_ms;
+    if (is_sender(&n) && n.at_ms)
+        keep_newest(&n);
     if (r == 0 && n.at_ms && past->each)
         r = ask_procs(t, past, &n, err);
     drop_unknown(&n, of_then);
@@ -363,14 +402,15 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
     return 1;
 }
 
-/* Into ret from its end, newest first; how many. */
-static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int64_t *ret)
+/* Into ret from its end, newest first, before those found already; how many there are then. */
+static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, size_t found, int64_t *ret)
 {
-    size_t found = 0;
+    int64_t before_ms = found ? ret[max - found] : INT64_MAX;
 
     for (size_t k = h->n; k-- > 0 && found < max;) {
-        if (ANY(h->n_series, s, h->v[s * h->n + k].count > 0))
-            ret[max - ++found] = MIN(h->from_ms + (int64_t)(k + 1) * h->step_ms - 1, at_ms);
+        int64_t end_ms = MIN(h->from_ms + (int64_t)(k + 1) * h->step_ms - 1, at_ms);
+        if (end_ms < before_ms && ANY(h->n_series, s, h->v[s * h->n + k].count > 0))
+            ret[max - ++found] = end_ms;
     }
     return found;
 }
@@ -412,7 +452,7 @@ int travel_moments(const struct travel *t, size_t i, const struct past_source *p
         int r = past_history(past, ask, &h, err);
         if (r < 0)
             return r;
-        found = MAX(found, moments_of(&h, at_ms, max, ret));
+        found = moments_of(&h, at_ms, max, found, ret);
         history_fini(&h);
     }
     memmove(ret, ret + (max - found), found * sizeof(*ret));

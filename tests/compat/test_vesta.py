@@ -337,6 +337,20 @@ class Back(Vesta):
             got = self.states(hub, path)["a"]
             self.assertEqual(([e["gpu_data"] for e in got["data"]], got["data"][0]["timestamp"], got["status"]), ([odd("a")], stamp, "waiting for re-uplink"), path)
 
+    def test_posts_of_other_gpus_within_a_minute_each_come_back(self):
+        sent = [payload("a", gpus=1), payload("b", gpus=2), payload("b", gpus=1), payload("a", gpus=2)]
+        hub = self.start_hub("--vesta-token", "t")
+        post = self.sender(hub, "a")
+        for i, data in enumerate(sent):
+            second = int(time.time())
+            lib.wait_until("another second", lambda s=second: int(time.time()) > s)
+            post(data)
+            got = lib.wait_until("it is stored", lambda n=i: len(d := self.states(hub, "/a/?fetch_num=9")["a"]["data"]) > n and d)
+        self.assertEqual([e["gpu_data"] for e in got], sent)
+        hub.stop()
+        hub = self.start_hub("--vesta-token", "t")
+        self.assertEqual([e["gpu_data"] for e in self.states(hub, "/a/?fetch_num=9")["a"]["data"]], sent)
+
     def test_a_form_of_times_counts_for_the_hubs_own_and_each_gpu_keeps_its_own(self):
         """vesta: format_timestamp(); of the frames, too."""
         forms = {"YMD": "%Y/%m/%d %H:%M:%S", "MDY": "%m/%d/%Y %H:%M:%S", "DMY": "%d/%m/%Y %H:%M:%S"}
