@@ -66,15 +66,18 @@ struct settings {
     bool hook, bot;
 };
 
-/* What vesta says where its settings do not; NULL: not all versions of it do. */
+/* What vesta tells; usual: what it says where its settings do not. NULL: not all versions of it do. */
+enum { TOLD_NEW, TOLD_BACK, TOLD_DOWN, TOLD_UP, TOLDS };
 static const struct told {
     const char *key, *rule, *usual;
-} told_new = {"REGISTER_UPLINK_MSG", "node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
-  told_back = {"RE_UPLINK_MSG", "node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"},
-  told_down = {"HOST_DOWN_MSG", "node-down",
-               "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. "
-               "Check network and machine."},
-  told_up = {"SERVER_UP_MSG", "hub-up", NULL};
+} told[TOLDS] = {
+    {"REGISTER_UPLINK_MSG", "node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
+    {"RE_UPLINK_MSG", "node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"},
+    {"HOST_DOWN_MSG", "node-down",
+     "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. "
+     "Check network and machine."},
+    {"SERVER_UP_MSG", "hub-up", NULL},
+};
 
 /* Keys that nothing here corresponds to. */
 static const struct {
@@ -391,6 +394,7 @@ static void put_readers(struct settings *s)
 {
     static const char *const page[][2] = {{"MAIN_PAGE_DESCRIPTION", "about"}};
     static const char *const table[][2] = {{"TABLE_PAGE_TITLE", "title"}, {"TABLE_PAGE_DESCRIPTION", "about"}};
+    static const char *const forms[] = {"YMD", "MDY", "DMY"};
 
     uint64_t n = 0;
     bool fine = str_uint(str_trim(value(s, "PAGE_PER_HOST_NUM")), &n) && n > 0 && n <= 100000;
@@ -398,13 +402,14 @@ static void put_readers(struct settings *s)
     if (fine)
         buf_addf(&s->out, "vesta_page_hosts: %d\n", (int)n);
     struct str form = str_trim(value(s, "TIMESTAMP_FORMAT"));
-    bool known = str_eq(form, "YMD") || str_eq(form, "MDY") || str_eq(form, "DMY");
-    if (known)
-        buf_addf(&s->out, "vesta_timestamp_format: %.*s\n", STR_ARG(form));
+    size_t which = FIRST(ARRAY_LEN(forms), i, str_eq_nocase(form, forms[i]));
+    bool known = which < ARRAY_LEN(forms);
+    if (has(s, "TIMESTAMP_FORMAT"))
+        buf_addf(&s->out, "vesta_timestamp_format: %s\n", known ? forms[which] : "MDY");
     became(s, "TIMESTAMP_FORMAT",
-           known ? "vesta_timestamp_format, for /states/ and the terminal; the page writes times as the reader's "
-                   "browser does"
-                 : "left out: not one of YMD, MDY and DMY");
+           "vesta_timestamp_format%s, for /states/ and the terminal; the page writes times as "
+           "the reader's browser does",
+           known ? "" : ": MDY, as vesta took what is none of YMD, MDY and DMY");
     put_texts(s, "page", page, ARRAY_LEN(page));
     put_texts(s, "vesta_table", table, ARRAY_LEN(table));
     became(s, "PAGE_PER_HOST_NUM", fine ? "vesta_page_hosts, for /?term&page=N" : "left out: not a number of hosts");
@@ -545,11 +550,11 @@ static void put_alerts(struct settings *s)
 
     buf_adds(&s->out, "alerts:\n");
     size_t head = s->out.len;
-    put_rule_text(s, &told_new, where, where[0]);
-    put_rule_text(s, &told_back, where, where[0]);
+    put_rule_text(s, &told[TOLD_NEW], where, where[0]);
+    put_rule_text(s, &told[TOLD_BACK], where, where[0]);
     /* that it is back has a message of its own then */
-    put_rule_text(s, &told_down, where[0] ? "resolved: off" : "", where[0]);
-    put_rule_text(s, &told_up, where, false);
+    put_rule_text(s, &told[TOLD_DOWN], where[0] ? "resolved: off" : "", where[0]);
+    put_rule_text(s, &told[TOLD_UP], where, false);
     if (s->out.len == head)
         buf_cut(&s->out, before);
 }
@@ -637,10 +642,9 @@ static void say_keys(const struct settings *s)
     }
     if (!has(s, "TOKEN"))
         fprintf(stderr, "TOKEN: not set, so vesta's own: vesta_token_file. %s\n", TOKEN_KNOWN);
-    const struct told *all[] = {&told_new, &told_back, &told_down};
-    for (size_t i = 0; i < ARRAY_LEN(all) && (s->hook || s->bot); i++)
-        if (!has(s, all[i]->key))
-            fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.text\n", all[i]->key, all[i]->rule);
+    for (const struct told *e = told; e < told + TOLDS && (s->hook || s->bot); e++)
+        if (e->usual && !has(s, e->key))
+            fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.text\n", e->key, e->rule);
 }
 
 /* ---- files ---- */

@@ -640,10 +640,13 @@ class Settings(Vesta):
                                ("SLACK_BOT_TOKEN: your BOT token", "SLACK_BOT_TOKEN", "not a token"), ("HOST_DOWN_MSG: 'x {} {} {}'", "HOST_DOWN_MSG", "there are no more"),
                                ("RE_UPLINK_MSG: '{name}'", "RE_UPLINK_MSG", "{name} is not known"), ("KEYWORD_PRINT_HELP: H", "KEYWORD_PRINT_HELP", "no bot"),
                                ("VALID_NETWORK: '.*'", "VALID_NETWORK", "read: open"), ("SCHEDULE_FUNCTION: [1, [2], {a: b}, '']", "SCHEDULE_FUNCTION", "4 of its statements left out"),
-                               ("IP: 10.0.0.1", "IP", "not needed"), ("BIND_HOST: '::1'", "BIND_HOST", "listen")):
+                               ("TIMESTAMP_FORMAT: ISO", "TIMESTAMP_FORMAT", "vesta_timestamp_format: MDY, as vesta took"), ("IP: 10.0.0.1", "IP", "not needed"), ("BIND_HOST: '::1'", "BIND_HOST", "listen")):
             out, err = self.check(text + "\n")
             self.assertRegex(err, f"(?m)^{key}: .*{why}")
         self.assertIn('listen: ["[::1]:8080"]', out)
+        for given, form in (("ymd", "YMD"), ("Dmy", "DMY"), ("MDY", "MDY"), ("iso", "MDY"), ("''", "MDY")):  # vesta: TIMESTAMP_FORMAT.lower(), else MDY
+            self.assertIn(f"\nvesta_timestamp_format: {form}\n", self.check(f"TIMESTAMP_FORMAT: {given}\n")[0])
+        self.assertNotIn("vesta_timestamp_format", self.check("")[0])
         for text in ("- a", "a: [", "a: &x 1", "\0"):
             self.settings(text, want=1)
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", self.path("none"))[0], 3)
