@@ -157,7 +157,67 @@ static void add_secret(struct settings *s, const char *before, enum secret_kind 
 
 /* ---- flags of the server ---- */
 
-/* "--port_num" is the key PORT_NUM; ret has room for 64. */
+/* All of gpu_status_server.py, 1.0.0 and 1.2.5; the file's path is one, too. */
+static const char *const server_flags[] = {"BIND_HOST",
+                                           "DB_DIR",
+                                           "DB_NAME",
+                                           "DEBUG",
+                                           "DOWN_TH",
+                                           "HOST_DOWN_MSG",
+                                           "IP",
+                                           "KEYWORD_CMD_PREFIX",
+                                           "KEYWORD_PRINT_ALL_HOSTS",
+                                           "KEYWORD_PRINT_ALL_HOSTS_CMD",
+                                           "KEYWORD_PRINT_ALL_HOSTS_DETAIL",
+                                           "KEYWORD_PRINT_HELP",
+                                           "KEYWORD_PRINT_HOSTS",
+                                           "KEYWORD_PRINT_HOST_INFO",
+                                           "LOCAL_SETTINGS_YAML_PATH",
+                                           "MAIN_PAGE_DESCRIPTION",
+                                           "MAIN_PAGE_TITLE",
+                                           "PAGE_PER_HOST_NUM",
+                                           "PORT_NUM",
+                                           "QUIET",
+                                           "REGISTER_UPLINK_MSG",
+                                           "RE_UPLINK_MSG",
+                                           "SAVE_INTERVAL",
+                                           "SERVER_INFO_MSG",
+                                           "SERVER_NAME",
+                                           "SERVER_SLEEP_TIME",
+                                           "SERVER_UP_MSG",
+                                           "SHEDULE_FUNCTION",
+                                           "SLACKBOT_MEMBER_JOINED_CHANNEL_MSG",
+                                           "SLACK_BOT_POST_CHANNEL",
+                                           "SLACK_BOT_SLEEP_TIME",
+                                           "SLACK_BOT_TOKEN",
+                                           "SLACK_WEBHOOK",
+                                           "SORT_BY",
+                                           "SSL_CERT",
+                                           "SSL_KEY",
+                                           "TABLE_PAGE_DESCRIPTION",
+                                           "TABLE_PAGE_TITLE",
+                                           "TERM_WIDTH",
+                                           "TIMESTAMP_FORMAT",
+                                           "TOKEN",
+                                           "VALID_NETWORK",
+                                           "WS_RECEIVE_TIMEOUT"};
+
+/* The whole name of a flag that only one begins with, as Python's argparse takes it; else as it is. name: 64 bytes. */
+static void complete_flag(char *name)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(server_flags); i++) {
+        const char *flag = server_flags[i];
+        if (strcmp(flag, name) == 0 || (found && str_starts(str_of(flag), name)))
+            return;
+        found = str_starts(str_of(flag), name) ? flag : found;
+    }
+    if (found)
+        snprintf(name, 64, "%s", found);
+}
+
+/* "--port_num" is the key PORT_NUM, and so is "--port"; ret has room for 64. */
 static bool flag_key(struct str flag, char *ret)
 {
     size_t n = 0;
@@ -167,6 +227,7 @@ static bool flag_key(struct str flag, char *ret)
     for (; n < flag.len && n < 63; n++)
         ret[n] = (char)toupper((unsigned char)flag.p[n]);
     ret[n] = 0;
+    complete_flag(ret);
     if (strcmp(ret, "SHEDULE_FUNCTION") == 0) /* so it is written there */
         snprintf(ret, 64, "SCHEDULE_FUNCTION");
     return n && n == flag.len && strspn(ret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(ret);

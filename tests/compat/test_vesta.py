@@ -599,6 +599,11 @@ class Settings(Vesta):
         self.assertEqual(sorted(said.splitlines()), sorted(err.splitlines()))
         path = self.path("local_settings.yaml")
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", "--", *flags, "--local_settings_yaml_path", path)[1], both)
+        short = ["--port", "8081", "--tok=hidden-token-1", "--slack_bot_t", SECRETS["SLACK_BOT_TOKEN"], "-q", *flags[6:10], "--sh", *flags[11:13], "--server_n", "lab"]  # argparse: a beginning of one alone
+        self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", "--", *short)[1], out)
+        self.assertIn("SERVER: left out: vesta has no such key", self.run_any(lib.MUSTER, "vesta", "settings", "--", "--server", "x")[2])  # of several
+        status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--port_num", "8081")
+        self.assertEqual((status, "flags of another program stand behind --" in err), (2, True), err)
         for bad, why in ((["--port_num"], "needs a value"), (["--Port-num", "1"], "no flag"), (["a", "b"], "one FILE"), (["--", "-"], "no flag")):
             status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--", *bad)
             self.assertEqual(status, 2, err)
