@@ -52,13 +52,23 @@ static void put_procs(struct json *j, const struct device_now *d)
     json_end_arr(j);
 }
 
+/* Of a sender's GPU what its newest post said: a value that it did not give is unknown, not that of the post before. */
+static void newest_of(const struct node_now *n, const struct device_now *d, struct sample *ret)
+{
+    *ret = d->now;
+    for (unsigned m = 0; m < M_COUNT && strcmp(n->fact.collector, "vesta") == 0; m++)
+        if (d->v_at_ms[m] < d->at_ms)
+            bits_clear(&ret->have, m);
+}
+
 static void put_gpu(struct json *j, const struct node_now *n, const struct device_now *d)
 {
-    const struct sample *s = &d->now;
+    struct sample newest, *s = &newest;
     char when[32];
     int64_t left = 0;
-    bool known = memory_left(s, &left);
 
+    newest_of(n, d, &newest);
+    bool known = memory_left(s, &left);
     json_obj(j, NULL);
     json_known(j, "available_memory", known, left / MIB);
     json_int(j, "device_num", d->fact.index);

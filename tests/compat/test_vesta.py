@@ -337,6 +337,24 @@ class Back(Vesta):
             got = self.states(hub, path)["a"]
             self.assertEqual(([e["gpu_data"] for e in got["data"]], got["data"][0]["timestamp"], got["status"]), ([odd("a")], stamp, "waiting for re-uplink"), path)
 
+    def test_what_a_post_does_not_know_is_unknown(self):
+        known, sparse = odd("a", gpus=1), odd("a", gpus=1)
+        sparse["gpu:0"].update(used_memory="[N/A]", gpu_volatile="[N/A]", processes=[])
+        want = {"gpu:0": sparse["gpu:0"] | dict.fromkeys(("used_memory", "available_memory", "gpu_volatile"))}
+        hub = self.start_hub("--vesta-token", "t")
+        post = self.sender(hub, "a")
+        post(known)
+        second = int(time.time())
+        lib.wait_until("another second", lambda: int(time.time()) > second)
+        post(sparse)
+        for path in ("/", "/a/"):
+            self.assertEqual(self.states(hub, path)["a"]["data"][0]["gpu_data"], want)
+        got = lib.wait_until("both are stored", lambda: len(d := self.states(hub, "/a/?fetch_num=2")["a"]["data"]) == 2 and d)
+        self.assertEqual([e["gpu_data"] for e in got], [known, want])
+        hub.stop()
+        hub = self.start_hub("--vesta-token", "t")
+        self.assertEqual(self.states(hub, "/a/")["a"]["data"][0]["gpu_data"], want)
+
     def test_posts_of_other_gpus_within_a_minute_each_come_back(self):
         sent = [payload("a", gpus=1), payload("b", gpus=2), payload("b", gpus=1), payload("a", gpus=2)]
         hub = self.start_hub("--vesta-token", "t")
