@@ -388,7 +388,7 @@ class Back(Vesta):
 
     def test_an_import_gives_the_last_row_until_a_host_is_heard_and_is_lost(self):
         days = {"a": 0, "b": 3, "c": 40}  # samples of c are no longer kept, its minutes are
-        now = datetime.datetime.fromtimestamp(int(time.time()) // 60 * 60 - 7200, datetime.timezone.utc).replace(tzinfo=None)
+        now = datetime.datetime.fromtimestamp(int(time.time()) // 60 * 60 - 7200 + 37, datetime.timezone.utc).replace(tzinfo=None)
         rows = {name: [(now - datetime.timedelta(days=d, minutes=i), packed(odd(name) if i == 0 else payload(name))) for i in (2, 1, 0)] for name, d in days.items()}
         self.history(self.database(rows))
         hub = self.start_hub("--vesta-token", "t")
@@ -398,7 +398,8 @@ class Back(Vesta):
                 got = self.states(hub, path)[name]
                 self.assertEqual((got["data"][-1]["gpu_data"], got["status"], got["ip_address"]), (odd(name), "waiting for re-uplink", "10.0.0.1"), (name, path))
                 self.assertEqual(len(got["data"]), 2 if "fetch_num" in path else 1)
-                self.assertEqual(got["data"][-1]["timestamp"] // 100, last // 100)
+                coarse = 100 if name == "c" else 1
+                self.assertEqual(got["data"][-1]["timestamp"] // coarse, last // coarse, (name, path))
             self.assertEqual(self.states(hub, f"/{name}/?fetch_num=2")[name]["data"][0]["gpu_data"], payload(name))
 
 
@@ -458,13 +459,17 @@ class Pages(Vesta):
         self.assertNotIn(b"Tesla", lib.ask(hub.url + "/gpu_table", headers=browser)[2])
 
     def test_a_host_that_is_down_keeps_its_box(self):
-        hub = self.start_hub("--vesta-token", "t")
-        lib.ask_json(f"{hub.url}/register/?host_name=h0&token=t")
-        lines = lib.ask(f"{hub.url}/?term=true&detail=true")[2].decode().splitlines()
+        hub = self.start_hub("--vesta-token", "t", "--rule-down-after", "2s", "--rule-down-exact")
+        ident = lib.ask_json(f"{hub.url}/register/?host_name=h0&token=t")["id"]
+        lib.ask_json(f"{hub.url}/update/host/{ident}?token=t", method="POST", body=json.dumps(odd("a")))
+        lib.wait_until("it is down", lambda: lib.ask_json(f"{hub.url}/states/")["h0"]["status"] == "down")
+        text = lib.ask(f"{hub.url}/?term=true&detail=true")[2].decode()
+        lines = text.splitlines()
         at = next(i for i, line in enumerate(lines) if line.startswith("#### h0 :: 127.0.0.1 "))
         box = lines[at + 2:]  # as vesta's format_gpu_detail_info has it for a host without data
         self.assertEqual(box[:3] + box[4:], ["-" * 80, "  ┌" + "─" * 74 + "┐", "  │" + " " * 74 + "│", "  │" + " " * 74 + "│", "  └" + "─" * 74 + "┘", "_" * 80])
-        self.assertRegex(box[3], "^  │  status: .{64}│$")
+        self.assertRegex(box[3], "^  │  status: down, no news for .{46}│$")
+        self.assertNotIn("Tesla", text)
 
 
 SECRETS = {"TOKEN": "hidden-token-1", "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden-hook-2", "SLACK_BOT_TOKEN": "xoxb-hidden-bot-3"}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "now/judge.h"
 #include "now/live.h"
 
 #define NOW 1700000000000ll
@@ -221,6 +222,29 @@ static void a_slow_sender_is_not_stale_between_ticks(void **unused)
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_STALE);
 }
 
+static void a_node_is_down_to_the_second_where_that_is_meant(void **unused)
+{
+    static const struct {
+        bool exact;
+        int32_t tick_ms;
+        int64_t want_ms;
+    } cases[] = {{false, 1000, 15000}, {false, 60000, 180000}, {true, 1000, 15000}, {true, 60000, 15000}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct state_rule rule = state_rule_default;
+        struct node_now n = {.collect = COLLECT_OK, .fact = {.tick_ms = cases[i].tick_ms}};
+        rule.down_after_ms = 15000;
+        rule.down_exact = cases[i].exact;
+        assert_int_equal(judge_down_ms(&rule, &n), cases[i].want_ms);
+        n.at_ms = NOW - cases[i].want_ms + 1;
+        assert_int_equal(judge_node(&rule, &n, false, 0, NOW).state, NODE_UP);
+        n.at_ms--;
+        assert_int_equal(judge_node(&rule, &n, false, 0, NOW).state, NODE_DOWN);
+    }
+}
+
 TESTS(cmocka_unit_test(a_device_is_what_the_rule_says), cmocka_unit_test(an_unknown_preset_is_refused),
       cmocka_unit_test(other_signs_of_work_count), cmocka_unit_test(a_sleeping_device_and_one_in_maintenance),
-      cmocka_unit_test(a_long_note_is_cut_at_a_letter), cmocka_unit_test(a_slow_sender_is_not_stale_between_ticks))
+      cmocka_unit_test(a_long_note_is_cut_at_a_letter), cmocka_unit_test(a_slow_sender_is_not_stale_between_ticks),
+      cmocka_unit_test(a_node_is_down_to_the_second_where_that_is_meant))
