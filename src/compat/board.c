@@ -178,8 +178,8 @@ int board_csv(struct str text_, int64_t at_ms, struct board *ret, struct err *er
 
 /* ---- hosts that were not read ---- */
 
-/* Of those with one name the one with rows comes first. */
-COMPARE(by_name, struct board_host, str_natural(x->name, y->name) ?: strcmp(x->name, y->name) ?: ORDER(y->n, x->n))
+/* Of those with one name the one without rows comes first: its rows are of another time. */
+COMPARE(by_name, struct board_host, str_natural(x->name, y->name) ?: strcmp(x->name, y->name) ?: ORDER(x->n, y->n))
 
 int board_unread(struct str csv_text, struct board *b, struct err *err)
 {

@@ -46,8 +46,8 @@ struct board {
 
 /* *ret is overwritten; untouched on failure. at_ms: the file's time. Errors name the line. */
 int board_csv(struct str csv, int64_t at_ms, struct board *ret, struct err *err);
-/* More hosts, of which there are no rows: "hostname,reason" in each line. One that has rows is left as it is. On
- * failure b is as it was. */
+/* Hosts that were not read since: "hostname,reason" in each line. One that has rows loses them. On failure b is as it
+ * was. */
 int board_unread(struct str csv, struct board *b, struct err *err);
 void board_view(const struct view *v, struct board *ret);
 void board_fini(struct board *b);

@@ -46,7 +46,7 @@ const struct opt_cmd fetch_help = {
         "Reads the old config.ini, asks all hosts at once, one connection each, and writes the old CSV to the byte. "
         "A host that cannot be read is named on standard error and has no rows; the others have theirs. `muster "
         "render` shows it all the same: it is in a second file, load_data.csv.unread. The file "
-        "is replaced as a whole, or not at all when every host failed.\n\n"
+        "is replaced as a whole, or not at all when every host failed; the page then names them all.\n\n"
         "A host whose key is not known is not read, as ssh would not. At a terminal it is asked once whether to take "
         "such keys; elsewhere --accept-new-keys takes them, which is what the old script did.\n\n"
         "Ends with 0 when at least one host was read, with 3 when none was.",
@@ -171,24 +171,31 @@ static int put_unread(const struct fetch_conf *conf, const struct fetch *f, stru
     return 0;
 }
 
-static int put(const struct fetch_conf *conf, const struct fetch *f)
+static int put(const struct fetch_conf *conf, const struct fetch *f, struct err *err)
 {
     AUTO_BUF out = BUF_INIT(OUT_MAX);
-    struct err err = {0};
+    bool file = strcmp(conf->output, "-") != 0;
     size_t fine = 0;
+    int r = 0;
     buf_adds(&out, SHEET_HEADER);
     for (size_t i = 0; i < f->n; i++)
         if (f->calls[i].fine) {
             sheet_rows(f->calls[i].sheet, f->calls[i].to->name, &out);
             fine++;
         }
-    if (!fine)
-        return cli_fail(&fetch_help, EXIT_REACH, "no host could be read; nothing was written");
-    if (strcmp(conf->output, "-") == 0)
+    if (fine && !file)
         return cli_print(&fetch_help, &out);
-    if (out.err || file_write(conf->output, 0644, out.p, out.len, &err) < 0 || put_unread(conf, f, &err) < 0)
-        return cli_fail(&fetch_help, EXIT_REACH, "%s", out.err ? "too many rows" : err.msg);
-    return EXIT_OK;
+    if (!fine)
+        cli_fail(&fetch_help, EXIT_REACH, "no host could be read; no rows were written");
+    else if (out.err)
+        r = err_set(err, out.err, "too many rows");
+    else
+        r = file_write(conf->output, 0644, out.p, out.len, err);
+    if (r == 0 && file)
+        r = put_unread(conf, f, err);
+    if (r < 0)
+        return cli_fail(&fetch_help, EXIT_REACH, "%s", err->msg);
+    return fine ? EXIT_OK : EXIT_REACH;
 }
 
 static int fetch(const struct fetch_conf *conf, const struct target_list *l, const char *key)
@@ -209,7 +216,8 @@ static int fetch(const struct fetch_conf *conf, const struct target_list *l, con
         f.ssh.accept_new = true;
         ask_hosts(&f);
     }
-    int r = put(conf, &f);
+    struct err err = {0};
+    int r = put(conf, &f, &err);
     for (size_t i = 0; i < l->n; i++)
         sheet_free(f.calls[i].sheet);
     free(f.calls);

@@ -38,7 +38,7 @@ const struct opt_cmd render_help = {
              "hub it is. Hosts that cannot be read are shown with the reason: the hub's, or those of "
              "load_data.csv.unread, which `muster fetch` writes.\n\n"
              "The page is replaced as a whole or, when something fails, left as it is; the exit status is then 3.",
-    .examples = "muster fetch -c config.ini && muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
+    .examples = "muster fetch -c config.ini; muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
                 "muster render --hub http://hub:8765 -o /var/www/gpu  # the same page from a hub",
     .opts = render_opts,
     .conf_size = sizeof(struct render_conf),

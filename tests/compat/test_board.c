@@ -68,7 +68,7 @@ static void hosts_that_were_not_read_stay_on_the_page(void **unused)
         {"", "gpu2: 0+\n"},
         {"gpu10,ssh: gpu10 does not answer\r\ngpu1,\"a, b\"\n",
          "gpu1: ! a, b\ngpu2: 0+\ngpu10: ! ssh: gpu10 does not answer\n"},
-        {"gpu2,down\n", "gpu2: 0+\n"}, /* it was read after all */
+        {"gpu2,down\n", "gpu2: ! down\n"}, /* its rows are of an earlier time */
         {"gpu3,\ngpu3,x\n", "gpu2: 0+\ngpu3: ! not read\n"},
         {"gpu3\n", NULL},
         {"gpu3,a,b\n", NULL},
