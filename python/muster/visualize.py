@@ -43,7 +43,7 @@ def lines(worker_file, job, metrics, width=20, height=10, save=None):
     return _draw(Figure("lines", worker_file, job, metrics, width, height), save)
 
 
-def boxes(worker_file, job, metrics, width=20, height=10, save=None, freq=15):
+def boxes(worker_file, job, metrics, freq=15, width=20, height=10, save=None):
     """One chart per metric: freq samples of all GPUs make a box (quartiles; whiskers to the last value within 1.5 of their distance; the rest as diamonds)."""
     if not isinstance(freq, int) or freq < 1:
         raise ValueError(f"freq is a number of samples, 1 or more, not {freq!r}")

@@ -18,6 +18,7 @@ import lib
 sys.path.insert(0, os.path.join(lib.TOP, "python"))
 os.environ["MUSTER_LIB"] = os.path.join(lib.TOP, "build", "libmuster.so.0")  # the plain build: one with sanitizers cannot be loaded into Python
 
+import dask_metrics  # noqa: E402
 import muster  # noqa: E402
 from muster import tables, visualize  # noqa: E402
 from muster.dask.counting import Counter  # noqa: E402
@@ -314,6 +315,15 @@ class Pictures(lib.Case):
                 with open(self.path(name + kind), "rb") as f:
                     self.assertTrue(f.read().lstrip().startswith(start), name + kind)
         xml.etree.ElementTree.fromstring(visualize.boxes(self.file, 1, ["compute-util"])._repr_svg_())
+
+    def test_arguments_come_in_the_old_order(self):
+        """Scripts for dask_metrics.visualize name them or not."""
+        figure = dask_metrics.visualize.boxes(self.file, 0, ["compute-util"], 10, 6, 3)
+        self.assertEqual((figure.freq, figure.width, figure.height, len(figure.boxes("compute-util"))), (10, 6, 3, 3))
+        self.assertIsNone(dask_metrics.visualize.boxes(self.file, 0, ["compute-util"], 10, 6, 3, self.path("b.svg")))
+        self.assertTrue(os.path.exists(self.path("b.svg")))
+        figure = dask_metrics.visualize.lines(self.file, 0, ["compute-util"], 6, 3)
+        self.assertEqual((figure.width, figure.height), (6, 3))
 
     def test_boxes_are_quartiles(self):
         figure = visualize.boxes(self.file, 0, ["compute-util"], freq=15)
