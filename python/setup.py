@@ -1,7 +1,8 @@
-"""Builds libmuster with the tree's own Makefile and puts it into the package. What this needs from Debian: gcc, make and tools/install-deps' libraries.
+"""Builds libmuster and the program muster, which draws pictures, with the tree's own Makefile and puts them into the package. What this needs from Debian: gcc, make and
+tools/install-deps' libraries; where these are not there the package has no program.
 
-MUSTER_LIB=FILE  put this libmuster.so.0 in, build nothing
-MUSTER_LIB=      put none in: the system's is used
+MUSTER_LIB=FILE  put this libmuster.so.0 in, and the program beside it where there is one; build nothing
+MUSTER_LIB=      put none of them in: the system's are used
 """
 import os
 import shutil
@@ -16,22 +17,43 @@ except ImportError:
     from wheel.bdist_wheel import bdist_wheel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(HERE)
 SONAME = "libmuster.so.0"
+PROGRAM = os.path.join("build", "python", "muster")  # a place of its own: it is without the page, which needs node
+
+
+def make(*what):
+    return subprocess.run(["make", "-C", TOP, f"-j{os.cpu_count() or 1}", *what], check=False).returncode == 0
+
+
+def build():
+    """Where library and program are; None: there is no such thing."""
+    if not make("lib"):
+        raise SystemExit("libmuster cannot be built: tools/install-deps tells what it needs; MUSTER_LIB= builds none")
+    program = make("NOWEB=1", "LDFLAGS=-s", "BIN=" + os.path.dirname(PROGRAM), PROGRAM)
+    if not program:
+        print("muster: the program cannot be built here: without matplotlib pictures are SVG alone")
+    return os.path.join(TOP, "build", SONAME), os.path.join(TOP, PROGRAM) if program else None
+
+
+def built():
+    lib = os.environ.get("MUSTER_LIB")
+    if lib is None:
+        return build()
+    beside = os.path.join(os.path.dirname(lib), "muster")
+    return lib or None, beside if lib and os.path.isfile(beside) else None
 
 
 class BuildPy(build_py):
     def run(self):
         super().run()
-        lib = os.environ.get("MUSTER_LIB")
-        if lib is None:
-            subprocess.run(["make", "-C", os.path.dirname(HERE), "lib"], check=True)
-            lib = os.path.join(os.path.dirname(HERE), "build", SONAME)
-        if lib:
-            shutil.copy(lib, os.path.join(self.build_lib, "muster", SONAME))
+        for file, name in zip(built(), (SONAME, "muster")):
+            if file:
+                shutil.copy(file, os.path.join(self.build_lib, "muster", name))
 
 
 class Wheel(bdist_wheel):
-    """Of this machine's kind, for any Python 3: the library is no extension module."""
+    """Of this machine's kind, for any Python 3: library and program are no extension modules."""
 
     def finalize_options(self):
         super().finalize_options()

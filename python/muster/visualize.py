@@ -1,6 +1,6 @@
 """Pictures of a worker's file: lines and boxes, as dask_metrics.visualize had them.
 
-matplotlib draws them where it is installed, as it did for dask_metrics; else `muster plot` does; where neither is here they are drawn as SVG only.
+matplotlib draws them where it is installed, as it did for dask_metrics; else `muster plot` does, of the program that the package brings or the path has; where neither is here they are drawn as SVG only.
 Without `save` both return a Figure, which a notebook shows.
 """
 import html
@@ -24,9 +24,10 @@ INCH = 72  # points
 
 
 def program():
-    """The muster program: MUSTER_PROGRAM, on the path, or of the tree that this file is in; None: it is not here."""
-    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "muster")
-    return os.environ.get("MUSTER_PROGRAM") or shutil.which("muster") or (here if os.path.exists(here) else None)
+    """The muster program: MUSTER_PROGRAM, of this package, on the path, or of the tree that this file is in; None: it is not here."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    ours, tree = os.path.join(here, "muster"), os.path.join(here, "..", "..", "build", "muster")
+    return os.environ.get("MUSTER_PROGRAM") or shutil.which(ours) or shutil.which("muster") or shutil.which(tree)
 
 
 def matplotlib():
@@ -117,7 +118,7 @@ class Figure:
         if drawn is not None:
             return self._by_matplotlib(drawn, kind)
         if muster is None and kind != "svg":
-            raise RuntimeError(f"{kind.upper()} pictures are drawn by matplotlib, which is not installed, or by the program muster, which is not on the path (MUSTER_PROGRAM names it); "
+            raise RuntimeError(f"{kind.upper()} pictures are drawn by matplotlib, which is not installed, or by the program muster, which is neither in this package nor on the path (MUSTER_PROGRAM names it); "
                                ".svg needs neither")
         return self._by_program(muster, "jpg" if kind == "jpeg" else kind) if muster else _Svg(self).text().encode()
 

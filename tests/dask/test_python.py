@@ -486,7 +486,24 @@ class Sampling(lib.Case):
 
 
 class Installing(lib.Case):
-    def test_pip_builds_it_and_puts_the_library_in(self):
+    def make_the_program(self, tree, recipe):
+        """The program is not compiled once more: the Makefile's rule for it has this recipe."""
+        rule = "$(BIN)/muster: $(MAIN_OBJ) $(LIB_OBJ)\n"
+        with open(os.path.join(lib.TOP, "Makefile"), encoding="utf-8") as f:
+            text = f.read()
+        self.assertEqual(text.count(rule), 1)
+        with open(os.path.join(tree, "Makefile"), "w", encoding="utf-8") as f:
+            f.write(text.replace(rule, f"$(BIN)/muster:\n\tmkdir -p $(@D)\n\t{recipe}\nas-it-was: $(MAIN_OBJ) $(LIB_OBJ)\n"))
+
+    def build(self, tree, env=None):
+        """What its setup.py puts into the package, beside what is Python."""
+        self.run_ok("/bin/sh", "-c", 'cd "$1/python" && exec /usr/bin/python3 setup.py -q build --build-base "$2" --build-lib "$3"', "sh", tree, self.path("work"), self.path("built"),
+                    env=env, limit=600)
+        got = sorted(n for n in os.listdir(self.path("built/muster")) if n in ("muster", "libmuster.so.0"))
+        shutil.rmtree(self.path("built"))
+        return got
+
+    def test_pip_builds_it_and_puts_library_and_program_in(self):
         """In a copy of the tree's files, without a network; libmuster is built there by its Makefile."""
         tree, target = self.path("tree"), self.path("target")
         names = self.run_ok("git", "-C", lib.TOP, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "src", "python", "Makefile", "data").split("\0")
@@ -494,12 +511,28 @@ class Installing(lib.Case):
             if os.path.exists(os.path.join(lib.TOP, name)):
                 os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
                 shutil.copy(os.path.join(lib.TOP, name), os.path.join(tree, name))
+        self.make_the_program(tree, f"cp {os.path.abspath(lib.MUSTER)} $@")
         self.run_ok("/usr/bin/python3", "-m", "pip", "install", "-q", "--no-build-isolation", "--no-index", "--no-deps", "--target", target, os.path.join(tree, "python"),
                     env={"PIP_DISABLE_PIP_VERSION_CHECK": "1"}, limit=600)
         self.assertEqual(sorted(n for n in os.listdir(target) if not n.startswith("muster-")), ["dask_metrics", "muster"])
         program = "import muster, dask_metrics; s = muster.Sampler(collector='replay'); s.tick(); print(len(s), s._c.path, dask_metrics.Monitor.__module__)"
         got = self.run_ok("/usr/bin/python3", "-c", program, env={"PYTHONPATH": target}).split()
         self.assertEqual(got, ["1", os.path.join(target, "muster", "libmuster.so.0"), "muster.dask.monitor"])
+        with open(self.path("worker_0.csv"), "w", encoding="utf-8") as f:
+            f.write("job,dag,timestamp,compute-util\n0,0,0.0,5\n0,0,0.2,6\n")
+        program = ("import sys; sys.modules['matplotlib'] = None; from dask_metrics import visualize as v; import muster.visualize as m; print(m.program());"
+                   f"v.lines({self.path('worker_0.csv')!r}, 0, ['compute-util'], save={self.path('a.png')!r})")
+        self.assertEqual(self.run_ok("/usr/bin/python3", "-c", program, env={"PYTHONPATH": target}), os.path.join(target, "muster", "muster") + "\n")
+        with open(self.path("a.png"), "rb") as f:
+            self.assertEqual(f.read(4), b"\x89PNG")
+        shutil.rmtree(os.path.join(tree, "build", "python"))
+        self.make_the_program(tree, "false")
+        self.assertEqual(self.build(tree), ["libmuster.so.0"])  # where a library for it is missing
+        self.assertEqual(self.build(tree, {"MUSTER_LIB": ""}), [])
+        os.mkdir(self.path("elsewhere"))
+        for file, name in ((os.environ["MUSTER_LIB"], "libmuster.so.0"), (lib.MUSTER, "muster")):
+            shutil.copy(file, self.path("elsewhere/" + name))
+        self.assertEqual(self.build(tree, {"MUSTER_LIB": self.path("elsewhere/libmuster.so.0")}), ["libmuster.so.0", "muster"])
 
     def test_the_systems_library_is_found(self):
         place = self.path("lib")
