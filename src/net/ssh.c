@@ -17,7 +17,7 @@ struct ssh {
     struct buf line; /* not whole yet */
     bool cut;        /* the rest of a line that was too long is coming */
     bool raw;        /* no lines any more: bytes */
-    bool stopped;
+    bool stopped, accept_new;
 };
 
 /* ---- arguments ---- */
@@ -106,14 +106,48 @@ static struct str line_with(struct str said, const char *word)
     return STR("");
 }
 
-int ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160])
+/* A key that was named and cannot be used: the reason goes first, since a path may be long. */
+static bool say_key(struct str said, char ret[160])
+{
+    static const char *const forms[][2] = {{"Identity file ", " not accessible: "}, {"Load key \"", "\": "}};
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        char file[160], why[60];
+        struct str path = line_with(said, forms[i][0]);
+        int at = str_find(path, forms[i][0]), end = str_find(path, forms[i][1]);
+        if (at < 0 || end < at)
+            continue;
+        size_t before = (size_t)at + strlen(forms[i][0]), after = (size_t)end + strlen(forms[i][1]);
+        process_last_words(str_n(path.p + before, (size_t)end - before), file, sizeof(file));
+        process_last_words(str_n(path.p + after, path.len - after), why, sizeof(why));
+        if (str_starts(str_of(why), "No such file"))
+            snprintf(ret, 160, "ssh: there is no key file %.133s", file);
+        else
+            snprintf(ret, 160, "ssh: the key cannot be used: %.60s: %.68s", why, file);
+        return true;
+    }
+    return false;
+}
+
+/* What removes the old key: ssh's own command, where it tells it, knows the file and what the key is called there. */
+static void say_changed(struct str said, const struct ssh_target *to, char ret[160])
+{
+    static const char words[] = "ssh: its host key has changed; if that is right:";
+    char command[160];
+    process_last_words(line_with(said, "ssh-keygen -f "), command, sizeof(command));
+    const char *what = strstr(command, " -R ");
+    if (what && sizeof(words) + strlen(command) + 1 <= 160)
+        snprintf(ret, 160, "%s %.110s", words, command);
+    else
+        snprintf(ret, 160, "%s ssh-keygen%s%.80s", words, what ? "" : " -R ", what ? what : to->host);
+}
+
+int ssh_words(struct str said, int status, const struct ssh_target *to, bool accept_new, char ret[160])
 {
     static const struct {
         const char *has, *before, *after; /* the host's name stands between */
     } known[] = {
-        {"REMOTE HOST IDENTIFICATION HAS CHANGED", "its host key has changed; if that is right: ssh-keygen -R ", ""},
         {NO_KEY, "its host key is not known: --accept-new-keys takes it, or once, as this user, ssh ", ""},
-        {"Permission denied", "", " does not let us in: is the hub's key in authorized_keys there?"},
+        {"Permission denied", "", " does not let us in: is our key in authorized_keys there?"},
         {"Could not resolve hostname", "there is no host called ", ""},
         {"Connection refused", "", " refuses connections: is sshd running there?"},
         {"No route to host", "there is no way to ", ""},
@@ -128,11 +162,15 @@ int ssh_words(struct str said, int status, const struct ssh_target *to, char ret
     };
     char last[120];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    struct str key = line_with(said, "Identity file "); /* "Warning: Identity file /k not accessible: No such file…" */
-    if (key.len && str_find(said, "Permission denied") >= 0) {
-        str_skip(&key, "Warning: ");
-        process_last_words(key, last, sizeof(last));
-        snprintf(ret, 160, "ssh: the key cannot be read: %s", last);
+    if (str_find(said, "Permission denied") >= 0 && say_key(said, ret))
+        return code;
+    if (str_find(said, "REMOTE HOST IDENTIFICATION HAS CHANGED") >= 0) {
+        say_changed(said, to, ret);
+        return code;
+    }
+    if (accept_new && str_find(said, NO_KEY) >= 0) { /* ssh asks for the key of a host on the way in its own manner */
+        snprintf(ret, 160, "ssh: the host key of a host on the way is not known: once, as this user, ssh %.60s",
+                 to->host);
         return code;
     }
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -167,7 +205,7 @@ static void on_ended(void *arg, int status)
     void *to = s->arg;
     bool stopped = s->stopped;
     char words[160];
-    int code = ssh_words(process_said(s->process), status, &s->to, words);
+    int code = ssh_words(process_said(s->process), status, &s->to, s->accept_new, words);
     ssh_free(s);
     if (!stopped)
         calls.ended(to, words, code);
@@ -218,6 +256,7 @@ int ssh_start(struct ssh **ret, struct event_base *loop, const struct ssh_conf *
         return r;
     }
     s->calls = *calls;
+    s->accept_new = conf->accept_new;
     s->arg = arg;
     s->host = mem_str(to->host);
     s->user = to->user ? mem_str(to->user) : NULL;

@@ -60,4 +60,4 @@ struct ssh_args {
 int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ssh_args *ret, struct err *err);
 void ssh_args_fini(struct ssh_args *a);
 /* What ssh's last words and its exit status (as of waitpid) mean, for whoever runs the hub. The status for `ended`. */
-int ssh_words(struct str said, int status, const struct ssh_target *to, char ret[160]);
+int ssh_words(struct str said, int status, const struct ssh_target *to, bool accept_new, char ret[160]);

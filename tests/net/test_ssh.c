@@ -58,6 +58,9 @@ static void what_could_be_an_option_or_a_command_is_no_host(void **unused)
     }
 }
 
+#define LONG                                                                                                           \
+    "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789"
+
 static void its_words_become_ours(void **unused)
 {
     static const struct {
@@ -67,16 +70,29 @@ static void its_words_become_ours(void **unused)
     } cases[] = {
         {"@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@\nHost key verification failed.\n", 255 << 8,
          "ssh: its host key has changed; if that is right: ssh-keygen -R gpu01"},
+        {"@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@\r\n  remove with:\r\n  ssh-keygen -f \"/k/known\" "
+         "-R "
+         "\"[127.0.0.1]:2222\"\r\nHost key verification failed.\r\n",
+         255 << 8,
+         "ssh: its host key has changed; if that is right: ssh-keygen -f \"/k/known\" -R \"[127.0.0.1]:2222\""},
+        {"@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@\n  ssh-keygen -f \"/" LONG "\" -R \"[h]:2222\"\n",
+         255 << 8, "ssh: its host key has changed; if that is right: ssh-keygen -R \"[h]:2222\""},
         {"No ED25519 host key is known for gpu01\nHost key verification failed.\n", 255 << 8,
          "ssh: its host key is not known: --accept-new-keys takes it, or once, as this user, ssh gpu01"},
         {"Warning: Identity file /k/id not accessible: No such file or directory.\nkim@gpu01: Permission denied "
          "(publickey).\n",
-         255 << 8, "ssh: the key cannot be read: Identity file /k/id not accessible: No such file or directory."},
+         255 << 8, "ssh: there is no key file /k/id"},
+        {"Warning: Identity file /" LONG " not accessible: No such file or directory.\nkim@gpu01: Permission denied.\n",
+         255 << 8, "ssh: there is no key file /" LONG},
+        {"Permissions 0644 for '/k/id' are too open.\nLoad key \"/k/id\": bad permissions\nkim@gpu01: Permission "
+         "denied "
+         "(publickey).\n",
+         255 << 8, "ssh: the key cannot be used: bad permissions: /k/id"},
         {"Warning: Identity file /k/id not accessible: No such file or directory.\nssh: connect to host gpu01 port 22: "
          "Connection refused\n",
          255 << 8, "ssh: gpu01 refuses connections: is sshd running there?"},
         {"kim@gpu01: Permission denied (publickey).\n", 255 << 8,
-         "ssh: gpu01 does not let us in: is the hub's key in authorized_keys there?"},
+         "ssh: gpu01 does not let us in: is our key in authorized_keys there?"},
         {"ssh: Could not resolve hostname gpu01: Name or service not known", 255 << 8,
          "ssh: there is no host called gpu01"},
         {"ssh: connect to host gpu01 port 22: Connection refused", 255 << 8,
@@ -90,11 +106,23 @@ static void its_words_become_ours(void **unused)
     char words[160];
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        int code = ssh_words(str_of(cases[i].said), cases[i].status, &(struct ssh_target){"gpu01", NULL, 0}, words);
+        int code =
+            ssh_words(str_of(cases[i].said), cases[i].status, &(struct ssh_target){"gpu01", NULL, 0}, false, words);
         assert_string_equal(words, cases[i].want);
         int want = cases[i].status == 9 ? -1 : cases[i].status >> 8;
         assert_int_equal(code, strstr(words, "is not known") ? SSH_KEY_UNKNOWN : want);
     }
+}
+
+/* It was told to take keys and did not take this one: telling it again is no advice. */
+static void keys_that_are_taken_are_not_advised_again(void **unused)
+{
+    char words[160];
+    (void)unused;
+    assert_int_equal(ssh_words(STR("Host key verification failed.\nConnection closed by UNKNOWN port 65535\n"),
+                               255 << 8, &(struct ssh_target){"gpu01", NULL, 0}, true, words),
+                     255);
+    assert_string_equal(words, "ssh: the host key of a host on the way is not known: once, as this user, ssh gpu01");
 }
 
 /* ---- its life ---- */
@@ -210,6 +238,7 @@ static void one_that_is_stopped_says_nothing_more_and_ends(void **unused)
 
 TESTS(cmocka_unit_test(arguments_never_ask_and_never_trust),
       cmocka_unit_test(what_could_be_an_option_or_a_command_is_no_host), cmocka_unit_test(its_words_become_ours),
+      cmocka_unit_test(keys_that_are_taken_are_not_advised_again),
       cmocka_unit_test(lines_come_whole_and_its_end_is_told_once),
       cmocka_unit_test(bytes_come_as_they_are_once_asked_for), cmocka_unit_test(a_line_without_end_is_cut),
       cmocka_unit_test(one_that_is_stopped_says_nothing_more_and_ends))

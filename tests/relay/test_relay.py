@@ -475,6 +475,8 @@ class Relay(lib.Case):
         status, err, hosts = self.fetch("--accept-new-keys")
         self.assertEqual((status, hosts), (3, []))
         self.assertIn("host1: ssh: its host key has changed", err)
+        self.run_ok("/bin/sh", "-c", re.search(r"if that is right: (ssh-keygen .*)\n", err).group(1))
+        self.assertEqual(self.fetch("--accept-new-keys"), (0, "", ["host1"]))
         self.ini("host2")
         term = terminal.Terminal(self, 200, 24)  # a person is asked, and once
         ask = f"{lib.MUSTER} fetch -c {self.path('config.ini')} -o {self.path('load_data.csv')} --ssh-config {self.farm.config}; echo ended $?"
@@ -518,7 +520,7 @@ class Relay(lib.Case):
         self.ini("host1", key=self.path("none"))
         status, err, _ = self.fetch()
         self.assertEqual(status, 3)
-        self.assertIn(f"host1: ssh: the key cannot be read: Identity file {self.path('none')} not accessible: No such file or directory", err)
+        self.assertIn(f"host1: ssh: there is no key file {self.path('none')}\n", err)
 
     @lib.long
     def test_a_process_that_is_gone_is_a_zombie_on_every_page(self):
