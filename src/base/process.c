@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,12 +146,22 @@ static void on_in(evutil_socket_t fd, UNUSED short what, void *arg)
 
 /* ---- beginning and end ---- */
 
+/* Who has no terminal cannot ask there: in the background it would be stopped for that and never end. (setsid would not
+ * do: the parent may have made it the first of a group already.) */
+static void leave_terminal(void)
+{
+    int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (tty >= 0)
+        ioctl(tty, TIOCNOTTY);
+}
+
 /* Between fork and exec: only calls that are safe when other threads hold locks. */
 static void process_exec(char *const *argv, char *const *env, int fds[ENDS][2], pid_t parent)
 {
     sigset_t none;
     int in = fds[IN][0] >= 0 ? fds[IN][0] : open("/dev/null", O_RDONLY);
     setpgid(0, 0);
+    leave_terminal();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(0);

@@ -3,10 +3,10 @@
  *
  * C1 Nothing here waits for it, but for process_end_all. C2 ended is called exactly once for each start, after a stop
  * too; what the owner keeps of it can go then. C3 At most PROCESS_READ_MAX bytes of it are taken per turn of the loop.
- * C4 It has a process group of its own, which is asked to end and, after a while, made to; it ends when we do. C5 No
- * shell is involved; of our environment it gets what is named below and no more, with LC_ALL=C, and of our descriptors
- * none but its three. C6 Whoever frees a loop calls
- * process_end_all first: nothing that was started stays behind, neither as a process nor as memory.
+ * C4 It has a process group of its own and no terminal; the group is asked to end and, after a while, made to; it ends
+ * when we do. C5 No shell is involved; of our environment it gets what is named below and no more, with LC_ALL=C, and
+ * of our descriptors none but its three. C6 Whoever frees a loop calls process_end_all first: nothing that was started
+ * stays behind, neither as a process nor as memory.
  */
 #pragma once
 

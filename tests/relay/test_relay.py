@@ -492,6 +492,17 @@ class Relay(lib.Case):
         term.wait("^ended 0", but="Take the key")
 
     @lib.long
+    def test_a_jump_host_with_an_unknown_key_asks_nobody(self):
+        """ssh passes accept-new on to no jump host: the ssh to that one would ask at the terminal, and be stopped for it."""
+        self.farm.machine("gate", self.farm.sshd("gate", trust=False))
+        self.farm.machine("host1", self.farm.sshd("a"), gpus=1, options=" ProxyJump gate\n")
+        self.ini("host1")
+        term = terminal.Terminal(self, 200, 24)
+        term.run(f"{lib.MUSTER} fetch -c {self.path('config.ini')} -o {self.path('load_data.csv')} --ssh-config {self.farm.config} --accept-new-keys; echo ended $?")
+        term.wait("^ended 3")
+        term.wait("host1: ssh: the host key of a host on the way is not known: once, as this user, ssh host1", but="authenticity")
+
+    @lib.long
     def test_the_cron_line_of_the_migration_page_runs(self):
         """As cron runs it, with the PATH that the page gives, in a folder that has the old config.ini alone."""
         with open(os.path.join(lib.TOP, "docs", "migrating", "web-gpu-monitor.md"), encoding="utf-8") as f:
