@@ -21,7 +21,7 @@ static void see_login(struct person_now *p, const char *login)
 static void see(struct on_devices *people, const struct node_now *n, const struct device_now *d,
                 const struct proc_now *use)
 {
-    if (use->who && !use->who->person[0])
+    if (!proc_person(use)[0] && use->fact->user[0])
         return; /* nobody's */
     struct person_now *p = person(people, proc_person(use));
     see_login(p, use->fact->user);

@@ -28,7 +28,7 @@ struct proc_now {
 /* Whose it is: a person, or the login where nobody said who that is; "": not known, or nobody's. */
 static inline const char *proc_person(const struct proc_now *p)
 {
-    return p->who ? p->who->person : p->fact->user;
+    return p->who ? p->who->person : strcmp(p->fact->user, PROC_GONE) == 0 ? "" : p->fact->user;
 }
 
 struct custom_now {

@@ -3,6 +3,7 @@
 
 #include "base/order.h"
 #include "base/str.h"
+#include "model/fact.h"
 #include "people/people_body.h"
 
 const char *const group_words[GROUP_KINDS] = {"team", "project", "company"};
@@ -87,7 +88,7 @@ static const char *aliases_find(const struct people *c, const char *login)
 
 static bool ignores(const struct people *c, const char *login)
 {
-    return ANY(c->n_ignored, i, str_glob(str_of(c->ignored[i]), str_of(login)));
+    return strcmp(login, PROC_GONE) == 0 || (c && ANY(c->n_ignored, i, str_glob(str_of(c->ignored[i]), str_of(login))));
 }
 
 /* Whoever is told of this login or uid; NULL: nobody is. */
@@ -110,12 +111,12 @@ const char *people_person(const struct people *c, const char *node, const char *
     const char *person = c ? told_of(c, node, login, uid) : NULL;
     if (person)
         return person;
-    return c && login[0] && ignores(c, login) ? "" : login;
+    return login[0] && ignores(c, login) ? "" : login;
 }
 
 bool people_ignored(const struct people *c, const char *node, const char *login, int64_t uid)
 {
-    return c && login[0] && ignores(c, login) && !told_of(c, node, login, uid);
+    return login[0] && ignores(c, login) && !(c && told_of(c, node, login, uid));
 }
 
 const struct person *people_find(const struct people *c, const char *person)

@@ -58,6 +58,7 @@ static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unus
     add_proc(&a->devices[0], 3, "gdm", "Xorg", 9 * GIB)->who = &nobody;
     add_proc(&a->devices[1], 4, "kdoe", "old", GIB)->who = &kim;
     add_proc(&a->devices[1], 5, "lee", "x", 2 * GIB);
+    add_proc(&a->devices[1], 6, "Zombie", "", 3 * GIB); /* gone: nobody, whatever is known of people */
     on_devices_of(&c->v, &p);
     assert_int_equal(p.n, 2);
     assert_string_equal(p.v[0].name, "kim");

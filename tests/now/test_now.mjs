@@ -82,6 +82,15 @@ test("a GPU that tells nothing is unknown, and a process that is gone is a Zombi
     await cell(page, "gpu01", 1).hover();
     await says(details, /\? unknown: its driver tells neither use nor memory/);
     await looksRight(page, "now-unknown");
+    const gone = "a process that is gone still holds memory";
+    await page.goto(`${h.url}/?layout=table`);
+    await page.locator(`.proc[title^="${gone}"]`, { hasText: "77@Zombie" }).waitFor();
+    await page.goto(`${h.url}/node/gpu01`);
+    await page.locator(`.processes td [title="${gone}"]`, { hasText: "Zombie" }).waitFor();
+    assert.equal(await page.locator(".processes a", { hasText: "Zombie" }).count(), 0);
+    await page.goto(`${h.url}/people`);
+    await says(page.locator("main"), /./);
+    assert.doesNotMatch(await words(page.locator("main")), /Zombie/);
     clean(page);
 });
 

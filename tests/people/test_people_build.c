@@ -139,6 +139,9 @@ static void root_and_the_like_are_ignored_unless_they_are_somebody(void **unused
     assert_false(people_ignored(c, NULL, "", -1));
     assert_false(people_ignored(c, NULL, "lee", -1));
     people_unref(c);
+    assert_string_equal(people_person(NULL, NULL, "Zombie", -1), ""); /* a process that is gone is nobody's */
+    assert_true(people_ignored(NULL, NULL, "Zombie", -1));
+    assert_string_equal(people_person(NULL, NULL, "root", 0), "root");
 }
 
 static void aliases_csv_gives_the_last_name_of_a_line(void **unused)

@@ -542,6 +542,9 @@ class Relay(lib.Case):
         hub = self.hub_with("--nodes", "gpu01")
         lib.wait_until("the process", lambda: [p for p in lib.ask_json(hub.url + "/api/v1/processes") if p.get("user") == "Zombie"], pause=0.3)
         self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", hub.url), "Zombie")
+        self.assertEqual(lib.ask_json(hub.url + "/api/v1/people?recent=1"), [])  # it is no person
+        status, out, _ = self.run_any(lib.MUSTER, "people", "--hub", hub.url)
+        self.assertEqual((status, "Zombie" in out), (1, False))
         self.run_ok(lib.MUSTER, "render", "--hub", hub.url, "-o", self.path("www"))
         with open(self.path("www/index.html"), encoding="utf-8") as f:
             page = f.read()

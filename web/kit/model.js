@@ -26,13 +26,19 @@ export function indexOf(d) {
     return d.mig === undefined ? `${d.index}` : `${d.index}.${d.mig}`;
 }
 
+const GONE = "Zombie"; /* as a user: PROC_GONE of src/model/fact.h */
+export const GONE_WORDS = "a process that is gone still holds memory";
+
+/** It has ended, and the driver lists it all the same: nobody's. @param {{ user?: string }} p */
+export const isGone = (p) => p.user === GONE;
+
 /** Whose it is: persons, or logins that nobody is told of, most memory first. nobody: not to be counted. @param {Device} d */
 export function usersOf(d) {
     /** @type {Map<string, { user: string, nobody: boolean, mem: number, start: number, programs: Set<string> }>} */
     const users = new Map();
     for (const p of d.processes) {
         const name = p.person ?? p.user ?? "?";
-        const u = users.get(name) ?? { user: name, nobody: p.person === null, mem: 0, start: Infinity, programs: new Set() };
+        const u = users.get(name) ?? { user: name, nobody: p.person === null || isGone(p), mem: 0, start: Infinity, programs: new Set() };
         u.mem += p.mem ?? 0;
         u.start = Math.min(u.start, p.start ?? Infinity);
         if (p.name) u.programs.add(p.name);

@@ -2,10 +2,18 @@
 import { bytes, exactTime, percent, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { indexOf } from "../kit/model.js";
+import { GONE_WORDS, indexOf, isGone } from "../kit/model.js";
 import { href } from "../kit/router.js";
 
 /** @typedef {import("../kit/types").Device} Device */
+/** @typedef {import("../kit/types").Process} Process */
+
+/** Whoever it is, with a link to their place among people. @param {{ p: Process }} props */
+function Owner({ p }) {
+    if (!p.user) return UNKNOWN;
+    if (isGone(p)) return html`<span title=${GONE_WORDS}>${p.user}</span>`;
+    return html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>${p.person && html` <span class="dim">(${p.person})</span>`}`;
+}
 
 /** @param {{ devices: Device[] }} props */
 export function Processes({ devices }) {
@@ -20,7 +28,7 @@ export function Processes({ devices }) {
             <tbody>${rows.map(
                 ({ d, p }) => html`<tr key=${`${d.uuid} ${p.pid}`}>
                     ${several && html`<td class="num">${indexOf(d)}</td>`}
-                    <td>${p.user ? html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>${p.person && html` <span class="dim">(${p.person})</span>`}` : UNKNOWN}</td>
+                    <td><${Owner} p=${p} /></td>
                     <td class="num">${p.pid}</td>
                     <td class="program" title=${p.cmd ?? ""}>${p.cmd ?? p.name ?? UNKNOWN}</td>
                     <td class="num">${p.mem === undefined ? UNKNOWN : bytes(p.mem)}</td>

@@ -7,7 +7,7 @@ import { bytes, exactTime, metric, moment, percent, spanShort, UNKNOWN } from ".
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, live } from "../kit/live.js";
-import { devicesOf, fullness, indexOf, isFresh, modelName } from "../kit/model.js";
+import { devicesOf, fullness, GONE_WORDS, indexOf, isFresh, isGone, modelName } from "../kit/model.js";
 import { pref, setPref } from "../kit/prefs.js";
 import { sheet } from "../kit/sheet.js";
 import { heardOf, level } from "./host.js";
@@ -58,7 +58,7 @@ function Processes({ d }) {
     const total = d.metrics.mem_total;
     if (!isFresh(d)) return html`<span class="dim">${deviceSentence(d, hubNow())}</span>`;
     const all = [...d.processes].sort((a, b) => (b.mem ?? 0) - (a.mem ?? 0)).map((p) => {
-        const more = [p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && `since ${exactTime(p.start)}`].filter(Boolean).join(", ");
+        const more = [isGone(p) && GONE_WORDS, p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && `since ${exactTime(p.start)}`].filter(Boolean).join(", ");
         return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
     });
     return html`${all}${d.note && html`<span class="dim">${d.note}</span>`}`;

@@ -1,11 +1,9 @@
 /* words.js: states in sentences, as the terminal has them (src/format/words.c). Spans go on counting, so they are made here. */
 import { count, span } from "../kit/format.js";
-import { holderOf, nodeName, usersOf } from "../kit/model.js";
+import { GONE_WORDS, holderOf, isGone, nodeName, usersOf } from "../kit/model.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
-
-const GONE = "Zombie"; /* as a user: PROC_GONE of src/model/fact.h */
 
 /** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s" @param {Device} d @param {number} now */
 export function deviceSentence(d, now) {
@@ -22,7 +20,7 @@ export function deviceSentence(d, now) {
         if (Number.isFinite(start)) text += ` for ${span(now - start)}`;
     }
     if (d.state === "held" && d.idle_since) text += `, idle for ${span(now - d.idle_since)}`;
-    return users.some((u) => u.user === GONE) ? `${text}: a process that is gone still holds memory` : text;
+    return users.some(isGone) ? `${text}: ${GONE_WORDS}` : text;
 }
 
 /** What is not as it should be with a node; empty when all is. @param {Node} n */
