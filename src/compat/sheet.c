@@ -53,7 +53,9 @@ const char *sheet_script(void)
            "do\n"
            "  p=${l%%,*}\n"
            "  case $p in ''|*[!0-9]*) continue; esac\n"
-           "  u=$(ps -o user= $p 2>/dev/null) || u=Zombie\n"
+           /* gone, or only hidden from us (hidepid) */
+           "  u=$(ps -o user= $p 2>/dev/null) || case $(kill -0 $p 2>&1) in *'No such process'*) u=Zombie;; *) u=?; "
+           "esac\n"
            "  printf 'A %s, %s\\n' \"$u\" \"${l#*, }\"\n"
            "done\n"
            "echo Z\n"

@@ -534,6 +534,21 @@ class Relay(lib.Case):
         self.assertIn(f"host1: ssh: there is no key file {self.path('none')}\n", err)
 
     @lib.long
+    def test_a_process_that_is_hidden_is_no_zombie(self):
+        """hidepid: ps knows nothing of a process that is there. A stand-in for ps knows nothing of any."""
+        os.mkdir(os.path.join(self.farm.dir, "hidden"))
+        self.farm.write("hidden/ps", "#!/bin/sh\nexit 1\n")
+        os.chmod(os.path.join(self.farm.dir, "hidden", "ps"), 0o755)
+        work, gone = self.start("/bin/sleep", "1000"), self.start("/bin/true")
+        gone.p.wait()
+        self.farm.machine("host1", self.farm.sshd("a", tools=("hidden", "nvidia")), gpus=2,
+                          apps=f"{self.farm.uuid('host1', 0)} {work.p.pid} 1 MiB\n{self.farm.uuid('host1', 1)} {gone.p.pid} 1 MiB\n")
+        self.ini("host1")
+        self.assertEqual(self.fetch(), (0, "", ["host1", "host1"]))
+        with open(self.path("load_data.csv")) as f:
+            self.assertEqual([line.split(",")[7] for line in f.read().splitlines()[1:]], ["?", "Zombie"])
+
+    @lib.long
     def test_a_process_that_is_gone_is_a_zombie_on_every_page(self):
         """As `ps -o user= PID || echo Zombie` of the old script has it, over ssh and on the page of the hub."""
         gone = self.start("/bin/true")
