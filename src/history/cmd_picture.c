@@ -100,9 +100,10 @@ static void fill_boxes(const struct picture *p, const struct panel *of, struct d
         for (size_t i = 0; i < b->n_above; i++)
             d->outliers[at++] = b->above[i];
     }
-    snprintf(d->note, sizeof(d->note), "%s; a box is %zu samples of %zu %s",
-             p->seconds ? "time since start, s" : zone_name(p->zone), p->freq, of->n_series,
-             p->seconds ? "GPUs" : "series");
+    const char *what = of->n_series == 1 ? "GPU" : "GPUs";
+    snprintf(d->note, sizeof(d->note), "%s; a box is %zu sample%s of %zu %s",
+             p->seconds ? "time since start, s" : zone_name(p->zone), p->freq, p->freq == 1 ? "" : "s", of->n_series,
+             p->seconds ? what : "series");
     to->n = n;
     to->boxes = d->v;
     to->labels = d->names;

@@ -238,6 +238,14 @@ class PeaksTest(lib.Case):
             for a, b in zip(far, expected):
                 self.assertAlmostEqual(a, b, delta=2 * tolerance * per)
 
+    def test_one_gpu_and_one_sample_are_not_several(self):
+        with open(self.path("worker_0.csv"), "w", encoding="utf-8") as f:
+            f.write("job,dag,timestamp,compute-util\n0,0,0.0,5\n0,0,0.2,6\n")
+        for freq, words in ((15, "15 samples of 1 GPU"), (1, "1 sample of 1 GPU")):
+            self.muster("plot", "boxes", self.path("worker_0.csv"), "--job", "0", "--metrics", "compute-util", "--freq", str(freq), "-o", self.path("b.svg"))
+            with open(self.path("b.svg"), encoding="utf-8") as f:
+                self.assertIn(f">time since start, s; a box is {words}<", f.read())
+
     @unittest.skipUnless(os.path.isdir(FIXTURES), "no real files here")
     def test_lines_have_a_chart_per_metric_and_a_line_per_gpu(self):
         out = self.path("lines.svg")
