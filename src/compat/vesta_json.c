@@ -99,7 +99,7 @@ const char *vesta_status(const struct node_now *n)
 {
     if (!n->at_ms || n->awaited)
         return "waiting for re-uplink";
-    return n->state == NODE_DOWN || n->state == NODE_HUNG ? "down" : "running";
+    return node_is_silent(n) ? "down" : "running";
 }
 
 static void put_entry(struct json *j, const struct view *v, const struct node_now *n, bool data)

@@ -462,7 +462,7 @@ void render_term_tree(struct buf *out, const struct view *v, const struct term *
 
     for (size_t i = 0; i < v->n && out->err == 0; i++) {
         const struct node_now *n = v->nodes[i];
-        bool alive = n->at_ms && n->state != NODE_DOWN && n->state != NODE_HUNG;
+        bool alive = n->at_ms && !node_is_silent(n);
         cell(&p, n->name, 16, FIT_LEFT);
         buf_addf(out, " : %s\n", alive ? "Alive" : "DEAD");
         for (size_t k = 0; alive && k < n->n_devices; k++) {

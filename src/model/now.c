@@ -114,6 +114,12 @@ int device_users(const struct device_now *d, struct buf *out)
     return out->err;
 }
 
+bool node_is_silent(const struct node_now *n)
+{
+    return n->state == NODE_DOWN || n->state == NODE_HUNG ||
+           (n->collect == COLLECT_FAILED && node_origin_ok(str_of(n->key)));
+}
+
 bool device_has_gone(const struct device_now *d)
 {
     return ANY(d->n_procs, i, strcmp(d->procs[i].fact->user, PROC_GONE) == 0);

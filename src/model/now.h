@@ -113,6 +113,8 @@ bool view_shows_cmd(const struct view *v, const struct proc_now *p);
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */
 /* Who holds it: the distinct persons, most memory first, comma separated; "" when nobody. */
 int device_users(const struct device_now *d, struct buf *out);
+bool node_is_silent(
+    const struct node_now *n); /* nothing is heard of its GPUs: down, hung, or not to be read from afar */
 bool device_has_gone(const struct device_now *d); /* a process of PROC_GONE */
 /* A MIG parent with instances cannot itself be free: its instances are what one takes. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);

@@ -567,6 +567,19 @@ class Relay(lib.Case):
         self.assertNotIn("no user known", page)
 
     @lib.long
+    def test_a_host_that_cannot_be_read_is_down_for_vestas_readers(self):
+        """Their word for a host of which nothing is heard, though the relay tells why."""
+        self.farm.machine("gpu01", self.farm.sshd("a"))
+        self.farm.machine("gpu02", port=lib.free_port())
+        hub = self.hub_with("--nodes", "gpu01,gpu02")
+        self.wait_ok("gpu01")
+        self.wait_why("gpu02", "refuses connections")
+        states = lib.ask_json(hub.url + "/states/")
+        self.assertEqual({name: s["status"] for name, s in states.items()}, {"gpu01": "running", "gpu02": "down"})
+        _, _, body = lib.ask(hub.url + "/?term=true&list=processes")
+        self.assertRegex(body.decode(), r"gpu01 +: Alive\n(?s:.)*gpu02 +: DEAD\n")
+
+    @lib.long
     def test_a_relay_takes_new_host_keys_when_told(self):
         new, changed = self.farm.sshd("new", trust=False), self.farm.sshd("changed")
         changed.kill()
