@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/lock.h"
 #include "wandb/store_sql.h"
 
@@ -36,8 +37,7 @@ int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, stru
         r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet", path);
     if (r < 0)
         return r;
-    struct wandb_store *s = NEW(struct wandb_store, .h = h, .taken_from = INT32_MAX, .taken_to = INT32_MIN,
-                                .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
+    struct wandb_store *s = NEW(struct wandb_store, .h = h, .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
     db_stmts_init(&s->st, h, wandb_sql, W_COUNT);
     s->st.records = wandb_records;
     *ret = s;
@@ -53,6 +53,7 @@ void wandb_store_close(struct wandb_store *s)
     db_close(s->h);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
+    free(s->taken);
     free(s);
 }
 
@@ -416,8 +417,9 @@ static void note_day(struct wandb_store *s, const struct wandb_day *day)
     s->logged_ms = day->logged_ms;
     if (s->logged_here)
         return;
-    s->taken_from = MIN(s->taken_from, day->day);
-    s->taken_to = MAX(s->taken_to, day->day);
+    size_t at = COUNT_BEFORE(s->n_taken, i, s->taken[i] < day->day);
+    if (at == s->n_taken || s->taken[at] != day->day)
+        VEC_INSERT(s->taken, s->n_taken, s->cap_taken, at, day->day);
 }
 
 static int put_row(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret)
@@ -455,11 +457,15 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
 
 int wandb_rows_end(struct wandb_store *s, int64_t now_ms, struct err *err)
 {
-    bool any = s->taken_from <= s->taken_to;
-    int r = any ? begin_put(s, err) : 0;
+    int r = 0;
 
-    if (r == 0 && any)
-        r = end_put(s, DB_RUN(&s->st, W_PUT_TAKEN, DB_INT(s->taken_from), DB_INT(s->taken_to), DB_INT(now_ms)), err);
+    for (size_t i = 0, next; r == 0 && i < s->n_taken; i = next) { /* days that follow each other together */
+        int32_t first = s->taken[i];
+        next = i + FIRST(s->n_taken - i, e, s->taken[i + e] != first + (int32_t)e);
+        r = begin_put(s, err)
+                ?: end_put(s, DB_RUN(&s->st, W_PUT_TAKEN, DB_INT(first), DB_INT(s->taken[next - 1]), DB_INT(now_ms)),
+                           err);
+    }
     return r ?: wandb_store_flush(s, err);
 }
 

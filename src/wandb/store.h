@@ -182,8 +182,8 @@ enum wandb_put {
  */
 int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
                   struct err *err);
-/* These were all: the days from the first to the last that no pull of this file logged are known from now on. Flushes.
- */
+/* These were all: each day of which there was one, of whichever team, that no pull of this file logged is known from
+ * now on; a day between them of which there was none may be one that was never pulled. Flushes. */
 int wandb_rows_end(struct wandb_store *s, int64_t now_ms, struct err *err);
 /* One run: 0 or -ENOENT when it is not stored. */
 int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,

@@ -24,8 +24,9 @@ struct wandb_store {
     unsigned put;      /* since the transaction began; 0: there is none */
     struct err failed; /* code not 0: nothing is put any more */
     char zone[256];
-    int32_t taken_from, taken_to; /* days of rows from elsewhere that no pull of this file logged */
-    int64_t logged_ms;            /* of the row before */
+    int32_t *taken; /* the days, in order, of rows from elsewhere that no pull of this file logged */
+    size_t n_taken, cap_taken;
+    int64_t logged_ms; /* of the row before */
     bool logged_here;
 };
 

@@ -676,9 +676,11 @@ static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
     assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);
     put_row_of(s, DAY - 9, 1);
     put_row_of(s, DAY - 5, 2);
+    put_row_of(s, DAY - 8, 2);
+    put_row_of(s, DAY - 9, 2);
     for (int i = 0; i < 2; i++) /* once */
         assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);
-    assert_known(s, false, "/ -9 to -5;a/ 0 to 2;b/ 0 to 2;b/ 2 to 4;b/ 3 to 3;");
+    assert_known(s, false, "/ -9 to -8;/ -5 to -5;a/ 0 to 2;b/ 0 to 2;b/ 2 to 4;b/ 3 to 3;");
     wandb_store_close(s);
     dir_free(dir);
 }

@@ -393,13 +393,29 @@ class StaleTest(PushCase):
         self.assertNotIn("Stale table", self.muster("check", "--date", DAY)[1])
 
     def test_days_that_nobody_pulled_are_blank_and_say_so(self):
-        self.push()  # the dataset begins on the second
+        self.push()  # the dataset has the second, the eighth and the ninth
         got = self.daily("Acme")
         self.assertEqual(got["columns"][-1], "備考")
         self.assertEqual(got["data"][-1], ["Acme", "2026-05-01", *[None] * 7, 1, 192.0, None, None, "not pulled"])
+        self.assertEqual([row[-1] for row in got["data"]], [None, None, *["not pulled"] * 5, None, "not pulled"])
         self.assertEqual(got["data"][-2], ["Acme", "2026-05-02", *[0.0] * 6, 0, 1, 192.0, 0.0, 0.0, None])
         weekly = table(self.world, latest(self.world)["Acme"][0], "company_weekly_gpu_usage")
-        self.assertEqual([row[-1] for row in weekly["data"]], [None, "1 of 2 days not pulled"])
+        self.assertEqual([row[-1] for row in weekly["data"]], ["5 of 7 days not pulled", "1 of 2 days not pulled"])
+
+    def test_what_a_container_missed_stays_blank_when_a_later_one_reads_the_dataset(self):
+        for where in (("acme", "llm"), ("acme-lab", "p"), ("beta", "tts")):
+            self.world.add_project(*where)
+        for data, day in (("first", "2026-05-10"), ("second", "2026-05-11")):  # each without a disk
+            run = wandb_world.Run(self.world.add_project("acme", "llm"), f"aaaa00{day[-2:]}", createdAt=f"{day}T01:00:00", heartbeatAt=f"{day}T02:00:00", state="finished",
+                                  runInfo={"gpu": "H200", "gpuCount": 8})
+            self.world.add_project("acme", "llm").add(run)
+            for verb in ("pull", "push"):
+                status, out, err = self.muster(verb, "--start-date", day, "--end-date", day, data=data)
+                self.assertEqual(status, 0, out + err)
+            got = {row[1]: row for row in self.daily("Acme")["data"]}
+            self.assertEqual((got[day][2], got[day][-1]), (8.1, None))
+            for missed in range(3, 8):
+                self.assertEqual(got[f"2026-05-0{missed}"], ["Acme", f"2026-05-0{missed}", *[None] * 7, 1, 192.0, None, None, "not pulled"])
 
 
 class DownloadTest(PushCase):
