@@ -155,7 +155,7 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err);
 
 /* Days from..to of a team ("": of all) that are known; or that are stale: the team's list of projects (project "") or
- * a project could not be read, and not since. Ordered by team, project, from. */
+ * a project could not be read, and that day not since. Ordered by team, project, from. */
 struct wandb_span {
     const char *team, *project;
     int32_t from, to;

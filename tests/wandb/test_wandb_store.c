@@ -685,6 +685,36 @@ static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
     dir_free(dir);
 }
 
+/* Windows that overlap: what a later pull read of the days of a failed one is known. */
+static void each_day_is_stale_until_it_is_read(void **unused)
+{
+    static const struct {
+        int32_t from, to;
+        const char *want;
+    } cases[] = {
+        {1, 3, "a/p 0 to 0;"}, {2, 2, "a/p 0 to 1;"}, {1, 1, "a/p 0 to 0;a/p 2 to 2;"},
+        {3, 4, "a/p 0 to 2;"}, {-1, 2, ""},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char *dir = dir_new_quick();
+        struct wandb_store *s = open_ok(dir, true);
+        struct wandb_pull pull = pull_ok(s, DAY, DAY + 2, NOW);
+        list_all(s, &pull, "a", "");
+        assert_int_equal(wandb_project_fail(s, &pull, "a", "p", "no", NULL), 0);
+        assert_int_equal(wandb_pull_end(s, &pull, false, NULL), 0);
+        assert_known(s, true, "a/p 0 to 2;");
+        pull = pull_ok(s, DAY + cases[i].from, DAY + cases[i].to, NOW + 1000);
+        list_all(s, &pull, "a", "");
+        list_all(s, &pull, "a", "p");
+        assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
+        assert_known(s, true, cases[i].want);
+        wandb_store_close(s);
+        dir_free(dir);
+    }
+}
+
 static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
 {
     static const struct {
@@ -978,6 +1008,7 @@ TESTS(cmocka_unit_test(a_pull_is_handed_out_in_a_fixed_order),
       cmocka_unit_test(a_failed_page_is_said_and_its_cursor_stays),
       cmocka_unit_test(what_is_in_no_complete_list_is_deleted_and_comes_back_when_found),
       cmocka_unit_test(what_is_known_and_what_could_not_be_read_is_told),
+      cmocka_unit_test(each_day_is_stale_until_it_is_read),
       cmocka_unit_test(a_row_from_elsewhere_never_replaces_a_newer_one),
       cmocka_unit_test(one_writes_and_others_read_what_was_flushed),
       cmocka_unit_test(what_is_not_our_file_is_refused_with_a_sentence),

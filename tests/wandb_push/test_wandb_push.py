@@ -392,6 +392,17 @@ class StaleTest(PushCase):
         self.assertIsNone(self.daily("Acme")["data"][0][-1])
         self.assertNotIn("Stale table", self.muster("check", "--date", DAY)[1])
 
+    def test_windows_that_overlap_clear_the_days_they_share(self):
+        for where in (("acme", "llm"), ("acme-lab", "p"), ("beta", "tts")):
+            self.world.add_project(*where)
+        self.s.fault("status", op="runs", where={"entity": "acme"}, status=403, times=None)
+        self.assertEqual(self.muster("pull", "--start-date", "2026-05-06", "--end-date", "2026-05-08")[0], 3)
+        self.s.clear()
+        self.assertEqual(self.muster("pull", "--start-date", "2026-05-07", "--end-date", "2026-05-09")[0], 0)
+        self.push()
+        got = {row[1]: row[-1] for row in self.daily("Acme")["data"]}
+        self.assertEqual([got[f"2026-05-0{day}"] for day in (9, 8, 7, 6)], [None, None, None, "stale since 2026-05-06"])
+
     def test_days_that_nobody_pulled_are_blank_and_say_so(self):
         self.push()  # the dataset has the second, the eighth and the ninth
         got = self.daily("Acme")
