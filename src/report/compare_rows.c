@@ -58,7 +58,7 @@ void compare_table(const struct report *wandb, const struct report *agents, enum
         for (size_t k = 0; k < ARRAY_LEN(v); k++, at++)
             if (!(OF_WANDB >> k & 1) || !report_unknown(w))
                 report_number(&c[at], &ret->cols[at], v[k]);
-        report_note(ret, c, &w->gap);
+        report_note(&ret->rows, c, &w->gap);
     }
 }
 

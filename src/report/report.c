@@ -180,8 +180,10 @@ static void gap_add(struct report_gap *g, const struct own_known *k, int32_t day
     g->days++;
     if (k->all)
         return;
-    g->unknown += ANY(k->co->n_teams, t, !knows_team(k, k->co->teams[t], day));
-    for (size_t i = 0; i < k->n_stale; i++)
+    bool stale = ANY(k->n_stale, i, covers(k->stale[i], day));
+    g->stale_days += stale;
+    g->unknown += !stale && ANY(k->co->n_teams, t, !knows_team(k, k->co->teams[t], day));
+    for (size_t i = 0; stale && i < k->n_stale; i++)
         if (covers(k->stale[i], day) && (!g->stale || k->stale[i]->from < g->stale))
             g->stale = k->stale[i]->from;
 }

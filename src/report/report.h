@@ -69,8 +69,10 @@ struct report_ask {
 
 /* Of the days of a row that have nodes: what is not known of them. */
 struct report_gap {
-    int32_t days, unknown; /* unknown: what a team ran was never asked for */
-    int32_t stale;         /* the day since when something could not be read; 0: nothing */
+    int32_t days;
+    int32_t unknown;    /* what a team ran was never asked for, */
+    int32_t stale_days; /* or something of it could not be read: each day is one of these at most */
+    int32_t stale;      /* the day since when; 0: nothing */
 };
 
 /* Units of 0.1 h and 0.1 % but where it says otherwise. */

@@ -93,35 +93,40 @@ static const struct report_gap *gap_of(const struct report *r, size_t i)
     return r->period == REPORT_SUMMARY ? &r->projects[i].gap : &r->rows[i].gap;
 }
 
-static bool all_unknown(const struct report_gap *g)
+bool report_noted(const struct report_gap *g)
 {
-    return g->unknown && g->unknown == g->days;
+    return g->unknown || g->stale;
+}
+
+static bool none_known(const struct report_gap *g)
+{
+    return report_noted(g) && g->unknown + g->stale_days == g->days;
 }
 
 bool report_unknown(const struct report_row *r)
 {
-    return all_unknown(&r->gap) && !r->runs;
+    return none_known(&r->gap) && !r->runs;
 }
 
 void report_note_column(struct report_table *t, const struct report *r, enum naming naming, enum headings lang)
 {
-    if (ANY(r->n, i, gap_of(r, i)->unknown || gap_of(r, i)->stale))
+    if (ANY(r->n, i, report_noted(gap_of(r, i))))
         report_columns(t, &note, 1, naming, lang);
 }
 
-void report_note(const struct report_table *t, struct cell *row, const struct report_gap *g)
+void report_note(const struct rows *t, struct cell *row, const struct report_gap *g)
 {
-    struct cell *c = &row[t->rows.n_cols - 1];
-    char text[64], day[16];
+    AUTO_BUF text = BUF_INIT(128);
+    char day[16];
 
     if (g->stale)
-        snprintf(text, sizeof(text), "stale since %s", date_text(g->stale, day));
-    else if (all_unknown(g))
-        snprintf(text, sizeof(text), "not pulled");
-    else
-        snprintf(text, sizeof(text), "%d of %d days not pulled", g->unknown, g->days);
-    if (g->unknown || g->stale)
-        cell_text(c, str_of(text));
+        buf_addf(&text, "stale since %s%s", date_text(g->stale, day), g->unknown ? ", " : "");
+    if (g->unknown && g->unknown == g->days)
+        buf_adds(&text, "not pulled");
+    else if (g->unknown)
+        buf_addf(&text, "%d of %d days not pulled", g->unknown, g->days);
+    if (text.len)
+        cell_text(&row[t->n_cols - 1], buf_str(&text));
 }
 
 static void add_row(struct report_table *t, enum report_period period, const struct report_row *r)
@@ -135,7 +140,7 @@ static void add_row(struct report_table *t, enum report_period period, const str
     for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
         if (i == NODES || i == ASSIGNED || !report_unknown(r))
             report_number(&c[at], &t->cols[at], v[i]);
-    report_note(t, c, &r->gap);
+    report_note(&t->rows, c, &r->gap);
 }
 
 static void add_project(struct report_table *t, const struct summary_row *p)
@@ -147,9 +152,9 @@ static void add_project(struct report_table *t, const struct summary_row *p)
     if (p->project)
         cell_text(&c[1], str_of(p->project));
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
-        if (p->project || !all_unknown(&p->gap))
+        if (p->project || !none_known(&p->gap))
             report_number(&c[2 + i], &t->cols[2 + i], v[i]);
-    report_note(t, c, &p->gap);
+    report_note(&t->rows, c, &p->gap);
 }
 
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)

@@ -39,7 +39,8 @@ size_t report_lead_cells(struct cell *c, enum report_period period, const char *
 void report_number(struct cell *c, const struct column_spec *col, int64_t v);
 /* The last column, where a row has a note of what is not known; the note of a row, of such a table or any other. */
 void report_note_column(struct report_table *t, const struct report *r, enum naming naming, enum headings lang);
-void report_note(const struct report_table *t, struct cell *row, const struct report_gap *g);
+void report_note(const struct rows *t, struct cell *row, const struct report_gap *g);
+bool report_noted(const struct report_gap *g);   /* there is one */
 bool report_unknown(const struct report_row *r); /* how much was used: its cells are not 0 but absent */
 
 int32_t report_known_to(const struct known *k); /* the last day that is; INT32_MIN: none, or that is not told */

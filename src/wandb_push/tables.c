@@ -126,12 +126,18 @@ static bool nothing(const struct report *r, size_t first, size_t n)
     return r->period == REPORT_SUMMARY ? !ANY(n, i, r->projects[first + i].project) : n == 0;
 }
 
+/* But that nothing is known of what ran is to be shown. */
+static bool noted(const struct report *r, size_t first, size_t n)
+{
+    return r->period == REPORT_SUMMARY && ANY(n, i, report_noted(&r->projects[first + i].gap));
+}
+
 static int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err)
 {
     struct report part = *r;
     struct report_table shown;
 
-    if (nothing(r, first, n))
+    if (nothing(r, first, n) && !noted(r, first, n))
         return tables_write(key, NULL, 0, ret, err);
     part.n = n;
     part.rows = r->rows ? r->rows + first : NULL;

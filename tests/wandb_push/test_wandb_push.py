@@ -255,7 +255,7 @@ class PushTest(PushCase):
         self.assertEqual(sorted(latest(self.world)), ["Acme", "Beta", "overall"])
         self.assertEqual(self.dataset(), HEAD)
         run = latest(self.world)["Beta"][0]
-        self.assertEqual(table(self.world, run, "company_summary")["columns"], ["column"])
+        self.assertEqual(table(self.world, run, "company_summary")["data"], [["Beta", *[None] * 6, "not pulled"]])
         self.assertEqual(json.loads(run.summaryMetrics)["warning"], "No data")
 
     def test_a_company_whose_assignment_ended_is_called_by_its_last_day(self):
@@ -269,13 +269,13 @@ class PushTest(PushCase):
             status, out, err = self.muster("push", "--start-date", "2026-05-01", *flags)
             self.assertEqual(status, 0, out + err)
             got = table(self.world, latest(self.world)[company][0], "company_summary")
-            return [] if got["columns"] == ["column"] else [row[:4] for row in got["data"]]
+            return [row[:4] + row[7:] for row in got["data"]]
 
-        self.assertEqual(summary("Acme", "--end-date", "2026-05-08"), [["Acme", "llm", 16.0, 1]])
-        self.assertEqual(summary("Acme", "--end-date", "2026-05-08", "--week", "last"), [])  # up to the second
-        self.assertEqual(summary("Acme", "--end-date", DAY, "--week", "last"), [["Acme", "llm", 208.0, 1]])  # a Saturday: it is over
+        self.assertEqual(summary("Acme", "--end-date", "2026-05-08"), [["Acme", "llm", 16.0, 1, "5 of 6 days not pulled"]])
+        self.assertEqual(summary("Acme", "--end-date", "2026-05-08", "--week", "last"), [["Acme", None, 0.0, 0, "1 of 2 days not pulled"]])  # up to the second
+        self.assertEqual(summary("Acme", "--end-date", DAY, "--week", "last"), [["Acme", "llm", 208.0, 1, "5 of 7 days not pulled"]])  # a Saturday: it is over
         for flags in ((), ("--week", "last")):
-            self.assertEqual(summary("Old", "--end-date", DAY, *flags), [["Old", "p", 8.0, 1]])  # which ended on the second
+            self.assertEqual(summary("Old", "--end-date", DAY, *flags), [["Old", "p", 8.0, 1, "1 of 2 days not pulled"]])  # which ended on the second
 
     def test_the_running_month_is_there_when_asked_for(self):
         for flags, want in (((), ["column"]), (("--partial",), ["Acme", "Beta", "Old"])):

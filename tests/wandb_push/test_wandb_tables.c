@@ -228,6 +228,48 @@ static void cpu_hours_of_a_week_are_at_most_what_was_lent(void **unused)
     tables_fini(&t);
 }
 
+static void what_is_not_known_is_said_in_every_table(void **unused)
+{
+    static const struct cpu_lent lent[] = {{"Acme", 16}};
+    struct known_span known = {"", "", may(9), may(9)}, stale = {"acme", "", may(8), may(8)};
+    struct known all = {.told = true, .days = {1, 1, &known}, .stale = {1, 1, &stale}};
+    struct tables t;
+    struct err err = {0};
+    struct tables_ask ask = yesterday();
+    (void)unused;
+    ask.known = &all;
+    ask.cpus = lent;
+    ask.n_cpus = ARRAY_LEN(lent);
+    days[0].cpus = 16;
+    assert_int_equal(tables_make(&ask, &t, &err), 0);
+    const struct table *cpu = table(&t, "Acme", "company_weekly_cpu_usage");
+    assert_non_null(strstr(cpu->media.p, "\"assigned_cpu_hour\",\"備考\"]"));
+    assert_non_null(strstr(cpu->media.p, "[\"Acme\",\"2026-05-03\",384.0,14.3,2,384.0,16,2688.0,"
+                                         "\"stale since 2026-05-08, 5 of 7 days not pulled\"],"
+                                         "[\"Acme\",\"2026-04-26\",null,null,null,null,16,2688.0,\"not pulled\"]"));
+    tables_fini(&t);
+    /* six days never pulled and one that could not be read: nothing is known of the week */
+    known.from = known.to = may(20);
+    stale.from = stale.to = may(9);
+    ask.n_runs = 0;
+    assert_int_equal(tables_make(&ask, &t, &err), 0);
+    assert_non_null(strstr(table(&t, "Acme", "company_weekly_gpu_usage")->media.p,
+                           "[\"Acme\",\"2026-05-03\",null,null,null,null,null,null,null,7,1344.0,null,null,"
+                           "\"stale since 2026-05-09, 6 of 7 days not pulled\"]"));
+    assert_non_null(strstr(table(&t, "Acme", "company_summary")->media.p,
+                           "\"ignore_runs\",\"備考\"],\"data\":[[\"Acme\",null,null,null,null,null,null,"
+                           "\"stale since 2026-05-09, 6 of 7 days not pulled\"]]"));
+    tables_fini(&t);
+    /* old weeks that nobody pulled leave the newest four without that column */
+    known = (struct known_span){"", "", may(3), date_of(2026, 5, 30)};
+    all.stale.n = 0;
+    ask.from = ask.to = date_of(2026, 5, 30);
+    assert_int_equal(tables_make(&ask, &t, &err), 0);
+    assert_int_equal(table(&t, "Acme", "company_weekly_cpu_usage")->n_cols, 9);
+    assert_int_equal(table(&t, "Acme", "company_weekly_cpu_usage_within_4weeks")->n_cols, 8);
+    tables_fini(&t);
+}
+
 static void a_company_is_active_on_days_with_nodes(void **unused)
 {
     (void)unused;
@@ -248,4 +290,5 @@ TESTS(cmocka_unit_test_setup(a_table_is_as_wandb_writes_it, set_up),
       cmocka_unit_test_setup(a_table_of_nothing_has_one_column, set_up),
       cmocka_unit_test_setup(thirty_days_and_four_weeks_are_the_newest, set_up),
       cmocka_unit_test_setup(cpu_hours_of_a_week_are_at_most_what_was_lent, set_up),
+      cmocka_unit_test_setup(what_is_not_known_is_said_in_every_table, set_up),
       cmocka_unit_test_setup(a_company_is_active_on_days_with_nodes, set_up))
