@@ -19,6 +19,13 @@ int talk_folder(const struct talk_conf *conf, bool make, struct talk *t, struct 
     return make ? file_mkdirs(t->dir, 0700, err) : 0;
 }
 
+const char *talk_base_url(const char *flag, const struct wandb_config *c)
+{
+    const char *env = getenv("WANDB_BASE_URL");
+
+    return flag ? flag : env && env[0] ? env : c->base_url;
+}
+
 static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, struct talk *t, struct err *err)
 {
     struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
@@ -37,8 +44,7 @@ static int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, b
     int r = wandb_config_load(conf->config, &ret->config, err);
     if (r < 0)
         return r;
-    const char *env = getenv("WANDB_BASE_URL");
-    ret->base_url = conf->base_url ? conf->base_url : env && env[0] ? env : ret->config->base_url;
+    ret->base_url = talk_base_url(conf->base_url, ret->config);
     r = talk_folder(conf, make, ret, err) ?: find_key(help, conf, ret, err);
     if (r < 0)
         return r;

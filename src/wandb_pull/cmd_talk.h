@@ -49,6 +49,8 @@ int talk_run(const struct opt_cmd *help, struct cmd_call *c, bool make, int (*ru
 void talk_close(struct talk *t);
 #define AUTO_TALK __attribute__((cleanup(talk_close))) struct talk
 
+/* Which server: the flag's (NULL: not given), else WANDB_BASE_URL's, else the config's. */
+const char *talk_base_url(const char *flag, const struct wandb_config *c);
 /* The folder alone, for verbs that only read what is kept. */
 int talk_folder(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
 

@@ -24,7 +24,7 @@ static const struct opt overlap_opts[] = {
     OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
     OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this one's"),
     OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL",
-        "the W&B server whose pages are named (default: the config's, else https://wandb.ai)", .url = true),
+        "the W&B server whose pages are named (default: WANDB_BASE_URL, the config's, https://wandb.ai)", .url = true),
     OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
@@ -64,7 +64,7 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
         const struct overlap *r = &o->v[i];
         struct cell *c = rows_add(&rows);
         buf_reset(&url);
-        overlap_url(&url, conf->base_url ? conf->base_url : config->base_url, r);
+        overlap_url(&url, talk_base_url(conf->base_url, config), r);
         cell_int(&c[0], (int64_t)r->group);
         cell_text(&c[1], str_of(r->company->name));
         cell_text(&c[2], str_of(r->host));

@@ -67,6 +67,14 @@ class Overlap(lib.Case):
                                       "--end-date", "2024-11-30")
         self.assertEqual((status, out), (0, "No overlaps found from 2024-10-25 to 2024-11-30\n"))
 
+    def test_pages_are_of_the_server_that_is_named(self):
+        self.pull(False, "data")
+        for flags, env, want in (((), {}, self.standin.url), ((), {"WANDB_BASE_URL": "https://wandb.lab.example"}, "https://wandb.lab.example"), ((), {"WANDB_BASE_URL": ""}, self.standin.url),
+                                 (("--base-url", "https://api.wandb.ai"), {"WANDB_BASE_URL": "https://wandb.lab.example"}, "https://wandb.ai")):
+            out = self.run_any(lib.MUSTER, "wandb", "overlap", "--config", self.path("config.yaml"), "--data", self.path("data"), "--json", "--start-date", "2024-11-02", "--end-date",
+                               "2024-11-02", *flags, env=env)[1]
+            self.assertEqual({r["url"].rsplit("/", 5)[0] for r in json.loads(out)}, {want}, (flags, env))
+
     def test_as_many_are_late_as_the_summary_counts(self):
         """Whatever they are: tagged, on days without nodes, without GPUs, without a host, of two projects."""
         for k, (team, project, begun, more) in enumerate((
