@@ -218,6 +218,9 @@ int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
                    void *arg, struct err *err);
 
+/* 1: the blacklist has it; 0: not. */
+int wandb_barred(struct wandb_store *s, const char *team, const char *project, const char *id, struct err *err);
+
 /* ---- what people are to be told ---- */
 
 enum wandb_event_kind {

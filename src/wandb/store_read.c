@@ -75,6 +75,14 @@ int wandb_run_find(struct wandb_store *s, const char *team, const char *project,
     return (int)read_rows(s, DB_STMT(&s->st, W_RUN, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), give_row, &x, err);
 }
 
+int wandb_barred(struct wandb_store *s, const char *team, const char *project, const char *id, struct err *err)
+{
+    int64_t barred = 0;
+    int rc = wandb_ints(s, DB_STMT(&s->st, W_BARRED, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), &barred, 1);
+
+    return rc == SQLITE_ROW ? barred != 0 : db_fail(s->h, rc, "read", err);
+}
+
 int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t after, size_t max, wandb_run_fn *each,
               void *arg, int64_t *ret_after, struct err *err)
 {

@@ -49,7 +49,7 @@ static const char run_query[] = "query Run($project: String!, $entity: String!, 
 /* ---- the store ---- */
 
 struct stored {
-    bool found;
+    bool found, barred;
     int32_t gpus;
     char *rule;
     struct buf *out; /* NULL: only the above is wanted */
@@ -86,7 +86,11 @@ static int on_stored(void *arg, const struct wandb_run *r)
 static int look_up(const char *dir, const struct run_path *p, struct stored *ret, struct err *err)
 {
     AUTO_WANDB_STORE *s = NULL;
-    return wandb_store_open(&s, dir, false, err) ?: wandb_run_find(s, p->team, p->project, p->id, on_stored, ret, err);
+    int r = wandb_store_open(&s, dir, false, err);
+    if (r < 0)
+        return r;
+    ret->barred = wandb_barred(s, p->team, p->project, p->id, NULL) > 0;
+    return wandb_run_find(s, p->team, p->project, p->id, on_stored, ret, err);
 }
 
 static int offline(const struct explain_conf *conf, struct err *err)
@@ -139,7 +143,8 @@ static int show(const struct explain_conf *conf, struct talk *t, struct run_node
                               .path = p,
                               .run = run,
                               .stored_gpus = s.gpus,
-                              .stored_rule = s.found && s.rule[0] ? s.rule : NULL};
+                              .stored_rule = s.found && s.rule[0] ? s.rule : NULL,
+                              .barred = s.barred};
     (conf->json ? explain_json : explain_text)(&out, &ask);
     free(s.rule);
     return cli_print(&wandb_explain_help, &out);

@@ -143,21 +143,74 @@ static void head_text(struct buf *out, const struct explain_ask *ask)
     buf_adds(out, "\n\n");
 }
 
-static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gpus)
+/* ---- days ---- */
+
+static int32_t last_day(const struct explain_ask *ask)
+{
+    return zone_date(ask->config->zone, ask->run->heartbeat_ms);
+}
+
+/* The days that are not shown one by one. */
+static int32_t more_days(const struct explain_ask *ask)
+{
+    return MAX(last_day(ask) - explain_day(ask->config, ask->run) + 1 - DAYS_MAX, 0);
+}
+
+static int64_t minutes_on(const struct explain_ask *ask, int32_t day)
 {
     const struct zone *z = ask->config->zone;
+
+    return run_minutes(ask->run->created_ms, ask->run->heartbeat_ms, zone_date_ms(z, day), zone_date_ms(z, day + 1));
+}
+
+static bool has_nodes(const struct explain_ask *ask, int32_t day)
+{
     const struct company *co = wandb_config_company(ask->config, ask->path->team);
-    int32_t first = explain_day(ask->config, ask->run), last = zone_date(z, ask->run->heartbeat_ms);
+
+    return co && company_nodes_on(co, day) > 0;
+}
+
+static bool has_nodes_ever(const struct explain_ask *ask)
+{
+    int32_t day = explain_day(ask->config, ask->run), last = last_day(ask);
+
+    while (day <= last && !has_nodes(ask, day))
+        day++;
+    return day <= last;
+}
+
+static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gpus)
+{
+    int32_t first = explain_day(ask->config, ask->run), last = last_day(ask) - more_days(ask);
     char day[16];
-    for (int32_t d = first; d <= last && d - first < DAYS_MAX; d++) {
-        int64_t minutes =
-            run_minutes(ask->run->created_ms, ask->run->heartbeat_ms, zone_date_ms(z, d), zone_date_ms(z, d + 1));
+
+    for (int32_t d = first; d <= last; d++) {
+        int64_t minutes = minutes_on(ask, d);
         buf_addf(out, "  %s  %lld min  %lld.%02lld GPU-hours%s\n", date_text(d, day), (long long)minutes,
                  (long long)(minutes * gpus / 60), (long long)(minutes * gpus % 60 * 100 / 60),
-                 company_nodes_on(co, d) > 0 ? "" : ", in no table: its company has no nodes that day");
+                 has_nodes(ask, d) ? "" : ", in no table: its company has no nodes that day");
     }
-    if (last - first >= DAYS_MAX)
-        buf_addf(out, "  and %d more days\n", (int)(last - first - DAYS_MAX + 1));
+    if (more_days(ask))
+        buf_addf(out, "  and %d more days\n", (int)more_days(ask));
+}
+
+static void days_json(struct json *j, const struct explain_ask *ask, int32_t gpus)
+{
+    int32_t first = explain_day(ask->config, ask->run), last = last_day(ask) - more_days(ask);
+    char day[16];
+
+    json_arr(j, "days");
+    for (int32_t d = first; d <= last; d++) {
+        int64_t minutes = minutes_on(ask, d);
+        json_obj(j, NULL);
+        json_cstr(j, "day", date_text(d, day));
+        json_int(j, "minutes", minutes);
+        json_fixed(j, "gpu_hours", minutes * gpus * 100 / 60, 100);
+        json_bool(j, "nodes", has_nodes(ask, d));
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+    json_int(j, "more_days", more_days(ask));
 }
 
 static void step_text(struct buf *out, const struct steps *s, const struct step *one)
@@ -179,6 +232,10 @@ static const char *why_not(const struct explain_ask *ask, const struct steps *s)
 {
     if (s->fate != RUN_COUNTS)
         return run_fate_words[s->fate];
+    if (ask->barred)
+        return "the blacklist has it, so that it is kept, and in no table";
+    if (!has_nodes_ever(ask))
+        return "its company has no nodes on any of its days, so that it is kept, and in no table";
     return run_node_ignored(ask->run, ask->config)
                ? "one of its tags is in ignore_tags, so that it is kept, and in the summary's ignore_runs alone"
                : NULL;
@@ -247,6 +304,7 @@ void explain_json(struct buf *out, const struct explain_ask *ask)
     json_bool(&j, "ignored", run_node_ignored(ask->run, ask->config));
     json_bool(&j, "counts", !why_not(ask, &s));
     json_cstr(&j, "why_not", why_not(ask, &s));
+    days_json(&j, ask, s.answer.gpus);
     json_arr(&j, "rules");
     for (size_t i = 0; i < s.n; i++)
         step_json(&j, &s, &s.v[i]);

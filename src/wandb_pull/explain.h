@@ -11,6 +11,7 @@ struct explain_ask {
     /* what the last pull made of it; rule NULL: nothing is known */
     int32_t stored_gpus;
     const char *stored_rule;
+    bool barred; /* the blacklist has it */
 };
 /* The day rules go by: on which it was created. */
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r);

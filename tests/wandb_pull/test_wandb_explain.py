@@ -65,6 +65,25 @@ class ExplainTest(lib.Case):
                 f.write(CONFIG.replace("assigned_gpu_node: 4}", "assigned_gpu_node: 4}" + more))
             self.assertIn("It counts:\n  2025-01-05  120 min  16.00 GPU-hours\n  2025-01-06  91 min  12.13 " + second, self.explain("acme/plain/abcd1234").stdout)
 
+    def test_a_run_only_on_days_without_nodes_does_not_count(self):
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(CONFIG.replace("assigned_gpu_node: 4}", 'assigned_gpu_node: 4}, {date: "2025-01-05", assigned_gpu_node: 0}, {date: "2025-02-01", assigned_gpu_node: 4}'))
+        self.assertIn("It does not count: its company has no nodes on any of its days", self.explain("acme/plain/abcd1234").stdout)
+        got = json.loads(self.explain("acme/plain/abcd1234", "--json").stdout)
+        self.assertEqual((got["counts"], got["why_not"][:28]), (False, "its company has no nodes on "))
+        self.assertEqual(got["days"], [{"day": "2025-01-05", "minutes": 120, "gpu_hours": 16, "nodes": False}, {"day": "2025-01-06", "minutes": 91, "gpu_hours": 12.13, "nodes": False}])
+        self.assertEqual(got["more_days"], 0)
+
+    def test_a_run_of_the_blacklist_does_not_count(self):
+        self.assertTrue(json.loads(self.explain("acme/plain/abcd1234", "--json").stdout)["counts"])
+        with open(self.path("blacklist.json"), "w") as f:
+            json.dump([{"run_path": "acme/plain/abcd1234", "tags": []}], f)
+        self.run_ok(lib.MUSTER, "wandb", "import", "--blacklist", self.path("blacklist.json"), "--data", self.path("data"))
+        self.assertIn("It does not count: the blacklist has it", self.explain("acme/plain/abcd1234").stdout)
+        got = json.loads(self.explain("acme/plain/abcd1234", "--json").stdout)
+        self.assertEqual((got["counts"], got["why_not"], [d["nodes"] for d in got["days"]]), (False, "the blacklist has it, so that it is kept, and in no table", [True, True]))
+        self.assertTrue(json.loads(self.explain("acme/slurm/abcd1234", "--json").stdout)["counts"])
+
     def test_metadata_is_fetched_when_a_rule_asks_for_it(self):
         got = json.loads(self.explain("acme/slurm/abcd1234", "--json").stdout)
         self.assertEqual((got["gpus"], got["rules"][1]["values"]), (24, [{"name": "metadata.slurm.nnodes", "value": '"3"'}]))
