@@ -135,8 +135,10 @@ static void head_text(struct buf *out, const struct explain_ask *ask)
 
     run_text(out, ask);
     plain_after(out, "\n  company   ", co ? co->name : "none has this team");
-    if (co)
-        buf_addf(out, ", %d nodes when it began", (int)company_nodes_on(co, explain_day(ask->config, r)));
+    if (co) {
+        int32_t nodes = company_nodes_on(co, explain_day(ask->config, r));
+        buf_addf(out, ", %d node%s when it began", (int)nodes, nodes == 1 ? "" : "s");
+    }
     plain_after(out, "\n  config    cannot be read: ", r->config.bad);
     plain_after(out, "\n  summary   cannot be read: ", r->summary.bad);
     plain_after(out, "\n  metadata  cannot be read: ", r->metadata.bad);
@@ -191,7 +193,7 @@ static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gp
                  has_nodes(ask, d) ? "" : ", in no table: its company has no nodes that day");
     }
     if (more_days(ask))
-        buf_addf(out, "  and %d more days\n", (int)more_days(ask));
+        buf_addf(out, "  and %d more day%s\n", (int)more_days(ask), more_days(ask) == 1 ? "" : "s");
 }
 
 static void days_json(struct json *j, const struct explain_ask *ask, int32_t gpus)

@@ -65,6 +65,16 @@ class ExplainTest(lib.Case):
                 f.write(CONFIG.replace("assigned_gpu_node: 4}", "assigned_gpu_node: 4}" + more))
             self.assertIn("It counts:\n  2025-01-05  120 min  16.00 GPU-hours\n  2025-01-06  91 min  12.13 " + second, self.explain("acme/plain/abcd1234").stdout)
 
+    def test_one_is_no_plural(self):
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(CONFIG.replace("assigned_gpu_node: 4", "assigned_gpu_node: 1"))
+        run = self.world.find("acme", "plain", "abcd1234")
+        for ended, more in (("2025-02-04T14:30:00Z", None), ("2025-02-05T14:30:00Z", "and 1 more day\n"), ("2025-02-06T14:30:00Z", "and 2 more days\n")):
+            run.heartbeatAt = ended
+            out = self.explain("acme/plain/abcd1234").stdout
+            self.assertIn("company   Acme, 1 node when it began\n", out)
+            self.assertTrue(more in out if more else " more day" not in out, out)
+
     def test_a_run_only_on_days_without_nodes_does_not_count(self):
         with open(self.path("config.yaml"), "w") as f:
             f.write(CONFIG.replace("assigned_gpu_node: 4}", 'assigned_gpu_node: 4}, {date: "2025-01-05", assigned_gpu_node: 0}, {date: "2025-02-01", assigned_gpu_node: 4}'))
