@@ -64,9 +64,9 @@ void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str 
         p->answers = 0;
     } else {
         /* perhaps the next window: what is told of that counts until it is over, too */
-        p->end_ms = MAX(p->end_ms, end);
-        p->answers += left <= p->first; /* more: it was made before what is counted from here */
-        if (left < p->remaining) {      /* more than before: an answer that was overtaken */
+        p->end_ms = have ? MAX(p->end_ms, end) : end; /* with nothing left: when this one says */
+        p->answers += left <= p->first;               /* more: it was made before what is counted from here */
+        if (left < p->remaining) {                    /* more than before: an answer that was overtaken */
             double one = (p->remaining - left) / p->answers;
             p->cost = 0.7 * p->cost + 0.3 * one;
             p->remaining = left;
@@ -111,6 +111,7 @@ int64_t pace_parts_wait(struct pace_parts *p, uint64_t part, int64_t now_ms)
     int64_t all = p->known && !p->one ? 0 : pace_wait(&p->all, now_ms, p->under_way);
     if (p->one)
         return all;
+    all = MAX(all, p->empty_ms - now_ms);
     struct pace_part *own = part_of(p, part);
     int64_t wait = MAX(all, pace_wait(&own->pace, now_ms, own->under_way));
     if (p->all.rate > 0 && p->all.sent_ms) /* that one is ours, and for all */
@@ -159,6 +160,10 @@ void pace_parts_told(struct pace_parts *p, uint64_t part, int64_t now_ms, struct
     own->answers++;
     pace_told(&p->all, now_ms, remaining, reset);
     pace_told(&own->pace, now_ms, remaining, reset);
+    p->empty_ms = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].pace.remaining <= 0)
+            p->empty_ms = MAX(p->empty_ms, p->v[i].pace.end_ms);
     if (own->pace.end_ms == window && own->pace.remaining < before)
         compare(p, before - own->pace.remaining, own->answers, p->answers - own->others);
     if (own->pace.end_ms != window || own->pace.remaining < before) {

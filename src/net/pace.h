@@ -8,7 +8,7 @@
  * A1 What is under way is taken off before anything more is sent, so what the server gave is never overdrawn. A2 Fast
  * while more than half is left; the rest is spread over the time until the reset. A3 Never slower than one request in
  * ten seconds, but for a Retry-After, and until the reset when the server said that nothing remains: for all parts,
- * unless they are known to be counted apart.
+ * also where they are counted apart.
  */
 #pragma once
 
@@ -37,11 +37,12 @@ void pace_hold(struct pace *p, int64_t until_ms); /* Retry-After */
 /* A pace for each part, by a number that names it, and one for all. */
 struct pace_parts {
     struct pace all;
-    bool known;      /* which of the two it is */
-    bool one;        /* what remains is one sum for all */
-    int hint;        /* how often it looked so, less how often not */
-    int under_way;   /* of all */
-    int64_t answers; /* so far */
+    bool known;       /* which of the two it is */
+    bool one;         /* what remains is one sum for all */
+    int hint;         /* how often it looked so, less how often not */
+    int under_way;    /* of all */
+    int64_t answers;  /* so far */
+    int64_t empty_ms; /* when all parts that have nothing left have some again; 0: all have */
     struct pace_part {
         uint64_t name;
         struct pace pace;

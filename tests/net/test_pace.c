@@ -76,6 +76,25 @@ static void where_nothing_remains_nobody_asks_until_the_reset(void **unused)
     pace_parts_fini(&p);
 }
 
+static void where_one_of_parts_counted_apart_is_empty_nobody_asks_either(void **unused)
+{
+    struct pace_parts p;
+    (void)unused;
+    pace_parts_init(&p, 0);
+    p.known = true;
+    p.one = false;
+    pace_parts_told(&p, 2, 1000, str_of("500"), str_of("60.0"));
+    pace_parts_told(&p, 1, 1000, str_of("60"), str_of("60.0"));
+    assert_int_equal(pace_parts_wait(&p, 2, 1000), 0);
+    pace_parts_told(&p, 1, 2000, str_of("0"), str_of("8.0")); /* this is when, not the minute of the one before */
+    pace_parts_told(&p, 2, 3000, str_of("499"), str_of("58.0"));
+    for (uint64_t part = 1; part < 4; part++) {
+        assert_int_equal(pace_parts_wait(&p, part, 3000), 7050);
+        assert_int_equal(pace_parts_wait(&p, part, 10050), 0);
+    }
+    pace_parts_fini(&p);
+}
+
 /* An answer that came late says so little of when its window ends that the next one seems to be the same. */
 static void what_is_told_of_a_window_counts_until_that_one_is_over(void **unused)
 {
@@ -210,6 +229,7 @@ static void projects_counted_apart_or_together_are_both_paced(void **unused)
 
 TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
       cmocka_unit_test(where_nothing_remains_nobody_asks_until_the_reset),
+      cmocka_unit_test(where_one_of_parts_counted_apart_is_empty_nobody_asks_either),
       cmocka_unit_test(what_is_told_of_a_window_counts_until_that_one_is_over),
       cmocka_unit_test(answers_that_were_overtaken_say_nothing_of_what_one_costs),
       cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn),
