@@ -23,7 +23,8 @@ static const struct opt pull_opts[] = {
     OPT(pull_conf, start_date, 0, OPT_STR, NULL, "DAY",
         "first day (default: yesterday; with --end-date alone: the config's project_start, 2024-10-25)"),
     OPT(pull_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
-    OPT(pull_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "say nothing unless something failed"),
+    OPT(pull_conf, quiet, 'q', OPT_BOOL, NULL, NULL,
+        "say nothing unless something failed, or there was nothing to ask for"),
     {0},
 };
 const struct opt_cmd wandb_pull_help = {
@@ -176,6 +177,7 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     AUTO_BUF line = BUF_INIT(1024);
     struct err err = {0};
 
+    warn_empty(sum); /* before what failed: the last line is why */
     wandb_failed_each(store, &sum->pull, tell_failed, &f, NULL);
     if (s->runs_failed)
         cli_fail(&wandb_pull_help, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
@@ -183,8 +185,6 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     if (s->unread)
         cli_fail(&wandb_pull_help, 0, "%s %s no name or no time of creation: left out", grouped(s->unread, a),
                  s->unread == 1 ? "run has" : "runs have");
-    if (!conf->quiet)
-        warn_empty(sum);
     close_line(&line, sum, (uint64_t)f.n, wandb_counts(t->w).sent, spent_ms);
     struct wandb_event done = {.at_ms = f.now_ms, .kind = WANDB_EVENT_DONE, .subject = "", .text = line.p};
     buf_cut(&line, line.len - 1);

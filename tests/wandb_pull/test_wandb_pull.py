@@ -458,8 +458,10 @@ companies:
         out, err = self.pull(world, "2026-05-20")
         self.assertIn("0 of 0 projects, 0 runs, 0 requests", out)
         self.assertIn("no company has nodes from 2026-05-20 to 2026-05-20: nothing was asked for", err)
-        for day in ("2026-05-02", "2026-05-20"):
-            self.assertEqual(self.pull(world, day, "-q"), ("", ""))
+        for day, want in (("2026-05-02", "no projects are listed for misspelt: "), ("2026-05-20", "no company has nodes from 2026-05-20 to ")):
+            out, err = self.pull(world, day, "-q")  # as every day's job asks: it would never be read otherwise
+            self.assertEqual((out, err.count("\n")), ("", 1), err)
+            self.assertIn(want, err)
 
 
 class Server(PullCase):
