@@ -660,7 +660,7 @@ class CheckTest(PushCase):
         self.assertEqual(self.world.alerts, [])
 
     def test_the_alert_is_sent_whatever_enable_alert_says(self):
-        """The old check never looked at it."""
+        """The first version of the old check never looked at it."""
         with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG.replace("enable_alert: true", "enable_alert: false"))
         self.check(1)  # a tag of somebody else's
