@@ -289,8 +289,8 @@ async function endFile() {
     await browser?.close();
 }
 
-/** A test's name is a sentence. */
-export function test(name, run_) {
+/** A test's name is a sentence. limit: ms, for one that is long. */
+export function test(name, run_, limit = 2 * LIMIT_MS) {
     if (!named++) nodeTest.after(endFile);
-    nodeTest(name, { timeout: 2 * LIMIT_MS }, run_);
+    nodeTest(name, { timeout: limit }, run_);
 }
