@@ -329,17 +329,21 @@ static void look_bookings(const struct rule_look *k)
         if (!unused && !taken)
             continue;
         snprintf(subject, sizeof(subject), "booking:%" PRId64, v[i]->id);
+        AUTO_BUF taken_at = BUF_INIT(BOOKING_PLACES_MAX);
+        if (taken)
+            booking_taken(k->s->live, k->s->people, v[i], &taken_at);
+        const char *place = taken ? buf_str(&taken_at).p : v[i]->places;
         if (taken)
             snprintf(text, sizeof(text), "%s is on %.100s, which %s has booked", n_others ? others[0] : "somebody",
-                     v[i]->places, v[i]->person);
+                     place, v[i]->person);
         else
-            snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, v[i]->places);
+            snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, place);
         AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)BOOKING_PERSON_MAX * 2); /* the booker is the last */
         for (size_t p = 0; p < n_others && taken; p++)
             buf_addf(&persons, "%s, ", others[p]);
         buf_adds(&persons, v[i]->person);
         rule_found(k, (struct alert_finding){.subject = subject,
-                                             .place = v[i]->places,
+                                             .place = place,
                                              .person = buf_str(&persons).p,
                                              .text = text});
     }

@@ -102,6 +102,28 @@ static int body_of(const struct book_conf *conf, const char *gpus, const char *m
     return r;
 }
 
+/* " on dgx2:0": where the others are, unless that is everywhere. */
+static void put_taken(struct buf *b, json_t *row)
+{
+    json_t *places = json_object_get(row, "places"), *one;
+    const char *node = "";
+    size_t i, taken = 0;
+
+    json_array_foreach (places, i, one)
+        taken += json_array_size(json_object_get(one, "others")) > 0;
+    if (!taken || taken == json_array_size(places))
+        return;
+    json_array_foreach (places, i, one) {
+        if (!json_array_size(json_object_get(one, "others")))
+            continue;
+        if (strcmp(node, text_of(one, "node")) == 0)
+            buf_addf(b, ",%lld", (long long)int_of(one, "index"));
+        else
+            buf_addf(b, "%s%s:%lld", node[0] ? " " : " on ", text_of(one, "node"), (long long)int_of(one, "index"));
+        node = text_of(one, "node");
+    }
+}
+
 static void say(const char *what, json_t *row, struct buf *out)
 {
     char until[MOMENT_TEXT], from[MOMENT_TEXT];
@@ -120,8 +142,10 @@ static void say(const char *what, json_t *row, struct buf *out)
     size_t i;
     json_array_foreach (others, i, one)
         buf_addf(out, "%s%s", i ? ", " : "in use now by ", json_string_value(one));
-    if (json_array_size(others))
+    if (json_array_size(others)) {
+        put_taken(out, row);
         buf_addc(out, '\n');
+    }
     zone_free(zone);
 }
 
@@ -168,7 +192,7 @@ static const struct column_spec columns[] = {
     [C_COMMENT] = {"comment", "COMMENT", CELL_TEXT, .weight = 30},
 };
 
-/* "unused", "by kim", "by tom, lee" */
+/* "no", "by kim", "by tom, lee", "by tom on dgx2:0" */
 static void put_use(struct cell *c, json_t *row)
 {
     AUTO_BUF b = BUF_INIT(8192);
@@ -183,6 +207,7 @@ static void put_use(struct cell *c, json_t *row)
         buf_addf(&b, "by %s", strcmp(use, "others") == 0 ? "" : text_of(row, "person"));
     json_array_foreach (json_object_get(row, "others"), i, one)
         buf_addf(&b, "%s%s", i || strcmp(use, "others") != 0 ? ", " : "", json_string_value(one));
+    put_taken(&b, row);
     cell_text(c, buf_str(&b));
 }
 

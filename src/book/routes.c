@@ -42,8 +42,19 @@ static void me_of(const struct api *a, const struct request *rq, char ret[BOOKIN
 
 /* ---- one in words ---- */
 
-static void put_places(struct json *j, const struct api *a, const struct booking *h)
+static void put_use(struct json *j, enum booking_use use, const char *const *others, size_t n)
 {
+    json_cstr(j, "use", use_words[use]);
+    json_arr(j, "others");
+    for (size_t i = 0; i < n; i++)
+        json_cstr(j, NULL, others[i]);
+    json_end_arr(j);
+}
+
+static void put_places(struct json *j, const struct api *a, const struct booking *h, bool active)
+{
+    const char *others[USE_NAMES];
+    size_t n = 0;
     const struct node_now *first = NULL;
     bool same = true;
     json_arr(j, "places");
@@ -60,6 +71,8 @@ static void put_places(struct json *j, const struct api *a, const struct booking
         if (d && d->fact.mig >= 0)
             json_int(j, "mig", d->fact.mig);
         json_cstr(j, "model", d ? d->fact.name : NULL);
+        enum booking_use use = active ? booking_use_at(a->live, a->people, h, &p, others, &n) : USE_UNKNOWN;
+        put_use(j, use, others, n);
         json_end_obj(j);
         same &= d && (!first || first == p.n);
         first = d && !first ? p.n : first;
@@ -99,7 +112,7 @@ static void booking_json(struct json *j, const struct api *a, const struct booki
     json_cstr(j, "kind", booking_kind_words[h->kind >= 0 && h->kind < BOOKING_KINDS ? h->kind : BOOKING_FIRM]);
     json_cstr(j, "person", h->person);
     json_cstr(j, "where", h->places);
-    put_places(j, a, h);
+    put_places(j, a, h, state == BOOKING_ACTIVE);
     put_devices(j, a, h);
     json_int(j, "from", h->from_ms);
     json_int(j, "until", h->until_ms);
@@ -111,11 +124,7 @@ static void booking_json(struct json *j, const struct api *a, const struct booki
     json_int(j, "changed", h->changed_ms);
     json_int(j, "changes", h->changes);
     json_cstr(j, "state", booking_words[state]);
-    json_cstr(j, "use", use_words[use]);
-    json_arr(j, "others");
-    for (size_t i = 0; i < n; i++)
-        json_cstr(j, NULL, others[i]);
-    json_end_arr(j);
+    put_use(j, use, others, n);
     json_bool(j, "mine", me[0] && strcmp(me, h->person) == 0);
     json_end_obj(j);
 }

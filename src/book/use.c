@@ -1,8 +1,8 @@
 /* use.c: looks who is on a booking's devices: its own person, or others. */
 #include "book/use.h"
 
+#include "base/buf.h"
 #include "base/order.h"
-#include "book/pick.h"
 
 const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};
 
@@ -45,21 +45,60 @@ static void see_device(struct seen *s, const struct state_rule *rule, const stru
         s->unknown = true;
 }
 
+static const char *owner_of(const struct people *c, const struct booking *h)
+{
+    const char *owner = people_person(c, NULL, h->person, -1);
+    return owner[0] ? owner : h->person;
+}
+
+static void see_place(struct seen *s, struct live *l, const struct people *c, const struct pick_device *p,
+                      const char *owner)
+{
+    if (p->d)
+        see_device(s, live_rule(l), c, p->n, p->d, owner);
+    else
+        s->unknown = true;
+}
+
+static enum booking_use use_of(const struct seen *s)
+{
+    if (s->own && s->others)
+        return USE_SHARED;
+    return s->others ? USE_OTHERS : s->own ? USE_OWN : s->unknown ? USE_UNKNOWN : USE_UNUSED;
+}
+
+enum booking_use booking_use_at(struct live *l, const struct people *c, const struct booking *h,
+                                const struct pick_device *at, const char *others[USE_NAMES], size_t *ret_n)
+{
+    struct seen s = {.names = others};
+
+    see_place(&s, l, c, at, owner_of(c, h));
+    *ret_n = s.n;
+    return use_of(&s);
+}
+
 enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
                              const char *others[USE_NAMES], size_t *ret_n)
 {
     struct seen s = {.names = others};
-    const char *owner = people_person(c, NULL, h->person, -1);
+    const char *owner = owner_of(c, h);
 
-    if (!owner[0])
-        owner = h->person;
     for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(l, &p);)
-        if (p.d)
-            see_device(&s, live_rule(l), c, p.n, p.d, owner);
-        else
-            s.unknown = true;
+        see_place(&s, l, c, &p, owner);
     *ret_n = s.n;
-    if (s.own && s.others)
-        return USE_SHARED;
-    return s.others ? USE_OTHERS : s.own ? USE_OWN : s.unknown ? USE_UNKNOWN : USE_UNUSED;
+    return use_of(&s);
+}
+
+void booking_taken(struct live *l, const struct people *c, const struct booking *h, struct buf *ret)
+{
+    AUTO_BUF uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
+    const char *others[USE_NAMES];
+    size_t n;
+
+    for (struct pick_device p = {.rest = str_of(h->devices)}; pick_next(l, &p);) {
+        enum booking_use use = booking_use_at(l, c, h, &p, others, &n);
+        if (use == USE_OTHERS || use == USE_SHARED)
+            buf_addf(&uuids, "%s%.*s", uuids.len ? "," : "", STR_ARG(p.uuid));
+    }
+    pick_places(l, buf_str(&uuids), ret);
 }

@@ -1,6 +1,7 @@
 /* use.h: compares a booking with what really happens on its devices. */
 #pragma once
 
+#include "book/pick.h"
 #include "model/booking.h"
 #include "now/live.h"
 #include "people/people.h"
@@ -17,3 +18,8 @@ extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", 
  */
 enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
                              const char *others[USE_NAMES], size_t *ret_n);
+/* The same of one of its devices: where pick_next stands. */
+enum booking_use booking_use_at(struct live *l, const struct people *c, const struct booking *h,
+                                const struct pick_device *at, const char *others[USE_NAMES], size_t *ret_n);
+/* Those of its devices that others are on, as people say it: "dgx2:0". */
+void booking_taken(struct live *l, const struct people *c, const struct booking *h, struct buf *ret);

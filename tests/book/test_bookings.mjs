@@ -286,6 +286,19 @@ test("a booking and the real use are shown together, and names are just names", 
     clean(page);
 });
 
+test("of two GPUs booked together with somebody on one, only that one is said to be used", async (t) => {
+    const { url } = await theDemo();
+    const made = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx1:1 dgx4:7", for: "6h" });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const page = await open(t, url + "/bookings", { width: 1600 });
+    const bar = (node, i) => lane(page, node, i).locator(`[data-id="${made.body.id}"]`);
+    await says(bar("dgx1", 1), "lee used by kim");
+    await says(bar("dgx4", 7), "lee unused");
+    assert.match(await bar("dgx4", 7).getAttribute("aria-label"), /; used by kim on dgx1:1$/);
+    await says(page.locator(".book-list tr", { hasText: "dgx1:1 dgx4:7" }), /used by kim on dgx1:1$/);
+    clean(page);
+});
+
 test("with tokens: who is not logged in is told so; a member books for themselves; an admin for anybody", async (t) => {
     const h = await hub(t);
     await simulate(t, h, 2, "--gpus", 2);

@@ -88,6 +88,19 @@ class Bookings(BookCase):
         self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="a1:0", **{"for": "1h"})), ("others", ["tom"]))
         self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="b1:0", **{"for": "1h"})), ("unused", []))
 
+    def test_of_two_gpus_with_somebody_on_one_only_that_one_is_said_to_be_used(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", busy="tom")
+        self.node("b1")
+        row = self.booked(person="kim", gpus="a1:0 b1:0", **{"for": "1h"})
+        self.assertEqual((row["use"], row["others"]), ("others", ["tom"]))
+        self.assertEqual([(p["node"], p["use"], p["others"]) for p in row["places"]], [("a1", "others", ["tom"]), ("b1", "unused", [])])
+        later = self.booked(person="kim", gpus="a1:0", **{"from": now() + 5 * HOUR, "for": "1h"})
+        self.assertEqual([(p["use"], p["others"]) for p in later["places"]], [(None, [])])
+        self.assertIn("by tom on a1:0 ", self.run_ok(lib.MUSTER, "book", "--list", "--hub", self.hub.url) + " ")
+        said = lib.wait_until("the alert", lambda: [r["text"] for r in lib.ask_json(self.hub.url + "/api/v1/alerts?state=pending")["rows"] if r["rule"] == "booking-taken"])
+        self.assertEqual(said, ["tom is on a1:0, which kim has booked"])
+
     def device(self, query=""):
         return lib.ask_json(self.hub.url + "/api/v1/state?" + query)["nodes"][0]["devices"][0]
 

@@ -153,8 +153,21 @@ export function placeOf(b) {
     return here || !b.node ? placesOf(b.devices) : `${b.node}:${b.gpus.map((g) => g ?? "?").join()}`;
 }
 
-/** What is really done with it; "" when there is nothing to say. @param {Booking} b */
-export function useWords(b) {
+/** What is really done with a booking, or on one GPU of it; "" when there is nothing to say. @param {Pick<Booking, "use" | "others">} b */
+function useWords(b) {
     const others = b.others?.join(", ") || "somebody else";
     return { unused: "unused", own: "", others: `used by ${others}`, shared: `shared with ${others}` }[b.use ?? "own"];
+}
+
+/** What is done on this GPU of it. @param {Booking} b @param {string} uuid */
+export function useAt(b, uuid) {
+    const at = b.places.find((p) => p.device === uuid);
+    return { use: at?.use ?? null, words: at ? useWords(at) : "" };
+}
+
+/** What is done with all of it; where somebody else is on some of its GPUs only: on which. @param {Booking} b */
+export function useOf(b) {
+    const taken = b.places.filter((p) => p.others.length);
+    const words = useWords(b);
+    return taken.length && taken.length < b.places.length ? `${words} on ${placesOf(taken.map((p) => p.device))}` : words;
 }

@@ -4,7 +4,7 @@ import { exactTime, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { devicesOf, holderOf, indexOf, modelName, nodeName } from "../kit/model.js";
-import { mayChange, placeOf, useWords } from "./bookings.js";
+import { mayChange, placeOf, useAt, useOf } from "./bookings.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Span} Span */
@@ -21,21 +21,21 @@ export function put({ from, to }, a, b) {
 
 /** Everything about it, in one sentence. @param {Booking} b */
 export function bookingWords(b) {
-    const use = useWords(b);
+    const use = useOf(b);
     return `${placeOf(b)} booked by ${b.person}, ${exactTime(b.from)} to ${exactTime(b.until)} (${span(b.until - b.from)})${b.comment ? `: ${b.comment}` : ""}${use ? `; ${b.use === "unused" ? "booked but unused" : use}` : ""}`;
 }
 
-/** Own ones that are not over can be taken hold of at their ends. @param {{ b: Booking, time: Time, open: (b: Booking) => void }} props */
-export function Bar({ b, time, open }) {
-    const use = useWords(b);
+/** Own ones that are not over can be taken hold of at their ends. @param {{ b: Booking, uuid: string, time: Time, open: (b: Booking) => void }} props */
+export function Bar({ b, uuid, time, open }) {
+    const { use, words } = useAt(b, uuid);
     const grips = mayChange(b);
-    return html`<button type="button" class="booking ${b.state} ${b.mine ? "mine" : ""} ${b.use ?? ""}" data-id=${b.id} style=${put(time, b.from, b.until)} title=${bookingWords(b)} aria-label=${bookingWords(b)}
+    return html`<button type="button" class="booking ${b.state} ${b.mine ? "mine" : ""} ${use ?? ""}" data-id=${b.id} style=${put(time, b.from, b.until)} title=${bookingWords(b)} aria-label=${bookingWords(b)}
         onClick=${(/** @type {Event} */ e) => {
             e.stopPropagation();
             open(b);
         }}>
         ${grips && b.state === "planned" && b.from >= time.from && html`<i data-grip="from" />`}
-        <span>${b.person}${use ? html` <em>${use}</em>` : ""}${b.comment ? ` · ${b.comment}` : ""}</span>
+        <span>${b.person}${words ? html` <em>${words}</em>` : ""}${b.comment ? ` · ${b.comment}` : ""}</span>
         ${grips && b.until <= time.to && html`<i data-grip="until" />`}
     </button>`;
 }
@@ -45,7 +45,7 @@ function pieces(s, booked, now) {
     const end = s.ended ? s.last : now;
     const all = [{ from: s.first, until: end, whose: "" }];
     for (const b of booked) {
-        if (b.person === s.user || b.use === "own" || b.from >= end || b.until <= s.first) continue;
+        if (b.person === s.user || useAt(b, s.device).use === "own" || b.from >= end || b.until <= s.first) continue;
         all.push({ from: Math.max(s.first, b.from), until: Math.min(end, b.until), whose: b.person });
     }
     return all;
@@ -74,7 +74,7 @@ export function Lane({ d, n, booked, spans, time, first, draft, open, begin }) {
         </button>
         <div class="book-track" data-track=${d.uuid} data-node=${n.id}>
             <${Used} spans=${spans} booked=${booked} time=${time} />
-            ${booked.map((b) => html`<${Bar} key=${b.id} b=${b} time=${time} open=${open} />`)}
+            ${booked.map((b) => html`<${Bar} key=${b.id} b=${b} uuid=${d.uuid} time=${time} open=${open} />`)}
             ${draft && html`<span class="booking draft" style=${put(time, draft.from, draft.until)}><span>${moment(draft.from, hubNow())} – ${moment(draft.until, hubNow())}</span></span>`}
         </div>
     </div>`;

@@ -2,7 +2,7 @@
 import { exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { mayChange, placeOf, useWords } from "./bookings.js";
+import { mayChange, placeOf, useOf } from "./bookings.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 
@@ -25,7 +25,7 @@ export function BookList({ rows, open }) {
                     <td title=${exactTime(b.until)}>${moment(b.until, now)}</td>
                     <td class="num">${span(b.until - b.from)}</td>
                     <td class="words">${b.comment || ""}</td>
-                    <td>${b.state === "planned" ? "" : b.use ? useWords(b) || "in use" : UNKNOWN}</td>
+                    <td>${b.state === "planned" ? "" : b.use ? useOf(b) || "in use" : UNKNOWN}</td>
                     <td>${mayChange(b) && html`<button type="button" aria-label="change ${placeOf(b)}" onClick=${() => open(b)}>change</button>`}</td>
                 </tr>`,
             )}</tbody>

@@ -73,6 +73,8 @@ export interface Booking {
     node: string | null;
     node_id: string | null;
     devices: string[];
+    /** Each of its GPUs, with what is done on that one. */
+    places: BookedPlace[];
     gpus: (number | null)[];
     models: string[];
     from: number;
@@ -87,6 +89,13 @@ export interface Booking {
     use: "unused" | "own" | "others" | "shared" | null;
     others?: string[];
     mine: boolean;
+}
+
+export interface BookedPlace {
+    device: string;
+    node: string | null;
+    use: Booking["use"];
+    others: string[];
 }
 
 export interface Bookings {
