@@ -65,8 +65,10 @@ export function provide(view, component) {
 function Outlet({ view, arg }) {
     const [, again] = useState({});
     const [failed, setFailed] = useState(/** @type {View | null} */ (null));
+    useLayoutEffect(() => {
+        document.title = view.path === "/" ? facts.name : `${decodeURIComponent(arg) || view.title} · ${facts.name}`;
+    }, [view, arg]);
     useEffect(() => {
-        document.title = view.path === "/" ? facts.name : `${arg || view.title} · ${facts.name}`;
         if (loaded.has(view)) return;
         view.load().then(
             (m) => {

@@ -346,6 +346,8 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
 {
     struct str person = request_query(rq, "person"), device = request_query(rq, "device"),
                node = request_query(rq, "node");
+    if (!device_named(a, device, rp, &device))
+        return REPLY_NOW;
     struct listing *l = mem_alloc(sizeof(*l));
     *l = *span;
     l->ask = (struct past_ask){.run = list_run, .end = list_end};
@@ -396,11 +398,11 @@ static enum reply_how get_booking(struct api *a, struct request *rq, struct repl
 /* clang-format off */
 const struct route book_routes[] = {
     {GET, "/api/v1/bookings", ROLE_NONE, .summary = "Who has booked which GPUs, by start: those that are not over, or those of a time (docs/bookings.md)",
-     .params = "from: time, now unless told; to: time; person: name; device: UUID; node: id or name; all: those that are over and those that were cancelled, too; me: whose are 'mine' where names are typed; format: json or csv", .handle = get_bookings},
+     .params = "from: time, now unless told; to: time; person: name; device: UUID or NODE:N; node: id or name; all: those that are over and those that were cancelled, too; me: whose are 'mine' where names are typed; format: json or csv", .handle = get_bookings},
     {METHOD_POST, "/api/v1/bookings", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
      .summary = "Book: {\"gpus\": \"dgx2:0,1\" or \"devices\": [UUID] or \"count\", \"model\", \"node\", \"from\", \"until\" or \"for\": \"2d 4h\", \"comment\", \"person\"}; 409 says what is in the way", .handle = post_booking},
     {GET, "/api/v1/bookings.ics", ROLE_NONE, .summary = "The same as a calendar to subscribe to (RFC 5545)",
-     .params = "person: name; device: UUID; node: id or name", .handle = get_bookings_ics},
+     .params = "person: name; device: UUID or NODE:N; node: id or name", .handle = get_bookings_ics},
     {GET, "/api/v1/bookings/{id}", ROLE_NONE, .summary = "One booking", .params = "me: whose are 'mine' where names are typed", .handle = get_booking},
     {METHOD_PATCH, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
      .summary = "Change a booking: {\"from\", \"until\" or \"for\" or \"extend\", \"comment\", \"devices\" or \"gpus\"}, each optional", .params = "person: who asks, where names are typed", .handle = patch_booking},

@@ -123,11 +123,11 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
     json_t *one;
     AUTO_BUF words = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     if (!json_is_array(v) || json_array_size(v) > BOOKING_DEVICES || json_array_size(v) == 0)
-        return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs");
+        return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
-            return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+            return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
         buf_addf(&words, "%s%.*s", words.len ? "," : "", STR_ARG(s));
     }
     buf_reset(&d->devices);

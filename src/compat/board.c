@@ -226,10 +226,7 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
     bool known = d->state <= DEV_IN_SIGHT;
 
     *g = (struct board_gpu){.load = -1, .load_mem = -1, .mem_used = -1, .mem_total = -1, .users = "", .why = ""};
-    if (d->fact.parent[0] && d->fact.mig >= 0)
-        snprintf(g->label, sizeof(g->label), "%d.%d", (int)d->fact.index, (int)d->fact.mig);
-    else
-        snprintf(g->label, sizeof(g->label), "%d", (int)d->fact.index);
+    device_index_text(&d->fact, g->label);
     g->name = arena_str(&b->arena, d->fact.name);
     g->uuid = arena_str(&b->arena, d->fact.uuid);
     if (known) {

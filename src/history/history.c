@@ -232,13 +232,9 @@ static bool names_node(struct str word, bool pattern, const struct node_now *n)
 
 static bool names_index(const struct aim *a, const struct device_fact *f)
 {
-    char text[32];
+    char text[24];
 
-    if (f->mig >= 0)
-        snprintf(text, sizeof(text), "%d.%d", (int)f->index, (int)f->mig);
-    else
-        snprintf(text, sizeof(text), "%d", (int)f->index);
-    return fits(a->index, a->pattern, text);
+    return fits(a->index, a->pattern, device_index_text(f, text));
 }
 
 struct aims {

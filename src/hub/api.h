@@ -45,6 +45,10 @@ struct asker {
  * token's person, or without one whom the parameter me names. */
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret);
 
+/* The uuid of a GPU that is named by it or by NODE:N; one that is not known now stays as it is. False: rp has a 404,
+ * for there is no such node, or it has no such GPU. (now/) */
+bool device_named(const struct api *a, struct str word, struct reply *rp, struct str *ret);
+
 /*
  * A question about the past: it may take long, so the hub answers it beside its loop. Made by a route, with copies of
  * all it needs; run fills rp, and may neither touch api nor live.

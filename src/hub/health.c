@@ -32,7 +32,6 @@ static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *r
 /* clang-format off */
 const struct route hub_routes[] = {
     {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
-    {GET, "/gpu/{device}", ROLE_NONE, .open = true, .summary = "The page: one GPU, by UUID", .handle = get_page},
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},

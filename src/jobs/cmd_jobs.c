@@ -21,7 +21,7 @@ static const struct opt jobs_opts[] = {
     OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only this person's"),
     OPT(jobs_conf, kind, 'k', OPT_STR, NULL, "KIND", "only of this kind: record, dask, wandb, slurm or another"),
     OPT(jobs_conf, node, 0, OPT_STR, NULL, "NODE", "only on this node"),
-    OPT(jobs_conf, device, 0, OPT_STR, NULL, "UUID", "only on this GPU"),
+    OPT(jobs_conf, device, 0, OPT_STR, NULL, "GPU", "only on this one: NODE:N, or a UUID"),
     OPT(jobs_conf, parent, 0, OPT_STR, NULL, "ID", "only parts of this job"),
     OPT(jobs_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only those that fit, as 'host:dgx* program:train*'"),
     OPT(jobs_conf, limit, 0, OPT_INT, "100", "N", "the newest so many", .min = 1, .max = 1000),

@@ -278,29 +278,29 @@ static bool list_span(const struct request *rq, struct job_ask *ask, struct repl
 
 static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct str format = request_query(rq, "format");
+    struct str format = request_query(rq, "format"), device;
     struct job_ask what = {0};
     struct filter *filter = NULL;
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (format.len && !csv && !str_eq(format, "json"))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
                              format.p);
-    if (!list_span(rq, &what, rp) || !request_filter(rq, rp, &filter))
+    if (!list_span(rq, &what, rp) || !device_named(a, request_query(rq, "device"), rp, &device) ||
+        !request_filter(rq, rp, &filter))
         return REPLY_NOW;
     struct jobs_list *l =
         NEW(struct jobs_list, .ask = {.run = list_run, .end = list_end}, .what = what, .filter = filter,
             .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX), .csv = csv,
             .who = {.role = rq->who->role, .token = rq->who->token}, .now_ms = rq->now_ms);
     const struct {
-        const char *param, **to;
-    } by[] = {{"node", &l->what.node},
-              {"device", &l->what.device},
-              {"person", &l->what.person},
-              {"kind", &l->what.kind}};
-    for (size_t i = 0; i < ARRAY_LEN(by); i++) {
-        struct str s = request_query(rq, by[i].param);
-        *by[i].to = l->texts[i] = mem_strn(s.p, s.len);
-    }
+        struct str said;
+        const char **to;
+    } by[] = {{request_query(rq, "node"), &l->what.node},
+              {device, &l->what.device},
+              {request_query(rq, "person"), &l->what.person},
+              {request_query(rq, "kind"), &l->what.kind}};
+    for (size_t i = 0; i < ARRAY_LEN(by); i++)
+        *by[i].to = l->texts[i] = mem_strn(by[i].said.p, by[i].said.len);
     const struct node_now *n = l->texts[0][0] ? live_find(a->live, l->texts[0]) : NULL;
     if (n) { /* one that is gone is asked for by its id */
         free(l->texts[0]);
@@ -313,7 +313,7 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
 /* clang-format off */
 const struct route jobs_routes[] = {
     {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Labelled spans: commands of `muster record`, Dask and Slurm jobs, W&B runs; newest start first (docs/jobs.md)",
-     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
+     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},

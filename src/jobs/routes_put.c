@@ -140,17 +140,19 @@ static bool take_when(json_t *v, const char *name, int64_t now_ms, int64_t *ret,
     return true;
 }
 
-static bool take_devices(json_t *v, char **ret, struct reply *rp)
+static bool take_devices(const struct api *a, json_t *v, char **ret, struct reply *rp)
 {
     AUTO_BUF b = BUF_INIT((size_t)JOB_DEVICES * UUID_MAX);
     size_t i;
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_DEVICES)
-        return reply_wrong(rp, "devices must be a list of at most 256 UUIDs");
+        return reply_wrong(rp, "devices must be a list of at most 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
-            return reply_wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+            return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+        if (!device_named(a, s, rp, &s))
+            return false;
         buf_addf(&b, "%s%.*s", b.len ? "," : "", STR_ARG(s));
     }
     free(*ret);
@@ -215,7 +217,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (strcmp(key, "end") == 0)
         return take_when(v, key, rq->now_ms, &d->end_ms, rp);
     if (strcmp(key, "devices") == 0)
-        return take_devices(v, &d->devices, rp);
+        return take_devices(a, v, &d->devices, rp);
     if (strcmp(key, "pids") == 0)
         return take_pids(v, &d->pids, rp);
     if (strcmp(key, "attributes") == 0)

@@ -133,6 +133,15 @@ const char *node_id_text(const struct node_id *id, char out[33])
     return hex_text(id->b, NODE_ID_LEN, out);
 }
 
+const char *device_index_text(const struct device_fact *f, char out[24])
+{
+    if (f->mig >= 0 && f->parent[0])
+        snprintf(out, 24, "%d.%d", (int)f->index, (int)f->mig);
+    else
+        snprintf(out, 24, "%d", (int)f->index);
+    return out;
+}
+
 bool name_ok(struct str s, size_t max)
 {
     return s.len && s.len <= max && str_utf8_ok(s) && !ANY(s.len, i, strchr("\"\\/\t", s.p[i]));

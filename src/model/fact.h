@@ -114,6 +114,9 @@ const char *node_id_text(const struct node_id *id, char out[33]);
 bool node_origin_ok(struct str key);
 void node_origin_id(struct str key, struct node_id *ret);
 
+/* What follows the colon of "dgx1:0": its index; of a MIG instance "0.1". Returns out. */
+const char *device_index_text(const struct device_fact *f, char out[24]);
+
 /* Names that enter from outside: non-empty, at most max bytes, valid UTF-8, no control characters, no '"', '\\' or '/'.
  */
 bool name_ok(struct str s, size_t max);

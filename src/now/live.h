@@ -54,6 +54,9 @@ struct node_now *live_find(const struct live *l, const char *key_or_name);
 bool live_elder(const struct node_now *a, const struct node_now *than);
 /* A device by its uuid, and its node, of several the one it belongs to; NULL: there is none. Retired nodes count. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node);
+/* The same by its uuid, or by NODE:N as commands print it (of a MIG instance dgx1:0.1). NULL: there is none; ret_node
+ * is the node of that name all the same, or NULL. */
+const struct device_now *live_named_device(const struct live *l, struct str word, const struct node_now **ret_node);
 void live_drop(struct live *l, const char *key);
 /* Not heard for 30 s or since we were started, or stopped in good order. */
 bool live_silent(const struct node_now *n, int64_t now_ms);

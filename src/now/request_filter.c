@@ -1,7 +1,9 @@
-/* request_filter.c: reads the filter of a request, and answers when it cannot be read. The language is filter.h's. */
+/* request_filter.c: reads which GPUs a request is about, a filter (its language is filter.h's) or one by its name, and
+ * answers when that cannot be read. */
 #include "now/filter.h"
 
 #include "hub/api.h"
+#include "now/live.h"
 #include "people/people.h"
 
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret)
@@ -26,4 +28,29 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     buf_cut(&rp->body, rp->body.len - 2); /* the end of the object and its line */
     buf_addf(&rp->body, ",\"column\":%u}\n", err.column);
     return false;
+}
+
+/* "dgx1:0", whether or not there is one: a UUID made of a PCI address has more colons. */
+static bool is_place(struct str word)
+{
+    int colon = str_find(word, ":");
+
+    return colon > 0 && colon == str_rfind(word, ":") && (size_t)colon + 1 < word.len && word.p[colon + 1] >= '0' &&
+           word.p[colon + 1] <= '9';
+}
+
+bool device_named(const struct api *a, struct str word, struct reply *rp, struct str *ret)
+{
+    const struct node_now *n;
+    const struct device_now *d = live_named_device(a->live, word, &n);
+
+    *ret = d ? str_of(d->fact.uuid) : word;
+    if (d || !is_place(word))
+        return true;
+    int colon = str_find(word, ":");
+    if (!n)
+        return reply_refuse(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", MIN(colon, 128), word.p);
+    struct str index = str_n(word.p + colon + 1, word.len - (size_t)colon - 1);
+    return reply_refuse(rp, 404, "%s has no GPU %.*s; it has %zu", n->name, (int)MIN(index.len, 40u), index.p,
+                        n->n_devices);
 }

@@ -256,22 +256,52 @@ static void render_table_page(struct buf *out, const struct view *v, const void 
     render_vesta_table(out, v, a->vesta_table_title ?: "GPU Table", a->vesta_table_about);
 }
 
+/* The same without a word to who may not. */
+static bool reads_here(const struct api *a, const struct request *rq)
+{
+    struct reply why = {.body = BUF_INIT(4096)};
+    bool reads = may_read(a, rq, &why);
+    reply_fini(&why);
+    return reads;
+}
+
 /* In a browser the table as it is now; who may not read has the page instead, where one logs in. */
 static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    struct reply why = {.body = BUF_INIT(4096)};
     if (wants_text(rq))
         return reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE);
-    bool reads = may_read(a, rq, &why);
-    reply_fini(&why);
-    if (!reads)
+    if (!reads_here(a, rq))
         return get_page(a, rq, rp);
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
         return REPLY_NOW;
     rp->type = "text/html; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
     return reply_view(a, rq, &s, "table.html", render_table_page, a, rp);
+}
+
+/* A GPU's one address has its uuid: who writes NODE:N is sent there, with the rest of what they wrote. The page does
+ * the same for who has to log in first. */
+static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_BUF to = BUF_INIT(sizeof(rp->location));
+    const struct node_now *n;
+    const struct device_now *d = reads_here(a, rq) ? live_named_device(a->live, rq->tail, &n) : NULL;
+    if (!d || str_eq(rq->tail, d->fact.uuid))
+        return get_page(a, rq, rp);
+    buf_adds(&to, "/gpu/");
+    buf_addurl(&to, str_of(d->fact.uuid));
+    for (size_t i = 0; i < rq->n_query; i++) {
+        buf_addc(&to, i ? '&' : '?');
+        buf_addurl(&to, rq->query[i].name);
+        buf_addc(&to, '=');
+        buf_addurl(&to, rq->query[i].value);
+    }
+    if (to.err)
+        return get_page(a, rq, rp);
+    rp->status = 302;
+    mem_copy_str(rp->location, sizeof(rp->location), to.p);
+    return REPLY_NOW;
 }
 
 /* ---- metrics ---- */
@@ -404,6 +434,7 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
 struct process_ask {
     bool csv;
     const struct filter *filter;
+    struct str device; /* uuid; empty: all */
 };
 
 static void render_processes(struct buf *out, const struct view *v, const void *arg)
@@ -413,7 +444,8 @@ static void render_processes(struct buf *out, const struct view *v, const void *
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
             const struct device_now *d = &v->nodes[i]->devices[k];
-            for (size_t p = 0; p < d->n_procs; p++)
+            bool asked = !ask->device.len || str_eq(ask->device, d->fact.uuid);
+            for (size_t p = 0; asked && p < d->n_procs; p++)
                 if (!ask->filter || filter_match_proc(ask->filter, v->nodes[i], d, &d->procs[p], v->at_ms))
                     process_row(&r, v, v->nodes[i], d, &d->procs[p]);
         }
@@ -426,17 +458,20 @@ static void render_processes(struct buf *out, const struct view *v, const void *
 static enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    struct str format = request_query(rq, "format");
+    AUTO_BUF what = BUF_INIT(256);
+    struct str format = request_query(rq, "format"), device;
     if (request_query(rq, "from").len)
         return a->get_spans(a, rq, rp);
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
-    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+    if (!device_named(a, request_query(rq, "device"), rp, &device) ||
+        !select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;
     if (csv)
         rp->type = "text/csv; charset=utf-8";
     s.by_process = true;
-    struct process_ask ask = {csv, s.filter};
-    return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &ask, rp);
+    struct process_ask ask = {csv, s.filter, device};
+    buf_addf(&what, "procs%s %.*s", csv ? ".csv" : "", (int)MIN(device.len, (size_t)UUID_MAX), device.p);
+    return reply_view(a, rq, &s, what.p, render_processes, &ask, rp);
 }
 
 /* clang-format off */
@@ -447,12 +482,13 @@ const struct route now_routes[] = {
      .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
+    {GET, "/gpu/{device}", ROLE_NONE, .any = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
     {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
     {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",
-     .params = "from: time, for processes gone by; to: time, now unless told; device: UUID, with from; user: login, with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
+     .params = "from: time, for processes gone by; to: time, now unless told; device: UUID or NODE:N of one GPU; user: login, with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
      .params = "filter: which GPUs (docs/filter.md)", .handle = get_metrics},
     {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: so many of the newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},

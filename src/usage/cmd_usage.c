@@ -41,7 +41,7 @@ static const struct opt usage_opts[] = {
     OPT(usage_conf, company, 0, OPT_STR, NULL, "NAME", "only this company's"),
     OPT(usage_conf, node, 0, OPT_STR, NULL, "NODE", "only on these nodes: a name, or a pattern as 'dgx*'"),
     OPT(usage_conf, model, 0, OPT_STR, NULL, "MODEL", "only on these GPUs: part of a model's name"),
-    OPT(usage_conf, device, 0, OPT_STR, NULL, "UUID", "only on this GPU"),
+    OPT(usage_conf, device, 0, OPT_STR, NULL, "GPU", "only on this one: NODE:N, or a UUID"),
     OPT(usage_conf, filter, 0, OPT_STR, NULL, "FILTER", "only on GPUs that fit now"),
     OPT(usage_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "table, csv, json, html, pdf, svg or png",
         .choices = formats),

@@ -308,6 +308,8 @@ static enum reply_how get_usage(struct api *a, struct request *rq, struct reply 
         return REPLY_NOW;
     for (size_t i = 0; i < USAGE_PARAMS; i++) {
         struct str s = str_trim(request_query(rq, param_words[i]));
+        if (i == USAGE_DEVICE && !device_named(a, s, rp, &s))
+            return REPLY_NOW;
         text[i] = s.len ? arena_strn(&mem, s.p, s.len) : NULL;
     }
     struct usage_job *k = usage_job_new(a, text, filter, rq->now_ms);

@@ -261,6 +261,8 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "from is not before to");
     if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
+    if (!device_named(a, device, rp, &device))
+        return REPLY_NOW;
     struct spans_job *job = NEW(struct spans_job, .ask = {.run = spans_run, .end = spans_end}, .what = what,
                                 .csv = str_eq(format, "csv"), .n = v.n);
     job->nodes = sums_nodes(&job->mem, v.nodes, v.n);

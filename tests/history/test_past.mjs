@@ -81,6 +81,26 @@ test("the cursor is shared: every chart tells of the same moment", async (t) => 
     clean(page);
 });
 
+test("NODE:N leads to the GPU's one address, and the tab is called by it", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 2, "--gpus", 2);
+    const { name, devices } = (await json(h.url + "/api/v1/state")).nodes[1];
+    const page = await open(t, `${h.url}/gpu/${name}:1?range=6h`);
+    await says(page.locator("h1"), new RegExp(`^${name} · GPU 1 `));
+    assert.equal(page.url(), `${h.url}/gpu/${devices[1].uuid}?range=6h`);
+    await until("the tab's title", async () => (await page.title()).startsWith(`${name}:1 · `));
+    await page.evaluate((to) => { /* a link within the page is not asked of the hub */
+        const a = Object.assign(document.createElement("a"), { href: to });
+        document.querySelector("main").append(a);
+        a.click();
+    }, `/gpu/${name}:0`);
+    await page.waitForURL(`${h.url}/gpu/${devices[0].uuid}`);
+    await until("the tab's title", async () => (await page.title()).startsWith(`${name}:0 · `));
+    await page.goto(`${h.url}/gpu/${name}:9`);
+    await says(page.locator("main"), `${name} has no GPU 9 ${name} has 2 GPUs.`);
+    await looksRight(page, "gpu-none-such");
+});
+
 test("the right edge is live", async (t) => {
     const h = await withPast(t);
     const { uuid } = h.nodes[0].devices[0];

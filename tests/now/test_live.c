@@ -764,6 +764,39 @@ static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
     live_free(l);
 }
 
+static void a_gpu_is_found_by_its_place_too(void **unused)
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct device_fact d[4];
+    struct node_fact f = {.n_devices = 4, .devices = d};
+    static const struct {
+        const char *word, *uuid;
+        bool node;
+    } cases[] = {{"GPU-c", "GPU-c", true},    {"dgx1:0", "GPU-c", true}, {"one:1", "GPU-b", true},
+                 {"dgx1:1.0", "MIG-1", true}, {"dgx1:7", NULL, true},    {"dgx1:", NULL, true},
+                 {"dgx2:0", NULL, false},     {":0", NULL, false},       {"", NULL, false}};
+
+    (void)unused;
+    set_device(&d[0], "GPU-a", 0);
+    set_device(&d[1], "GPU-b", 1);
+    set_device(&d[2], "GPU-c", 0); /* in the place of one that was lost */
+    set_device(&d[3], "MIG-1", 1);
+    d[0].lost = true;
+    d[3].mig = 0;
+    snprintf(d[3].parent, sizeof(d[3].parent), "GPU-b");
+    live_facts(l, live_node(l, "one", "dgx1", NOW), 1, &f, NOW);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct node_now *n;
+        const struct device_now *found = live_named_device(l, str_of(cases[i].word), &n);
+        print_message("'%s'\n", cases[i].word);
+        assert_int_equal(n != NULL, cases[i].node);
+        assert_int_equal(found != NULL, cases[i].uuid != NULL);
+        if (found)
+            assert_string_equal(found->fact.uuid, cases[i].uuid);
+    }
+    live_free(l);
+}
+
 static void two_nodes_never_share_a_name(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
@@ -899,5 +932,5 @@ TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(a_gpu_that_vanishes_is_lost_and_comes_back_the_same),
       cmocka_unit_test(a_split_gpu_is_what_its_instances_are),
       cmocka_unit_test(a_node_that_is_joined_takes_the_silent_ones_place),
-      cmocka_unit_test(two_nodes_never_share_a_name), cmocka_unit_test(nodes_are_found_and_sorted_as_people_count),
-      cmocka_unit_test(thousands_of_nodes_are_each_found))
+      cmocka_unit_test(a_gpu_is_found_by_its_place_too), cmocka_unit_test(two_nodes_never_share_a_name),
+      cmocka_unit_test(nodes_are_found_and_sorted_as_people_count), cmocka_unit_test(thousands_of_nodes_are_each_found))

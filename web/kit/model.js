@@ -26,6 +26,22 @@ export function indexOf(d) {
     return d.mig === undefined ? `${d.index}` : `${d.index}.${d.mig}`;
 }
 
+/** "dgx1:3", as commands print it and take it. @param {Node} n @param {Device} d */
+export const placeOf = (n, d) => `${n.name}:${indexOf(d)}`;
+
+/** A GPU by its UUID or by NODE:N. node without d: there is such a node, and no such GPU on it. @param {Node[]} nodes @param {string} word @returns {{ node?: Node, d?: Device }} */
+export function gpuNamed(nodes, word) {
+    for (const node of nodes) {
+        const d = node.devices.find((one) => one.uuid === word);
+        if (d) return { node, d };
+    }
+    const at = word.lastIndexOf(":");
+    const name = word.slice(0, Math.max(at, 0));
+    const node = nodes.find((n) => n.name === name || n.id === name);
+    const all = node?.devices.filter((d) => indexOf(d) === word.slice(at + 1)) ?? [];
+    return { node, d: all.find((d) => d.state !== "lost") ?? all[0] };
+}
+
 const GONE = "Zombie"; /* as a user: PROC_GONE of src/model/fact.h */
 export const GONE_WORDS = "a process that is gone still holds memory";
 

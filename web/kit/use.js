@@ -1,5 +1,6 @@
 /* use.js: hooks that tie a component to the store, to the clock and to the window. */
 import { useEffect, useState } from "preact/hooks";
+import { facts } from "./facts.js";
 import { live, onChange } from "./live.js";
 
 /** Renders again at each news while this is on the screen: of the store, the URL, the session. @param {(tell: () => void) => () => void} on subscribes, and gives what ends that */
@@ -40,6 +41,13 @@ export function useTick() {
             ticking = 0;
         };
     }, []);
+}
+
+/** The tab says so, before the hub's name, for as long as this is on the screen: what a view calls itself when it knows better than the URL (app.js). @param {string} words */
+export function useTitle(words) {
+    useEffect(() => {
+        document.title = `${words} · ${facts.name}`;
+    });
 }
 
 /** An event of the window while this is on the screen. @template {keyof WindowEventMap} K @param {K} name @param {(e: WindowEventMap[K]) => void} on @param {unknown[]} [deps] */

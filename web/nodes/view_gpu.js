@@ -2,14 +2,14 @@
 import { useEffect } from "preact/hooks";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";
-import { Refused } from "../kit/empty.js";
+import { Empty, Refused } from "../kit/empty.js";
 import { metrics, stateOf } from "../kit/facts.js";
-import { metric, span } from "../kit/format.js";
+import { count, metric, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
-import { indexOf, isFresh, modelName, nodeName } from "../kit/model.js";
-import { usePlace } from "../kit/router.js";
-import { useLive, useTick } from "../kit/use.js";
+import { gpuNamed, indexOf, isFresh, modelName, nodeName, placeOf } from "../kit/model.js";
+import { go, usePlace } from "../kit/router.js";
+import { useLive, useTick, useTitle } from "../kit/use.js";
 import { deviceSentence } from "../now/words.js";
 import { FactList } from "./factlist.js";
 import { Processes } from "./processes.js";
@@ -39,12 +39,17 @@ export default function Gpu({ arg }) {
     const { nodes, status } = useLive();
     useTick();
     useEffect(() => watch({}), []);
-    const uuid = decodeURIComponent(arg);
-    const node = nodes.find((n) => n.devices.some((d) => d.uuid === uuid));
-    const d = node?.devices.find((one) => one.uuid === uuid);
+    const word = decodeURIComponent(arg);
+    const { node, d } = gpuNamed(nodes, word);
+    const uuid = d?.uuid ?? word;
+    useTitle(node && d ? placeOf(node, d) : word);
+    useEffect(() => {
+        if (uuid !== word) go(`/gpu/${encodeURIComponent(uuid)}${location.search}`, true);
+    }, [uuid, word]);
     const names = picked(query, USUAL, "device");
     if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
     if (status === "connecting") return null;
+    if (node && !d) return html`<${Empty} title="${nodeName(node)} has no GPU ${word.slice(word.lastIndexOf(":") + 1)}"><p><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> has ${count(node.devices.length, "GPU")}.</p><//>`;
     const m = d?.metrics ?? {};
     const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, mem_used: m.mem_total, power: m.power_limit };
     return html`<div class="one">
