@@ -1,7 +1,9 @@
 /* main.c: the table of subcommands. */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "base/secret.h"
 #include "cli/cmd.h"
 
@@ -12,15 +14,58 @@ const struct cmd cmds[] = {
     {0},
 };
 
+const char *cmd_group(const struct cmd *c)
+{
+    static const struct {
+        const char *first, *title;
+    } groups[] = {
+#define COMMAND(word, name)
+#define PROGRAM(word, name, hidden, verbs)
+#define GROUP(first, title) {first, title},
+#include "cli/commands.def"
+    };
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+        if (strcmp(c->name, groups[i].first) == 0)
+            return groups[i].title;
+    return NULL;
+}
+
 static int help(FILE *to)
 {
-    fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n\n");
-    for (const struct cmd *c = cmds; c->name; c++)
+    fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n");
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (cmd_group(c))
+            fprintf(to, "\n%s:\n", cmd_group(c));
         if (!c->hidden)
             fprintf(to, "  %-11s %s\n", c->name, c->help->summary);
+    }
     fprintf(to,
             "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
     return to == stderr ? EXIT_USAGE : EXIT_OK;
+}
+
+/* `muster help ls` is `muster ls --help`, `muster help wandb pull` is `muster wandb pull --help`. */
+static void put_help_last(int argc, char **argv)
+{
+    static char flag[] = "--help";
+    memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+    argv[argc - 1] = flag;
+}
+
+static int refuse_word(const char *word)
+{
+    const char *near = NULL;
+    int least = INT_MAX;
+    for (const struct cmd *c = cmds; c->name; c++) {
+        int slips = c->hidden ? -1 : str_near(str_of(word), str_of(c->name));
+        if (slips >= 0 && slips < least) {
+            least = slips;
+            near = c->name;
+        }
+    }
+    fprintf(stderr, "muster: unknown command '%s'; ", word);
+    fprintf(stderr, near ? "did you mean '%s'?\n" : "`muster --help` lists them\n", near);
+    return EXIT_USAGE;
 }
 
 /* Whose options the arguments are: the command's, or those of its verb. */
@@ -37,6 +82,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2)
         return help(stderr);
+    if (strcmp(argv[1], "help") == 0 && argc > 2)
+        put_help_last(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
@@ -48,6 +95,5 @@ int main(int argc, char **argv)
             secret_args(options_of(c, argc, argv), argc - 1, argv + 1); /* before anything that takes its time */
             return cmd_start(c, argc - 1, argv + 1);
         }
-    fprintf(stderr, "muster: unknown command '%s'; `muster --help` lists them\n", argv[1]);
-    return EXIT_USAGE;
+    return refuse_word(argv[1]);
 }

@@ -4,22 +4,22 @@
 #include "access/auth.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/data_folder.h"
 #include "format/render.h"
 #include "model/rows.h"
 #include "store/records.h"
 
 struct token_conf {
-    char *data, *role, *person, *node, *note;
+    char *data, *hub, *role, *person, *node, *note;
     int64_t expires, uses;
     bool json;
 };
 
 static const struct opt token_opts[] = {
-    OPT(token_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
+    DATA_FOLDER_OPTS(token_conf),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
         "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
         "admin, reader (reads everything, writes nothing: Prometheus, wall screens)"),
@@ -49,7 +49,8 @@ const struct opt_cmd token_help = {
     .conf_size = sizeof(struct token_conf),
 };
 
-static int new_token(struct store *s, const struct token_conf *conf, struct err *err)
+/* The role of the new one, or -EINVAL. */
+static int check_new(const struct token_conf *conf, struct err *err)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
@@ -62,6 +63,11 @@ static int new_token(struct store *s, const struct token_conf *conf, struct err 
         return err_set(err, -EINVAL, "--uses: only an enroll token is used up");
     if (conf->expires && conf->expires < TOKEN_SPAN_MIN)
         return err_set(err, -EINVAL, "--expires: at least a minute");
+    return role;
+}
+
+static int new_token(struct store *s, const struct token_conf *conf, int role, struct err *err)
+{
     struct store_token t = {.created_ms = clock_wall_ms(), .uses = conf->uses};
     if (conf->expires)
         t.expires_ms = t.created_ms + conf->expires;
@@ -149,23 +155,23 @@ static int revoke_token(struct store *s, const char *id)
 int cmd_token(struct cmd_call *c)
 {
     const struct token_conf *conf = c->conf;
-    const char *verb = c->argc ? c->argv[0] : "", *dir = conf->data;
+    const char *verb = c->argc ? c->argv[0] : "";
     struct store *s = NULL;
-    char state[512];
+    char dir[DATA_FOLDER_MAX];
 
-    if (!(dir && dir[0])) {
-        if (file_state_dir(NULL, state, sizeof(state)) < 0)
-            return err_set(&c->err, -EINVAL, "no data folder: give --data");
-        dir = state;
-    }
     bool is_new = strcmp(verb, "new") == 0, is_list = strcmp(verb, "list") == 0,
          is_revoke = strcmp(verb, "revoke") == 0;
     if (!(is_new || is_list || is_revoke) || c->argc != (is_revoke ? 2 : 1))
         return err_set(&c->err, -EINVAL, "expected new, list, or revoke ID");
-    int r = store_open_tools(&s, dir, NULL, &c->err);
+    int role = is_new ? check_new(conf, &c->err) : 0;
+    if (role < 0)
+        return role;
+    int r = data_folder(conf->data, conf->hub, dir, &c->err); /* a token in a folder no hub has would let nobody in */
+    if (r == 0)
+        r = store_open_tools(&s, dir, NULL, &c->err);
     if (r < 0)
         return cli_fail(&token_help, EXIT_REACH, "%s", c->err.msg);
-    r = is_new ? new_token(s, conf, &c->err) : is_list ? list(s, conf) : revoke_token(s, c->argv[1]);
+    r = is_new ? new_token(s, conf, role, &c->err) : is_list ? list(s, conf) : revoke_token(s, c->argv[1]);
     store_close(s);
     return r;
 }

@@ -4,20 +4,20 @@
 #include "backup/backup.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/data_folder.h"
 #include "cli/progress.h"
 #include "format/render.h"
 
 struct backup_conf {
-    char *data;
+    char *data, *hub;
     bool check, quiet;
 };
 
 static const struct opt backup_opts[] = {
-    OPT(backup_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
+    DATA_FOLDER_OPTS(backup_conf),
     OPT(backup_conf, check, 0, OPT_BOOL, NULL, NULL, "make none: read FILE and say whether it is whole"),
     OPT(backup_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
@@ -82,15 +82,12 @@ static int make(void *arg, FILE *to, struct err *err)
 static int backup(const struct backup_conf *conf, const char *path)
 {
     struct err err = {0};
-    char state[4096] = "";
+    char dir[DATA_FOLDER_MAX];
+    struct making m = {.dir = dir};
     bool out = strcmp(path, "-") == 0;
 
-    if (!conf->data)
-        file_state_dir(NULL, state, sizeof(state));
-    struct making m = {.dir = conf->data ? conf->data : state};
-    AUTO_FREE char *db = mem_fmt("%s/muster.db", m.dir);
-    if (!m.dir[0] || access(db, F_OK) < 0)
-        return cli_fail(&backup_help, EXIT_REACH, "there is no hub's data in '%s': say where with --data", m.dir);
+    if (data_folder(conf->data, conf->hub, dir, &err) < 0)
+        return cli_fail(&backup_help, EXIT_REACH, "%s", err.msg);
     if (out && isatty(STDOUT_FILENO))
         return cli_fail(&backup_help, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
     progress_start(&m.progress, "backup", "bytes", 0, conf->quiet);

@@ -15,7 +15,7 @@
 #include "base/secret.h"
 #include "cli/local_hub.h"
 
-enum { ANSWER_MAX = 256 << 20, CONNECT_MS = 5000, TOTAL_MS = 30000 };
+enum { FOLDER_MS = 2000, ANSWER_MAX = 256 << 20, CONNECT_MS = 5000, TOTAL_MS = 30000 };
 
 static const char *hub_of(const struct client_conf *conf)
 {
@@ -168,8 +168,8 @@ static int unreachable(const struct client_conf *conf, const struct asking *q, C
 }
 
 /* *ret_status: HTTP's, 0 without an answer. */
-static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
-               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+static int ask_once(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
+                    const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
 {
     AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
     struct asking q = {0};
@@ -193,6 +193,36 @@ static int ask(const struct client_conf *conf, const char *own_token, const char
     *ret = answer;
     answer = (struct buf){0};
     return 0;
+}
+
+bool client_folder(const struct client_conf *conf, char ret[4096])
+{
+    struct client_conf quick = *conf;
+    AUTO_BUF answer = {0};
+    struct err ignored = {0};
+    int status;
+    quick.limit_ms = FOLDER_MS;
+    if (!local_hub_is_here(hub_of(conf)) ||
+        ask_once(&quick, "", "GET", "/api/v1/folder", "", str_of(""), &answer, &status, &ignored) < 0)
+        return false;
+    json_auto_t *o = json_loadb(answer.p, answer.len, 0, NULL);
+    const char *dir = json_string_value(json_object_get(o, "data"));
+    return dir && dir[0] == '/' && mem_copy_str(ret, 4096, dir);
+}
+
+/* A hub that wants a token may be our own, with a folder that only it knows. */
+static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
+               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+{
+    bool told = own_token || (conf->token && conf->token[0]) || (conf->token_file && conf->token_file[0]);
+    AUTO_BUF token = BUF_INIT(4096);
+    char dir[4096];
+    struct err ignored = {0};
+    int r = ask_once(conf, own_token, method, path, type, body, ret, ret_status, err);
+    if (r != -EACCES || *ret_status != 401 || told || !client_folder(conf, dir) ||
+        local_hub_token_in(dir, hub_of(conf), &token, &ignored) < 0 || !token.len)
+        return r;
+    return ask_once(conf, token.p, method, path, type, body, ret, ret_status, err);
 }
 
 void client_param(struct buf *path, const char *name, const char *value)

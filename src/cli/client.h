@@ -24,7 +24,8 @@ struct client_conf {
 
 /*
  * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765. Where no
- * token is given and the hub is our own one, the admin token its data folder holds is sent. 0 with the body in ret; or
+ * token is given and the hub is our own one, the admin token its data folder holds is sent; one in a folder of another
+ * place is found when it is needed. 0 with the body in ret; or
  * -errno with a sentence. An HTTP error becomes one too: the problem's detail.
  */
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
@@ -46,6 +47,9 @@ void client_param(struct buf *path, const char *name, const char *value);
 /* The same for options by their names, with blanks between: a text as it is, a choice by its word, a number, "true". */
 struct opt;
 void client_options(struct buf *path, const struct opt *opts, const void *conf, const char *names);
+/* The data folder of that hub, as it says itself; false: it is none of this machine's, or does not say. ret untouched
+ * then. */
+bool client_folder(const struct client_conf *conf, char ret[4096]);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
 /* "… answered something else than a hub would". -EREMOTEIO. */
 int client_no_hub(const struct client_conf *conf, struct err *err);

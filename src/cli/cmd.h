@@ -24,6 +24,7 @@ struct cmd {
     const struct cmd *verbs; /* NULL, or what may follow it: a table like this one */
 };
 extern const struct cmd cmds[], wandb_verbs[], vesta_verbs[]; /* end with name NULL */
+const char *cmd_group(const struct cmd *c);                   /* the title of the group that it begins, or NULL */
 
 int cmd_start(const struct cmd *c, int argc, char **argv); /* its exit code */
 

@@ -77,7 +77,7 @@ static bool listens_at(struct str line, const struct place *asked)
  * Its process is there still, and the folder's owner's: who else has its port by now gets no token. Root may run one in
  * somebody's folder.
  */
-static bool hub_runs(const char *dir)
+bool local_hub_runs(const char *dir)
 {
     AUTO_FREE char *lock = mem_fmt("%s/lock", dir);
     char pid[24] = "", proc[64];
@@ -104,7 +104,7 @@ static int hub_is(const char *dir, const char *url)
     rest = buf_str(&text);
     while (place_parse(str_of(url), &asked) && str_line(&rest, &line))
         if (listens_at(str_trim(line), &asked))
-            return hub_runs(dir);
+            return local_hub_runs(dir);
     return 0;
 }
 
@@ -112,6 +112,17 @@ static int read_token(const char *dir, struct buf *ret, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/admin.token", dir);
     return access(path, R_OK) == 0 ? file_read_secret(path, ret, err) : 0;
+}
+
+int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct err *err)
+{
+    return hub_is(dir, url) == 1 ? read_token(dir, ret, err) : 0;
+}
+
+bool local_hub_is_here(const char *url)
+{
+    struct place asked;
+    return place_parse(str_of(url), &asked) && host_is_here(asked.host, false);
 }
 
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err)
@@ -126,6 +137,6 @@ int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *
         said |= r == 0;
     }
     /* a hub of an older release says nothing, but holds its lock */
-    bool older = unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 && hub_runs(dir);
+    bool older = unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 && local_hub_runs(dir);
     return older ? read_token(dir, ret, err) : 0;
 }

@@ -13,6 +13,10 @@ int local_hub_say(const char *dir, struct str addresses, struct err *err); /* a 
 void local_hub_end(const char *dir);
 /* The same address as others may use it: a hub on every address is under this machine's name. */
 void local_hub_named(struct str url, struct buf *out);
+bool local_hub_runs(const char *dir); /* the hub of this folder, as its owner */
+/* The admin token in dir where that is the folder of the hub at this URL, and it runs. Nothing is added otherwise. */
+int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct err *err);
+bool local_hub_is_here(const char *url); /* the address is this machine's own */
 /* The admin token of a hub of ours that runs and listens at this URL; unnamed: the user gave none. Nothing is added
  * where there is none. */
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err);

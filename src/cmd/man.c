@@ -31,9 +31,12 @@ static void overview(struct buf *out)
                   ".SH SYNOPSIS\n.B muster\n.I COMMAND\n[\\fIOPTIONS\\fR]\n"
                   ".SH DESCRIPTION\nWhich GPUs are free, who holds the others, what they do.\n"
                   "One small agent per node, one hub, one page, one terminal.\n.SH COMMANDS\n");
-    for (const struct cmd *c = cmds; c->name; c++)
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (cmd_group(c))
+            buf_addf(out, ".SS %s\n", cmd_group(c));
         if (!c->hidden)
             buf_addf(out, ".TP\n.BR muster\\-%s (1)\n%s\n", c->name, c->help->summary);
+    }
     buf_adds(out, ".SH METRICS\nNames as JSON has them, with their Prometheus name and unit.\n");
     for (int m = 0; m < M_COUNT; m++) {
         const char *unit = unit_names[metrics[m].unit];

@@ -52,18 +52,38 @@ const struct opt_cmd up_help = {
     .opts = up_opts,
 };
 
+/* Of the hub's options those that people need; the rest stand behind --help all. */
+static const char *const hub_flags[] = {"listen", "name", "config", "tls", "read", "nodes", "keep_raw"};
+
+static int print_help(const char *what)
+{
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct opt few[ARRAY_LEN(up_opts) + ARRAY_LEN(hub_flags)] = {0};
+    struct opt_cmd help = up_help;
+    size_t n = ARRAY_LEN(up_opts) - 1;
+
+    if (what && strcmp(what, "all") == 0) {
+        opt_help(&up_help, &out);
+        buf_addc(&out, '\n');
+        opt_help(&hub_help, &out);
+        return cli_print(&up_help, &out);
+    }
+    memcpy(few, up_opts, sizeof(up_opts));
+    for (size_t i = 0; i < ARRAY_LEN(hub_flags); i++)
+        few[n++] = *opt_find(hub_help.opts, str_of(hub_flags[i]));
+    help.opts = few;
+    opt_help(&help, &out);
+    buf_adds(&out, "\n`muster up --help all` shows every option of the hub.\n");
+    return cli_print(&up_help, &out);
+}
+
 /* Ours are picked out; what the hub does not know it will refuse itself. -1 to go on, or an exit code. */
 static int up_flags(struct up_conf *conf, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
-        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
-            AUTO_BUF out = BUF_INIT(1 << 20);
-            opt_help(&up_help, &out);
-            buf_addc(&out, '\n');
-            opt_help(&hub_help, &out);
-            return cli_print(&up_help, &out);
-        }
+        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)
+            return print_help(argv[i + 1]);
         conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
         conf->no_agent |= strcmp(a, "--no-agent") == 0;
         conf->start_empty |= strcmp(a, "--start-empty") == 0;

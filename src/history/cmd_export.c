@@ -14,6 +14,7 @@
 #include "base/when.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/data_folder.h"
 #include "cli/progress.h"
 #include "format/export.h"
 #include "hub/decode.h"
@@ -25,7 +26,7 @@
 enum { OUT_BYTES = 1 << 20, BINS = 1000 };
 
 struct export_conf {
-    char *data, *from, *to, *output;
+    char *data, *hub, *from, *to, *output;
     struct opt_list device, metric, kind;
     int64_t step;
     int format;
@@ -33,7 +34,7 @@ struct export_conf {
 };
 
 static const struct opt export_opts[] = {
-    OPT(export_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
+    DATA_FOLDER_OPTS(export_conf),
     OPT(export_conf, format, 0, OPT_CHOICE, "jsonl", "FORMAT", "jsonl, csv or openmetrics", .choices = export_words),
     OPT(export_conf, device, 0, OPT_LIST, NULL, "WHICH",
         "only these: a UUID, node:index, a node's name, or a pattern as 'dgx*:0'"),
@@ -82,7 +83,7 @@ struct a_node {
 struct export
 {
     const struct export_conf *conf;
-    const char *dir;
+    char *dir; /* DATA_FOLDER_MAX */
     struct store *store;
     FILE *to;
     struct buf out;
@@ -576,7 +577,6 @@ static int export_write(void *arg, FILE *to, struct err *err)
     struct export *x = arg;
     const struct export_conf *conf = x->conf;
     int64_t now = clock_wall_ms();
-    AUTO_FREE char *db = mem_fmt("%s/muster.db", x->dir);
     int r = 0;
 
     x->to = to;
@@ -592,8 +592,8 @@ static int export_write(void *arg, FILE *to, struct err *err)
             r = err_set(err, -EINVAL, "--kind: '%s' is not one of samples, processes, events, jobs", conf->kind.v[i]);
     if (r == 0 && conf->step && conf->step < 100)
         r = err_set(err, -EINVAL, "--step: at least 100ms");
-    if (r == 0 && access(db, F_OK) < 0)
-        r = err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", x->dir);
+    if (r == 0)
+        r = data_folder(conf->data, conf->hub, x->dir, err);
     if (r == 0)
         r = store_open_tools(&x->store, x->dir, &hub_decoder, err);
     if (r == 0)
@@ -608,15 +608,10 @@ static int export_write(void *arg, FILE *to, struct err *err)
 int cmd_export(struct cmd_call *c)
 {
     struct export_conf *conf = c->conf;
-    const char *dir = conf->data;
-    char state[4096];
+    char dir[DATA_FOLDER_MAX];
 
-    if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
-        dir = state;
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
-    if (!dir)
-        return err_set(&c->err, -EINVAL, "say where the data is with --data DIR");
     struct export x = {.conf = conf, .dir = dir, .out = BUF_INIT(256u << 20)};
     int r = cli_stream(conf->output, export_write, &x, &c->err);
     return r == -EPIPE ? EXIT_OK : r;

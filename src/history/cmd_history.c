@@ -173,6 +173,8 @@ int cmd_history(struct cmd_call *c)
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
     int r = ask_hub(conf, c->argc, c->argv, picture ? chart_points(width) : conf->table ? 60 : 0, &answer, &c->err);
+    if (r == -ENOENT) /* a metric or a device that there is not: mistyped */
+        return cli_fail(&history_help, EXIT_USAGE, "%s", c->err.msg);
     if (r < 0)
         return r;
     return conf->json  ? cli_print_json(&history_help, &answer)

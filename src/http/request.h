@@ -28,7 +28,7 @@ struct request {
     struct str body;
     struct str tail; /* what the route's "{x}" matched */
     char peer[64];   /* address, after proxy rules */
-    bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
+    bool loopback;   /* from this machine, for words alone: it gives no rights */
     bool tls;
     const char *back; /* a form, else NULL: where the browser is sent back to when its write is durable; lasting */
     struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */

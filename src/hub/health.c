@@ -1,4 +1,8 @@
 /* health.c: the routes that say whether the hub is alive and takes batches, and those of the page. */
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
 #include "hub/handlers.h"
 #include "hub/self.h"
 
@@ -20,6 +24,20 @@ static enum reply_how get_readyz(struct api *a, struct request *rq, struct reply
     if (!hub_ready(a->hub, why))
         return reply_problem(rp, 503, "%s", why);
     return get_healthz(a, rq, rp);
+}
+
+/* Others need not know how this machine is laid out. */
+static bool is_here(UNUSED struct api *a, struct request *rq, struct reply *rp)
+{
+    return rq->loopback || reply_refuse(rp, 403, "the hub tells this on its own machine alone");
+}
+
+static enum reply_how get_folder(struct api *a, UNUSED struct request *rq, struct reply *rp)
+{
+    AUTO_FREE char *dir = realpath(a->hub->data, NULL);
+    struct json j = reply_object(rp, 65536);
+    json_cstr(&j, "data", dir ? dir : a->hub->data);
+    return reply_object_end(rp, &j);
 }
 
 static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *rq, struct reply *rp)
@@ -44,6 +62,7 @@ const struct route hub_routes[] = {
     {GET, "/api/v1/openapi.json", ROLE_NONE, .open = true, .summary = "This table", .handle = get_openapi},
     {GET, "/healthz", ROLE_NONE, .open = true, .summary = "200 while the hub's loop turns", .handle = get_healthz},
     {GET, "/readyz", ROLE_NONE, .open = true, .summary = "200 while batches can be stored, else 503 and why", .handle = get_readyz},
+    {GET, "/api/v1/folder", ROLE_NONE, .open = true, .gate = is_here, .summary = "Where its data is, for commands that work on it; told on its own machine alone", .handle = get_folder},
     {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing: the page names its own", .handle = get_favicon},
     {0},
 };

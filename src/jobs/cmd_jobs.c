@@ -75,7 +75,7 @@ int cmd_jobs(struct cmd_call *c)
 {
     const struct jobs_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(65536);
-    char from[32];
+    char from[32], span[24], none[100];
 
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
@@ -84,7 +84,14 @@ int cmd_jobs(struct cmd_call *c)
     client_param(&path, "from", conf->last ? from : NULL);
     client_options(&path, jobs_opts, conf, "person kind node device parent filter limit");
     client_param(&path, "format", conf->csv ? "csv" : NULL);
-    struct hub_listing l = {LISTING(jobs_help, columns, fill_row, "there is no such job"),
-                            .path = path.err ? NULL : path.p, .member = "jobs", .no = true};
+    bool any = !(conf->person || conf->kind || conf->node || conf->device || conf->parent || conf->filter);
+    const char *which = any ? "" : "such ";
+    if (conf->last)
+        snprintf(none, sizeof(none), "no %sjob ran within the last %s; --last looks further back", which,
+                 clock_span(conf->last, span));
+    else
+        snprintf(none, sizeof(none), "there is no %sjob", which);
+    struct hub_listing l = {LISTING(jobs_help, columns, fill_row, none), .path = path.err ? NULL : path.p,
+                            .member = "jobs", .no = true};
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
 }

@@ -12,10 +12,14 @@ static const struct scheduled_now *find(struct api *a, struct request *rq, struc
     const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
     const struct scheduled_now *found = FIND(v, n, e, str_eq(rq->tail, e->b->name));
 
-    if (!found)
-        reply_problem(rp, 404, "there is no report '%.*s' under reports; /api/v1/reports lists them",
-                      (int)MIN(rq->tail.len, 100u), rq->tail.p);
-    return found;
+    if (found)
+        return found;
+    AUTO_BUF names = BUF_INIT(400);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&names, "%s%s", i ? ", " : "there is ", v[i].b->name);
+    reply_problem(rp, 404, "there is no report '%.*s': %s", (int)MIN(rq->tail.len, 100u), rq->tail.p,
+                  n ? buf_str(&names).p : "muster.yaml names none under reports");
+    return NULL;
 }
 
 static void scheduled_json(struct json *j, const struct scheduled_now *x)

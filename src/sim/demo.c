@@ -63,7 +63,9 @@ int demo_config(const char *dir, struct err *err)
              "  price: [H200=2.50]\n"
              "  co2: 350\n"
              "bookings:\n"
-             "  auth: open # whoever looks at the demo may book: no token is needed\n",
+             "  auth: open # whoever looks at the demo may book: no token is needed\n"
+             "reports:\n"
+             "  daily: {every: day, at: \"08:00\"} # sent to nobody; `muster reports show daily`\n",
              from, from);
     int r = file_mkdirs(dir, 0700, err);
     return r < 0 ? r : file_write(path, 0600, text.p, text.len, err);

@@ -20,6 +20,7 @@
 #define LIVE_BYTES       (4u << 20)
 #define REFUSED_MS       1000 /* without a disk the same packets go again: not at once */
 #define NEED_TRIES       3    /* a batch whose blobs the hub asks for again and again; then it goes to disk */
+#define WHY_MAX          320  /* of what a hub says when it takes nothing */
 #define TRIES_MAX        5    /* one that the hub neither stores nor refuses; then it is given up */
 #define CATCH_MAX        8    /* records in one catch-up POST */
 #define CATCH_BYTES      (1u << 20)
@@ -59,7 +60,7 @@ struct sender {
     bool catching;
 
     struct hub_pace pace;
-    char trouble[256]; /* why it is not ok */
+    char trouble[WHY_MAX]; /* why it is not ok */
 };
 
 static void speak(void *arg);
@@ -162,7 +163,7 @@ static void shown_text(const struct sender *s, struct str text, char *out, size_
         return;
     }
     str_line(&text, &line);
-    for (n = 0; n < line.len && n + 1 < MIN(size, 160u); n++) /* problem JSON and HTML alike, without a parser */
+    for (n = 0; n < line.len && n + 1 < size; n++) /* it may be the page of some proxy */
         out[n] = (line.p[n] >= 0x20 && line.p[n] < 0x7f) ? line.p[n] : '?';
     out[n] = 0;
 }
@@ -229,22 +230,24 @@ static bool answer_says(const struct answer *a)
 }
 
 /* Read the outcome of a POST: the hub's words are in *ret when TAKEN; else it has at most retry_ms. */
-static enum verdict judge(const struct sender *s, const struct http_result *r, struct answer *ret, char why[256])
+static enum verdict judge(const struct sender *s, const struct http_result *r, struct answer *ret, char why[WHY_MAX])
 {
     struct err err = {0};
-    char text[200] = "";
+    char text[WHY_MAX - 40] = "";
 
     if (r->status == 200) {
         int bad = answer_parse(r->body, ret, &err);
         if (bad == 0 && (r->body.len == 0 || answer_says(ret)))
             return TAKEN;
         shown_text(s, bad ? str_of(err.msg) : r->body, text, sizeof(text));
-        snprintf(why, 256, "its answer makes no sense: %s", text);
+        snprintf(why, WHY_MAX, "its answer makes no sense: %s", text);
     } else if (r->status) {
-        shown_text(s, r->body, text, sizeof(text));
-        snprintf(why, 256, "HTTP %d%s%s", r->status, text[0] ? ": " : "", text);
+        AUTO_BUF said = BUF_INIT(r->body.len + 1);
+        answer_refusal(r->body, &said);
+        shown_text(s, buf_str(&said), text, sizeof(text));
+        snprintf(why, WHY_MAX, "HTTP %d%s%s", r->status, text[0] ? ": " : "", text);
     } else {
-        snprintf(why, 256, "%.200s", r->error);
+        snprintf(why, WHY_MAX, "%.200s", r->error);
     }
     ret->retry_ms = r->status == 200 ? 0 : r->retry_after_ms;
     return r->status == 401 || r->status == 403                       ? DENIED
@@ -363,7 +366,7 @@ static void on_live_done(void *arg, const struct http_result *r)
 {
     struct sender *s = arg;
     struct answer a;
-    char why[256] = "";
+    char why[WHY_MAX] = "";
     enum verdict v = judge(s, r, &a, why);
 
     timer_stop(s->ack);
@@ -486,7 +489,7 @@ static void on_back_done(void *arg, const struct http_result *r)
 {
     struct sender *s = arg;
     struct answer a;
-    char why[256] = "";
+    char why[WHY_MAX] = "";
     enum verdict v = judge(s, r, &a, why);
 
     if (v == TAKEN) {

@@ -145,3 +145,24 @@ int answer_parse(struct str text, struct answer *ret, struct err *err)
     *ret = a;
     return 0;
 }
+
+void answer_refusal(struct str body, struct buf *out)
+{
+    static const char key[] = "\"detail\":\"";
+    int at = str_starts(body, "{") ? str_find(body, key) : -1;
+
+    if (at < 0) {
+        buf_addstr(out, body);
+        return;
+    }
+    for (size_t i = (size_t)at + strlen(key); i < body.len && body.p[i] != '"'; i++) {
+        char c = body.p[i];
+        if (c == '\\' && ++i < body.len) {
+            c = body.p[i];
+            if (c == 'u')
+                i += 4;
+            c = c == 'u' ? '?' : strchr("bfnrt", c) ? ' ' : c;
+        }
+        buf_addc(out, c);
+    }
+}

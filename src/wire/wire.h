@@ -93,3 +93,5 @@ struct answer {
 };
 int answer_write(struct buf *out, const struct answer *a);
 int answer_parse(struct str text, struct answer *ret, struct err *err); /* unknown words are skipped */
+/* What a hub says that refuses: the sentence out of its problem (RFC 9457); of another body all of it. */
+void answer_refusal(struct str body, struct buf *out);

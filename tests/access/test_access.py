@@ -40,7 +40,11 @@ class Reading(lib.Case):
         state = self.path("home")
         os.makedirs(state)
         args = (lib.MUSTER, "node", "list", "--hub", h.url)
+        self.run_ok(*args, env={"XDG_STATE_HOME": state})  # the hub says where its folder is, and this user may read it
+        own = os.path.join(self.path("data"), "admin.token")
+        os.rename(own, own + ".away")
         status, _, err = self.run_any(*args, env={"XDG_STATE_HOME": state})
+        os.rename(own + ".away", own)
         self.assertNotEqual(status, 0)
         self.assertIn("muster token new --role member --person YOUR-LOGIN", err)
         self.run_ok(*args, "--token-file", os.path.join(self.path("data"), "admin.token"))
@@ -84,6 +88,8 @@ class OwnHub(lib.Case):
         other = self.start_hub("--read", "token", data=self.path("others"))
         self.assertEqual(ask(h.url)[0], 0)
         self.assertEqual(ask(h.url.replace("127.0.0.1", "localhost") + "/")[0], 0)
+        self.assertEqual(ask(other.url)[0], 0)  # with the token of its own folder
+        os.remove(os.path.join(self.path("others"), "admin.token"))
         status, _, err = ask(other.url)
         self.assertNotEqual(status, 0)
         self.assertIn("asks everybody for a token", err)  # ours was not sent: it would not have been known

@@ -318,7 +318,7 @@ class Settings(AgentCase):
         os.chmod(self.path("token"), 0o600)
         self.hub.tokens = {"mst_new"}
         a = self.agent("--env-file", self.path("env"), env={"MUSTER_TOKEN": None, "MUSTER_NAME": None}, leaks=True)
-        a.wait_line("HTTP 401")
+        a.wait_line(r"HTTP 401: this token is not known here; they wait on disk")  # the sentence, not its JSON
         with open(self.path("env"), "a", encoding="utf-8") as f:
             f.write("MUSTER_TICKS=1s\n")
         a.p.send_signal(signal.SIGHUP)

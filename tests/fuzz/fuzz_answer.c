@@ -14,7 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct answer a, b;
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(1 << 20);
+    AUTO_BUF said = BUF_INIT(size + 1);
     int rc = answer_parse(str_n(data, size), &a, &err);
+
+    answer_refusal(str_n(data, size), &said);
+    if (said.len > size)
+        abort();
 
     if (rc == -EBADMSG && err.msg[0])
         return 0;

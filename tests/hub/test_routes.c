@@ -218,6 +218,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/openapi.json", "GET", "+++++++++"},
         {"/healthz", "GET", "+++++++++"},
         {"/readyz", "GET", "+++++++++"},
+        {"/api/v1/folder", "GET", "+33333333"},
         {"/favicon.ico", "GET", "+++++++++"},
         {"/api/v1/login", "POST", "+++++++++"},
         {"/api/v1/logout", "POST", "+++++++++"},

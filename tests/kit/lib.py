@@ -155,6 +155,9 @@ class Case(unittest.TestCase):
         return p
 
     def token(self, role, *flags, data=None):
+        """A token of the hub of this folder; where there has been none yet, one starts and ends."""
+        if not os.path.exists(os.path.join(data or self.path("data"), "muster.db")):
+            self.start_hub(data=data).stop()
         return self.run_ok(MUSTER, "token", "new", "--role", role, "--data", data or self.path("data"), *flags).strip()
 
     def run_any(self, *argv, env=None, limit=LIMIT_S, stdin=None):

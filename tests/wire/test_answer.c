@@ -112,6 +112,32 @@ static void more_keys_than_fit_are_left_for_the_next_time(void **unused)
     assert_int_equal(got.n_need, 64);
 }
 
-TESTS(cmocka_unit_test(an_answer_comes_back), cmocka_unit_test(what_is_not_said_stays_unsaid),
-      cmocka_unit_test(lines_are_read_or_refused), cmocka_unit_test(a_token_that_does_not_fit_is_refused),
+static void a_refusal_is_the_sentence_of_its_problem(void **unused)
+{
+    static const struct {
+        const char *body, *want;
+    } cases[] = {
+        {"{\"type\":\"about:blank\",\"status\":401,\"detail\":\"this \\\"token\\\" is\\nnot known\"}\n",
+         "this \"token\" is not known"},
+        {"{\"detail\":\"a \\u00e9 b\",\"status\":401}", "a ? b"},
+        {"{\"detail\":\"cut", "cut"},
+        {"{\"detail\":\"cut\\", "cut\\"},
+        {"{\"detail\":\"cut\\u00", "cut?"},
+        {"{\"status\":401}", "{\"status\":401}"},
+        {"<html>login</html>", "<html>login</html>"},
+        {"", ""},
+    };
+    (void)unused;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = BUF_INIT(1024);
+        print_message("%s\n", cases[i].body);
+        answer_refusal(str_of(cases[i].body), &out);
+        assert_string_equal(buf_str(&out).p, cases[i].want);
+    }
+}
+
+TESTS(cmocka_unit_test(a_refusal_is_the_sentence_of_its_problem), cmocka_unit_test(an_answer_comes_back),
+      cmocka_unit_test(what_is_not_said_stays_unsaid), cmocka_unit_test(lines_are_read_or_refused),
+      cmocka_unit_test(a_token_that_does_not_fit_is_refused),
       cmocka_unit_test(more_keys_than_fit_are_left_for_the_next_time))

@@ -1,0 +1,33 @@
+/* data_folder.c: finds a hub's data folder; a hub tells its own to whoever asks on its machine. */
+#include "cli/data_folder.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/client.h"
+#include "cli/local_hub.h"
+
+/* The lock stays where muster.db is lost, which the store says better. */
+static bool is_a_hubs(const char *dir)
+{
+    AUTO_FREE char *db = mem_fmt("%s/muster.db", dir), *lock = mem_fmt("%s/lock", dir);
+
+    return access(db, F_OK) == 0 || access(lock, F_OK) == 0;
+}
+
+int data_folder(const char *data, char *hub, char out[DATA_FOLDER_MAX], struct err *err)
+{
+    struct client_conf conf = {.hub = hub};
+
+    if (data && !mem_copy_str(out, DATA_FOLDER_MAX, data))
+        return err_set(err, -EINVAL, "--data: the path is too long");
+    if (!data && file_state_dir(NULL, out, DATA_FOLDER_MAX) < 0)
+        out[0] = 0;
+    if (!data && !(out[0] && local_hub_runs(out)))
+        client_folder(&conf, out);
+    if (!out[0] || !is_a_hubs(out))
+        return err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", out);
+    return 0;
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""The command line as somebody types it: what --help lists, what a slip is answered with, hints that work as they stand."""
+import os
+import re
+
+import lib  # noqa: E402
+from hubcase import HubCase  # noqa: E402
+
+
+class Words(lib.Case):
+    def test_commands_stand_in_groups(self):
+        text = self.run_ok(lib.MUSTER, "--help")
+        groups = dict(re.findall(r"^([A-Z][^\n]*):\n((?:  .*\n)+)", text, re.M))
+        self.assertIn("  ls ", groups["What there is now"])
+        self.assertIn("  up ", groups["Start it"])
+        self.assertGreaterEqual(len(groups), 5)
+        self.assertEqual(len(re.findall(r"^  [a-z]+ ", text, re.M)), sum(g.count("\n") for g in groups.values()), "none stands outside")
+
+    def test_help_of_a_command_is_its_own(self):
+        for words in (["ls"], ["up"], ["wandb", "pull"]):
+            self.assertEqual(self.run_ok(lib.MUSTER, "help", *words), self.run_ok(lib.MUSTER, *words, "--help"))
+        self.assertEqual(self.run_ok(lib.MUSTER, "help"), self.run_ok(lib.MUSTER, "--help"))
+
+    def test_a_slip_is_asked_about(self):
+        for typed, said in (("lss", "did you mean 'ls'?"), ("histroy", "did you mean 'history'?"), ("xylophone", "`muster --help` lists them")):
+            for argv in ([typed], ["help", typed]):
+                status, _, err = self.run_any(lib.MUSTER, *argv)
+                self.assertEqual((status, err), (2, f"muster: unknown command '{typed}'; {said}\n"))
+
+    def test_up_shows_ten_flags_and_all_the_rest(self):
+        def flags(text):
+            return set(re.findall(r"^  .{2}[ ,] (--[a-z0-9-]+)", text, re.M)) - {"--help"}
+        few, every = self.run_ok(lib.MUSTER, "up", "--help"), self.run_ok(lib.MUSTER, "up", "--help", "all")
+        self.assertEqual(len(flags(few)), 10)
+        self.assertIn("--listen", flags(few))
+        self.assertIn("muster up --help all", few)
+        self.assertLess(flags(few), flags(every))
+        self.assertLessEqual(flags(self.run_ok(lib.MUSTER, "hub", "--help")), flags(every))
+
+
+class Folder(HubCase):
+    """A hub whose data is where nobody would look: it says where, on its own machine."""
+
+    def home(self):
+        os.makedirs(self.path("home"), exist_ok=True)
+        return {"HOME": self.path("home"), "XDG_STATE_HOME": self.path("home"), "MUSTER_HUB": self.h.url}
+
+    def setUp(self):
+        super().setUp()
+        self.h = self.hub()
+
+    def test_backup_export_and_token_ask_the_hub(self):
+        self.run_ok(lib.MUSTER, "backup", "-q", self.path("all.backup"), env=self.home())
+        self.run_ok(lib.MUSTER, "backup", "--check", self.path("all.backup"))
+        self.run_ok(lib.MUSTER, "export", "--from", "-1h", "-o", self.path("day.csv"), env=self.home())
+        token = self.run_ok(lib.MUSTER, "token", "new", "--role", "admin", env=self.home()).strip()
+        self.assertEqual(lib.ask_json(self.h.url + "/api/v1/whoami", headers={"Authorization": "Bearer " + token})["role"], "admin")
+        self.assertFalse(os.listdir(self.path("home")), "nothing is left where no hub is")
+
+    def test_who_is_elsewhere_is_not_told(self):
+        self.assertEqual(lib.ask_json(self.h.url + "/api/v1/folder")["data"], os.path.realpath(self.path("data")))
+        self.assertEqual(lib.ask(self.h.url + "/api/v1/folder", headers={"X-Forwarded-For": "192.0.2.7"})[0], 403)
+
+    def test_no_token_for_a_folder_no_hub_has(self):
+        for verb in (["new", "--role", "admin"], ["list"], ["revoke", "3f9a1c02"]):
+            status, out, err = self.run_any(lib.MUSTER, "token", *verb, "--data", self.path("typo"))
+            self.assertEqual((status, out), (3, ""))
+            self.assertIn("there is no hub's data in", err)
+        self.assertFalse(os.path.exists(self.path("typo")))
+
+    def test_no_jobs_names_the_span(self):
+        ask = [lib.MUSTER, "jobs", "--hub", self.h.url]
+        for flags, said in (([], "no job ran within the last 1 d"), (["--last", "7d"], "within the last 7 d"), (["--last", "0"], "there is no job\n"),
+                            (["--person", "kim"], "no such job ran within the last 1 d")):
+            status, _, err = self.run_any(*ask, *flags)
+            self.assertEqual(status, 1)
+            self.assertIn(said, err)
+
+
+class OwnUser(lib.Case):
+    """Whoever runs a hub writes to it without a token, wherever its data is."""
+
+    def test_silence_as_the_help_has_it(self):
+        env = {"HOME": self.path(""), "XDG_STATE_HOME": self.path("nowhere")}
+        up = self.start(lib.MUSTER, "up", "--demo", "--data", self.path("demo"), "--listen", "127.0.0.1:0", env=env)
+        url = up.wait_line(r"(http://127\.0\.0\.1:\d+)").group(1)
+        env["MUSTER_HUB"] = url
+        self.run_ok(lib.MUSTER, "alerts", "silence", "--node", "dgx2", "--for", "4h", "--reason", "new fans", env=env)
+        self.assertIn("new fans", self.run_ok(lib.MUSTER, "alerts", "silences", env=env))
+        self.assertIn("daily", self.run_ok(lib.MUSTER, "reports", env=env))
+        self.assertIn("Who used how much", self.run_ok(lib.MUSTER, "reports", "show", "daily", env=env))
+        status, _, err = self.run_any(lib.MUSTER, "reports", "show", "weekly", env=env)
+        self.assertEqual((status, err), (1, "muster reports: there is no report 'weekly': there is daily\n"))
+        up.stop()
+
+
+if __name__ == "__main__":
+    lib.main()
