@@ -2,14 +2,15 @@
  * picture in build/shots/sheet/, all of them together build/shots/sheet.png. A view fails that has an error, text over text or out of the window, or,
  * with six nodes, something that axe finds.
  *
- *     MUSTER_BIN=build node tests/browser/sheet.mjs [CLUSTER…]      demo, 200, 1000, none; all of them unless told */
+ *     MUSTER_BIN=build node tests/browser/sheet.mjs [CLUSTER…]      demo, 200, 1000, none; all of them unless told
+ *     MUSTER_BROWSER=firefox …                                      in Firefox, into build/shots/firefox.png */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { TOP, axeFindings, chrome, clean, demo, hub, json, layoutProblems, open, simulate, test } from "../kit/lib.mjs";
 import { views } from "../../web/views.js";
 
-const SHEET = path.join(TOP, "build/shots/sheet");
+const SHEET = path.join(TOP, "build/shots", process.env.MUSTER_BROWSER ?? "sheet");
 const LOOKS = {
     wide: { width: 1440, height: 900 },
     dark: { width: 1440, height: 900, dark: true },
@@ -80,7 +81,7 @@ async function take(t, h, cluster, [view, address], look) {
         await atRest(page);
     }
     const file = path.join(SHEET, `${name}.png`);
-    await page.screenshot({ path: file });
+    await page.screenshot({ path: file, caret: "initial" });
     taken.push({ cluster, view, look, file });
     const found = cluster === "1000" || media ? [] : await layoutProblems(page);
     if (cluster === "demo" && !media) found.push(...(await axeFindings(page)));
@@ -105,7 +106,7 @@ async function contactSheet() {
 <style>body { font: 14px sans-serif; margin: 16px } img { width: 288px; max-height: 400px; object-fit: cover; object-position: top; border: 1px solid #ccc } td, th { vertical-align: top; text-align: left; padding: 4px }</style>
 <table><tr><th></th>${columns.map((c) => `<th>${c}</th>`).join("")}</tr>
 ${rows.map((r) => `<tr><th>${r}</th>${columns.map((c) => cell(r, c)).join("")}</tr>`).join("\n")}</table>`;
-    const file = path.join(TOP, "build/shots/sheet.html");
+    const file = `${SHEET}.html`;
     await writeFile(file, text);
     const page = await (await chrome()).newPage({ viewport: { width: 160 + 300 * columns.length, height: 900 } });
     await page.goto(String(pathToFileURL(file)));

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import nodeTest from "node:test";
 import { fileURLToPath } from "node:url";
-import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
+import { chromium, firefox } from "../../web/node_modules/playwright-core/index.mjs";
 
 export const TOP = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 const BIN = process.env.MUSTER_BIN ?? path.join(TOP, "build");
@@ -159,14 +159,17 @@ export async function json(url) {
 
 let browser;
 
-/** Chromium, started once per file. */
+const inFirefox = process.env.MUSTER_BROWSER === "firefox";
+
+/** Chromium, started once per file; or Debian's Firefox, where MUSTER_BROWSER says so. */
 export async function chrome() {
     if (browser) return browser;
-    const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+    const executablePath = inFirefox ? "/usr/bin/firefox-esr" : process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
     await access(executablePath).catch(() => {
-        throw new Error(`${executablePath} is not here: tools/install-deps --test installs it`);
+        throw new Error(`${executablePath} is not here: tools/install-deps --${inFirefox ? "firefox" : "test"} installs it`);
     });
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"], timeout: LIMIT_MS });
+    if (inFirefox) browser = await firefox.launch({ channel: "moz-firefox", executablePath, timeout: LIMIT_MS });
+    else browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"], timeout: LIMIT_MS });
     return browser;
 }
 
@@ -179,7 +182,7 @@ export async function open(t, url, { width = 1280, height = 800, dark = false, t
         viewport: { width, height },
         colorScheme: dark ? "dark" : "light",
         hasTouch: touch,
-        isMobile: touch,
+        isMobile: touch && !inFirefox, /* which has no such thing */
         ...context,
     });
     after(t, () => c.close());
@@ -207,7 +210,7 @@ export function clean(page) {
 
 export async function shot(page, name, options = {}) {
     await mkdir(SHOTS, { recursive: true });
-    await page.screenshot({ path: path.join(SHOTS, `${name}.png`), ...options });
+    await page.screenshot({ path: path.join(SHOTS, `${name}.png`), caret: "initial", ...options }); /* to hide the caret would need a style that the page's rules forbid */
 }
 
 /* ---- what a person would notice ---- */
