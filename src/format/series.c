@@ -68,6 +68,8 @@ void render_series_json(struct buf *out, const struct series *s)
 void render_series_json_end(struct buf *out, const struct series_frame *f)
 {
     buf_addc(out, ']');
+    if (f->filled)
+        buf_addf(out, ",\"filled\":\"%s\"", f->filled);
     if (f->damaged)
         buf_addf(out, ",\"damaged\":%u", f->damaged);
     buf_adds(out, "}\n");

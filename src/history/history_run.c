@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "history/gaps.h"
 #include "history/history_plan.h"
 #include "history/holds.h"
 
@@ -253,16 +254,17 @@ static void give_holders(struct run *r, size_t device, struct series s, enum agg
     }
 }
 
-/* One metric of one device, under every agg. */
+/* One metric of one device, series at of fine, under every agg. */
 static void give(struct run *r, const struct plan_node *p, const struct plan_device *d, size_t metric,
-                 const struct bin *b)
+                 const struct history *fine, const struct coarser *more, size_t at)
 {
+    const struct bin *b = fine->v + at * fine->n;
     const struct history_query *q = r->q;
     const struct plan_scale *scale = &p->scales[metric];
     bool any = ANY(r->n, i, b[r->before + i].count > 0);
 
     r->any |= any;
-    if (!any && q->metrics[metric].maybe)
+    if (!any && more->tier < 0 && q->metrics[metric].maybe)
         return;
     for (size_t a = 0; a < q->n_aggs; a++) {
         enum agg agg = !q->usual ? q->aggs[a] : scale->kind == KIND_COUNTER ? AGG_RATE : AGG_AVG;
@@ -281,6 +283,13 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
         history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
         if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
             r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+        bool filled = coarser_fill(more, fine, at, r->before, agg, q->now_ms, r->v);
+        if (filled)
+            r->frame.filled = tier_words[more->tier];
+        if (q->chosen && q->tier < 0)
+            gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
+        if (!any && !filled && q->metrics[metric].maybe)
+            continue;
         if (q->group == GROUP_NONE || !d)
             r->sink->each(r->sink->arg, &s);
         else if (group_by_holder(q->group))
@@ -324,6 +333,7 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
         devices[i] = self ? itself : p->devices[i].uuid;
     int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
     struct history h = {0};
+    struct coarser more = {.tier = -1};
     struct history_ask ask = {.node = p->key,
                               .devices = devices,
                               .metrics = names,
@@ -333,20 +343,20 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
                               .to_ms = r->frame.to_ms,
                               .step_ms = r->frame.step_ms,
                               .fields = r->fields,
-                              .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms),
-                              .session = r->past->session,
-                              .stop = r->past->stop,
-                              .arg = r->past->stop_arg};
-    int code = r->past->history(r->past->store, &ask, &h, err);
+                              .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)};
+    int code = past_history(r->past, ask, &h, err);
     if (code < 0)
         return code;
     if (h.n != r->n + r->before || h.n_series != n_devices * n_names)
         code = err_set(err, -EIO, "the store gave %zu bins where %zu were asked for", h.n, r->n + r->before);
-    r->frame.damaged += h.damaged;
+    if (code == 0 && q->chosen && q->tier < 0)
+        code = coarser_read(&more, r->past, &ask, &h, err);
+    r->frame.damaged += h.damaged + more.h.damaged;
     for (size_t d = 0; code == 0 && d < n_devices; d++)
         for (size_t m = 0; m < n_names; m++)
-            give(r, p, self ? NULL : &p->devices[d], which[m], h.v + (d * n_names + m) * h.n);
+            give(r, p, self ? NULL : &p->devices[d], which[m], &h, &more, d * n_names + m);
     history_fini(&h);
+    coarser_fini(&more);
     return code;
 }
 

@@ -24,7 +24,8 @@ struct series {
 /* What all series of one answer share. v[i] is about [from_ms + i * step_ms, + step_ms). */
 struct series_frame {
     int64_t from_ms, to_ms, step_ms;
-    const char *tier; /* "raw", "minute", "hour" */
-    bool users;       /* groups by user */
-    uint32_t damaged; /* columns that could not be read */
+    const char *tier;   /* "raw", "minute", "hour" */
+    const char *filled; /* the coarser one that gaps were filled from; NULL: none was needed, or had more */
+    bool users;         /* groups by user */
+    uint32_t damaged;   /* columns that could not be read */
 };

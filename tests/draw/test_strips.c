@@ -10,7 +10,7 @@
 #define NOW_MS 1794700800000ll
 
 static const int64_t values[] = {5000, SERIES_NONE, 9900, 0};
-static const struct series_frame frame = {NOW_MS, NOW_MS + 4 * 60000, 60000, "raw", false, 0};
+static const struct series_frame frame = {NOW_MS, NOW_MS + 4 * 60000, 60000, "raw", .users = false};
 
 static struct series of(const char *node, int index, const char *metric, const char *unit, const char *agg)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "format/render.h"
+#include "history/gaps.h"
 #include "history/history.h"
 #include "view_fixture.h"
 
@@ -14,6 +15,7 @@ static struct {
     int64_t from_ms, to_ms, step_ms;
     int tier;
     int64_t empty_below_ms; /* steps finer than this find nothing */
+    int64_t raw_from_ms;    /* single samples begin here */
 } fake;
 
 static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
@@ -40,7 +42,8 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
                 int64_t k = (h.from_ms + (int64_t)i * h.step_ms) / h.step_ms % 10;
                 const char *uuid = ask->devices[d];
                 int64_t v = k * 100 + (uuid[0] ? uuid[strlen(uuid) - 1] - '0' : 7);
-                if (k == 3 || ask->step_ms < fake.empty_below_ms || strcmp(ask->metrics[m], "fan") == 0)
+                bool gone = ask->tier == TIER_RAW && h.from_ms + (int64_t)i * h.step_ms < fake.raw_from_ms;
+                if (k == 3 || gone || ask->step_ms < fake.empty_below_ms || strcmp(ask->metrics[m], "fan") == 0)
                     continue; /* a gap */
                 h.v[(d * ask->n_metrics + m) * h.n + i] =
                     (struct bin){.count = 2, .sum = 2 * v + 1, .min = v, .max = v + 1, .last = v + 1};
@@ -336,6 +339,77 @@ static void where_the_raw_tier_has_nothing_left_a_coarser_one_answers(void **unu
     fake.empty_below_ms = 0;
 }
 
+static void minutes_stand_where_there_are_no_samples(void **unused)
+{
+    static const struct {
+        const char *text, *has;
+        bool filled;
+    } cases[] = {
+        {"metric=power&agg=max&points=12", "\"v\":[0.001,0.001,0.101,0.101,0.201,0.201,0.601,0.701,0.801,0.901]", true},
+        {"metric=power&agg=max&points=12&device=dgx1:1&group=all",
+         "\"v\":[0.0015,0.0015,0.1015,0.1015,0.2015,0.2015,0.6015,0.7015,0.8015,0.9015]", true},
+        {"metric=energy&points=12", "\"v\":[0.00002,0.00002,0.00167,0.00167,0.00167,0.00167,", true},
+        {"metric=power&agg=count&points=12", "\"v\":[null,null,null,null,null,null,2,2,2,2]", false},
+        {"metric=power&agg=max&step=30s", "\"v\":[null,null,null,null,null,null,0.601,", false}, /* as it was told */
+        {"metric=power&agg=max&points=12&tier=raw", "\"v\":[null,null,null,null,null,null,0.601,", false},
+        {"metric=fan&points=12", "\"v\":[null,null,null,null,null,null,null,null,null,null]", false},
+    };
+
+    (void)unused;
+    fake.raw_from_ms = 1794736980000; /* 10:03 */
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        struct answer_text a = {0};
+        AUTO_FREE char *text =
+            mem_fmt("device=dgx1:0&from=2026-11-15T10:00:00Z&to=2026-11-15T10:05:00Z&%s", cases[i].text);
+        assert_int_equal(answer_of(text, &a, &err), 0);
+        print_message("%s\n%s\n", text, a.json.p);
+        assert_true(str_find(buf_str(&a.json), cases[i].has) > 0);
+        assert_int_equal(str_find(buf_str(&a.json), ",\"filled\":\"minute\"") > 0, cases[i].filled);
+        assert_string_equal(a.f.tier, "raw");
+        answer_fini(&a);
+    }
+    fake.raw_from_ms = 0;
+}
+
+static void a_sample_that_comes_slowly_stands_until_the_next(void **unused)
+{
+    static const struct {
+        const char *bins, *want; /* a digit: one sample, of that value */
+        int64_t step_ms;
+        enum agg agg;
+    } cases[] = {
+        {"1.....2.....3.....4..", "1111112222223333334..", 10000, AGG_AVG}, /* each minute; nothing is known of now */
+        {"1.....2....3......4", "1111112222233333334", 10000, AGG_AVG},     /* more or less */
+        {"1.....2.....3.....456789", "111111222222333333456789", 10000, AGG_LAST}, /* then each ten seconds */
+        {"123456......789", "123456......789", 10000, AGG_AVG},                    /* it was away */
+        {"12345......6......78", "12345......6......78", 10000, AGG_AVG},          /* twice */
+        {"1..2....................3..4", "1112....................3334", 60000,
+         AGG_AVG},                                                              /* away for longer than usual */
+        {"1..........2..........3", "1..........2..........3", 60000, AGG_AVG}, /* every eleven minutes: dots */
+        {"1.....2.....3", "1.....2.....3", 10000, AGG_SUM},
+        {"1....", "1....", 10000, AGG_AVG},
+        {"1....2", "1....2", 10000, AGG_AVG}, /* how often it comes is not known */
+        {".....", ".....", 10000, AGG_AVG},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        size_t n = strlen(cases[i].bins);
+        struct bin b[64] = {0};
+        int64_t v[64];
+        char got[65] = "";
+        for (size_t k = 0; k < n; k++) {
+            b[k].count = cases[i].bins[k] != '.';
+            v[k] = b[k].count ? cases[i].bins[k] - '0' : SERIES_NONE;
+        }
+        gaps_bridge(b, n, cases[i].agg, cases[i].step_ms, v);
+        for (size_t k = 0; k < n; k++)
+            got[k] = v[k] == SERIES_NONE ? '.' : (char)('0' + v[k]);
+        assert_string_equal(got, cases[i].want);
+    }
+}
+
 static void bins_become_numbers_Q3_Q4(void **unused)
 {
     static const struct bin b[] = {
@@ -525,8 +599,10 @@ TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_ma
       cmocka_unit_test(a_step_is_round_and_gives_no_more_points_than_asked_for_Q2),
       cmocka_unit_test(the_tier_follows_the_step),
       cmocka_unit_test(where_the_raw_tier_has_nothing_left_a_coarser_one_answers),
-      cmocka_unit_test(bins_become_numbers_Q3_Q4), cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap),
-      cmocka_unit_test(an_answer_is_json_and_csv), cmocka_unit_test(groups_fold_their_devices),
+      cmocka_unit_test(minutes_stand_where_there_are_no_samples),
+      cmocka_unit_test(a_sample_that_comes_slowly_stands_until_the_next), cmocka_unit_test(bins_become_numbers_Q3_Q4),
+      cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap), cmocka_unit_test(an_answer_is_json_and_csv),
+      cmocka_unit_test(groups_fold_their_devices),
       cmocka_unit_test(a_users_series_is_of_the_devices_while_he_held_them),
       cmocka_unit_test(more_users_than_can_be_given_are_refused_Q2), cmocka_unit_test(a_counter_is_a_rate_unless_told),
       cmocka_unit_test(a_query_stops_when_told_to))

@@ -23,6 +23,33 @@ const ink = (page, title) =>
         return n;
     });
 
+/** Which share of a chart's width its line covers, 0 to 1: columns that have a colour, which grid and words have not. */
+const covered = (page, title) =>
+    page.locator("figure.chart", { has: page.locator(".name", { hasText: new RegExp(`^${title}$`) }) }).locator("canvas").evaluate((c) => {
+        const { data, width, height } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+        const begin = Math.ceil((64 * width) / c.clientWidth); /* the axis */
+        let n = 0;
+        for (let x = begin; x < width; x++)
+            for (let y = 0; y < height; y++) {
+                const at = 4 * (y * width + x);
+                const [low, , high] = [data[at], data[at + 1], data[at + 2]].sort((a, b) => a - b);
+                if (data[at + 3] > 100 && high - low > 60) {
+                    n++;
+                    break;
+                }
+            }
+        return n / (width - begin);
+    });
+
+test("a GPU's first hour is drawn whole, where samples were few as well", async (t) => {
+    const h = await withPast(t); /* a sample a minute, and one a second since it began */
+    const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0`, { height: 1200 });
+    await page.waitForSelector("figure.chart canvas");
+    for (const title of ["util", "power", "temp"]) await until(`${title} is drawn whole`, async () => (await covered(page, title)) > 0.9);
+    assert.doesNotMatch(await words(page.locator("body")), /\btiers?\b|\braw\b/i);
+    clean(page);
+});
+
 test("the last week of a GPU: two clicks", async (t) => {
     const h = await withPast(t);
     const page = await open(t, h.url, { height: 1200 });

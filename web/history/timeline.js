@@ -93,7 +93,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
         <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} />
         <${JobLanes} jobs=${got.jobs.jobs} more=${got.jobs.more} from=${from} to=${to} />
         ${node && html`<${Events} events=${got.events} label="what happened" />`}
-        <p class="dim">${h.tier === "raw" ? "every sample" : `the ${h.tier} tier`}, one point per ${stepWords(h.step)}; drag over a chart to zoom, double-click to go back</p>
+        <p class="dim">one point per ${stepWords(h.step)}${h.filled ? `, per ${h.filled} where nothing finer is kept` : ""}; drag over a chart to zoom, double-click to go back</p>
     </div>`;
 }
 

@@ -208,6 +208,7 @@ export interface History {
     to: number;
     step: number;
     tier: "raw" | "minute" | "hour";
+    filled?: "minute" | "hour"; /* where that tier had nothing */
     series: { device: string | null; node: string; node_id: string; index: number | null; metric: string; unit: string; agg: string; v: (number | null)[] }[];
 }
 
