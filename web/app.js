@@ -10,6 +10,7 @@ import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
 import { setTheme, theme } from "./kit/prefs.js";
 import { href, place, usePlace } from "./kit/router.js";
+import { showFree } from "./title.js";
 import { navigation, viewFor } from "./views.js";
 
 /** @typedef {import("./kit/types").View} View */
@@ -66,7 +67,8 @@ function Outlet({ view, arg }) {
     const [, again] = useState({});
     const [failed, setFailed] = useState(/** @type {View | null} */ (null));
     useLayoutEffect(() => {
-        document.title = view.path === "/" ? facts.name : `${decodeURIComponent(arg) || view.title} · ${facts.name}`;
+        if (view.path === "/") showFree();
+        else document.title = `${decodeURIComponent(arg) || view.title} · ${facts.name}`;
     }, [view, arg]);
     useEffect(() => {
         if (loaded.has(view)) return;

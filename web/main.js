@@ -5,9 +5,11 @@ import { html } from "./kit/html.js";
 import { startRouter } from "./kit/router.js";
 import { startPrint } from "./now/print.js";
 import Now from "./now/view.js";
+import { startTitle } from "./title.js";
 import { views } from "./views.js";
 
 provide(views[0], Now);
 startRouter();
 startPrint();
+startTitle();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

@@ -33,6 +33,7 @@ int hub_state_ask(const struct client_conf *conf, const char *filter, const char
                               .nodes = ret->list,
                               .of = s->of,
                               .filter = filter && filter[0] ? filter : NULL,
+                              .currency = s->currency,
                               .notice = s->notice[0] ? s->notice : NULL};
     return 0;
 }

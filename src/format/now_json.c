@@ -148,6 +148,8 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
         json_str(j, "display", str_of(d->display));
     if (d->brief)
         json_str(j, "short", str_of(d->brief));
+    if (d->price)
+        json_fixed(j, "price", d->price, 1000000);
     json_cstr(j, "state", dev_states[d->state].word);
     json_str(j, "reason", str_of(d->reason));
     number(j, "since", d->since_ms, 0);
@@ -252,6 +254,7 @@ void render_state_start(struct buf *out, const struct view *v)
     json_bool(j, "demo", v->demo);
     json_uint(j, "version", v->version);
     json_cstr(j, "muster", MUSTER_VERSION);
+    json_some(j, "currency", v->currency);
     if (v->notice)
         json_str(j, "notice", str_of(v->notice));
     if (v->filter) {

@@ -370,6 +370,7 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
         return;
     d->display = get_shown(p, o, "display");
     d->brief = get_shown(p, o, "short");
+    d->price = member(o, "price") ? fixed_of(p, "price", member(o, "price"), 1000000) : 0;
     get_device_fact(p, o, &d->fact);
     NEED(o, "state", state);
     TEXT(o, "reason", d->reason);
@@ -485,6 +486,7 @@ int state_parse(struct str text, struct read_state *ret, struct err *err)
     s.at_ms = get_ms(p, top, "at", 0);
     s.demo = get_bool(p, top, "demo");
     s.of = (size_t)get_int(p, top, "of", 0, UINT32_MAX, 0);
+    TEXT(top, "currency", s.currency);
     TEXT(top, "notice", s.notice);
     s.n = get_array(p, top, "nodes", SIZE_MAX, sizeof(struct node_now), &list);
     if (!list)

@@ -94,6 +94,7 @@ struct read_state {
     bool demo;
     int64_t at_ms;
     char notice[NOTICE_MAX]; /* the view's, "" when there is none */
+    char currency[16];
 };
 int state_parse(struct str json, struct read_state *ret, struct err *err);
 void read_state_fini(struct read_state *s);

@@ -39,6 +39,7 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
     }
     if (t->answer) {
         view_answer(v, out);
+        view_counts(v, "\n", t->ascii ? " | " : " · ", out);
         buf_addc(out, '\n');
     }
     return p;

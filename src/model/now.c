@@ -1,7 +1,10 @@
 /* now.c: small questions about the newest state, answered the same way for every screen. */
 #include "model/now.h"
 
+#include <math.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/order.h"
 
 void view_tally(const struct view *v, struct tally *ret)
@@ -10,12 +13,64 @@ void view_tally(const struct view *v, struct tally *ret)
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
             const struct device_now *d = &v->nodes[i]->devices[k];
+            if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* of MIG instances only the GPU tells it */
+                t.power += d->now.v[M_power];
             if (device_is_parent(v->nodes[i], d))
                 continue;
             t.devices++;
             t.by_state[d->state]++;
+            t.broken += d->state > DEV_IN_SIGHT;
+            if (d->state == DEV_BUSY && sample_has(&d->now, M_util)) {
+                t.told++;
+                t.work += d->now.v[M_util];
+            }
+            if (d->state != DEV_HELD || !d->idle_since_ms || v->at_ms - d->idle_since_ms < TALLY_IDLE_MS)
+                continue;
+            t.idle++;
+            t.idle_cost += (int64_t)((__int128)d->price * (v->at_ms - d->idle_since_ms) / HOUR_MS);
         }
     *ret = t;
+}
+
+/* "750 W", "14.5 kW" */
+static void add_power(struct buf *out, int64_t mw)
+{
+    static const char *const units[] = {"W", "kW", "MW"};
+    double v = (double)mw / 1000;
+    size_t i = 0;
+
+    for (; v >= 1000 && i + 1 < ARRAY_LEN(units); i++)
+        v /= 1000;
+    buf_addf(out, "%.*f %s", i && v < 100 ? 1 : 0, v, units[i]);
+}
+
+int view_counts(const struct view *v, const char *first, const char *between, struct buf *out)
+{
+    const char *before = first;
+    struct tally t;
+
+#define PART(n, word)                                                                                                  \
+    if (n) {                                                                                                           \
+        buf_addf(out, "%s%zu " word, before, n);                                                                       \
+        before = between;                                                                                              \
+    }
+    view_tally(v, &t);
+    PART(t.by_state[DEV_BUSY], "busy")
+    if (t.told)
+        buf_addf(out, ", %.0f %% of them at work", round((double)t.work / (double)t.told / 100));
+    PART(t.by_state[DEV_HELD], "held")
+    if (t.idle)
+        buf_addf(out, ", %zu idle for 2 h", t.idle);
+    if (t.idle_cost)
+        buf_addf(out, ", %.2f %s", (double)t.idle_cost / 1e6, v->currency);
+    PART(t.by_state[DEV_UNKNOWN], "unknown")
+    PART(t.broken, "broken")
+#undef PART
+    if (t.power) {
+        buf_adds(out, before);
+        add_power(out, t.power);
+    }
+    return out->err;
 }
 
 /* Devices that count for the answer: the free ones, or with a filter all that are left. */

@@ -50,6 +50,7 @@ struct device_now {
     struct custom_now *custom;
     struct booking_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
     const char *display, *brief; /* what screens call its model, and where there is little room; NULL: as it is */
+    int64_t price;               /* of an hour, millionths of the view's currency; 0: none is told */
     bool split;                  /* in a filtered view: it has MIG instances, listed or not */
 };
 
@@ -97,15 +98,26 @@ struct view {
     enum time_form time_form;            /* how vesta's readers have times */
     const char *filter;                  /* nodes and devices are those that match this; NULL: all */
     size_t of;                           /* with a filter: how many devices it chose from */
+    const char *currency;                /* of prices */
     const char *notice; /* what the hub has to say of itself ("store full: …"), for every screen; NULL: nothing */
 };
 
+/* The one place that counts states: what every screen says of a cluster comes from here. */
+#define TALLY_IDLE_MS 7200000ll /* held without work for so long is said apart */
 struct tally {
     size_t nodes, devices, by_state[DEV_STATES];
+    size_t broken;       /* stale, hung and lost */
+    size_t idle;         /* held without work for TALLY_IDLE_MS */
+    int64_t idle_cost;   /* of those, since they last worked: millionths of the currency */
+    size_t told;         /* busy ones that tell utilisation, */
+    int64_t work, power; /* and the sum of it; power of all that tell it. As metrics.def has them */
 };
 void view_tally(const struct view *v, struct tally *ret);
 /* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
 int view_answer(const struct view *v, struct buf *out);
+/* All the others: "30 busy, 58 % of them at work · 6 held, 2 idle for 2 h, 0.80 EUR · 2 broken · 14.5 kW"; nothing of
+ * what there is none. first: written before it, if there is any; between: " · " */
+int view_counts(const struct view *v, const char *first, const char *between, struct buf *out);
 
 /* Whether this reader may see the process's whole command line. */
 bool view_shows_cmd(const struct view *v, const struct proc_now *p);

@@ -137,6 +137,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
         if (p->view.notice)
             buf_addf(&out, "! %s\n", p->view.notice);
         view_answer(&p->view, &out);
+        view_counts(&p->view, "\n", conf->ascii ? " | " : " · ", &out);
         buf_addc(&out, '\n');
         size_t table = out.len;
         if (r.n || !conf->filter)

@@ -24,6 +24,9 @@ struct live {
     void *arg;
     live_who_fn *who;
     void *who_arg;
+    live_price_fn *price; /* NULL: none is told */
+    const void *price_arg;
+    char currency[16];
     uint64_t version;
     int64_t tick_ms;
     size_t n, cap; /* nodes in no order */
@@ -142,6 +145,7 @@ const struct device_now *live_named_device(const struct live *l, struct str word
     return d;
 }
 
+/* What others say of it and its model: names and prices. */
 static void call_by_names(struct live *l, struct live_node *n)
 {
     const char *none;
@@ -150,6 +154,7 @@ static void call_by_names(struct live *l, struct live_node *n)
     for (size_t i = 0; i < n->now.n_devices; i++) {
         struct device_now *d = &n->now.devices[i];
         names_find(l->names, d->fact.name, &d->display, &d->brief);
+        d->price = l->price ? MAX(l->price(l->price_arg, d->fact.name), 0) : 0;
     }
 }
 
@@ -358,14 +363,32 @@ void live_free(struct live *l)
     FREE_ALL(l->v, l->sorted, l->shown, l);
 }
 
-void live_set_names(struct live *l, struct names *names)
+static void call_all(struct live *l)
 {
-    names_free(l->names);
-    l->names = names;
     for (size_t i = 0; i < l->n; i++) {
         call_by_names(l, l->v[i]);
         judge_again(l, l->v[i], true, l->tick_ms);
     }
+}
+
+void live_set_names(struct live *l, struct names *names)
+{
+    names_free(l->names);
+    l->names = names;
+    call_all(l);
+}
+
+void live_set_prices(struct live *l, live_price_fn *price, const void *arg, const char *currency)
+{
+    l->price = price;
+    l->price_arg = arg;
+    mem_copy_str(l->currency, sizeof(l->currency), currency);
+    call_all(l);
+}
+
+const char *live_currency(const struct live *l)
+{
+    return l->currency;
 }
 
 void live_set_rule(struct live *l, const struct state_rule *rule)

@@ -114,6 +114,11 @@ void live_book(struct live *l, struct node_now *n, size_t device, const struct b
 struct names;
 void live_set_names(struct live *l, struct names *names);
 
+/* What an hour of a GPU costs from now on, in millionths of a currency; below 0: nothing is told. */
+typedef int64_t live_price_fn(const void *arg, const char *model);
+void live_set_prices(struct live *l, live_price_fn *price, const void *arg, const char *currency);
+const char *live_currency(const struct live *l);
+
 /* What the hub has to say of itself, in a sentence, for every screen; "" or NULL: nothing. A change raises the version.
  */
 void live_set_notice(struct live *l, const char *text);

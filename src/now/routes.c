@@ -157,6 +157,44 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     return how;
 }
 
+static void render_summary(struct buf *out, const struct view *v, UNUSED const void *arg)
+{
+    struct json to = json_on(out), *j = &to;
+    AUTO_BUF text = BUF_INIT(4096);
+    struct tally t;
+
+    view_tally(v, &t);
+    view_answer(v, &text);
+    view_counts(v, " · ", " · ", &text);
+    json_obj(j, NULL);
+    json_int(j, "at", v->at_ms);
+    json_str(j, "text", buf_str(&text));
+    json_uint(j, "nodes", t.nodes);
+    json_uint(j, "gpus", t.devices);
+    for (int i = 0; i < DEV_STATES; i++)
+        json_uint(j, dev_states[i].word, t.by_state[i]);
+    json_uint(j, "broken", t.broken);
+    json_uint(j, "idle", t.idle);
+    if (v->currency && v->currency[0]) {
+        json_fixed(j, "idle_cost", t.idle_cost, 1000000);
+        json_cstr(j, "currency", v->currency);
+    }
+    if (t.told)
+        json_fixed(j, "work", t.work / (int64_t)t.told, metrics[M_util].per);
+    json_fixed(j, "power", t.power, metrics[M_power].per);
+    json_end_obj(j);
+    buf_addc(out, '\n');
+}
+
+static enum reply_how get_summary(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+
+    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        return REPLY_NOW;
+    return reply_view(a, rq, &s, "summary", render_summary, NULL, rp);
+}
+
 static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -485,6 +523,8 @@ const struct route now_routes[] = {
     {GET, "/gpu/{device}", ROLE_NONE, .any = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
     {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
+    {GET, "/api/v1/summary", ROLE_NONE, .summary = "How many GPUs are free, busy, held or broken now, and that in a sentence",
+     .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
     {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",

@@ -20,6 +20,7 @@ int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct v
                          .nodes = &ret->one,
                          .one = one,
                          .show_cmd = ask->show_cmd,
+                         .currency = live_currency(l),
                          .notice = live_notice(l)};
     mem_copy_str(ret->reader, sizeof(ret->reader), ask->reader ? ask->reader : "");
     if (!ask->node) /* asked for by name, a retired one is shown too */

@@ -63,6 +63,7 @@ struct hub_feed {
     int64_t shown_clock_ms;
     bool ready;
     char shown_notice[NOTICE_MAX], status[460];
+    char currency[16], shown_currency[16];
     struct lanes *past;
 };
 
@@ -131,6 +132,7 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
         f->clock_ms = s.at_ms - clock_mono_ms();
         f->connected = true;
         memcpy(f->notice, s.notice, NOTICE_MAX);
+        memcpy(f->currency, s.currency, sizeof(f->currency));
     }
     for (size_t i = 0; i < s.n; i++) {
         struct node_now *one = mem_alloc(sizeof(*one));
@@ -432,6 +434,7 @@ static bool hub_read(void *arg)
     f->shown_demo = f->demo;
     f->shown_clock_ms = f->clock_ms;
     memcpy(f->shown_notice, f->notice, NOTICE_MAX);
+    memcpy(f->shown_currency, f->currency, sizeof(f->currency));
     f->ready |= whole;
     if (f->connected)
         f->status[0] = 0;
@@ -465,6 +468,7 @@ static void hub_view(void *arg, struct view *ret)
     if (f->ready)
         ret->at_ms = f->shown_clock_ms + clock_mono_ms();
     ret->notice = f->shown_notice[0] ? f->shown_notice : NULL;
+    ret->currency = f->shown_currency;
 }
 
 static const char *hub_status(void *arg)

@@ -349,6 +349,8 @@ static void draw_answer(struct top *t, struct sheet *s)
     } else {
         AUTO_BUF b = BUF_INIT(1 << 20);
         view_answer(&t->shown, &b);
+        const char *between = s->ascii ? " | " : " · ";
+        view_counts(&t->shown, between, between, &b);
         sheet_put(s, 1, 0, w, STYLE_PLAIN, b.len ? b.p : "");
     }
 }

@@ -118,6 +118,11 @@ static void drop_tariff(void *next)
     free(next);
 }
 
+static int64_t price_of(const void *tariff, const char *model)
+{
+    return tariff_price(tariff, model);
+}
+
 static void take_tariff(void *self, void *next)
 {
     struct hub_usage *d = self;
@@ -125,6 +130,7 @@ static void take_tariff(void *self, void *next)
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
     drop_tariff(d->tariff);
     d->tariff = next;
+    live_set_prices(h->live, price_of, d->tariff, d->tariff->n ? d->tariff->currency : "");
     ledger_set(h->ledger, &lc);
 }
 

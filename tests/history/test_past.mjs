@@ -182,7 +182,7 @@ test("the whole cluster as it was: the slider, the URL, play, and back to now", 
     const at = Number(new URL(page.url()).searchParams.get("at"));
     const then = await json(`${h.url}/api/v1/state?at=${at}`);
     const free = then.nodes.flatMap((n) => n.devices).filter((d) => d.state === "free").length;
-    await says(page.locator("h1"), new RegExp(`^${free || "none"} of 8 free`));
+    await says(page.locator("h1"), new RegExp(`^(○ )?${free || "none"} of 8 free`));
     await looksRight(page, "travel");
     await page.reload(); /* a link reproduces the view */
     await page.getByText("as it was on").waitFor();

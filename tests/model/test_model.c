@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/gather.h"
 #include "model/now.h"
@@ -158,6 +159,43 @@ static void the_answer_names_where_the_free_ones_are(void **unused)
     assert_string_equal(b.p, "no nodes yet");
 }
 
+static void the_other_states_are_counted_with_what_they_do_and_cost(void **unused)
+{
+    (void)unused;
+    static struct device_now dev[8] = {
+        {.state = DEV_FREE, .price = 2500000},
+        {.state = DEV_BUSY, .price = 2500000},
+        {.state = DEV_BUSY},
+        {.state = DEV_BUSY},
+        {.state = DEV_HELD, .price = 2500000, .idle_since_ms = 1},
+        {.state = DEV_HELD, .price = 2500000, .idle_since_ms = 3 * HOUR_MS},
+        {.state = DEV_UNKNOWN},
+        {.state = DEV_HUNG},
+    };
+    static struct node_now node = {.name = "dgx1", .devices = dev, .n_devices = 8};
+    const struct node_now *list[] = {&node};
+    struct view v = {.n = 1, .nodes = list, .at_ms = 4 * HOUR_MS + 1, .currency = "EUR"};
+    AUTO_BUF b = BUF_INIT(1000);
+    sample_set(&dev[1].now, M_util, 9800);
+    sample_set(&dev[2].now, M_util, 2150);
+    sample_set(&dev[1].now, M_power, 610400);
+    sample_set(&dev[5].now, M_power, 120000);
+    sample_set(&dev[7].now, M_power, 999000); /* of before it hung */
+    view_answer(&v, &b);
+    view_counts(&v, " · ", " · ", &b);
+    assert_string_equal(b.p, "1 of 8 free: 1 on dgx1 · 3 busy, 60 % of them at work · 2 held, 1 idle for 2 h, "
+                             "10.00 EUR · 1 unknown · 1 broken · 730 W");
+    dev[4].price = 0; /* nothing is told of what it costs */
+    sample_set(&dev[1].now, M_power, 14450000);
+    buf_reset(&b);
+    view_counts(&v, "", ", ", &b);
+    assert_string_equal(b.p, "3 busy, 60 % of them at work, 2 held, 1 idle for 2 h, 1 unknown, 1 broken, 14.6 kW");
+    node.n_devices = 1;
+    buf_reset(&b);
+    view_counts(&v, "!", ", ", &b);
+    assert_int_equal(b.len, 0);
+}
+
 static void a_mig_parent_is_not_counted_beside_its_instances(void **unused)
 {
     (void)unused;
@@ -218,5 +256,6 @@ TESTS(cmocka_unit_test(a_process_comes_back_out_of_few_bytes),
       cmocka_unit_test(a_node_id_survives_its_text), cmocka_unit_test(names_are_checked_where_they_enter),
       cmocka_unit_test(absent_values_stay_absent_in_a_batch), cmocka_unit_test(ticks_ascend_and_a_batch_is_bounded),
       cmocka_unit_test(the_answer_names_where_the_free_ones_are),
+      cmocka_unit_test(the_other_states_are_counted_with_what_they_do_and_cost),
       cmocka_unit_test(a_mig_parent_is_not_counted_beside_its_instances),
       cmocka_unit_test(users_come_most_memory_first))

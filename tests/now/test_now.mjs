@@ -15,11 +15,62 @@ const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"
 test("which GPU is free: no click", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
-    await says(page.locator("h1"), /^\d+ of 48 free: \d+ on dgx/);
-    await says(page.locator(".counts"), /^○ \d+ free ◐ \d+ held .*● \d+ busy ◌ 8 stale ✕ 8 hung 6 nodes/);
+    await says(page.locator("h1"), /^○ \d+ of 48 free: \d+ on dgx/);
+    await says(page.locator(".counts"), /^● \d+ busy, \d+ % of them at work ◐ \d+ held.* ✕ 16 broken: 8 stale, 8 hung [\d.]+ kW 6 nodes/);
     await counts(page.locator(".cell"), 48);
     await until("kim's GPU", async () => /^GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
     await looksRight(page, "now-1280-light");
+});
+
+test("the head of the page adds up to all GPUs, and is what muster ls and the hub say", async (t) => {
+    const h = await theDemo();
+    const page = await open(t, h.url);
+    const said = async () => `${await heading(page)} ${await words(page.locator(".counts"))}`;
+    const plain = (text) => text.replace(/ 6 nodes.*/, "").replace(/(broken): 8 stale, 8 hung/, "$1").replace(/^○ /, "").replace(/ [●◐✕] | (?=[\d.]+ k?W$)/g, " · ");
+    await page.waitForSelector(".counts .broken, .counts .hung");
+    await until("the same sentence", async () => plain(await said()) === (await json(`${h.url}/api/v1/summary`)).text);
+    const [free, all, busy, held, broken] = (await said()).match(/(\d+) of (\d+) free.* (\d+) busy.* (\d+) held.* (\d+) broken/).slice(1).map(Number);
+    assert.equal(free + busy + held + broken, all);
+    assert.equal(all, 48);
+    const ls = await run(t, path.join(process.env.MUSTER_BIN ?? `${TOP}/build`, "muster"), "ls", "--hub", h.url);
+    assert.match(ls, new RegExp(`^${free} of 48 free: .*\n\\d+ busy, \\d+ % of them at work · \\d+ held.* · 16 broken · [\\d.]+ kW$`, "m"));
+    assert.equal(await page.title(), `${free} free · muster`);
+    await page.locator(".counts a", { hasText: "broken" }).click();
+    await says(page.locator("h1"), "16 of 48 match, 0 free");
+    await says(page.locator(".counts"), /^✕ 16 broken: 8 stale, 8 hung 2 nodes/);
+    clean(page);
+});
+
+test("money is said of GPUs that are held without work for hours, where a price is configured", async (t) => {
+    const { url } = await theDemo();
+    const state = await json(`${url}/api/v1/state`);
+    const hours = (n) => state.at - n * 3600000;
+    const gpus = state.nodes[0].devices;
+    gpus.forEach((d, i) => Object.assign(d, i < 2 ? { state: "held", idle_since: hours(i ? 3 : 1) } : { state: "free" }));
+    for (const [price, want] of [[2.5, /^◐ 2 held, 1 idle for 2 h, 7\.50 EUR /], [undefined, /^◐ 2 held, 1 idle for 2 h [\d.]/]]) {
+        const page = await open(t, url);
+        await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: { ...state, nodes: [{ ...state.nodes[0], devices: gpus.map((d) => ({ ...d, price })) }] } }));
+        await page.goto(`${url}/?at=${state.at}`);
+        await says(page.locator(".counts"), want);
+        assert.equal(await page.title(), "muster", "of the past no count is in the title");
+    }
+});
+
+test("a tab that nobody looks at goes on saying how many are free", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await page.clock.install();
+    await page.goto(url);
+    await page.waitForSelector(".cell");
+    await page.route("**/api/v1/summary", (r) => r.fulfill({ json: { free: 47 } }));
+    await page.evaluate(() => {
+        Object.defineProperty(document, "hidden", { get: () => true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await page.clock.runFor(30000); /* its line is let go by now */
+    await page.clock.runFor(60000);
+    await until("the new count", async () => (await page.title()) === "47 free · muster");
+    clean(page);
 });
 
 test("the addresses that GPU Monitor's page had are this page", async (t) => {
@@ -145,7 +196,7 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     await looksRight(page, "now-no-match");
     await page.getByRole("link", { name: "Show all GPUs" }).click();
     await until("all of them again", async () => (await page.locator(".cell").count()) === 48);
-    await page.locator(".count.free").click();
+    await page.locator("h1 a.free").click();
     await until("the free ones", async () => new URL(page.url()).searchParams.get("filter") === "free" && /match/.test(await heading(page)));
     clean(page);
 });

@@ -44,6 +44,12 @@ const writers = {
     mask: (v) => "0x" + v.toString(16),
 };
 
+/** Of many GPUs: "750 W", "14.5 kW" @param {number} watts */
+export function power(watts) {
+    const [v, unit] = watts < 1000 ? [watts, "W"] : watts < 1e6 ? [watts / 1000, "kW"] : [watts / 1e6, "MW"];
+    return v.toFixed(v < 100 && unit !== "W" ? 1 : 0) + NBSP + unit;
+}
+
 /** @param {string} unit as in the metric facts @param {number | undefined} v in the base unit */
 export function amount(unit, v) {
     if (v === undefined || v === null || Number.isNaN(v)) return UNKNOWN;

@@ -23,6 +23,8 @@ export const live = {
     demo: false,
     /** What the hub has to say of itself; "" when nothing. */
     notice: "",
+    /** Of prices; "": none are told. */
+    currency: "",
     /** How many devices the filter chose from; absent without one. @type {number | undefined} */
     of: undefined,
     /** What nodes were chosen by. */
@@ -93,6 +95,7 @@ function takeSnapshot(s) {
     for (const n of s.nodes) byId.set(n.id, settle(n, s.at));
     live.demo = s.demo;
     live.notice = s.notice ?? "";
+    live.currency = s.currency ?? "";
     live.of = s.of;
     live.filter = s.filter ?? "";
     sortNodes();

@@ -79,7 +79,7 @@ export function fullness(d) {
     return used === undefined || !total ? undefined : Math.min(1, used / total);
 }
 
-/** What it last said is what it is: not so of a stale, hung or lost one. @param {Device} d */
+/** What it last said is what it is: not so of a stale, hung or lost one. @param {{ state: string }} d */
 export function isFresh(d) {
     return d.state !== "stale" && d.state !== "hung" && d.state !== "lost";
 }
@@ -107,22 +107,37 @@ export function modelOf(n) {
     return model.replace(/^(NVIDIA|AMD|Intel) /i, "");
 }
 
-/** @param {Node[]} nodes */
-export function tally(nodes) {
+export const IDLE_LONG_MS = 2 * 3600 * 1000; /* held without work for so long is said apart */
+
+/**
+ * What a cluster comes to, by the rules of view_tally in src/model/now.c. where: nodes with free GPUs, most first. work: mean utilisation of
+ * the busy ones, undefined where none tells it. idle: held for long without work, and what that cost. power: in watts.
+ * @param {Node[]} nodes @param {number} now
+ */
+export function tally(nodes, now) {
     /** @type {Record<string, number>} */
     const by = {};
     /** @type {{ node: Node, free: number }[]} */
     const where = [];
-    let devices = 0;
+    let [devices, broken, idle, idleCost, told, worked, power] = [0, 0, 0, 0, 0, 0, 0];
     for (const n of nodes) {
         let free = 0;
+        for (const d of n.devices) if (isFresh(d)) power += d.metrics.power ?? 0; /* of MIG instances only the GPU tells it */
         for (const d of devicesOf(n)) {
             devices++;
             by[d.state] = (by[d.state] ?? 0) + 1;
             if (d.state === "free") free++;
+            if (!isFresh(d)) broken++;
+            if (d.state === "busy" && d.metrics.util !== undefined) {
+                told++;
+                worked += d.metrics.util;
+            }
+            if (d.state !== "held" || !d.idle_since || now - d.idle_since < IDLE_LONG_MS) continue;
+            idle++;
+            idleCost += ((d.price ?? 0) * (now - d.idle_since)) / 3600000;
         }
         if (free) where.push({ node: n, free });
     }
     where.sort((a, b) => b.free - a.free);
-    return { devices, by, where };
+    return { devices, by, where, broken, idle, idleCost, work: told ? worked / told : undefined, power };
 }

@@ -30,6 +30,8 @@ export interface Device {
     /** What screens call its model, and where there is little room. */
     display?: string;
     short?: string;
+    /** Of an hour, in the state's currency. */
+    price?: number;
     state: State;
     reason: string;
     since?: number;
@@ -166,6 +168,7 @@ export interface Snapshot {
     demo: boolean;
     version: number;
     muster: string;
+    currency?: string;
     notice?: string;
     filter?: string;
     of?: number;

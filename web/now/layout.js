@@ -2,6 +2,7 @@
  * of style.css; they matter only where the list is too long to be there whole (kit/lines.js). */
 import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
 import { devicesOf, modelOf, nodeName, tally } from "../kit/model.js";
 import { hostShares } from "./host.js";
 import { NodeBox, NodeTile } from "./node.js";
@@ -96,7 +97,7 @@ function linesOf(nodes, layout, width, head) {
 
 /** @param {Group} g @param {Node[]} nodes */
 export function heading(g, nodes) {
-    const { devices, by } = tally(nodes);
+    const { devices, by } = tally(nodes, hubNow());
     return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${by.free ?? 0} of ${devices} free on ${count(nodes.length, "node")}</span></h2>`;
 }
 

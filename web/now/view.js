@@ -7,6 +7,7 @@ import { FilterBox } from "../kit/filterbox.js";
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, watch } from "../kit/live.js";
+import { tally } from "../kit/model.js";
 import { usePlace } from "../kit/router.js";
 import { useLive } from "../kit/use.js";
 import { Answer, Counts } from "./answer.js";
@@ -60,14 +61,15 @@ function Cluster() {
 
     /* Rows keep their place while live: their order is made when it is asked for and when nodes come or go. */
     const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
+    const sum = tally(nodes, hubNow());
     const now = new Map(nodes.map((n) => [n.id, n]));
     const head = layout === "rows" ? headWidth(nodes, width) : 0;
     const lines = layout === "table" ? [] : layOut(order, now, layout, width, head);
 
     return html`<div class="now ${status}">
-        <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
+        <div class="lead"><${Answer} nodes=${nodes} sum=${sum} /><${FilterBox} /></div>
         ${(nodes.length > 0 || filter) && html`<div class="strip" key="strip">
-            <${Counts} nodes=${nodes} now=${hubNow()} />
+            <${Counts} nodes=${nodes} sum=${sum} />
             <div class="controls">
                 ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
                 <${Choice} name="group" label="group" options=${GROUPS} value=${group} otherwise="none" />
