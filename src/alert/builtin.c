@@ -31,78 +31,67 @@ static bool too_early(const struct scene *s, const struct node_now *n)
     return n->at_ms < s->started_ms && s->now_ms - s->started_ms < grace_ms;
 }
 
-/* "the driver of " dgx2 " has not answered" */
-static void node_in(const struct rule_look *k, enum node_state state, const char *before, const char *behind)
+static bool is_down(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+{
+    return n->state == NODE_DOWN && !n->maintenance && !too_early(k->s, n);
+}
+
+static void tell_down(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+{
+    int64_t since = n->at_ms ? n->at_ms : n->since_ms;
+    char span[24];
+
+    rule_found_at(k, n, NULL, since, "%s has not been heard of for %s", node_shown(n),
+                  clock_span(k->s->now_ms - since, span));
+}
+
+static bool is_hung(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+{
+    return n->state == NODE_HUNG && !n->maintenance;
+}
+
+static void tell_hung(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     char span[24];
 
-    for (size_t i = 0; i < k->s->view->n; i++) {
-        const struct node_now *n = k->s->view->nodes[i];
-        if (n->state != state || n->maintenance || (state == NODE_DOWN && too_early(k->s, n)))
-            continue;
-        int64_t since = state == NODE_DOWN && n->at_ms ? n->at_ms : n->since_ms;
-        rule_found_at(k, n, NULL, since, "%s%s%s for %s", before, node_shown(n), behind,
-                      clock_span(k->s->now_ms - since, span));
-    }
+    rule_found_at(k, n, NULL, n->since_ms, "the driver of %s has not answered for %s", node_shown(n),
+                  clock_span(k->s->now_ms - n->since_ms, span));
 }
 
-static void look_down(const struct rule_look *k)
+static bool is_off(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    node_in(k, NODE_DOWN, "", " has not been heard of");
+    return n->clock_off_ms && n->state == NODE_UP;
 }
 
-static void look_hung(const struct rule_look *k)
+static void tell_off(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    node_in(k, NODE_HUNG, "the driver of ", " has not answered");
-}
-
-static void look_clock(const struct rule_look *k)
-{
-    for (size_t i = 0; i < k->s->view->n; i++) {
-        const struct node_now *n = k->s->view->nodes[i];
-        if (n->clock_off_ms && n->state == NODE_UP)
-            rule_found_at(k, n, NULL, 0, "the clock of %s is off by %.1f s", node_shown(n),
-                          (double)n->clock_off_ms / 1000);
-    }
+    rule_found_at(k, n, NULL, 0, "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
 }
 
 /* Two came with one name, or with one GPU: the second is told apart, and somebody must say which is which. */
-static void look_taken(const struct rule_look *k)
+static bool is_second(const struct device_fact *f)
 {
-    for (size_t i = 0; i < k->s->view->n; i++) {
-        const struct node_now *n = k->s->view->nodes[i];
-        if (name_is_nth(n->fact.name, n->name))
-            rule_found_at(k, n, NULL, 0, "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
-        for (size_t d = 0; d < n->n_devices; d++) {
-            const struct device_fact *f = &n->devices[d].fact;
-            if (!f->parent[0] && !f->lost && strchr(f->uuid, '~'))
-                rule_found_at(k, n, &n->devices[d], 0, "%s:%d is a GPU that another node reports, too: here it is %s",
-                              node_shown(n), (int)f->index, f->uuid);
-        }
+    return !f->parent[0] && !f->lost && strchr(f->uuid, '~');
+}
+
+static bool is_taken(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+{
+    return name_is_nth(n->fact.name, n->name) || ANY(n->n_devices, i, is_second(&n->devices[i].fact));
+}
+
+static void tell_taken(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+{
+    if (name_is_nth(n->fact.name, n->name))
+        rule_found_at(k, n, NULL, 0, "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *f = &n->devices[i].fact;
+        if (is_second(f))
+            rule_found_at(k, n, &n->devices[i], 0, "%s:%d is a GPU that another node reports, too: here it is %s",
+                          node_shown(n), (int)f->index, f->uuid);
     }
 }
 
 /* ---- GPUs ---- */
-
-/* A GPU on its way through all there are; zeroed at first. */
-struct gpu_at {
-    const struct node_now *n;
-    const struct device_now *d;
-    size_t node, device; /* which comes next */
-};
-
-static bool next_gpu(const struct scene *s, struct gpu_at *g)
-{
-    while (g->node < s->view->n && g->device >= s->view->nodes[g->node]->n_devices) {
-        g->node++;
-        g->device = 0;
-    }
-    if (g->node == s->view->n)
-        return false;
-    g->n = s->view->nodes[g->node];
-    g->d = &g->n->devices[g->device++];
-    return true;
-}
 
 int32_t alert_gpus(const struct node_now *n)
 {
@@ -165,64 +154,83 @@ static void look_forgotten(const struct rule_look *k)
 }
 
 /* Those that gpu-lost tells of are not told of again. */
-static void look_missing(const struct rule_look *k)
+static bool is_missing(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     const struct scene *s = k->s;
 
-    for (size_t i = 0; i < s->view->n; i++) {
-        const struct node_now *n = s->view->nodes[i];
-        int32_t want = expected(s, n), have = alert_gpus(n), told = 0;
-        if (n->state != NODE_UP || n->maintenance || (n->collect != COLLECT_OK && n->collect != COLLECT_NONE))
-            continue;
-        for (size_t d = 0; d < n->n_devices; d++)
-            told += !n->devices[d].fact.parent[0] && n->devices[d].fact.lost;
-        for (size_t a = 0; have + told < want && a < s->n_lost; a++) /* of few nodes: there may be many of those */
-            told += strcmp(s->lost[a]->node, n->key) == 0 && forgotten(s, s->lost[a]);
-        if (have + told < want)
-            rule_found_at(k, n, NULL, 0, "%s has %d of %d GPUs", node_shown(n), (int)have, (int)want);
-    }
+    if (n->state != NODE_UP || n->maintenance || (n->collect != COLLECT_OK && n->collect != COLLECT_NONE))
+        return false;
+    int32_t want = expected(s, n), have = alert_gpus(n);
+    for (size_t i = 0; have < want && i < n->n_devices; i++)
+        have += !n->devices[i].fact.parent[0] && n->devices[i].fact.lost;
+    for (size_t a = 0; have < want && a < s->n_lost; a++) /* of few nodes: there may be many of those */
+        have += strcmp(s->lost[a]->node, n->key) == 0 && forgotten(s, s->lost[a]);
+    return have < want;
 }
 
-static void look_lost(const struct rule_look *k)
+static void tell_missing(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    for (struct gpu_at g = {0}; next_gpu(k->s, &g);)
-        if (g.d->state == DEV_LOST && !g.n->maintenance && !has_enough(k->s, g.n))
-            rule_found_at(k, g.n, g.d, g.d->since_ms, "%s:%d (%s) was there and is gone", node_shown(g.n),
-                          (int)g.d->fact.index, device_shown(g.d));
-    look_forgotten(k);
+    rule_found_at(k, n, NULL, 0, "%s has %d of %d GPUs", node_shown(n), (int)alert_gpus(n), (int)expected(k->s, n));
+}
+
+static bool is_lost(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    return d->state == DEV_LOST && !n->maintenance && !has_enough(k->s, n);
+}
+
+static void tell_lost(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    rule_found_at(k, n, d, d->since_ms, "%s:%d (%s) was there and is gone", node_shown(n), (int)d->fact.index,
+                  device_shown(d));
 }
 
 /* Bits of the driver's mask: heat; power. */
 #define THROTTLE_HEAT  (0x20u | 0x40u)
 #define THROTTLE_POWER (0x4u | 0x80u)
 
-static void look_throttle(const struct rule_look *k)
+static uint64_t throttled(const struct rule_look *k, const struct device_now *d)
+{
+    bool known = d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_throttle);
+
+    return known ? (uint64_t)d->now.v[M_throttle] & (uint64_t)k->r->limit : 0;
+}
+
+static bool is_throttled(const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
+{
+    return throttled(k, d) != 0;
+}
+
+static void tell_throttled(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
     char words[256];
 
-    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
-        const struct sample *now = &g.d->now;
-        uint64_t mask = sample_has(now, M_throttle) ? (uint64_t)now->v[M_throttle] & (uint64_t)k->r->limit : 0;
-        if (g.d->state <= DEV_IN_SIGHT && mask)
-            rule_found_at(k, g.n, g.d, 0, "%s:%d runs slower than it could: %.120s", node_shown(g.n),
-                          (int)g.d->fact.index, throttle_text(mask, words).p);
-    }
+    rule_found_at(k, n, d, 0, "%s:%d runs slower than it could: %.120s", node_shown(n), (int)d->fact.index,
+                  throttle_text(throttled(k, d), words).p);
 }
 
-static void look_full(const struct rule_look *k)
+/* Below that it begins, and below twice that it goes on. */
+static int64_t least_memory(const struct rule_look *k, const struct device_now *d)
 {
-    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
-        const struct sample *now = &g.d->now;
-        int64_t left;
-        if (g.d->state > DEV_IN_SIGHT || !memory_left(now, &left) || !sample_has(now, M_mem_total))
-            continue;
-        int64_t least = now->v[M_mem_total] / 10000 * (10000 - k->r->limit);
-        struct rule_look as = *k;
-        as.weak = left > least;
-        if (left <= 2 * least) /* below that it goes on, and below least it begins */
-            rule_found_at(&as, g.n, g.d, 0, "%s:%d has %" PRId64 " MiB of memory left", node_shown(g.n),
-                          (int)g.d->fact.index, left >> 20);
-    }
+    return d->now.v[M_mem_total] / 10000 * (10000 - k->r->limit);
+}
+
+static bool is_full(const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
+{
+    int64_t left;
+
+    return d->state <= DEV_IN_SIGHT && memory_left(&d->now, &left) && sample_has(&d->now, M_mem_total) &&
+           left <= 2 * least_memory(k, d);
+}
+
+static void tell_full(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    struct rule_look as = *k;
+    int64_t left = 0;
+
+    memory_left(&d->now, &left);
+    as.weak = left > least_memory(k, d);
+    rule_found_at(&as, n, d, 0, "%s:%d has %" PRId64 " MiB of memory left", node_shown(n), (int)d->fact.index,
+                  left >> 20);
 }
 
 /* Nobody worked on it since then, and somebody held it: not that it was free before. */
@@ -236,17 +244,18 @@ static int64_t idle_since(const struct state_rule *rule, const struct device_now
     return MAX(d->idle_since_ms, first);
 }
 
-static void look_idle(const struct rule_look *k)
+static bool is_idle(UNUSED const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
 {
+    return d->state == DEV_HELD && d->n_procs && d->idle_since_ms;
+}
+
+static void tell_idle(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    int64_t since = idle_since(live_rule(k->s->live), d, k->s->now_ms);
     char who[160], idle[24];
 
-    for (struct gpu_at g = {0}; next_gpu(k->s, &g);) {
-        if (g.d->state != DEV_HELD || !g.d->n_procs || !g.d->idle_since_ms)
-            continue;
-        int64_t since = idle_since(live_rule(k->s->live), g.d, k->s->now_ms);
-        rule_found_at(k, g.n, g.d, since, "%s:%d is held by %s and idle for %s", node_shown(g.n), (int)g.d->fact.index,
-                      holders(g.d, who).len ? who : "somebody", clock_span(k->s->now_ms - since, idle));
-    }
+    rule_found_at(k, n, d, since, "%s:%d is held by %s and idle for %s", node_shown(n), (int)d->fact.index,
+                  holders(d, who).len ? who : "somebody", clock_span(k->s->now_ms - since, idle));
 }
 
 /* ---- what happened ---- */
@@ -385,9 +394,12 @@ static void look_hub(const struct rule_look *k)
         .advice = advice_, __VA_ARGS__                                                                                 \
     }
 
+#define OF_NODE(what) .of = ALERT_OF_NODE, .is = is_##what, .tell = tell_##what
+#define OF_GPU(what)  .of = ALERT_OF_GPU, .is = is_##what, .tell = tell_##what
+
 const struct alert_rule alert_builtin[] = {
     RULE("node-down", CRITICAL, 0, 30 * SEC, "a node has not been heard of",
-         "is it on, and its network up? On it: systemctl status muster-agent", .look = look_down),
+         "is it on, and its network up? On it: systemctl status muster-agent", OF_NODE(down)),
     RULE("node-new", INFO, 0, 0, "a node is heard of for the first time",
          "nobody knows it? Look at its token: muster token list", .notice = true, .look = look_happened,
          .limit = EVENT_NEW),
@@ -402,14 +414,15 @@ const struct alert_rule alert_builtin[] = {
     RULE("name-taken", WARNING, 30 * SEC, 30 * SEC,
          "two nodes have one name, or report one GPU: the second is NAME~2, UUID~2",
          "muster node rename NODE NAME; a copied disk image: remove the agent's state folder on one of the two",
-         .look = look_taken),
+         OF_NODE(taken)),
     RULE("driver-hung", CRITICAL, 30 * SEC, 30 * SEC, "a node's driver does not answer",
-         "look into dmesg for Xid errors; often only a restart of the node helps", .look = look_hung),
+         "look into dmesg for Xid errors; often only a restart of the node helps", OF_NODE(hung)),
     RULE("gpu-lost", CRITICAL, 30 * SEC, 30 * SEC, "a GPU that was there is gone",
-         "look into dmesg (fallen off the bus?); reseat it, or put the node into maintenance", .look = look_lost),
+         "look into dmesg (fallen off the bus?); reseat it, or put the node into maintenance", OF_GPU(lost),
+         .look = look_forgotten),
     RULE("gpus-missing", CRITICAL, 2 * MIN_, 30 * SEC, "a node has fewer GPUs than it had, or than muster.yaml says",
          "look into dmesg and at lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}",
-         .expects = true, .look = look_missing),
+         .expects = true, OF_NODE(missing)),
     RULE("gpu-xid", WARNING, 0, 0, "the driver reported an Xid error within the last hour",
          "the driver's documentation says what the number means; one that comes again is a broken GPU",
          .look = look_recent, .limit = EVENT_XID),
@@ -422,17 +435,17 @@ const struct alert_rule alert_builtin[] = {
     RULE("gpu-hot", WARNING, 2 * MIN_, 2 * MIN_, "a GPU is hotter than 88 degrees",
          "look at fans, filters and the room", .when = "temp>88", .until = "temp<84", .text = "{place} is at {temp}"),
     RULE("gpu-throttled-heat", WARNING, 5 * MIN_, 5 * MIN_, "heat holds a GPU's clocks down",
-         "look at fans, filters and the room", .look = look_throttle, .limit = THROTTLE_HEAT),
+         "look at fans, filters and the room", OF_GPU(throttled), .limit = THROTTLE_HEAT),
     RULE("gpu-throttled-power", INFO, 30 * MIN_, 5 * MIN_, "the power limit holds a GPU's clocks down",
          "normal under full load; else look at the power limit and the supplies",
          .off = true, /* full load does it everywhere */
-         .look = look_throttle, .limit = THROTTLE_POWER),
+         OF_GPU(throttled), .limit = THROTTLE_POWER),
     RULE("gpu-memory", INFO, 10 * MIN_, 5 * MIN_, "less than one percent of a GPU's memory is left",
          "the next allocation may fail", .off = true, /* frameworks that take all of it do this on purpose */
-         .look = look_full, .limit = 9900),
+         OF_GPU(full), .limit = 9900),
     RULE("gpu-idle", INFO, 2 * HOUR, 2 * MIN_, "a GPU is held without work",
          "end what holds it when it is not needed: others wait", .person = true,
-         .you = "you hold {places}, idle for {for}", .look = look_idle),
+         .you = "you hold {places}, idle for {for}", OF_GPU(idle)),
     RULE("booking-taken", WARNING, 10 * MIN_, 2 * MIN_, "somebody is on a GPU that another has booked",
          "talk to each other; nobody's process is stopped", .person = true,
          .you = "you are on {places}, which {who} has booked",
@@ -441,7 +454,7 @@ const struct alert_rule alert_builtin[] = {
          "give it back: muster book --release NUMBER (muster book --list has it)", .person = true,
          .you = "you booked {places} and have not used it for {for}", .look = look_bookings, .limit = USE_UNUSED),
     RULE("clock-off", WARNING, 2 * MIN_, 2 * MIN_, "a node's clock is off by more than five seconds",
-         "start its time service (chrony, systemd-timesyncd)", .now_only = true, .look = look_clock),
+         "start its time service (chrony, systemd-timesyncd)", .now_only = true, OF_NODE(off)),
     RULE("double-agent", WARNING, 0, 0, "a second agent with a node's id was turned away within the last hour",
          "a cloned image: remove the state folder of one of them", .look = look_recent, .limit = EVENT_REFUSED),
     RULE("data-dropped", WARNING, 0, 0, "an agent gave samples up: its disk was full or damaged",

@@ -23,7 +23,7 @@
 
 #define LOOK_MS    5000
 #define LOOK_MOST  30000
-#define LOOK_PART  100 /* looking takes at most such a part of a processor: of very many nodes it is done less often */
+#define LOOK_PART  160 /* looking takes at most such a part of a processor: of very many nodes it is done less often */
 #define RECENT_MS  3600000
 #define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
 #define RECENT_MAX 2000

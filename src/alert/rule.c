@@ -396,33 +396,28 @@ void rule_found_at(const struct rule_look *k, const struct node_now *n, const st
                                          .weak = k->weak});
 }
 
-static void look_one(struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static bool fits(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
+    const struct alert_rule *r = k->r;
+    int64_t now_ms = k->s->now_ms;
+
+    return !n->maintenance &&
+           (filter_match(r->filter, n, d, now_ms) || (r->hold && filter_match(r->hold, n, d, now_ms)));
+}
+
+static void tell_fitting(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    struct rule_look as = *k;
     AUTO_BUF text = BUF_INIT(4096);
 
-    k->weak = !filter_match(k->r->filter, n, d, k->s->now_ms);
-    if (k->weak && !(k->r->hold && filter_match(k->r->hold, n, d, k->s->now_ms)))
-        return;
+    as.weak = !filter_match(k->r->filter, n, d, k->s->now_ms);
     template_fill(&text, k->r->text,
                   &(struct template_scene){.n = n,
                                            .d = d,
                                            .now_ms = k->s->now_ms,
                                            .since_ms = d ? d->since_ms : n->since_ms,
                                            .lost_ms = lost_after(k->s)});
-    rule_found_at(k, n, d, 0, "%s", buf_str(&text).p);
-}
-
-static void look_filter(struct rule_look *k)
-{
-    for (size_t i = 0; i < k->s->view->n; i++) {
-        const struct node_now *n = k->s->view->nodes[i];
-        if (n->maintenance)
-            continue;
-        if (k->r->of == ALERT_OF_NODE)
-            look_one(k, n, NULL);
-        for (size_t d = 0; k->r->of == ALERT_OF_GPU && d < n->n_devices; d++)
-            look_one(k, n, &n->devices[d]);
-    }
+    rule_found_at(&as, n, d, 0, "%s", buf_str(&text).p);
 }
 
 /* What a built-in finds, in somebody's own words. */
@@ -443,20 +438,65 @@ static void see_worded(void *arg, const struct alert_rule *r, const struct alert
     k->see(k->arg, r, &f);
 }
 
+struct place {
+    const struct node_now *n;
+    const struct device_now *d; /* NULL: the node itself */
+};
+
+/* A rule on its way over the scene, and where it is so: in the order of the view. */
+struct walk {
+    struct rule_look as_it_is, worded;
+    const struct rule_look *k; /* one of the two */
+    bool (*is)(const struct rule_look *k, const struct node_now *n, const struct device_now *d);
+    void (*tell)(const struct rule_look *k, const struct node_now *n, const struct device_now *d);
+    struct place *v;
+    size_t n, cap;
+};
+
+static void walk_begin(struct walk *w, const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    w->as_it_is = (struct rule_look){r, s, see, arg, false};
+    w->worded = (struct rule_look){r, s, see_worded, &w->as_it_is, false};
+    w->k = r->worded && !r->filter ? &w->worded : &w->as_it_is;
+    w->is = r->filter ? fits : r->is;
+    w->tell = r->filter ? tell_fitting : r->tell;
+}
+
+static void walk_node(struct walk *w, const struct node_now *n)
+{
+    bool gpus = w->k->r->of == ALERT_OF_GPU;
+
+    for (size_t i = 0; w->is && i < (gpus ? n->n_devices : 1); i++) {
+        const struct device_now *d = gpus ? &n->devices[i] : NULL;
+        if (w->is(w->k, n, d))
+            VEC_ADD(w->v, w->n, w->cap, (struct place){n, d});
+    }
+}
+
+static void walk_end(struct walk *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->tell(w->k, w->v[i].n, w->v[i].d);
+    if (w->k->r->look)
+        w->k->r->look(w->k);
+    free(w->v);
+}
+
+/* All rules look at a node while it is at hand: there may be ten thousand. What they find is said rule by rule. */
 void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
 {
+    AUTO_FREE struct walk *walks = mem_zero(r->n, sizeof(*walks));
     struct scene with = *scene;
+    size_t n = 0;
 
     with.expect = r->expect;
     with.n_expect = r->n_expect;
-    for (size_t i = 0; i < r->n; i++) {
-        struct rule_look as_it_is = {&r->v[i], &with, see, arg, false};
-        struct rule_look worded = {&r->v[i], &with, see_worded, &as_it_is, false};
-        if (r->v[i].off)
-            continue;
-        if (r->v[i].look)
-            r->v[i].look(r->v[i].worded ? &worded : &as_it_is);
-        else if (r->v[i].filter)
-            look_filter(&as_it_is);
-    }
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->v[i].off)
+            walk_begin(&walks[n++], &r->v[i], &with, see, arg);
+    for (size_t i = 0; i < with.view->n; i++)
+        for (size_t k = 0; k < n; k++)
+            walk_node(&walks[k], with.view->nodes[i]);
+    for (size_t k = 0; k < n; k++)
+        walk_end(&walks[k]);
 }

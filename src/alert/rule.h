@@ -99,8 +99,10 @@ struct alert_rule {
     const char *you, *yours; /* how that is said to one: {places}, {for}; of two, {who} is the other one, and `yours` is
                                 for the last of them. NULL: as to everybody */
     bool now_only;           /* nothing is stored of what it looks at: it cannot look back */
-    /* one of the two */
-    void (*look)(const struct rule_look *k);
+    /* one of the three; what `look` finds comes after what `is` so */
+    void (*look)(const struct rule_look *k);                                                     /* at the scene */
+    bool (*is)(const struct rule_look *k, const struct node_now *n, const struct device_now *d); /* of each, see `of` */
+    void (*tell)(const struct rule_look *k, const struct node_now *n, const struct device_now *d); /* where it is so */
     const char *when; /* in the filter language, for each GPU or node */
     struct filter *filter;
     const char *until;   /* once it fires it is over when this is so, not as soon as `when` is not; NULL: it is */

@@ -259,6 +259,11 @@ static void rules_find_what_is_wrong(void **unused)
     sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
     alert_rules_look(rules, &s, on_see, &b);
     has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
+    static const char *const table[] = {"node-down ws3",    "driver-hung dgx2", "gpu-lost dgx1:3",
+                                        "gpu-remap dgx1:0", "gpu-hot dgx1:0",   "gpu-throttled-heat dgx1:0",
+                                        "clock-off dgx1"};
+    for (size_t i = 1; i < ARRAY_LEN(table); i++) /* rule by rule, whichever node comes first */
+        assert_true(strstr(buf_str(&b).p, table[i - 1]) < strstr(buf_str(&b).p, table[i]));
     has(&b, "gpu-idle dgx1:1: dgx1:1 is held by lee and idle for 2 h 55 m\n", true);
     has(&b, "driver-hung dgx2: the driver of dgx2 has not answered for ", true);
     has(&b, "node-down ws3: ws3 has not been heard of for ", true);
