@@ -22,6 +22,7 @@
 #define OFTEN_MS  300000             /* counted again within this: what was read helps the next time */
 #define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
 #define ROLL_DAYS 64                 /* added up again in one put */
+#define LOOK_MOST 2000  /* nodes that are looked at in a second for hours that are over, while those under way wait */
 #define SPARE_US  12000 /* of each second, and of a processor: for hours under way, however many nodes there are */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
@@ -73,11 +74,11 @@ struct ledger {
     struct store *beside; /* the thread's */
     struct led_node **nodes;
     struct lookup by_key;
-    size_t n, cap, at; /* at: whose turn it is */
-    int64_t grid_ms;   /* hours begin at multiples of an hour plus this */
-    int64_t hour_ms;   /* the one under way when we last looked */
+    size_t n, cap, at, over_at; /* at: whose turn it is; over_at: while hours under way wait */
+    int64_t grid_ms;            /* hours begin at multiples of an hour plus this */
+    int64_t hour_ms;            /* the one under way when we last looked */
     int64_t seq, retry_ms;
-    int64_t looked_ms; /* when no node had anything to count */
+    int64_t looked_ms; /* when no node that was looked at had anything to count */
     uint64_t counted;
     int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
     bool flying;
@@ -456,20 +457,21 @@ static void start_next(struct ledger *l, int64_t now_ms)
 
     if (l->flying || now_ms < l->retry_ms || looked)
         return;
-    for (size_t i = 0; i < l->n && !l->flying; i++) {
-        l->at = (l->at + 1) % l->n;
-        struct counting *c = take_node(l, l->nodes[l->at], now_ms);
+    size_t *at = l->spare_us > 0 ? &l->at : &l->over_at, most = l->spare_us > 0 ? l->n : MIN(l->n, LOOK_MOST);
+    for (size_t i = 0; i < most && !l->flying; i++) {
+        *at = (*at + 1) % l->n;
+        struct counting *c = take_node(l, l->nodes[*at], now_ms);
         if (!c)
             continue;
         l->flying = work_add(l->work, &c->job, LIMIT_MS) == 0;
         if (!l->flying) {
             for (size_t k = 0; k < c->n; k++)
-                mark_find(l->nodes[l->at], c->hours[k])->flying = false;
+                mark_find(l->nodes[*at], c->hours[k])->flying = false;
             free(c);
             return;
         }
     }
-    l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: not all nodes are looked at again at once */
+    l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: they are not looked at again at once */
 }
 
 void ledger_tick(struct ledger *l, int64_t now_ms)
