@@ -74,7 +74,8 @@ struct httpd {
     struct httpd_conf conf;
     size_t max_now; /* connections: fewer than configured after descriptors ran out, until there were enough again */
     struct httpd_ops ops;
-    struct conn ring; /* ring.next moved on last, ring.prev longest ago */
+    struct conn ring;   /* ring.next moved on last, ring.prev longest ago */
+    int64_t soonest_ms; /* until then no deadline passes; 0: look */
     struct ssl_ctx_st *tls;
     struct ports *ports;
     struct io_group *group; /* of patient connections */

@@ -31,12 +31,19 @@
 
 /* ---- connections ---- */
 
+/* A stream is looked at in each tick. */
+static void keep_soonest(struct conn *c)
+{
+    c->h->soonest_ms = c->state == CONN_STREAM ? 0 : MIN(c->h->soonest_ms, c->deadline_ms);
+}
+
 void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
 {
     struct conn *ring = &c->h->ring;
     c->state = state;
     c->since_ms = clock_mono_ms();
     c->deadline_ms = c->since_ms + for_ms;
+    keep_soonest(c);
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->prev = ring;
@@ -707,12 +714,16 @@ void httpd_tick(struct httpd *h)
     struct conn *c = h->ring.next, *next;
     ports_resume(h->ports);
     h->max_now += h->max_now < h->conf.max_connections;
+    if (now_ms <= h->soonest_ms)
+        return;
+    h->soonest_ms = INT64_MAX;
     for (; c != &h->ring; c = next) {
         next = c->next;
-        if (c->before) /* it waits for us, not we for it */
+        if (c->before || /* it waits for us, not we for it */
+            (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)) {
+            keep_soonest(c);
             continue;
-        if (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)
-            continue;
+        }
         if (c->state != CONN_LINGER)
             h->stat.timeouts++;
         if ((c->state == CONN_HEAD && io_in(c->io).len > 0) || c->state == CONN_BODY || c->state == CONN_CHUNKS) {
