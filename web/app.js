@@ -8,7 +8,7 @@ import { startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
-import { setTheme, theme } from "./kit/prefs.js";
+import { pref, setTheme, theme } from "./kit/prefs.js";
 import { href, place, usePlace } from "./kit/router.js";
 import { showFree } from "./title.js";
 import { navigation, viewFor } from "./views.js";
@@ -91,6 +91,9 @@ export function App() {
     const [help, setHelp] = useState(false);
     const { path } = usePlace();
     useLayoutEffect(() => startKeys({ help: () => setHelp(true) }), []);
+    useEffect(() => {
+        if (pref("waits", "")) void import("./book/line.js").then((m) => m.keepPlaces());
+    }, []);
     const found = viewFor(path);
     return html`<${Header} help=${() => setHelp(true)} />
         <${Banner} />

@@ -17,7 +17,7 @@ struct gpu_request_conf {
 #define GPU_REQUEST_OPTS(strct, field)                                                                                 \
     OPTN(strct, "mem", field.mem, 0, OPT_BYTES, "0", "SIZE", "with so much memory free, as 40G"),                      \
         OPTN(strct, "model", field.model, 0, OPT_STR, NULL, "PATTERN", "of this model, as H200"),                      \
-        OPTN(strct, "host", field.host, 0, OPT_STR, NULL, "PATTERN", "on these nodes, as 'dgx*'"),                     \
+        OPTN(strct, "host", field.host, 0, OPT_STR, NULL, "PATTERN", "on these nodes, as 'dgx*', or 'dgx2:3' alone"),  \
         OPTN(strct, "same_host", field.same_host, 0, OPT_BOOL, NULL, NULL, "all on one node"),                         \
         OPTN(strct, "for", field.free_for, 0, OPT_DURATION, "15s", "TIME", "free for so long already, not for a tick", \
              .min = 0, .max = 604800000),                                                                              \

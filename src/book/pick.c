@@ -109,6 +109,14 @@ int pick_named(struct live *l, struct str words, struct buf *ret, struct err *er
     return r;
 }
 
+/* "3", of a MIG instance "3.1" */
+static void add_index(struct buf *out, const struct device_now *d)
+{
+    buf_addi(out, d->fact.index);
+    if (d->fact.mig >= 0 && d->fact.parent[0])
+        buf_addf(out, ".%d", (int)d->fact.mig);
+}
+
 /* ---- any of a kind ---- */
 
 static void lower(struct buf *b)
@@ -179,17 +187,30 @@ static bool usable(const struct pick_wish *w, const struct device_now *d)
     return w->from_ms - w->now_ms < NEAR_MS ? usable_now(d, w->person) : d->state != DEV_HUNG;
 }
 
+/* index: of "dgx2:3" the 3 */
+static bool has_index(struct str index, const struct device_now *d)
+{
+    AUTO_BUF own = BUF_INIT(64);
+
+    if (!index.len)
+        return true;
+    add_index(&own, d);
+    return fits_pattern(index, buf_str(&own).p, false);
+}
+
 /* The devices of n that would do, into v. */
 static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n,
                          const struct device_now **v, struct counts *c)
 {
     size_t found = 0, alike = 0;
+    struct str index = w->node, name = w->node;
 
-    if (n->maintenance || !fits_pattern(w->node, n->name, false))
+    str_cut(&index, ':', &name);
+    if (n->maintenance || !fits_pattern(name, n->name, false))
         return 0;
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_now *d = &n->devices[i];
-        if (!like(w, n, d))
+        if (!like(w, n, d) || !has_index(index, d))
             continue;
         alike++;
         if (b &&
@@ -376,8 +397,6 @@ void pick_places(struct live *l, struct str devices, struct buf *ret)
             buf_addc(ret, ',');
         else
             buf_addf(ret, "%s%s:", ret->len ? " " : "", p.n->name);
-        buf_addi(ret, p.d->fact.index);
-        if (p.d->fact.mig >= 0 && p.d->fact.parent[0])
-            buf_addf(ret, ".%d", (int)p.d->fact.mig);
+        add_index(ret, p.d);
     }
 }

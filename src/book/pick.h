@@ -15,7 +15,7 @@ int pick_named(struct live *l, struct str words, struct buf *ret, struct err *er
 
 struct pick_wish {
     int64_t count;
-    struct str model, node; /* patterns, any case; a model's part will do: "h200". Empty: any */
+    struct str model, node; /* patterns, any case; a model's part will do: "h200"; "dgx2:3": that GPU. Empty: any */
     int64_t from_ms, until_ms, now_ms;
     const char *person; /* what only they use counts as free */
     int64_t except;     /* id of a booking that does not count */

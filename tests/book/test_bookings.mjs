@@ -11,6 +11,12 @@ const theDemo = () => (shared ??= demo(file, "--bookings-auth", "open"));
 
 const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"] [data-uuid]`).nth(index);
 const lane = (page, node, index) => page.getByRole("group", { name: `${node} GPU ${index}`, exact: true });
+/** Nodes on which nothing is free or booked come folded. */
+async function unfold(page, node) {
+    const head = page.locator(".book-head button", { hasText: node }).first();
+    await head.waitFor();
+    if ((await head.getAttribute("aria-expanded")) === "false") await head.click();
+}
 const dialog = (page) => page.locator("dialog.book");
 const text = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 
@@ -103,6 +109,7 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
     const { url } = await theDemo();
     const from = tomorrow();
     const page = await openAs(t, `${url}/bookings?days=1&from=${day(from)}`, "ana");
+    await unfold(page, "dgx3");
     await lane(page, "dgx3", 0).waitFor();
     const track = (i) => standing(lane(page, "dgx3", i).locator(".book-track"));
     const a = await track(0);
@@ -128,6 +135,7 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
     const next = await send(url, "POST", "/api/v1/bookings", { person: "tom", gpus: "dgx3:1", from: from + 15 * HOUR, until: from + 17 * HOUR });
     assert.equal(next.status, 201);
     await page.reload();
+    await lane(page, "dgx3", 1).waitFor(); /* something is booked there: it is not folded */
     const bar = lane(page, "dgx3", 1).locator(".booking.mine");
     const drag = async (grip, hour) => {
         await bar.waitFor();
@@ -180,6 +188,7 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
 test("with the keyboard alone: to a GPU, book it, back", async (t) => {
     const { url } = await theDemo();
     const page = await openAs(t, `${url}/bookings`, "joe");
+    await unfold(page, "dgx1");
     await lane(page, "dgx1", 0).getByRole("button").first().focus();
     for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowDown"); /* eight of dgx1, then dgx2:0 */
     await page.keyboard.press("Enter");
@@ -295,6 +304,8 @@ test("of two GPUs booked together with somebody on one, only that one is said to
     await says(bar("dgx1", 1), "lee used by kim");
     await says(bar("dgx4", 7), "lee unused");
     assert.match(await bar("dgx4", 7).getAttribute("aria-label"), /; used by kim on dgx1:1$/);
+    const cut = await bar("dgx1", 1).evaluate((e) => [e.clientWidth < e.querySelector("span").clientWidth, e.querySelector("span").scrollWidth > e.querySelector("span").clientWidth]);
+    assert.deepEqual(cut, [true, false], "the words are longer than the bar of 6 h, and are not cut");
     await says(page.locator(".book-list tr", { hasText: "dgx1:1 dgx4:7" }), /used by kim on dgx1:1$/);
     clean(page);
 });
@@ -303,6 +314,7 @@ test("with tokens: who is not logged in is told so; a member books for themselve
     const h = await hub(t);
     await simulate(t, h, 2, "--gpus", 2);
     const page = await open(t, h.url + "/bookings");
+    await unfold(page, "sim1");
     await page.locator(".book-name").first().click();
     await dialog(page).waitFor();
     await says(dialog(page), /Booking takes a token: log in first/);
@@ -311,11 +323,101 @@ test("with tokens: who is not logged in is told so; a member books for themselve
     await dialog(page).getByRole("link", { name: "log in" }).click();
     await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
     await page.keyboard.press("Enter");
+    await unfold(page, "sim1");
     await page.locator(".book-name").first().click();
     await dialog(page).waitFor();
     await says(dialog(page), /for kim/);
     await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
     await page.locator(".calendar .booking.mine").waitFor();
+    clean(page);
+});
+
+test("nodes on which nothing is free or booked come folded and say what they do; a booking unfolds its node", async (t) => {
+    const h = await demo(t, "--bookings-auth", "open");
+    const page = await open(t, h.url + "/bookings", { width: 1440 });
+    const { nodes } = await json(h.url + "/api/v1/state");
+    const full = nodes.filter((n) => !n.devices.some((d) => d.state === "free" || d.booking || d.next)).map((n) => n.name);
+    assert.ok(full.includes("dgx5") && full.includes("dgx6") && full.length < 6, full.join());
+    for (const n of nodes) {
+        const head = page.locator(".book-head button", { hasText: n.name });
+        await head.waitFor();
+        assert.equal(await head.getAttribute("aria-expanded"), `${!full.includes(n.name)}`, n.name);
+    }
+    await says(page.locator(".book-head", { hasText: "dgx5" }), /dgx5 ○ 0 of 8 .* ✕ 8 hung$/);
+    await looksRight(page, "bookings-folded");
+    assert.equal((await send(h.url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx5:1", for: "6h" })).status, 201);
+    await page.reload();
+    await lane(page, "dgx5", 1).locator(".booking").waitFor();
+    clean(page);
+});
+
+test("days and times are written as the reader writes them", async (t) => {
+    const { url } = await theDemo();
+    for (const [locale, axis, days, at] of [["en-US", /^16 Mon/, "Nov 16 – 22", /^Tue 2:05 PM$/], ["de-DE", /^Mo\.?,? 16/, "16.–22. Nov.", /^Di 14:05$/], ["en-GB", /^Mon 16/, "16 – 22 Nov", /^Tue 14:05$/]]) {
+        const page = await open(t, `${url}/bookings?from=2026-11-16`, { context: { locale, timezoneId: "UTC" } });
+        await says(page.locator(".turn-to b"), days);
+        await says(page.locator(".book-axis .book-track"), axis);
+        const said = await page.evaluate(async ([a, b]) => (await import("/assets/kit/format.js")).moment(a, b), [Date.UTC(2026, 10, 17, 14, 5), Date.UTC(2026, 10, 16, 9)]);
+        assert.match(said.replace(/[\u00a0\u202f]/g, " "), at);
+        clean(page);
+    }
+});
+
+test("of a GPU that is taken one is told when it is free: by this page where no channel leads to one", async (t) => {
+    const { url } = await theDemo();
+    const taken = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx4:6", for: "6h" });
+    assert.equal(taken.status, 201, JSON.stringify(taken.body));
+    const page = await openAs(t, url, "pia");
+    await page.context().grantPermissions(["notifications"]);
+    await page.addInitScript(() => {
+        window.Notification = class {
+            static permission = "granted";
+            static requestPermission = async () => "granted";
+            constructor(title) {
+                (window.told ??= []).push(title);
+            }
+        };
+    });
+    const bodies = [];
+    page.on("request", (r) => r.method() === "POST" && r.url().endsWith("/api/v1/waits") && bodies.push(r.postDataJSON()));
+    await page.reload();
+    await until("the cell", async () => (await words(cell(page, "dgx4", 6))) === "6 ◐ lee booked");
+    await cell(page, "dgx4", 6).hover();
+    const tell = page.locator(".details").getByRole("button", { name: "tell me when it is free" });
+    assert.equal(await tell.getAttribute("class"), "main");
+    await counts(page.locator(".details button", { hasText: /^book$/ }), 0);
+    await tell.click();
+    await says(dialog(page).locator("h2"), "Tell me when dgx4:6 is free");
+    assert.ok(await dialog(page).getByRole("checkbox").isChecked());
+    await looksRight(page, "book-tell");
+    refused(page, 409); /* the demo has no channel */
+    await dialog(page).getByRole("button", { name: "Tell me" }).click();
+    await says(page.locator(".said"), "in line for dgx4:6: no channel of the hub leads to you, so keep this page open");
+    assert.deepEqual(bodies.map((b) => [b.node, b.person, b.tell]), [["dgx4:6", "pia", true], ["dgx4:6", "pia", undefined]]);
+
+    /* one goes on being in line after loading the page again, and sees it there */
+    await page.goto(`${url}/bookings`);
+    await says(page.getByRole("region", { name: "Who is in line" }), /pia dgx4:6 .* next leave$/);
+    await looksRight(page, "bookings-in-line");
+    const gone = await fetch(`${url}/api/v1/bookings/${taken.body.id}?person=lee`, { method: "DELETE" });
+    assert.equal(gone.status, 200);
+    await says(page.locator(".said"), /^dgx4:6 is free, and yours until \d\d:\d\d close$/);
+    assert.match((await page.evaluate(() => window.told))[0], /^dgx4:6 is free, and yours until/);
+    await page.locator(".said").getByRole("button", { name: "close" }).click();
+    await page.getByRole("button", { name: "give back dgx4:6" }).click();
+    await until("it is given back", async () => !(await json(`${url}/api/v1/waits`)).rows.some((w) => w.person === "pia"));
+    clean(page);
+});
+
+test("a GPU that somebody is on offers to tell first and to book after it; a free one to book", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, url, "uma");
+    const { nodes } = await json(url + "/api/v1/state");
+    const busy = nodes.find((n) => n.name === "dgx1").devices.findIndex((d) => d.state === "busy" && !d.booking);
+    await cell(page, "dgx1", busy).hover();
+    await counts(page.locator(".details button.main"), 1);
+    assert.deepEqual(await page.locator(".details button:not(.close)").allInnerTexts(), ["tell me when it is free", "book"]);
+    await says(page.locator(".details button.main"), "tell me when it is free");
     clean(page);
 });
 

@@ -194,6 +194,32 @@ static void who_can_never_be_served_is_in_nobodys_way(void **unused)
     book_free(b);
 }
 
+static void one_gpu_can_be_waited_for(void **unused)
+{
+    static const struct {
+        const char *node, *given;
+    } cases[] = {{"n1:1", "1:GPU-11 "},
+                 {"N0:1", "1:GPU-01 "},
+                 {"*:1", "1:GPU-01 "},
+                 {"n0:", "1:GPU-00 "},
+                 {"n0:7", ""}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct book *b = book_new();
+        struct queue *q = queue_new();
+        struct cluster c;
+        struct round_of r;
+        struct gpu_request w = any;
+        cluster_init(&c);
+        w.node = str_of(cases[i].node);
+        add(q, b, "kim", 1, &w);
+        assert_string_equal(serve(q, b, &c, NOW, &r), cases[i].given);
+        queue_free(q);
+        book_free(b);
+    }
+}
+
 static void memory_bookings_and_maintenance_count(void **unused)
 {
     struct book *b = book_new();
@@ -298,6 +324,7 @@ int main(void)
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test(what_would_do_is_kept_for_who_came_first),
         cmocka_unit_test(who_can_never_be_served_is_in_nobodys_way),
+        cmocka_unit_test(one_gpu_can_be_waited_for),
         cmocka_unit_test(memory_bookings_and_maintenance_count),
         cmocka_unit_test(who_is_not_heard_of_keeps_his_place_for_a_while),
         cmocka_unit_test(who_is_told_by_a_message_need_not_be_heard_of),

@@ -183,6 +183,7 @@ export async function open(t, url, { width = 1280, height = 800, dark = false, t
         colorScheme: dark ? "dark" : "light",
         hasTouch: touch,
         isMobile: touch && !inFirefox, /* which has no such thing */
+        locale: "en-GB", /* times are written as the reader does */
         ...context,
     });
     after(t, () => c.close());

@@ -18,7 +18,7 @@ const HOUR_MS = 3600000;
 const AHEAD_MS = 92 * 86400000; /* how far a draft's own time is looked at */
 
 /** @type {Bookings & { known: boolean, problem: Problem | null }} */
-export const bookings = { auth: "open", me: null, rows: [], known: false, problem: null };
+export const bookings = { auth: "open", me: null, rows: [], waits: [], known: false, problem: null };
 
 /** @type {Set<() => void>} */
 const readers = new Set();
@@ -37,7 +37,7 @@ const withMe = (query) => new URLSearchParams({ ...query, ...(pref("person", "")
 /** Given back early: it ended then; before its beginning: there is none. @param {Booking[]} rows @returns {Booking[]} */
 function standing(rows) {
     return rows
-        .filter((b) => b.kind === "booking" && (b.state !== "released" || (b.released ?? 0) > b.from))
+        .filter((b) => b.state !== "released" || (b.released ?? 0) > b.from)
         .map((b) => (b.state === "released" ? { ...b, state: "over", until: Math.min(b.until, b.released ?? b.until) } : b));
 }
 
@@ -48,13 +48,13 @@ async function bookingsOf(from, to) {
 }
 
 /** Throws nothing: what went wrong is shown where bookings are. */
-async function look() {
+export async function look() {
     const { from, to } = wanted;
     if (!to) return;
     try {
-        const got = await bookingsOf(from, to);
+        const [got, { rows: waits }] = await Promise.all([bookingsOf(from, to), ask("/api/v1/waits")]);
         if (from !== wanted.from || to !== wanted.to) return;
-        Object.assign(bookings, got, { known: true, problem: null });
+        Object.assign(bookings, got, { waits, known: true, problem: null });
     } catch (e) {
         bookings.problem = /** @type {Problem} */ (e);
     }
@@ -93,7 +93,7 @@ export async function release(id) {
 }
 
 /** Its owner or an admin, until it is over; the hub has the last word. @param {Booking} b */
-export const mayChange = (b) => b.state !== "over" && (b.mine || session.role === "admin");
+export const mayChange = (b) => b.kind === "booking" && b.state !== "over" && (b.mine || session.role === "admin");
 
 /* ---- which time is free ---- */
 

@@ -8,9 +8,10 @@ const MINUTE_MS = 60000;
 /** What dragging snaps to, by days shown. @type {Record<string, number>} */
 const STEPS = { 1: 15 * MINUTE_MS, 7: 60 * MINUTE_MS, 14: 120 * MINUTE_MS };
 
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+/* as the reader writes them */
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric" });
 const number = new Intl.DateTimeFormat(undefined, { day: "numeric" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const long = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 
@@ -48,16 +49,15 @@ export function ticks(from, to, days, narrow) {
     }
     for (let at = from, i = 0; at < to; at = midnight(at, 1), i++) {
         const some = !narrow || days === "7" || i % 2 === 0;
-        const name = narrow ? "" : `${weekday.format(new Date(at))} `;
-        all.push({ at, words: some ? name + number.format(new Date(at)) : "", day: true });
+        all.push({ at, words: some ? (narrow ? number : weekday).format(new Date(at)) : "", day: true });
     }
     return all;
 }
 
-/** "Sunday 15 November", "15 Nov – 21 Nov" @param {number} from @param {number} to */
+/** "Sunday 15 November", "15–21 Nov" @param {number} from @param {number} to */
 export function title(from, to) {
     const last = to - 1;
-    return midnight(from) === midnight(last) ? long.format(new Date(from)) : `${short.format(new Date(from))} – ${short.format(new Date(last))}`;
+    return midnight(from) === midnight(last) ? long.format(new Date(from)) : short.formatRange(new Date(from), new Date(last));
 }
 
 /** @param {number} t @param {number} base @param {number} step */

@@ -1,28 +1,23 @@
 /* form.js: the form that books GPUs or changes a booking, over whatever view asked for it. What the hub refuses stays in the
  * form beside the hub's sentence, so nothing typed is lost. */
-import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { session } from "../access/session.js";
 import { stateOf } from "../kit/facts.js";
 import { count, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
 import { devicesOf, indexOf, modelName, nodeName } from "../kit/model.js";
-import { pref, setPref } from "../kit/prefs.js";
-import { href, onMove, place } from "../kit/router.js";
-import { sheet } from "../kit/sheet.js";
-import { askAhead, firstFree, placesOf, release, room, save, setUsual, whereIs } from "./bookings.js";
+import { setPref } from "../kit/prefs.js";
+import { firstFree, placesOf, release, room, save, setUsual, whereIs } from "./bookings.js";
+import { openOver } from "./over.js";
+import { isLocked, Who, whoUsually } from "./who.js";
 
 /** @typedef {import("../kit/types").Draft} Draft */
 /** @typedef {import("../kit/types").Bookings} Bookings */
 /** @typedef {import("../kit/types").Problem} Problem */
 
-await sheet("later.css");
-
 const HOUR_MS = 3600000;
 /** @type {[string, number][]} */
 const SPANS = [["1 h", HOUR_MS], ["4 h", 4 * HOUR_MS], ["8 h", 8 * HOUR_MS], ["1 d", 24 * HOUR_MS], ["2 d", 48 * HOUR_MS], ["1 w", 168 * HOUR_MS]];
-const SAID_MS = 8000;
 
 /** As an input of this kind has it, in the reader's zone. @param {number} ms */
 function localText(ms) {
@@ -67,18 +62,6 @@ function AnyOf({ n, model, set }) {
     </div>`;
 }
 
-/** Who books. Open: a name is typed, as on a trusted lab's page. @param {{ known: Bookings, person: string, set: (person: string) => void }} props */
-function Who({ known, person, set }) {
-    if (known.auth === "open" || session.role === "admin") {
-        return html`<label>who
-            <input name="person" required maxlength="63" autocomplete="username" spellcheck=${false} value=${person} onInput=${(/** @type {any} */ e) => set(e.currentTarget.value)} /></label>`;
-    }
-    if (known.me) return html`<p>for ${person}</p>`;
-    return known.auth === "token"
-        ? html`<p>Booking takes a token: <a href=${href("/login", { to: place.path + location.search })}>log in</a> first.</p>`
-        : html`<p>The proxy in front of the hub does not say who you are, so nothing can be booked.</p>`;
-}
-
 /**
  * @param {{ draft: Draft, known: Bookings, close: (said?: string) => void }} props
  * known: what is booked from now on, and as whom one books
@@ -94,7 +77,7 @@ function Form({ draft, known, close }) {
     const [until, setUntil] = useState(localText(draft.until ?? usual.until));
     const [soon, setSoon] = useState(draft.id === undefined && (draft.from ?? usual.from) <= hubNow() + 30000); /* from now on, whenever that is sent */
     const [comment, setComment] = useState(draft.comment ?? "");
-    const [person, setPerson] = useState(draft.person ?? (known.auth === "open" ? pref("person", "") : known.me ?? ""));
+    const [person, setPerson] = useState(draft.person ?? whoUsually(known));
     const [wrong, setWrong] = useState(draft.wrong ?? "");
     const [busy, setBusy] = useState(false);
     useEffect(() => {
@@ -109,7 +92,7 @@ function Form({ draft, known, close }) {
     const nodes = new Set(devices.map((d) => whereIs(d)?.n.id));
     const choosable = !edit || (nodes.size === 1 && !nodes.has(undefined));
     const { hi } = room(known.rows, any ? [] : devices, fromText(from), draft.id);
-    const locked = session.role === "reader" || (known.auth !== "open" && !known.me && session.role !== "admin");
+    const locked = isLocked(known);
 
     /** @param {() => Promise<string>} act gives what was done, in words */
     async function attempt(act) {
@@ -179,36 +162,5 @@ function Form({ draft, known, close }) {
     </dialog>`;
 }
 
-/** @type {HTMLElement | null} */
-let holder = null;
-let timer = 0;
-
-/** @param {any} what */
-function show(what) {
-    holder ??= document.body.appendChild(document.createElement("div"));
-    clearTimeout(timer);
-    render(what, holder);
-}
-
-/** What was done, for a while. @param {string} words */
-export function say(words) {
-    show(words ? html`<p class="said" role="status" key="said">${words}</p>` : null);
-    if (words) timer = window.setTimeout(() => show(null), SAID_MS);
-}
-
 /** @param {Draft} draft */
-export async function openForm(draft) {
-    const back = /** @type {HTMLElement | null} */ (document.activeElement);
-    try {
-        const known = await askAhead();
-        const close = (said = "") => {
-            stop();
-            say(said);
-            back?.focus?.();
-        };
-        const stop = onMove(() => close()); /* it belongs to the view it was opened from */
-        show(html`<${Form} key=${`${draft.id} ${draft.devices} ${draft.from}`} draft=${draft} known=${known} close=${close} />`);
-    } catch (problem) {
-        say(/** @type {Problem} */ (problem).detail);
-    }
-}
+export const openForm = (draft) => openOver((known, close) => html`<${Form} key=${`${draft.id} ${draft.devices} ${draft.from}`} draft=${draft} known=${known} close=${close} />`);

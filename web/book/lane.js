@@ -25,8 +25,14 @@ export function bookingWords(b) {
     return `${placeOf(b)} booked by ${b.person}, ${exactTime(b.from)} to ${exactTime(b.until)} (${span(b.until - b.from)})${b.comment ? `: ${b.comment}` : ""}${use ? `; ${b.use === "unused" ? "booked but unused" : use}` : ""}`;
 }
 
-/** Own ones that are not over can be taken hold of at their ends. @param {{ b: Booking, uuid: string, time: Time, open: (b: Booking) => void }} props */
-export function Bar({ b, uuid, time, open }) {
+/** How far its words may go: up to what comes next, in shares of the track. @param {Booking} b @param {Booking[]} all @param {Time} time */
+function wordsWidth(b, all, time) {
+    const next = Math.min(time.to, ...all.flatMap((o) => (o.from > b.from ? [o.from] : [])));
+    return `calc(${put(time, b.from, next).width.replace("%", "cqw")} - 12px)`;
+}
+
+/** Own ones that are not over can be taken hold of at their ends. @param {{ b: Booking, all: Booking[], uuid: string, time: Time, open: (b: Booking) => void }} props */
+export function Bar({ b, all, uuid, time, open }) {
     const { use, words } = useAt(b, uuid);
     const grips = mayChange(b);
     return html`<button type="button" class="booking ${b.state} ${b.mine ? "mine" : ""} ${use ?? ""}" data-id=${b.id} style=${put(time, b.from, b.until)} title=${bookingWords(b)} aria-label=${bookingWords(b)}
@@ -35,7 +41,7 @@ export function Bar({ b, uuid, time, open }) {
             open(b);
         }}>
         ${grips && b.state === "planned" && b.from >= time.from && html`<i data-grip="from" />`}
-        <span>${b.person}${words ? html` <em>${words}</em>` : ""}${b.comment ? ` · ${b.comment}` : ""}</span>
+        <span style=${{ maxWidth: wordsWidth(b, all, time) }}>${b.person}${words ? html` <em>${words}</em>` : ""}${b.comment ? ` · ${b.comment}` : ""}</span>
         ${grips && b.until <= time.to && html`<i data-grip="until" />`}
     </button>`;
 }
@@ -74,15 +80,24 @@ export function Lane({ d, n, booked, spans, time, first, draft, open, begin }) {
         </button>
         <div class="book-track" data-track=${d.uuid} data-node=${n.id}>
             <${Used} spans=${spans} booked=${booked} time=${time} />
-            ${booked.map((b) => html`<${Bar} key=${b.id} b=${b} uuid=${d.uuid} time=${time} open=${open} />`)}
+            ${booked.map((b) => html`<${Bar} key=${b.id} b=${b} all=${booked} uuid=${d.uuid} time=${time} open=${open} />`)}
             ${draft && html`<span class="booking draft" style=${put(time, draft.from, draft.until)}><span>${moment(draft.from, hubNow())} – ${moment(draft.until, hubNow())}</span></span>`}
         </div>
     </div>`;
 }
 
-/** A node whose GPUs are folded away: its bookings one under the other. @param {{ n: Node, by: Map<string, Booking[]>, time: Time }} props */
+/** "8 busy", "6 stale, 2 lost" @param {Device[]} devices */
+function statesOf(devices) {
+    /** @type {Map<string, number>} */
+    const by = new Map();
+    for (const d of devices) by.set(d.state, (by.get(d.state) ?? 0) + 1);
+    return [...by].map(([state, n], i) => html`${i > 0 && ", "}<span class=${state}><span class="mark">${stateOf.get(/** @type {any} */ (state))?.mark}</span> ${n} ${state}</span>`);
+}
+
+/** A node whose GPUs are folded away: its bookings one under the other; without any, what its GPUs do. @param {{ n: Node, by: Map<string, Booking[]>, time: Time }} props */
 export function Folded({ n, by, time }) {
     const devices = devicesOf(n);
+    if (!devices.some((d) => by.has(d.uuid))) return html`<div class="book-track folded dim">${statesOf(devices)}</div>`;
     return html`<div class="book-track folded" aria-hidden="true">
         ${devices.flatMap((d, i) =>
             (by.get(d.uuid) ?? []).map((b) => html`<i class="${b.state} ${b.mine ? "mine" : ""}" title=${bookingWords(b)}

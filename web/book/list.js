@@ -1,10 +1,15 @@
-/* list.js: the bookings of the days shown as a list: the same as the calendar, for those who would rather read. */
+/* list.js: the bookings of the days shown as a list: the same as the calendar, for those who would rather read; and who is in line for a GPU. */
+import { session } from "../access/session.js";
 import { exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { mayChange, placeOf, useOf } from "./bookings.js";
+import { look, mayChange, placeOf, useOf } from "./bookings.js";
+import { leave, thingOf } from "./line.js";
+import { say } from "./over.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
+/** @typedef {import("../kit/types").Problem} Problem */
+/** @typedef {import("../kit/types").Wait} Wait */
 
 const MANY = 100;
 
@@ -31,5 +36,27 @@ export function BookList({ rows, open }) {
             )}</tbody>
         </table></div>`}
         ${rows.length > MANY && html`<p class="dim">and ${rows.length - MANY} more</p>`}
+    </section>`;
+}
+
+/** me: whom the hub takes us for. @param {{ waits: Wait[], me: string | null }} props */
+export function InLine({ waits, me }) {
+    if (!waits.length) return null;
+    const now = hubNow();
+    const out = (/** @type {Wait} */ w) => void leave(w).then(look, (/** @type {Problem} */ e) => say(e.detail));
+    return html`<section class="book-list" aria-label="In line">
+        <h2>in line for a GPU</h2>
+        <div class="scroll" tabindex="0" role="region" aria-label="Who is in line"><table class="list">
+            <thead><tr><th scope="col">who</th><th scope="col">for</th><th scope="col" class="num">since</th><th scope="col">now</th><td></td></tr></thead>
+            <tbody>${waits.map(
+                (w) => html`<tr key=${w.id}>
+                    <th scope="row">${w.person}</th>
+                    <td>${thingOf(w)}</td>
+                    <td class="num" title=${exactTime(w.since)}>${span(now - w.since)}</td>
+                    <td>${w.state === "yours" ? `theirs until ${moment(w.until ?? 0, now)}` : w.ahead ? `${w.ahead} before them` : "next"}</td>
+                    <td>${(w.person === me || session.role === "admin") && html`<button type="button" aria-label="${w.state === "yours" ? "give back" : "leave the line for"} ${thingOf(w)}" onClick=${() => out(w)}>${w.state === "yours" ? "give back" : "leave"}</button>`}</td>
+                </tr>`,
+            )}</tbody>
+        </table></div>
     </section>`;
 }

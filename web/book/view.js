@@ -18,7 +18,7 @@ import { firstFree, mayChange, room, save, useBookings, usualMs } from "./bookin
 import { dayText, daysShown, midnight, SHOWN, snapDown, ticks, title } from "./calendar.js";
 import { useDrag } from "./drag.js";
 import { bookingWords, Folded, Lane, put } from "./lane.js";
-import { BookList } from "./list.js";
+import { BookList, InLine } from "./list.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Node} Node */
@@ -27,7 +27,7 @@ import { BookList } from "./list.js";
 
 await sheet("later.css");
 
-const FEW = 12; /* nodes: more of them come folded */
+const FEW = 12; /* nodes: of more all come folded; of few those on which nothing is free or booked */
 const NARROW = matchMedia("(max-width: 672px)"); /* as in style.css */
 const HEAD_PX = 28; /* style.css has these heights too */
 const ROW_PX = 28;
@@ -103,14 +103,14 @@ function Turn({ from, days, today }) {
 
 export default function BookingsView() {
     const { query } = usePlace();
-    const { nodes, status, problem, filter } = useLive();
+    const { nodes, generation, status, problem, filter } = useLive();
     const narrow = NARROW.matches;
     const days = chosen("days", SHOWN, narrow ? "1" : "7", true);
     const time = daysShown(query, days, hubNow());
     const { from, to, step } = time;
     const known = useBookings(from, to);
     const box = useRef(/** @type {HTMLElement | null} */ (null));
-    const [flipped, setFlipped] = useState(/** @type {Set<string>} */ (new Set()));
+    const [shutBy, setShutBy] = useState(/** @type {Map<string, boolean>} */ (new Map())); /* whom the reader folded or unfolded */
     const [foldAll, setFoldAll] = useState(/** @type {boolean | null} */ (null));
     useEffect(() => watch({ filter: query.get("filter") ?? "" }), [query]);
 
@@ -150,14 +150,14 @@ export default function BookingsView() {
         void change(b, { until: b.until + (e.key === "ArrowRight" ? step : -step) });
     }
 
-    const folded = (/** @type {Node} */ n) => (foldAll ?? nodes.length > FEW) !== flipped.has(n.id);
-    const flip = (/** @type {Node} */ n) => {
-        const next = new Set(flipped);
-        if (!next.delete(n.id)) next.add(n.id);
-        setFlipped(next);
-    };
+    /* What is free changes all the time, and rows keep their place: it is looked at when nodes come or go. */
+    const free = useMemo(() => new Set(nodes.filter((n) => devicesOf(n).some((d) => d.state === "free")).map((n) => n.id)), [generation]);
+    const isFull = (/** @type {Node} */ n) => nodes.length > FEW || !(free.has(n.id) || devicesOf(n).some((d) => by.has(d.uuid)));
+    const folded = (/** @type {Node} */ n) => shutBy.get(n.id) ?? foldAll ?? isFull(n);
+    const flip = (/** @type {Node} */ n) => setShutBy(new Map(shutBy).set(n.id, !folded(n)));
     let first = true;
-    const lines = nodes.flatMap((n) => {
+    const there = known.known || known.problem; /* before that nobody knows what is to be folded */
+    const lines = !there ? [] : nodes.flatMap((n) => {
         const shut = folded(n);
         const head = { key: n.id, height: HEAD_PX, what: () => html`<${NodeHead} key=${n.id} n=${n} folded=${shut} flip=${() => flip(n)} by=${by} time=${time} />` };
         if (shut) return [head];
@@ -187,7 +187,7 @@ export default function BookingsView() {
             <span class="turn-to"><${Turn} from=${from} days=${days} today=${time.today} /> <b>${title(from, to)}</b></span>
             <span class="controls">
                 <button type="button" class="main" onClick=${() => book({ devices: [] })}>book GPUs …</button>
-                ${nodes.length > 1 && html`<button type="button" onClick=${() => (setFoldAll(!shut), setFlipped(new Set()))}>${shut ? "unfold all" : "fold all"}</button>`}
+                ${nodes.length > 1 && html`<button type="button" onClick=${() => (setFoldAll(!shut), setShutBy(new Map()))}>${shut ? "unfold all" : "fold all"}</button>`}
                 <${Choice} name="days" label="show" options=${SHOWN} value=${days} remember />
                 <a class="dim" data-load href="/api/v1/bookings.ics" title="For calendar programs: copy this address">calendar feed (ICS)</a>
             </span>
@@ -210,6 +210,7 @@ export default function BookingsView() {
             <li><i class="used" /> really used</li><li><i class="used not-theirs" /> used by somebody else than who booked it</li>
             <li>drag over free time to book it, an end of yours to move it; on the keyboard: Enter on a GPU books, Enter on a booking changes it, Shift with ← → moves its end</li>
         </ul>
+        <${InLine} waits=${known.waits ?? []} me=${known.me} />
         <${BookList} rows=${rows} open=${open} />`}
     </div>`;
 }

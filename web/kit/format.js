@@ -81,10 +81,10 @@ export function spanShort(ms) {
     return Math.floor(u / size) + NBSP + name;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hour12: false });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** The reader's own zone; the day only when it is not today. @param {number} ms */
+/** The reader's own zone and way of writing; the day only when it is not today. @param {number} ms */
 export function time(ms) {
     const d = new Date(ms);
     return d.toDateString() === new Date().toDateString() ? clock.format(d) : whole.format(d);
@@ -95,13 +95,13 @@ export function exactTime(ms) {
     return whole.format(new Date(ms));
 }
 
-const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const dated = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const DAY_MS = 86400000;
 
-/** To the minute, as short as it is clear: "14:00", "Tue 14:00", "24 Nov 14:00", of another year "1 Jan 2027 14:00". @param {number} ms @param {number} now */
+/** To the minute, as short as it is clear, as the reader writes it: "14:00", "Tue 14:00", "24 Nov 14:00", of another year "1 Jan 2027 14:00". @param {number} ms @param {number} now */
 export function moment(ms, now) {
     const d = new Date(ms);
     const today = new Date(now);

@@ -104,6 +104,27 @@ export interface Bookings {
     auth: "open" | "token" | "proxy";
     me: string | null;
     rows: Booking[];
+    /** Who is in line. */
+    waits?: Wait[];
+}
+
+/** docs/wait.md: somebody in line. */
+export interface Wait {
+    id: number;
+    person: string;
+    state: "waiting" | "yours" | "over" | "left";
+    ahead?: number;
+    count: number;
+    model?: string;
+    /** A pattern, or "dgx2:3". */
+    node?: string;
+    same_host?: boolean;
+    tell?: boolean;
+    since: number;
+    /** Once it is theirs. */
+    until?: number;
+    where?: string;
+    devices?: { device: string }[];
 }
 
 /** What is to be booked, or changed where id is. */

@@ -1,6 +1,6 @@
 /* details.js: what a GPU tells when one hovers over it, focuses or taps it: who is on it since when and with how much memory, how warm it is, how old that is. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { book } from "../book/book.js";
+import { Offer } from "../book/offer.js";
 import { stateOf } from "../kit/facts.js";
 import { bytes, exactTime, metric, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
@@ -70,15 +70,14 @@ function Take({ d }) {
     return html`<p class="take"><code>${line}</code> <button type="button" onClick=${copy}>${done ? "copied" : "copy"}</button></p>`;
 }
 
-/** Whose it is by booking, and the way to book it. In the past nothing can be booked. @param {{ d: Device }} props */
-function Booked({ d }) {
+/** Whose it is by booking, and what one can do about it. @param {{ n: Node, d: Device }} props */
+function Booked({ n, d }) {
     const { booking, next } = d;
     const now = hubNow();
     const words = (/** @type {import("../kit/types").DeviceBooking} */ b) => `${b.person}${b.comment ? ` (${b.comment})` : ""}`;
-    const can = live.at === undefined && d.state !== "lost" && !booking;
     return html`${booking && html`<p>booked until <span title=${exactTime(booking.until)}>${moment(booking.until, now)}</span> by ${words(booking)}</p>`}
         ${next && html`<p>booked from <span title=${exactTime(next.from)}>${moment(next.from, now)}</span> by ${words(next)}</p>`}
-        ${can && html`<p><button type="button" class="main" onClick=${() => book({ devices: [d.uuid] })}>book</button></p>`}`;
+        <${Offer} n=${n} d=${d} />`;
 }
 
 /** @param {{ n: Node, d: Device }} props */
@@ -91,7 +90,7 @@ export function DeviceFacts({ n, d }) {
         <${Users} d=${d} />
         ${!isFresh(d) && html`<p class="dim">when last seen:</p>`}
         <${Numbers} d=${d} />
-        <${Booked} d=${d} />
+        <${Booked} n=${n} d=${d} />
         <${Take} d=${d} />
         <p class="dim" title=${d.heard === undefined ? "" : exactTime(d.heard)}>${age}</p>`;
 }
