@@ -6,6 +6,7 @@
 /** @type {View[]} */
 export const views = [
     { path: "/", also: ["/gpu_table", "/index.php"], title: "Now", nav: "Now", key: "n", load: () => import("./now/view.js") },
+    { path: "/history", title: "History", nav: "History", key: "h", load: () => import("./history/view.js") },
     { path: "/usage", title: "Usage", nav: "Usage", key: "u", load: () => import("./usage/view.js") },
     { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./book/view.js") },
     { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./people/view.js") },

@@ -295,8 +295,9 @@ struct stack {
     double width, height, *heights;
 };
 
-static void stack_onto(struct pen *pen, const struct stack *s)
+static void stack_onto(struct pen *pen, const void *what)
 {
+    const struct stack *s = what;
     double y = 0;
 
     for (size_t i = 0; i < s->n; y += s->heights[i++]) {
@@ -308,7 +309,7 @@ static void stack_onto(struct pen *pen, const struct stack *s)
     }
 }
 
-static int draw_svg(const struct stack *s, struct buf *out)
+static int draw_svg(const struct plot_picture *s, struct buf *out)
 {
     struct pen pen = {.svg = out};
 
@@ -316,13 +317,13 @@ static int draw_svg(const struct stack *s, struct buf *out)
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
              "font-family=\"DejaVu Sans, Verdana, sans-serif\" aria-label=\"",
              (int)s->width, (int)s->height, (int)s->width, (int)s->height);
-    html_between(out, "", s->v[0].title ? s->v[0].title : "", "\">\n");
-    stack_onto(&pen, s);
+    html_between(out, "", s->title ? s->title : "", "\">\n");
+    s->onto(&pen, s->what);
     buf_adds(out, "</svg>\n");
     return out->err;
 }
 
-static int draw_cairo(const struct stack *s, enum plot_format format, struct buf *out, struct err *err)
+static int draw_cairo(const struct plot_picture *s, enum plot_format format, struct buf *out, struct err *err)
 {
     const struct cairo_lib *c = NULL;
     bool paged = format == PLOT_PDF;
@@ -337,10 +338,10 @@ static int draw_cairo(const struct stack *s, enum plot_format format, struct buf
     cairo_t *cr = c->create(to);
     struct pen pen = {.c = c, .cr = cr};
     if (paged)
-        plot_metadata(c, to, s->v[0].title, 946684800000); /* without a date it is the clock's */
+        plot_metadata(c, to, s->title, 946684800000); /* without a date it is the clock's */
     font_plain(cr);
     c->scale(cr, scale, scale);
-    stack_onto(&pen, s);
+    s->onto(&pen, s->what);
     cairo_status_t status = c->status(cr);
     c->destroy(cr);
     if (paged)
@@ -359,13 +360,18 @@ static int draw_cairo(const struct stack *s, enum plot_format format, struct buf
     return r;
 }
 
-static int draw(const struct stack *s, enum plot_format format, struct buf *ret, struct err *err)
+int plot_picture(const struct plot_picture *s, enum plot_format format, struct buf *ret, struct err *err)
 {
     int r = format == PLOT_SVG ? draw_svg(s, ret) : draw_cairo(s, format, ret, err);
 
     if (ret->err)
         r = err_set(err, ret->err, "cannot draw: the picture is larger than %zu bytes", ret->max);
     return r;
+}
+
+static int draw(const struct stack *s, enum plot_format format, struct buf *ret, struct err *err)
+{
+    return plot_picture(&(struct plot_picture){s->width, s->height, s->v[0].title, stack_onto, s}, format, ret, err);
 }
 
 int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, struct err *err)

@@ -1,5 +1,6 @@
 /* routes.c: the route /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
 
+#include "history/routes.h"
 #include "base/mem.h"
 #include "draw/strips.h"
 #include "format/render.h"
@@ -92,12 +93,7 @@ static void history_end(struct past_ask *k)
     free(job);
 }
 
-struct sieve {
-    struct filter *filter;
-    int64_t now_ms;
-};
-
-static bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d)
+bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d)
 {
     const struct sieve *s = arg;
     return filter_match(s->filter, n, d, s->now_ms);
@@ -154,6 +150,8 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
 const struct route history_routes[] = {
     {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
      .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that fit now (docs/filter.md); format: json or csv, or a chart as png, svg, pdf or jpg", .handle = get_history},
+    {GET, "/api/v1/strip", ROLE_NONE, .summary = "The night strip: what each GPU did and whose it was, or a picture of it (docs/history.md)",
+     .params = "device: UUID, node:index, node, patterns, several; from: time, a day before to unless told; to: time, now unless told; points: at most so many columns, 300 unless told; filter: only devices that fit now (docs/filter.md); sort: node, work or idle; format: json, or a picture as png, svg, pdf or jpg", .handle = get_strip},
     {0},
 };
 /* clang-format on */

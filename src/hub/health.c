@@ -50,6 +50,7 @@ static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *r
 /* clang-format off */
 const struct route hub_routes[] = {
     {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
+    {GET, "/history", ROLE_NONE, .open = true, .summary = "The page: the night strip, what every GPU did and whose it was", .handle = get_page},
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},

@@ -12,6 +12,7 @@ import { html } from "../kit/html.js";
 
 const AXIS_PX = 64; /* style.css counts on this: .lane-name */
 const HEIGHT_PX = 128;
+const SMALL_PX = 80; /* one of several beside each other */
 const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i); /* round steps of bytes */
 
 /** What a custom property is worth just now, for canvases. @param {string} name */
@@ -51,8 +52,8 @@ function columns(x, lines) {
     return [x, ...lines.flatMap((l) => (l.low && l.high ? [l.high, l.low, l.v] : [l.v]))];
 }
 
-/** @param {{ unit: string, lines: Line[], max?: number, zoom: (from: number, to: number) => void, cursor: (i: number | null) => void, width: number }} o @returns {any} */
-function options({ unit, lines, max, zoom, cursor, width }) {
+/** @param {{ unit: string, lines: Line[], max?: number, zoom: (from: number, to: number) => void, cursor: (i: number | null) => void, width: number, small?: boolean }} o @returns {any} */
+function options({ unit, lines, max, zoom, cursor, width, small }) {
     const axis = { stroke: colourOf("dim"), font: "12px system-ui", ticks: { show: false }, grid: { stroke: colourOf("track"), width: 1 } };
     const series = [{}];
     const bands = [];
@@ -66,7 +67,7 @@ function options({ unit, lines, max, zoom, cursor, width }) {
     }
     return {
         width,
-        height: HEIGHT_PX,
+        height: small ? SMALL_PX : HEIGHT_PX,
         padding: [8, 0, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
@@ -99,8 +100,8 @@ const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeri
 
 /** Words for moments, as fine as they are apart. @param {any} u @param {number[]} at */
 function ticks(u, at) {
-    const apart = at.length > 1 ? at[1] - at[0] : u.scales.x.max - u.scales.x.min;
-    const words = apart >= 20 * 86400 ? month : apart >= 43200 ? day : apart >= 60 ? hour : second;
+    const apart = at.length > 1 ? at[1] - at[0] : (u.scales.x.max - u.scales.x.min) / 2;
+    const words = apart >= 20 * 86400 ? month : apart >= 86400 ? day : apart >= 60 ? hour : second;
     return at.map((s) => words.format(new Date(s * 1000)));
 }
 
@@ -113,9 +114,9 @@ function inWords(lines, unit) {
 
 /**
  * from, to: the time shown, ms; x: moments, s. max: the top of the scale; absent: as high as it goes.
- * @param {{ title: string, help?: string, unit: string, x: number[], lines: Line[], from: number, to: number, max?: number, zoom: (from: number, to: number) => void }} props
+ * @param {{ title: string, help?: string, unit: string, x: number[], lines: Line[], from: number, to: number, max?: number, small?: boolean, zoom: (from: number, to: number) => void }} props
  */
-export function Chart({ title, help, unit, x, lines, from, to, max, zoom }) {
+export function Chart({ title, help, unit, x, lines, from, to, max, small, zoom }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const plot = useRef(/** @type {any} */ (null));
     const [at, setAt] = useState(/** @type {number | null} */ (null));
@@ -124,11 +125,11 @@ export function Chart({ title, help, unit, x, lines, from, to, max, zoom }) {
 
     useLayoutEffect(() => {
         const el = /** @type {HTMLElement} */ (box.current);
-        const u = new uPlot(options({ unit, lines, max, zoom, cursor: setAt, width: Math.max(el.clientWidth, 200) }), columns(x, lines), el);
+        const u = new uPlot(options({ unit, lines, max, zoom, cursor: setAt, width: Math.max(el.clientWidth, 200), small }), columns(x, lines), el);
         u.over.addEventListener("mouseleave", () => setAt(null));
         u.over.addEventListener("dblclick", () => zoom(0, 0));
         plot.current = u;
-        const look = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: HEIGHT_PX }));
+        const look = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: small ? SMALL_PX : HEIGHT_PX }));
         look.observe(el);
         return () => {
             look.disconnect();
@@ -141,7 +142,7 @@ export function Chart({ title, help, unit, x, lines, from, to, max, zoom }) {
     });
 
     const i = at !== null && at < x.length ? at : x.length - 1;
-    return html`<figure class="chart">
+    return html`<figure class="chart ${small ? "small" : ""}">
         <figcaption>
             <span class="name">${title}</span>
             <span class="values">

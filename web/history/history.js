@@ -17,14 +17,14 @@ export const RANGES = [
 ];
 
 /**
- * The stretch that the URL names: a range up to now, or from and to. live: it ends now and moves on.
- * @param {URLSearchParams} query
+ * The stretch that the URL names: a range up to now, or from and to. live: it ends now and moves on. usual: the range where it names none.
+ * @param {URLSearchParams} query @param {string} [usual]
  */
-export function stretch(query) {
+export function stretch(query, usual = "1h") {
     const from = Number(query.get("from"));
     const to = Number(query.get("to"));
     if (from > 0 && to > from) return { from, to, live: false, range: "" };
-    const [range, length] = RANGES.find(([name]) => name === query.get("range")) ?? RANGES[0];
+    const [range, length] = RANGES.find(([name]) => name === (query.get("range") ?? usual)) ?? RANGES[0];
     const now = hubNow();
     return { from: now - length, to: now, live: true, range };
 }

@@ -24,14 +24,15 @@ const AGAIN_MS = 60000; /* the whole is asked for again this often, or once per 
 
 /**
  * device: what history is asked for; node, uuid: whose people and events. groups: charts, each of one metric or of
- * several lines. fresh: the newest values, to go on with between two questions.
+ * several lines. fresh: the newest values, to go on with between two questions. usual: the range where the URL names none. above: what stands over the charts.
  * @param {{ device: string, node?: string, uuid?: string, names: string[], lines: (h: History, name: string) => import("./chart.js").Line[],
- *   tops: Record<string, number | undefined>, fresh?: { at: number | undefined, metrics: Record<string, number> }, children?: any }} props
+ *   tops: Record<string, number | undefined>, fresh?: { at: number | undefined, metrics: Record<string, number> }, usual?: string, above?: (shown: ReturnType<typeof stretch>) => any, children?: any }} props
  */
-export function Timeline({ device, node, uuid, names, lines, tops, fresh, children }) {
+export function Timeline({ device, node, uuid, names, lines, tops, fresh, usual, above, children }) {
     const { query } = usePlace();
     useTick();
-    const { from, to, live, range } = stretch(query);
+    const shown = stretch(query, usual);
+    const { from, to, live, range } = shown;
     const asked = live ? `${range}` : `${from}-${to}`;
     const [got, setGot] = useState(/** @type {{ asked: string, h: History, who: any, jobs: any, events: any[], at: number } | null} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
@@ -40,7 +41,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
 
     useEffect(() => {
         const stop = new AbortController();
-        const { from: f, to: t } = stretch(query);
+        const { from: f, to: t } = stretch(query, usual);
         const events = new URLSearchParams({ from: `${Math.floor(f)}`, limit: "200" });
         if (node) events.set("node", node);
         Promise.all([
@@ -65,7 +66,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
     }, [due]);
 
     if (wrong && !got) return html`<${Range} range=${range} from=${from} to=${to} /><${Empty} title="The past cannot be shown"><p>${wrong.detail}</p><//>`;
-    if (!got) return html`<${Range} range=${range} from=${from} to=${to} /><p class="dim">reading …</p>`;
+    if (!got) return html`<div class="timeline"><div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>${above?.(shown)}<p class="dim">reading …</p></div>`;
 
     const { h } = got;
     const x = h.series[0]?.v.map((_, i) => (h.from + (i + 0.5) * h.step) / 1000) ?? [];
@@ -78,6 +79,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
 
     return html`<div class="timeline">
         <div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>
+        ${above?.(shown)}
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${empty && html`<p class="dim">Nothing is stored of this time: ${live ? "it may be older than the node, or than what the hub keeps." : "the hub may not have kept it, or the node was away."}</p>`}
         ${!empty && names.map((name) => {
@@ -87,14 +89,23 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
             const on = goesOn ? more.map((m) => m.metrics[name] ?? null) : [];
             const grown = drawn.map((l) => ({ ...l, v: [...l.v, ...on], low: l.low && [...l.low, ...on], high: l.high && [...l.high, ...on] }));
             const s = h.series.find((one) => one.metric === name);
-            return html`<${Chart} key=${name} title=${title(name)} help=${metrics.get(name)?.help} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${grown}
-                from=${from} to=${to} max=${tops[name]} zoom=${zoom} />`;
+            const chart = (/** @type {import("./chart.js").Line[]} */ some, /** @type {string} */ words, /** @type {boolean} */ small) => html`<${Chart} key=${`${name} ${words}`} title=${words}
+                help=${small ? undefined : metrics.get(name)?.help} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${some}
+                from=${from} to=${to} max=${tops[name] ?? (small ? highest(grown) : undefined)} small=${small} zoom=${zoom} />`;
+            if (grown.length === 1) return chart(grown, title(name), false);
+            return html`<section class="multiples" key=${name} aria-label=${title(name)}><h2>${title(name)} <span class="dim">${metrics.get(name)?.help}</span></h2>
+                <div>${grown.map((l) => chart([l], l.label, true))}</div></section>`;
         })}
         <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} />
         <${JobLanes} jobs=${got.jobs.jobs} more=${got.jobs.more} from=${from} to=${to} />
         ${node && html`<${Events} events=${got.events} label="what happened" />`}
         <p class="dim">one point per ${stepWords(h.step)}${h.filled ? `, per ${h.filled} where nothing finer is kept` : ""}; drag over a chart to zoom, double-click to go back</p>
     </div>`;
+}
+
+/** So that charts beside each other have one scale. @param {import("./chart.js").Line[]} lines */
+function highest(lines) {
+    return Math.max(1e-9, ...lines.flatMap((l) => l.high ?? l.v).filter((v) => v !== null)) * 1.05;
 }
 
 /** @param {number} ms */

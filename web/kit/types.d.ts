@@ -236,6 +236,37 @@ export interface History {
     series: { device: string | null; node: string; node_id: string; index: number | null; metric: string; unit: string; agg: string; v: (number | null)[] }[];
 }
 
+/** docs/history.md: the night strip. Bins are [first, behind the last). */
+export interface StripRow {
+    /** "dgx1:0" */
+    name: string;
+    node: string;
+    device: string;
+    index: number;
+    mig?: number;
+    model: string | null;
+    state: State;
+    by: "util" | "sm_active";
+    /** Percent; null: not known. */
+    work: (number | null)[];
+    held: [number, number, string | null][];
+    idle: [number, number][];
+    booked?: { from: number; to: number; person: string }[];
+    /** to null: it still is. */
+    wrong?: { from: number; to: number | null; what: string }[];
+}
+
+export interface Strip {
+    from: number;
+    to: number;
+    step: number;
+    now: number;
+    /** Watts of all. */
+    power: (number | null)[];
+    free: (number | null)[];
+    rows: StripRow[];
+}
+
 /** A stretch in which somebody was on a device: /api/v1/processes?from= */
 export interface Job {
     id: string;

@@ -1,6 +1,7 @@
-/* view_node.js: the view /node/: one machine: its GPUs now, its past as charts with a line per GPU, who was on them, its facts, its events. */
+/* view_node.js: the view /node/: one machine: its GPUs now, its night strip, its past as charts, one per GPU, who was on them, its facts, its events. */
 import { useEffect, useRef } from "preact/hooks";
 import { Pick } from "../history/pick.js";
+import { Strip, useStrip } from "../history/strip.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
 import { metric, percent, span } from "../kit/format.js";
@@ -20,19 +21,26 @@ import { picked } from "./view_gpu.js";
 
 /** @typedef {import("../kit/types").History} History */
 
-const USUAL = ["util", "mem_used", "power", "temp"];
+const USUAL = ["mem_used", "power", "temp"]; /* how busy they were is the strip's */
 const OF_NODE = ["cpu", "ram_used"];
-/** Eight that can be told apart in light and dark; more repeat. */
-const COLOURS = ["line0", "line1", "line2", "line3", "line4", "line5", "line6", "line7"];
+const RANGE = "1d";
 
-/** A line per GPU; of the node's own metrics one. @param {History} h @param {string} name */
+/** A line per GPU, each for a chart of its own; of the node's own metrics one. @param {History} h @param {string} name */
 function lines(h, name) {
     const some = h.series.filter((s) => s.metric === name && (s.agg === "avg" || s.agg === "rate"));
-    if (some.length === 1 && some[0].device === null) {
-        const by = (/** @type {string} */ agg) => h.series.find((s) => s.metric === name && s.agg === agg)?.v;
-        return [{ label: name, colour: "accent", v: some[0].v, low: by("min"), high: by("max") }];
-    }
-    return some.map((s, i) => ({ label: `#${s.index ?? i}`, colour: COLOURS[i % COLOURS.length], v: s.v }));
+    return some.map((s) => {
+        const by = (/** @type {string} */ agg) => h.series.find((o) => o.metric === name && o.agg === agg && o.device === s.device)?.v;
+        return { label: s.device === null ? name : `GPU ${s.index ?? "?"}`, colour: "accent", v: s.v, low: by("min"), high: by("max") };
+    });
+}
+
+/** Its GPUs' work and holders, in the time that the charts below show. @param {{ node: string, gpus: number, shown: ReturnType<typeof import("../history/history.js").stretch> }} props */
+function NodeStrip({ node, gpus, shown }) {
+    const { strip, stale, wrong } = useStrip({ device: node }, shown);
+    return html`<div class="night-room ${stale ? "stale-data" : ""}" style=${{ minHeight: `${72 + 20 * gpus}px` }}>
+        ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
+        ${strip && html`<${Strip} strip=${strip} live=${shown.live} curves=${false} />`}
+    </div>`;
 }
 
 /** @param {{ arg: string }} props */
@@ -89,7 +97,8 @@ export default function NodeView({ arg }) {
                 ${devices.length
                     ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} first=${i === 0} />`)}</div><${Details} of=${box} />`
                     : html`<${Empty} title="No GPUs on this node"><p>${n.reason || "Its agent found no driver that it can read."} <code>muster doctor</code> on the node says more.</p><//>`}
-                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} tops=${tops}>
+                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} tops=${tops} usual=${RANGE}
+                    above=${devices.length > 0 && ((/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />`)}>
                     ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>
                 ${devices.length > 0 && html`<${Processes} devices=${devices} />`}
             </div>

@@ -1,0 +1,270 @@
+/* strip.js: the night strip: a row per GPU, time across. Brightness is work, a name stands where the holder changes, held without work is hatched,
+ * a booking is an outline, what is not known is blank. The hub makes its stretches, and draws the same as a picture (src/draw/night.c). */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ask } from "../kit/api.js";
+import { stateOf } from "../kit/facts.js";
+import { amount, exactTime, moment, percent, span } from "../kit/format.js";
+import { html, keyed } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { Lines } from "../kit/lines.js";
+import { isFresh } from "../kit/model.js";
+import { href, setQuery } from "../kit/router.js";
+import { sheet } from "../kit/sheet.js";
+import { useLive, useTick } from "../kit/use.js";
+
+/** @typedef {import("../kit/types").Strip} StripData */
+/** @typedef {import("../kit/types").StripRow} StripRow */
+/** @typedef {import("../kit/types").Device} Device */
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("../kit/types").Problem} Problem */
+
+const ROW_PX = 20; /* later.css: .night-row */
+const LEVELS = 10; /* later.css has a shade for each */
+const AGAIN_MS = 60000;
+const UNIT = { percent: (/** @type {number} */ share) => `${(100 * share).toFixed(3)}%` };
+
+await sheet("later.css");
+
+/** What is asked of the hub, and of it once a minute while it ends now. @param {Record<string, string | undefined>} words @param {{ from: number, to: number, live: boolean, range: string }} shown */
+export function useStrip(words, { from, to, live, range }) {
+    const asked = `${href("", words)} ${live ? range : `${from}-${to}`}`;
+    const [got, setGot] = useState(/** @type {{ asked: string, strip: StripData, at: number } | null} */ (null));
+    const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
+    const [turn, setTurn] = useState(0);
+    useEffect(() => {
+        const stop = new AbortController();
+        const times = { from: `${Math.floor(from)}`, to: `${Math.ceil(to)}` };
+        ask(href("/api/v1/strip", { ...words, ...times }), { signal: stop.signal }).then(
+            (strip) => {
+                setWrong(null);
+                setGot({ asked, strip, at: hubNow() });
+            },
+            (e) => e.name !== "AbortError" && setWrong(e),
+        );
+        return () => stop.abort();
+    }, [asked, turn]);
+    const due = got && live && hubNow() - got.at > AGAIN_MS;
+    useEffect(() => {
+        if (due) setTurn(turn + 1);
+    }, [due]);
+    return { strip: got?.strip, stale: !!got && got.asked !== asked, wrong };
+}
+
+/* ---- one row ---- */
+
+/** Known bins of one shade as a path in a box of so many bins by 1; shade 0 is all that are known. @param {(number | null)[]} work @param {number} level */
+function shade(work, level) {
+    let d = "";
+    for (let i = 0, to; i < work.length; i = to) {
+        to = i + 1;
+        if (!fits(work[i], level)) continue;
+        while (to < work.length && fits(work[to], level)) to++;
+        d += `M${i} 0H${to}V1H${i}Z`;
+    }
+    return d;
+}
+
+/** @param {number | null} v @param {number} level */
+function fits(v, level) {
+    return v !== null && (level === 0 || Math.round((v * (LEVELS - 1)) / 100) === level);
+}
+
+/** @param {StripRow} r @param {StripData} s */
+function inWords(r, s) {
+    const known = /** @type {number[]} */ (r.work.filter((v) => v !== null));
+    const who = [...new Set(r.held.map(([, , name]) => name ?? "unknown"))];
+    const idle = r.idle.reduce((n, [a, b]) => n + b - a, 0) * s.step;
+    const parts = [
+        known.length ? `${percent(known.reduce((a, b) => a + b, 0) / known.length / 100)} on average` : "nothing is known of this time",
+        who.length ? `held by ${who.join(", ")}` : "",
+        idle ? `${span(idle)} held without work` : "",
+        ...(r.booked ?? []).map((b) => `booked by ${b.person}`),
+        ...(r.wrong ?? []).map((w) => w.what),
+    ];
+    return `${r.name}: ${parts.filter(Boolean).join("; ")}`;
+}
+
+/** Where from and to lie, as a style. @param {StripData} s @param {number} from @param {number | null} to */
+function place(s, from, to) {
+    const share = (/** @type {number} */ t) => Math.min(1, Math.max(0, (t - s.from) / (s.to - s.from)));
+    return { left: UNIT.percent(share(from)), width: UNIT.percent(share(to ?? s.now) - share(from)) };
+}
+
+/** @param {{ s: StripData, r: StripRow, above?: StripRow }} props */
+function Track({ s, r, above }) {
+    const bin = (/** @type {number} */ i) => s.from + i * s.step;
+    const said = (/** @type {{ from: number, what: string }} */ w) => above?.node === r.node && above.wrong?.some((o) => o.from === w.from && o.what === w.what);
+    return html`<div class="night-track" role="img" aria-label=${inWords(r, s)}>
+        <svg viewBox="0 0 ${r.work.length} 1" preserveAspectRatio="none" aria-hidden="true">
+            ${Array.from({ length: LEVELS }, (_, level) => {
+                const d = shade(r.work, level);
+                return d && html`<path class="shade${level}" d=${d} />`;
+            })}
+        </svg>
+        ${r.idle.map(([a, b]) => html`<i class="unworked" style=${place(s, bin(a), bin(b))} />`)}
+        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><b>${who ?? "unknown"}</b></span>`)}
+        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><b>booked: ${b.person}</b></span>`)}
+        ${r.wrong?.map((w) => html`<span class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<b>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</b>`}</span>`)}
+    </div>`;
+}
+
+/** Its state at this moment: a mark, and how busy it is or what it is. @param {{ d?: Device, n?: Node, r: StripRow }} props */
+function Present({ d, n, r }) {
+    const state = d?.state ?? r.state;
+    const use = d && isFresh(d) && state !== "free" ? d.metrics.util : undefined;
+    return html`<span class="night-now ${state}"><span class="mark">${stateOf.get(state)?.mark}</span> ${use !== undefined ? percent(use) : state === "stale" && n?.state === "down" ? "down" : state}</span>`;
+}
+
+const Row = keyed(
+    (/** @type {{ s: StripData, r: StripRow, above?: StripRow, d?: Device, n?: Node, ends: boolean }} */ { s, r, above, d, n, ends }) => html`<div class="night-row ${above && above.node !== r.node ? "next-node" : ""}" data-row=${r.device}>
+        <a class="night-name" href="/gpu/${encodeURIComponent(r.device)}" title="${r.name} ${r.model ?? ""}">${r.name}</a>
+        <${Track} s=${s} r=${r} above=${above} />
+        ${ends && html`<${Present} d=${d} n=${n} r=${r} />`}
+    </div>`,
+    ({ s, r, d, n, ends }) => `${s.now} ${s.from} ${r.device} ${ends} ${n?.state} ${d?.state} ${d?.metrics.util}`,
+);
+
+/* ---- around the rows ---- */
+
+const HOUR_MS = 3600000;
+const EVERY = [HOUR_MS / 12, HOUR_MS / 4, HOUR_MS, 2 * HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, 28 * 24 * HOUR_MS, 91 * 24 * HOUR_MS];
+const TICKS = 9;
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+
+/** Round moments of the reader's day. @param {number} from @param {number} to */
+function ticks(from, to) {
+    const every = EVERY.find((e) => (to - from) / e <= TICKS) ?? EVERY[EVERY.length - 1];
+    const all = [];
+    const day = new Date(from);
+    day.setHours(0, 0, 0, 0);
+    for (let at = day.getTime(), i = 1; at < to && i < 1000; i++) {
+        if (at >= from) {
+            const d = new Date(at);
+            const first = d.getHours() === 0 && d.getMinutes() === 0;
+            all.push({ at, first, words: every > 7 * 24 * HOUR_MS ? date.format(d) : first ? `${weekday.format(d)} ${d.getDate()}` : clock.format(d) });
+        }
+        const next = new Date(day);
+        if (every >= 24 * HOUR_MS) next.setDate(next.getDate() + (i * every) / (24 * HOUR_MS));
+        else next.setMinutes((i * every) / 60000);
+        at = next.getTime();
+    }
+    return all;
+}
+
+/** @param {{ s: StripData }} props */
+function Axis({ s }) {
+    return html`<div class="night-row night-axis" aria-hidden="true"><span /><div class="night-times">
+        ${ticks(s.from, s.to).map((t) => html`<span class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }}>${t.words}</span>`)}
+    </div><span /></div>`;
+}
+
+/** @param {{ label: string, unit: string, v: (number | null)[], of: string }} props */
+function Curve({ label, unit, v, of }) {
+    const known = /** @type {number[]} */ (v.filter((one) => one !== null));
+    if (!known.length) return null;
+    const most = Math.max(...known);
+    const d = v.map((y, i) => (y === null ? "" : `M${i} 1V${(1 - y / (most || 1)).toFixed(3)}H${i + 1}V1Z`)).join("");
+    const words = (/** @type {number} */ n) => (unit ? amount(unit, n) : `${n}`);
+    return html`<div class="night-row night-curve">
+        <span class="night-name">${label}</span>
+        <div class="night-track" role="img" aria-label="${label}: from ${words(Math.min(...known))} to ${words(most)}"><svg class=${of} viewBox="0 0 ${v.length} 1" preserveAspectRatio="none" aria-hidden="true"><path d=${d} /></svg></div>
+        <span class="night-now">to ${words(most)}</span>
+    </div>`;
+}
+
+/** What brightness is, in words: it is not the same of every GPU. @param {StripData} s */
+function shadeWords(s) {
+    const by = new Set(s.rows.map((r) => r.by));
+    if (!by.has("sm_active")) return "utilisation";
+    return by.has("util") ? "multiprocessors at work, utilisation where that is not known" : "multiprocessors at work";
+}
+
+/** @param {{ s: StripData }} props */
+function Legend({ s }) {
+    return html`<ul class="night-legend dim" aria-label="What it shows">
+        <li><svg class="swatches" viewBox="0 0 5 1" preserveAspectRatio="none" aria-hidden="true">${[0, 3, 5, 7, 9].map((l, i) => html`<path class="shade${l}" d="M${i} 0h1v1h-1z" />`)}</svg> ${shadeWords(s)}</li>
+        <li><i class="unworked" /> held without work</li>
+        <li><i class="outline" /> booked</li>
+        <li><i class="blank" /> nothing known</li>
+    </ul>`;
+}
+
+/** What is under the pointer. @param {StripData} s @param {string} device @param {number} share */
+function readOut(s, device, share) {
+    const bin = Math.min(Math.floor(share * Math.round((s.to - s.from) / s.step)), Math.round((s.to - s.from) / s.step) - 1);
+    const at = s.from + bin * s.step;
+    const r = s.rows.find((one) => one.device === device);
+    const inside = (/** @type {[number, number, ...any]} */ [a, b]) => a <= bin && bin < b;
+    const during = (/** @type {{ from: number, to: number | null }} */ b) => b.from < at + s.step && (b.to ?? s.now) > at;
+    const free = s.free[bin];
+    const all = [s.power[bin] === undefined || s.power[bin] === null ? "" : amount("watts", s.power[bin] ?? undefined), free === null ? "" : `${free} free`];
+    if (!r) return { at, words: all.filter(Boolean).join(", ") };
+    const v = r.work[bin];
+    const who = r.held.find(inside);
+    const words = [
+        r.wrong?.find(during)?.what ?? (v === null ? "nothing known" : percent(v / 100)),
+        who ? `${who[2] ?? "unknown"}${r.idle.some(inside) ? ", without work" : ""}` : v === null ? "" : "nobody",
+        ...(r.booked?.filter(during).map((b) => `booked by ${b.person}`) ?? []),
+    ];
+    return { at, words: `${r.name}: ${words.filter(Boolean).join(", ")}` };
+}
+
+/**
+ * live: its right edge is now, and what each GPU does now stands beside it. zoom: dragging over it shows that time.
+ * @param {{ strip: StripData, live: boolean, curves?: boolean }} props
+ */
+export function Strip({ strip: s, live, curves = true }) {
+    const { nodes } = useLive();
+    useTick();
+    const [over, setOver] = useState(/** @type {{ x: number, at: number, words: string } | null} */ (null));
+    const [drag, setDrag] = useState(/** @type {[number, number] | null} */ (null));
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const now = new Map(nodes.flatMap((n) => n.devices.map((d) => [d.uuid, { n, d }])));
+    const wide = Math.max(4, ...s.rows.map((r) => r.name.length));
+    const lines = useMemo(() => s.rows.map((r, i) => ({ key: r.device, height: ROW_PX, what: { r, above: s.rows[i - 1] } })), [s]);
+
+    /** Where in time the pointer is, 0 to 1; null: beside the rows. @param {PointerEvent} e */
+    function share(e) {
+        const track = box.current?.querySelector(".night-track")?.getBoundingClientRect();
+        if (!track || e.clientX < track.left || e.clientX >= track.right) return null;
+        return (e.clientX - track.left) / track.width;
+    }
+    /** @param {PointerEvent} e */
+    function onMove(e) {
+        const x = share(e);
+        if (x === null) return setOver(null);
+        const row = e.target instanceof Element ? /** @type {HTMLElement | null} */ (e.target.closest("[data-row]")) : null;
+        setOver({ x, ...readOut(s, row?.dataset.row ?? "", x) });
+        if (drag) setDrag([drag[0], x]);
+    }
+    /** @param {PointerEvent} e */
+    function onDown(e) {
+        const x = share(e);
+        if (x !== null && e.pointerType === "mouse" && e.button === 0) setDrag([x, x]);
+        onMove(e);
+    }
+    function onUp() {
+        const [a, b] = drag ? [Math.min(...drag), Math.max(...drag)] : [0, 0];
+        setDrag(null);
+        if (b - a < 0.01) return;
+        const at = (/** @type {number} */ x) => `${Math.round(s.from + x * (s.to - s.from))}`;
+        setQuery({ from: at(a), to: at(b) }, true);
+    }
+
+    return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label="What each GPU did, and whose it was">
+        <p class="night-said dim">${over ? html`<b>${over.words}</b> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
+        <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${() => { setOver(null); setDrag(null); }}>
+            <${Axis} s=${s} />
+            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} r=${l.what.r} above=${l.what.above} ...${now.get(l.key)} ends=${live} />`} />
+            ${curves && html`<${Curve} label="power" unit="watts" v=${s.power} of="of-power" /><${Curve} label="free" unit="" v=${s.free} of="of-free" />`}
+            <div class="night-over" aria-hidden="true">
+                ${ticks(s.from, s.to).map((t) => html`<i class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }} />`)}
+                ${over && html`<i class="cross" style=${{ left: UNIT.percent(over.x) }} />`}
+                ${drag && html`<i class="dragged" style=${{ left: UNIT.percent(Math.min(...drag)), width: UNIT.percent(Math.abs(drag[1] - drag[0])) }} />`}
+            </div>
+        </div>
+        <${Legend} s=${s} />
+    </section>`;
+}

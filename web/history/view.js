@@ -1,0 +1,51 @@
+/* view.js: the view /history: the night strip of the cluster: what every GPU did and whose it was, a day, a week or another time; and as a picture. */
+import { useEffect } from "preact/hooks";
+import { Choice, chosen } from "../kit/choice.js";
+import { Empty, NoMatch, NoNodes, Refused } from "../kit/empty.js";
+import { FilterBox } from "../kit/filterbox.js";
+import { count, moment } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { watch } from "../kit/live.js";
+import { href, usePlace } from "../kit/router.js";
+import { useLive, useTick } from "../kit/use.js";
+import { stretch } from "./history.js";
+import { Range } from "./range.js";
+import { Strip, useStrip } from "./strip.js";
+
+/** @type {[string, string][]} */
+const SORTS = [["node", "node"], ["work", "most work first"], ["idle", "longest without work first"]];
+const USUAL = "1d";
+
+/** The same as files. @param {{ words: Record<string, string | undefined> }} props */
+export function Pictures({ words }) {
+    return html`<span class="exports">picture: ${["png", "svg", "pdf"].map((format) => html`<a data-load download href=${href("/api/v1/strip", { ...words, format })}>${format.toUpperCase()}</a>`)}</span>`;
+}
+
+export default function History() {
+    const { query } = usePlace();
+    const { nodes, status, problem, filter } = useLive();
+    useTick();
+    const wanted = query.get("filter") ?? "";
+    useEffect(() => watch({ filter: wanted }), [wanted]);
+    const sort = chosen("sort", SORTS, "node");
+    const shown = stretch(query, USUAL);
+    const words = { filter: filter || undefined, sort: sort === "node" ? undefined : sort };
+    const { strip, stale, wrong } = useStrip(words, shown);
+    const times = { from: `${Math.floor(shown.from)}`, to: `${Math.ceil(shown.to)}` };
+    return html`<div class="history ${status}">
+        <div class="lead">
+            <h1>What every GPU did, and whose it was <span class="dim">${strip ? `${count(strip.rows.length, "GPU")}, ${moment(strip.from, strip.now)} – ${shown.live ? "now" : moment(strip.to, strip.now)}` : ""}</span></h1>
+            <${FilterBox} />
+        </div>
+        <div class="strip">
+            <${Range} range=${shown.range} from=${shown.from} to=${shown.to} />
+            <div class="controls"><${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="node" /><${Pictures} words=${{ ...words, ...times }} /></div>
+        </div>
+        ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
+        ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} /></div>`}
+        ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
+        ${!strip && !wrong && html`<p class="dim">reading …</p>`}
+        ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
+        ${strip && strip.rows.length > 0 && strip.rows.every((r) => r.work.every((v) => v === null)) && html`<${Empty} title="Nothing is stored of this time"><p>It may be older than what the hub keeps, or than the nodes.</p><//>`}
+    </div>`;
+}
