@@ -2,14 +2,14 @@
 import { render } from "preact";
 import { App, provide } from "./app.js";
 import { html } from "./kit/html.js";
-import { startRouter } from "./kit/router.js";
+import { place, startRouter } from "./kit/router.js";
 import { startPrint } from "./now/print.js";
 import Now from "./now/view.js";
 import { startTitle } from "./title.js";
-import { views } from "./views.js";
+import { viewFor, views } from "./views.js";
 
 provide(views[0], Now);
 startRouter();
-startPrint();
+startPrint(() => viewFor(place.path)?.view === views[0]);
 startTitle();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

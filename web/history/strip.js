@@ -18,7 +18,8 @@ import { useLive, useTick } from "../kit/use.js";
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Problem} Problem */
 
-const ROW_PX = 20; /* later.css: .night-row */
+const ROW_PX = 20; /* later.css: .night-row, */
+const NEXT_PX = 24; /* and of one that begins another node */
 const LEVELS = 10; /* later.css has a shade for each */
 const AGAIN_MS = 60000;
 const UNIT = { percent: (/** @type {number} */ share) => `${(100 * share).toFixed(3)}%` };
@@ -116,12 +117,12 @@ function Present({ d, n, r }) {
 }
 
 const Row = keyed(
-    (/** @type {{ s: StripData, r: StripRow, above?: StripRow, d?: Device, n?: Node, ends: boolean }} */ { s, r, above, d, n, ends }) => html`<div class="night-row ${above && above.node !== r.node ? "next-node" : ""}" data-row=${r.device}>
+    (/** @type {{ s: StripData, r: StripRow, above?: StripRow, next: boolean, d?: Device, n?: Node, ends: boolean }} */ { s, r, above, next, d, n, ends }) => html`<div class="night-row ${next ? "next-node" : ""}" data-row=${r.device}>
         <a class="night-name" href="/gpu/${encodeURIComponent(r.device)}" title="${r.name} ${r.model ?? ""}">${r.name}</a>
         <${Track} s=${s} r=${r} above=${above} />
         ${ends && html`<${Present} d=${d} n=${n} r=${r} />`}
     </div>`,
-    ({ s, r, d, n, ends }) => `${s.now} ${s.from} ${r.device} ${ends} ${n?.state} ${d?.state} ${d?.metrics.util}`,
+    ({ s, r, next, d, n, ends }) => `${next} ${s.now} ${s.from} ${r.device} ${ends} ${n?.state} ${d?.state} ${d?.metrics.util}`,
 );
 
 /* ---- around the rows ---- */
@@ -212,10 +213,10 @@ function readOut(s, device, share) {
 }
 
 /**
- * live: its right edge is now, and what each GPU does now stands beside it. zoom: dragging over it shows that time.
- * @param {{ strip: StripData, live: boolean, curves?: boolean }} props
+ * live: its right edge is now, and what each GPU does now stands beside it. byNode: GPUs of a node stand together.
+ * @param {{ strip: StripData, live: boolean, byNode?: boolean, curves?: boolean }} props
  */
-export function Strip({ strip: s, live, curves = true }) {
+export function Strip({ strip: s, live, byNode = true, curves = true }) {
     const { nodes } = useLive();
     useTick();
     const [over, setOver] = useState(/** @type {{ x: number, at: number, words: string } | null} */ (null));
@@ -223,7 +224,15 @@ export function Strip({ strip: s, live, curves = true }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const now = new Map(nodes.flatMap((n) => n.devices.map((d) => [d.uuid, { n, d }])));
     const wide = Math.max(4, ...s.rows.map((r) => r.name.length));
-    const lines = useMemo(() => s.rows.map((r, i) => ({ key: r.device, height: ROW_PX, what: { r, above: s.rows[i - 1] } })), [s]);
+    const lines = useMemo(
+        () =>
+            s.rows.map((r, i) => {
+                const above = s.rows[i - 1];
+                const next = byNode && !!above && above.node !== r.node;
+                return { key: r.device, height: next ? NEXT_PX : ROW_PX, what: { r, above, next } };
+            }),
+        [s, byNode],
+    );
 
     /** Where in time the pointer is, 0 to 1; null: beside the rows. @param {PointerEvent} e */
     function share(e) {
@@ -257,7 +266,7 @@ export function Strip({ strip: s, live, curves = true }) {
         <p class="night-said dim">${over ? html`<b>${over.words}</b> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
         <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${() => { setOver(null); setDrag(null); }}>
             <${Axis} s=${s} />
-            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} r=${l.what.r} above=${l.what.above} ...${now.get(l.key)} ends=${live} />`} />
+            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />
             ${curves && html`<${Curve} label="power" unit="watts" v=${s.power} of="of-power" /><${Curve} label="free" unit="" v=${s.free} of="of-free" />`}
             <div class="night-over" aria-hidden="true">
                 ${ticks(s.from, s.to).map((t) => html`<i class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }} />`)}

@@ -42,7 +42,7 @@ export default function History() {
             <div class="controls"><${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="node" /><${Pictures} words=${{ ...words, ...times }} /></div>
         </div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
-        ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} /></div>`}
+        ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} byNode=${sort === "node"} /></div>`}
         ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
         ${!strip && !wrong && html`<p class="dim">reading …</p>`}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}

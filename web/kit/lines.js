@@ -1,11 +1,13 @@
 /* lines.js: a long list of which only what is near the window exists. Short lists are there whole, so that the browser
- * finds and prints them; long ones have lines of known height. */
+ * finds them; long ones have lines of known height, and are there whole when they are printed. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
+import { useWindow } from "./use.js";
 
 /** @typedef {{ key: string, height: number, what: any }} Line height in pixels, at least roughly */
 
 const WHOLE = 120; /* lines */
+const PAPER = 2000; /* lines */
 const AHEAD = 800; /* pixels beyond the window's edges */
 
 /** The first line whose end is below y. @param {number[]} ends @param {number} y */
@@ -24,7 +26,10 @@ function lineAt(ends, y) {
 export function Lines({ lines, draw }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const [range, setRange] = useState({ from: 0, to: 40 });
-    const long = lines.length > WHOLE;
+    const [onPaper, setOnPaper] = useState(false);
+    const long = lines.length > WHOLE && !onPaper;
+    useWindow("beforeprint", () => setOnPaper(true));
+    useWindow("afterprint", () => setOnPaper(false));
     /** @type {number[]} */
     const ends = [];
     let total = 0;
@@ -54,7 +59,10 @@ export function Lines({ lines, draw }) {
         };
     }, [long, lines.length, total]);
 
-    if (!long) return html`<div class="lines">${lines.map((l) => draw(l, false))}</div>`;
+    if (!long) {
+        const left = onPaper ? lines.length - PAPER : 0;
+        return html`<div class="lines">${(left > 0 ? lines.slice(0, PAPER) : lines).map((l) => draw(l, false))}${left > 0 && html`<p class="dim">and ${left} more lines: a filter chooses what is printed</p>`}</div>`;
+    }
     const shown = lines.slice(range.from, range.to);
     const above = range.from > 0 ? ends[Math.min(range.from, ends.length) - 1] : 0;
     return html`<div class="lines" ref=${box} style=${{ height: `${total}px` }}>

@@ -30,7 +30,7 @@ export function setTheme(value) {
     applyTheme();
 }
 
-function applyTheme() {
+export function applyTheme() {
     document.documentElement.dataset.theme = theme();
 }
 applyTheme();

@@ -1,10 +1,11 @@
-/* print.js: what is printed: a plain table of every GPU, whatever the window shows of them. */
+/* print.js: what is printed: the view one looks at, on light paper; of Now a plain table of every GPU, whatever the window shows of them. */
 import { render } from "preact";
 import { facts } from "../kit/facts.js";
 import { exactTime, metric, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
 import { devicesOf, indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
+import { applyTheme } from "../kit/prefs.js";
 
 function Table() {
     return html`<h1>${facts.name}, ${exactTime(hubNow())}</h1>
@@ -26,8 +27,15 @@ function Table() {
         </table>`;
 }
 
-export function startPrint() {
+/** @param {() => boolean} isNow whether that view is shown */
+export function startPrint(isNow) {
     const paper = /** @type {HTMLElement} */ (document.getElementById("print"));
-    addEventListener("beforeprint", () => render(html`<${Table} />`, paper));
-    addEventListener("afterprint", () => render(null, paper));
+    addEventListener("beforeprint", () => {
+        document.documentElement.dataset.theme = "light"; /* charts are drawn again in its colours */
+        render(isNow() ? html`<${Table} />` : null, paper);
+    });
+    addEventListener("afterprint", () => {
+        applyTheme();
+        render(null, paper);
+    });
 }
