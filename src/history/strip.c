@@ -292,7 +292,7 @@ static void fill_row(struct strip *s, struct strip_row *row, const struct holds 
     size_t who[TOGETHER_MAX], n = 0, bins = s->night.bins, held_cap = 0, idle_cap = 0;
 
     for (size_t i = 0; i < h->n && n < TOGETHER_MAX; i++)
-        if (h->v[i].device == device)
+        if (h->v[i].device == device && strcmp(h->v[i].user, PROC_GONE) != 0)
             who[n++] = i;
     fill_sets(s, row, h, who, n, sets);
     r->n_held = r->n_idle = 0;

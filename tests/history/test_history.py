@@ -89,6 +89,62 @@ class History(lib.Case):
         was = lib.ask_json(self.hub.url + f"/api/v1/state?at={now - 3590000}")["nodes"][0]["devices"][0]
         self.assertEqual(sorted(p["user"] for p in was["processes"]), ["kim", "lee"])
 
+    def strip(self, query=""):
+        return lib.ask_json(self.hub.url + "/api/v1/strip?" + query)
+
+    def test_the_strip_says_who_worked_who_held_without_work_and_what_was_wrong(self):
+        base = (int(time.time()) - 1200) // 60 * 60000
+        node = sender.Node("dgx1")
+        self.feed(node, [(base + k * 10000, 9000) for k in range(12)], (11, "kim", "python", "x"))
+        self.feed(node, [(base + 120000 + k * 10000, 0) for k in range(12)], (12, "lee", "train", "x"))
+        hung, back = base + 240000, base + 360000
+        self.post(node, node.stream(node.procs(), node.batch(at_ms=back, util=0, events=[(hung, 5, 0, 0, "hung"), (back, 6, 0, 120, "answers")])))
+        free = sender.Node("dgx2")
+        self.feed(free, [(base + k * 10000, 0) for k in range(36)])
+        query = f"from={base}&to={base + 420000}&step=1m"
+        want = {"name": "dgx1:0", "node": "dgx1", "device": node.uuid, "by": "util", "work": [90, 90, 0, 0, None, None, 0],
+                "held": [[0, 2, "kim"], [2, 4, "lee"]], "idle": [[2, 4]], "wrong": [{"from": hung, "to": back, "what": "the driver did not answer"}]}
+
+        def shown():
+            got = self.strip(query)
+            return {k: got["rows"][0].get(k) for k in want}
+        self.assertSoon(shown, want)
+        got = self.strip(query)
+        self.assertEqual((got["from"], got["to"], got["step"]), (base, base + 420000, 60000))
+        self.assertEqual(got["free"], [1, 1, 1, 1, 1, 1, 1])
+        self.assertEqual([r["name"] for r in got["rows"]], ["dgx1:0", "dgx2:0"])
+        self.assertEqual([r["name"] for r in self.strip(query + "&filter=node:dgx2")["rows"]], ["dgx2:0"])
+        self.assertEqual([r["name"] for r in self.strip(query + "&device=dgx1")["rows"]], ["dgx1:0"])
+
+    def test_the_strip_is_sorted_by_work_or_by_time_without_it(self):
+        base = (int(time.time()) - 600) // 60 * 60000
+        for name, util, procs in (("a", 0, ()), ("b", 9000, ((11, "kim", "python", "x"),)), ("c", 0, ((12, "lee", "python", "x"),))):
+            self.feed(sender.Node(name), [(base + k * 10000, util) for k in range(12)], *procs)
+
+        def names(sort):
+            return [r["node"] for r in self.strip(f"from={base}&to={base + 120000}&step=1m&sort={sort}")["rows"]]
+        self.assertEqual(names("node"), ["a", "b", "c"])
+        self.assertEqual(names("work")[0], "b")
+        self.assertSoon(lambda: names("idle")[0], "c")
+
+    def test_the_strip_has_bookings_and_is_a_picture(self):
+        node = sender.Node("dgx1")
+        self.feed(node, [(node.now() - k * 1000, 5000) for k in range(5, 0, -1)])
+        auth = {"Authorization": "Bearer " + self.token("admin"), "Content-Type": "application/json"}
+        status, _, body = lib.ask(self.hub.url + "/api/v1/bookings", method="POST", headers=auth,
+                                  body=json.dumps({"devices": [node.uuid], "for": "2h", "person": "mia"}).encode())
+        self.assertEqual(status, 201, body)
+        self.assertSoon(lambda: [b["person"] for b in self.strip()["rows"][0].get("booked", [])], ["mia"])
+        for word, head, kind in (("png", b"\x89PNG", "image/png"), ("svg", b"<svg ", "image/svg+xml"), ("pdf", b"%PDF", "application/pdf")):
+            status, headers, body = lib.ask(self.hub.url + "/api/v1/strip?format=" + word)
+            self.assertEqual((status, headers["content-type"], body[:len(head)]), (200, kind, head))
+        self.assertIn(b">dgx1:0<", lib.ask(self.hub.url + "/api/v1/strip?format=svg")[2])
+        for query, words in (("format=gif", "format 'gif' is not known: there are json, png, svg, pdf and jpg"), ("sort=size", "sort 'size' is not known: there are node, work and idle"),
+                             ("from=tomorrow", "from"), ("filter=x:", "")):
+            status, _, body = lib.ask(self.hub.url + "/api/v1/strip?" + query)
+            self.assertEqual(status, 400)
+            self.assertIn(words, json.loads(body)["detail"])
+
     def test_a_series_for_each_user(self):
         base = (int(time.time()) - 600) // 60 * 60000
         node = sender.Node("dgx1")

@@ -139,12 +139,14 @@ test("the right edge is live", async (t) => {
     clean(page);
 });
 
-test("a node: a line per GPU, its own metrics, facts, processes, what happened", async (t) => {
+test("a node: its night strip, a chart per GPU, its own metrics, facts, processes, what happened", async (t) => {
     const h = await withPast(t);
     const page = await open(t, `${h.url}/node/${h.nodes[0].name}?range=1d`, { height: 1600 });
     await page.waitForSelector("figure.chart canvas");
     await counts(page.locator(".cell"), 4);
-    await counts(page.locator("figure.chart").first().locator(".value"), 4);
+    await counts(page.locator(".night-row[data-row]"), 4);
+    await counts(page.locator(".multiples"), 3);
+    await counts(page.locator(".multiples").first().locator("figure.chart .value"), 4);
     await until("the node's own is drawn", async () => (await ink(page, "cpu")) > 1000);
     await says(page.locator("aside"), /RAM [\d.]+ GiB of .* driver [\d.]+/);
     await looksRight(page, "node");

@@ -206,6 +206,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         const char *path, *method, *want;
     } table[] = {
         {"/node/{node}", "GET", "+++++++++"},
+        {"/history", "GET", "+++++++++"},
         {"/usage", "GET", "+++++++++"},
         {"/bookings", "GET", "+++++++++"},
         {"/people", "GET", "+++++++++"},
@@ -264,6 +265,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/jobs/{id}", "GET", "1+133++3+"},
         {"/api/v1/jobs/{id}", "PATCH", "111+3++33"},
         {"/api/v1/history", "GET", "1+133++3+"},
+        {"/api/v1/strip", "GET", "1+133++3+"},
         {"/api/v1/people", "GET", "1+133++3+"},
         {"/api/v1/usage", "GET", "1+133++3+"},
         {"/api/v1/idle", "GET", "1+133++3+"},

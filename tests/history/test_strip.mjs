@@ -1,0 +1,101 @@
+/* The night strip: a row per GPU on the node's page and in the view /history, as a picture, on paper; and that every view prints itself. */
+import assert from "node:assert/strict";
+import { clean, counts, folder, hub, json, layoutProblems, looksRight, open, run, says, shot, simulate, standing, test, until, words } from "../kit/lib.mjs";
+import { views } from "../../web/views.js";
+
+const MUSTER = `${process.env.MUSTER_BIN ?? "build"}/muster`;
+const HOUR_MS = 3600000;
+
+/** A hub with two days of three nodes, which are live. */
+async function withPast(t) {
+    const dir = await folder(t);
+    await run(t, MUSTER, "simulate", "--quiet", "--backfill", "2d", "--every", "60s", "--nodes", 3, "--gpus", 4, "--data", dir);
+    const h = await hub(t, { dir });
+    await simulate(t, h, 3, "--gpus", 4);
+    return h;
+}
+
+const rows = (page) => page.locator(".night-row[data-row]");
+const names = (page) => rows(page).locator(".night-name").allInnerTexts();
+
+test("the cluster's strip: who, work, without work, sorted, filtered, of a week", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, h.url, { width: 1440, height: 900 });
+    await page.getByRole("link", { name: "History" }).click();
+    await counts(rows(page), 12);
+    await says(page.locator("h1"), /^What every GPU did, and whose it was 12 GPUs, .* – now$/);
+    await until("people", async () => (await page.locator(".holder b").count()) > 10);
+    assert.ok((await page.locator(".night-track .unworked").count()) > 0);
+    assert.ok((await page.locator("path.shade9").count()) > 0);
+    await says(page.locator(".night-legend"), "utilisation held without work booked nothing known");
+    await until("each says what it does now", async () => (await words(rows(page).first().locator(".night-now"))).match(/^(○ free|[●◐] \d+ %)$/));
+    await looksRight(page, "strip");
+    const first = await names(page);
+    await page.locator("select[name=sort]").selectOption("idle");
+    await until("another order", async () => `${await names(page)}` !== `${first}`);
+    assert.deepEqual((await names(page)).sort(), first.sort());
+    await page.goto(`${h.url}/history?filter=node:sim1`);
+    await counts(rows(page), 4);
+    await page.goto(`${h.url}/history?range=1w`);
+    await counts(rows(page), 12);
+    await until("days on the axis", async () => (await page.locator(".night-times .day").count()) >= 6);
+    for (const [width, dark] of [[1024, true], [390, false], [1920, false]]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+        await looksRight(page, `strip-${width}`);
+    }
+});
+
+test("pointing at the strip says who and how much; dragging over it zooms", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/history`, { width: 1440, height: 900 });
+    await counts(rows(page), 12);
+    const track = rows(page).first().locator(".night-track");
+    const b = await standing(track);
+    await page.mouse.move(b.x + b.width * 0.4, b.y + 8);
+    await says(page.locator(".night-said"), /^sim\d+:0: (\d+ %, [\w, ]+|nothing known) \w/);
+    await counts(page.locator(".night-over .cross"), 1);
+    await page.mouse.down();
+    await page.mouse.move(b.x + b.width * 0.65, b.y + 8, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/from=\d+&to=\d+/);
+    const q = new URL(page.url()).searchParams;
+    assert.ok(Math.abs(Number(q.get("to")) - Number(q.get("from")) - 6 * HOUR_MS) < HOUR_MS / 2, page.url());
+    await counts(page.locator(".ends-now"), 0); /* what each does now is not of that time */
+    clean(page);
+});
+
+test("the strip is taken along as a picture", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/history?filter=node:sim1`, { width: 1440, height: 900 });
+    await counts(rows(page), 4);
+    for (const [word, head] of [["PNG", "\x89PNG"], ["SVG", "<svg"], ["PDF", "%PDF"]]) {
+        const answer = await page.request.get(h.url + (await page.getByRole("link", { name: word, exact: true }).getAttribute("href")));
+        const body = await answer.body();
+        assert.equal(body.subarray(0, 4).toString("latin1"), head);
+        if (word === "SVG") assert.equal(body.toString().match(/>sim1:\d</g)?.length, 4);
+    }
+    clean(page);
+});
+
+test("printing a view prints that view", async (t) => {
+    const h = await withPast(t);
+    const { name, devices } = (await json(h.url + "/api/v1/state")).nodes[0];
+    const example = { "/node/": `/node/${name}`, "/gpu/": `/gpu/${devices[0].uuid}`, "/person/": "/person/kim" };
+    const page = await open(t, h.url, { width: 1000, height: 900, dark: true });
+    for (const v of views.filter((one) => one.path !== "/")) {
+        await page.emulateMedia({ media: "screen" });
+        await page.goto(h.url + (example[v.path] ?? v.path));
+        await page.locator("main h1, main h2, main form").first().waitFor();
+        if (v.path === "/history") await counts(rows(page), 12);
+        await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+        await page.emulateMedia({ media: "print" });
+        assert.ok(await page.locator("main h1, main h2, main form").first().isVisible(), `${v.title} is on the paper`);
+        assert.equal(await page.locator("#print tr").count(), 0, `${v.title}: no list of GPUs`);
+        assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)", `${v.title} is light`);
+        assert.ok(!(await page.getByRole("link", { name: "Now", exact: true }).isVisible()), `${v.title}: no navigation`);
+        await shot(page, `print-${v.title}`);
+        assert.deepEqual(await layoutProblems(page), [], v.title);
+    }
+    clean(page);
+});
