@@ -114,6 +114,7 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
             if (p->sm >= 0)
                 json_fixed(j, "sm", p->sm, 10000);
             json_some(j, "kind", kind_words(p->kind));
+            number(j, "since", p->since_ms, 0);
         }
         if (record_is_number(f))
             number(j, f->json, record_int(f, p->fact), i ? f->none : INT64_MIN); /* the first is always there */

@@ -253,6 +253,7 @@ static void get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
     if (v > INT32_MAX || (sm && v < 0))
         refuse(p, "sm", "is out of range");
     ret->sm = (int32_t)v;
+    ret->since_ms = get_ms(p, o, "since", 0);
 }
 
 /* ---- who the logins are ---- */

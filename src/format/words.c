@@ -53,7 +53,7 @@ struct str holders(const struct device_now *d, char out[160])
 void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms)
 {
     char who[160], span[24];
-    int64_t first_ms = INT64_MAX;
+    int64_t held_ms = device_held_ms(d);
 
     buf_adds(out, dev_states[d->state].word);
     if (d->state != DEV_HELD && d->state != DEV_BUSY) {
@@ -67,13 +67,10 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         buf_addf(out, ": %s", d->reason);
         return;
     }
-    for (size_t i = 0; i < d->n_procs; i++)
-        if (d->procs[i].fact->start_ms > 0)
-            first_ms = MIN(first_ms, d->procs[i].fact->start_ms);
     if (holders(d, who).len) {
         buf_addf(out, " by %s", who);
-        if (first_ms != INT64_MAX)
-            buf_addf(out, " for %s", clock_span(MAX(0, now_ms - first_ms), span));
+        if (held_ms)
+            buf_addf(out, " for %s", clock_span(MAX(0, now_ms - held_ms), span));
     } else {
         buf_addf(out, ": %s", d->reason);
     }

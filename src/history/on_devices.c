@@ -31,17 +31,17 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
         h = &p->v[p->n - 1];
         p->idle += d->state == DEV_HELD;
     }
-    int64_t start_ms = use->fact->start_ms;
+    int64_t since_ms = proc_since_ms(use);
     if (use->mem >= 0) {
         h->mem = MAX(h->mem, 0) + use->mem;
         p->mem += use->mem;
     }
-    if (start_ms > 0 && (!h->since_ms || start_ms < h->since_ms)) {
-        h->since_ms = start_ms;
+    if (since_ms && (!h->since_ms || since_ms < h->since_ms)) {
+        h->since_ms = since_ms;
         h->program = use->fact->name;
     }
-    if (start_ms > 0 && (!p->since_ms || start_ms < p->since_ms))
-        p->since_ms = start_ms;
+    if (since_ms && (!p->since_ms || since_ms < p->since_ms))
+        p->since_ms = since_ms;
     h->n_procs++;
 }
 
@@ -97,6 +97,7 @@ static void take(void *arg, const struct proc_span *p)
         s->ended = p->last_ms > s->last_ms ? p->ended : p->last_ms < s->last_ms ? s->ended : s->ended && p->ended;
         s->last_ms = MAX(s->last_ms, p->last_ms);
         s->mem = MAX(s->mem, p->mem_max);
+        s->start_ms = s->start_ms ? MIN(s->start_ms, p->fact.start_ms) : p->fact.start_ms;
         s->procs++;
         return;
     }
@@ -109,6 +110,7 @@ static void take(void *arg, const struct proc_span *p)
     *s = (struct span){.pid = a->by_user ? 0 : p->fact.pid,
                        .ended = p->ended,
                        .first_ms = p->first_ms,
+                       .start_ms = p->fact.start_ms,
                        .last_ms = p->last_ms,
                        .mem = p->mem_max,
                        .procs = 1};

@@ -10,7 +10,7 @@ struct holding {
     const struct node_now *node;
     const struct device_now *device;
     int64_t mem;      /* of this person's processes; -1 unknown */
-    int64_t since_ms; /* the oldest of them began; 0 unknown */
+    int64_t since_ms; /* the first of them was there; 0 unknown */
     const char *program;
     size_t n_procs;
 };
@@ -39,6 +39,7 @@ struct span {
     int32_t pid; /* 0: of a person, not of one process */
     bool ended;  /* false: still there when last heard of */
     int64_t first_ms, last_ms, mem;
+    int64_t start_ms; /* the oldest of its processes began; 0 unknown */
     uint32_t procs;
 };
 

@@ -136,6 +136,23 @@ int64_t device_age_ms(const struct device_now *d, int64_t now_ms)
     return d->at_ms ? MAX(0, now_ms - d->at_ms) : -1;
 }
 
+int64_t device_held_ms(const struct device_now *d)
+{
+    int64_t first_ms = 0;
+    for (size_t i = 0; i < d->n_procs; i++) {
+        int64_t since_ms = proc_since_ms(&d->procs[i]);
+        if (since_ms && (!first_ms || since_ms < first_ms))
+            first_ms = since_ms;
+    }
+    return first_ms;
+}
+
+int64_t device_since_ms(const struct device_now *d)
+{
+    int64_t held_ms = d->state == DEV_HELD || d->state == DEV_BUSY ? device_held_ms(d) : 0;
+    return held_ms ? held_ms : d->since_ms;
+}
+
 const char *const identity_words[IDENTITY_GROUPS] = {"teams", "projects", "companies"};
 
 int device_users(const struct device_now *d, struct buf *out)

@@ -23,8 +23,14 @@ struct proc_now {
     uint8_t kind;
     int64_t mem;                /* -1 unknown */
     int32_t sm;                 /* -1 unknown */
+    int64_t since_ms;           /* on this device; 0: nobody noted it */
     const struct identity *who; /* borrowed like the fact; NULL: the login is all there is to know */
 };
+/* How long it has held its device: since it was seen there, where that is noted. 0: not known. */
+static inline int64_t proc_since_ms(const struct proc_now *p)
+{
+    return p->since_ms ? p->since_ms : MAX(p->fact->start_ms, 0);
+}
 /* Whose it is: a person, or the login where nobody said who that is; "": not known, or nobody's. */
 static inline const char *proc_person(const struct proc_now *p)
 {
@@ -123,6 +129,10 @@ int view_counts(const struct view *v, const char *first, const char *between, st
 bool view_shows_cmd(const struct view *v, const struct proc_now *p);
 
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */
+/* Since when the first of those who are on it hold it; 0: nobody does, or it is not known. */
+int64_t device_held_ms(const struct device_now *d);
+/* What every screen shows as "since": held or busy, the same; else in its state. 0: not known. */
+int64_t device_since_ms(const struct device_now *d);
 /* Who holds it: the distinct persons, most memory first, comma separated; "" when nobody. */
 int device_users(const struct device_now *d, struct buf *out);
 bool node_is_silent(

@@ -53,7 +53,7 @@ extern const char *const usage_by_words[]; /* "person", ..., NULL */
 
 struct usage_row {
     const char *key;  /* a person, a team, ... a uuid, a job's id; NULL: nobody known, in no group, on no job */
-    const char *name; /* of a device "dgx1:0", of a job its name; else NULL */
+    const char *name; /* of a device "dgx1:0", of a job its name, of what was nobody's "nobody"; else NULL */
     const char *node, *model, *person; /* where the key has one: of a device, a job; else NULL */
     int64_t at_ms;
     char label[24]; /* of the period */
@@ -71,6 +71,12 @@ static inline int64_t usage_wall_ms(const struct usage_row *r) /* all of the tim
 #define WALL(field, ...) +r->field
 #include "model/usage.def"
         ;
+}
+
+/* What GPUs used while nobody held them, where rows are of people: energy alone. */
+static inline bool usage_is_nobody(const struct usage_row *r)
+{
+    return !r->key && r->name;
 }
 
 struct usage_table {

@@ -12,6 +12,7 @@
 #define EVENTS_RATE  10
 #define LOOKED_MAX   (1u << 20) /* looks that one batch is worth: no agent's needs them */
 #define SAVE_PROC_MS 600000     /* and that of a long process */
+#define WATCHED_MS   120000     /* first seen within so long after its node was: it was there before */
 
 struct peers {
     struct store *store;
@@ -243,7 +244,18 @@ static struct peer_proc *add_proc(struct peer *peer, const char *device, const s
     return t;
 }
 
-static void see_proc(struct peers *p, struct peer *peer, const char *device, const struct proc_now *pn, int64_t at_ms,
+int64_t held_since_ms(int64_t watched_ms, int64_t start_ms, int64_t first_ms)
+{
+    bool ran_before = start_ms > 0 && start_ms < first_ms && first_ms <= watched_ms + WATCHED_MS;
+    return ran_before ? start_ms : first_ms;
+}
+
+int64_t peer_watched_ms(const struct peer *peer)
+{
+    return peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
+}
+
+static void see_proc(struct peers *p, struct peer *peer, const char *device, struct proc_now *pn, int64_t at_ms,
                      struct walk *w)
 {
     if (w->looked > LOOKED_MAX)
@@ -258,6 +270,7 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, con
         keep_fact(t, pn->fact);
         put = true;
     }
+    pn->since_ms = held_since_ms(peer_watched_ms(peer), t->start_ms, t->first_ms);
     t->seen = true;
     t->last_ms = MAX(t->last_ms, at_ms);
     t->mem_max = MAX(t->mem_max, pn->mem);

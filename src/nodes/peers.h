@@ -78,7 +78,12 @@ bool peer_may_tell(struct peer *peer, int64_t now_ms);
 /* True the first time this key is seen. */
 bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
 
-/* After a batch went live: processes that came and went, as records. at_ms: of the batch's newest tick. */
+/* Since when a process is on its device: when it was first seen there; of one that ran when its node was first heard of
+ * (watched), since it began. */
+int64_t peer_watched_ms(const struct peer *peer); /* when it was first heard of, or its first sample */
+int64_t held_since_ms(int64_t watched_ms, int64_t start_ms, int64_t first_ms);
+/* After a batch went live: processes that came and went, as records, and since when they are there, in n. at_ms: of the
+ * batch's newest tick. */
 void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, int64_t at_ms);
 /*
  * Processes out of batches that come late (an agent back after a day), gathered over one request: a day of batches

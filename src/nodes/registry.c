@@ -259,7 +259,7 @@ static bool sampled(struct hub *h, const struct peer *peer, const struct node_no
 {
     /* When it first came, which nobody else can say. What it had to say was older, perhaps: since the hub started that
      * is known exactly, else to the hour. */
-    *first_ms = peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
+    *first_ms = peer_watched_ms(peer);
     int64_t hour_ms = peers_counted_before(h->peers, n->key, *first_ms);
     if (hour_ms)
         *first_ms = hour_ms;

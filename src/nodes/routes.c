@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/order.h"
+#include "base/when.h"
 #include "hub/handlers.h"
 #include "hub/past.h"
 #include "model/names.h"
@@ -157,9 +159,11 @@ static enum reply_how delete_node(struct api *a, struct request *rq, struct repl
 struct events_list {
     struct past_ask ask;     /* first */
     char node[NODE_KEY_MAX]; /* "": all */
-    int64_t from_ms, now_ms;
+    int64_t from_ms, to_ms, now_ms;
     size_t limit;
     struct filter *filter; /* NULL: all */
+    uint32_t kinds;        /* bits; 0: all */
+    char find[100];        /* what they hold; "": anything */
     struct listed_event *v;
     size_t n, cap;
 };
@@ -182,10 +186,40 @@ static void take_event(void *arg, const char *node, const char *device, const st
 static void events_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct events_list *l = (struct events_list *)k;
-    size_t look = l->filter ? EVENTS_LOOK : l->limit;
+    size_t look = l->filter || l->kinds || l->find[0] ? EVENTS_LOOK : l->limit;
     struct err err = {0};
-    if (past_each(past, EACH_EVENT(take_event, l, .node = l->node, .from_ms = l->from_ms, .limit = look), &err) < 0)
+    if (past_each(past,
+                  EACH_EVENT(take_event, l, .node = l->node, .from_ms = l->from_ms, .to_ms = l->to_ms, .limit = look),
+                  &err) < 0)
         reply_problem(rp, 503, "events cannot be read: %s", err.msg);
+}
+
+static const char *event_word(const struct node_event *e)
+{
+    return e->kind < EVENT_KINDS ? event_words[e->kind] : "?";
+}
+
+/* What an Xid means; NULL: nobody knows, or it is none. */
+static const char *event_meaning(const struct node_event *e)
+{
+    return e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 ? xid_words((unsigned)e->code) : NULL;
+}
+
+/* Its kind is one of those asked for, and what is looked for stands in what a screen says of it. */
+static bool event_says(const struct events_list *l, const struct listed_event *x, const struct node_now *n)
+{
+    const struct node_event *e = &x->event;
+    const char *meaning = event_meaning(e);
+    AUTO_BUF said = BUF_INIT(2048);
+    if (l->kinds && !(e->kind < EVENT_KINDS && l->kinds >> e->kind & 1))
+        return false;
+    if (!l->find[0])
+        return true;
+    buf_addf(&said, "%s %s", n ? n->name : x->node, event_word(e));
+    if (e->kind == EVENT_XID)
+        buf_addf(&said, " %lld: %s", (long long)e->code, meaning ? meaning : "");
+    buf_addf(&said, ": %s", e->text);
+    return strcasestr(said.p, l->find) != NULL;
 }
 
 /* Events of a GPU that fits now; of a node, where one of its GPUs does. */
@@ -207,10 +241,13 @@ static void event_json(struct json *j, const struct listed_event *x, const struc
     json_cstr(j, "node", n ? n->name : x->node);
     json_cstr(j, "node_id", x->node);
     json_cstr(j, "device", x->device[0] ? x->device : NULL);
-    json_cstr(j, "kind", e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
+    for (size_t i = 0; n && x->device[0] && i < n->n_devices; i++)
+        if (strcmp(n->devices[i].fact.uuid, x->device) == 0)
+            json_int(j, "index", n->devices[i].fact.index);
+    json_cstr(j, "kind", event_word(e));
     json_int(j, "code", e->code);
-    if (e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 && xid_words((unsigned)e->code))
-        json_cstr(j, "meaning", xid_words((unsigned)e->code));
+    if (event_meaning(e))
+        json_cstr(j, "meaning", event_meaning(e));
     json_cstr(j, "text", e->text);
     json_end_obj(j);
 }
@@ -223,7 +260,7 @@ static void events_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_arr(&j, NULL);
     for (size_t i = 0, left = l->limit; i < l->n && left > 0; i++) {
         const struct node_now *n = live_find(a->live, l->v[i].node);
-        if (event_fits(l, n, l->v[i].device)) {
+        if (event_fits(l, n, l->v[i].device) && event_says(l, &l->v[i], n)) {
             event_json(&j, &l->v[i], n);
             left--;
         }
@@ -240,7 +277,9 @@ static void events_end(struct past_ask *k)
 
 static enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct str node = request_query(rq, "node"), from = request_query(rq, "from");
+    struct str node = request_query(rq, "node"), from = request_query(rq, "from"), to = request_query(rq, "to"),
+               kinds = request_query(rq, "kind"), find = request_query(rq, "find"), one;
+    struct err err = {0};
     struct events_list ask = {.ask = {.run = events_run, .end = events_end},
                               .now_ms = rq->now_ms,
                               .limit = (size_t)request_int(rq, "limit", 100, 1, 1000)};
@@ -249,11 +288,19 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
     AUTO_FILTER *filter = NULL;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    if (from.len && clock_parse(from.p, from.len, &ask.from_ms) < 0)
-        return reply_problem(rp, 400,
-                             "from '%.*s' is not a time: write 2026-11-15T10:46:12Z, or milliseconds or seconds since "
-                             "1970",
-                             (int)MIN(from.len, 64u), from.p);
+    if ((from.len && when_parse(from, "from", rq->now_ms, &ask.from_ms, &err) < 0) ||
+        (to.len && when_parse(to, "to", rq->now_ms, &ask.to_ms, &err) < 0))
+        return reply_problem(rp, 400, "%s", err.msg);
+    while (kinds.len && str_cut(&kinds, ',', &one)) {
+        int kind = WHICH(EVENT_KINDS, i, i && str_eq(one, event_words[i]));
+        if (kind < 0)
+            return reply_problem(rp, 400, "kind '%.*s' is not known: xid, hung, down, back, booked and so on are",
+                                 (int)MIN(one.len, 40u), one.p);
+        ask.kinds |= 1u << kind;
+    }
+    if (find.len >= sizeof(ask.find))
+        return reply_problem(rp, 400, "find is longer than %zu bytes", sizeof(ask.find) - 1);
+    snprintf(ask.find, sizeof(ask.find), "%.*s", STR_ARG(find));
     if (node.len) {
         if (!take_name(node, name))
             return reply_problem(rp, 404, "no node has a name that long");
@@ -280,7 +327,7 @@ const struct route nodes_routes[] = {
     {METHOD_POST, "/api/v1/nodes/{node}/join", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "It takes the place of a silent node, history, usage and bookings included: {\"old\": NODE}; 409: that one is alive, or their samples overlap", .handle = post_node_join},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
-     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000; filter: of GPUs that fit now, or of nodes that have such a GPU (docs/filter.md); me: whom 'mine' means without a token", .handle = get_events},
+     .params = "node: id or name of one node; from, to: times, also as -30d; kind: only these, as down,hung,xid; find: only those whose line holds this; limit: how many, 100 unless told, at most 1000; filter: of GPUs that fit now, or of nodes that have such a GPU (docs/filter.md); me: whom 'mine' means without a token", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},

@@ -89,7 +89,7 @@ static bool number(const struct filter_op *op, const struct subject *s, int64_t 
     case GET_IDLE:
         return idle(d, s->now_ms, ret);
     case GET_SINCE:
-        return span(d->since_ms, s->now_ms, ret);
+        return span(device_since_ms(d), s->now_ms, ret);
     case GET_AGE:
         return span(d->at_ms, s->now_ms, ret);
     case GET_INDEX:

@@ -154,7 +154,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     cell_some_text(&row[NAME], d->fact.name);
     if (d->display)
         cell_screen(&row[NAME], "%s", d->display);
-    moment(&row[SINCE], d->since_ms, v->at_ms);
+    moment(&row[SINCE], device_since_ms(d), v->at_ms);
     if (age >= 0) {
         cell_int(&row[AGE], age);
         cell_screen(&row[AGE], "%s", clock_span(age / 1000 * 1000, span));

@@ -65,6 +65,7 @@ struct counting {
     size_t n_who;
     struct holder {
         const struct count_use *use;
+        int64_t from_ms;
         int who;
     } * order; /* those that hold, by beginning */
     size_t n_order, next;
@@ -76,11 +77,34 @@ struct counting {
     struct usage_device *ret;
 };
 
-COMPARE(by_start, struct holder, ORDER(x->use->from_ms, y->use->from_ms) ?: ORDER(x->use, y->use))
+COMPARE(by_start, struct holder, ORDER(x->from_ms, y->from_ms) ?: ORDER(x->use, y->use))
 
 static bool does_hold(const struct count_rule *rule, const struct count_use *u)
 {
     return !u->graphics || rule->graphics_mem <= 0 || u->mem >= rule->graphics_mem;
+}
+
+/* Whether samples begin in this minute: there are none of those for which an earlier one could stand. */
+static bool has_begun(const struct counting *c, int64_t minute)
+{
+    int64_t carry = MIN(c->in->carry, COUNT_CARRY);
+
+    return minute > carry && minute < (int64_t)c->in->n_minutes && c->d->minutes[minute].seen &&
+           !ANY((size_t)carry, k, c->d->minutes[minute - 1 - (int64_t)k].seen);
+}
+
+/* A minute's first samples stand for all of it. Who is seen in it, or in the next, and ran before, was there as long.
+ */
+static int64_t held_from(const struct counting *c, const struct count_use *u)
+{
+    int64_t minute = (u->from_ms - c->in->from_ms) / MINUTE_MS;
+
+    if (u->began_ms <= 0 || u->from_ms < c->in->from_ms)
+        return u->from_ms;
+    minute -= has_begun(c, minute - 1);
+    if (!has_begun(c, minute))
+        return u->from_ms;
+    return MIN(u->from_ms, MAX(u->began_ms, c->in->from_ms + minute * MINUTE_MS));
 }
 
 /* Who there is, and when they came. */
@@ -105,7 +129,7 @@ static void counting_people(struct counting *c)
         if (u->to_ms <= u->from_ms || !does_hold(c->rule, u))
             continue;
         size_t who = COUNT_BEFORE(c->n_who - 1, k, strcmp(c->who[k].login, u->login) < 0);
-        c->order[c->n_order++] = (struct holder){u, (int)who};
+        c->order[c->n_order++] = (struct holder){u, held_from(c, u), (int)who};
     }
     SORT(c->order, c->n_order, by_start);
     free(names);
@@ -121,7 +145,7 @@ static void piece_split(struct counting *c, int64_t at, int64_t len)
     for (size_t i = 0; i < c->n_active; i++) {
         const struct count_use *u = c->order[c->active[i]].use;
         int who = c->order[c->active[i]].who;
-        if (u->from_ms > at || u->to_ms <= at)
+        if (c->order[c->active[i]].from_ms > at || u->to_ms <= at)
             continue;
         if (!c->on[who]) {
             c->on[who] = true;
@@ -165,7 +189,7 @@ static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int
     int64_t cuts[CUTS_MAX + 2], to = from + MINUTE_MS, held = 0, unused = 0;
     size_t n = 0, kept = 0;
 
-    while (c->next < c->n_order && c->order[c->next].use->from_ms < to)
+    while (c->next < c->n_order && c->order[c->next].from_ms < to)
         c->active[c->n_active++] = c->next++;
     for (size_t i = 0; i < c->n_active; i++)
         if (c->order[c->active[i]].use->to_ms > from)
@@ -173,7 +197,7 @@ static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int
     c->n_active = kept;
     memset(c->held, 0, c->n_who * sizeof(*c->held));
     for (size_t i = 0; i < c->n_active; i++) {
-        add_cut(cuts, &n, c->order[c->active[i]].use->from_ms, from, to);
+        add_cut(cuts, &n, c->order[c->active[i]].from_ms, from, to);
         add_cut(cuts, &n, c->order[c->active[i]].use->to_ms, from, to);
     }
     for (size_t i = 0; i < c->d->n_booked; i++) {

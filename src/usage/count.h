@@ -36,6 +36,7 @@ struct count_use {
     int64_t mem; /* -1 unknown */
     int32_t sm;  /* mean share of the multiprocessors; -1 unknown */
     bool graphics;
+    int64_t began_ms; /* the process itself, maybe before anybody looked; 0 unknown */
 };
 
 struct count_booked {

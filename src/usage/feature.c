@@ -36,6 +36,8 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
 static void count_again(void *self, const struct news *n)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
+    if (n->kind == NEWS_TIME && n->to_ms < n->now_ms - HOUR_MS)
+        usage_trend_stale(h->usage_trend);
     if (n->kind == NEWS_TIME && n->node)
         ledger_mark(h->ledger, n->node, n->from_ms, n->to_ms, n->now_ms);
     else if (n->kind == NEWS_TIME)
@@ -146,8 +148,9 @@ static int load_ledger(void *self, struct err *err)
     h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
-    h->usage_trend = usage_trend_new(h);
-    return ledger_load(h->ledger, clock_wall_ms(), err);
+    r = ledger_load(h->ledger, clock_wall_ms(), err);
+    h->usage_trend = usage_trend_new(h); /* knows then whether hours wait to be counted */
+    return r;
 }
 
 static void tick(void *self, int64_t now_ms)

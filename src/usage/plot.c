@@ -34,12 +34,13 @@ COMPARE(by_name, struct held, strcmp(x->name, y->name))
 
 static size_t largest(const struct usage_table *t, struct held *v)
 {
-    size_t n = 0;
+    size_t n = 0, rows = 0;
 
     for (size_t i = 0; i < t->n; i++)
-        v[i] = (struct held){shown(t, &t->v[i]), t->v[i].s.held_ms};
-    SORT(v, t->n, by_name);
-    for (size_t i = 0; i < t->n; i++)
+        if (!usage_is_nobody(&t->v[i])) /* held nothing */
+            v[rows++] = (struct held){shown(t, &t->v[i]), t->v[i].s.held_ms};
+    SORT(v, rows, by_name);
+    for (size_t i = 0; i < rows; i++)
         if (n && strcmp(v[n - 1].name, v[i].name) == 0)
             v[n - 1].ms += v[i].ms;
         else
@@ -60,7 +61,7 @@ static int draw(const struct plot *p, struct paper *paper, enum plot_format form
 static int plot_all(const struct usage_table *t, struct plot *p, struct paper *paper, enum plot_format format,
                     struct buf *out, struct err *err)
 {
-    size_t n = MIN(t->n, (size_t)BARS_MOST);
+    size_t all = t->n - (t->n && usage_is_nobody(&t->v[t->n - 1])), n = MIN(all, (size_t)BARS_MOST);
     AUTO_FREE double *busy = mem_zero(n + 1, sizeof(*busy)), *idle = mem_zero(n + 1, sizeof(*idle));
     AUTO_FREE const char **labels = mem_zero(n + 1, sizeof(*labels));
 
@@ -74,7 +75,7 @@ static int plot_all(const struct usage_table *t, struct plot *p, struct paper *p
     p->labels = labels;
     p->series = series;
     p->n_series = 2;
-    if (t->n > n)
+    if (all > n)
         p->note = "only those who held most";
     return draw(p, paper, format, out, err);
 }

@@ -115,7 +115,7 @@ static void take_proc(void *arg, const struct proc_span *p)
 
     add_use(w, p->device,
             &(struct count_use){p->fact.user, p->first_ms, last_ms, usage_weight(p->mem_max),
-                                (int32_t)usage_weight(p->sm), p->kind == PROC_GRAPHICS});
+                                (int32_t)usage_weight(p->sm), p->kind == PROC_GRAPHICS, p->fact.start_ms});
 }
 
 static void take_job(void *arg, const struct job_fact *j)
@@ -129,7 +129,8 @@ static void take_job(void *arg, const struct job_fact *j)
             continue;
         memcpy(uuid, one.p, one.len);
         uuid[one.len] = 0;
-        add_use(w, uuid, &(struct count_use){j->person, j->start_ms, j->end_ms ? j->end_ms : INT64_MAX, 0, 0, false});
+        add_use(w, uuid,
+                &(struct count_use){j->person, j->start_ms, j->end_ms ? j->end_ms : INT64_MAX, 0, 0, false, 0});
     }
 }
 

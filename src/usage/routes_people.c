@@ -12,6 +12,7 @@
 #include "format/render.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "nodes/peers.h"
 #include "now/view.h"
 #include "usage/sums.h"
 #include "usage/usage_trend.h"
@@ -57,13 +58,19 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
     return devices;
 }
 
+struct lately {
+    const struct trend *trend;
+    bool known; /* its averages */
+};
+
 /* Lately: bookings, GPUs used, moving averages. */
-static void lately_json(struct json *j, struct api *a, const char *person, int64_t now_ms)
+static void lately_json(struct json *j, struct api *a, const struct lately *l, const char *person, int64_t now_ms)
 {
-    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
-    const struct trend_person *p = trend_find(t, person);
+    const struct trend_person *p = trend_find(l->trend, person);
     json_uint(j, "booked", booked_by(a, person, now_ms));
     json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
+    if (!l->known)
+        return;
     json_obj(j, "ema");
     for (size_t i = 0; i < TRENDS; i++)
         json_fixed(j, trend_words[i], p ? (int64_t)(p->ema[i] * 1000 + 0.5) : 0, 1000);
@@ -71,9 +78,10 @@ static void lately_json(struct json *j, struct api *a, const char *person, int64
 }
 
 /* Those who are on nothing now but used GPUs lately. */
-static void recent_json(struct json *j, struct api *a, const struct on_devices *now, int64_t now_ms)
+static void recent_json(struct json *j, struct api *a, const struct lately *l, const struct on_devices *now,
+                        int64_t now_ms)
 {
-    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
+    const struct trend *t = l->trend;
     for (size_t i = 0; i < t->n; i++) {
         if (ANY(now->n, k, strcmp(now->v[k].name, t->v[i].name) == 0))
             continue;
@@ -82,7 +90,7 @@ static void recent_json(struct json *j, struct api *a, const struct on_devices *
         json_uint(j, "gpus", 0);
         json_uint(j, "idle", 0);
         json_int(j, "memory", 0);
-        lately_json(j, a, t->v[i].name, now_ms);
+        lately_json(j, a, l, t->v[i].name, now_ms);
         json_arr(j, "devices");
         json_end_arr(j);
         json_end_obj(j);
@@ -113,11 +121,13 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, &v);
-    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
+    struct lately lately = {0};
+    lately.trend = usage_trend_trend(a->hub->usage_trend, &lately.known);
     uint64_t version = v.version;
     AUTO_BUF key = BUF_INIT(4096);
-    buf_addf(&key, "people|%d|%llx|%lld|%s", request_flag(rq, "recent"),
-             (unsigned long long)booked_version(a, rq->now_ms), (long long)t->at_ms, filter ? filter_key(filter) : "");
+    buf_addf(&key, "people|%d|%d|%llx|%lld|%s", request_flag(rq, "recent"), lately.known,
+             (unsigned long long)booked_version(a, rq->now_ms), (long long)lately.trend->at_ms,
+             filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
@@ -143,7 +153,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         if (p->since_ms)
             json_int(&j, "since", p->since_ms);
         if (p->name[0])
-            lately_json(&j, a, p->name, rq->now_ms);
+            lately_json(&j, a, &lately, p->name, rq->now_ms);
         json_arr(&j, "devices");
         for (size_t k = 0; k < p->n; k++)
             holding_json(&j, &p->v[k]);
@@ -151,7 +161,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         json_end_obj(&j);
     }
     if (request_flag(rq, "recent"))
-        recent_json(&j, a, &people, rq->now_ms);
+        recent_json(&j, a, &lately, &people, rq->now_ms);
     json_end_arr(&j);
     buf_addc(&rp->body, '\n');
     on_devices_fini(&people);
@@ -170,6 +180,13 @@ struct spans_job {
     struct arena mem;
     size_t n;
     const struct sums_node *nodes; /* what they are called */
+    struct span_node {
+        int64_t watched_ms; /* first heard of */
+        struct span_device {
+            int64_t at_ms; /* its newest sample; 0: none */
+            bool in_sight;
+        } * devices; /* as the node counts them */
+    } * seen;
 };
 
 static const struct column_spec span_columns[] = {
@@ -179,30 +196,39 @@ static const struct column_spec span_columns[] = {
     {"pid", "PID", CELL_INT, .right = true},        {"first", "FIRST", CELL_INT, .right = true},
     {"last", "LAST", CELL_INT, .right = true},      {"ended", "ENDED", CELL_BOOL, .weight = 1},
     {"memory_max", "MEM", CELL_INT, .right = true}, {"processes", "PROCESSES", CELL_INT, .right = true},
+    {"there", "THERE", CELL_BOOL, .weight = 1},
 };
-enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAST, S_ENDED, S_MEM, S_PROCS };
+enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAST, S_ENDED, S_MEM, S_PROCS, S_THERE };
 
 static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
 {
     struct cell *c = rows_add(r);
     const struct sums_node *n = FIND(job->nodes, job->n, e, strcmp(e->key, s->node) == 0);
+    const struct span_node *seen = n ? &job->seen[n - job->nodes] : NULL;
+    int64_t last_ms = s->last_ms;
+    bool there = false;
     if (n)
         cell_some_text(&c[S_NODE], n->name);
     cell_some_text(&c[S_ID], s->node);
     cell_some_text(&c[S_DEVICE], s->device);
     for (size_t i = 0; n && i < n->n; i++)
-        if (strcmp(n->devices[i].uuid, s->device) == 0)
+        if (strcmp(n->devices[i].uuid, s->device) == 0) {
             cell_int(&c[S_INDEX], n->devices[i].index);
+            there = !s->ended && seen->devices[i].in_sight;
+            if (!s->ended) /* when it was last seen is written down only now and then */
+                last_ms = MAX(last_ms, seen->devices[i].at_ms);
+        }
     cell_some_text(&c[S_USER], s->user);
     cell_some_text(&c[S_PROGRAM], s->program);
     if (s->pid)
         cell_int(&c[S_PID], s->pid);
-    cell_int(&c[S_FIRST], s->first_ms);
-    cell_int(&c[S_LAST], s->last_ms);
+    cell_int(&c[S_FIRST], seen ? held_since_ms(seen->watched_ms, s->start_ms, s->first_ms) : s->first_ms);
+    cell_int(&c[S_LAST], last_ms);
     cell_int(&c[S_ENDED], s->ended);
     if (s->mem >= 0)
         cell_int(&c[S_MEM], s->mem);
     cell_int(&c[S_PROCS], s->procs);
+    cell_int(&c[S_THERE], there);
 }
 
 static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -239,6 +265,21 @@ static void spans_end(struct past_ask *k)
     free(job);
 }
 
+/* Since when each node is heard of, and when its devices were. */
+static struct span_node *span_nodes(struct api *a, struct arena *mem, const struct view *v)
+{
+    struct span_node *all = arena_alloc(mem, v->n + 1, sizeof(*all));
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        const struct peer *peer = peers_find(a->hub->peers, n->key);
+        all[i] = (struct span_node){peer ? peer_watched_ms(peer) : 0,
+                                    arena_alloc(mem, n->n_devices + 1, sizeof(*all->devices))};
+        for (size_t d = 0; d < n->n_devices; d++)
+            all[i].devices[d] = (struct span_device){n->devices[d].at_ms, n->devices[d].state <= DEV_IN_SIGHT};
+    }
+    return all;
+}
+
 enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), device = request_query(rq, "device"), user = request_query(rq, "user"),
@@ -266,6 +307,7 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     struct spans_job *job = NEW(struct spans_job, .ask = {.run = spans_run, .end = spans_end}, .what = what,
                                 .csv = str_eq(format, "csv"), .n = v.n);
     job->nodes = sums_nodes(&job->mem, v.nodes, v.n);
+    job->seen = span_nodes(a, &job->mem, &v);
     job->what.device = device.len ? arena_strn(&job->mem, device.p, device.len) : NULL;
     job->what.user = user.len ? arena_strn(&job->mem, user.p, user.len) : NULL;
     job->what.node = name ? job->nodes[0].key : NULL;

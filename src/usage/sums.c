@@ -47,7 +47,7 @@ struct line { /* a key in a period */
 };
 
 struct key {
-    const char *text; /* NULL: nobody */
+    const char *text; /* NULL: nobody known, or (with a name) nobody at all */
     const char *name, *node, *model, *person;
     uint32_t line; /* its newest, and 1; 0: none */
 };
@@ -98,6 +98,7 @@ struct sums {
     size_t n_jobs, cap_jobs;
     struct job_fact **open;  /* those that may reach into the span at hand */
     size_t n_open, next_job; /* next: from the end of jobs, the oldest */
+    uint32_t nobody;         /* the key of what GPUs used while nobody held them, and 1; 0: none yet */
     bool too_much, people_only;
 };
 
@@ -357,6 +358,16 @@ static struct line *own_line(struct sums *s, const struct usage_device *d)
     return line_of(s, key);
 }
 
+/* Where rows are of people, what a GPU used while nobody held it has a row of its own: rows add up to the total. */
+static struct line *nobodys_line(struct sums *s)
+{
+    if (!s->nobody) {
+        s->nobody = key_new(s, NULL) + 1;
+        s->keys[s->nobody - 1].name = "nobody";
+    }
+    return line_of(s, s->nobody - 1);
+}
+
 static void add_device(struct sums *s, const struct usage_span *span, const struct usage_device *d)
 {
     const struct device *x = device_of(s, d);
@@ -364,8 +375,8 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
 
     if (!s->people_only) {
         line_rest(s, &s->total, d, x);
-        if (own)
-            line_rest(s, own, d, x);
+        if (own || d->mj > 0)
+            line_rest(s, own ? own : nobodys_line(s), d, x);
     }
     for (size_t k = 0; k < d->n; k++) {
         const struct usage_held *h = &d->held[k];

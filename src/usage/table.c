@@ -163,7 +163,8 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_text(&c[U_KEY], STR("total"));
     if (c[U_KEY].absent) {
         c[U_KEY].absent = false;
-        cell_screen(&c[U_KEY], "(%s)", t->by == BY_PERSON ? "unknown" : "none");
+        cell_screen(&c[U_KEY], "(%s)", usage_is_nobody(r) ? r->name : t->by == BY_PERSON ? "unknown" : "none");
+        c[U_NAME].absent = true;
     }
     if (!c[U_rate].absent)
         cell_screen(&c[U_rate], "%d %%", (int)((c[U_rate].i + 50) / 100));

@@ -1,6 +1,6 @@
 /*
  * usage_trend.c: feeds the averages from the processes of this moment, and at the start from the hours of the last
- * weeks.
+ * weeks, again when those that waited to be counted are.
  */
 #include "usage/usage_trend.h"
 
@@ -9,6 +9,7 @@
 #include "hub/hub.h"
 #include "now/live.h"
 #include "people/people.h"
+#include "usage/ledger.h"
 
 #define EVERY_MS 60000
 #define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
@@ -17,7 +18,10 @@
 struct usage_trend {
     struct hub *h;
     struct trend now;
-    bool seeded; /* what went before is in it */
+    bool seeded;  /* what went before is in it, */
+    bool whole;   /* all of it, once */
+    bool seeding; /* it is being read */
+    bool again;   /* hours of before are counted only now: to be read when they are */
 };
 
 struct seed {            /* a job */
@@ -68,29 +72,55 @@ static void seed_run(struct work_job *j)
 static void seed_done(struct work_job *j)
 {
     struct seed *k = (struct seed *)j;
+    if (k->a)
+        k->a->seeding = false;
     if (k->a && j->ran) {
         trend_fini(&k->a->now);
         k->a->now = k->trend;
         k->trend = (struct trend){0};
         k->a->seeded = true;
+        k->a->whole |= !k->a->again;
     }
     trend_fini(&k->trend);
     people_unref(k->people);
     free(k);
 }
 
-struct usage_trend *usage_trend_new(struct hub *h)
+/* Hours that wait to be counted are not in it yet: it is read again after them. */
+static bool is_waiting(const struct usage_trend *a, int64_t now_ms)
 {
-    struct usage_trend *a = NEW(struct usage_trend, .h = h);
+    struct ledger_stat stat;
+    ledger_stat(a->h->ledger, now_ms, &stat);
+    return stat.waiting > 0;
+}
+
+static void read_back(struct usage_trend *a, int64_t now_ms)
+{
+    struct hub *h = a->h;
     struct seed *k = NEW(struct seed, .job = {.run = seed_run, .done = seed_done}, .a = a,
-                         .people = people_ref(h->api.people), .now_ms = clock_wall_ms());
+                         .people = people_ref(h->api.people), .now_ms = now_ms);
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
+    a->again = is_waiting(a, now_ms);
+    a->seeding = true;
     if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
         k->a = NULL;
         seed_done(&k->job);
-        a->seeded = true;
+        a->seeding = false;
+        a->seeded = a->whole = true;
     }
+}
+
+struct usage_trend *usage_trend_new(struct hub *h)
+{
+    struct usage_trend *a = NEW(struct usage_trend, .h = h);
+    read_back(a, clock_wall_ms());
     return a;
+}
+
+void usage_trend_stale(struct usage_trend *a)
+{
+    if (a)
+        a->again = true;
 }
 
 void usage_trend_free(struct usage_trend *a)
@@ -119,20 +149,31 @@ static void use_device(struct trend *t, const struct device_now *d)
     }
 }
 
-void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
+static void look_now(struct usage_trend *a)
 {
     size_t n;
-    if (!a || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
-        return;
     const struct node_now *const *v = live_nodes(a->h->live, false, &n);
     trend_reset(&a->now);
     for (size_t i = 0; i < n; i++)
         for (size_t d = 0; d < v[i]->n_devices; d++)
             use_device(&a->now, &v[i]->devices[d]);
+}
+
+void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
+{
+    if (!a || a->seeding)
+        return;
+    if (a->again && !is_waiting(a, now_ms))
+        read_back(a, now_ms);
+    if (a->seeding || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
+        return;
+    look_now(a);
     trend_step(&a->now, now_ms, EVERY_MS);
 }
 
-const struct trend *usage_trend_trend(const struct usage_trend *a)
+const struct trend *usage_trend_trend(struct usage_trend *a, bool *ret_known)
 {
+    look_now(a);
+    *ret_known = a->whole;
     return &a->now;
 }

@@ -129,6 +129,15 @@ class Ingest(HubCase):
         got = lambda at: [e["kind"] for e in lib.ask_json(h.url + f"/api/v1/events?from={at}")]
         self.assertIn("xid", got(xid[0]["at"]))  # a time as the API gives it can be given back
         self.assertNotIn("xid", got(xid[0]["at"] + 1))
+        for query, wanted in (("from=-30d", True), ("from=now-1h&to=now", True), ("to=-1h", False), ("kind=xid", True), ("kind=down,xid", True), ("kind=down", False),
+                              ("find=FALLEN", True), ("find=late%20xid%2079", True), ("find=nothing", False), ("from=-1d&kind=xid&find=bus&filter=host:late", True)):
+            with self.subTest(query):
+                self.assertEqual("xid" in [e["kind"] for e in lib.ask_json(h.url + "/api/v1/events?" + query)], wanted)
+        self.assertEqual(xid[0]["index"], 0)
+        for query, word in (("from=soon", "from"), ("to=soon", "to"), ("kind=boom", "boom"), ("find=" + "x" * 200, "find")):
+            status, _, body = lib.ask(h.url + "/api/v1/events?" + query)
+            self.assertEqual(status, 400)
+            self.assertIn(word, body.decode())
 
     def test_a_second_agent_with_the_same_id_is_refused_visibly(self):
         h = self.hub()

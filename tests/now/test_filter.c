@@ -198,7 +198,8 @@ static void every_condition_means_what_the_manual_says(void **unused)
         {"idle>=1d", "dgx1/2"},
         {"idle<10m", "dgx1/0"},
         {"since>30m host:dgx1", ALL_DGX1},
-        {"since>3h", ""},
+        {"since>3h", "dgx1/0 dgx1/1"}, /* held for so long, whatever they did meanwhile */
+        {"since>4h", ""},
         {"age<10s", "dgx1/0 dgx1/1 dgx1/2 " ALL_MIG},
         {"age>4m", "dgx1/3 dgx2/0 ws3/0"},
     };

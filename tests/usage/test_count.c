@@ -68,7 +68,7 @@ static struct count_minute *minute(struct scene *s, int i) /* of the first hour 
 
 static void use(struct scene *s, const char *login, int64_t from, int64_t to, int64_t mem)
 {
-    s->uses[s->n_uses++] = (struct count_use){login, T0 + from, T0 + to, mem, -1, false};
+    s->uses[s->n_uses++] = (struct count_use){login, T0 + from, T0 + to, mem, -1, false, 0};
 }
 
 static const struct usage_sum *of(const struct usage_device *u, const char *login)
@@ -121,6 +121,41 @@ static void a_process_holds_from_its_first_moment_to_its_last(void **unused)
     assert_int_equal(kim->long_ms, 0); /* four minutes, and twenty */
     assert_int_equal(u.free_ms, HOUR - kim->held_ms);
     free(s);
+}
+
+static void the_first_minute_with_samples_is_whole_of_who_ran_before(void **unused)
+{
+    static const struct {
+        const char *what;
+        int64_t began, seen;
+        int first; /* minute with samples */
+        int64_t kim, nobody;
+    } cases[] = {
+        {"began long before", -5 * HOUR, 20 * MINUTE + 37000, 20, 10 * MINUTE, 0},
+        {"seen in the minute after", -5 * HOUR, 21 * MINUTE + 4000, 20, 10 * MINUTE, 0},
+        {"began within the minute", 20 * MINUTE + 10000, 20 * MINUTE + 37000, 20, 10 * MINUTE - 10000, 10000},
+        {"not known when it began", -T0, 20 * MINUTE + 37000, 20, 10 * MINUTE - 37000, 37000},
+        {"samples were there before", -5 * HOUR, 20 * MINUTE + 37000, 15, 10 * MINUTE - 37000, 37000},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_ARENA mem = {0};
+        struct scene *s = mem_alloc(sizeof(*s));
+        struct usage_device u;
+        scene_start(s, &usual, 1);
+        for (size_t k = 0; k < s->n_minutes; k++)
+            s->minutes[k].seen = false;
+        for (int k = cases[i].first; k < 30; k++)
+            *minute(s, k) = (struct count_minute){true, k < 20 ? 0 : MINUTE, 0, 0};
+        use(s, "kim", cases[i].seen, 30 * MINUTE, GIB);
+        s->uses[0].began_ms = T0 + cases[i].began;
+        one(s, &mem, &u);
+        if (of(&u, "kim")->held_ms != cases[i].kim || of(&u, "")->held_ms < cases[i].nobody)
+            fail_msg("%s: kim %lld, nobody %lld", cases[i].what, (long long)of(&u, "kim")->held_ms,
+                     (long long)of(&u, "")->held_ms);
+        free(s);
+    }
 }
 
 static void a_shared_device_is_split_by_memory(void **unused)
@@ -319,7 +354,8 @@ static void random_scene(struct scene *s)
                                         at + len,
                                         pick(0, 4) ? pick(0, 80 * GIB) : -1,
                                         pick(0, 1) ? (int32_t)pick(0, 10000) : -1,
-                                        pick(0, 9) == 0};
+                                        pick(0, 9) == 0,
+                                        pick(0, 1) ? at - pick(0, span) : 0};
     }
     s->n_booked = (size_t)pick(0, 4);
     for (size_t i = 0; i < s->n_booked; i++) {
@@ -385,6 +421,7 @@ static void random_histories_add_up_and_count_alike_in_pieces(void **unused)
 }
 
 TESTS(cmocka_unit_test(nobody_on_it_is_free), cmocka_unit_test(a_process_holds_from_its_first_moment_to_its_last),
+      cmocka_unit_test(the_first_minute_with_samples_is_whole_of_who_ran_before),
       cmocka_unit_test(a_shared_device_is_split_by_memory), cmocka_unit_test(idle_spells_count_only_when_they_are_long),
       cmocka_unit_test(what_nobody_explains_is_somebodys), cmocka_unit_test(a_minute_without_a_sample_is_down),
       cmocka_unit_test(booked_and_nobody_on_it_is_told_apart), cmocka_unit_test(parts_add_up_to_the_whole),

@@ -97,7 +97,7 @@ static void expect(struct sums_ask a, const char *want)
     struct people *people = some_people();
     struct usage_table t;
     struct err err = {0};
-    int64_t held = 0;
+    int64_t mj = 0;
 
     assert_int_equal(store_flush(store, NULL), 0);
     a.zone = a.zone ? a.zone : utc;
@@ -111,10 +111,15 @@ static void expect(struct sums_ask a, const char *want)
         if (sums_run(&a, &mem, &t, &err) < 0)
             fail_msg("%s", err.msg);
         buf_reset(&out);
-        held = 0;
+        mj = 0;
         for (size_t i = 0; i < t.n; i++) {
             const struct usage_row *r = &t.v[i];
-            held += r->s.held_ms;
+            mj += r->s.mj;
+            if (usage_is_nobody(r)) { /* what was used while nobody held it, and nothing else */
+                assert_true(r->s.held_ms == 0 && r->s.mj > 0);
+                assert_string_equal(r->name, "nobody");
+                continue;
+            }
             buf_addf(&out, "%s%s%s %lld/%lld %u; ", r->key ? r->key : "-", a.period == PERIOD_ALL ? "" : "@",
                      a.period == PERIOD_ALL ? "" : r->label, (long long)(r->s.held_ms / 60000),
                      (long long)(r->s.busy_ms / 60000), r->gpus);
@@ -122,8 +127,9 @@ static void expect(struct sums_ask a, const char *want)
         buf_addf(&out, "= %lld/%lld %u", (long long)(t.total.s.held_ms / 60000), (long long)(t.total.s.busy_ms / 60000),
                  t.total.gpus);
         assert_string_equal(out.p, want);
+        if (a.by != BY_TEAM && a.by != BY_COMPANY) /* who is in two counts twice */
+            assert_int_equal(mj, t.total.s.mj);
     }
-    (void)held;
     people_unref(people);
     zone_free(utc);
 }

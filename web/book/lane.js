@@ -48,7 +48,7 @@ export function Bar({ b, all, uuid, time, open }) {
 
 /** A stretch somebody was on it, in pieces: in a booking of somebody else's it is said so. @param {Span} s @param {Booking[]} booked @param {number} now */
 function pieces(s, booked, now) {
-    const end = s.ended ? s.last : now;
+    const end = s.there ? now : s.last;
     const all = [{ from: s.first, until: end, whose: "" }];
     for (const b of booked) {
         if (b.person === s.user || useAt(b, s.device).use === "own" || b.from >= end || b.until <= s.first) continue;

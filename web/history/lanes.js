@@ -6,8 +6,8 @@ import { html } from "../kit/html.js";
 
 const LANES = 12; /* the busiest; the rest is a number */
 
-/** A stretch not over yet goes on until now. @param {Span} s @param {number} to */
-const endOf = (s, to) => (s.ended ? s.last : to);
+/** A stretch not over yet goes on until now; on a GPU that is not seen any more, until it was. @param {Span} s @param {number} to */
+const endOf = (s, to) => (s.there ? to : s.last);
 
 /** @param {Span[]} spans @param {number} from @param {number} to */
 function lanesOf(spans, from, to) {
@@ -28,7 +28,7 @@ function Stretch(s, from, to) {
     const share = (/** @type {number} */ t) => (100 * (Math.min(Math.max(t, from), to) - from)) / (to - from);
     const left = share(s.first);
     const width = Math.max(share(endOf(s, to)) - left, 0.15);
-    const words = `${s.user ?? "unknown"}${s.program ? `, ${s.program}` : ""}: ${span(endOf(s, to) - s.first)} from ${exactTime(s.first)}${s.ended ? "" : ", still there"}${s.memory_max ? `, up to ${bytes(s.memory_max)}` : ""}`;
+    const words = `${s.user ?? "unknown"}${s.program ? `, ${s.program}` : ""}: ${span(endOf(s, to) - s.first)} from ${exactTime(s.first)}${s.ended ? "" : s.there ? ", still there" : ", then nothing was heard any more"}${s.memory_max ? `, up to ${bytes(s.memory_max)}` : ""}`;
     return html`<i style=${{ left: `${left}%`, width: `${width}%` }} title=${words} />`;
 }
 

@@ -56,7 +56,7 @@ export function usersOf(d) {
         const name = p.person ?? p.user ?? "?";
         const u = users.get(name) ?? { user: name, nobody: p.person === null || isGone(p), mem: 0, start: Infinity, programs: new Set() };
         u.mem += p.mem ?? 0;
-        u.start = Math.min(u.start, p.start ?? Infinity);
+        u.start = Math.min(u.start, p.since ?? p.start ?? Infinity);
         if (p.name) u.programs.add(p.name);
         users.set(name, u);
     }

@@ -16,6 +16,8 @@ export interface Process {
     sm?: number;
     kind?: string;
     start?: number;
+    /** On this GPU. */
+    since?: number;
     runtime?: string;
     container?: string;
     pod?: string;
@@ -291,6 +293,8 @@ export interface Span {
     ended: boolean;
     memory_max: number | null;
     processes: number;
+    /** Not ended, and its GPU is in sight. */
+    there: boolean;
 }
 
 export interface EventRecord {
@@ -298,6 +302,8 @@ export interface EventRecord {
     node: string;
     node_id: string;
     device: string | null;
+    /** Of the device, where its node still has it. */
+    index?: number;
     kind: string;
     code: number;
     meaning?: string | null;
@@ -308,7 +314,7 @@ export interface EventRecord {
 export interface UsageRow {
     /** null: nobody known, in no team. */
     key: string | null;
-    /** A device's "dgx2:0", a job's name. */
+    /** A device's "dgx2:0", a job's name; of what was nobody's "nobody". */
     name?: string;
     node?: string;
     model?: string;

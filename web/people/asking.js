@@ -53,7 +53,7 @@ const weight = (p) => (p.booked ?? 0) + 1.5 * (p.used ?? 0) + 0.15 * (p.ema?.["2
 export function WhoToAsk({ free }) {
     const { got, wrong } = useAnswer("/api/v1/people?recent=true");
     if (wrong) return html`<p class="error" role="alert">${wrong.detail}</p>`;
-    const rows = /** @type {Asked[]} */ (got ?? []).filter((p) => p.person && p.ema && (p.gpus || p.booked || OVER.some(([k]) => (p.ema?.[k] ?? 0) >= 0.05))).sort((a, b) => weight(b) - weight(a));
+    const rows = /** @type {Asked[]} */ (got ?? []).filter((p) => p.person && (p.gpus || p.booked || OVER.some(([k]) => (p.ema?.[k] ?? 0) >= 0.05))).sort((a, b) => weight(b) - weight(a));
     if (!rows.length) return null;
     return html`<section class="asking" aria-label="Who to ask for a GPU">
         <h2>who to ask for a GPU</h2>

@@ -18,7 +18,10 @@ export const INTO = { team: "person", project: "person", company: "person", pers
 const NOBODY = { person: "nobody known", team: "in no team", project: "in no project", company: "of no company", job: "outside of jobs" };
 
 /** @param {string} by @param {string | null | undefined} key @param {string} [name] */
-export const nameOf = (by, key, name) => (key === null || key === undefined || key === "" ? NOBODY[by] ?? "unknown" : name ?? key);
+export const nameOf = (by, key, name) => (key === null || key === undefined || key === "" ? (name ? "held by nobody" : NOBODY[by] ?? "unknown") : name ?? key);
+
+/** What tells rows apart: two have no key, nobody known and what GPUs used while nobody held them. @param {UsageRow} r */
+export const rowId = (r) => r.key ?? `-${r.name ?? ""}`;
 
 const HOUR_S = 3600;
 

@@ -10,7 +10,7 @@ import { watch } from "../kit/live.js";
 import { href, setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { Stack } from "./stack.js";
-import { BY, COLUMNS, columnsOf, figure, INTO, LAST, nameOf, partOf, PERIODS, usageUrl, written } from "./usage.js";
+import { BY, COLUMNS, columnsOf, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -36,7 +36,7 @@ function useUsage(whole, parts, said) {
             let again = AGAIN_MS;
             try {
                 const [all, by] = await Promise.all([ask(whole, { signal: stop.signal }), ask(parts, { signal: stop.signal })]);
-                for (const one of [all, by]) one.rows = one.rows.filter((/** @type {UsageRow} */ r) => r.held || r.wall); /* GPUs of others than who is asked for */
+                for (const one of [all, by]) one.rows = one.rows.filter((/** @type {UsageRow} */ r) => r.held || r.wall || r.energy); /* GPUs of others than who is asked for */
                 setGot({ asked, said, all, by });
                 setWrong(null);
                 if (all.waiting) again = COUNTING_MS;
@@ -70,19 +70,19 @@ function useWidth(box) {
 /** The largest, each with its colour; the rest is one. @param {Usage} all @param {Usage} by @param {typeof COLUMNS[number]} of */
 function partsOf(all, by, of) {
     const value = (/** @type {UsageRow} */ r) => Number(r[of.name] ?? 0) / of.scale;
-    const keys = [...all.rows].sort((a, b) => value(b) - value(a)).map((r) => r.key);
-    const names = new Map(all.rows.map((r) => [r.key, nameOf(all.by, r.key, r.name)]));
+    const keys = [...all.rows].sort((a, b) => value(b) - value(a)).filter((r) => value(r) || r.held).map(rowId);
+    const names = new Map(all.rows.map((r) => [rowId(r), nameOf(all.by, r.key, r.name)]));
     const moments = [...new Map(by.rows.map((r) => [r.at, r.label ?? ""]))].sort(([a], [b]) => a - b);
     const at = new Map(moments.map(([ms], i) => [ms, i]));
-    /** @type {Map<string | null, { name: string, colour: string, v: number[] }>} */
+    /** @type {Map<string, { name: string, colour: string, v: number[] }>} */
     const parts = new Map();
     keys.slice(0, COLOURS.length).forEach((key, i) => parts.set(key, { name: names.get(key) ?? "", colour: COLOURS[i], v: moments.map(() => 0) }));
     const rest = { name: count(keys.length - COLOURS.length, "other"), colour: "line7", v: moments.map(() => 0) };
-    for (const r of by.rows) (parts.get(r.key) ?? rest).v[at.get(r.at) ?? 0] += value(r);
-    return { moments, parts: keys.length > COLOURS.length ? [...parts.values(), rest] : [...parts.values()], colourOf: (/** @type {string | null} */ key) => parts.get(key)?.colour ?? "line7" };
+    for (const r of by.rows) (parts.get(rowId(r)) ?? rest).v[at.get(r.at) ?? 0] += value(r);
+    return { moments, parts: keys.length > COLOURS.length ? [...parts.values(), rest] : [...parts.values()], colourOf: (/** @type {UsageRow} */ r) => parts.get(rowId(r))?.colour ?? "line7" };
 }
 
-/** @param {{ all: Usage, sort: string, colourOf: (key: string | null) => string }} props */
+/** @param {{ all: Usage, sort: string, colourOf: (row: UsageRow) => string }} props */
 function Table({ all, sort, colourOf }) {
     const columns = columnsOf(all.rows);
     const flipped = sort.startsWith("-");
@@ -105,8 +105,8 @@ function Table({ all, sort, colourOf }) {
         <thead><tr>${head("name", BY.find(([v]) => v === all.by)?.[1] ?? all.by, "", "")}
             ${columns.map((c) => head(c.name, c.title, c.name === "cost" ? all.currency ?? "" : c.unit, c.help))}
             <th scope="col" class="num" title="busy of held">share busy</th></tr></thead>
-        <tbody>${rows.map((r) => html`<tr key=${r.key}>
-            <th scope="row"><i class="swatch" style=${{ background: `var(--${colourOf(r.key)})` }} />${link(r)}</th>
+        <tbody>${rows.map((r) => html`<tr key=${rowId(r)}>
+            <th scope="row"><i class="swatch" style=${{ background: `var(--${colourOf(r)})` }} />${link(r)}</th>
             ${columns.map((c) => html`<td class="num">${written(c, r)}</td>`)}
             <td class="num">${r.held ? percent(Number(r.busy ?? 0) / r.held) : ""}</td>
         </tr>`)}</tbody>
