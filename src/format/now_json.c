@@ -239,6 +239,7 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     put_metrics(j, &n->now);
     put_custom_facts(j, f);
     put_custom(j, f, n->custom, n->n_custom);
+    number(j, "of", (int64_t)n->of, 0);
     json_arr(j, "devices");
     for (size_t i = 0; i < n->n_devices; i++)
         put_device(j, v, n, &n->devices[i]);

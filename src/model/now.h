@@ -73,6 +73,7 @@ struct node_now {
     int64_t clock_off_ms; /* node minus hub, when above 5 s; else 0 */
     bool demo, retired, maintenance;
     bool never_sampled;                           /* it has sent no sample, ever */
+    size_t of;                                    /* in a filtered view: GPUs it has, where not all match; else 0 */
     bool awaited;                                 /* not heard since the hub started */
     char was_id[NODE_KEY_MAX], was[NAME_MAX_LEN]; /* the silent node whose GPUs it has; empty: none */
     enum collect_state collect;

@@ -50,6 +50,8 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
         return NULL;
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
+    for (size_t i = 0; i < total; i++)
+        copy->of += !device_is_parent(n, &n->devices[i]);
     bool parents = ANY(n->n_devices, i, n->devices[i].fact.parent[0]);
     if (!parents && last - first + 1 == count) { /* side by side */
         copy->devices = n->devices + first;

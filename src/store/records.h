@@ -227,9 +227,9 @@ struct store_each { /* which ones, and who is given each of them; what a kind do
 #define EACH_USAGE_REACH(fn, data)   EACH_OF(STORE_USAGE_REACH, usage_mark, fn, data)
 /*
  * Nodes by key. Processes seen at or after from that came before to, by node, device and start. Events from then on
- * and before to, the newest first. Bookings that were to cover some of [from, to), by start, released and cancelled ones among them:
- * booking_overlaps tells what they really covered. Notes by id. Tokens by age. Jobs, the newest first, at most
- * jobs->limit: it costs what it returns, time and one of parent, device, node, person are looked up, the others
+ * and before to, the newest first. Bookings that were to cover some of [from, to), by start, released and cancelled
+ * ones among them: booking_overlaps tells what they really covered. Notes by id. Tokens by age. Jobs, the newest first,
+ * at most jobs->limit: it costs what it returns, time and one of parent, device, node, person are looked up, the others
  * compared. Usage by time, nodes of one hour in any order; within one call the same name is the same pointer; it stops
  * when give returns other than 0, and returns that. -ECANCELED when jobs or usage are told to stop. Processes of a
  * moment (at_ms) can be asked for from any thread.

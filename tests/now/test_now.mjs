@@ -176,6 +176,7 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     await page.keyboard.type("user:kim");
     await until("kim's alone", async () => (await page.locator(".cell").count()) === 4);
     await says(page.locator("h1"), /^4 of 48 match, 0 free$/);
+    await says(page.locator(".head .title"), /^dgx1 (NVIDIA )?H200 4 of 8$/); /* not x4: it has eight */
     await until("the URL says so", () => new URL(page.url()).searchParams.get("filter") === "user:kim");
     await page.keyboard.type(" mem>much");
     const error = page.locator("#filter-error");

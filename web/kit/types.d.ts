@@ -154,6 +154,8 @@ export interface Node {
     reason: string;
     since?: number;
     age_ms?: number;
+    /** With a filter: how many GPUs it has, where not all are shown. */
+    of?: number;
     version: number;
     address?: string;
     /** What sources of names say of it. */

@@ -37,7 +37,7 @@ export function headWidth(nodes, width) {
     for (const n of nodes) {
         const count = devicesOf(n).length;
         const shares = hostShares(n).reduce((w, s) => w + sharePixels(s), 0);
-        asked = Math.max(asked, nodeName(n).length * HEAD.letter + (modelOf(n).length + 5) * HEAD.small, shares);
+        asked = Math.max(asked, nodeName(n).length * HEAD.letter + (modelOf(n).length + (n.of ? 8 : 5)) * HEAD.small, shares);
         cells = Math.max(cells, Math.min(CELL.most, count));
     }
     const room = width - HEAD.age - GAP - cells * (CELL.least + GAP);

@@ -22,6 +22,12 @@ export function Age({ heard, old = 15000 }) {
 /** @param {Node} n */
 const nodeHref = (n) => `/node/${encodeURIComponent(n.name)}`;
 
+/** " ×8"; with a filter that leaves some out " 6 of 8". @param {Node} n @param {number} count */
+function howMany(n, count) {
+    if (n.of) return ` ${count} of ${n.of}`;
+    return count > 1 ? ` ×${count}` : "";
+}
+
 /** @param {{ n: Node, count: number }} props */
 export function Head({ n, count }) {
     const model = modelOf(n);
@@ -29,7 +35,7 @@ export function Head({ n, count }) {
     const load = n.metrics.load1;
     const shares = hostShares(n);
     return html`<div class="head">
-        <span class="title"><a class="name" href=${nodeHref(n)} title=${n.name}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${count > 1 ? ` ×${count}` : ""}</span></span>
+        <span class="title"><a class="name" href=${nodeHref(n)} title=${n.name}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${howMany(n, count)}</span></span>
         ${shares.length > 0 && html`<span class="dim load shares" title=${diskNote(n)}>${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
         ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
     </div>`;
