@@ -8,8 +8,10 @@ import { startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
+import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
 import { href, place, usePlace } from "./kit/router.js";
+import { useLive, useTitle } from "./kit/use.js";
 import { showFree } from "./title.js";
 import { navigation, viewFor } from "./views.js";
 
@@ -87,6 +89,20 @@ function Outlet({ view, arg }) {
     return Component ? html`<${Component} key=${view.path} arg=${arg} />` : null;
 }
 
+/** Somebody typed an address, or a link is old. What it ends with may be a node or a GPU. @param {{ path: string }} props */
+function Nothing({ path }) {
+    useTitle("not found");
+    const { nodes } = useLive();
+    const word = decodeURIComponent(path.split("/").at(-1) ?? "");
+    const { node, d } = gpuNamed(nodes, word);
+    const meant = nodes.find((n) => n.name === word);
+    return html`<${Empty} title="There is nothing at ${path}">
+        ${meant && html`<p>The node: <a href="/node/${encodeURIComponent(meant.name)}">${nodeName(meant)}</a></p>`}
+        ${node && d && html`<p>The GPU: <a href="/gpu/${encodeURIComponent(d.uuid)}">${placeOf(node, d)}</a></p>`}
+        <p><a href="/">Which GPUs are free now</a></p>
+    <//>`;
+}
+
 export function App() {
     const [help, setHelp] = useState(false);
     const { path } = usePlace();
@@ -98,7 +114,7 @@ export function App() {
     return html`<${Header} help=${() => setHelp(true)} />
         <${Banner} />
         <main>
-            ${found ? html`<${Outlet} view=${found.view} arg=${found.arg} />` : html`<${Empty} title="There is no such view"><p><a href="/">Which GPUs are free now</a></p><//>`}
+            ${found ? html`<${Outlet} view=${found.view} arg=${found.arg} />` : html`<${Nothing} path=${path} />`}
         </main>
         ${help && html`<${Help} close=${() => setHelp(false)} />`}`;
 }

@@ -28,7 +28,9 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
     char id[20];
     uint8_t hash[32];
     if (!token_split(text, id, hash))
-        return reply_refuse(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
+        return reply_refuse(rp, 400,
+                            "this is no token: one begins with mst_, and all of it is needed; on the hub `muster "
+                            "token new` makes one");
     int r = tokens_find(a->hub->tokens, id, ret);
     if (r < 0)
         reply_problem(rp, 503, "tokens cannot be read just now; try again");

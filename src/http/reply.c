@@ -9,6 +9,7 @@
 static const char *const words[] = {[200] = "OK",
                                     [201] = "Created",
                                     [204] = "No Content",
+                                    [302] = "Found",
                                     [303] = "See Other",
                                     [304] = "Not Modified",
                                     [400] = "Bad Request",

@@ -14,7 +14,11 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 
 /* page.c: the page, its files, and the facts behind all screens */
 handler get_page, get_asset, get_facts;
-#define FETCH_MAX 500 /* vesta's fetch_num */
+/* Whether somebody looks at this in a browser, who reads sentences, not JSON. */
+bool wants_page(const struct request *rq);
+void page_of_nothing(struct api *a, struct reply *rp);        /* the page, which says that there is no such view; 404 */
+void page_of_foreign_host(struct reply *rp, struct str host); /* 421 */
+#define FETCH_MAX 500                                         /* vesta's fetch_num */
 /* jobs/routes_put.c */
 handler post_job, patch_job;
 #define MAX_JOB_BODY 65536

@@ -54,16 +54,64 @@ static bool unchanged(const struct request *rq, struct reply *rp)
     return true;
 }
 
-enum reply_how get_page(struct api *a, struct request *rq, struct reply *rp)
+static void start_page(struct reply *rp)
 {
-    struct blob *page = page_blob(a);
     rp->type = "text/html; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
     snprintf(rp->extra, sizeof(rp->extra), "%s", web_rules);
+}
+
+enum reply_how get_page(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct blob *page = page_blob(a);
+    start_page(rp);
     snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)a->page_hash);
     if (!unchanged(rq, rp))
         rp->blob = blob_ref(page);
     return REPLY_NOW;
+}
+
+bool wants_page(const struct request *rq)
+{
+    return rq->method & GET && str_find(rq->header(rq, "Accept"), "text/html") >= 0;
+}
+
+void page_of_nothing(struct api *a, struct reply *rp)
+{
+    struct blob *page = page_blob(a);
+    start_page(rp);
+    rp->status = 404;
+    rp->blob = blob_ref(page);
+}
+
+/* Without its port. */
+static size_t host_name_len(struct str host)
+{
+    int colon = str_rfind(host, ":"), end = str_rfind(host, "]");
+
+    return MIN(colon > end ? (size_t)colon : host.len, 200u);
+}
+
+/* By itself: under that name a browser gets no other file of ours either. */
+void page_of_foreign_host(struct reply *rp, struct str host)
+{
+    bool plain = str_letters(host, ".-_:[]"); /* else it may be markup */
+    rp->status = 421;
+    rp->type = "text/html; charset=utf-8";
+    rp->body = BUF_INIT(4096);
+    buf_addf(&rp->body,
+             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Not known by this name</title>\n"
+             "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n"
+             "<style>body{font:14px/20px system-ui,sans-serif;max-width:720px;margin:48px auto;padding:0 16px}"
+             "h1{font-size:18px;line-height:28px}code{font:13px ui-monospace,monospace}</style></head><body>\n"
+             "<h1>This hub is not known as %.*s</h1>\n"
+             "<p>It answers under the names it was told, so that no other page can speak to it through your browser. "
+             "Its address as a number works, and so does the name of its machine.</p>\n"
+             "<p>Who runs it adds the name: <code>host_names: [%.*s]</code> in muster.yaml, or "
+             "<code>--host-names %.*s</code>.</p>\n</body></html>\n",
+             plain ? (int)MIN(host.len, 200u) : 9, plain ? host.p : "this name", plain ? (int)host_name_len(host) : 4,
+             plain ? host.p : "NAME", plain ? (int)host_name_len(host) : 4, plain ? host.p : "NAME");
 }
 
 enum reply_how get_asset(UNUSED struct api *a, struct request *rq, struct reply *rp)

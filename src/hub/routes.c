@@ -163,14 +163,16 @@ static void settle_peer(const struct api *a, struct request *rq)
 }
 
 /* The route of its path. False: rp has a 404 or a 405. */
-static bool find_route(struct request *rq, struct reply *rp)
+static bool find_route(struct api *a, struct request *rq, struct reply *rp)
 {
     int allowed;
 
     rq->route = route_find(rq, &allowed);
     if (rq->route)
         return true;
-    if (!allowed) {
+    if (!allowed && wants_page(rq)) {
+        page_of_nothing(a, rp);
+    } else if (!allowed) {
         reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
                       (int)MIN(rq->path.len, 200u), rq->path.p);
     } else {
@@ -190,7 +192,7 @@ static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
 {
     rq->who->people = a->people;
-    return find_route(rq, rp) && may_then_gate(a, rq, rp);
+    return find_route(a, rq, rp) && may_then_gate(a, rq, rp);
 }
 
 /* Two people cannot ask at once: one of the names is the client's own. A comma is part of a name ("Lee, Kim"). */
@@ -204,11 +206,14 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     struct str host = rq->header(rq, "Host");
     rq->who->people = a->people;
     if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
-        reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
-                      (int)MIN(host.len, 200u), host.p);
+        if (wants_page(rq))
+            page_of_foreign_host(rp, host);
+        else
+            reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
+                          (int)MIN(host.len, 200u), host.p);
         return false;
     }
-    if (!find_route(rq, rp))
+    if (!find_route(a, rq, rp))
         return false;
     if (a->proxy_header && names_several(a, rq))
         return reply_refuse(rp, 400, "more than one %s", a->proxy_header);

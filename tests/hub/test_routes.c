@@ -104,7 +104,7 @@ static int teardown(void **state)
 
 struct ask {
     const char *method, *target, *body, *peer;
-    const char *token, *cookie, *origin, *host, *forwarded, *user, *if_none_match;
+    const char *token, *cookie, *origin, *host, *forwarded, *user, *if_none_match, *accept;
     struct str bytes; /* instead of body */
 };
 static const struct ask *asking;
@@ -126,6 +126,8 @@ static struct str header(const struct request *rq, const char *name)
         v = asking->forwarded;
     else if (strcmp(name, "X-User") == 0)
         v = asking->user;
+    else if (strcmp(name, "Accept") == 0)
+        v = asking->accept;
     else if (strcmp(name, "If-None-Match") == 0)
         v = asking->if_none_match;
     return str_of(v ? v : "");
@@ -347,6 +349,37 @@ static void the_page_is_for_everybody_and_its_text_for_readers(void **unused)
         struct ask a = {.target = cases[i].target, .peer = cases[i].peer, .host = "10.0.0.1:8765"};
         print_message("%s\n", cases[i].target);
         assert_int_equal(ask_status(&a), cases[i].want);
+    }
+}
+
+static void a_browser_is_told_in_words_what_is_not_there(void **unused)
+{
+    static const struct {
+        const char *target, *host, *accept, *method;
+        int status;
+        const char *type, *has, *has_not;
+    } cases[] = {
+        {"/nowhere", NULL, "text/html,*/*", "GET", 404, "text/html; charset=utf-8", "<div id=\"app\">", "nowhere"},
+        {"/nowhere", NULL, "*/*", "GET", 404, "application/problem+json", "nothing at '/nowhere'", "<"},
+        {"/nowhere", NULL, "text/html", "POST", 404, "application/problem+json", "nothing at '/nowhere'", "<"},
+        {"/", "evil.example:80", "text/html", "GET", 421, "text/html; charset=utf-8", "[evil.example]", "script"},
+        {"/", "<script>", "text/html", "GET", 421, "text/html; charset=utf-8", "not known as this name", "script"},
+        {"/", "evil.example", "*/*", "GET", 421, "application/problem+json", "'evil.example'", "<"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reply rp;
+        struct ask a = {.target = cases[i].target,
+                        .host = cases[i].host,
+                        .accept = cases[i].accept,
+                        .method = cases[i].method};
+        print_message("%s of %s for %s\n", a.target, a.host ? a.host : "us", a.accept);
+        assert_int_equal(ask(&a, &rp), cases[i].status);
+        assert_string_equal(rp.type, cases[i].type);
+        assert_true(reply_has(&rp, cases[i].has));
+        assert_false(reply_has(&rp, cases[i].has_not));
+        assert_string_equal(rp.etag, ""); /* what is not there is not kept */
+        reply_fini(&rp);
     }
 }
 
@@ -1020,7 +1053,7 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       WITH(host_and_origin_are_checked_before_anything_happens), WITH(no_write_goes_without_a_look_at_its_origin),
       OPEN(what_does_not_change_is_made_once), OPEN(errors_are_problem_json_with_a_sentence),
       WITH(openapi_lists_every_route), WITH(reports_are_listed_and_sent),
-      WITH(the_page_is_for_everybody_and_its_text_for_readers),
+      WITH(the_page_is_for_everybody_and_its_text_for_readers), WITH(a_browser_is_told_in_words_what_is_not_there),
       WITH(the_page_names_files_that_are_there_and_never_change),
       WITH(facts_are_in_the_page_and_cannot_end_their_element), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
       WITH(a_link_logs_in_once_and_is_made_with_a_token_alone), OPEN(command_lines_are_for_their_owner_and_admins),

@@ -39,9 +39,13 @@ test("a token logs in and out; a wrong one says why; admins are offered more", a
     await page.getByRole("link", { name: "log in" }).click();
     await looksRight(page, "login");
     assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
+    await page.getByLabel("Token").fill("hunter2");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await says(page.getByRole("alert"), "this is no token: one begins with mst_, and all of it is needed; on the hub `muster token new` makes one");
+    refused(page, 400);
     await page.getByLabel("Token").fill("mst_aaaaaaaa_" + "b".repeat(43));
     await page.getByRole("button", { name: "Log in" }).click();
-    await says(page.getByRole("alert"), /not known here, or was revoked/);
+    await says(page.getByRole("alert"), /^this token is not known here, or was revoked$/);
     refused(page, 401);
     await looksRight(page, "login-wrong");
     await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
