@@ -6,7 +6,7 @@
 const struct state_info dev_states[DEV_STATES] = {
     [DEV_FREE] = {"free", "○", ".", "nobody, nothing booked", 32},
     [DEV_HELD] = {"held", "◐", "o", "somebody's, not working", 33},
-    [DEV_BUSY] = {"busy", "●", "#", "working", 31},
+    [DEV_BUSY] = {"busy", "●", "#", "working", 94},
     [DEV_UNKNOWN] = {"unknown", "?", "~", "tells neither use nor memory", 90},
     [DEV_STALE] = {"stale", "◌", "?", "no news for a while", 90},
     [DEV_HUNG] = {"hung", "✕", "x", "driver does not answer", 35},

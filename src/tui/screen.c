@@ -21,17 +21,17 @@ static const struct {
     short ansi, dark256, light256;
     int dark, light;
 } colours[STYLES] = {
-    [DEV_FREE] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x1a7f4b},
-    [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x9a6700},
-    [DEV_BUSY] = {COLOR_RED, 203, 124, 0xef6a60, 0xb3261e},
-    [DEV_UNKNOWN] = {-1, 245, 242, 0x8b949e, 0x6e7781},
-    [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x6e7781},
-    [DEV_HUNG] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
-    [DEV_LOST] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
+    [DEV_FREE] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x187a48},
+    [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
+    [DEV_BUSY] = {COLOR_CYAN, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* the blue of eight is hardly seen on black */
+    [DEV_UNKNOWN] = {-1, 245, 242, 0x8b949e, 0x5f6871},
+    [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x5f6871},
+    [DEV_HUNG] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
+    [DEV_LOST] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
     [STYLE_PLAIN] = {-1, -1, -1, -1, -1},
     [STYLE_METER] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
-    [STYLE_WARN] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x9a6700},
-    [STYLE_HOT] = {COLOR_RED, 203, 124, 0xef6a60, 0xb3261e},
+    [STYLE_WARN] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
+    [STYLE_HOT] = {COLOR_RED, 203, 124, 0xf8766d, 0xad0f2c},
     [STYLE_TITLE] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
 };
 
