@@ -73,6 +73,37 @@ test("a tab that nobody looks at goes on saying how many are free", async (t) =>
     clean(page);
 });
 
+test("the last day is always in sight: an axis, where alerts began, and what a moment was", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    const hour = 3600000;
+    const alert = (id, severity, ago) => ({ id, rule: "driver-hung", severity, state: "resolved", place: "dgx5", text: "it hung", since: Date.now() - ago * hour });
+    await page.route("**/api/v1/alerts?all", (r) => r.fulfill({ json: { at: Date.now(), firing: 0, rows: [alert(1, "critical", 12), alert(2, "warning", 2), alert(3, "critical", 50)], silences: [], channels: [] } }));
+    await page.goto(url);
+    await page.waitForSelector(".use-strip path");
+    await counts(page.locator(".began"), 2); /* the third is older than a day */
+    await says(page.locator(".moment"), "now back to now ▲ 2 alerts");
+    assert.ok((await page.locator(".time-axis span").count()) >= 7);
+    const box = await page.locator(".plot-time").boundingBox();
+    assert.ok(box.y + box.height < 800, "within the window");
+    const mark = await page.locator(".began.critical").boundingBox();
+    const x = mark.x + mark.width / 2;
+    assert.ok(Math.abs(x - (box.x + box.width / 2)) < 3, "half a day ago is in the middle");
+    await page.mouse.move(x, box.y + 20);
+    await says(page.locator(".tip"), /^.*\d\d:\d\d, \d+ % used ▲ dgx5: driver-hung$/);
+    for (const [width, dark] of [[1280, false], [1280, true], [390, false]]) {
+        await page.mouse.move(2, 2);
+        await page.setViewportSize({ width, height: 800 });
+        await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+        await looksRight(page, `now-strip-${width}-${dark ? "dark" : "light"}`);
+    }
+    await page.locator(".plot-time input").click({ position: { x: box.width / 4, y: 20 } });
+    await page.getByText("as it was on").waitFor();
+    await page.getByRole("button", { name: "back to now" }).click();
+    await until("now again", () => !page.url().includes("at="));
+    clean(page);
+});
+
 test("the addresses that GPU Monitor's page had are this page", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, `${url}/index.php`);

@@ -11,6 +11,7 @@ import { isFresh } from "../kit/model.js";
 import { href, setQuery } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { useLive, useTick } from "../kit/use.js";
+import { ticks } from "./ticks.js";
 
 /** @typedef {import("../kit/types").Strip} StripData */
 /** @typedef {import("../kit/types").StripRow} StripRow */
@@ -126,33 +127,6 @@ const Row = keyed(
 );
 
 /* ---- around the rows ---- */
-
-const HOUR_MS = 3600000;
-const EVERY = [HOUR_MS / 12, HOUR_MS / 4, HOUR_MS, 2 * HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, 28 * 24 * HOUR_MS, 91 * 24 * HOUR_MS];
-const TICKS = 9;
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
-const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-
-/** Round moments of the reader's day. @param {number} from @param {number} to */
-function ticks(from, to) {
-    const every = EVERY.find((e) => (to - from) / e <= TICKS) ?? EVERY[EVERY.length - 1];
-    const all = [];
-    const day = new Date(from);
-    day.setHours(0, 0, 0, 0);
-    for (let at = day.getTime(), i = 1; at < to && i < 1000; i++) {
-        if (at >= from) {
-            const d = new Date(at);
-            const first = d.getHours() === 0 && d.getMinutes() === 0;
-            all.push({ at, first, words: every > 7 * 24 * HOUR_MS ? date.format(d) : first ? `${weekday.format(d)} ${d.getDate()}` : clock.format(d) });
-        }
-        const next = new Date(day);
-        if (every >= 24 * HOUR_MS) next.setDate(next.getDate() + (i * every) / (24 * HOUR_MS));
-        else next.setMinutes((i * every) / 60000);
-        at = next.getTime();
-    }
-    return all;
-}
 
 /** @param {{ s: StripData }} props */
 function Axis({ s }) {

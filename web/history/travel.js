@@ -1,65 +1,79 @@
-/* travel.js: the whole cluster as it was at any moment: a slider over the last day, week or month, a thin strip of how
- * busy it was, so that one knows where to look, and play. The moment stands in the URL. */
+/* travel.js: how busy the cluster was over the last day, week or month, and which alerts began; the strip is a slider that shows the whole cluster as it
+ * was at any moment, and plays it. The moment stands in the URL. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { exactTime } from "../kit/format.js";
+import { count, exactTime, moment, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { useLive } from "../kit/use.js";
 import { RANGES } from "./history.js";
+import { ticks } from "./ticks.js";
+
+/** @typedef {import("../kit/types").Alert} Alert */
+/** @typedef {{ from: number, step: number, v: (number | null)[], alerts: Alert[] }} Past */
 
 const SPANS = RANGES.filter(([name]) => ["1d", "1w", "1m"].includes(name));
 const POINTS = 288;
 const PAUSE_MS = 120; /* while dragging */
 const PLAY_MS = 1000; /* a moment is looked at this long */
 const PLAY_STEPS = 96; /* from one end to the other */
+const NEAR_PX = 6;
 
 /** The last moment that is offered: the present, to the minute. */
 const present = () => Math.floor(Date.now() / 60000) * 60000;
 
-/** How busy the cluster was, 0 to 1, null where nothing is known. @param {{ v: (number | null)[] }} props */
-function Strip({ v }) {
+/** How busy it was, 0 to 1, null where nothing is known: an area for each stretch without a gap. @param {{ past: Past, from: number, to: number }} props */
+function Area({ past, from, to }) {
+    const x = (/** @type {number} */ i) => ((1000 * (past.from + i * past.step - from)) / (to - from)).toFixed(1);
     /** @type {string[]} */
     const parts = [];
-    let path = "";
-    v.forEach((y, i) => {
-        if (y !== null) path += `${path ? "L" : "M"}${i + 0.5} ${(100 - 100 * y).toFixed(1)}`;
-        if ((y === null || i + 1 === v.length) && path) {
-            parts.push(path);
-            path = "";
+    let line = "";
+    let start = 0;
+    past.v.forEach((y, i) => {
+        if (y !== null && !line) start = i;
+        if (y !== null) line += `L${x(i)} ${(100 - 100 * y).toFixed(1)}L${x(i + 1)} ${(100 - 100 * y).toFixed(1)}`;
+        if ((y === null || i + 1 === past.v.length) && line) {
+            parts.push(`M${x(start)} 100${line}V100Z`);
+            line = "";
         }
     });
-    return html`<svg class="use-strip" viewBox="0 0 ${v.length} 100" preserveAspectRatio="none" aria-hidden="true">
-        ${parts.map((d) => html`<path d=${d} />`)}
-    </svg>`;
+    return html`<svg class="use-strip" viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">${parts.map((d) => html`<path d=${d} />`)}</svg>`;
 }
 
-/** @param {{ length: number }} props */
-function useStrip({ length }) {
-    const [v, setV] = useState(/** @type {(number | null)[]} */ ([]));
+/** Asked for again as time goes on by a step. @param {number} length @param {number} to @returns {Past | null} */
+function usePast(length, to) {
+    const [past, setPast] = useState(/** @type {Past | null} */ (null));
+    const turn = Math.floor(to / (length / POINTS));
     useEffect(() => {
         const stop = new AbortController();
-        const to = present();
         const q = new URLSearchParams({ metric: "util", group: "all", from: `${to - length}`, to: `${to}`, points: `${POINTS}` });
-        ask(`/api/v1/history?${q}`, { signal: stop.signal }).then(
-            (h) => setV(h.series[0]?.v ?? []),
+        Promise.all([ask(`/api/v1/history?${q}`, { signal: stop.signal }), ask("/api/v1/alerts?all", { signal: stop.signal })]).then(
+            ([h, { rows }]) => setPast({ from: h.from, step: h.step, v: h.series[0]?.v ?? [], alerts: rows.filter((/** @type {Alert} */ a) => a.state !== "pending" && a.since < to) }),
             () => {}, /* without it the slider works all the same */
         );
         return () => stop.abort();
-    }, [length]);
-    return v;
+    }, [length, turn]);
+    return past;
 }
 
-function Slider() {
+/** What a moment of the strip tells when one points at it. @param {{ past: Past, t: number, near: number }} props near: so far off an alert belongs to it */
+function Tip({ past, t, near }) {
+    const use = past.v[Math.floor((t - past.from) / past.step)];
+    const alerts = past.alerts.filter((a) => Math.abs(a.since - t) <= near);
+    return html`${moment(t, Date.now())}${typeof use === "number" && `, ${percent(use)} used`}${alerts.slice(0, 4).map((a) => html`<br /><span class=${a.severity}>▲</span> ${a.place}: ${a.rule}`)}${alerts.length > 4 && html`<br />and ${alerts.length - 4} more`}`;
+}
+
+export function Travel() {
     const { query } = usePlace();
     const { status, problem } = useLive();
     const [span, setSpan] = useState(SPANS[0][0]);
     const [playing, setPlaying] = useState(false);
+    const [pointed, setPointed] = useState(/** @type {{ share: number, width: number } | null} */ (null));
     const length = SPANS.find(([name]) => name === span)?.[1] ?? SPANS[0][1];
-    const strip = useStrip({ length });
     const to = present();
     const from = to - length;
+    const past = usePast(length, to);
     const at = Number(query.get("at")) || to;
     const timer = useRef(0);
 
@@ -80,37 +94,44 @@ function Slider() {
         return () => clearInterval(next);
     }, [playing, length]);
 
-    const shown = Math.min(Math.max(at, from), to);
-    return html`<div class="slider">
-        <button type="button" aria-pressed=${playing} onClick=${() => {
+    /** @param {any} e */
+    function point(e) {
+        const { left, width } = e.currentTarget.getBoundingClientRect();
+        setPointed({ share: Math.min(1, Math.max(0, (e.clientX - left) / width)), width });
+    }
+
+    const left = (/** @type {number} */ t) => ({ left: `${(100 * (t - from)) / length}%` });
+    const alerts = past?.alerts.filter((a) => a.since >= from) ?? [];
+    const words = innerWidth < 672 ? 5 : 9; /* along the axis; one at its very end would be cut */
+    return html`<section class="travel" aria-label="The cluster over time">
+        <span class="play"><button type="button" aria-pressed=${playing} onClick=${() => {
             if (!playing && at >= to) travel(from);
             setPlaying(!playing);
         }}>${playing ? "pause" : "play"}</button>
         <label class="choice">last
             <select value=${span} onChange=${(/** @type {any} */ e) => setSpan(e.currentTarget.value)}>${SPANS.map(([name]) => html`<option value=${name} selected=${name === span}>${name}</option>`)}</select>
-        </label>
+        </label></span>
         <div class="over-time">
-            ${strip.length > 0 && html`<${Strip} v=${strip} />`}
-            <input type="range" aria-label="Moment shown" aria-valuetext=${at >= to ? "now" : exactTime(at)} min=${from} max=${to} step="60000" value=${shown}
-                onInput=${(/** @type {any} */ e) => {
-                    setPlaying(false);
-                    travel(Number(e.currentTarget.value), PAUSE_MS);
-                }} />
+            <div class="plot-time" onPointerMove=${point} onPointerLeave=${() => setPointed(null)}>
+                ${past && html`<${Area} past=${past} from=${from} to=${to} />`}
+                ${past && past.v.every((v) => v === null) && html`<span class="dim">nothing is stored of this time yet</span>`}
+                ${alerts.map((a) => html`<i key=${a.id} class="began ${a.severity}" style=${left(a.since)} aria-hidden="true">▲</i>`)}
+                ${pointed && past && html`<span class="tip" aria-hidden="true" style=${pointed.share < 0.5 ? { left: `${100 * pointed.share}%` } : { right: `${100 - 100 * pointed.share}%` }}><${Tip} past=${past} t=${from + pointed.share * length} near=${(NEAR_PX * length) / pointed.width} /></span>`}
+                <input type="range" aria-label="Moment shown" aria-valuetext=${at >= to ? "now" : exactTime(at)} min=${from} max=${to} step="60000" value=${Math.min(Math.max(at, from), to)}
+                    onInput=${(/** @type {any} */ e) => {
+                        setPlaying(false);
+                        travel(Number(e.currentTarget.value), PAUSE_MS);
+                    }} />
+            </div>
+            <div class="time-axis" aria-hidden="true">${ticks(from, to, words).filter((t) => to - t.at > length / words / 2).map((t) => html`<span key=${t.at} class=${t.first ? "day" : ""} style=${left(t.at)}>${t.words}</span>`)}</div>
         </div>
-        <output>${at >= to ? "now" : exactTime(at)}</output>
-        ${at < to && html`<button type="button" onClick=${() => {
-            setPlaying(false);
-            travel(to);
-        }}>back to now</button>`}
-        ${status === "past" && problem && html`<span class="error" role="alert">${problem.detail}</span>`}
-    </div>`;
-}
-
-export function Travel() {
-    const { query } = usePlace();
-    const [open, setOpen] = useState(query.has("at"));
-    return html`<details class="travel" open=${open} onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
-        <summary>time travel</summary>
-        ${open && html`<${Slider} />`}
-    </details>`;
+        <div class="moment">
+            <output title=${exactTime(at)}>${at >= to ? "now" : moment(at, to)}</output>
+            <button type="button" disabled=${at >= to} onClick=${() => {
+                setPlaying(false);
+                travel(to);
+            }}>back to now</button>
+            ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${count(alerts.length, "alert")}</a>`}
+        </div>
+    </section>`;
 }
