@@ -51,4 +51,5 @@ struct history_query {
     struct plan_metric metrics[PLAN_METRICS];
     struct plan_node *nodes;
     struct people *people; /* who is who; NULL: logins are persons */
+    int64_t graphics_mem;  /* processes that only draw and have less hold nothing; 0: every process holds */
 };

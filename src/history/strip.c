@@ -11,7 +11,7 @@
 #include "now/live.h"
 #include "store/records.h"
 
-#define STRIP_POINTS 300 /* bins, fewer of many GPUs */
+#define STRIP_POINTS 340 /* bins, fewer of many GPUs: a day in 5 minutes, a week in 30 */
 #define CELLS_WANTED 3000000
 #define EVENTS_MAX   10000 /* the newest of the time shown */
 #define TOGETHER_MAX 64    /* different people on one GPU in the time shown */
@@ -149,6 +149,7 @@ int strip_new(struct history_words *words, const struct view *v, const struct st
         strip_free(s);
         return r;
     }
+    s->query->graphics_mem = rule->graphics_mem;
     take_rows(s, v);
     *ret = s;
     return 0;
@@ -324,7 +325,7 @@ static int read_people(struct strip *s, const struct past_source *past, const bo
     struct strip_row *row = s->rows;
     int r = 0;
 
-    s->query->group = GROUP_PERSON;
+    s->query->group = GROUP_PERSON; /* from here on: series were read as they are */
     for (size_t i = 0; r == 0 && i < s->query->n_nodes; i++) {
         const struct plan_node *p = &s->query->nodes[i];
         r = holds_read(&h, past, s->query, i, &f, err);

@@ -78,6 +78,29 @@ test("the strip is taken along as a picture", async (t) => {
     clean(page);
 });
 
+test("a long strip shows what is near, and is whole on paper", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 40, "--gpus", 4);
+    const page = await open(t, `${h.url}/history`);
+    await until("rows", async () => (await rows(page).count()) > 10);
+    assert.ok((await rows(page).count()) < 160);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await counts(rows(page), 160);
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await until("what is near", async () => (await rows(page).count()) < 160);
+    clean(page);
+});
+
+test("touching the strip says who, and it stays said", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/history`, { width: 390, height: 844, touch: true });
+    await counts(rows(page), 12);
+    const b = await standing(rows(page).first().locator(".night-track"));
+    await page.touchscreen.tap(b.x + b.width * 0.4, b.y + 8);
+    await says(page.locator(".night-said"), /^sim\d+:0: /);
+    clean(page);
+});
+
 test("printing a view prints that view", async (t) => {
     const h = await withPast(t);
     const { name, devices } = (await json(h.url + "/api/v1/state")).nodes[0];

@@ -45,7 +45,7 @@ export function useStrip(words, { from, to, live, range }) {
         );
         return () => stop.abort();
     }, [asked, turn]);
-    const due = got && live && hubNow() - got.at > AGAIN_MS;
+    const due = got && live && hubNow() - got.at > Math.max(AGAIN_MS, got.strip.step / 2);
     useEffect(() => {
         if (due) setTurn(turn + 1);
     }, [due]);
@@ -228,6 +228,11 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
         if (x !== null && e.pointerType === "mouse" && e.button === 0) setDrag([x, x]);
         onMove(e);
     }
+    /** What a finger touched last stays said. @param {PointerEvent} e */
+    function onLeave(e) {
+        if (e.pointerType === "mouse") setOver(null);
+        setDrag(null);
+    }
     function onUp() {
         const [a, b] = drag ? [Math.min(...drag), Math.max(...drag)] : [0, 0];
         setDrag(null);
@@ -238,7 +243,7 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
 
     return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label="What each GPU did, and whose it was">
         <p class="night-said dim">${over ? html`<b>${over.words}</b> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
-        <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${() => { setOver(null); setDrag(null); }}>
+        <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave}>
             <${Axis} s=${s} />
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />
             ${curves && html`<${Curve} label="power" unit="watts" v=${s.power} of="of-power" /><${Curve} label="free" unit="" v=${s.free} of="of-free" />`}
