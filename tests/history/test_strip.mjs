@@ -24,7 +24,7 @@ test("the cluster's strip: who, work, without work, sorted, filtered, of a week"
     await page.getByRole("link", { name: "History" }).click();
     await counts(rows(page), 12);
     await says(page.locator("h1"), /^What every GPU did, and whose it was 12 GPUs, .* – now$/);
-    await until("people", async () => (await page.locator(".holder b").count()) > 10);
+    await until("people", async () => (await page.locator(".holder em").count()) > 10);
     assert.ok((await page.locator(".night-track .unworked").count()) > 0);
     assert.ok((await page.locator("path.shade9").count()) > 0);
     await says(page.locator(".night-legend"), "utilisation held without work booked nothing known");

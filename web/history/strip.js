@@ -104,9 +104,9 @@ function Track({ s, r, above }) {
             })}
         </svg>
         ${r.idle.map(([a, b]) => html`<i class="unworked" style=${place(s, bin(a), bin(b))} />`)}
-        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><b>${who ?? "unknown"}</b></span>`)}
-        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><b>booked: ${b.person}</b></span>`)}
-        ${r.wrong?.map((w) => html`<span class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<b>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</b>`}</span>`)}
+        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><em>${who ?? "unknown"}</em></span>`)}
+        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>booked: ${b.person}</em></span>`)}
+        ${r.wrong?.map((w) => html`<span class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</em>`}</span>`)}
     </div>`;
 }
 
@@ -242,7 +242,7 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
     }
 
     return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label="What each GPU did, and whose it was">
-        <p class="night-said dim">${over ? html`<b>${over.words}</b> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
+        <p class="night-said dim">${over ? html`<em>${over.words}</em> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
         <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave}>
             <${Axis} s=${s} />
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />

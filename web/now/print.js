@@ -4,11 +4,14 @@ import { facts } from "../kit/facts.js";
 import { exactTime, metric, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
-import { devicesOf, indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
+import { devicesOf, indexOf, isFresh, modelName, nodeName, tally, usersOf } from "../kit/model.js";
 import { applyTheme } from "../kit/prefs.js";
+import { Answer, Counts } from "./answer.js";
 
 function Table() {
-    return html`<h1>${facts.name}, ${exactTime(hubNow())}</h1>
+    const sum = tally(live.nodes, hubNow());
+    return html`<p class="dim">${facts.name}, ${exactTime(hubNow())}</p>
+        <${Answer} nodes=${live.nodes} sum=${sum} /><${Counts} nodes=${live.nodes} sum=${sum} />
         ${live.filter && html`<p>only ${live.filter}</p>`}
         <table>
             <thead><tr><th>node</th><th>GPU</th><th>model</th><th>state</th><th>users</th><th class="num">use</th><th class="num">memory</th><th class="num">of</th></tr></thead>
