@@ -27,7 +27,7 @@ static int compile(struct alert_rule *r, struct filter_err *err)
 {
     filter_free(r->filter);
     r->filter = NULL;
-    return r->when ? filter_new(str_of(r->when), NULL, &r->filter, err) : 0;
+    return r->when ? filter_new_exact(str_of(r->when), NULL, &r->filter, err) : 0;
 }
 
 /* What is not known is neither so nor not so, and holds nothing. */
@@ -35,12 +35,12 @@ static int compile_until(struct alert_rule *r, struct filter_err *err)
 {
     AUTO_FILTER *alone = NULL;
     AUTO_BUF text = BUF_INIT((size_t)2 * FILTER_MAX);
-    int code = filter_new(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
+    int code = filter_new_exact(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
 
     filter_free(r->hold);
     r->hold = NULL;
     buf_addf(&text, "not (%s)", r->until);
-    return code < 0 ? code : filter_new(buf_str(&text), NULL, &r->hold, err);
+    return code < 0 ? code : filter_new_exact(buf_str(&text), NULL, &r->hold, err);
 }
 
 struct alert_rules *alert_rules_new(void)

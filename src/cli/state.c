@@ -34,6 +34,7 @@ int hub_state_ask(const struct client_conf *conf, const char *filter, const char
                               .of = s->of,
                               .filter = filter && filter[0] ? filter : NULL,
                               .currency = s->currency,
+                              .words = s->words[0] ? s->words : NULL,
                               .notice = s->notice[0] ? s->notice : NULL};
     return 0;
 }

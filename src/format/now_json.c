@@ -266,9 +266,15 @@ void render_state_start(struct buf *out, const struct view *v)
     json_arr(j, "nodes");
 }
 
-void render_state_end(struct buf *out)
+void render_state_end(struct buf *out, const char *words)
 {
-    buf_adds(out, "]}\n");
+    buf_addc(out, ']');
+    if (words && words[0]) {
+        struct json j = json_on(out);
+        buf_adds(out, ",\"words\":");
+        json_cstr(&j, NULL, words);
+    }
+    buf_adds(out, "}\n");
 }
 
 void render_state(struct buf *out, const struct view *v)
@@ -279,5 +285,5 @@ void render_state(struct buf *out, const struct view *v)
             buf_addc(out, ',');
         render_node(out, v, v->nodes[i]);
     }
-    render_state_end(out);
+    render_state_end(out, v->words);
 }

@@ -489,6 +489,7 @@ int state_parse(struct str text, struct read_state *ret, struct err *err)
     s.of = (size_t)get_int(p, top, "of", 0, UINT32_MAX, 0);
     TEXT(top, "currency", s.currency);
     TEXT(top, "notice", s.notice);
+    TEXT(top, "words", s.words);
     s.n = get_array(p, top, "nodes", SIZE_MAX, sizeof(struct node_now), &list);
     if (!list)
         refuse(p, "nodes", "is missing");

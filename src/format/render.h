@@ -12,7 +12,7 @@
 void render_state(struct buf *out, const struct view *v);
 /* The same in parts, for nodes that come one by one: start, then render_node for each with a comma between, end. */
 void render_state_start(struct buf *out, const struct view *v);
-void render_state_end(struct buf *out);
+void render_state_end(struct buf *out, const char *words);                         /* the view's, known only now */
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
 /* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
@@ -95,6 +95,7 @@ struct read_state {
     int64_t at_ms;
     char notice[NOTICE_MAX]; /* the view's, "" when there is none */
     char currency[16];
+    char words[FILTER_SAID];
 };
 int state_parse(struct str json, struct read_state *ret, struct err *err);
 void read_state_fini(struct read_state *s);

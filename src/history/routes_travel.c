@@ -47,6 +47,8 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
     struct buf *out = &rp->body;
     struct err err = {0};
     bool first = true;
+    struct filter_kinds kinds = {0};
+    char words[FILTER_SAID] = "";
     *out = BUF_INIT(TRAVEL_MAX);
     render_state_start(out, &job->view);
     for (size_t i = 0; i < travel_count(job->travel); i++) {
@@ -61,6 +63,8 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
         if (r == 0)
             continue;
         identities_node(job->identities, &n);
+        if (job->filter)
+            filter_see(job->filter, &n, job->view.at_ms, &kinds);
         if (sift(job, &n)) {
             if (!first)
                 buf_addc(out, ',');
@@ -69,7 +73,9 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
         }
         node_now_fini(&n);
     }
-    render_state_end(out);
+    if (job->filter)
+        filter_say(job->filter, &kinds, words);
+    render_state_end(out, words);
     if (out->err)
         reply_problem(rp, 413, "the answer is larger than %u MiB; ask for one node", TRAVEL_MAX >> 20);
 }

@@ -99,6 +99,8 @@ int view_answer(const struct view *v, struct buf *out)
         buf_adds(out, "free");
     else
         buf_addf(out, "%s '%s'", count == 1 ? "matches" : "match", v->filter);
+    if (v->words)
+        buf_addf(out, " (%s)", v->words);
     if (!count)
         return out->err;
     /* The nodes with most free first; a selection sort of a handful out of however many there are. */

@@ -93,6 +93,8 @@ struct node_now {
 
 enum time_form { TIME_NUMBER, TIME_YMD, TIME_MDY, TIME_DMY }; /* as vesta's TIMESTAMP_FORMAT; NUMBER: as documented */
 
+#define FILTER_SAID 400 /* bytes of what is said of a filter's bare words */
+
 struct view {
     int64_t at_ms;
     bool demo;
@@ -106,6 +108,8 @@ struct view {
     const char *filter;                  /* nodes and devices are those that match this; NULL: all */
     size_t of;                           /* with a filter: how many devices it chose from */
     const char *currency;                /* of prices */
+    const char *words;                   /* what its bare words are: "kim: person, h200: model"; NULL: it has none */
+    bool odd_words;                      /* one of them is nothing here */
     const char *notice; /* what the hub has to say of itself ("store full: …"), for every screen; NULL: nothing */
 };
 

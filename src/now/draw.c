@@ -15,7 +15,8 @@ struct picture {
     struct view view; /* without nodes; its texts are ours */
     char *notice;
     struct filter *filter;
-    struct arena mem; /* of what a filter leaves of the node at hand */
+    struct filter_kinds kinds; /* of its bare words */
+    struct arena mem;          /* of what a filter leaves of the node at hand */
     size_t n, at;
     struct {
         char key[NODE_KEY_MAX];
@@ -52,6 +53,8 @@ static const struct node_now *next_node(struct picture *p, struct api *a, bool *
             continue;
         arena_reset(&p->mem);
         if (p->filter)
+            filter_see(p->filter, n, p->view.at_ms, &p->kinds);
+        if (p->filter)
             n = view_node(p->filter, n, p->view.at_ms, &p->mem, &which);
         if (n)
             return n;
@@ -77,7 +80,10 @@ static bool state_step(struct drawing *d, struct api *a, size_t bytes)
     }
     if (p->at < p->n && !d->out.err)
         return false;
-    render_state_end(&d->out);
+    char words[FILTER_SAID] = "";
+    if (p->filter)
+        filter_say(p->filter, &p->kinds, words);
+    render_state_end(&d->out, words);
     return true;
 }
 

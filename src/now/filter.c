@@ -335,6 +335,18 @@ bool filter_match_proc(const struct filter *f, const struct node_now *n, const s
     return run(f, &s);
 }
 
+void filter_see(const struct filter *f, const struct node_now *n, int64_t now_ms, struct filter_kinds *k)
+{
+    for (size_t i = 0; i < MAX(n->n_devices, 1u) && f->n_words; i++) {
+        const struct device_now *d = i < n->n_devices ? &n->devices[i] : NULL;
+        struct subject s = {n, d, d ? d->procs : NULL, d ? d->n_procs : 0, now_ms};
+        for (size_t w = 0; w < f->n_words; w++)
+            for (int kind = 0; kind < KINDS; kind++)
+                if (!(k->of[w] & 1 << kind) && condition(f, &f->ops[f->words[w] + KIND_OP(kind)], &s) == YES)
+                    k->of[w] |= (uint8_t)(1 << kind);
+    }
+}
+
 /* ---- the thing itself ---- */
 
 void filter_free(struct filter *f)

@@ -14,8 +14,14 @@
 #define FILTER_MAX   1024
 #define FILTER_DEPTH 32
 #define FILTER_TERMS 128
+#define FILTER_WORDS 25 /* bare ones, of five conditions each */
 
 struct filter;
+
+/* What the bare words of a filter are, as far as has been seen: a bit for each kind. Zeroed at first. */
+struct filter_kinds {
+    uint8_t of[FILTER_WORDS];
+};
 
 struct filter_err {
     unsigned column;
@@ -25,6 +31,8 @@ struct filter_err {
 /* me: who `mine` speaks of; NULL or empty: nobody, and `mine` is an error. -EINVAL with err filled; ret untouched then.
  */
 int filter_new(struct str text, const char *me, struct filter **ret, struct filter_err *err);
+/* The same for what is written down once and asked again and again, as a rule: a bare word is a mistake there. */
+int filter_new_exact(struct str text, const char *me, struct filter **ret, struct filter_err *err);
 void filter_free(struct filter *f);
 void filter_free_ptr(struct filter **f);
 #define AUTO_FILTER __attribute__((cleanup(filter_free_ptr))) struct filter
@@ -43,6 +51,11 @@ bool filter_match_node(const struct filter *f, const struct node_now *n, int64_t
  * alone. */
 bool filter_match_proc(const struct filter *f, const struct node_now *n, const struct device_now *d,
                        const struct proc_now *p, int64_t now_ms);
+
+/* A bare word is a person, a node, a model or a program, whichever fits. Looks at a node, matching or not, … */
+void filter_see(const struct filter *f, const struct node_now *n, int64_t now_ms, struct filter_kinds *k);
+/* … and says what the words were: "kim: person, h200: model"; nothing where there are none. True: one is nothing. */
+bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID]);
 
 /* Names a filter can ask for, those of metrics.def left out; NULL at the end. */
 const char *filter_name(size_t i);

@@ -18,6 +18,7 @@ struct parser {
     struct str text;
     size_t at, conditions, waiting, depth;
     const char *me;
+    bool exact;            /* no bare words */
     struct filter_op mine; /* where me is in the pool */
     const char *before;    /* what a condition must follow now: "after 'and'" */
     struct filter *f;
@@ -555,6 +556,74 @@ static int take_custom(struct parser *p, size_t at)
     return emit_condition(p, op, at);
 }
 
+/* A person, a login, a node, a model or a program is called so: as many conditions with `or` between. */
+static int take_bare(struct parser *p, struct str name, size_t at)
+{
+    static const struct {
+        enum get get;
+        size_t which;
+        bool whole;
+    } of[KINDS] = {
+        [KIND_PERSON] = {GET_PROC_WHO, WHO_PERSON, true},
+        [KIND_LOGIN] = {GET_PROC_TEXT, offsetof(struct proc_fact, user), true},
+        [KIND_NODE] = {GET_NODE_TEXT, offsetof(struct node_now, name), true},
+        [KIND_MODEL] = {GET_DEVICE_TEXT, offsetof(struct device_now, fact.name), false},
+        [KIND_PROGRAM] = {GET_PROC_TEXT, offsetof(struct proc_fact, name), false},
+    };
+    struct value v = {.text = name};
+    struct filter_op text = {0};
+    struct filter *f = p->f;
+
+    if (name.len > VALUE_MAX)
+        return fail(p, at, "expected at most %d bytes here", VALUE_MAX);
+    if (p->conditions + KINDS > FILTER_TERMS)
+        return fail(p, at, "a filter has at most %d conditions; a bare word counts as %d", FILTER_TERMS, KINDS);
+    pool_add(p, &text, name);
+    f->words[f->n_words++] = (uint16_t)f->n;
+    for (int i = 0; i < KINDS; i++) {
+        struct filter_op op = {.code = codes[of[i].get], .get = (uint8_t)of[i].get, .which = (uint16_t)of[i].which};
+        size_t from = f->n;
+        op.match = (uint8_t)match_of(&v, of[i].whole);
+        op.to = text.to;
+        op.len = text.len;
+        if (i)
+            emit(p, (struct filter_op){.code = OP_OR_SKIP});
+        p->waiting += i > 0;
+        emit_condition(p, op, at);
+        p->waiting -= i > 0;
+        if (i) {
+            emit(p, (struct filter_op){.code = OP_OR});
+            f->ops[from].to = (uint16_t)f->n;
+        }
+    }
+    return 0;
+}
+
+bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID])
+{
+    static const char *const words_of[KINDS] = {"person", "login", "node", "model", "program"};
+    AUTO_BUF said = BUF_INIT(FILTER_SAID - 1);
+    bool odd = false;
+
+    for (size_t w = 0; w < f->n_words; w++) {
+        const struct filter_op *op = &f->ops[f->words[w]];
+        struct str name = str_n(f->pool + op->to, op->len);
+        unsigned is = k->of[w] & 1 << KIND_PERSON ? k->of[w] & ~(1u << KIND_LOGIN) : k->of[w];
+        buf_addf(&said, "%s%.*s: ", w ? ", " : "", SHOWN(name));
+        for (int i = 0, n = 0; i < KINDS; i++)
+            if (is & 1u << i)
+                buf_addf(&said, "%s%s", n++ ? " and " : "", words_of[i]);
+        const char *near = is ? NULL : name_near(name);
+        if (!is)
+            buf_adds(&said, "no person, node, model or program");
+        if (near)
+            buf_addf(&said, "; did you mean '%s'?", near);
+        odd = odd || !is;
+    }
+    snprintf(out, FILTER_SAID, "%s", f->n_words ? buf_str(&said).p : "");
+    return odd;
+}
+
 static int take_word(struct parser *p, struct str name, size_t at)
 {
     const struct word *w = word_find(name);
@@ -568,6 +637,8 @@ static int take_word(struct parser *p, struct str name, size_t at)
             return fail(p, at + name.len, "expected ':' and a label's name, as in label:rack=a1");
         if (field_find(name, &scratch))
             return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", SHOWN(name));
+        if (!p->exact)
+            return take_bare(p, name, at);
         if (near)
             return fail(p, at, "'%.*s' is not known: did you mean '%s'?", SHOWN(name), near);
         return fail(p, at, "'%.*s' is not known: expected a condition such as free, host:%.*s or mem>40G", SHOWN(name),
@@ -715,10 +786,10 @@ static int parse(struct parser *p)
     return r;
 }
 
-int filter_new(struct str text, const char *me, struct filter **ret, struct filter_err *err)
+static int make_filter(struct str text, const char *me, bool exact, struct filter **ret, struct filter_err *err)
 {
     struct filter *f = mem_zero(1, sizeof(*f));
-    struct parser p = {.text = text, .me = me, .before = "", .f = f, .err = err};
+    struct parser p = {.text = text, .me = me, .exact = exact, .before = "", .f = f, .err = err};
     int r = parse(&p);
 
     if (r < 0) {
@@ -730,4 +801,14 @@ int filter_new(struct str text, const char *me, struct filter **ret, struct filt
     f->key = f->mine ? mem_fmt("%s\x1f%.*s", f->text, VALUE_MAX, me) : mem_str(f->text);
     *ret = f;
     return 0;
+}
+
+int filter_new(struct str text, const char *me, struct filter **ret, struct filter_err *err)
+{
+    return make_filter(text, me, false, ret, err);
+}
+
+int filter_new_exact(struct str text, const char *me, struct filter **ret, struct filter_err *err)
+{
+    return make_filter(text, me, true, ret, err);
 }

@@ -61,8 +61,9 @@ struct filter_op {
     int64_t v;
 };
 
-/* Parentheses nest FILTER_DEPTH deep, and each level can have the left side of an `or` and of an `and` waiting. */
-#define FILTER_STACK (2 * (FILTER_DEPTH + 1) + 1)
+/* Parentheses nest FILTER_DEPTH deep, and each level can have the left side of an `or` and of an `and` waiting;
+ * within a bare word one more. */
+#define FILTER_STACK (2 * (FILTER_DEPTH + 1) + 2)
 
 struct filter {
     size_t n, cap;
@@ -71,4 +72,11 @@ struct filter {
     char pool[FILTER_MAX + 128]; /* the values, and who `mine` is, in lower case */
     size_t pool_len;
     bool timed, mine;
+    size_t n_words;
+    uint16_t words[FILTER_WORDS]; /* the bare ones: where the first of their conditions is in ops */
 };
+
+/* What a bare word may be: a condition each, joined by `or`. */
+enum word_kind { KIND_PERSON, KIND_LOGIN, KIND_NODE, KIND_MODEL, KIND_PROGRAM, KINDS };
+_Static_assert(KINDS == FILTER_TERMS / FILTER_WORDS, "so many bare words fit");
+#define KIND_OP(kind) ((kind) ? 3 * (kind)-1 : 0) /* behind the first: between a skip and an `or` */

@@ -75,9 +75,12 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a)
     struct tally t;
     size_t n = 0;
     uint64_t which;
+    struct filter_kinds kinds = {0};
+    char *words = arena_alloc(a, FILTER_SAID, 1);
 
     view_tally(v, &t);
     for (size_t i = 0; i < v->n; i++) {
+        filter_see(f, v->nodes[i], v->at_ms, &kinds);
         const struct node_now *kept = view_node(f, v->nodes[i], v->at_ms, a, &which);
         if (kept)
             list[n++] = kept;
@@ -86,4 +89,6 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a)
     v->n = n;
     v->filter = filter_text(f);
     v->of = t.devices;
+    v->odd_words = filter_say(f, &kinds, words);
+    v->words = words[0] ? words : NULL;
 }

@@ -500,7 +500,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
             .missed = missed, .format = format);
 
     if (b->filter)
-        filter_new(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
+        filter_new_exact(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
     scheduled_what(b, what);
     k->name = arena_str(&k->mem, b->name);
     k->cluster = arena_str(&k->mem, a->name);

@@ -111,7 +111,7 @@ static int read_filter(struct reading *rd, const struct ynode *at, struct schedu
 
     if (read_text(rd, at, "a filter, as model:h200", &b->filter) < 0)
         return -EINVAL;
-    if (filter_new(str_of(b->filter), NULL, &f, &bad) < 0)
+    if (filter_new_exact(str_of(b->filter), NULL, &f, &bad) < 0)
         return yfail(rd, at, "column %u of the filter: %s", bad.column, bad.message);
     return 0;
 }

@@ -43,7 +43,7 @@ static bool free_filter(struct say *s, struct str text, const struct say_words *
             buf_addf(to, " memfree>=%.*s", STR_ARG(w->mem));
         return true;
     }
-    if (filter_new(text, s->ask.person, &f, &err) < 0)
+    if (filter_new_exact(text, s->ask.person, &f, &err) < 0)
         return say_no(s,
                       "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free "
                       "model:h200 memfree>=40G`.",

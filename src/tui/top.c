@@ -110,12 +110,23 @@ static void set_filter(struct top *t)
     t->filter_err = (struct filter_err){0};
     if (str_trim(str_of(t->typed)).len && filter_new(str_of(t->typed), t->me, &f, &t->filter_err) < 0)
         return;
-    filter_free(t->filter);
+    struct filter *before = t->filter;
     t->filter = f;
     t->shown = t->all;
     arena_reset(&t->arena);
     if (f)
         view_filter(&t->shown, f, &t->arena);
+    if (f && t->shown.odd_words) { /* half a word, as a rule: nothing is called so */
+        snprintf(t->filter_err.message, sizeof(t->filter_err.message), "%.*s", (int)sizeof(t->filter_err.message) - 1,
+                 t->shown.words);
+        t->filter = before;
+        before = f;
+        arena_reset(&t->arena);
+        t->shown = t->all;
+        if (t->filter)
+            view_filter(&t->shown, t->filter, &t->arena);
+    }
+    filter_free(before);
     list_make(t);
 }
 
@@ -124,7 +135,7 @@ static void type_key(struct top *t, int key)
     size_t n = strlen(t->typed);
 
     if (key == TOP_ENTER) {
-        t->typing = t->filter_err.column != 0; /* not whole: stay, so that it can be mended */
+        t->typing = t->filter_err.message[0] != 0; /* not whole: stay, so that it can be mended */
         return;
     }
     if (key == TOP_ESC) {
@@ -362,8 +373,11 @@ static void draw_foot(struct top *t, struct sheet *s)
     if (t->typing) {
         x = sheet_putf(s, y, 0, s->w, STYLE_PLAIN | STYLE_BOLD, "/%s_", t->typed);
         if (t->filter_err.column)
-            sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_WARN, "column %u: %s", t->filter_err.column,
-                       t->filter_err.message);
+            x = sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_WARN, "column %u: ", t->filter_err.column) - 2;
+        if (t->filter_err.message[0])
+            sheet_put(s, y, x + 2, s->w - x - 2, STYLE_WARN, t->filter_err.message);
+        else if (t->shown.words)
+            sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, t->shown.words);
         else if (!t->typed[0])
             sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM,
                       "free  user:kim  model:h200  'memfree>=40G'  Enter keeps it, Esc drops it");

@@ -91,6 +91,11 @@ class OwnUser(lib.Case):
         self.assertIn("Who used how much", self.run_ok(lib.MUSTER, "reports", "show", "daily", env=env))
         status, _, err = self.run_any(lib.MUSTER, "reports", "show", "weekly", env=env)
         self.assertEqual((status, err), (1, "muster reports: there is no report 'weekly': there is daily\n"))
+        lib.wait_until("the demo's nodes", lambda: self.run_any(lib.MUSTER, "ls", "kim", env=env)[0] == 0)
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "kim", env=env), r"^DEMO.*\n4 of 48 match 'kim' \(kim: person\)")
+        status, out, _ = self.run_any(lib.MUSTER, "ls", "fere", env=env)
+        self.assertEqual(status, 1)
+        self.assertIn("none of 48 match 'fere' (fere: no person, node, model or program; did you mean 'free'?)", out)
         up.stop()
 
 

@@ -363,8 +363,6 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
         {"user:\"\"", 6, "expected a name"},
         {"user>kim", 5, "expected : = or != after 'user', which has no order"},
         {"state<held", 6, "expected : = or !="},
-        {"fere", 1, "'fere' is not known: did you mean 'free'?"},
-        {"dgx2", 1, "'dgx2' is not known: expected a condition such as free, host:dgx2 or mem>40G"},
         {"memfre>1G", 1, "did you mean 'memfree'?"},
         {"colour:red", 1, "'colour' is not known: expected a name such as user"},
         {"util", 5, "expected one of : = != < <= > >= and a value after 'util'"},
@@ -401,6 +399,63 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
     }
 }
 
+static void a_bare_word_is_whatever_fits_and_it_is_said_which(void **unused)
+{
+    static const struct {
+        const char *text, *found, *said;
+        bool odd;
+    } cases[] = {
+        {"kim", "dgx1/0", "kim: person", false},
+        {"KIM", "dgx1/0", "kim: person", false},
+        {"dgx2", "dgx2/0", "dgx2: node", false},
+        {"dgx*", ALL_DGX1 " dgx2/0", "dgx*: node", false},
+        {"python", "dgx1/0", "python: program", false},
+        {"kim python", "dgx1/0", "kim: person, python: program", false},
+        {"not kim user:*", "dgx1/1", "kim: person", false}, /* said of all, not of those that match */
+        {"(lee or dgx2) not free", "dgx1/1 dgx2/0", "lee: person, dgx2: node", false},
+        {"free", "dgx1/2 mig1/0.1 mig1/0.2", "", false},
+        {"fere", "", "fere: no person, node, model or program; did you mean 'free'?", true},
+        {"qqqqqq", "", "qqqqqq: no person, node, model or program", true},
+    };
+    struct cluster *c = cluster_new();
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct filter_err err = {0};
+        AUTO_FILTER *f = NULL;
+        AUTO_BUF b = BUF_INIT(65536);
+        struct filter_kinds kinds = {0};
+        char said[FILTER_SAID];
+        print_message("'%s'\n", cases[i].text);
+        assert_int_equal(filter_new(str_of(cases[i].text), NULL, &f, &err), 0);
+        for (size_t k = 0; k < c->v.n; k++)
+            filter_see(f, c->v.nodes[k], c->v.at_ms, &kinds);
+        matches(&c->v, f, &b);
+        assert_string_equal(b.p, cases[i].found);
+        assert_int_equal(filter_say(f, &kinds, said), cases[i].odd);
+        assert_string_equal(said, cases[i].said);
+    }
+    cluster_free(c);
+}
+
+static void a_bare_word_is_a_mistake_in_what_is_written_down(void **unused)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"fere", "'fere' is not known: did you mean 'free'?"},
+        {"dgx2", "'dgx2' is not known: expected a condition such as free, host:dgx2 or mem>40G"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct filter_err err = {0};
+        struct filter *f = NULL;
+        assert_int_equal(filter_new_exact(str_of(cases[i].text), NULL, &f, &err), -EINVAL);
+        assert_string_equal(err.message, cases[i].message);
+    }
+}
+
 static void repeat(struct buf *b, const char *s, size_t n)
 {
     while (n--)
@@ -418,7 +473,9 @@ static void sizes_are_bounded(void **unused)
         {"(", "free", ")", FILTER_DEPTH, 0, ""},
         {"(", "free", ")", FILTER_DEPTH + 1, -EINVAL, "nest at most"},
         {"(", "", "", 1000, -EINVAL, "nest at most"},
-        {"(free or busy and ", "hung", ")", FILTER_DEPTH, 0, ""}, /* the deepest the stack gets */
+        {"(free or busy and ", "kim", ")", FILTER_DEPTH, 0, ""}, /* the deepest the stack gets */
+        {"kim ", "", "", FILTER_WORDS, 0, ""},
+        {"kim ", "", "", FILTER_WORDS + 1, -EINVAL, "a bare word counts as 5"},
         {"not ", "free", "", 255, 0, ""},
         {"mine ", "free", "", FILTER_TERMS - 1, 0, ""},
         {"mine ", "free", "", FILTER_TERMS, -EINVAL, "at most 128 conditions"},
@@ -553,7 +610,9 @@ static void persons_and_groups_are_those_of_the_processes(void **unused)
     cluster_free(c);
 }
 
-TESTS(cmocka_unit_test(persons_and_groups_are_those_of_the_processes),
+TESTS(cmocka_unit_test(a_bare_word_is_whatever_fits_and_it_is_said_which),
+      cmocka_unit_test(a_bare_word_is_a_mistake_in_what_is_written_down),
+      cmocka_unit_test(persons_and_groups_are_those_of_the_processes),
       cmocka_unit_test(every_condition_means_what_the_manual_says),
       cmocka_unit_test(conditions_join_as_people_write_them), cmocka_unit_test(what_is_not_known_never_matches),
       cmocka_unit_test(a_user_not_known_could_be_anybody),

@@ -209,6 +209,12 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     await says(page.locator("h1"), /^4 of 48 match, 0 free$/);
     await says(page.locator(".head .title"), /^dgx1 (NVIDIA )?H200 4 of 8$/); /* not x4: it has eight */
     await until("the URL says so", () => new URL(page.url()).searchParams.get("filter") === "user:kim");
+    await page.locator("#filter").fill("kim");
+    await says(page.locator("h1"), /^4 of 48 match \(kim: person\), 0 free$/); /* a bare word, and what it was taken for */
+    await page.locator("#filter").fill("fre");
+    await says(page.locator("#main, main"), /fre: no person, node, model or program; did you mean 'free'\?/);
+    await page.locator("#filter").fill("user:kim");
+    await until("kim's again", async () => (await page.locator(".cell").count()) === 4);
     await page.keyboard.type(" mem>much");
     const error = page.locator("#filter-error");
     await error.waitFor();

@@ -21,7 +21,7 @@ export function NoNodes() {
 export function NoMatch() {
     const all = href(place.path, { ...Object.fromEntries(place.query), filter: undefined });
     return html`<${Empty} title="The filter matches nothing">
-        <p>None of ${live.of ?? 0} GPUs fits <code>${live.filter}</code> just now. What fits later appears by itself.</p>
+        <p>None of ${live.of ?? 0} GPUs fits <code>${live.filter}</code> just now${live.words && ` (${live.words})`}. What fits later appears by itself.</p>
         <p><a href=${all}>Show all GPUs</a></p>
     <//>`;
 }

@@ -49,7 +49,7 @@ export function FilterBox() {
 
     const shown = bad && bad.filter === text ? bad : null;
     return html`<div class="filter" role="search">
-        <input type="search" id="filter" placeholder="filter: free, user:kim, mem>40G …  ( / )" aria-label="Filter GPUs" aria-invalid=${!!shown}
+        <input type="search" id="filter" placeholder="filter: free, kim, h200, mem>40G …  ( / )" aria-label="Filter GPUs" aria-invalid=${!!shown}
             aria-describedby=${shown ? "filter-error" : null} autocomplete="off" autocapitalize="off" spellcheck=${false} value=${text}
             onInput=${(/** @type {any} */ e) => want(e.currentTarget.value, PAUSE_MS)} onKeyDown=${onKey} />
         ${shown && html`<p class="error" id="filter-error" role="alert">

@@ -29,6 +29,8 @@ export const live = {
     of: undefined,
     /** What nodes were chosen by. */
     filter: "",
+    /** What its bare words are: "kim: person"; "" without any. */
+    words: "",
     /** A filter that the hub could not read, and where. @type {(Problem & { filter: string }) | null} */
     filterProblem: null,
     /** In the past: which moment. @type {number | undefined} */
@@ -98,6 +100,7 @@ function takeSnapshot(s) {
     live.currency = s.currency ?? "";
     live.of = s.of;
     live.filter = s.filter ?? "";
+    live.words = s.words ?? "";
     sortNodes();
     changed();
 }

@@ -197,6 +197,8 @@ export interface Snapshot {
     notice?: string;
     filter?: string;
     of?: number;
+    /** What the bare words of the filter are. */
+    words?: string;
     nodes: Node[];
 }
 

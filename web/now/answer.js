@@ -21,7 +21,7 @@ export function Answer({ nodes, sum: { devices, by, where } }) {
     if (!nodes.length) return html`<h1>${live.filter ? `nothing of ${count(live.of ?? 0, "GPU")} matches` : "no nodes yet"}</h1>`;
     const free = by.free ?? 0;
     const rest = where.slice(NAMED).reduce((n, w) => n + w.free, 0);
-    const words = live.filter ? `${devices} of ${live.of} match, ${free} free` : !devices ? "no GPUs seen yet" : `${free || "none"} of ${devices} free`;
+    const words = live.filter ? `${devices} of ${live.of} match${live.words && ` (${live.words})`}, ${free} free` : !devices ? "no GPUs seen yet" : `${free || "none"} of ${devices} free`;
     return html`<h1>
         ${live.filter || !free ? words : html`<a class="free" href=${filtered("free")} title=${stateOf.get("free")?.meaning}><span class="mark">${stateOf.get("free")?.mark}</span> ${words}</a>`}${where.length > 0 && ": "}
         <span class="where">
