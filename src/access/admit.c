@@ -2,6 +2,8 @@
  * admit.c: finds out who sent a request: from a token in a header, a cookie made from one, or a person named by a
  * trusted proxy.
  */
+#include <errno.h>
+
 #include "http/address.h"
 #include "hub/handlers.h"
 
@@ -38,12 +40,13 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     struct token t;
     if (!split_again(rq, text, &m))
         return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_...");
-    int r = tokens_find(a->hub->tokens, m.id, &t);
+    bool found = tokens_find(a->hub->tokens, m.id, &t);
+    int r = found ? 0 : tokens_admit_later(a->hub, rq, m.id);
     if (r < 0)
-        return reply_refuse(rp, 503, "tokens cannot be read just now; try again");
-    if (r == 1 && t.expires_ms && rq->now_ms >= t.expires_ms)
+        return r == -EINPROGRESS ? false : reply_refuse(rp, 503, TOKENS_UNREADABLE);
+    if (found && t.expires_ms && rq->now_ms >= t.expires_ms)
         return unauthorised(rp, "this token has expired: make another on the hub with `muster token new`");
-    if (r == 0 || !token_match(&t, m.hash))
+    if (!found || !token_match(&t, m.hash))
         return unauthorised(rp,
                             "this token is not known here, or was revoked: `muster token list` on the hub shows them");
     rq->who->token = t;
@@ -54,7 +57,7 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
 static void by_cookie(struct api *a, struct request *rq, struct str cookie)
 {
     struct token t;
-    if (sessions_find(a->hub->sessions, cookie, rq->now_ms, &t) != 1)
+    if (!sessions_find(a->hub->sessions, cookie, rq->now_ms, &t))
         return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
     rq->who->token = t;
     rq->who->role = t.role;

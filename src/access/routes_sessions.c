@@ -9,10 +9,16 @@
 #include "base/json.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/look.h"
+
+static bool came_by_tls(const struct request *rq)
+{
+    return rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+}
 
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {
-    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+    bool tls = came_by_tls(rq);
     snprintf(rp->cookie, sizeof(rp->cookie), "muster=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
              (long long)age_s, tls ? "; Secure" : "");
 }
@@ -22,8 +28,9 @@ static struct str text_of(json_t *v)
     return str_n(json_string_value(v), json_string_length(v));
 }
 
-/* False: rp has why not. */
-static bool token_of_text(struct api *a, struct str text, struct reply *rp, struct token *ret)
+/* False: rp has why not, or *how is REPLY_LATER. */
+static bool token_of_text(struct api *a, struct request *rq, struct str text, struct reply *rp, struct token *ret,
+                          enum reply_how *how)
 {
     char id[20];
     uint8_t hash[32];
@@ -31,9 +38,13 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
         return reply_refuse(rp, 400,
                             "this is no token: one begins with mst_, and all of it is needed; on the hub `muster "
                             "token new` makes one");
-    int r = tokens_find(a->hub->tokens, id, ret);
+    rq->tls = came_by_tls(rq); /* a request that is kept has no headers */
+    int r = tokens_find_for(a->hub, rq, id, ret);
+    *how = look_how(r);
+    if (r == -EINPROGRESS)
+        return false;
     if (r < 0)
-        reply_problem(rp, 503, "tokens cannot be read just now; try again");
+        reply_problem(rp, 503, TOKENS_UNREADABLE);
     else if (r == 0 || !token_match(ret, hash))
         reply_problem(rp, 401, "this token is not known here, or was revoked");
     else
@@ -43,14 +54,10 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
 
 static bool token_of_link(struct api *a, struct str text, int64_t now_ms, struct reply *rp, struct token *ret)
 {
-    int r = once_take(a->hub->sessions, text, now_ms, ret);
-    if (r < 0)
-        reply_problem(rp, 503, "tokens cannot be read just now; try again");
-    else if (r == 0)
-        reply_problem(rp, 401,
-                      "this link was used already, is older than ten minutes, or the hub was started again since "
-                      "it was made: `muster up` prints a new one, or log in with a token");
-    return r == 1;
+    return once_take(a->hub->sessions, text, now_ms, ret) ||
+           reply_refuse(rp, 401,
+                        "this link was used already, is older than ten minutes, or the hub was started again since "
+                        "it was made: `muster up` prints a new one, or log in with a token");
 }
 
 static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
@@ -61,8 +68,10 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     struct token t;
     if (!json_is_string(text) == !json_is_string(once))
         return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
-    if (once ? !token_of_link(a, text_of(once), rq->now_ms, rp, &t) : !token_of_text(a, text_of(text), rp, &t))
-        return REPLY_NOW;
+    enum reply_how how = REPLY_NOW;
+    if (once ? !token_of_link(a, text_of(once), rq->now_ms, rp, &t)
+             : !token_of_text(a, rq, text_of(text), rp, &t, &how))
+        return how;
     if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
         return reply_problem(rp, 403,
                              "a token of role '%s' is for machines: log in with one of role member, admin or reader",

@@ -180,8 +180,7 @@ int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
     int r = store_each(s->store, EACH_NOTE(NOTE_SESSION, load_note, &l), err);
     for (size_t i = s->n; i-- > 0;) {
         struct token t;
-        int found = tokens_find(s->tokens, s->v[i]->token, &t);
-        if (found == 0 || (found == 1 && t.revoked))
+        if (!tokens_find(s->tokens, s->v[i]->token, &t) || t.revoked)
             drop_session(s, i);
     }
     for (size_t i = 0; i < l.n; i++)
@@ -230,26 +229,25 @@ void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, i
     store_session_note(s, &x);
 }
 
-int sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret)
+bool sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret)
 {
     uint8_t hash[32];
     struct token t;
     struct session *x = secret_hash(cookie, hash) ? find_session(s, hash) : NULL;
-    int r = x && x->until_ms > now_ms ? tokens_find(s->tokens, x->token, &t) : 0;
-    if (!x || r < 0)
-        return r;
-    if (r == 0 || t.revoked) {
+    if (!x)
+        return false;
+    if (x->until_ms <= now_ms || !tokens_find(s->tokens, x->token, &t) || t.revoked) {
         char id[20];
         mem_copy_str(id, sizeof(id), x->token);
         drop_over(s, x->until_ms > now_ms ? id : NULL, now_ms);
-        return 0;
+        return false;
     }
     if (now_ms - x->used_ms >= USED_MS) {
         x->used_ms = now_ms;
         store_session_note(s, x);
     }
     *ret = t;
-    return 1;
+    return true;
 }
 
 size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
@@ -284,25 +282,19 @@ void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char t
     o->until_ms = now_ms + ONCE_MS;
 }
 
-int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret)
+bool once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret)
 {
     uint8_t hash[32];
-    struct token t;
     if (!secret_hash(text, hash))
-        return 0;
+        return false;
     for (struct once *o = s->once; o < s->once + ONCE_MAX; o++) {
         if (!o->token[0] || memcmp(o->hash, hash, 32) != 0)
             continue;
-        int r = o->until_ms > now_ms ? tokens_find(s->tokens, o->token, &t) : 0;
-        if (r < 0)
-            return r; /* it was not used up: it can be tried again */
+        bool good = o->until_ms > now_ms && tokens_find(s->tokens, o->token, ret) && !ret->revoked;
         *o = (struct once){0};
-        if (r == 0 || t.revoked)
-            return 0;
-        *ret = t;
-        return 1;
+        return good;
     }
-    return 0;
+    return false;
 }
 
 /* ---- the feature: tokens, and browsers that are logged in ---- */
@@ -349,7 +341,13 @@ static void take_settings(void *self, UNUSED void *next)
 static int load_access(void *self, struct err *err)
 {
     struct hub *h = self;
-    return sessions_load(h->sessions, h->started_ms, err);
+    int r = tokens_load(h->tokens, err);
+    return r < 0 ? r : sessions_load(h->sessions, h->started_ms, err);
+}
+
+static void tick(void *self, UNUSED int64_t now_ms)
+{
+    tokens_tick(self);
 }
 
 static void close_access(void *self)
@@ -366,4 +364,5 @@ const struct feature access_feature = {.name = "access",
                                        .prepare = check_settings,
                                        .take = take_settings,
                                        .load = load_access,
+                                       .tick = tick,
                                        .close = close_access};

@@ -28,11 +28,11 @@ size_t sessions_count(const struct sessions *s);
 
 void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, int64_t until_ms,
                     char cookie[SECRET_MAX]);
-int sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
+bool sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret);
 /* The cookie's; all: and every one of this person, or without a name of this token. How many; done is called when that
  * is on disk, unless it is 0. */
 size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
                     void (*done)(void *arg, int result), void *arg);
 
 void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
-int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
+bool once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret);

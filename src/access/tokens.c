@@ -1,52 +1,30 @@
-/* tokens.c: looks tokens up in the store, and remembers for a moment what it found: agents ask every second. */
+/* tokens.c: all tokens in memory, by id and by node; what is changed beside the hub is read by a thread. */
 #include "access/tokens.h"
 
 #include <errno.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/lookup.h"
-#include "base/rand.h"
-#include "store/records.h"
+#include "hub/hub.h"
+#include "hub/look.h"
 
-#define BUCKETS 4096   /* a power of two */
-#define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
-#define KEEP_MS 300000 /* read again even if none did */
-#define SOON_MS 60000  /* a deleted node's tokens are out of the store after this */
-
-#define COMING_MAX 65536 /* tokens on their way to the disk: then it does not keep up */
-
-/* A token as it was put without waiting. Until the store has it, this counts, not what the store says of it. */
-struct coming {
-    struct coming *next; /* of its bucket, by node */
-    struct slot *slot;
-    uint64_t commits; /* of the store when it was put */
+struct slot {
     struct store_token token;
-};
-
-struct slot { /* of a token that is in the store: there are never more */
-    int64_t until_ms;
-    int64_t used_ms;
-    int64_t gone_ms; /* before this it may be in the store still */
-    struct coming *coming;
-    struct token token;
-    /* of an enroll token */
-    int64_t uses, enrolled;
-    int64_t spent, away, paced_ms; /* enrolled and turned away lately, less ENROLL_RATE a second up to then */
+    bool gone; /* its node was deleted: the store may have it for a moment still */
+    int64_t spent, away,
+        paced_ms; /* enroll: nodes added and turned away lately, less ENROLL_RATE a second up to then */
 };
 
 struct tokens {
     struct store *store;
-    int64_t looked_ms; /* when version was last read */
-    char version[24];
-    struct lookup slots; /* by id */
-    struct coming *coming[BUCKETS];
-    size_t n_coming, swept; /* swept: the bucket of coming to be looked through next */
+    char version[24]; /* of the store's when all were read */
+    bool reading;     /* them again */
+    struct lookup by_id, by_node;
 };
 
 struct tokens *tokens_new(struct store *store)
 {
-    return NEW(struct tokens, .store = store, .looked_ms = clock_mono_ms() - LOOK_MS);
+    return NEW(struct tokens, .store = store);
 }
 
 void tokens_free(struct tokens *t)
@@ -54,266 +32,272 @@ void tokens_free(struct tokens *t)
     size_t at = 0;
     if (!t)
         return;
-    for (struct slot *s; (s = lookup_each(&t->slots, &at));)
-        FREE_ALL(s->coming, s);
-    lookup_fini(&t->slots);
+    for (struct slot *s; (s = lookup_each(&t->by_id, &at));)
+        free(s);
+    lookup_fini(&t->by_id);
+    lookup_fini(&t->by_node);
     free(t);
 }
 
-static struct slot *slot_find(const struct tokens *t, const char *id)
+static struct slot *find_slot(const struct tokens *t, const char *id)
 {
-    return lookup_named(&t->slots, id, offsetof(struct slot, token.id));
+    return lookup_named(&t->by_id, id, offsetof(struct slot, token.id));
 }
 
-/* Once a second: when any token was put, here or by the command line, what is remembered is read again. */
-static void look_for_changes(struct tokens *t, int64_t mono_ms)
+static struct slot *find_good(const struct tokens *t, const char *id)
 {
-    AUTO_BUF now = BUF_INIT(sizeof(t->version) - 1);
-    if (mono_ms - t->looked_ms < LOOK_MS)
-        return;
-    t->looked_ms = mono_ms;
-    if (store_get(t->store, GET_SETTING(STORE_TOKENS_VERSION, &now), NULL) == 1 && strcmp(now.p, t->version) == 0)
-        return;
-    mem_copy_str(t->version, sizeof(t->version), now.p ? now.p : "");
-    size_t at = 0;
-    for (struct slot *s; (s = lookup_each(&t->slots, &at));)
-        s->until_ms = 0;
+    struct slot *s = find_slot(t, id);
+    return s && !s->gone ? s : NULL;
 }
 
-/* Text as the store keeps it -> what auth works with. */
-static void token_of(const struct store_token *from, struct token *ret)
+static void set_token(struct tokens *t, const struct store_token *to)
 {
-    int role = role_by_word(str_of(from->role));
-    *ret =
-        (struct token){.role = role > 0 ? (enum role)role : ROLE_NONE, .revoked = from->revoked_ms != 0 || role <= 0};
-    mem_copy_str(ret->id, sizeof(ret->id), from->id);
-    mem_copy_str(ret->person, sizeof(ret->person), from->person);
-    mem_copy_str(ret->node, sizeof(ret->node), from->node);
-    ret->expires_ms = from->expires_ms;
-    memcpy(ret->hash, from->hash, sizeof(ret->hash));
-}
-
-static struct slot *remember(struct tokens *t, const struct store_token *from)
-{
-    struct slot *s = slot_find(t, from->id);
+    struct slot *s = find_slot(t, to->id);
     if (!s) {
         s = mem_zero(1, sizeof(*s));
-        lookup_add(&t->slots, lookup_hash(from->id), s);
+        lookup_add(&t->by_id, lookup_hash(to->id), s);
+    } else if (s->token.node[0]) {
+        lookup_drop(&t->by_node, lookup_hash(s->token.node), s);
     }
-    s->until_ms = clock_mono_ms() + KEEP_MS;
-    s->used_ms = from->used_ms;
-    s->uses = from->uses;
-    s->enrolled = MAX(s->enrolled, from->enrolled); /* the last ones may be on their way to the disk */
-    token_of(from, &s->token);
-    return s;
+    s->token = *to;
+    if (to->node[0])
+        lookup_add(&t->by_node, lookup_hash(to->node), s);
 }
 
-/* ---- what is on its way to the disk ---- */
-
-static struct coming **coming_bucket(struct tokens *t, const char *node)
+/* From here on it counts for whoever wants its node, whether or not the disk has it. */
+static int put_token(struct tokens *t, const struct store_token *st, struct err *err)
 {
-    return &t->coming[fnv64(node, strlen(node)) % BUCKETS];
-}
-
-static void drop_coming(struct tokens *t, struct coming *c)
-{
-    struct coming **at = coming_bucket(t, c->token.node);
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-    c->slot->coming = NULL;
-    t->n_coming--;
-    free(c);
-}
-
-static uint64_t count_commits(const struct tokens *t)
-{
-    struct store_stat st;
-    store_stat(t->store, &st);
-    return st.commits;
-}
-
-/*
- * A commit carries everything that was queued, and one that fails is tried again with all of it: of two that went well
- * since the put the first may have begun before it, the second had it.
- */
-static bool is_written(const struct coming *c, uint64_t commits)
-{
-    return commits >= c->commits + 2;
-}
-
-/* NULL: what the store says counts. */
-static struct coming *find_coming(struct tokens *t, struct slot *s)
-{
-    if (s && s->coming && is_written(s->coming, count_commits(t)))
-        drop_coming(t, s->coming);
-    return s ? s->coming : NULL;
-}
-
-static void sweep_coming(struct tokens *t, struct coming **bucket)
-{
-    uint64_t commits = *bucket ? count_commits(t) : 0;
-    for (struct coming *c = *bucket, *next; c; c = next) {
-        next = c->next;
-        if (is_written(c, commits))
-            drop_coming(t, c);
-    }
-}
-
-/* A token that gets a node, put without waiting: from here on it counts for whoever wants that node. */
-static int put_soon(struct tokens *t, const struct store_token *st, struct slot **ret, struct err *err)
-{
-    sweep_coming(t, &t->coming[t->swept++ % BUCKETS]); /* what nobody asks for goes, too */
-    int r = t->n_coming < COMING_MAX ? store_put(t->store, STORE_TOKEN, st, 1, NULL, NULL) : -EAGAIN;
+    int r = store_put(t->store, STORE_TOKEN, st, 1, NULL, NULL);
     if (r < 0)
         return err_set(err, r, "the hub's disk does not keep up: try again");
-    struct slot *s = *ret = remember(t, st);
-    struct coming *c = mem_alloc(sizeof(*c)), **at = coming_bucket(t, st->node);
-    if (s->coming)
-        drop_coming(t, s->coming); /* the store gets both, in this order */
-    *c = (struct coming){.next = *at, .slot = s, .commits = count_commits(t), .token = *st};
-    *at = s->coming = c;
-    t->n_coming++;
+    set_token(t, st);
     return 0;
 }
 
-/* A token as it will be once everything is written; nothing changes one that was revoked. 1, 0 or -errno. */
-static int read_token(struct tokens *t, const char *id, struct store_token *ret, struct err *err)
-{
-    struct coming *c = find_coming(t, slot_find(t, id));
-    int r = store_get(t->store, GET_TOKEN(id, ret), err);
-    if (!c || r < 0 || (r == 1 && ret->revoked_ms))
-        return r;
-    *ret = c->token;
-    return 1;
-}
+/* ---- what is in the store ---- */
 
-static bool is_revoked(struct tokens *t, const char *id)
-{
-    struct store_token st;
-    return store_get(t->store, GET_TOKEN(id, &st), NULL) == 1 && st.revoked_ms;
-}
-
-struct each_of {
-    struct tokens *t;
-    void (*each)(void *arg, const struct store_token *st);
-    void *arg;
+struct tokens_read {
+    struct look_read read; /* first */
+    struct hub *h;
+    struct late *late; /* who waits to be admitted; NULL: nobody */
+    char id[20];       /* the one to read; empty: all, if there is another version */
+    char version[24];
+    struct store_token *v;
+    size_t n, cap;
 };
 
-static void each_stored(void *arg, const struct store_token *st)
+static void add_read(void *arg, const struct store_token *st)
 {
-    struct each_of *e = arg;
-    struct slot *s = slot_find(e->t, st->id);
-    bool coming = s && s->coming && !st->revoked_ms; /* and perhaps to another node */
-    bool going = s && clock_mono_ms() < s->gone_ms;
-    if (!coming && !going)
-        e->each(e->arg, st);
+    struct tokens_read *x = arg;
+    VEC_ADD(x->v, x->n, x->cap, *st);
 }
 
-/* Every token of a node as it will be once everything is written. */
-static int each_token_of(struct tokens *t, const char *node, void (*each)(void *arg, const struct store_token *st),
-                         void *arg, struct err *err)
+static int read_tokens(struct look_read *r, struct store *s, struct err *err)
 {
-    struct each_of e = {t, each, arg};
-    struct coming **bucket = coming_bucket(t, node);
-    sweep_coming(t, bucket); /* before the store is asked: it has what goes here */
-    int r = store_each(t->store, EACH_TOKEN(each_stored, &e, .node = node), err);
-    for (struct coming *c = *bucket; c && r >= 0; c = c->next)
-        if (strcmp(c->token.node, node) == 0 && !is_revoked(t, c->token.id))
-            each(arg, &c->token);
+    struct tokens_read *x = (struct tokens_read *)r;
+    AUTO_BUF now = BUF_INIT(sizeof(x->version) - 1);
+    struct store_token one;
+    int got = x->id[0] ? store_get(s, GET_TOKEN(x->id, &one), err)
+                       : store_get(s, GET_SETTING(STORE_TOKENS_VERSION, &now), err);
+    if (got == 1 && x->id[0])
+        add_read(x, &one);
+    if (got < 1 || x->id[0] || strcmp(now.p, x->version) == 0)
+        return MIN(got, 0);
+    mem_copy_str(x->version, sizeof(x->version), now.p); /* what comes after it is read the next time */
+    return MIN(store_each(s, EACH_TOKEN(add_read, x), err), 0);
+}
+
+static void take_read(struct tokens *t, struct tokens_read *x)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        struct slot *s = find_slot(t, x->v[i].id);
+        if (s) /* all else the hub knows before the store does */
+            s->token.revoked_ms = MAX(s->token.revoked_ms, x->v[i].revoked_ms);
+        else
+            set_token(t, &x->v[i]);
+    }
+    if (!x->id[0])
+        mem_copy_str(t->version, sizeof(t->version), x->version);
+    free(x->v);
+    x->v = NULL;
+    x->n = x->cap = 0;
+}
+
+int tokens_load(struct tokens *t, struct err *err)
+{
+    struct tokens_read x = {0};
+    mem_copy_str(x.version, sizeof(x.version), t->version);
+    int r = read_tokens(&x.read, t->store, err);
+    if (r == 0)
+        take_read(t, &x);
+    free(x.v);
+    return r;
+}
+
+static void take_all(struct look_read *r)
+{
+    struct tokens_read *x = (struct tokens_read *)r;
+    x->h->tokens->reading = false;
+    if (r->code == 0)
+        take_read(x->h->tokens, x);
+    FREE_ALL(x->v, x);
+}
+
+void tokens_tick(struct hub *h)
+{
+    struct tokens *t = h->tokens;
+    if (t->reading)
+        return;
+    struct tokens_read *x = NEW(struct tokens_read, .read = {.read = read_tokens, .done = take_all}, .h = h);
+    mem_copy_str(x->version, sizeof(x->version), t->version);
+    t->reading = look_read(h, &x->read, NULL) == 0;
+    if (!t->reading)
+        free(x);
+}
+
+static struct tokens_read *read_one(struct hub *h, const char *id, void (*done)(struct look_read *r))
+{
+    struct tokens_read *x = NEW(struct tokens_read, .read = {.read = read_tokens, .done = done}, .h = h);
+    mem_copy_str(x->id, sizeof(x->id), id);
+    return x;
+}
+
+static void admit_again(struct look_read *r)
+{
+    struct tokens_read *x = (struct tokens_read *)r;
+    struct reply rp = {.close = true};
+    if (r->code == 0) {
+        take_read(x->h->tokens, x);
+        httpd_late_admit(x->late);
+    } else {
+        reply_problem(&rp, 503, TOKENS_UNREADABLE);
+        httpd_late_reply(x->late, &rp);
+    }
+    FREE_ALL(x->v, x);
+}
+
+int tokens_admit_later(struct hub *h, struct request *rq, const char *id)
+{
+    if (rq->who->looked || !rq->conn)
+        return 0;
+    struct tokens_read *x = read_one(h, id, admit_again);
+    int r = look_read(h, &x->read, NULL);
+    if (r < 0) {
+        free(x);
+        return r;
+    }
+    x->late = httpd_late(rq);
+    rq->who->looked = true;
+    return -EINPROGRESS;
+}
+
+static void end_read(struct look_read *r)
+{
+    struct tokens_read *x = (struct tokens_read *)r;
+    FREE_ALL(x->v, x);
+}
+
+int tokens_find_for(struct hub *h, struct request *rq, const char *id, struct token *ret)
+{
+    struct tokens_read *x = (struct tokens_read *)looked_read(rq);
+    if (x && x->read.code < 0)
+        return x->read.code;
+    if (x)
+        take_read(h->tokens, x);
+    if (tokens_find(h->tokens, id, ret) || x)
+        return tokens_find(h->tokens, id, ret);
+    x = read_one(h, id, end_read);
+    int r = look_read_for(h, rq, &x->read, NULL);
+    if (r != -EINPROGRESS)
+        free(x);
     return r;
 }
 
 /* ---- looking up ---- */
 
-/* Only what is known is kept: a token made a moment ago works at once. */
-static int look_up(struct tokens *t, const char *id, struct slot **ret)
+bool tokens_find(const struct tokens *t, const char *id, struct token *ret)
 {
-    int64_t mono_ms = clock_mono_ms();
-    look_for_changes(t, mono_ms);
-    struct slot *s = slot_find(t, id);
-    struct store_token st;
-    if (s && mono_ms < s->gone_ms)
-        return 0;
-    if (!s || mono_ms >= s->until_ms || s->gone_ms) {
-        int r = read_token(t, id, &st, NULL);
-        if (r != 1)
-            return r;
-        s = remember(t, &st);
-        if (s->coming)
-            s->until_ms = mono_ms + LOOK_MS;
-    }
-    *ret = s;
-    return 1;
+    const struct slot *s = find_good(t, id);
+    if (!s)
+        return false;
+    const struct store_token *from = &s->token;
+    int role = role_by_word(str_of(from->role));
+    bool over = from->expires_ms && clock_wall_ms() >= from->expires_ms;
+    *ret = (struct token){.role = role > 0 ? (enum role)role : ROLE_NONE,
+                          .revoked = from->revoked_ms != 0 || role <= 0 || over,
+                          .expires_ms = from->expires_ms};
+    mem_copy_str(ret->id, sizeof(ret->id), from->id);
+    mem_copy_str(ret->person, sizeof(ret->person), from->person);
+    mem_copy_str(ret->node, sizeof(ret->node), from->node);
+    memcpy(ret->hash, from->hash, sizeof(ret->hash));
+    return true;
 }
 
-int tokens_find(struct tokens *t, const char *id, struct token *ret)
+static bool is_agent(const struct store_token *st)
+{
+    return strcmp(st->role, role_words[ROLE_AGENT]) == 0;
+}
+
+/* The next token of a node; NULL: no more. */
+static struct slot *next_of(const struct tokens *t, const char *node, size_t *at)
 {
     struct slot *s;
-    int r = look_up(t, id, &s);
-    if (r != 1)
-        return r;
-    *ret = s->token;
-    if (ret->expires_ms && clock_wall_ms() >= ret->expires_ms)
-        ret->revoked = true;
-    return r;
+    do
+        s = lookup_next_named(&t->by_node, node, offsetof(struct slot, token.node), at);
+    while (s && (s->gone || !is_agent(&s->token)));
+    return s;
 }
 
 /* Who holds a node: what its tokens say. */
 struct holders {
-    const char *but, *enroll_note;
-    bool revoked, other, mine;
-    struct store_token last; /* of ours */
-    char other_id[20];
+    bool revoked;
+    const struct store_token *mine, *other; /* NULL: none */
 };
 
-static void holder(void *arg, const struct store_token *st)
+static struct holders holders_of(const struct tokens *t, const char *node, const char *but, const char *enroll_note)
 {
-    struct holders *h = arg;
-    if (strcmp(st->role, role_words[ROLE_AGENT]) != 0 || strcmp(st->id, h->but) == 0)
-        return;
-    if (h->enroll_note && strcmp(st->note, h->enroll_note) == 0 && !st->revoked_ms) {
-        h->mine = true;
-        h->last = *st;
-    } else if (st->revoked_ms) {
-        h->revoked = true;
-    } else if (st->used_ms) {
-        h->other = true;
-        mem_copy_str(h->other_id, sizeof(h->other_id), st->id);
+    struct holders h = {0};
+    size_t at = 0;
+    for (const struct slot *s; (s = next_of(t, node, &at));) {
+        const struct store_token *st = &s->token;
+        if (strcmp(st->id, but) == 0)
+            continue;
+        if (enroll_note && strcmp(st->note, enroll_note) == 0 && !st->revoked_ms) {
+            h.mine = !h.mine || st->created_ms > h.mine->created_ms ? st : h.mine;
+        } else if (st->revoked_ms) {
+            h.revoked = true;
+        } else if (st->used_ms) {
+            h.other = st;
+        }
     }
+    return h;
+}
+
+static int say_held(const char *node, const struct store_token *by, struct err *err)
+{
+    return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node, by->id,
+                   by->id);
 }
 
 int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
 {
-    struct slot *s;
-    struct store_token st;
-    int r = look_up(t, id, &s);
-    if (r != 1)
-        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
+    struct slot *s = find_good(t, id);
+    if (!s || s->token.revoked_ms)
+        return err_set(err, -EACCES, "this token is gone");
     if (s->token.node[0] && strcmp(s->token.node, node) != 0)
         return err_set(err, -EACCES,
                        "this token belongs to node %s, not to %s: make another with `muster token new --role agent`",
                        s->token.node, node);
-    if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
+    if (s->token.node[0] && now_ms - s->token.used_ms < DAY_MS)
         return 0;
-    bool binds = !s->token.node[0] || !s->used_ms;
-    struct holders h = {.but = id};
-    if (binds && (r = each_token_of(t, node, holder, &h, err)) < 0)
-        return r;
+    struct store_token st = s->token;
+    bool binds = !st.node[0] || !st.used_ms;
+    struct holders h = binds ? holders_of(t, node, id, NULL) : (struct holders){0};
     if (h.other)
-        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
-                       h.other_id, h.other_id);
-    if (read_token(t, id, &st, err) != 1 || st.revoked_ms)
-        return err_set(err, -EACCES, "this token is gone");
+        return say_held(node, h.other, err);
     mem_copy_str(st.node, sizeof(st.node), node);
     st.used_ms = now_ms;
-    if (binds)
-        return put_soon(t, &st, &s, err);
-    r = store_put(t->store, STORE_TOKEN, &st, 1, NULL, NULL); /* should it be lost, the next use notes it again */
-    if (r < 0)
-        return err_set(err, r, "cannot note the token: %s", strerror(-r));
-    remember(t, &st);
-    return 0;
+    return put_token(t, &st, err);
 }
 
 /* Room for one more now? A token made for a number of nodes adds them all at once if it must. */
@@ -326,7 +310,7 @@ static bool pace(struct slot *s, int *retry_s)
         s->away = MAX(s->away - gone, 0);
         s->paced_ms = mono_ms;
     }
-    if (s->spent < MAX(s->uses, ENROLL_BURST)) {
+    if (s->spent < MAX(s->token.uses, ENROLL_BURST)) {
         s->spent++;
         return true;
     }
@@ -339,30 +323,26 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
                   int *retry_s, struct err *err)
 {
     char note[128], made_text[64], new_id[20];
-    struct slot *with, *s;
-    struct holders h = {.but = "", .enroll_note = note};
+    struct slot *with = find_good(t, enroll_id);
+    if (!with)
+        return err_set(err, -EACCES, "this token is gone");
     snprintf(note, sizeof(note), STORE_ENROLLED_WITH "%s", enroll_id);
-    int r = look_up(t, enroll_id, &with);
-    if (r != 1)
-        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
-    r = each_token_of(t, node, holder, &h, err);
-    if (r < 0)
-        return r;
+    struct holders h = holders_of(t, node, "", note);
     if (h.revoked && !h.mine)
         return err_set(err, -EACCES,
                        "the token of node %s was revoked: give it a new one with `muster token new --role agent --node "
                        "%s`",
                        node, node);
     if (h.other)
-        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
-                       h.other_id, h.other_id);
+        return say_held(node, h.other, err);
     if (h.mine && alive)
         return err_set(err, -EBUSY, "node %s is alive and has a token: stop its agent and wait half a minute", node);
-    if (!h.mine && with->uses && with->enrolled >= with->uses)
+    const struct store_token *e = &with->token;
+    if (!h.mine && e->uses && e->enrolled >= e->uses)
         return err_set(err, -EDQUOT,
                        "this enroll token was made for %lld node%s and is used up: make another with `muster token new "
                        "--role enroll`",
-                       (long long)with->uses, with->uses == 1 ? "" : "s");
+                       (long long)e->uses, e->uses == 1 ? "" : "s");
     if (!pace(with, retry_s))
         return err_set(err, -EUSERS,
                        "this enroll token adds %d nodes at once and then %d a second: wait, or make one for so many "
@@ -370,47 +350,35 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
                        ENROLL_BURST, ENROLL_RATE);
     struct store_token st = {.created_ms = now_ms};
     if (h.mine)
-        st = h.last; /* the same token with a new secret: the old one ends */
+        st = *h.mine; /* the same token with a new secret: the old one ends */
     token_new(h.mine ? new_id : st.id, st.hash, made_text);
     mem_copy_str(st.role, sizeof(st.role), role_words[ROLE_AGENT]);
     mem_copy_str(st.node, sizeof(st.node), node);
     mem_copy_str(st.note, sizeof(st.note), note);
     st.used_ms = 0;
-    r = put_soon(t, &st, &s, err);
+    bool is_new = !h.mine;
+    int r = put_token(t, &st, err);
     if (r < 0)
         return r;
-    with->enrolled += !h.mine;
-    s->gone_ms = 0; /* the node was deleted, and is here again */
+    with->token.enrolled += is_new;
     snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
     return 0;
 }
 
 int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
 {
-    struct slot *s;
-    struct store_token st;
-    if (look_up(t, id, &s) != 1 || read_token(t, id, &st, err) != 1 || st.revoked_ms)
+    const struct slot *s = find_good(t, id);
+    if (!s || s->token.revoked_ms)
         return err_set(err, -EACCES, "this token is gone");
+    struct store_token st = s->token;
     mem_copy_str(st.node, sizeof(st.node), node);
     st.used_ms = now_ms;
-    return put_soon(t, &st, &s, err);
-}
-
-static void forget_one(void *arg, const struct store_token *st)
-{
-    struct tokens *t = arg;
-    if (strcmp(st->role, role_words[ROLE_AGENT]) == 0)
-        remember(t, st)->gone_ms = clock_mono_ms() + SOON_MS;
+    return put_token(t, &st, err);
 }
 
 void tokens_forget(struct tokens *t, const char *node)
 {
     size_t at = 0;
-    each_token_of(t, node, forget_one, t, NULL);
-    for (struct slot *s; (s = lookup_each(&t->slots, &at));) /* and what the store could not say */
-        if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0) {
-            s->gone_ms = clock_mono_ms() + SOON_MS;
-            if (s->coming)
-                drop_coming(t, s->coming);
-        }
+    for (struct slot *s; (s = next_of(t, node, &at));)
+        s->gone = true;
 }

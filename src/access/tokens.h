@@ -1,18 +1,29 @@
 /*
  * tokens.h: the hub's tokens: looked up for every request, bound to a node at first use, made for nodes that enrol.
- * What was looked up is remembered while no token changes: revoking takes effect within a second.
+ * All are in memory. The command line makes and revokes them beside the hub: what it revoked ends within a second
+ * (tokens_tick), and one that is not known is looked for in the store before it is refused.
  * Who has a node is decided by what was put, whether or not the disk has it yet.
  */
 #pragma once
 
 #include "access/auth.h"
 
+struct hub;
+struct request;
 struct store;
 struct tokens;
 
 struct tokens *tokens_new(struct store *store);
 void tokens_free(struct tokens *t);
-int tokens_find(struct tokens *t, const char *id, struct token *ret); /* 1, 0 or -errno */
+int tokens_load(struct tokens *t, struct err *err); /* all that are in the store */
+void tokens_tick(struct hub *h);                    /* once a second: a thread looks whether any changed */
+bool tokens_find(const struct tokens *t, const char *id, struct token *ret);
+/* Of one that is not known, while a request is admitted: -EINPROGRESS: it is looked for, and the request is admitted
+ * again; 0: it was, and there is none; -errno. */
+int tokens_admit_later(struct hub *h, struct request *rq, const char *id);
+/* tokens_find inside a handler, of one that may be new: 1, 0 or -errno; -EINPROGRESS: as look.h says. */
+int tokens_find_for(struct hub *h, struct request *rq, const char *id, struct token *ret);
+#define TOKENS_UNREADABLE "tokens cannot be read just now; try again"
 /*
  * An agent token is used by this node: bind it if it is not bound yet, note the day. Of several the first used counts.
  * 0; -EACCES with a sentence when it is another node's, or the node belongs to another token.

@@ -93,6 +93,8 @@ struct httpd {
 
 /* In this state from now on, for so long at most. */
 void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms);
+/* Its head is read: ask whether it may, then go on to its body, its answer, or CONN_LATE. */
+void conn_admit(struct conn *c);
 /* Send the whole reply; conn_move goes on when it has left. Empties rp. */
 void conn_reply(struct conn *c, struct reply *rp);
 /* As far as the bytes at hand allow; one request at most, none if full. c may be gone when this returns. */

@@ -299,11 +299,10 @@ static void conn_handle(struct conn *c, struct str body)
     exchange_end(c);
 }
 
-/* The head's n bytes are in x->text. 0: admitted; else it was answered. */
-static int conn_admit(struct conn *c, struct exchange *x, size_t n)
+/* The head's n bytes are in x->text. 0, or it was answered. */
+static int conn_read_head(struct conn *c, struct exchange *x, size_t n)
 {
     struct err err = {0};
-    struct reply rp = {0};
     int r = head_parse(str_n(x->text, n), &x->head, &err);
     if (r < 0) {
         conn_problem(c, -r, err.msg);
@@ -330,11 +329,6 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     x->rq.loopback = c->loopback;
     if (request_target(&x->rq, x->head.target, x->text + n, &err) < 0) {
         conn_problem(c, 400, err.msg);
-        return -1;
-    }
-    if (!c->h->ops.admit(c->h->ops.arg, &x->rq, &rp)) {
-        rp.close = x->head.length != 0; /* whatever body comes is not ours to read */
-        conn_reply(c, &rp);
         return -1;
     }
     return 0;
@@ -375,6 +369,32 @@ static void conn_expect_body(struct conn *c, struct exchange *x)
         io_limit(c->io, (size_t)x->head.length + READ_AHEAD);
 }
 
+void conn_admit(struct conn *c)
+{
+    struct exchange *x = c->x;
+    struct reply rp = {0};
+    if (!c->h->ops.admit(c->h->ops.arg, &x->rq, &rp)) {
+        if (c->late) {
+            conn_enter(c, CONN_LATE, c->h->conf.late_ms);
+            return;
+        }
+        rp.close = x->head.length != 0; /* whatever body comes is not ours to read */
+        conn_reply(c, &rp);
+        return;
+    }
+    x->max_body = c->h->ops.max_body(c->h->ops.arg, &x->rq);
+    if (x->head.length > (int64_t)x->max_body) {
+        char why[120];
+        snprintf(why, sizeof(why), "the body is %lld bytes; this path takes at most %zu", (long long)x->head.length,
+                 x->max_body);
+        conn_problem(c, 413, why);
+    } else if (x->head.length == 0) {
+        conn_handle(c, str_n("", 0));
+    } else {
+        conn_expect_body(c, x);
+    }
+}
+
 static bool step_head(struct conn *c)
 {
     struct str in = io_in(c->io);
@@ -404,19 +424,8 @@ static bool step_head(struct conn *c)
     memcpy(x->text, in.p, n);
     io_drop(c->io, n);
     c->scanned = 0;
-    if (conn_admit(c, x, n) < 0)
-        return true;
-    x->max_body = c->h->ops.max_body(c->h->ops.arg, &x->rq);
-    if (x->head.length > (int64_t)x->max_body) {
-        char why[120];
-        snprintf(why, sizeof(why), "the body is %lld bytes; this path takes at most %zu", (long long)x->head.length,
-                 x->max_body);
-        conn_problem(c, 413, why);
-    } else if (x->head.length == 0) {
-        conn_handle(c, str_n("", 0));
-    } else {
-        conn_expect_body(c, x);
-    }
+    if (conn_read_head(c, x, n) == 0)
+        conn_admit(c);
     return true;
 }
 

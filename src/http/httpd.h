@@ -29,9 +29,10 @@ struct httpd_conf {
 
 struct httpd_ops {
     void *arg;
-    size_t who_size, memo_size;                                                /* of request.who and request.memo */
-    bool (*admit)(void *arg, struct request *rq, struct reply *rp);            /* false: rp is the answer */
-    size_t (*max_body)(void *arg, const struct request *rq);                   /* of an admitted request */
+    size_t who_size, memo_size; /* of request.who and request.memo */
+    bool (*admit)(void *arg, struct request *rq,
+                  struct reply *rp);                         /* false: rp is the answer, or see httpd_late_admit */
+    size_t (*max_body)(void *arg, const struct request *rq); /* of an admitted request */
     enum reply_how (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body end with the call */
     void (*problem)(struct reply *rp, int status, const char *why);            /* an error's body */
     /* Compress a large blob beside the loop and call done(done_arg) on it, later, but before httpd_free; NULL, or
@@ -65,6 +66,8 @@ void httpd_patient(struct request *rq);
 struct late;
 struct late *httpd_late(struct request *rq);             /* call inside handle() */
 void httpd_late_reply(struct late *l, struct reply *rp); /* ends l; rp is emptied. The reader may be gone: fine */
+/* Of one that was made inside admit(), which said no for now: it is asked again, of the same request. Ends l. */
+void httpd_late_admit(struct late *l);
 /* gone(arg) is called once if the reader leaves (or sends no more) before the reply: nobody waits for it any longer. */
 void httpd_late_watch(struct late *l, void (*gone)(void *arg), void *arg);
 

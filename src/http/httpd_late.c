@@ -48,6 +48,19 @@ void httpd_late_reply(struct late *l, struct reply *rp)
     conn_move(c, true); /* what is behind it waits its turn, or one who asks and asks would keep the loop here */
 }
 
+void httpd_late_admit(struct late *l)
+{
+    struct conn *c = l->c;
+    free(l);
+    if (!c)
+        return;
+    c->late = NULL;
+    c->stepping = true; /* what it comes to waits for conn_move, as in its first turn */
+    conn_admit(c);
+    c->stepping = false;
+    conn_move(c, true);
+}
+
 /* ---- streams ---- */
 
 struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*closed)(void *arg), void *arg)

@@ -37,6 +37,7 @@ struct asker {
     enum role role;
     struct token token; /* id empty: nobody, or a person the proxy names */
     bool by_cookie;
+    bool looked;                 /* its token was not known, and was looked for in the store */
     bool may_read;               /* a request of the hub's own: whoever is behind it may read */
     const struct people *people; /* to know whom `mine` speaks of; the api's */
 };

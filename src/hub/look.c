@@ -1,4 +1,4 @@
-/* look.c: reads records one at a time beside the loop, and keeps the requests that wait for them. */
+/* look.c: reads a few records at a time beside the loop, and keeps the requests that wait for them. */
 #include "hub/look.h"
 
 #include <assert.h>
@@ -6,20 +6,23 @@
 #include "base/workers.h"
 #include "hub/hub.h"
 
-#define QUEUE_MAX 4096 /* records that may wait to be read; one takes microseconds */
-#define LIMIT_MS  30000
-#define TOO_MUCH  "too much is being asked at once; try again in a moment"
-#define KEPT_MAX  2 /* records that one request needs: a job, and its parent */
+#define QUEUE_MAX  4096 /* records that may wait to be read; one takes microseconds */
+#define LIMIT_MS   30000
+#define TOO_MUCH   "too much is being asked at once; try again in a moment"
+#define KEPT_BYTES (64 << 20) /* of requests that wait */
+#define KEPT_MAX   2          /* records that one request needs: a job, and its parent */
 
 struct looks {
     struct hub *h;
     struct work *work;
     struct store *store; /* the thread's own, opened when first asked */
+    size_t kept;         /* bytes of requests that wait */
 };
 
-struct look {            /* a job of the thread's */
-    struct work_job job; /* first */
-    struct looks *l;
+static void handle_read(struct kept_request *k);
+
+struct look {              /* one record */
+    struct look_read read; /* first */
     struct looked found;
     look_fn *then;
     void *arg;
@@ -44,37 +47,65 @@ void looks_free(struct looks *l)
     free(l);
 }
 
-static void read_record(struct work_job *j)
+static struct look_read *read_of(struct work_job *j)
 {
-    struct look *k = (struct look *)j;
-    struct looked *f = &k->found;
-    struct looks *l = k->l;
-
-    f->r = l->store ? 0 : store_open_tools(&l->store, l->h->data, NULL, &f->err);
-    if (f->r == 0)
-        f->r = store_get(l->store, f->kind == STORE_JOB ? GET_JOB(f->id, &f->job) : GET_BOOKING(f->id, &f->booking),
-                         &f->err);
+    return (struct look_read *)((char *)j - offsetof(struct look_read, job));
 }
 
-static void tell(struct work_job *j)
+static void read_beside(struct work_job *j)
 {
-    struct look *k = (struct look *)j;
+    struct look_read *r = read_of(j);
+    struct looks *l = r->l;
+
+    r->code = l->store ? 0 : store_open_tools(&l->store, l->h->data, NULL, &r->err);
+    if (r->code == 0)
+        r->code = r->read(r, l->store, &r->err);
+}
+
+static void read_done(struct work_job *j)
+{
+    struct look_read *r = read_of(j);
 
     if (!j->ran)
-        k->found.r = err_set(&k->found.err, -EAGAIN, TOO_MUCH);
+        r->code = err_set(&r->err, -EAGAIN, TOO_MUCH);
+    if (r->kept)
+        handle_read(r->kept);
+    else
+        r->done(r);
+}
+
+int look_read(struct hub *h, struct look_read *r, struct err *err)
+{
+    r->job = (struct work_job){.run = read_beside, .done = read_done};
+    r->l = h->looks;
+    return h->looks && work_add(h->looks->work, &r->job, LIMIT_MS) == 0 ? 0 : err_set(err, -EAGAIN, TOO_MUCH);
+}
+
+static int read_record(struct look_read *r, struct store *s, struct err *err)
+{
+    struct looked *f = &((struct look *)r)->found;
+
+    return store_get(s, f->kind == STORE_JOB ? GET_JOB(f->id, &f->job) : GET_BOOKING(f->id, &f->booking), err);
+}
+
+static void tell(struct look_read *r)
+{
+    struct look *k = (struct look *)r;
+
+    k->found.r = r->code;
+    k->found.err = r->err;
     k->then(k->arg, &k->found);
     FREE_ALL(k->found.job, k->found.booking, k);
 }
 
 int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void *arg, struct err *err)
 {
-    struct look *k = NEW(struct look, .job = {.run = read_record, .done = tell}, .l = h->looks,
-                         .found = {.kind = kind, .id = id}, .then = then, .arg = arg);
-    int r = h->looks ? work_add(h->looks->work, &k->job, LIMIT_MS) : -EAGAIN;
-    if (r == 0)
-        return 0;
-    free(k);
-    return err_set(err, r, TOO_MUCH);
+    struct look *k = NEW(struct look, .read = {.read = read_record, .done = tell}, .found = {.kind = kind, .id = id},
+                         .then = then, .arg = arg);
+    int r = look_read(h, &k->read, err);
+    if (r < 0)
+        free(k);
+    return r;
 }
 
 /* ---- requests that wait ---- */
@@ -85,8 +116,9 @@ struct kept_request {
     struct asker who;
     struct late *late;
     struct looked found[KEPT_MAX];
-    size_t n;
-    bool waits; /* for one more */
+    size_t n, size;
+    struct look_read *read; /* NULL: nothing else */
+    bool waits;             /* for one more */
     char text[];
 };
 
@@ -109,15 +141,19 @@ static void move_text(char **to, struct str *s)
     *to += s->len + 1;
 }
 
+/* NULL: too many wait. */
 static struct kept_request *keep_request(struct hub *h, struct request *rq)
 {
-    size_t n = rq->path.len + rq->tail.len + rq->body.len + 3;
+    size_t n = sizeof(struct kept_request) + rq->path.len + rq->tail.len + rq->body.len + 3;
     for (size_t i = 0; i < rq->n_query; i++)
         n += rq->query[i].name.len + rq->query[i].value.len + 2;
-    struct kept_request *k = mem_zero(1, sizeof(*k) + n);
+    if (!h->looks || h->looks->kept + n > KEPT_BYTES)
+        return NULL;
+    struct kept_request *k = mem_zero(1, n);
     char *at = k->text;
 
     k->h = h;
+    h->looks->kept += k->size = n;
     k->rq = *rq;
     k->who = *rq->who;
     k->rq.who = &k->who;
@@ -140,17 +176,16 @@ static void kept_free(struct kept_request *k)
 {
     for (size_t i = 0; i < k->n; i++)
         FREE_ALL(k->found[i].job, k->found[i].booking);
+    if (k->read)
+        k->read->done(k->read);
+    k->h->looks->kept -= k->size;
     free(k);
 }
 
-static void handle_again(void *arg, struct looked *found)
+static void handle_read(struct kept_request *k)
 {
-    struct kept_request *k = arg;
     struct reply rp = {0};
 
-    k->found[k->n++] = *found;
-    found->job = NULL;
-    found->booking = NULL;
     k->waits = false;
     k->who.people = k->h->api.people; /* they may be others by now */
     enum reply_how how = api_handle(&k->h->api, &k->rq, &rp);
@@ -160,6 +195,46 @@ static void handle_again(void *arg, struct looked *found)
         reply_fini(&rp);
     if (!k->waits)
         kept_free(k);
+}
+
+static void handle_again(void *arg, struct looked *found)
+{
+    struct kept_request *k = arg;
+
+    k->found[k->n++] = *found;
+    found->job = NULL;
+    found->booking = NULL;
+    handle_read(k);
+}
+
+/* Until what it waits for is there. */
+static int wait_for(struct kept_request *k, struct request *rq)
+{
+    if (!k->late)
+        k->rq.take_arg = k->late = httpd_late(rq);
+    k->waits = true;
+    return -EINPROGRESS;
+}
+
+int look_read_for(struct hub *h, struct request *rq, struct look_read *r, struct err *err)
+{
+    struct kept_request *k = keep_request(h, rq);
+
+    if (!k)
+        return err_set(err, -EAGAIN, TOO_MUCH);
+    r->kept = k;
+    int code = look_read(h, r, err);
+    if (code < 0) {
+        kept_free(k);
+        return code;
+    }
+    k->read = r;
+    return wait_for(k, rq);
+}
+
+struct look_read *looked_read(const struct request *rq)
+{
+    return rq->kept ? rq->kept->read : NULL;
 }
 
 /* 1: it was read, *ret; 0: it is not there; -EINPROGRESS: it is being read; -errno. */
@@ -173,8 +248,8 @@ static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, 
             *ret = &k->found[i];
             return (*ret)->r < 0 ? err_set(err, (*ret)->r, "%s", (*ret)->err.msg) : (*ret)->r;
         }
-    if (!k)
-        k = keep_request(h, rq);
+    if (!k && !(k = keep_request(h, rq)))
+        return err_set(err, -EAGAIN, TOO_MUCH);
     assert(k->n < KEPT_MAX);
     int r = look_up(h, kind, id, handle_again, k, err);
     if (r < 0) {
@@ -182,10 +257,7 @@ static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, 
             kept_free(k);
         return r;
     }
-    if (!k->late)
-        k->rq.take_arg = k->late = httpd_late(rq);
-    k->waits = true;
-    return -EINPROGRESS;
+    return wait_for(k, rq);
 }
 
 int look_job(struct hub *h, struct request *rq, int64_t id, struct job_fact **ret, struct err *err)

@@ -81,7 +81,7 @@ static bool admit(void *arg, struct request *rq, struct reply *rp)
 {
     struct hub *h = arg;
     bool ok = api_admit(&h->api, rq, rp);
-    if (!ok)
+    if (!ok && rp->status)
         log_debug("http", "%s: %.*s: %d", rq->peer, (int)MIN(rq->path.len, 200u), rq->path.p, rp->status);
     return ok;
 }

@@ -450,15 +450,14 @@ void streams_push(struct streams *s, int64_t now_ms)
     }
 }
 
-/* Its session was ended, or its token revoked: it would not be let in again. What cannot be read now is left. */
+/* Its session was ended, or its token revoked: it would not be let in again. */
 static bool reader_is_over(const struct reader *r, int64_t now_ms)
 {
     struct api *a = r->g->s->api;
     struct token t;
     if (r->cookie[0])
-        return sessions_find(a->hub->sessions, str_of(r->cookie), now_ms, &t) == 0;
-    int found = r->token[0] ? tokens_find(a->hub->tokens, r->token, &t) : -1;
-    return found == 0 || (found == 1 && t.revoked);
+        return !sessions_find(a->hub->sessions, str_of(r->cookie), now_ms, &t);
+    return r->token[0] && (!tokens_find(a->hub->tokens, r->token, &t) || t.revoked);
 }
 
 void streams_beat(struct streams *s, int64_t now_ms)

@@ -210,17 +210,13 @@ void store_take_over(struct store *s, const char *from, const char *to)
 
 int store_get(struct store *s, const struct store_get *g, struct err *err)
 {
-    bool of_tokens = g->kind == STORE_TOKEN || (g->kind == STORE_SETTING && strcmp(g->name, STORE_TOKENS_VERSION) == 0);
-
-    if (!of_tokens)
-        note_wait(s);
+    note_wait(s);
     return records_get(s->rec, g, err);
 }
 
 int store_each(struct store *s, const struct store_each *e, struct err *err)
 {
-    if (e->kind != STORE_TOKEN)
-        note_wait(s);
+    note_wait(s);
     if (e->kind == STORE_PROC && e->at_ms && s->past)
         return past_procs_at(s->past, e, err);
     return records_each(s->rec, e, err);
