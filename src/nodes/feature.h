@@ -24,6 +24,8 @@ bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct nod
 /* The same, and f is kept; the name of facts in force for those the agent calls id. */
 uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
                      int64_t now_ms);
+/* The same of facts that were looked at lately; 0: they were not, or are to be looked at again. */
+uint64_t twins_known(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms);
 /* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
 uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
 /* n was retired or is no more: who has its GPUs, too, looks again with its next batch. */
@@ -31,8 +33,6 @@ void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- registry.c ---- */
-/* A blob of the store; ret points into bytes. False: it is not there, or damaged. */
-bool registry_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret);
 /* History, usage and bookings of old become n's, and old is no more. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */

@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "hub/look.h"
 #include "nodes/feature.h"
+#include "nodes/named.h"
 
 #define BLOBS_MAX    128            /* in one request */
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
@@ -38,6 +40,7 @@ struct post {
     size_t n_frames, n_batches, n_stored, n_need, n_said;
     int64_t work; /* bytes its batches unpacked to so far */
     struct frame *frames;
+    struct named_blobs *named; /* NULL: none */
     struct store_batch *append;
     uint64_t need[64];
     /* the newest blobs of this request, decoded */
@@ -397,16 +400,26 @@ void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t
     }
 }
 
+/* A blob of this request, or of one before. */
+static bool find_blob(const struct post *p, enum frame_type type, uint64_t id, struct frame *ret)
+{
+    for (size_t i = 0; i < p->n_frames; i++)
+        if (p->frames[i].type == type && p->frames[i].id == id) {
+            *ret = p->frames[i];
+            return true;
+        }
+    return named_find(p->named, type, id, ret);
+}
+
 /* These facts are in p->facts now, read back if another request brought them; false: they cannot be read. */
 static bool have_facts(struct post *p, uint64_t id)
 {
     struct frame blob;
-    AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
     struct err err = {0};
     if (p->facts_id == id)
         return true;
-    if (!registry_blob(p->h, p->key, id, &bytes, &blob) || wire_facts(&blob, &facts, &err) < 0)
+    if (!find_blob(p, FRAME_FACTS, id, &blob) || wire_facts(&blob, &facts, &err) < 0)
         return false;
     node_fact_fini(&p->facts);
     p->facts = facts;
@@ -418,13 +431,9 @@ static bool have_facts(struct post *p, uint64_t id)
 static uint64_t facts_of(struct post *p, uint64_t id)
 {
     struct peer *peer = p->peer;
-    if (peer->shares && peer->sight != twins_sight(p->h, p->n, p->now_ms))
-        memset(peer->facts, 0, sizeof(peer->facts));
-    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id; i++)
-        if (peer->facts[i].told == id)
-            return peer->facts[i].own;
-    if (!id || !have_facts(p, id))
-        return id;
+    uint64_t own = twins_known(p->h, peer, p->n, id, p->now_ms);
+    if (own || !id || !have_facts(p, id))
+        return own ? own : id;
     p->facts_id = twins_facts(p->h, peer, p->n, id, &p->facts, p->now_ms);
     peer->facts[1] = peer->facts[0];
     peer->facts[0].told = id;
@@ -447,7 +456,6 @@ static void keep_procs(struct post *p)
 static bool have_procs(struct post *p, uint64_t id)
 {
     struct frame blob;
-    AUTO_BUF bytes = {0};
     struct proc_list procs = {0};
     struct err err = {0};
     if (p->procs_id == id)
@@ -456,7 +464,7 @@ static bool have_procs(struct post *p, uint64_t id)
         procs = p->peer->told;
         p->peer->told = (struct proc_list){0};
         p->peer->told_procs = 0;
-    } else if (!registry_blob(p->h, p->key, id, &bytes, &blob) || wire_procs(&blob, &procs, &err) < 0) {
+    } else if (!find_blob(p, FRAME_PROCS, id, &blob) || wire_procs(&blob, &procs, &err) < 0) {
         return false;
     }
     proc_list_fini(&p->procs);
@@ -498,13 +506,19 @@ static int64_t shift_of(const struct post *p, const struct batch *b)
 /* Who was on the devices then: live is further on, but the records want it. */
 static void post_late(struct post *p, const struct frame *f, const struct batch *b)
 {
-    if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || !have_facts(p, f->facts) || !have_procs(p, f->procs))
+    bool as_now = live_knows(p->n, f->facts, 0);
+    const struct proc_list *procs = live_knows(p->n, 0, f->procs) ? live_proc_list(p->n) : &p->procs;
+    if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || (!as_now && !have_facts(p, f->facts)) ||
+        (procs == &p->procs && !have_procs(p, f->procs)))
         return;
+    size_t n_devices = as_now ? p->n->n_devices : p->facts.n_devices;
     int64_t shift = shift_of(p, b), first_ms = b->at_ms[0] + shift, last_ms = b->at_ms[b->n_ticks - 1] + shift;
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
-        if (u->slot >= 1 && u->slot <= p->facts.n_devices && u->proc < p->procs.n)
-            late_see(&p->late, p->facts.devices[u->slot - 1].uuid, &p->procs.v[u->proc], u, first_ms, last_ms);
+        if (u->slot < 1 || u->slot > n_devices || u->proc >= procs->n)
+            continue;
+        const struct device_fact *d = as_now ? &p->n->devices[u->slot - 1].fact : &p->facts.devices[u->slot - 1];
+        late_see(&p->late, d->uuid, &procs->v[u->proc], u, first_ms, last_ms);
     }
 }
 
@@ -546,13 +560,27 @@ static int64_t batch_work(const struct batch *b)
                      b->n_events * sizeof(*b->events));
 }
 
+/* Is this blob of f kept, or brought by a frame before it? What was found on disk is known to be from here on. */
+static bool is_kept(const struct post *p, const struct frame *f, enum blob_kind kind, uint64_t id)
+{
+    if (!id || store_get_blob(p->h->store, p->key, id, NULL, NULL) == 1)
+        return true;
+    for (const struct frame *g = p->frames; g < f; g++)
+        if (g->type != FRAME_BATCH && g->id == id)
+            return true;
+    struct frame blob;
+    if (!named_find(p->named, kind == BLOB_FACTS ? FRAME_FACTS : FRAME_PROCS, id, &blob))
+        return false;
+    store_put_blob(p->h->store, p->key, kind, id, blob.whole);
+    return true;
+}
+
 static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
 {
     struct hub *h = p->h;
     struct err err = {0};
     struct batch b;
-    bool facts = !f->facts || store_get_blob(h->store, p->key, f->facts, NULL, NULL) == 1;
-    bool procs = !f->procs || store_get_blob(h->store, p->key, f->procs, NULL, NULL) == 1;
+    bool facts = is_kept(p, f, BLOB_FACTS, f->facts), procs = is_kept(p, f, BLOB_PROCS, f->procs);
     if (!facts)
         add_need(p, f->facts);
     if (!procs)
@@ -649,8 +677,21 @@ static enum reply_how post_take(struct post *p)
     return REPLY_LATER;
 }
 
+/* Every blob that its batches need, before anything of it counts. False: *how, and it is handled again or answered. */
+static bool post_blobs(struct post *p, enum reply_how *how)
+{
+    struct naming ask = {p->h, p->peer, p->n, p->key, p->frames, p->n_frames, p->now_ms};
+    int r = named_look(&ask, p->rq, &p->named);
+    *how = look_how(r);
+    if (r < 0 && r != -EINPROGRESS)
+        error_reply(p->h, r, p->rp);
+    return r == 0;
+}
+
 static void post_fini(struct post *p)
 {
+    if (!p->rq->kept)
+        named_free(p->named);
     free(p->frames);
     free(p->append);
     node_fact_fini(&p->facts);
@@ -697,7 +738,7 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
-    if (post_read(&p) && post_fits(&p) &&
+    if (post_read(&p) && post_fits(&p) && post_blobs(&p, &how) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) && post_node(&p)) {
         struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
         if (old)

@@ -15,7 +15,8 @@
 #define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
 #define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
-bool registry_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret)
+/* A blob of the store, at the start; ret points into bytes. False: it is not there, or damaged. */
+static bool load_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret)
 {
     struct err err = {0};
     buf_fini(bytes);
@@ -36,7 +37,7 @@ static void load_node(struct hub *h, const struct store_node *rec)
     n->demo = rec->demo;
     mem_copy_str(n->address, sizeof(n->address), rec->address);
     live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
-    if (registry_blob(h, rec->key, rec->facts, &bytes, &f) && wire_facts(&f, &facts, &err) == 0)
+    if (load_blob(h, rec->key, rec->facts, &bytes, &f) && wire_facts(&f, &facts, &err) == 0)
         live_facts(h->live, n, rec->facts, &facts, 0);
     node_fact_fini(&facts);
     n->never_sampled = rec->sampled_ms == 0;
@@ -91,10 +92,10 @@ static void recall_blobs(struct hub *h, struct node_now *n, const struct store_b
     AUTO_BUF bytes = {0};
     struct node_fact facts = {0};
     struct proc_list procs = {0};
-    if (b->facts && !live_knows(n, b->facts, 0) && registry_blob(h, n->key, b->facts, &bytes, &f) &&
+    if (b->facts && !live_knows(n, b->facts, 0) && load_blob(h, n->key, b->facts, &bytes, &f) &&
         wire_facts(&f, &facts, &err) == 0)
         live_facts(h->live, n, b->facts, &facts, 0);
-    if (b->procs && !live_knows(n, 0, b->procs) && registry_blob(h, n->key, b->procs, &bytes, &f) &&
+    if (b->procs && !live_knows(n, 0, b->procs) && load_blob(h, n->key, b->procs, &bytes, &f) &&
         wire_procs(&f, &procs, &err) == 0)
         live_procs(h->live, n, b->procs, &procs, 0);
     node_fact_fini(&facts);

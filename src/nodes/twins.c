@@ -201,3 +201,13 @@ uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint6
         return id;
     return ingest_put_facts(h, n->key, f, id);
 }
+
+uint64_t twins_known(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms)
+{
+    if (peer->shares && peer->sight != twins_sight(h, n, now_ms))
+        memset(peer->facts, 0, sizeof(peer->facts));
+    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id; i++)
+        if (peer->facts[i].told == id)
+            return peer->facts[i].own;
+    return 0;
+}

@@ -617,6 +617,13 @@ bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
     return (facts == 0 || n->facts == facts) && (procs == 0 || n->procs_id == procs);
 }
 
+const struct proc_list *live_proc_list(const struct node_now *now)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return n->procs_new ? &n->procs_next : &n->procs;
+}
+
 void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct node_fact *f, int64_t now_ms)
 {
     struct live_node *n = own(now);

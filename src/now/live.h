@@ -90,6 +90,7 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
 /* These blobs are the ones in force (0: the batch needs none). For a batch that is older than n->sample_at_ms do not
  * change them: live_batch passes over values taken under other facts. */
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
+const struct proc_list *live_proc_list(const struct node_now *n); /* in force */
 /* shift_ms is added to the batch's times (clock correction). */
 void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
 /*

@@ -136,7 +136,7 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
 int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
 void store_close(struct store *s); /* commits what is queued first, and calls every done still due */
 /* From now on this thread is a loop that must wait for no disk. What it reads or puts and waits for is done all the
- * same, and counted: there is a mistake. Tokens and blobs are not counted: they are read once and remembered. */
+ * same, and counted: there is a mistake. Blobs alone it is not given from the disk: samples.h. */
 void store_loaded(struct store *s);
 /* Wait until everything queued is durable: 0, or -errno if it is not, or if an append failed since the last flush. */
 int store_flush(struct store *s, struct err *err);

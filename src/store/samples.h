@@ -31,7 +31,8 @@ bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t n
 
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
                     struct str bytes); /* durable with the next append; kept already: nothing happens */
-/* 1, 0 or -errno. ret NULL: only whether it is kept or queued. */
+/* 1, 0 or -errno. ret NULL: only whether it is kept or queued. The loop (store_loaded) is told what is known without
+ * the disk: what is queued, and of the newest of a node that they are kept. */
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
 
 /*
