@@ -8,7 +8,7 @@
 #include "book/cmd_gpu_request.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "cli/here.h"
+#include "now/cmd_here.h"
 
 struct free_conf {
     struct client_conf client;

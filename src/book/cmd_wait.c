@@ -13,9 +13,9 @@
 #include "base/plain.h"
 #include "book/cmd_gpu_request.h"
 #include "book/cmd_me.h"
-#include "cli/here.h"
 #include "cli/listing.h"
 #include "cli/spawn.h"
+#include "now/cmd_here.h"
 
 #define BEAT_MS  2000  /* while waiting: so late one is told at most */
 #define RENEW_MS 10000 /* while the command runs */

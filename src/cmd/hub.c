@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
-#include "cli/local_token.h"
+#include "cmd/local_token.h"
 #include "hub/feature.h"
 #include "hub/server.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "cli/child_process.h"
-#include "cli/local_token.h"
+#include "cmd/local_token.h"
 #include "cmd/relay.h"
 #include "compat/files.h"
 #include "hub/hub.h"

@@ -17,7 +17,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
-#include "cli/local_token.h"
+#include "cmd/local_token.h"
 #include "collect/collect.h"
 #include "sim/demo.h"
 

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "cli/here.h"
 #include "cli/state.h"
 #include "format/render.h"
+#include "now/cmd_here.h"
 #include "now/ls.h"
 #include "now/view.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/here.h"
 #include "collect/who.h"
+#include "now/cmd_here.h"
 #include "now/view.h"
 #include "tui/feed.h"
 

@@ -1,5 +1,5 @@
-/* here.c: puts what this machine's collector says (agent/local.h) into a live state, as a hub would. */
-#include "cli/here.h"
+/* cmd_here.c: puts what this machine's collector says (agent/local.h) into a live state, as a hub would. */
+#include "now/cmd_here.h"
 
 #include "base/clock.h"
 

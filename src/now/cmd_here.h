@@ -1,4 +1,4 @@
-/* here.h: this machine without a hub: what its collector says, as a live state (now/live.h). */
+/* cmd_here.h: this machine without a hub: what its collector says, as a live state (now/live.h). */
 #pragma once
 
 #include "agent/local.h"

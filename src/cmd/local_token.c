@@ -1,5 +1,5 @@
 /* local_token.c: tokens made once and left in the data folder, for the local command line and the local agent. */
-#include "cli/local_token.h"
+#include "cmd/local_token.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
