@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import socket
 import subprocess
 import threading
 import types
@@ -112,6 +113,34 @@ class OwnHub(lib.Case):
         self.assertEqual(ask(h.url)[0], 0)
         self.assertEqual(h.stop(), 0)
         self.assertFalse(os.path.exists(where))
+
+
+class New(lib.Case):
+    def test_a_token_made_beside_the_hub_works_at_once(self):
+        h = self.start_hub("--read", "token")
+        at = ("127.0.0.1", int(h.url.rsplit(":", 1)[1]))
+        body = json.dumps({"rule": "*", "for": "1h", "reason": "x"}).encode()
+        head = "POST /api/v1/silences HTTP/1.1\r\nHost: %s:%d\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n"
+
+        def send(token, later):
+            """The head, and the body with the next request behind it, or with the head; what is answered to both."""
+            with socket.create_connection(at, timeout=lib.LIMIT_S) as s:
+                first, rest = (head % (*at, token, len(body))).encode(), body + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                for part in (first, rest) if later else (first + rest,):
+                    s.sendall(part)
+                return re.findall(rb"HTTP/1.1 (\d+)", b"".join(iter(lambda: s.recv(65536), b"")))
+
+        for later in (False, True):
+            self.assertEqual(send(self.token("member", "--person", "kim"), later), [b"201", b"200"])
+        self.assertEqual(send("mst_aaaaaaaa_" + "b" * 43, False), [b"401"])  # its body is not read
+
+        secure = {"Origin": h.url, "X-Forwarded-Proto": "https"}
+        status, headers, _ = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"token": self.token("reader")}), headers=secure)
+        self.assertEqual(status, 200)
+        self.assertIn("; Secure", headers["set-cookie"])
+        with socket.create_connection(at, timeout=lib.LIMIT_S) as s:  # one who leaves meanwhile is nobody's loss
+            s.sendall((head % (*at, self.token("member", "--person", "kim"), 0)).encode())
+        self.assertEqual(h.stop(), 0)
 
 
 class Sessions(lib.Case):

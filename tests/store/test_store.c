@@ -596,7 +596,10 @@ WITH_STORE(reads_on_a_thread_that_must_not_wait_are_counted, false)
     struct store_stat st;
     pthread_t other;
     AUTO_BUF got = BUF_INIT(100);
+    struct store_token token;
 
+    store_put_blob(f->s, "a", BLOB_FACTS, 7, STR("facts"));
+    assert_int_equal(store_flush(f->s, NULL), 0);
     store_get(f->s, GET_SETTING("cookie key", &got), NULL);
     store_stat(f->s, &st);
     assert_int_equal(st.waits, 0);
@@ -608,8 +611,15 @@ WITH_STORE(reads_on_a_thread_that_must_not_wait_are_counted, false)
     store_get(f->s, GET_SETTING("cookie key", &got), NULL);
     store_each(f->s, EACH_NODE(NULL, NULL), NULL);
     store_put_now(f->s, STORE_SETTING, &(struct store_setting){"cookie key", STR("a")}, NULL);
+    store_get(f->s, GET_TOKEN("aaaaaaaa", &token), NULL);
+    store_each(f->s, EACH_TOKEN(NULL, NULL), NULL);
     store_stat(f->s, &st);
-    assert_int_equal(st.waits, 3);
+    assert_int_equal(st.waits, 5);
+    assert_int_equal(store_get_blob(f->s, "a", 7, NULL, NULL), 1); /* known */
+    assert_int_equal(store_get_blob(f->s, "a", 7, &got, NULL), 0); /* on disk, where the loop does not look */
+    assert_int_equal(store_get_blob(f->s, "a", 8, NULL, NULL), 0);
+    store_stat(f->s, &st);
+    assert_int_equal(st.waits, 5);
 }
 
 TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
