@@ -58,6 +58,15 @@ static uint8_t heat(int64_t milli)
     return milli >= 85000 ? STYLE_HOT | STYLE_BOLD : milli >= 75000 ? STYLE_WARN : STYLE_METER;
 }
 
+/* Little, some, much; nearly all where that is short. */
+static uint8_t load_style(int64_t share, bool is_short)
+{
+    return is_short && share >= 9500 ? STYLE_WARN
+           : share >= 6667           ? STYLE_HIGH
+           : share >= 3333           ? STYLE_METER
+                                     : STYLE_LOW;
+}
+
 static const char *short_model(const char *name)
 {
     static const char *const makers[] = {"NVIDIA GeForce ", "NVIDIA ", "AMD Radeon ", "AMD ", "Intel "};
@@ -316,12 +325,12 @@ static void line_device(const struct top *t, struct sheet *s, int y, const struc
     }
     put(s, y, &c[D_WHO], state, holders(d, who).len ? who : dev_states[d->state].word);
     int64_t util = sample_has(v, M_util) ? v->v[M_util] : -1, temp = sample_has(v, M_temp) ? v->v[M_temp] : -1;
-    put_metered(s, y, &c[D_UTIL], meter, STYLE_PLAIN, percent(util, text), util, STYLE_METER);
+    put_metered(s, y, &c[D_UTIL], meter, STYLE_PLAIN, percent(util, text), util, load_style(util, false));
     put_plot(t, s, y, c[D_UTIL].x + 5 + meter + 1, MAX(0, c[D_UTIL].more - meter - 2), d->fact.uuid);
-    put_metered(s, y, &c[D_MEM], meter, STYLE_PLAIN, mem_pair(v, text), share_of(v, M_mem_used, M_mem_total),
-                STYLE_METER);
+    int64_t mem = share_of(v, M_mem_used, M_mem_total), power = share_of(v, M_power, M_power_limit);
+    put_metered(s, y, &c[D_MEM], meter, STYLE_PLAIN, mem_pair(v, text), mem, load_style(mem, true));
     snprintf(text, sizeof(text), sample_has(v, M_power) ? "%lldW" : "-", (long long)((v->v[M_power] + 500) / 1000));
-    put_metered(s, y, &c[D_POWER], small, STYLE_PLAIN, text, share_of(v, M_power, M_power_limit), STYLE_METER);
+    put_metered(s, y, &c[D_POWER], small, STYLE_PLAIN, text, power, load_style(power, false));
     snprintf(text, sizeof(text), temp < 0 ? "-" : s->ascii ? "%lldC" : "%lld°", (long long)((temp + 500) / 1000));
     put_metered(s, y, &c[D_TEMP], small, temp >= 75000 ? heat(temp) : STYLE_PLAIN, text,
                 temp < 0 ? -1 : MIN(temp / 10, 10000), heat(temp));

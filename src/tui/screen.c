@@ -30,6 +30,8 @@ static const struct {
     [DEV_LOST] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
     [STYLE_PLAIN] = {-1, -1, -1, -1, -1},
     [STYLE_METER] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
+    [STYLE_LOW] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x187a48},  /* as free: there is room */
+    [STYLE_HIGH] = {COLOR_BLUE, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* as busy */
     [STYLE_WARN] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
     [STYLE_HOT] = {COLOR_RED, 203, 124, 0xf8766d, 0xad0f2c},
     [STYLE_TITLE] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
@@ -37,6 +39,7 @@ static const struct {
 
 static struct {
     bool open, colour;
+    bool grounds; /* there are colours enough for a ground behind what is chosen, which keeps its own */
     struct termios before;
     char restore[512]; /* what a signal handler writes */
     size_t restore_len;
@@ -129,7 +132,12 @@ static void set_colours(bool light)
         if ((i == DEV_STALE || i == DEV_UNKNOWN) && COLORS >= 16 && COLORS < 256)
             c = 8; /* bright black: grey */
         init_extended_pair(i + 1, c, -1);
+        if (COLORS >= 0x1000000)
+            init_extended_pair(STYLES + i + 1, c, light ? 0xdde4ec : 0x2d3640);
+        else if (COLORS >= 256)
+            init_extended_pair(STYLES + i + 1, c, light ? 254 : 237);
     }
+    me.grounds = COLORS >= 256 && COLOR_PAIRS > 2 * STYLES;
 }
 
 int screen_open(bool colour, bool light, bool *ascii, struct err *err)
@@ -201,7 +209,7 @@ static attr_t attr_of(uint8_t style)
 {
     attr_t bold = style & STYLE_BOLD ? A_BOLD : 0;
 
-    return bold | (style & STYLE_PICK ? A_REVERSE : style & STYLE_DIM ? A_DIM : 0);
+    return bold | (style & STYLE_PICK && !me.grounds ? A_REVERSE : style & STYLE_DIM ? A_DIM : 0);
 }
 
 void screen_show(const struct sheet *s)
@@ -213,7 +221,7 @@ void screen_show(const struct sheet *s)
         for (int x = 0; x < s->w; x++) {
             const struct glyph *g = &s->v[y * s->w + x];
             wchar_t text[2] = {(wchar_t)g->c, 0};
-            int style = g->style & 0x1f;
+            int style = (g->style & 0x1f) + (me.grounds && g->style & STYLE_PICK ? STYLES : 0);
             if (g->c == 0)
                 continue;
             setcchar(&line[n++], text, attr_of(g->style), me.colour ? (short)(style + 1) : 0, NULL);

@@ -7,7 +7,17 @@
 #include "model/state.h"
 
 /* What a glyph means, not how it looks: screen.c knows the colours. The first are those of device states. */
-enum style { STYLE_STATE = 0, STYLE_PLAIN = DEV_STATES, STYLE_METER, STYLE_WARN, STYLE_HOT, STYLE_TITLE, STYLES };
+enum style {
+    STYLE_STATE = 0,
+    STYLE_PLAIN = DEV_STATES,
+    STYLE_METER,
+    STYLE_LOW,
+    STYLE_HIGH,
+    STYLE_WARN,
+    STYLE_HOT,
+    STYLE_TITLE,
+    STYLES
+};
 #define STYLE_PICK 0x20 /* the chosen row, and bars */
 #define STYLE_BOLD 0x40
 #define STYLE_DIM  0x80

@@ -37,6 +37,28 @@ struct place *top_place(struct top *t)
     return t->n_deep ? &t->deep[t->n_deep - 1] : &t->home[t->look];
 }
 
+/* The plots begin with what the hub has stored, of as many devices as one may ask for. */
+static void seed_trails(struct top *t)
+{
+    enum { STEP_MS = 1000 }; /* a tick */
+
+    if (t->seeded || !t->feed->past || !t->all.at_ms || top_place(t)->look == LOOK_HISTORY)
+        return;
+    if (!t->seed.n) {
+        t->seed.step_ms = STEP_MS;
+        t->seed.bins = TRAIL_LEN;
+        t->seed.from_ms = (t->all.at_ms / STEP_MS - TRAIL_LEN) * STEP_MS;
+        for (size_t i = 0; i < t->all.n; i++)
+            for (size_t k = 0; k < t->all.nodes[i]->n_devices && t->seed.n < LANE_ROWS; k++)
+                mem_copy_str(t->seed.devices[t->seed.n++], UUID_MAX, t->all.nodes[i]->devices[k].fact.uuid);
+    }
+    const struct lanes *past = t->seed.n ? t->feed->past(t->feed->arg, &t->seed) : NULL;
+    if (past && past->step_ms == STEP_MS) {
+        trails_seed(t->trails, &t->all, past);
+        t->seeded = true;
+    }
+}
+
 void top_refresh(struct top *t, bool tick)
 {
     t->feed->view(t->feed->arg, &t->all);
@@ -47,6 +69,7 @@ void top_refresh(struct top *t, bool tick)
         view_filter(&t->shown, t->filter, &t->arena);
     if (tick)
         trails_tick(t->trails, &t->all);
+    seed_trails(t);
     list_make(t);
 }
 
@@ -438,7 +461,33 @@ static void draw_help(struct sheet *s)
     }
 }
 
-/* Below the overview: the chosen node's devices. Returns how many lines the list above may have. */
+/* Processes where there is room: the chosen node's, then those of others. */
+static void draw_procs(const struct top *t, struct sheet *s, int y, int h, const struct node_now *chosen)
+{
+    int end = y + h;
+    size_t left = 0;
+
+    sheet_rule(s, y++);
+    line_title(t, s, y, LOOK_PROCS);
+    sheet_row(s, y++, STYLE_BOLD);
+    for (size_t i = 0; i <= t->shown.n; i++) {
+        const struct node_now *n = i ? t->shown.nodes[i - 1] : chosen;
+        for (size_t k = 0; k < n->n_devices && (!i || n != chosen); k++)
+            for (size_t p = 0; p < n->devices[k].n_procs; p++) {
+                left += y >= end;
+                if (y < end)
+                    line_item(t, s, y++, LOOK_PROCS,
+                              &(struct item){.n = n, .d = &n->devices[k], .p = &n->devices[k].procs[p]});
+            }
+    }
+    if (!left)
+        return;
+    for (int x = 0; x < s->w; x++)
+        sheet_glyph(s, end - 1, x, ' ', STYLE_PLAIN);
+    sheet_putf(s, end - 1, 1, s->w, STYLE_PLAIN | STYLE_DIM, "and %zu more: p", left + 1);
+}
+
+/* Below the overview: the chosen node's devices, and processes. Returns how many lines the list above may have. */
 static int draw_below(struct top *t, struct sheet *s, int room)
 {
     struct place *p = top_place(t);
@@ -449,7 +498,8 @@ static int draw_below(struct top *t, struct sheet *s, int room)
     int most = room - 1 - MIN((int)t->n_items, MAX(4, room / 2)), show = MIN((int)n->n_devices, most);
     if (show <= 0)
         return room;
-    int y = s->h - FOOT_ROWS - show;
+    int spare = room - 1 - show - (int)MIN(t->n_items, (size_t)room), procs = spare >= 4 ? spare : 0;
+    int y = s->h - FOOT_ROWS - procs - show;
     sheet_rule(s, y - 1);
     bool cut = (size_t)show < n->n_devices;
     for (int i = 0; i < show - cut; i++)
@@ -457,7 +507,9 @@ static int draw_below(struct top *t, struct sheet *s, int room)
     if (cut)
         sheet_putf(s, y + show - 1, 1, s->w, STYLE_PLAIN | STYLE_DIM, "and %zu more: Enter",
                    n->n_devices - (size_t)(show - 1));
-    return room - show - 1;
+    if (procs)
+        draw_procs(t, s, y + show, procs, n);
+    return room - show - 1 - procs;
 }
 
 static void draw_title(struct top *t, struct sheet *s, int y)

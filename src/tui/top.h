@@ -76,6 +76,8 @@ struct top {
     struct arena arena; /* of shown */
     struct on_devices people;
     struct trails *trails;
+    struct lanes_ask seed; /* what they are to begin with */
+    bool seeded;
     size_t n_items, cap_items;
     struct item *items;
 

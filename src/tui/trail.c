@@ -96,6 +96,56 @@ void trails_tick(struct trails *t, const struct view *v)
     drop_older(t);
 }
 
+/* The newest of both that fit. */
+static void put_before(struct trails *t, const char *key, const uint8_t *v, size_t n)
+{
+    struct trail *r = find_trail(t, key);
+    size_t more = r ? MIN(n, TRAIL_LEN - r->n) : 0;
+
+    if (!more)
+        return;
+    memmove(r->v + more, r->v, r->n);
+    memcpy(r->v, v + n - more, more);
+    r->n += more;
+}
+
+/* A lane with its gaps filled. */
+static void hold_values(const struct lane *l, size_t bins, uint8_t out[LANE_BINS])
+{
+    enum { HOLD = 65 };
+    size_t known = 0; /* 1 + where the last known one is */
+
+    for (size_t i = 0; i < bins; i++) {
+        if (l->util[i] != LANE_UNKNOWN)
+            known = i + 1;
+        out[i] = known && i + 1 - known < HOLD ? l->util[known - 1] : UNKNOWN;
+    }
+}
+
+void trails_seed(struct trails *t, const struct view *v, const struct lanes *past)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *node = v->nodes[i];
+        unsigned sum[LANE_BINS] = {0}, known[LANE_BINS] = {0};
+        uint8_t one[LANE_BINS];
+        for (size_t k = 0; k < node->n_devices; k++) {
+            const struct lane *l = lanes_find(past, node->devices[k].fact.uuid);
+            if (!l)
+                continue;
+            hold_values(l, past->bins, one);
+            put_before(t, node->devices[k].fact.uuid, one, past->bins);
+            for (size_t b = 0; b < past->bins; b++)
+                if (one[b] != UNKNOWN) {
+                    sum[b] += one[b];
+                    known[b]++;
+                }
+        }
+        for (size_t b = 0; b < past->bins; b++)
+            one[b] = known[b] ? (uint8_t)(sum[b] / known[b]) : UNKNOWN;
+        put_before(t, node->key, one, past->bins);
+    }
+}
+
 const uint8_t *trails_of(const struct trails *t, const char *key, size_t *ret_n)
 {
     struct trail *r = find_trail(t, key);

@@ -193,6 +193,9 @@ class Top(lib.Case):
         t.wait(r"CPU  RAM")
         t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* stale .* hung")
         t.wait(r"dgx1:7 .*python")
+        t.wait(r"PID USER +GPU +SM +MEM +TIME COMMAND\n +\d+ kim +dgx1:0 ")  # the middle: the chosen node's, then the others'
+        t.wait(r"\n +\d+ tom +dgx3:7 ")
+        t.wait(r"^>dgx1 .*%% [⣀-⣿]{40,} ".replace("%%", "%"))  # a plot of longer than it runs: what was stored
         storm = random.Random(7)
         for w, h in [(storm.randint(20, 300), storm.randint(4, 70)) for _ in range(60)] + [(80, 24)]:
             t.tmux("resize-window", "-x", str(w), "-y", str(h))
@@ -224,7 +227,8 @@ class Top(lib.Case):
     def test_colours_by_state(self):
         t = self.top(80, 24, "-v", "devices", "user:kim")
         t.wait(r"^>dgx1:0 ● kim", but="raj")
-        lib.wait_until("busy is red", lambda: re.search(r"\x1b\[[0-9;]*38;5;203m", t.tmux("capture-pane", "-p", "-e")))
+        # the chosen row, too: on a ground of its own
+        lib.wait_until("busy is blue where it is chosen", lambda: re.search(r"\x1b\[48;5;237m>(?:(?!\n|\x1b\[49m).)*\x1b\[38;5;111m● *", t.tmux("capture-pane", "-p", "-e")))
 
     def test_a_hub_that_is_away_is_said_and_keys_work(self):
         t = Terminal(self, 80, 24)

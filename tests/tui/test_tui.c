@@ -195,7 +195,7 @@ static void each_key_shows_what_it_says(void **unused)
     static const struct {
         const char *keys, *want, *not_want;
     } cases[] = {
-        {"o", ">dgx1", "PID USER"},
+        {"o", ">dgx1", "PERSON"},
         {"d", ">dgx1:0 ● kim", "PID USER"},
         {"p", ">  48121 kim", "lost"},
         {"ps", "by sm", "by memory"},
@@ -224,6 +224,84 @@ static void each_key_shows_what_it_says(void **unused)
             has_not(text, cases[i].not_want);
     }
     assert_false(top_key(&top, 'q'));
+}
+
+static void the_overview_has_processes_where_there_is_room(void **unused)
+{
+    (void)unused;
+    AUTO_FREE char *wide = after("", 200, 60);
+    const char *devices = strstr(wide, " dgx1:0 "), *title = strstr(wide, "PID USER"),
+               *chosen = strstr(wide, " 48121 kim ");
+    assert_true(devices && title && chosen && devices < title && title < chosen);
+    AUTO_FREE char *low = after("", 80, 14);
+    has_not(low, "PID USER");
+    AUTO_FREE char *little = after("", 80, 19); /* some of them, and how many are left out */
+    has(little, "PID USER");
+    has(little, " more: p");
+}
+
+/* Of the first block behind this text in the devices' list. */
+static int meter_style(const char *place)
+{
+    struct sheet s = {0};
+    int style = -1;
+
+    sheet_size(&s, 80, 24);
+    s.ascii = true;
+    top_draw(&top, &s);
+    for (int y = 0; y < s.h && style < 0; y++) {
+        size_t n = 0;
+        while (place[n] && s.v[y * s.w + 1 + (int)n].c == (uint32_t)place[n])
+            n++;
+        for (int x = 16; !place[n] && x < s.w && style < 0; x++) /* behind mark and name */
+            if (s.v[y * s.w + x].c == '#')
+                style = s.v[y * s.w + x].style;
+    }
+    sheet_fini(&s);
+    return style & ~STYLE_PICK;
+}
+
+static void meters_are_coloured_by_load(void **unused)
+{
+    struct sample *v = &((struct node_now *)cluster->v.nodes[0])->devices[0].now;
+    static const struct {
+        int64_t util;
+        int style;
+    } cases[] = {{500, STYLE_LOW}, {5000, STYLE_METER}, {9800, STYLE_HIGH}};
+
+    (void)unused;
+    assert_true(top_key(&top, 'd'));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        sample_set(v, M_util, cases[i].util);
+        assert_int_equal(meter_style("dgx1:0"), cases[i].style);
+    }
+}
+
+static void plots_begin_with_what_is_stored(void **unused)
+{
+    struct lanes_ask ask = {.from_ms = NOW - TRAIL_LEN * 1000ll, .step_ms = 1000, .bins = TRAIL_LEN, .n = 1};
+    size_t n;
+
+    (void)unused;
+    mem_copy_str(ask.devices[0], UUID_MAX, "GPU-dgx1-0");
+    struct lanes *p = lanes_new(&ask);
+    p->rows[0].util[100] = 40; /* one a minute, as history keeps it */
+    p->rows[0].util[160] = 50;
+    trails_seed(top.trails, &cluster->v, p);
+    const uint8_t *v = trails_of(top.trails, "GPU-dgx1-0", &n);
+    assert_int_equal(n, TRAIL_LEN);
+    assert_int_equal(v[n - 1], 98); /* seen */
+    assert_int_equal(v[98], 255);   /* bin 99: the first has made room for it */
+    assert_int_equal(v[99], 40);
+    assert_int_equal(v[158], 40);
+    assert_int_equal(v[159], 50);
+    assert_int_equal(v[238], 255); /* too long ago */
+    v = trails_of(top.trails, cluster->v.nodes[0]->key, &n);
+    assert_int_equal(n, TRAIL_LEN);
+    assert_int_equal(v[160 - 1], 50);
+    v = trails_of(top.trails, "GPU-dgx1-1", &n); /* nothing is stored of it */
+    assert_int_equal(n, 1);
+    lanes_free(p);
 }
 
 static size_t n_wrong;
@@ -422,6 +500,9 @@ static void events_come_whole_whatever_the_pieces(void **unused)
 
 TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_and_plots_are_exact),
       cmocka_unit_test(lanes_show_who_was_there_and_what_it_did),
+      cmocka_unit_test_setup_teardown(the_overview_has_processes_where_there_is_room, begin, end),
+      cmocka_unit_test_setup_teardown(meters_are_coloured_by_load, begin, end),
+      cmocka_unit_test_setup_teardown(plots_begin_with_what_is_stored, begin, end),
       cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
       cmocka_unit_test_setup_teardown(alerts_come_as_the_hub_orders_them_and_lead_to_their_place, begin, end),
       cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
