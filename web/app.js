@@ -4,7 +4,7 @@ import { useSession } from "./access/session.js";
 import { AlertCount } from "./alert/count.js";
 import { Banner } from "./banner.js";
 import { Help } from "./help.js";
-import { startKeys } from "./keys.js";
+import { goAnywhere, startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
@@ -49,6 +49,7 @@ function Header({ help }) {
         </nav>
         <span class="tools">
             <${Account} />
+            <button type="button" class="icon" title="Go to a node, a GPU, a person, a view ( Ctrl-K )" aria-label="Go to" onClick=${goAnywhere}>⌕</button>
             <${ThemeSwitch} />
             <button type="button" class="icon" title="Keys and marks ( ? )" aria-label="Keys and marks" onClick=${help}>?</button>
         </span>
@@ -103,6 +104,12 @@ function Nothing({ path }) {
     <//>`;
 }
 
+/** Past the navigation, with the keyboard. @param {Event} e */
+function skip(e) {
+    e.preventDefault();
+    document.getElementById("main")?.focus();
+}
+
 export function App() {
     const [help, setHelp] = useState(false);
     const { path } = usePlace();
@@ -111,9 +118,10 @@ export function App() {
         if (pref("waits", "")) void import("./book/line.js").then((m) => m.keepPlaces());
     }, []);
     const found = viewFor(path);
-    return html`<${Header} help=${() => setHelp(true)} />
+    return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+        <${Header} help=${() => setHelp(true)} />
         <${Banner} />
-        <main>
+        <main id="main" tabindex="-1">
             ${found ? html`<${Outlet} view=${found.view} arg=${found.arg} />` : html`<${Nothing} path=${path} />`}
         </main>
         ${help && html`<${Help} close=${() => setHelp(false)} />`}`;

@@ -5,6 +5,7 @@ import { html } from "./kit/html.js";
 import { navigation } from "./views.js";
 
 const KEYS = [
+    ["Ctrl K", "go to a node, a GPU, a person, a view"],
     ["/", "filter"],
     ["arrows", "from GPU to GPU"],
     ["Enter", "open the GPU"],

@@ -1,4 +1,4 @@
-/* keys.js: keys that work in every view, and arrows that go from GPU to GPU. */
+/* keys.js: keys that work in every view, Ctrl-K to go anywhere, and arrows that go from GPU to GPU. */
 import { go } from "./kit/router.js";
 import { navigation } from "./views.js";
 
@@ -23,11 +23,20 @@ function nextCell(from, key) {
     return best;
 }
 
+export function goAnywhere() {
+    void import("./goto.js").then((m) => m.openGoto());
+}
+
 /** @param {{ help: () => void }} to */
 export function startKeys({ help }) {
     let g = -Infinity; /* when g was pressed */
     addEventListener("keydown", (e) => {
         const at = e.target instanceof HTMLElement ? e.target : null;
+        if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "k" && !document.querySelector("dialog[open]")) {
+            e.preventDefault();
+            goAnywhere();
+            return;
+        }
         if (e.ctrlKey || e.metaKey || e.altKey || at?.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;
         const afterG = e.timeStamp - g < GO_MS;
         g = -Infinity;

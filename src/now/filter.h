@@ -59,3 +59,6 @@ bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[F
 
 /* Names a filter can ask for, those of metrics.def left out; NULL at the end. */
 const char *filter_name(size_t i);
+/* How that one is asked for: "host:dgx1", "mem>40G", or alone: "free". */
+enum filter_kind { FILTER_TEXT, FILTER_NUMBER, FILTER_WORD };
+enum filter_kind filter_kind(size_t i);

@@ -27,7 +27,7 @@ struct parser {
 
 /* ---- names ---- */
 
-/* How the text of a value is taken. */
+/* How the text of a value is taken; from TAKE_STATE on it is a text. */
 enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_NAME, TAKE_PART };
 
 static const struct field {
@@ -96,6 +96,13 @@ const char *filter_name(size_t i)
         return fields[i].name;
     i -= ARRAY_LEN(fields);
     return i < ARRAY_LEN(words) ? words[i].name : NULL;
+}
+
+enum filter_kind filter_kind(size_t i)
+{
+    if (i >= ARRAY_LEN(fields))
+        return FILTER_WORD;
+    return fields[i].take >= TAKE_STATE ? FILTER_TEXT : FILTER_NUMBER;
 }
 
 static const struct word *word_find(struct str name)

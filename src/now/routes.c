@@ -195,6 +195,23 @@ static enum reply_how get_summary(struct api *a, struct request *rq, struct repl
     return reply_view(a, rq, &s, "summary", render_summary, NULL, rp);
 }
 
+static enum reply_how get_filter(struct api *a, struct request *rq, struct reply *rp)
+{
+    static const char *const keys[] = {[FILTER_TEXT] = "text", [FILTER_NUMBER] = "number", [FILTER_WORD] = "word"};
+    struct json j = reply_object(rp, 1u << 16);
+
+    (void)a;
+    (void)rq;
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        json_arr(&j, keys[k]);
+        for (size_t i = 0; filter_name(i); i++)
+            if (filter_kind(i) == (enum filter_kind)k)
+                json_cstr(&j, NULL, filter_name(i));
+        json_end_arr(&j);
+    }
+    return reply_object_end(rp, &j);
+}
+
 static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -525,6 +542,7 @@ const struct route now_routes[] = {
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
     {GET, "/api/v1/summary", ROLE_NONE, .summary = "How many GPUs are free, busy, held or broken now, and that in a sentence",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
+    {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
     {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",

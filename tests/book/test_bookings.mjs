@@ -278,6 +278,7 @@ test("a booking and the real use are shown together, and names are just names", 
     await until("it is not used", async () => unused.test(await lane(page, "dgx2", 2).locator(".booking.active").getAttribute("aria-label")));
     await lane(page, "dgx1", 0).locator(".used.not-theirs").first().waitFor({ state: "attached" });
     assert.match(await lane(page, "dgx1", 0).locator(".used.not-theirs").first().getAttribute("title"), /^used by kim .*while booked by lee$/);
+    await lane(page, "dgx1", 5).locator(".used").first().waitFor({ state: "attached" }); /* rows without a booking have it as well */
     const list = page.locator(".book-list");
     for (const name of EVIL) await until(name, async () => (await words(list)).includes(name));
     assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0);

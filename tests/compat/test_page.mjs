@@ -141,9 +141,9 @@ test("tiles mark what is booked, and say by whom", async (t) => {
     const dot = (host, gpu) => page.locator(`.dot[data-uuid="GPU-${host}-${gpu}"]`);
     await counts(page.locator(".dot"), 4);
     await counts(page.locator(".dot.flagged"), 2);
-    assert.equal(await dot(HOSTS[0], 0).getAttribute("aria-label"), "GPU 0: busy, raj, booked by mia");
-    assert.equal(await dot(HOSTS[1], 0).getAttribute("aria-label"), "GPU 0: busy, raj, booked by raj");
-    assert.equal(await dot(HOSTS[1], 1).getAttribute("aria-label"), "GPU 1: free");
+    assert.equal(await dot(HOSTS[0], 0).getAttribute("aria-label"), `${HOSTS[0]} GPU 0: busy, raj, booked by mia`);
+    assert.equal(await dot(HOSTS[1], 0).getAttribute("aria-label"), `${HOSTS[1]} GPU 0: busy, raj, booked by raj`);
+    assert.equal(await dot(HOSTS[1], 1).getAttribute("aria-label"), `${HOSTS[1]} GPU 1: free`);
     assert.notEqual(await dot(HOSTS[0], 0).evaluate((e) => getComputedStyle(e).boxShadow), "none");
     await looksRight(page, "gpu-monitor-booked-tiles");
 });

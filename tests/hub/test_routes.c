@@ -234,6 +234,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/gpu/{device}", "GET", "+++++++++"},
         {"/api/v1/state", "GET", "1+133++3+"},
         {"/api/v1/summary", "GET", "1+133++3+"},
+        {"/api/v1/filter", "GET", "+++++++++"},
         {"/api/v1/stream", "GET", "1+133++3+"},
         {"/api/v1/processes", "GET", "1+133++3+"},
         {"/metrics", "GET", "1+133++3+"},

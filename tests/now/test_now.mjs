@@ -18,7 +18,7 @@ test("which GPU is free: no click", async (t) => {
     await says(page.locator("h1"), /^○ \d+ of 48 free: \d+ on dgx/);
     await says(page.locator(".counts"), /^● \d+ busy, \d+ % of them at work ◐ \d+ held.* ✕ 16 broken: 8 stale, 8 hung [\d.]+ kW 6 nodes/);
     await counts(page.locator(".cell"), 48);
-    await until("kim's GPU", async () => /^GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
+    await until("kim's GPU", async () => /^dgx1 GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
     await looksRight(page, "now-1280-light");
 });
 

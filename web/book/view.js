@@ -12,7 +12,7 @@ import { hubNow, watch } from "../kit/live.js";
 import { devicesOf, modelBrief, nodeName } from "../kit/model.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
-import { useLive, useTick } from "../kit/use.js";
+import { useLive, useNews, useTick } from "../kit/use.js";
 import { book } from "./book.js";
 import { firstFree, mayChange, room, save, useBookings, usualMs } from "./bookings.js";
 import { dayText, daysShown, midnight, SHOWN, snapDown, ticks, title } from "./calendar.js";
@@ -42,11 +42,19 @@ function NowLine({ time }) {
 
 /** Who was really on a node's GPUs; asked for nodes that are looked at. @type {Map<string, { at: number, spans: Span[] }>} */
 const uses = new Map();
+/** All rows of a node wait for one answer. @type {Set<() => void>} */
+const useReaders = new Set();
+
+/** @param {() => void} tell */
+function onUses(tell) {
+    useReaders.add(tell);
+    return () => useReaders.delete(tell);
+}
 
 /** @param {Node} n @param {{ from: number, to: number }} time */
 function useSpans(n, { from, to }) {
     const key = `${n.id} ${from} ${to}`;
-    const [, again] = useState({});
+    useNews(onUses);
     useEffect(() => {
         const stop = new AbortController();
         const look = () => {
@@ -56,7 +64,7 @@ function useSpans(n, { from, to }) {
             whoWas({ node: n.id, from, to: Math.min(to, now), signal: stop.signal }).then(
                 ({ spans }) => {
                     uses.set(key, { at: now, spans });
-                    again({});
+                    for (const tell of [...useReaders]) tell();
                 },
                 () => uses.delete(key), /* bookings are shown without it; it is asked for again */
             );

@@ -45,10 +45,10 @@ export function cellKey(d) {
     return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
 }
 
-/** For those who do not see it. @param {Device} d */
-function label(d) {
+/** For those who do not see it. @param {Device} d @param {string} node */
+function label(d, node) {
     const who = holderOf(d);
-    const parts = [`GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
+    const parts = [`${node} GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
     if (d.booking && booker(d) !== null) parts.push(`booked by ${d.booking.person}`);
     const full = fullness(d);
@@ -63,12 +63,12 @@ function Bar({ kind, v }) {
 
 /** first: the one that Tab reaches; the arrows lead to the others. */
 export const Cell = keyed(
-    /** @param {{ d: Device, first?: boolean }} props */
-    ({ d, first }) => {
+    /** @param {{ d: Device, node: string, first?: boolean }} props node: what screens call it */
+    ({ d, node, first }) => {
         const fresh = isFresh(d);
         const by = booker(d);
         const end = by ? "" : atEnd(d); /* another's booking is more than how much it works, which the bar says too */
-        return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d)}>
+        return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d, node)}>
             <span class="line">
                 <span class="index">${indexOf(d)}</span>
                 <span class="mark">${stateOf.get(d.state)?.mark}</span>
@@ -81,5 +81,5 @@ export const Cell = keyed(
             <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />
         </a>`;
     },
-    ({ d, first }) => `${cellKey(d)} ${first}`,
+    ({ d, node, first }) => `${cellKey(d)} ${node} ${first}`,
 );

@@ -51,7 +51,7 @@ export const NodeBox = keyed(
             <${Head} n=${n} count=${devices.length} />
             <div class="body">
                 ${trouble && html`<p class="trouble">${trouble}</p>`}
-                ${devices.length > 0 && html`<div class="cells">${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} first=${i === 0} />`)}</div>`}
+                ${devices.length > 0 && html`<div class="cells">${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${i === 0} />`)}</div>`}
             </div>
             <${Age} ...${heardOf(n)} />
         </section>`;
@@ -78,7 +78,7 @@ export const NodeTile = keyed(
                 ${devices.map((d, i) => {
                     const by = bookedBy(d);
                     const who = [holderOf(d), by && `booked by ${by}`].filter(Boolean).join(", ");
-                    return html`<a key=${d.uuid} class="dot ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
+                    return html`<a key=${d.uuid} class="dot ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="${nodeName(n)} GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
                 })}
                 ${!devices.length && html`<span class="dim">${UNKNOWN}</span>`}
             </div>

@@ -7,7 +7,7 @@ import { bytes, exactTime, metric, moment, percent, spanShort, UNKNOWN } from ".
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, live } from "../kit/live.js";
-import { devicesOf, fullness, GONE_WORDS, indexOf, isFresh, isGone, modelName } from "../kit/model.js";
+import { devicesOf, fullness, GONE_WORDS, indexOf, isFresh, isGone, modelName, nodeName } from "../kit/model.js";
 import { pref, setPref } from "../kit/prefs.js";
 import { sheet } from "../kit/sheet.js";
 import { heardOf, level } from "./host.js";
@@ -43,14 +43,14 @@ function Booked({ b, when, over }) {
     return html`<span class="booked ${over ? "dim" : ""}" title="${exactTime(b.from)} to ${exactTime(b.until)}">${b.person} ${when}${b.comment ? html` <span class="dim">${b.comment}</span>` : ""}</span> `;
 }
 
-/** @param {{ d: Device, ended?: Booking }} props */
-function Reservation({ d, ended }) {
+/** @param {{ d: Device, node: string, ended?: Booking }} props */
+function Reservation({ d, node, ended }) {
     const { booking, next } = d;
     const now = hubNow();
     if (booking) return html`<${Booked} b=${booking} when=${`(${left(booking.until - now)})`} />`;
     return html`${ended && html`<${Booked} b=${ended} when=${`(${spanShort(now - ended.until)} ago)`} over />`}
         ${next && html`<${Booked} b=${next} when=${`from ${moment(next.from, now)}`} />`}
-        ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label="book GPU ${indexOf(d)}" onClick=${() => book({ devices: [d.uuid] })}>book</button>`}`;
+        ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label="book ${node} GPU ${indexOf(d)}" onClick=${() => book({ devices: [d.uuid] })}>book</button>`}`;
 }
 
 /** pid@user (share of the GPU's memory) @param {{ d: Device }} props */
@@ -64,18 +64,18 @@ function Processes({ d }) {
     return html`${all}${d.note && html`<span class="dim">${d.note}</span>`}`;
 }
 
-/** @param {{ d: Device, ended?: Booking }} props */
-function Row({ d, ended }) {
+/** @param {{ d: Device, node: string, ended?: Booking }} props */
+function Row({ d, node, ended }) {
     const m = isFresh(d) ? d.metrics : {};
     const full = isFresh(d) ? fullness(d) : undefined;
     return html`<tr class=${d.state}>
-        <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="GPU ${indexOf(d)}: ${d.state}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
+        <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="${node} GPU ${indexOf(d)}: ${d.state}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
         <td class="model" title=${d.name}>${modelName(d)}</td>
         <td class="num ${level("gpu", m.util)}">${metric("util", m.util)}</td>
         <td class="num ${level("gpu", full)}" title="${metric("mem_used", m.mem_used)} of ${metric("mem_total", d.metrics.mem_total)}">${full === undefined ? UNKNOWN : percent(full)}</td>
         <td class="num">${metric("mem_util", m.mem_util)}</td>
         <td class="num">${metric("temp", m.temp)}</td>
-        <td class="reservation"><${Reservation} d=${d} ended=${ended} /></td>
+        <td class="reservation"><${Reservation} d=${d} node=${node} ended=${ended} /></td>
         <td class="procs"><${Processes} d=${d} /></td>
     </tr>`;
 }
@@ -94,7 +94,7 @@ function Panel({ n, folded, fold, ended }) {
         ${!folded && trouble && html`<p class="trouble">${trouble}</p>`}
         ${!folded && devices.length > 0 && html`<table class="numbers">
             <thead><tr>${COLUMNS.map(([name, kind]) => html`<th scope="col" class=${kind} title=${name === "access" ? "memory access rate" : ""}>${name}</th>`)}</tr></thead>
-            <tbody>${devices.map((d) => html`<${Row} key=${d.uuid} d=${d} ended=${ended.get(d.uuid)} />`)}</tbody>
+            <tbody>${devices.map((d) => html`<${Row} key=${d.uuid} d=${d} node=${nodeName(n)} ended=${ended.get(d.uuid)} />`)}</tbody>
         </table>`}
     </section>`;
 }
