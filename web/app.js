@@ -9,6 +9,7 @@ import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
 import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
+import { pathOf } from "./kit/person.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
 import { href, place, usePlace } from "./kit/router.js";
 import { useLive, useTitle } from "./kit/use.js";
@@ -42,9 +43,11 @@ function Account() {
 /** @param {{ help: () => void }} props */
 function Header({ help }) {
     const here = viewFor(place.path);
+    const me = useSession().person;
     return html`<header class="top">
         <a class="brand" href="/">muster${facts.name !== "muster" && html` <span class="dim">· ${facts.name}</span>`}</a>
         <nav aria-label="Views">
+            ${me && html`<a href=${pathOf("person", me)} aria-current=${place.path === `/person/${me}` ? "page" : null} title="what ${me} holds, ran, used and booked">Mine</a>`}
             ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}${v.path === "/alerts" && html`<${AlertCount} />`}</a>`)}
         </nav>
         <span class="tools">

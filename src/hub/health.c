@@ -54,6 +54,8 @@ const struct route hub_routes[] = {
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
+    {GET, "/person/{person}", ROLE_NONE, .open = true, .summary = "The page: what one person holds, ran, used and booked", .handle = get_page},
+    {GET, "/team/{team}", ROLE_NONE, .open = true, .summary = "The page: the same of a team", .handle = get_page},
     {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},
     {GET, "/alerts", ROLE_NONE, .open = true, .summary = "The page: what is wrong", .handle = get_page},
     {GET, "/login", ROLE_NONE, .open = true, .summary = "The page: log in with a token", .handle = get_page},

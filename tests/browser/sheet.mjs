@@ -35,7 +35,8 @@ async function simulated(t, nodes) {
 const EXAMPLES = {
     "/node/": (nodes) => nodes[0]?.name,
     "/gpu/": (nodes) => nodes[0]?.devices[0]?.uuid,
-    "/person/": (nodes) => nodes.flatMap((n) => n.devices).flatMap((d) => d.holders ?? []).map((p) => p.person)[0],
+    "/team/": (nodes) => nodes.flatMap((n) => n.devices).flatMap((d) => d.processes).flatMap((p) => p.teams ?? [])[0],
+    "/person/": (nodes) => nodes.flatMap((n) => n.devices).flatMap((d) => d.processes).map((p) => p.person ?? p.user)[0],
 };
 
 /** Name and address of every picture. */

@@ -104,7 +104,7 @@ test("touching the strip says who, and it stays said", async (t) => {
 test("printing a view prints that view", async (t) => {
     const h = await withPast(t);
     const { name, devices } = (await json(h.url + "/api/v1/state")).nodes[0];
-    const example = { "/node/": `/node/${name}`, "/gpu/": `/gpu/${devices[0].uuid}`, "/person/": "/person/kim" };
+    const example = { "/node/": `/node/${name}`, "/gpu/": `/gpu/${devices[0].uuid}`, "/person/": "/person/kim", "/team/": "/team/vision" };
     const page = await open(t, h.url, { width: 1000, height: 900, dark: true });
     for (const v of views.filter((one) => one.path !== "/")) {
         await page.emulateMedia({ media: "screen" });

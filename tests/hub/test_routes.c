@@ -212,6 +212,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/usage", "GET", "+++++++++"},
         {"/bookings", "GET", "+++++++++"},
         {"/people", "GET", "+++++++++"},
+        {"/person/{person}", "GET", "+++++++++"},
+        {"/team/{team}", "GET", "+++++++++"},
         {"/events", "GET", "+++++++++"},
         {"/alerts", "GET", "+++++++++"},
         {"/login", "GET", "+++++++++"},

@@ -3,6 +3,7 @@ import { session } from "../access/session.js";
 import { exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
+import { Person } from "../kit/person.js";
 import { look, mayChange, placeOf, useOf } from "./bookings.js";
 import { leave, thingOf } from "./line.js";
 import { say } from "./over.js";
@@ -13,25 +14,25 @@ import { say } from "./over.js";
 
 const MANY = 100;
 
-/** @param {{ rows: Booking[], open: (b: Booking) => void }} props */
-export function BookList({ rows, open }) {
+/** open: to change one; without it they are only told. @param {{ rows: Booking[], open?: (b: Booking) => void, title?: string }} props */
+export function BookList({ rows, open, title = "bookings of this time" }) {
     const now = hubNow();
     const shown = rows.slice(0, MANY);
     return html`<section class="book-list" aria-label="Bookings">
-        <h2>bookings of this time</h2>
+        <h2>${title}</h2>
         ${!rows.length && html`<p class="dim">None.</p>`}
-        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Bookings of this time"><table class="list">
+        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="list">
             <thead><tr><th scope="col">who</th><th scope="col">GPUs</th><th scope="col">from</th><th scope="col">until</th><th scope="col" class="num">for</th><th scope="col">what for</th><th scope="col">use</th><td></td></tr></thead>
             <tbody>${shown.map(
                 (b) => html`<tr key=${b.id} class=${b.state}>
-                    <th scope="row">${b.person}</th>
+                    <th scope="row"><${Person} name=${b.person} /></th>
                     <td>${placeOf(b)}</td>
                     <td title=${exactTime(b.from)}>${moment(b.from, now)}</td>
                     <td title=${exactTime(b.until)}>${moment(b.until, now)}</td>
                     <td class="num">${span(b.until - b.from)}</td>
                     <td class="words">${b.comment || ""}</td>
                     <td>${b.state === "planned" ? "" : b.use ? useOf(b) || "in use" : UNKNOWN}</td>
-                    <td>${mayChange(b) && html`<button type="button" aria-label="change ${placeOf(b)}" onClick=${() => open(b)}>change</button>`}</td>
+                    <td>${open && mayChange(b) && html`<button type="button" aria-label="change ${placeOf(b)}" onClick=${() => open(b)}>change</button>`}</td>
                 </tr>`,
             )}</tbody>
         </table></div>`}
@@ -50,7 +51,7 @@ export function InLine({ waits, me }) {
             <thead><tr><th scope="col">who</th><th scope="col">for</th><th scope="col" class="num">since</th><th scope="col">now</th><td></td></tr></thead>
             <tbody>${waits.map(
                 (w) => html`<tr key=${w.id}>
-                    <th scope="row">${w.person}</th>
+                    <th scope="row"><${Person} name=${w.person} /></th>
                     <td>${thingOf(w)}</td>
                     <td class="num" title=${exactTime(w.since)}>${span(now - w.since)}</td>
                     <td>${w.state === "yours" ? `theirs until ${moment(w.until ?? 0, now)}` : w.ahead ? `${w.ahead} before them` : "next"}</td>

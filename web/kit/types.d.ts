@@ -280,6 +280,8 @@ export interface Job {
     kind: string;
     state: string;
     person: string | null;
+    node: string | null;
+    devices: string[];
     parent: string | null;
     start: number;
     end: number | null;

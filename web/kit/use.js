@@ -1,5 +1,5 @@
 /* use.js: hooks that tie a component to the store, to the clock and to the window. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { facts } from "./facts.js";
 import { live, onChange } from "./live.js";
 
@@ -56,4 +56,16 @@ export function useWindow(name, on, deps = []) {
         addEventListener(name, on, { passive: name === "scroll" });
         return () => removeEventListener(name, on);
     }, deps);
+}
+
+/** How wide it is; 0 before that is known. @param {{ current: HTMLElement | null }} box */
+export function useWidth(box) {
+    const [width, setWidth] = useState(0);
+    useLayoutEffect(() => {
+        if (!box.current) return undefined;
+        const look = new ResizeObserver(([e]) => setWidth(Math.floor(e.contentRect.width)));
+        look.observe(box.current);
+        return () => look.disconnect();
+    }, []);
+    return width;
 }

@@ -3,16 +3,17 @@ import { bytes, exactTime, percent, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { GONE_WORDS, indexOf, isGone } from "../kit/model.js";
-import { href } from "../kit/router.js";
+import { Person } from "../kit/person.js";
 
 /** @typedef {import("../kit/types").Device} Device */
 /** @typedef {import("../kit/types").Process} Process */
 
-/** Whoever it is, with a link to their place among people. @param {{ p: Process }} props */
+/** Whoever it is, with a link to their page. @param {{ p: Process }} props */
 function Owner({ p }) {
     if (!p.user) return UNKNOWN;
     if (isGone(p)) return html`<span title=${GONE_WORDS}>${p.user}</span>`;
-    return html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>${p.person && html` <span class="dim">(${p.person})</span>`}`;
+    if (p.person === null) return p.user;
+    return p.person ? html`${p.user} <span class="dim">(<${Person} name=${p.person} />)</span>` : html`<${Person} name=${p.user} />`;
 }
 
 /** @param {{ devices: Device[] }} props */

@@ -6,6 +6,7 @@ import { bytes, exactTime, metric, moment, span, UNKNOWN } from "../kit/format.j
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
 import { indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
+import { Person } from "../kit/person.js";
 import { useLive, useTick, useWindow } from "../kit/use.js";
 import { deviceSentence } from "./words.js";
 
@@ -30,7 +31,7 @@ function Users({ d }) {
         <tbody>
             ${users.slice(0, USERS).map(
                 (u) => html`<tr>
-                    <td>${u.user}</td>
+                    <td>${u.nobody || u.user === "?" ? u.user : html`<${Person} name=${u.user} />`}</td>
                     <td>${[...u.programs].join(", ") || UNKNOWN}</td>
                     <td class="num">${u.mem ? bytes(u.mem) : UNKNOWN}</td>
                     <td class="num" title=${Number.isFinite(u.start) ? exactTime(u.start) : ""}>${Number.isFinite(u.start) ? span(hubNow() - u.start) : UNKNOWN}</td>
@@ -74,7 +75,7 @@ function Take({ d }) {
 function Booked({ n, d }) {
     const { booking, next } = d;
     const now = hubNow();
-    const words = (/** @type {import("../kit/types").DeviceBooking} */ b) => `${b.person}${b.comment ? ` (${b.comment})` : ""}`;
+    const words = (/** @type {import("../kit/types").DeviceBooking} */ b) => html`<${Person} name=${b.person} />${b.comment ? ` (${b.comment})` : ""}`;
     return html`${booking && html`<p>booked until <span title=${exactTime(booking.until)}>${moment(booking.until, now)}</span> by ${words(booking)}</p>`}
         ${next && html`<p>booked from <span title=${exactTime(next.from)}>${moment(next.from, now)}</span> by ${words(next)}</p>`}
         <${Offer} n=${n} d=${d} />`;

@@ -5,6 +5,7 @@ import { Choice, chosen } from "../kit/choice.js";
 import { stateOf } from "../kit/facts.js";
 import { bytes, count, exactTime, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { Person } from "../kit/person.js";
 import { usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 
@@ -23,7 +24,7 @@ const LONGER = [["30m", "30 m"], ["2h", "2 h"], ["8h", "8 h"], ["1d", "1 d"]];
 const LEVELS = [[0.95, "little", ""], [2.01, "some", "▮"], [5.01, "many", "▮▮"], [Infinity, "most", "▮▮▮"]];
 
 /** An answer that is asked for again and again; null before the first. @param {string} url */
-function useAnswer(url) {
+export function useAnswer(url) {
     const [got, setGot] = useState(/** @type {any} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     useEffect(() => {
@@ -61,7 +62,7 @@ export function WhoToAsk({ free }) {
         <div class="scroll" tabindex="0" role="region" aria-label="People and their GPUs"><table class="asked">
             <thead><tr><th scope="col">person</th><th scope="col" class="num">booked</th><th scope="col" class="num">held now</th>${OVER.map(([, words]) => html`<th scope="col" class="num">${words}</th>`)}</tr></thead>
             <tbody>${rows.map((p) => html`<tr key=${p.person}>
-                <th scope="row">${p.person}</th><td class="num">${p.booked || ""}</td><${Level} v=${p.used} />${OVER.map(([k]) => html`<${Level} v=${p.ema?.[k]} />`)}
+                <th scope="row"><${Person} name=${p.person} /></th><td class="num">${p.booked || ""}</td><${Level} v=${p.used} />${OVER.map(([k]) => html`<${Level} v=${p.ema?.[k]} />`)}
             </tr>`)}</tbody>
         </table></div>
         <p class="dim">${LEVELS.slice(1).map(([, words, marks], i) => `${marks} ${words}: ${i === LEVELS.length - 2 ? "more" : `up to ${[2, 5][i]}`}`).join(" · ")}</p>
@@ -95,7 +96,7 @@ export function Idle() {
             <thead><tr><th scope="col">GPU</th><th scope="col">held by</th><th scope="col" class="num">idle for</th><th scope="col" class="num">memory</th><th scope="col">program</th>${priced && html`<th scope="col" class="num">worth ${currency}</th>`}</tr></thead>
             <tbody>${rows.map((r) => html`<tr key=${`${r.device} ${r.login}`}>
                 <th scope="row"><a href="/gpu/${encodeURIComponent(r.device)}">${r.node}:${r.index ?? "?"}</a></th>
-                <td>${r.person || r.login || html`<span class="dim">nobody known</span>`}</td>
+                <td>${r.person ? html`<${Person} name=${r.person} />` : r.login || html`<span class="dim">nobody known</span>`}</td>
                 <td class="num" title="since ${exactTime(r.since)}">${span(r.idle * 1000)}</td>
                 <td class="num">${r.memory === null || r.memory === undefined ? UNKNOWN : bytes(r.memory)}</td>
                 <td class="program">${r.program ?? UNKNOWN}</td>

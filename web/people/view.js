@@ -7,7 +7,8 @@ import { bytes, count, exactTime, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, watch } from "../kit/live.js";
 import { devicesOf, indexOf, isFresh, nodeName, tally, usersOf } from "../kit/model.js";
-import { href, usePlace } from "../kit/router.js";
+import { Person } from "../kit/person.js";
+import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { Idle, WhoToAsk } from "./asking.js";
 
@@ -16,12 +17,12 @@ import { Idle, WhoToAsk } from "./asking.js";
 
 /**
  * @typedef {{ name: string, gpus: number, idle: number, mem: number, since: number | undefined,
- *   places: { node: Node, devices: { d: Device, index: string }[] }[] }} Person
+ *   places: { node: Node, devices: { d: Device, index: string }[] }[] }} Holder
  */
 
-/** Who is on which devices: most GPUs first; "" is whoever could not be found out. @param {Node[]} nodes @returns {Person[]} */
+/** Who is on which devices: most GPUs first; "" is whoever could not be found out. @param {Node[]} nodes @returns {Holder[]} */
 function peopleOf(nodes) {
-    /** @type {Map<string, Person>} */
+    /** @type {Map<string, Holder>} */
     const people = new Map();
     for (const node of nodes)
         for (const d of devicesOf(node)) {
@@ -42,7 +43,7 @@ function peopleOf(nodes) {
     return [...people.values()].sort((a, b) => b.gpus - a.gpus || (a.name < b.name ? -1 : 1));
 }
 
-/** One node's GPUs of a person, each a mark. @param {{ place: Person["places"][number] }} props */
+/** One node's GPUs of a person, each a mark. @param {{ place: Holder["places"][number] }} props */
 function Place({ place: { node, devices } }) {
     return html`<span class="held-at">
         <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>
@@ -51,10 +52,10 @@ function Place({ place: { node, devices } }) {
     </span>`;
 }
 
-/** @param {{ p: Person, now: number }} props */
+/** @param {{ p: Holder, now: number }} props */
 function Row({ p, now }) {
     return html`<tr>
-        <th scope="row">${p.name ? html`<a href=${href("/", { filter: `person:"${p.name.replaceAll(/["\\]/g, "")}"` })}>${p.name}</a>` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
+        <th scope="row">${p.name ? html`<${Person} name=${p.name} />` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
         <td class="num">${p.gpus}</td>
         <td class="num">${p.idle ? html`<span class="held"><span class="mark">${stateOf.get("held")?.mark}</span> ${p.idle}</span>` : ""}</td>
         <td class="num">${p.mem ? bytes(p.mem) : UNKNOWN}</td>

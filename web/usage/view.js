@@ -1,5 +1,5 @@
 /* view.js: the view /usage: who used how much, as a table and over time as a chart; each row can be broken down further. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { placesOf } from "../book/bookings.js";
 import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";
@@ -7,8 +7,10 @@ import { Empty } from "../kit/empty.js";
 import { count, percent, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
+import { pathOf } from "../kit/person.js";
 import { href, setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
+import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { BY, COLUMNS, columnsOf, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
 
@@ -53,18 +55,6 @@ function useUsage(whole, parts, said) {
         };
     }, [asked]);
     return { got, wrong, old: got?.asked !== asked };
-}
-
-/** @param {{ current: HTMLElement | null }} box */
-function useWidth(box) {
-    const [width, setWidth] = useState(0);
-    useLayoutEffect(() => {
-        if (!box.current) return undefined;
-        const look = new ResizeObserver(([e]) => setWidth(Math.floor(e.contentRect.width)));
-        look.observe(box.current);
-        return () => look.disconnect();
-    }, []);
-    return width;
 }
 
 /** The largest, each with its colour; the rest is one. @param {Usage} all @param {Usage} by @param {typeof COLUMNS[number]} of */
@@ -160,7 +150,7 @@ export default function UsageView() {
     const nothing = got && !got.all.rows.some((r) => r.held || r.wall);
     const link = (/** @type {string} */ p, format = "csv") => usageUrl({ by, part, period: p, ...range, format });
     return html`<div class="usage" ref=${box}>
-        <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>all</a> › ${whose}: `}
+        <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>all</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
             ${old && part ? "…" : total && !nothing ? `${written(COLUMNS[0], total)} GPU-hours held ${got?.said}` : `usage ${words}`}${total?.held && !(old && part) ? html`<span class="where">, ${percent((total.busy ?? 0) / total.held)} of them busy</span>` : ""}</h1></div>
         <div class="strip">
             <span class="controls">

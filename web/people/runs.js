@@ -1,0 +1,74 @@
+/* runs.js: what somebody ran lately: jobs by their names, and the stretches in which programs of theirs were on GPUs. */
+import { useEffect, useState } from "preact/hooks";
+import { placesOf } from "../book/bookings.js";
+import { ask } from "../kit/api.js";
+import { bytes, count, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { filterOf } from "../kit/person.js";
+import { href } from "../kit/router.js";
+
+/** @typedef {import("../kit/types").Job} Job */
+/** @typedef {import("../kit/types").Span} Span */
+/** @typedef {{ what: string, kind: string, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
+
+const LAST = "-7d";
+const MANY = 20;
+const TOGETHER_MS = 60000; /* one program that begins on several GPUs of a node within so long is one run */
+
+/** @param {Job} j @returns {Run} */
+const ofJob = (j) => ({ what: j.name, kind: j.kind, where: j.devices.length ? placesOf(j.devices) : j.node ?? UNKNOWN, start: j.start, end: j.end ?? hubNow(), going: j.state === "running", memory: null });
+
+/** @param {Span[]} spans @returns {Run[]} */
+function together(spans) {
+    /** @type {(Run & { gpus: Set<number | string>, node: string })[]} */
+    const runs = [];
+    for (const s of [...spans].sort((a, b) => a.first - b.first)) {
+        const [what, node, end] = [s.program ?? UNKNOWN, s.node ?? UNKNOWN, s.there ? hubNow() : s.last];
+        let run = runs.findLast((r) => r.what === what && r.node === node && s.first - r.start <= TOGETHER_MS);
+        if (!run) runs.push((run = { what, kind: "", where: "", node, gpus: new Set(), start: s.first, end, going: s.there, memory: null }));
+        run.gpus.add(s.index ?? "?");
+        run.end = Math.max(run.end, end);
+        run.going ||= s.there;
+        run.memory = Math.max(run.memory ?? 0, s.memory_max ?? 0) || null;
+        run.where = `${node}:${[...run.gpus].sort().join()}`;
+    }
+    return runs;
+}
+
+/** Of a person also the programs seen under these logins; of a team its jobs alone. Newest first. @param {string} kind @param {string} name @param {string[]} logins */
+export function useRuns(kind, name, logins) {
+    const [runs, setRuns] = useState(/** @type {{ runs: Run[], more: boolean } | null} */ (null));
+    useEffect(() => {
+        const stop = new AbortController();
+        const { signal } = stop;
+        const jobs = ask(href("/api/v1/jobs", { filter: filterOf(kind, name), from: LAST }), { signal });
+        const seen = logins.map((user) => ask(href("/api/v1/processes", { user, from: LAST, limit: "1000" }), { signal }));
+        Promise.all([jobs, ...seen]).then(
+            ([j, ...s]) => setRuns({ runs: [...j.jobs.filter((/** @type {Job} */ one) => !one.parent).map(ofJob), ...together(s.flatMap((one) => one.spans))].sort((a, b) => b.start - a.start), more: s.some((one) => one.more) }),
+            () => {}, /* the views beside it say that the hub is away */
+        );
+        return () => stop.abort();
+    }, [kind, name, logins.join("\n")]);
+    return runs;
+}
+
+/** @param {{ runs: Run[], more: boolean }} props */
+export function Runs({ runs, more }) {
+    const now = hubNow();
+    return html`<section class="asking" aria-label="Runs">
+        <h2>runs of the last 7 days</h2>
+        ${!runs.length && html`<p class="dim">none that was noticed</p>`}
+        ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Runs of the last 7 days"><table class="asked">
+            <thead><tr><th scope="col">what</th><th scope="col">GPUs</th><th scope="col">from</th><th scope="col" class="num">for</th><th scope="col" class="num">memory at most</th></tr></thead>
+            <tbody>${runs.slice(0, MANY).map((r) => html`<tr>
+                <th scope="row" title=${r.what}>${r.what}${r.kind && html` <span class="dim">${r.kind}</span>`}</th>
+                <td>${r.where}</td>
+                <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>
+                <td class="num">${span(r.end - r.start)}${r.going ? ", still there" : ""}</td>
+                <td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>
+            </tr>`)}</tbody>
+        </table></div>`}
+        ${runs.length > MANY && html`<p class="dim">and ${more ? "many" : count(runs.length - MANY, "run")} more, from before</p>`}
+    </section>`;
+}

@@ -1,0 +1,172 @@
+/* view_person.js: the views /person/ and /team/: what they hold now, what they used, ran and booked, and who may act for them. */
+import { useEffect, useRef } from "preact/hooks";
+import { useSession } from "../access/session.js";
+import { useBookings } from "../book/bookings.js";
+import { BookList } from "../book/list.js";
+import { Empty, Refused } from "../kit/empty.js";
+import { count, percent, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, live, watch } from "../kit/live.js";
+import { devicesOf, isFresh, nodeName, usersOf } from "../kit/model.js";
+import { filterOf, pathOf, Person } from "../kit/person.js";
+import { href, usePlace } from "../kit/router.js";
+import { sheet } from "../kit/sheet.js";
+import { useLive, useTick, useTitle, useWidth } from "../kit/use.js";
+import { Cell } from "../now/cell.js";
+import { Details } from "../now/details.js";
+import { Stack } from "../usage/stack.js";
+import { COLUMNS, columnsOf, figure, usageUrl, written } from "../usage/usage.js";
+import { useAnswer } from "./asking.js";
+import { Runs, useRuns } from "./runs.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("../kit/types").Usage} Usage */
+/** @typedef {import("../kit/types").UsageRow} UsageRow */
+
+await sheet("later.css");
+
+const LAST = "30d";
+const DAY_MS = 86400000;
+
+/** What they hold, in a sentence. @param {Node[]} nodes @param {string} kind @param {string} name */
+function holding(nodes, kind, name) {
+    const all = nodes.flatMap((n) => devicesOf(n).map((d) => ({ n, d })));
+    const there = all.filter(({ d }) => isFresh(d) && d.processes.length);
+    const unheard = all.filter(({ d }) => !isFresh(d)).length;
+    const rest = unheard ? `${there.length ? ", and " : ""}held ${count(unheard, "GPU")} when last heard of` : "";
+    if (!there.length) return rest || "holds no GPU now";
+    const on = [...new Set(there.map(({ n }) => nodeName(n)))].join(", ");
+    const idle = there.filter(({ d }) => d.state === "held").length;
+    const since = Math.min(...there.flatMap(({ d }) => usersOf(d)).filter((u) => kind !== "person" || u.user === name).map((u) => u.start));
+    return `holds ${count(there.length, "GPU")} on ${on}${idle ? `, ${idle === there.length ? "all" : idle} without work` : ""}${Number.isFinite(since) ? `, for ${span(hubNow() - since)}` : ""}${rest}`;
+}
+
+/** Every day from the first to the last that is counted; labels are days of the hub's zone. @param {UsageRow[]} rows */
+function daysOf(rows) {
+    const by = new Map(rows.map((r) => [r.label ?? "", r]));
+    const [first, last] = [rows[0]?.label, rows.at(-1)?.label].map((day) => Date.parse(`${day}T00:00Z`));
+    const days = [];
+    for (let t = first; t <= last; t += DAY_MS) days.push(new Date(t).toISOString().slice(0, 10));
+    return { days, rows: days.map((day) => by.get(day)) };
+}
+
+/** What they used, day by day: at work, and held without. @param {{ by: Usage, kind: string, name: string }} props */
+function Used({ by, kind, name }) {
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const width = useWidth(box);
+    const mine = by.rows.filter((r) => r.key === name && r.held);
+    const { days, rows } = daysOf(mine);
+    const hours = (/** @type {"busy" | "idle"} */ of) => rows.map((r) => Number(r?.[of] ?? 0) / 3600);
+    const into = kind === "person" ? "device" : "person";
+    return html`<section aria-label="Usage" ref=${box}>
+        <h2>GPU-hours a day</h2>
+        <${Stack} title="GPU-hours a day" unit="h" labels=${days.map((d) => d.slice(5))} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
+            parts=${[{ name: "at work", colour: "busy", v: hours("busy") }, { name: "held without work", colour: "held", v: hours("idle") }]} />
+        <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />at work</li><li><i class="swatch" style=${{ background: "var(--held)" }} />held without work</li>
+            <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>by ${into === "device" ? "GPU" : into}</a></li></ul>
+    </section>`;
+}
+
+/** The sums as facts. @param {{ all: Usage, row: UsageRow }} props */
+function Sums({ all, row }) {
+    return html`<dl class="facts" aria-label="Usage of 30 days">
+        <div><dt>30 days</dt><dd>${row.held ? `${percent(Number(row.busy ?? 0) / row.held)} at work` : ""}</dd></div>
+        ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${c.name === "cost" ? all.currency : c.unit}</dd></div>`)}
+    </dl>`;
+}
+
+/** @param {{ all: Usage }} props */
+function Members({ all }) {
+    const [held, , , idle] = COLUMNS;
+    const rows = all.rows.filter((r) => r.key && r.held).sort((a, b) => Number(b.held) - Number(a.held));
+    if (!rows.length) return null;
+    return html`<section class="asking" aria-label="Members">
+        <h2>its people, in 30 days</h2>
+        <div class="scroll"><table class="asked">
+            <thead><tr><th scope="col">person</th><th scope="col" class="num">held h</th><th scope="col" class="num">at work</th><th scope="col" class="num">long idle h</th></tr></thead>
+            <tbody>${rows.map((r) => html`<tr key=${r.key}><th scope="row"><${Person} name=${r.key} /></th><td class="num">${written(held, r)}</td>
+                <td class="num">${percent(Number(r.busy ?? 0) / Number(r.held))}</td><td class="num">${written(idle, r)}</td></tr>`)}</tbody>
+        </table></div>
+    </section>`;
+}
+
+/** Who may change what is theirs, and whether that is the reader. @param {{ kind: string, name: string, open: boolean }} props */
+function MayAct({ kind, name, open }) {
+    const { role, person } = useSession();
+    const whose = kind === "team" ? "each of its people" : name;
+    const you = role === "admin" ? "You are an admin." : person === name ? "That is you." : person ? `You are ${person}.` : role === "none" ? html`<a href=${href("/login", { to: location.pathname })}>Log in</a>` : "";
+    return html`<dl class="facts" aria-label="Who may act"><div><dt>may act</dt><dd>${open ? `bookings: anybody, under any name; alerts: ${whose} and admins.` : `${whose} and admins: bookings, places in line, silences of alerts.`} ${you}</dd></div></dl>`;
+}
+
+/** @param {{ nodes: Node[] }} props */
+function Holds({ nodes }) {
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    let first = true;
+    return html`<section aria-label="Held now" ref=${box}>
+        <h2>held now</h2>
+        ${nodes.filter((n) => devicesOf(n).length).map((n) => html`<div class="held-on" key=${n.id}>
+            <a class="name" href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a>
+            <div class="cells">${devicesOf(n).map((d) => {
+                const one = html`<${Cell} key=${d.uuid} d=${d} first=${first} />`;
+                first = false;
+                return one;
+            })}</div>
+        </div>`)}
+        ${!nodes.length && html`<p class="dim">nothing. <a href="/">Which GPUs are free</a></p>`}
+        <${Details} of=${box} />
+    </section>`;
+}
+
+/** @param {{ arg: string }} props */
+export default function PersonView({ arg }) {
+    const { path } = usePlace();
+    const kind = path.startsWith("/team/") ? "team" : "person";
+    const name = decodeURIComponent(arg);
+    return html`<${One} key=${`${kind} ${name}`} kind=${kind} name=${name} />`;
+}
+
+/** @param {{ kind: string, name: string }} props */
+function One({ kind, name }) {
+    const { nodes, status, filter } = useLive();
+    const wanted = filterOf(kind, name);
+    useTick();
+    useTitle(name);
+    useEffect(() => watch({ filter: wanted }), [wanted]);
+    const ask = (/** @type {string} */ by, /** @type {string} */ period) => usageUrl({ by, last: LAST, period, part: { by: kind, key: name } });
+    const { got: all, wrong } = useAnswer(ask(kind === "team" ? "person" : "team", "all"));
+    const { got: by } = useAnswer(ask(kind, "day"));
+    const today = Math.floor(hubNow() / DAY_MS) * DAY_MS;
+    const known = useBookings(today, today + 92 * DAY_MS);
+    const there = filter === wanted ? nodes : [];
+    const seen = kind === "team" ? [] : [...new Set([name, ...there.flatMap((n) => n.devices).flatMap((d) => d.processes).filter((p) => p.person === name && p.user).map((p) => p.user ?? "")])];
+    const runs = useRuns(kind, name, seen);
+    if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
+    if (!all || !by || !runs || filter !== wanted) return wrong ? html`<p class="error" role="alert">${wrong.detail}</p>` : html`<div class="one"><div class="lead"><h1>${name}</h1></div></div>`;
+    const people = kind === "team" ? all.rows.filter((/** @type {UsageRow} */ r) => r.held).map((/** @type {UsageRow} */ r) => r.key) : [name];
+    const booked = known.rows.filter((b) => people.includes(b.person) && b.state !== "over");
+    const used = by.rows.some((/** @type {UsageRow} */ r) => r.key === name && r.held);
+    if (!there.length && !used && !runs.runs.length && !booked.length) {
+        return html`<${Empty} title="Nothing is known of ${kind === "team" ? "a team called " : ""}${name}"><p>They hold no GPU, and used, ran and booked none in 30 days. <a href="/people">Who does</a></p><//>`;
+    }
+    const teams = kind === "team" ? [] : all.rows.filter((/** @type {UsageRow} */ r) => r.key && r.held).map((/** @type {UsageRow} */ r) => r.key);
+    return html`<div class="one">
+        <div class="lead">
+            <h1>${name} <span class="dim">${kind === "team" ? "team" : teams.map((/** @type {string} */ t, /** @type {number} */ i) => html`${i > 0 && ", "}<a href=${pathOf("team", t)}>${t}</a>`)}</span></h1>
+            <p class="sentence">${holding(there, kind, name)}</p>
+            <p><a href=${href("/", { filter: wanted })}>on Now</a> · <a href=${href("/history", { filter: wanted })}>the last day</a></p>
+        </div>
+        <div class="sides">
+            <aside>
+                ${used && html`<${Sums} all=${all} row=${all.total} />`}
+                <${MayAct} kind=${kind} name=${name} open=${known.auth === "open"} />
+            </aside>
+            <div class="main">
+                <${Holds} nodes=${there} />
+                ${used && html`<${Used} by=${by} kind=${kind} name=${name} />`}
+                ${kind === "team" && html`<${Members} all=${all} />`}
+                ${booked.length > 0 ? html`<${BookList} rows=${booked} title="booked" />` : html`<section aria-label="Bookings"><h2>booked</h2><p class="dim">nothing. <a href="/bookings">All bookings</a></p></section>`}
+                ${(kind === "person" || runs.runs.length > 0) && html`<${Runs} ...${runs} />`}
+            </div>
+        </div>
+    </div>`;
+}
