@@ -44,14 +44,15 @@ const struct opt_cmd ls_help = {
     .summary = "which GPUs there are and who is on them",
     .args = "[FILTER…]",
     .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
-             "A filter says which GPUs: states (free, held, busy, unknown, stale, hung, lost, broken), mine, user:kim, "
-             "model:h200, "
+             "A filter says which GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
+             "(free, held, busy, unknown, stale, hung, lost, broken), mine, user:kim, model:h200, "
              "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
              "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
              "all of it. When nothing matches the exit status is 1.",
     .examples = "muster ls  # this machine\n"
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
-                "muster ls free model:h200 'memfree>=40G'  # a free H200 with room\n"
+                "muster ls kim  # what kim is on\n"
+                "muster ls free h200 'memfree>=40G'  # a free H200 with room\n"
                 "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
                 "muster ls -o node,gpu,user,mem_used  # only what I need\n"
                 "muster ls '(hung or lost) host:dgx*'  # what is broken\n"

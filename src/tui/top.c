@@ -403,7 +403,7 @@ static void draw_foot(struct top *t, struct sheet *s)
             sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, t->shown.words);
         else if (!t->typed[0])
             sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM,
-                      "free  user:kim  model:h200  'memfree>=40G'  Enter keeps it, Esc drops it");
+                      "free  kim  h200  memfree>=40G  Enter keeps it, Esc drops it");
         return;
     }
     if (t->aim.asking) {
@@ -438,7 +438,7 @@ static void draw_help(struct sheet *s)
         "c  compact: many to a line        W      keep these settings",
         "x  tag a process, X none          K      send it, or the tagged ones, a signal",
         "/  filter, as on the page and in `muster ls`:",
-        "   free   held 'idle>2h'   user:kim model:h200   host:dgx* 'memfree>=40G'",
+        "   free   held idle>2h   kim h200   host:dgx* memfree>=40G",
         "space  pause                      + -    faster, slower",
         "q  quit                           ^L     draw again",
         "",

@@ -49,6 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     filter_match(f, &n, &empty, NOW);
     filter_match(f, &n, NULL, NOW);
     filter_match_proc(f, &n, &full, &p, NOW);
+    struct filter_kinds kinds = {0};
+    char said[FILTER_SAID];
+    filter_see(f, &n, NOW, &kinds);
+    filter_say(f, &kinds, said);
+    assert(str_utf8_ok(str_of(said)) || !str_utf8_ok(str_n(data, size)));
     /* Reading what was kept gives the same filter. */
     struct filter *again = NULL;
     assert(filter_new(str_of(filter_text(f)), "kim", &again, &err) == 0);
