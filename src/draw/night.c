@@ -28,7 +28,7 @@
 #define INK_TRACK 0xeff2f5
 #define INK_WORK  0x2f5fb3 /* as the page's busy */
 #define INK_IDLE  0x8a5c00 /* held */
-#define INK_WRONG 0x9c36b5 /* hung */
+#define INK_WRONG 0x8b1a89 /* hung */
 
 struct sheet {
     const struct night *s;
@@ -235,7 +235,7 @@ static void put_curve(struct pen *pen, const struct sheet *f, double y, bool pow
             pen_to(pen, at_bin(f, k + 1), up, false);
         }
         pen_to(pen, at_bin(f, to), y + high, false);
-        pen_fill(pen, power ? (struct ink){INK_DIM, 0.35} : (struct ink){0x1a7f4b, 0.35});
+        pen_fill(pen, power ? (struct ink){INK_DIM, 0.35} : (struct ink){0x187a48, 0.35});
     }
     put(pen, f->left - 6, y + high / 2 + 3, power ? STR("power") : STR("free"), PEN_END, INK_TEXT);
     if (power)

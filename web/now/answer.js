@@ -38,8 +38,8 @@ function Count({ word, of = word, n, title, children }) {
     return html`<li><a class="count ${of}" href=${filtered(word)} title=${title ?? meaning} aria-current=${chosen() === word}><span class="mark">${mark}</span> ${n} ${word}</a>${children}</li>`;
 }
 
-/** @param {{ nodes: Node[], sum: Tally }} props */
-export function Counts({ nodes, sum: { by, broken, work, idle, idleCost, power: watts } }) {
+/** bars: cells have them, and what they mean is said. @param {{ nodes: Node[], sum: Tally, bars: boolean }} props */
+export function Counts({ nodes, bars, sum: { by, broken, work, idle, idleCost, power: watts } }) {
     const kinds = [...stateOf.keys()].filter((word) => by[word] && !isFresh({ state: word }));
     return html`<ul class="counts" aria-label="GPUs by state">
         <${Count} word="busy" n=${by.busy ?? 0}>${work !== undefined && html`, <span title="mean utilisation of the busy GPUs: at any moment so many of them work">${percent(work)} of them at work</span>`}<//>
@@ -53,6 +53,6 @@ export function Counts({ nodes, sum: { by, broken, work, idle, idleCost, power: 
         <//>
         ${watts > 0 && html`<li title="what all GPUs that are heard of take">${power(watts)}</li>`}
         <li class="dim">${count(nodes.length, "node")}</li>
-        <li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> use <span class="bar memory"><i /></span> memory</li>
+        ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> use <span class="bar memory"><i /></span> memory</li>`}
     </ul>`;
 }

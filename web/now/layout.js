@@ -13,7 +13,7 @@ import { nodeTrouble } from "./words.js";
 /** @typedef {import("../kit/lines.js").Line} Line */
 
 /** @type {[string, string][]} */
-export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"], ["table", "table"]];
+export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"], ["grid", "heat grid"], ["table", "table"]];
 
 export const NARROW = 640;
 const GAP = 8;

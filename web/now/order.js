@@ -2,12 +2,49 @@
 import { devicesOf, fullness, modelOf } from "../kit/model.js";
 
 /** @typedef {import("../kit/types").Node} Node */
-/** @typedef {{ title: string, ids: string[] }} Group */
+/** pick: of their GPUs only these. @typedef {{ title: string, ids: string[], pick?: Set<string> }} Group */
 
 /** @type {[string, string][]} */
 export const SORTS = [["name", "name"], ["free", "free first"], ["use", "busiest first"], ["memory", "memory free"], ["trouble", "trouble first"]];
-/** @type {[string, string][]} */
-export const GROUPS = [["none", "none"], ["model", "model"]];
+const LABELS = 12; /* that one may group by */
+
+/** By what nodes can be grouped: their model, a label that some have ("rack"); in the heat grid each GPU by the team that is on it. @param {Node[]} nodes @param {boolean} cells @returns {[string, string][]} */
+export function groupsOf(nodes, cells) {
+    const labels = new Set(nodes.flatMap((n) => Object.keys(n.labels ?? {})));
+    const teams = cells && nodes.some((n) => n.devices.some((d) => d.processes.some((p) => p.teams?.length)));
+    return [["none", "none"], ["model", "model"], ...(teams ? [/** @type {[string, string]} */ (["team", "team"])] : []), ...[...labels].sort().slice(0, LABELS).map((l) => /** @type {[string, string]} */ ([`label:${l}`, l]))];
+}
+
+/** Whose it is, of a GPU that is somebody's. @param {import("../kit/types").Device} d */
+function teamOf(d) {
+    if (d.state !== "held" && d.state !== "busy") return "nobody's";
+    return d.processes.find((p) => p.teams?.length)?.teams?.[0] ?? "in no team";
+}
+
+/** Every GPU under its team; a node may stand under several. @param {Node[]} nodes @returns {Group[]} */
+function byTeam(nodes) {
+    /** @type {Map<string, Group & { pick: Set<string> }>} */
+    const groups = new Map();
+    for (const n of nodes)
+        for (const d of devicesOf(n)) {
+            const title = teamOf(d);
+            const g = groups.get(title) ?? { title, ids: [], pick: new Set() };
+            if (g.ids.at(-1) !== n.id) g.ids.push(n.id);
+            g.pick.add(d.uuid);
+            groups.set(title, g);
+        }
+    const last = (/** @type {string} */ title) => Number(title === "nobody's") * 2 + Number(title === "in no team");
+    return [...groups.values()].sort((a, b) => last(a.title) - last(b.title) || natural.compare(a.title, b.title));
+}
+
+const natural = new Intl.Collator(undefined, { numeric: true });
+
+/** @param {Node} n @param {string} group */
+function titleOf(n, group) {
+    if (group === "model") return modelOf(n) || "no GPUs";
+    const name = group.slice("label:".length);
+    return n.labels?.[name] ?? `no ${name}`;
+}
 
 /** @param {Node} n @param {(d: import("../kit/types").Device) => number} of */
 const sum = (n, of) => devicesOf(n).reduce((t, d) => t + of(d), 0);
@@ -26,12 +63,15 @@ export function inOrder(nodes, sort, group) {
     const sorted = weight
         ? nodes.map((n) => ({ n, w: weight(n) })).sort((a, b) => b.w - a.w).map((x) => x.n)
         : nodes;
-    if (group !== "model") return [{ title: "", ids: sorted.map((n) => n.id) }];
-    /** @type {Map<string, string[]>} */
+    if (group === "none") return [{ title: "", ids: sorted.map((n) => n.id) }];
+    if (group === "team") return byTeam(sorted);
+    /** @type {Map<string, Group>} */
     const groups = new Map();
     for (const n of sorted) {
-        const model = modelOf(n) || "no GPUs";
-        groups.set(model, [...(groups.get(model) ?? []), n.id]);
+        const title = titleOf(n, group);
+        const g = groups.get(title) ?? { title, ids: [] };
+        g.ids.push(n.id);
+        groups.set(title, g);
     }
-    return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([title, ids]) => ({ title, ids }));
+    return [...groups.values()].sort((a, b) => natural.compare(a.title, b.title));
 }

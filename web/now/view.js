@@ -13,9 +13,10 @@ import { useLive } from "../kit/use.js";
 import { Answer, Counts } from "./answer.js";
 import { Details } from "./details.js";
 import { headWidth, layOut, LAYOUTS, NARROW } from "./layout.js";
-import { GROUPS, inOrder, SORTS } from "./order.js";
+import { groupsOf, inOrder, SORTS } from "./order.js";
 
-const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise */
+const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise, */
+const VERY_MANY = 300; /* from here on by a heat grid */
 
 /** How wide the list is. @param {{ current: HTMLElement | null }} box */
 function useWidth(box) {
@@ -30,13 +31,13 @@ function useWidth(box) {
     return width;
 }
 
-/** The table, which is loaded when it is first wanted. @param {boolean} wanted */
-function useTable(wanted) {
-    const [Table, setTable] = useState(/** @type {any} */ (null));
+/** A component that is loaded when it is first wanted. @param {boolean} wanted @param {() => Promise<any>} load */
+function useLater(wanted, load) {
+    const [Later, setLater] = useState(/** @type {any} */ (null));
     useEffect(() => {
-        if (wanted && !Table) void import("./table.js").then((m) => setTable(() => m.Table));
+        if (wanted && !Later) void load().then((/** @type {any} */ component) => setLater(() => component));
     }, [wanted]);
-    return Table;
+    return Later;
 }
 
 /** Before the first answer nothing is said: what is not known yet is not none. */
@@ -53,32 +54,34 @@ function Cluster() {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const width = useWidth(box);
     const [resort, setResort] = useState(0);
-    const usual = path === "/index.php" ? "table" : nodes.length > MANY ? "tiles" : "rows"; /* GPU Monitor's page was one */
+    const usual = path === "/index.php" ? "table" : nodes.length > VERY_MANY ? "grid" : nodes.length > MANY ? "tiles" : "rows"; /* GPU Monitor's page was one */
     const layout = chosen("layout", LAYOUTS, usual, true);
-    const Table = useTable(layout === "table");
+    const Table = useLater(layout === "table", () => import("./table.js").then((m) => m.Table));
+    const Grid = useLater(layout === "grid", () => import("./grid.js").then((m) => m.Grid));
     const sort = chosen("sort", SORTS, "name");
-    const group = chosen("group", GROUPS, "none");
+    const groups = useMemo(() => groupsOf(nodes, layout === "grid"), [generation, layout]);
+    const group = chosen("group", groups, "none");
 
     /* Rows keep their place while live: their order is made when it is asked for and when nodes come or go. */
     const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
     const sum = tally(nodes, hubNow());
     const now = new Map(nodes.map((n) => [n.id, n]));
     const head = layout === "rows" ? headWidth(nodes, width) : 0;
-    const lines = layout === "table" ? [] : layOut(order, now, layout, width, head);
+    const lines = layout === "table" || layout === "grid" ? [] : layOut(order, now, layout, width, head);
 
     return html`<div class="now ${status}">
         <div class="lead"><${Answer} nodes=${nodes} sum=${sum} /><${FilterBox} /></div>
         ${(nodes.length > 0 || filter) && html`<div class="strip" key="strip">
-            <${Counts} nodes=${nodes} sum=${sum} />
+            <${Counts} nodes=${nodes} sum=${sum} bars=${layout === "rows" || layout === "cards"} />
             <div class="controls">
                 ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
-                <${Choice} name="group" label="group" options=${GROUPS} value=${group} otherwise="none" />
+                <${Choice} name="group" label="group" options=${groups} value=${group} otherwise="none" />
                 <${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="name" />
                 <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
-            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
+            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : layout === "grid" ? Grid && html`<${Grid} groups=${order} now=${now} width=${width} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>
