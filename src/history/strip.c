@@ -39,7 +39,7 @@ static void add_wrong(struct strip *s, struct strip_row *row, enum wrong what, i
 {
     struct night_row *r = &row->drawn;
 
-    if (to_ms <= from_ms || r->n_wrong == SAID_MAX)
+    if (to_ms <= from_ms || from_ms >= s->query->to_ms || to_ms <= s->query->from_ms || r->n_wrong == SAID_MAX)
         return;
     struct night_span *v = arena_alloc(&s->mem, r->n_wrong + 1, sizeof(*v));
     if (r->n_wrong)

@@ -17,15 +17,19 @@ class History(lib.Case):
         self.tokens = {}
 
     def post(self, node, raw):
-        if node.key not in self.tokens:
-            self.tokens[node.key] = self.token("agent")
+        self.know(node)
         auth = {"Authorization": "Bearer " + self.tokens[node.key], "Content-Type": "application/octet-stream"}
         status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=raw, headers=auth)
         self.assertEqual(status, 200, body)
         return sender.answer(body)
 
+    def know(self, node):
+        if node.key not in self.tokens:
+            self.tokens[node.key] = self.token("agent")
+
     def feed(self, node, samples, *procs):
         """samples: (moment in ms, utilisation in 0.01 %)"""
+        self.know(node)  # before it says what time it is: a token takes a while
         frames = [node.facts(), node.procs(*procs)]
         frames += [node.batch(at_ms=at, util=util) for at, util in samples]
         self.assertEqual(len(self.post(node, node.stream(*frames))["stored"]), len(samples))
@@ -96,23 +100,27 @@ class History(lib.Case):
     def test_the_strip_says_who_worked_who_held_without_work_and_what_was_wrong(self):
         base = (int(time.time()) - 1200) // 60 * 60000
         node = sender.Node("dgx1")
-        self.feed(node, [(base + k * 10000, 9000) for k in range(12)], (11, "kim", "python", "x"))
-        self.feed(node, [(base + 120000 + k * 10000, 0) for k in range(12)], (12, "lee", "train", "x"))
-        hung, back = base + 240000, base + 360000
+
+        def minutes(first, last):  # in the middle of each: a hub that reads late moves them by a few seconds
+            return [base + m * 60000 + s * 1000 for m in range(first, last) for s in (20, 30, 40)]
+        self.feed(node, [(at, 9000) for at in minutes(0, 2)], (11, "kim", "python", "x"))
+        self.feed(node, [(at, 0) for at in minutes(2, 4)], (12, "lee", "train", "x"))
+        hung, back = base + 270000, base + 390000
         self.post(node, node.stream(node.procs(), node.batch(at_ms=back, util=0, events=[(hung, 5, 0, 0, "hung"), (back, 6, 0, 120, "answers")])))
         free = sender.Node("dgx2")
-        self.feed(free, [(base + k * 10000, 0) for k in range(36)])
+        self.feed(free, [(at, 0) for at in minutes(0, 7)])
         query = f"from={base}&to={base + 420000}&step=1m"
         want = {"name": "dgx1:0", "node": "dgx1", "device": node.uuid, "by": "util", "work": [90, 90, 0, 0, None, None, 0],
-                "held": [[0, 2, "kim"], [2, 4, "lee"]], "idle": [[2, 4]], "wrong": [{"from": hung, "to": back, "what": "the driver did not answer"}]}
+                "held": [[0, 2, "kim"], [2, 4, "lee"]], "idle": [[2, 4]], "wrong": [(120000, "the driver did not answer")]}
 
         def shown():
-            got = self.strip(query)
-            return {k: got["rows"][0].get(k) for k in want}
+            row = self.strip(query)["rows"][0]
+            row["wrong"] = [(w["to"] - w["from"], w["what"]) for w in row.get("wrong", [])]
+            return {k: row.get(k) for k in want}
         self.assertSoon(shown, want)
         got = self.strip(query)
         self.assertEqual((got["from"], got["to"], got["step"]), (base, base + 420000, 60000))
-        self.assertEqual(got["free"], [1, 1, 1, 1, 1, 1, 1])
+        self.assertEqual(got["free"], [1, 1, 1, 1, 1, 1, 2])
         self.assertEqual([r["name"] for r in got["rows"]], ["dgx1:0", "dgx2:0"])
         self.assertEqual([r["name"] for r in self.strip(query + "&filter=node:dgx2")["rows"]], ["dgx2:0"])
         self.assertEqual([r["name"] for r in self.strip(query + "&device=dgx1")["rows"]], ["dgx1:0"])
@@ -120,7 +128,7 @@ class History(lib.Case):
     def test_the_strip_is_sorted_by_work_or_by_time_without_it(self):
         base = (int(time.time()) - 600) // 60 * 60000
         for name, util, procs in (("a", 0, ()), ("b", 9000, ((11, "kim", "python", "x"),)), ("c", 0, ((12, "lee", "python", "x"),))):
-            self.feed(sender.Node(name), [(base + k * 10000, util) for k in range(12)], *procs)
+            self.feed(sender.Node(name), [(base + k * 10000, util) for k in range(2, 10)], *procs)
 
         def names(sort):
             return [r["node"] for r in self.strip(f"from={base}&to={base + 120000}&step=1m&sort={sort}")["rows"]]

@@ -130,8 +130,10 @@ const Row = keyed(
 
 /** @param {{ s: StripData }} props */
 function Axis({ s }) {
+    const all = ticks(s.from, s.to);
+    const kept = Math.max(0, all.findIndex((t) => t.first)) % 2; /* where there is little room: every other, the day among them */
     return html`<div class="night-row night-axis" aria-hidden="true"><span /><div class="night-times">
-        ${ticks(s.from, s.to).map((t) => html`<span class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }}>${t.words}</span>`)}
+        ${all.map((t, i) => html`<span class="${t.first ? "day" : ""} ${i % 2 === kept ? "" : "minor"}" style=${{ left: place(s, t.at, t.at).left }}>${t.words}</span>`)}
     </div><span /></div>`;
 }
 

@@ -41,7 +41,7 @@ export default function History() {
             <${Range} range=${shown.range} from=${shown.from} to=${shown.to} />
             <div class="controls"><${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="node" /><${Pictures} words=${{ ...words, ...times }} /></div>
         </div>
-        ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
+        ${wrong && status !== "lost" && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} byNode=${sort === "node"} /></div>`}
         ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
         ${!strip && !wrong && html`<p class="dim">reading …</p>`}
