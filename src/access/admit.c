@@ -45,7 +45,8 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     if (r < 0)
         return r == -EINPROGRESS ? false : reply_refuse(rp, 503, TOKENS_UNREADABLE);
     if (found && t.expires_ms && rq->now_ms >= t.expires_ms)
-        return unauthorised(rp, "this token has expired: make another on the hub with `muster token new`");
+        return unauthorised(rp, "this token has expired: ask for another; `muster token list` on the hub shows what it "
+                                "was");
     if (!found || !token_match(&t, m.hash))
         return unauthorised(rp,
                             "this token is not known here, or was revoked: `muster token list` on the hub shows them");

@@ -303,7 +303,9 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     if (known)
         say(r, OK, "token", "accepted, role %s", role);
     else if (!asks)
-        say(r, NOTE, "token", "none given: reading works, writing will not (`muster token new` on the hub makes one)");
+        say(r, NOTE, "token",
+            "none given: reading works, writing will not (`muster token new --role member --person LOGIN` on the hub "
+            "makes one)");
     else
         say(r, FAIL, "token",
             "none given, and this hub asks everybody for one: ask whoever runs it for `muster token new --role member "

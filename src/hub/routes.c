@@ -118,7 +118,8 @@ static bool may(const struct api *a, const struct request *rq)
 
 static bool refuse(const struct api *a, const struct request *rq, struct reply *rp)
 {
-    static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin", "relay"};
+    static const char *const made_with[ROLE_COUNT] = {"member --person YOUR-LOGIN", "agent", "enroll",
+                                                      "member --person YOUR-LOGIN", "admin", "relay"};
     const char *need = made_with[rq->route->need];
     if (rq->route->need == ROLE_NONE && !comes_from(a, rq))
         return reply_refuse(rp, 403, "reading is for the addresses of read_from, and %s is none of them", rq->peer);
@@ -132,8 +133,8 @@ static bool refuse(const struct api *a, const struct request *rq, struct reply *
                       "data folder");
     } else if (rq->who->role == ROLE_NONE) {
         reply_problem(rp, 401,
-                      "this needs a token: make one on the hub with `muster token new --role %s` and send it as "
-                      "'Authorization: Bearer TOKEN'",
+                      "this needs a token: make one on the hub with `muster token new --role %s`, and give it with "
+                      "--token-file, in MUSTER_TOKEN, or as 'Authorization: Bearer TOKEN'",
                       need);
     } else {
         reply_problem(rp, 403,

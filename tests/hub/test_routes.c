@@ -1008,7 +1008,7 @@ static void a_filter_leaves_what_matches_everywhere(void **unused)
         {"/api/v1/stream?filter=pid", false, 400, "\"column\":4}", NULL},
         {"/metrics?filter=model:test", false, 200, "GPU-1", NULL},
         {"/metrics?filter=model:h200", false, 200, "muster_build_info", "GPU-1"},
-        {"/metrics?filter=x", false, 400, "\"column\":1}", NULL},
+        {"/metrics?filter=x:", false, 400, "\"column\":1}", NULL},
         {"/?term&filter=model:test", false, 200, "box", NULL},
         {"/?term&filter=free", false, 200, "gpu info", "box"},
         {"/gpu_table?term&filter=free", false, 200, NULL, "box"},
