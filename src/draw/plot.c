@@ -21,7 +21,7 @@ const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "app
 #define FIT_SIZE 512 /* bytes of a text that was made to fit */
 
 static const uint32_t colours[PLOT_COLOURS] = {0x0550ae, 0xb04a00, 0x1a7f4b, 0x8a5c00,
-                                               0x9c36b5, 0x0b7285, 0xa0522d, 0x59636e};
+                                               0x9c36b5, 0x0b7285, 0xad3a6e, 0x59636e};
 
 uint32_t plot_colour(int place)
 {
