@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "model/metric.h"
 
 #define STRIP_HEIGHT 220
 #define STRIP_WIDTH  760
@@ -62,7 +63,7 @@ static struct strip *strip_of(struct strips *s, const struct series *one)
     char name[LEGEND_MAX];
     bool usual = strcmp(one->agg, "avg") == 0 || strcmp(one->agg, "rate") == 0;
 
-    snprintf(name, sizeof(name), usual ? "%.40s" : "%.40s (%.10s)", one->metric, one->agg);
+    snprintf(name, sizeof(name), usual ? "%.40s" : "%.40s (%.10s)", metric_label(one->metric), one->agg);
     struct strip *to = FIND(s->v, s->n, e, strcmp(e->name, name) == 0);
     if (to || s->n == STRIPS_MAX)
         return to;

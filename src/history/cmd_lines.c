@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "cli/client.h"
+#include "model/metric.h"
 
 void lines_fini(struct lines *l)
 {
@@ -31,7 +32,7 @@ static char *title_of(const json_t *s, bool one_agg)
         buf_addf(&b, ":%d", (int)json_integer_value(index));
     if (json_is_integer(mig))
         buf_addf(&b, ".%d", (int)json_integer_value(mig));
-    buf_addf(&b, " %s", metric ? metric : "?");
+    buf_addf(&b, " %s", metric ? metric_label(metric) : "?");
     if (agg && !one_agg)
         buf_addf(&b, " %s", agg);
     return buf_take(&b);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "dask/job.h"
 #include "format/render.h"
+#include "model/metric.h"
 
 #define CHARTS   4  /* on a terminal more series than this are a line each */
 #define NAME_W   11 /* columns before a line of a terminal */
@@ -134,7 +135,7 @@ int picture_draw(const struct picture *p, enum plot_format format, struct buf *r
                              .title = i == 0 ? p->title : NULL,
                              .subtitle = i == 0 ? p->subtitle : NULL,
                              .zone = p->zone,
-                             .y = {.label = of->name, .unit = of->unit},
+                             .y = {.label = metric_label(of->name), .unit = of->unit},
                              .width = p->width,
                              .height = p->height};
         if (p->boxes)

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 
 const struct metric_info metrics[M_COUNT] = {
-#define METRIC(no, name, prom, unit, per, kind, scope, label, width, help)                                             \
-    [M_##name] = {(no), #name, (prom), UNIT_##unit, (per), KIND_##kind, SCOPE_##scope, (label), (width), (help)},
+#define METRIC(no, name, prom, unit, per, kind, scope, label, help)                                                    \
+    [M_##name] = {(no), #name, (prom), UNIT_##unit, (per), KIND_##kind, SCOPE_##scope, (label), (help)},
 #include "model/metrics.def"
 };
 
@@ -25,6 +25,13 @@ int metric_by_name(struct str name)
         if (str_eq(name, metrics[m].name))
             return m;
     return -1;
+}
+
+const char *metric_label(const char *name)
+{
+    int m = metric_by_name(str_of(name));
+
+    return m < 0 ? name : metrics[m].label;
 }
 
 int metric_by_no(uint16_t no)

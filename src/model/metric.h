@@ -41,15 +41,14 @@ struct metric_info {
     int64_t per; /* stored units per base unit */
     enum kind kind;
     enum scope scope;
-    const char *label;
-    int width;
-    const char *help;
+    const char *label, *help; /* what screens call it; what it is */
 };
 extern const struct metric_info metrics[M_COUNT];
 extern const char *const unit_names[UNIT_COUNT]; /* "", "ratio", "bytes", "bytes_per_second", "celsius", ... */
 
-int metric_by_name(struct str name); /* enum metric, or -1 */
-int metric_by_no(uint16_t no);       /* enum metric, or -1 */
+int metric_by_name(struct str name);        /* enum metric, or -1 */
+int metric_by_no(uint16_t no);              /* enum metric, or -1 */
+const char *metric_label(const char *name); /* of its name; one declared at run time is called by that */
 
 /* One device (or node), one moment: what was read. Absent stays absent. */
 struct sample {

@@ -4,6 +4,9 @@
 #include "format/words.h"
 #include "tui/top.h"
 
+#define LABEL  20 /* the longest of metrics.def */
+#define COLUMN 38
+
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
                 const struct device_now *d)
 {
@@ -22,15 +25,15 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
         sheet_plot(s, y, 1, MIN(s->w - 2, TRAIL_LEN / (s->ascii ? 1 : 2)), plot, v, len, STYLE_METER);
     y += plot;
     /* Values in columns, top down, of what is known. */
-    int columns = MAX(1, (s->w - 1) / 26), shown = 0, most = MAX(2, h / 3) * columns;
+    int columns = MAX(1, (s->w - 1) / COLUMN), shown = 0, most = MAX(2, h / 3) * columns;
     for (enum metric m = 0; m < M_COUNT && shown < most && d->state <= DEV_IN_SIGHT; m++) {
         if (metrics[m].scope == SCOPE_NODE || !sample_has(&d->now, m))
             continue;
         buf_reset(&b);
         metric_human(&b, m, d->now.v[m]);
-        int at = 1 + shown % columns * 26;
-        sheet_put(s, y + shown / columns, at, 9, STYLE_PLAIN | STYLE_DIM, metrics[m].label ? metrics[m].label : "");
-        sheet_put(s, y + shown / columns, at + 10, 15, STYLE_PLAIN, b.p);
+        int at = 1 + shown % columns * COLUMN;
+        sheet_put(s, y + shown / columns, at, LABEL, STYLE_PLAIN | STYLE_DIM, metrics[m].label);
+        sheet_put(s, y + shown / columns, at + LABEL + 1, COLUMN - LABEL - 2, STYLE_PLAIN, b.p);
         shown++;
     }
     return y + (shown + columns - 1) / columns;
