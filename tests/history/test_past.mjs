@@ -41,11 +41,25 @@ const covered = (page, title) =>
         return n / (width - begin);
     });
 
+/** How many dashed lines lie across a chart: rows that are half ink; those of the grid are whole. */
+const dashed = (page, title) =>
+    page.locator("figure.chart", { has: page.locator(".name", { hasText: new RegExp(`^${title}$`) }) }).locator("canvas").evaluate((c) => {
+        const { data, width, height } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+        const begin = Math.ceil((64 * width) / c.clientWidth);
+        let n = 0;
+        for (let y = 0; y < height / 3; y++) {
+            let turns = 0; /* from ink to none and back */
+            for (let x = begin + 1; x < width; x++) turns += data[4 * (y * width + x) + 3] > 150 !== data[4 * (y * width + x - 1) + 3] > 150;
+            n += turns > (width - begin) / 6;
+        }
+        return n;
+    });
+
 test("a GPU's first hour is drawn whole, where samples were few as well", async (t) => {
     const h = await withPast(t); /* a sample a minute, and one a second since it began */
     const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0`, { height: 1200 });
     await page.waitForSelector("figure.chart canvas");
-    for (const title of ["util", "power", "temp"]) await until(`${title} is drawn whole`, async () => (await covered(page, title)) > 0.9);
+    for (const title of ["utilisation", "power", "temperature"]) await until(`${title} is drawn whole`, async () => (await covered(page, title)) > 0.9);
     assert.doesNotMatch(await words(page.locator("body")), /\btiers?\b|\braw\b/i);
     clean(page);
 });
@@ -57,7 +71,7 @@ test("the last week of a GPU: two clicks", async (t) => {
     await page.waitForSelector("figure.chart canvas");
     await page.getByRole("button", { name: "1w" }).click();
     await page.getByText("one point per 30 minutes").waitFor();
-    for (const title of ["util", "mem used", "power", "temp"]) await until(`${title} is drawn`, async () => (await ink(page, title)) > 2000);
+    for (const title of ["utilisation", "memory used", "power", "temperature"]) await until(`${title} is drawn`, async () => (await ink(page, title)) > 2000);
     await says(page.locator(".lanes"), /^who was on it \w+/);
     await until("who was on it", async () => (await page.locator(".track i").count()) > 5);
     assert.equal(new URL(page.url()).searchParams.get("range"), "1w");
@@ -84,11 +98,76 @@ test("dragging over one chart zooms all, the URL says so, and back goes back", a
     const span = Number(q.get("to")) - Number(q.get("from"));
     assert.ok(Math.abs(span - 7 * 86400000 / 4) < 3600000 * 2, `${span}`);
     await page.getByText("one point per 10 minutes").waitFor(); /* finer than the week's */
+    assert.equal(await page.locator(".cross").count(), 0); /* what the mouse is over is another moment now */
+    await page.mouse.move(b.x + b.width * 0.75, b.y + 20);
+    const at = new Date(Number(q.get("from")) + 0.75 * span);
+    const minutes = (await words(page.locator("figure.chart .values .dim").first())).match(/:(\d\d):\d\d/)[1];
+    const off = Math.abs(Number(minutes) - at.getMinutes());
+    assert.ok(Math.min(off, 60 - off) <= 6, `it tells of minute ${minutes} where the mouse is over ${at}`); /* one bin is ten minutes, told by its middle */
     await page.reload(); /* a link reproduces the view */
     await page.getByText("one point per 10 minutes").waitFor();
     await page.goBack();
     await page.getByText("one point per 30 minutes").waitFor();
     clean(page);
+});
+
+test("what is pointed at is told by every chart and lane, to a finger as well", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0?range=1d`, { width: 390, height: 1400, touch: true });
+    const over = page.locator(".u-over").first();
+    await over.waitFor();
+    const lanes = await page.locator(".lane").count();
+    assert.ok(lanes > 0);
+    const b = await standing(over);
+    await page.touchscreen.tap(b.x + b.width / 2, b.y + 30);
+    await counts(page.locator(".plot .cross"), 4);
+    await counts(page.locator(".track .cross"), lanes);
+    await says(page.locator(".lanes h2"), /^who was on it .+, .*\d+:\d\d:\d\d/);
+    assert.equal(new Set(await page.locator("figure.chart .values .dim").allInnerTexts()).size, 1);
+    const left = await page.locator(".plot .cross, .track .cross").evaluateAll((all) => all.map((c) => Math.round(c.getBoundingClientRect().left)));
+    assert.ok(Math.max(...left) - Math.min(...left) <= 1, `${left}`); /* one line through all */
+    await looksRight(page, "gpu-pointed-at");
+    await page.touchscreen.tap(b.x + 5, b.y - 60);
+    await counts(page.locator(".cross"), 0);
+});
+
+test("limits are drawn and said, and names are the same on page and command line", async (t) => {
+    const h = await withPast(t);
+    const place = `${h.nodes[0].name}:0`;
+    const page = await open(t, `${h.url}/gpu/${place}?range=1d`, { height: 1200 });
+    await page.getByRole("img", { name: /^power: .*; limit: 700\sW$/ }).waitFor();
+    await page.getByRole("img", { name: /^memory used: .*; all of it: 140\sGiB$/ }).waitFor();
+    for (const title of ["power", "memory used"]) await until(`a dashed line across ${title}`, async () => (await dashed(page, title)) === 1);
+    assert.match(await run(t, MUSTER, "history", place, "mem_used", "temp", "--hub", h.url, "--last", "10m"), new RegExp(`${place} memory used +${place} temperature`));
+    clean(page);
+});
+
+test("nothing jumps when charts arrive", async (t) => {
+    const h = await withPast(t);
+    for (const path of [`/gpu/${h.nodes[0].devices[0].uuid}`, `/node/${h.nodes[0].name}`]) {
+        const page = await open(t, "about:blank", { height: 1200 });
+        await page.addInitScript(() => {
+            window.moved = [];
+            new PerformanceObserver((list) => {
+                for (const e of list.getEntries()) for (const s of e.sources) window.moved.push(`${s.node?.className ?? s.node?.nodeName} ${JSON.stringify(s.previousRect)} ${JSON.stringify(s.currentRect)}`);
+            }).observe({ type: "layout-shift", buffered: true });
+        });
+        let hold = true;
+        await page.route("**/api/v1/history?*", async (r) => { /* what is read comes when all else stands */
+            await until("the rest of the page", () => !hold);
+            await r.continue();
+        });
+        await page.goto(h.url + path);
+        await page.getByText("reading …").first().waitFor();
+        await standing(page.locator("figure.chart").last());
+        const before = await page.locator("figure.chart").evaluateAll((all) => all.map((f) => Math.round(f.getBoundingClientRect().top)));
+        await page.evaluate(() => (window.moved.length = 0));
+        hold = false;
+        await page.locator(".u-over").first().waitFor();
+        await page.locator(".lanes").waitFor();
+        assert.deepEqual(await page.locator("figure.chart").evaluateAll((all) => all.map((f) => Math.round(f.getBoundingClientRect().top))), before, path);
+        assert.deepEqual(await page.evaluate(() => window.moved), [], path);
+    }
 });
 
 test("the cursor is shared: every chart tells of the same moment", async (t) => {
@@ -147,7 +226,7 @@ test("a node: its night strip, a chart per GPU, its own metrics, facts, processe
     await counts(page.locator(".night-row[data-row]"), 4);
     await counts(page.locator(".multiples"), 3);
     await counts(page.locator(".multiples").first().locator("figure.chart .value"), 4);
-    await until("the node's own is drawn", async () => (await ink(page, "cpu")) > 1000);
+    await until("the node's own is drawn", async () => (await ink(page, "CPU")) > 1000);
     await says(page.locator("aside"), /RAM [\d.]+ GiB of .* driver [\d.]+/);
     await looksRight(page, "node");
     await page.setViewportSize({ width: 390, height: 1600 });
@@ -160,8 +239,8 @@ test("any metric can be drawn, and a time with nothing in it says so", async (t)
     const page = await open(t, `${h.url}/gpu/${uuid}`, { height: 1200 });
     await page.waitForSelector("figure.chart canvas");
     await page.locator(".pick summary").click();
-    await page.getByLabel("clock sm", { exact: true }).check();
-    await page.locator("figure.chart", { hasText: "clock sm" }).waitFor();
+    await page.getByLabel("SM clock", { exact: true }).check();
+    await page.locator("figure.chart", { hasText: "SM clock" }).waitFor();
     await until("the URL says so", () => /m=util%2Cmem_used%2Cpower%2Ctemp%2Cclock_sm/.test(page.url()));
     await looksRight(page, "gpu-metrics");
     await page.goto(`${h.url}/gpu/${uuid}?from=1500000000000&to=1500003600000`);

@@ -1,7 +1,8 @@
-/* chart.js: one metric over time on a canvas: the mean as a line, least to most as a band, gaps as gaps. Charts of a
- * page share a cursor; dragging over one zooms all. */
+/* chart.js: one metric over time on a canvas: the mean as a line, least to most as a band, gaps as gaps, a limit as a
+ * dashed line. Charts of a page share the moment that is pointed at; dragging over one zooms all. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { AXIS_PX, Cross, nearest } from "../kit/cross.js";
 import { amount, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 
@@ -10,7 +11,6 @@ import { html } from "../kit/html.js";
  * @typedef {{ label: string, colour: string, v: (number | null)[], low?: (number | null)[], high?: (number | null)[] }} Line
  */
 
-const AXIS_PX = 64; /* style.css counts on this: .lane-name */
 const HEIGHT_PX = 128;
 const SMALL_PX = 80; /* one of several beside each other */
 const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i); /* round steps of bytes */
@@ -52,8 +52,29 @@ function columns(x, lines) {
     return [x, ...lines.flatMap((l) => (l.low && l.high ? [l.high, l.low, l.v] : [l.v]))];
 }
 
-/** @param {{ unit: string, lines: Line[], max?: number, zoom: (from: number, to: number) => void, cursor: (i: number | null) => void, width: number, small?: boolean }} o @returns {any} */
-function options({ unit, lines, max, zoom, cursor, width, small }) {
+/** What it cannot exceed, in words. @param {any} u @param {{ value: number, words: string }} limit */
+function drawLimit(u, limit) {
+    const { ctx, bbox } = u;
+    const y = Math.round(u.valToPos(limit.value, "y", true)) + 0.5;
+    if (y < bbox.top || y > bbox.top + bbox.height) return;
+    const dot = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colourOf("dim");
+    ctx.lineWidth = dot;
+    ctx.setLineDash([4 * dot, 4 * dot]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.font = `${11 * dot}px system-ui`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "top";
+    ctx.fillText(limit.words, bbox.left + bbox.width - 2 * dot, y + 2 * dot);
+    ctx.restore();
+}
+
+/** @param {{ unit: string, lines: Line[], max?: number, limit?: { value: number, words: string }, zoom: (from: number, to: number) => void, width: number, small?: boolean }} o @returns {any} */
+function options({ unit, lines, max, limit, zoom, width, small }) {
     const axis = { stroke: colourOf("dim"), font: "12px system-ui", ticks: { show: false }, grid: { stroke: colourOf("track"), width: 1 } };
     const series = [{}];
     const bands = [];
@@ -70,8 +91,8 @@ function options({ unit, lines, max, zoom, cursor, width, small }) {
         height: small ? SMALL_PX : HEIGHT_PX,
         padding: [8, 0, 0, 0],
         legend: { show: false },
-        cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
-        scales: { y: { range: (/** @type {any} */ _, /** @type {number} */ lo, /** @type {number} */ hi) => [Math.min(0, lo ?? 0), max ?? Math.max(hi ?? 0, 1e-9) * 1.05] } },
+        cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, x: false, y: false },
+        scales: { y: { range: (/** @type {any} */ _, /** @type {number} */ lo, /** @type {number} */ hi) => [Math.min(0, lo ?? 0), max ?? Math.max(hi ?? 0, limit?.value ?? 0, 1e-9) * 1.05] } },
         axes: [
             { ...axis, size: 24, space: 80, values: (/** @type {any} */ u, /** @type {number[]} */ at) => ticks(u, at) },
             { ...axis, size: AXIS_PX, space: 32, ...(unit.startsWith("bytes") && { incrs: BINARY }), values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((v) => amount(unit, v)) },
@@ -79,7 +100,7 @@ function options({ unit, lines, max, zoom, cursor, width, small }) {
         series,
         bands,
         hooks: {
-            setCursor: [(/** @type {any} */ u) => cursor(u.cursor.idx ?? null)],
+            draw: limit ? [(/** @type {any} */ u) => drawLimit(u, limit)] : [],
             setSelect: [
                 (/** @type {any} */ u) => {
                     const { left, width: w } = u.select;
@@ -93,8 +114,8 @@ function options({ unit, lines, max, zoom, cursor, width, small }) {
     };
 }
 
-const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-const second = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const hour = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric" });
 
@@ -102,7 +123,8 @@ const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeri
 function ticks(u, at) {
     const apart = at.length > 1 ? at[1] - at[0] : (u.scales.x.max - u.scales.x.min) / 2;
     const words = apart >= 20 * 86400 ? month : apart >= 86400 ? day : apart >= 60 ? hour : second;
-    return at.map((s) => words.format(new Date(s * 1000)));
+    const fits = (/** @type {number} */ s) => u.valToPos(s, "x") < u.bbox.width / devicePixelRatio - 28; /* it would be cut at the right edge */
+    return at.map((s) => (fits(s) ? words.format(new Date(s * 1000)) : ""));
 }
 
 /** What a reader who does not see it is told. @param {Line[]} lines @param {string} unit */
@@ -113,21 +135,22 @@ function inWords(lines, unit) {
 }
 
 /**
- * from, to: the time shown, ms; x: moments, s. max: the top of the scale; absent: as high as it goes.
- * @param {{ title: string, help?: string, unit: string, x: number[], lines: Line[], from: number, to: number, max?: number, small?: boolean, zoom: (from: number, to: number) => void }} props
+ * from, to: the time shown, ms; x: moments, s. max: the top of the scale; absent: as high as it goes. limit: what it cannot exceed. moment: what is pointed at, ms. version changes with what is to be drawn.
+ * @param {{ title: string, help?: string, unit: string, x: number[], lines: Line[], version: string, from: number, to: number, max?: number, limit?: { value: number, words: string }, small?: boolean,
+ *   moment?: number, zoom: (from: number, to: number) => void }} props
  */
-export function Chart({ title, help, unit, x, lines, from, to, max, small, zoom }) {
+export function Chart({ title, help, unit, x, lines, version, from, to, max, limit, small, moment, zoom }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const plot = useRef(/** @type {any} */ (null));
-    const [at, setAt] = useState(/** @type {number | null} */ (null));
     const colours = useColours();
-    const shape = `${unit} ${max} ${lines.map((l) => `${l.label} ${l.colour} ${!!l.low}`)} ${colours}`;
+    const shape = `${unit} ${max} ${limit?.words} ${lines.map((l) => `${l.label} ${l.colour} ${!!l.low}`)} ${colours}`;
+    const last = useRef(zoom);
+    last.current = zoom;
 
     useLayoutEffect(() => {
         const el = /** @type {HTMLElement} */ (box.current);
-        const u = new uPlot(options({ unit, lines, max, zoom, cursor: setAt, width: Math.max(el.clientWidth, 200), small }), columns(x, lines), el);
-        u.over.addEventListener("mouseleave", () => setAt(null));
-        u.over.addEventListener("dblclick", () => zoom(0, 0));
+        const u = new uPlot(options({ unit, lines, max, limit, zoom: (a, b) => last.current(a, b), width: Math.max(el.clientWidth, 200), small }), columns(x, lines), el);
+        u.over.addEventListener("dblclick", () => last.current(0, 0));
         plot.current = u;
         const look = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: small ? SMALL_PX : HEIGHT_PX }));
         look.observe(el);
@@ -139,9 +162,9 @@ export function Chart({ title, help, unit, x, lines, from, to, max, small, zoom 
     useLayoutEffect(() => {
         plot.current.setData(columns(x, lines), false);
         plot.current.setScale("x", { min: from / 1000, max: to / 1000 });
-    });
+    }, [shape, version, Math.floor(from / 1000), Math.floor(to / 1000)]);
 
-    const i = at !== null && at < x.length ? at : x.length - 1;
+    const i = moment === undefined ? x.length - 1 : nearest(x, moment / 1000);
     return html`<figure class="chart ${small ? "small" : ""}">
         <figcaption>
             <span class="name">${title}</span>
@@ -149,10 +172,15 @@ export function Chart({ title, help, unit, x, lines, from, to, max, small, zoom 
                 ${lines.length > 1
                     ? lines.map((l) => html`<span class="value" style=${{ color: `var(--${l.colour})` }}>${l.label} ${amount(unit, l.v[i] ?? undefined)}</span>`)
                     : html`<span class="value">${amount(unit, lines[0]?.v[i] ?? undefined)}</span>`}
-                ${at === null && help && html`<span class="dim help-text">${help}</span>`}
-                ${at !== null && x[i] !== undefined && html`<span class="dim">${time(x[i] * 1000)}</span>`}
+                ${moment === undefined && help && html`<span class="dim help-text">${help}</span>`}
+                ${moment !== undefined && x[i] !== undefined && html`<span class="dim">${time(x[i] * 1000)}</span>`}
             </span>
         </figcaption>
-        <div class="plot" ref=${box} role="img" aria-label="${title}: ${inWords(lines, unit)}" />
+        <div class="plot" role="img" aria-label="${title}: ${inWords(lines, unit)}${limit ? `; ${limit.words}` : ""}"><div ref=${box} /><${Cross} moment=${moment} from=${from} to=${to} axis /></div>
     </figure>`;
+}
+
+/** In its place while nothing is there to draw, and as high. @param {{ title: string, words: string, small?: boolean }} props */
+export function NoChart({ title, words, small }) {
+    return html`<figure class="chart ${small ? "small" : ""}"><figcaption><span class="name">${title}</span> <span class="dim">${words}</span></figcaption><div class="plot" /></figure>`;
 }

@@ -1,5 +1,6 @@
 /* lanes.js: who was on it: a lane for each person, under the charts and on their time axis. */
-import { bytes, exactTime, span } from "../kit/format.js";
+import { Cross } from "../kit/cross.js";
+import { bytes, exactTime, span, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 
 /** @typedef {import("../kit/types").Span} Span */
@@ -32,16 +33,22 @@ function Stretch(s, from, to) {
     return html`<i style=${{ left: `${left}%`, width: `${width}%` }} title=${words} />`;
 }
 
-/** @param {{ spans: Span[], more: boolean, from: number, to: number }} props */
-export function Lanes({ spans, more, from, to }) {
+/** Who was there then, each once. @param {Span[]} spans @param {number} moment @param {number} to */
+function atMoment(spans, moment, to) {
+    const there = spans.filter((s) => s.first <= moment && moment <= endOf(s, to));
+    return [...new Set(there.map((s) => `${s.user ?? "unknown"}${s.program ? ` (${s.program})` : ""}`))].join(", ") || "nobody";
+}
+
+/** @param {{ spans: Span[], more: boolean, from: number, to: number, moment?: number }} props */
+export function Lanes({ spans, more, from, to, moment }) {
     const lanes = lanesOf(spans, from, to);
     return html`<section class="lanes" aria-label="Who was on it">
-        <h2>who was on it</h2>
+        <h2>who was on it ${moment !== undefined && html`<span class="dim">${atMoment(spans, moment, to)}, ${time(moment)}</span>`}</h2>
         ${!lanes.length && html`<p class="dim">nobody that was noticed</p>`}
         ${lanes.slice(0, LANES).map(
             (l) => html`<div class="lane" key=${l.name}>
                 <span class="lane-name" title=${l.name}>${l.name}</span>
-                <span class="track" role="img" aria-label="${l.name}: ${span(l.ms)} in all">${l.spans.map((s) => Stretch(s, from, to))}</span>
+                <span class="track" role="img" aria-label="${l.name}: ${span(l.ms)} in all">${l.spans.map((s) => Stretch(s, from, to))}<${Cross} moment=${moment} from=${from} to=${to} /></span>
             </div>`,
         )}
         ${lanes.length > LANES && html`<p class="dim">and ${lanes.length - LANES} more people, for less long</p>`}

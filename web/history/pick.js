@@ -15,12 +15,7 @@ export function Pick({ scope, names, usual }) {
         <div class="options">
             ${facts.metrics
                 .filter((m) => m.scope === scope && m.unit !== "mask")
-                .map((m) => html`<label title=${m.help}><input type="checkbox" checked=${names.includes(m.name)} onChange=${() => flip(m.name)} /> ${title(m.name)}</label>`)}
+                .map((m) => html`<label title=${m.help}><input type="checkbox" checked=${names.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.label}</label>`)}
         </div>
     </details>`;
-}
-
-/** mem_used: "memory used" would be nicer, but this is what one types in a filter. @param {string} name */
-export function title(name) {
-    return name.replaceAll("_", " ");
 }

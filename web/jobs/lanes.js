@@ -1,5 +1,6 @@
 /* lanes.js: jobs that were on a GPU or a node (Dask, Slurm, W&B, muster record): a lane for each under the charts and on their time axis; the parts of a job, as dags, below its bar. */
 import { ask } from "../kit/api.js";
+import { Cross } from "../kit/cross.js";
 import { exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 
@@ -26,8 +27,8 @@ function Bar(j, from, to) {
     return html`<i style=${{ left: `${left}%`, width: `${Math.max(share(j.end ?? to) - left, 0.15)}%` }} title=${words(j)} />`;
 }
 
-/** Nothing where there were none: most GPUs have no jobs. @param {{ jobs: Job[], more: boolean, from: number, to: number }} props */
-export function JobLanes({ jobs, more, from, to }) {
+/** Nothing where there were none: most GPUs have no jobs. @param {{ jobs: Job[], more: boolean, from: number, to: number, moment?: number }} props */
+export function JobLanes({ jobs, more, from, to, moment }) {
     if (!jobs.length) return null;
     const ids = new Set(jobs.map((j) => j.id));
     const whole = jobs.filter((j) => !j.parent || !ids.has(j.parent));
@@ -38,7 +39,7 @@ export function JobLanes({ jobs, more, from, to }) {
             return html`<div class="lane" key=${j.id}>
                 <span class="lane-name" title=${words(j)}>${j.name}</span>
                 <span class="tracks">
-                    <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}</span>
+                    <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}<${Cross} moment=${moment} from=${from} to=${to} /></span>
                     ${parts.length > 0 && html`<span class="track parts" role="img" aria-label="${parts.length} ${parts.length === 1 ? "part" : "parts"}">${parts.map((p) => Bar(p, from, to))}</span>`}
                 </span>
             </div>`;

@@ -6,6 +6,9 @@ export const facts = JSON.parse(/** @type {HTMLElement} */ (document.getElementB
 /** @type {Map<string, import("./types").Metric>} */
 export const metrics = new Map(facts.metrics.map((m) => [m.name, m]));
 
+/** What every screen calls it; one declared at run time is called by its name. @param {string} name */
+export const metricLabel = (name) => metrics.get(name)?.label ?? name.replaceAll("_", " ");
+
 export const states = facts.states;
 
 /** @type {Map<string, typeof states[number]>} */

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
-import { metrics, stateOf } from "../kit/facts.js";
+import { metricLabel, metrics, stateOf } from "../kit/facts.js";
 import { count, metric, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
@@ -25,6 +25,12 @@ export function picked(query, usual, scope) {
     const names = (query.get("m") ?? "").split(",").filter((n) => metrics.get(n)?.scope === scope);
     return names.length ? names : usual;
 }
+
+/** What a chart's values cannot exceed. @param {Record<string, number>} m of a GPU */
+export const limitsOf = (m) => ({
+    mem_used: m.mem_total ? { value: m.mem_total, words: `all of it: ${metric("mem_total", m.mem_total)}` } : undefined,
+    power: m.power_limit ? { value: m.power_limit, words: `limit: ${metric("power_limit", m.power_limit)}` } : undefined,
+});
 
 /** One line with its band. @param {History} h @param {string} name */
 function line(h, name) {
@@ -51,7 +57,6 @@ export default function Gpu({ arg }) {
     if (status === "connecting") return null;
     if (node && !d) return html`<${Empty} title="${nodeName(node)} has no GPU ${word.slice(word.lastIndexOf(":") + 1)}"><p><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> has ${count(node.devices.length, "GPU")}.</p><//>`;
     const m = d?.metrics ?? {};
-    const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, mem_used: m.mem_total, power: m.power_limit };
     return html`<div class="one">
         <div class="lead">
             ${node && d
@@ -63,10 +68,10 @@ export default function Gpu({ arg }) {
         <div class="sides">
             ${d && html`<aside>
                 <${FactList} label="Now" rows=${[
-                    ["utilisation", isFresh(d) ? metric("util", m.util) : undefined],
-                    ["memory", isFresh(d) && m.mem_total ? `${metric("mem_used", m.mem_used)} of ${metric("mem_total", m.mem_total)}` : undefined],
-                    ["power", isFresh(d) ? `${metric("power", m.power)}${m.power_limit ? ` of ${metric("power_limit", m.power_limit)}` : ""}` : undefined],
-                    ["temperature", isFresh(d) ? metric("temp", m.temp) : undefined],
+                    [metricLabel("util"), isFresh(d) ? metric("util", m.util) : undefined],
+                    [metricLabel("mem_used"), isFresh(d) && m.mem_total ? `${metric("mem_used", m.mem_used)} of ${metric("mem_total", m.mem_total)}` : undefined],
+                    [metricLabel("power"), isFresh(d) ? `${metric("power", m.power)}${m.power_limit ? ` of ${metric("power_limit", m.power_limit)}` : ""}` : undefined],
+                    [metricLabel("temp"), isFresh(d) ? metric("temp", m.temp) : undefined],
                     ["clocks", d.throttle?.filter((w) => w !== "idle").join(", ")],
                     ["age", d.heard === undefined ? "no sample yet" : span(hubNow() - d.heard)],
                 ]} />
@@ -84,9 +89,8 @@ export default function Gpu({ arg }) {
                 ]} />
             </aside>`}
             <div class="main">
-                <${Timeline} key=${uuid} device=${uuid} node=${node?.id} uuid=${uuid} names=${names} lines=${line} tops=${tops}
+                <${Timeline} key=${uuid} device=${uuid} node=${node?.id} uuid=${uuid} names=${names} lines=${line} limits=${limitsOf(m)} below=${d && html`<${Processes} devices=${[d]} />`}
                     fresh=${d && isFresh(d) ? { at: d.heard, metrics: m } : undefined}><${Pick} scope="device" names=${names} usual=${USUAL} /><//>
-                ${d && html`<${Processes} devices=${[d]} />`}
             </div>
         </div>
     </div>`;

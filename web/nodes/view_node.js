@@ -17,7 +17,7 @@ import { nodeTrouble } from "../now/words.js";
 import { FactList } from "./factlist.js";
 import { Keep } from "./keep.js";
 import { Processes } from "./processes.js";
-import { picked } from "./view_gpu.js";
+import { limitsOf, picked } from "./view_gpu.js";
 
 /** @typedef {import("../kit/types").History} History */
 
@@ -58,8 +58,8 @@ export default function NodeView({ arg }) {
     if (!n) return html`<${Empty} title="There is no node called ${name}"><p>It may have been renamed or retired. <a href="/">All nodes</a></p><//>`;
     const devices = devicesOf(n);
     const m = n.metrics;
-    const top = (/** @type {string} */ of) => Math.max(0, ...devices.map((d) => d.metrics[of] ?? 0)) || undefined;
-    const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, cpu: 1, mem_used: top("mem_total"), power: top("power_limit"), ram_used: m.ram_total };
+    const same = (/** @type {string} */ of) => (new Set(devices.map((d) => d.metrics[of])).size === 1 ? devices[0].metrics[of] : undefined);
+    const limits = { ...limitsOf({ mem_total: same("mem_total") ?? 0, power_limit: same("power_limit") ?? 0 }), ram_used: m.ram_total ? { value: m.ram_total, words: `all of it: ${metric("ram_total", m.ram_total)}` } : undefined };
     const trouble = nodeTrouble(n);
     const { heard } = heardOf(n);
     return html`<div class="one">
@@ -97,10 +97,9 @@ export default function NodeView({ arg }) {
                 ${devices.length
                     ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${i === 0} />`)}</div><${Details} of=${box} />`
                     : html`<${Empty} title="No GPUs on this node"><p>${n.reason || "Its agent found no driver that it can read."} <code>muster doctor</code> on the node says more.</p><//>`}
-                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} tops=${tops} usual=${RANGE}
+                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} limits=${limits} several=${devices.length} below=${devices.length > 0 && html`<${Processes} devices=${devices} />`} usual=${RANGE}
                     above=${devices.length > 0 && ((/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />`)}>
                     ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>
-                ${devices.length > 0 && html`<${Processes} devices=${devices} />`}
             </div>
         </div>
     </div>`;
