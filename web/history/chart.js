@@ -52,8 +52,8 @@ function columns(x, lines) {
     return [x, ...lines.flatMap((l) => (l.low && l.high ? [l.high, l.low, l.v] : [l.v]))];
 }
 
-/** What it cannot exceed, in words. @param {any} u @param {{ value: number, words: string }} limit */
-function drawLimit(u, limit) {
+/** What it cannot exceed, in words. @param {any} u @param {{ value: number, words: string }} limit @param {boolean} [small] where there is room for the line alone */
+function drawLimit(u, limit, small) {
     const { ctx, bbox } = u;
     const y = Math.round(u.valToPos(limit.value, "y", true)) + 0.5;
     if (y < bbox.top || y > bbox.top + bbox.height) return;
@@ -66,10 +66,13 @@ function drawLimit(u, limit) {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    ctx.font = `${11 * dot}px system-ui`;
-    ctx.textAlign = "right";
-    ctx.textBaseline = "top";
-    ctx.fillText(limit.words, bbox.left + bbox.width - 2 * dot, y + 2 * dot);
+    if (!small) {
+        const at = /** @type {const} */ ([limit.words, bbox.left + bbox.width - 2 * dot, y + 2 * dot]);
+        Object.assign(ctx, { font: `${11 * dot}px system-ui`, textAlign: "right", textBaseline: "top", strokeStyle: colourOf("bg"), lineWidth: 4 * dot, lineJoin: "round" });
+        ctx.setLineDash([]);
+        ctx.strokeText(...at); /* it stands out of a line behind it */
+        ctx.fillText(...at);
+    }
     ctx.restore();
 }
 
@@ -100,7 +103,7 @@ function options({ unit, lines, max, limit, zoom, width, small }) {
         series,
         bands,
         hooks: {
-            draw: limit ? [(/** @type {any} */ u) => drawLimit(u, limit)] : [],
+            draw: limit ? [(/** @type {any} */ u) => drawLimit(u, limit, small)] : [],
             setSelect: [
                 (/** @type {any} */ u) => {
                     const { left, width: w } = u.select;

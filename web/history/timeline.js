@@ -103,7 +103,7 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
                 help=${small ? undefined : metrics.get(name)?.help} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${some}
                 version=${`${got.at} ${more.length}`} from=${from} to=${to} max=${metrics.get(name)?.unit === "ratio" ? 1 : small ? highest(grown, limits[name]?.value) : undefined} limit=${limits[name]} small=${small} moment=${moment} zoom=${zoom} />`;
             if (grown.length === 1) return chart(grown, metricLabel(name), false);
-            return html`<section class="multiples" key=${name} aria-label=${metricLabel(name)}><h2>${metricLabel(name)} <span class="dim">${metrics.get(name)?.help}</span></h2>
+            return html`<section class="multiples" key=${name} aria-label=${metricLabel(name)}><h2>${metricLabel(name)} <span class="dim">${metrics.get(name)?.help}${limits[name] ? `; ${limits[name].words}` : ""}</span></h2>
                 <div>${grown.map((l) => chart([l], l.label, true))}</div></section>`;
         })}
         <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} moment=${moment} />
