@@ -1,5 +1,6 @@
 /* view_gpu.js: the view /gpu/: one GPU: its state in a sentence, its facts, its past as charts, who was on it, what happened. */
 import { useEffect } from "preact/hooks";
+import { Offer } from "../book/offer.js";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
@@ -62,6 +63,7 @@ export default function Gpu({ arg }) {
             ${node && d
                 ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
+                    <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`
                 : html`<h1>${uuid}</h1><p class="dim">No node has this GPU now. What is stored of it is below.</p>`}
         </div>

@@ -85,5 +85,5 @@ export default function People() {
         ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title="Nobody holds a GPU just now"><p><a href="/">Which are free</a></p><//>` : html`<${NoMatch} />`)}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
     </div>
-    ${status === "live" && nodes.length > 0 && html`<${Idle} /><${WhoToAsk} free=${tally(nodes, hubNow()).by.free ?? 0} />`}`;
+    ${status === "live" && nodes.length > 0 && html`<div class="beside"><${Idle} /><${WhoToAsk} free=${tally(nodes, hubNow()).by.free ?? 0} /></div>`}`;
 }
