@@ -150,12 +150,13 @@ static void hub_args(struct child_process *hub, int argc, char **argv, const cha
         child_process_args(hub, (const char *const[]){"--config", config, NULL});
 }
 
-static void source_args(struct child_process *p, bool demo, const char *url, struct str pin, const char *data)
+static void source_args(struct child_process *p, const char *story, const char *url, struct str pin, const char *data)
 {
+    bool demo = story[0];
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
     AUTO_FREE char *state = mem_fmt("%s/agent", data);
-    const char *const made[] = {"muster",  "simulate", "--hub", url, "--token-file", token, "--cast-demo",
-                                "--quiet", "--drain",  "2s",    NULL};
+    const char *const made[] = {"muster",  "simulate", "--hub",   url,       "--token-file", token, "--cast-demo",
+                                "--until", story,      "--quiet", "--drain", "2s",           NULL};
     const char *const real[] =
         {"muster", "agent", "--hub", url, "--token-file", token, "--state-dir", state, pin.len ? "--pin" : NULL,
          pin.p,    NULL};
@@ -235,9 +236,10 @@ static int start_all(struct child_process *hub, struct child_process *source, co
     bool alone = conf->no_agent;
     AUTO_BUF url = BUF_INIT(1024);
     AUTO_BUF pin = BUF_INIT(128);
+    char story[32] = "";                                                /* when the demo's opened; "": no demo */
     int r = conf->start_empty ? local_start_empty(data, "up", err) : 0; /* the hub finds it done */
     if (!r)
-        r = demo ? demo_prepare(data, err) : file_mkdirs(data, 0700, err);
+        r = demo ? demo_prepare(data, story, err) : file_mkdirs(data, 0700, err);
     if (!r)
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
     if (!r && !alone)
@@ -250,7 +252,7 @@ static int start_all(struct child_process *hub, struct child_process *source, co
     if (!r && demo && str_starts(buf_str(&url), "https"))
         r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
     if (!r && !alone) {
-        source_args(source, demo, url.p, buf_str(&pin), data);
+        source_args(source, story, url.p, buf_str(&pin), data);
         r = child_process_start(source, false, err);
     }
     if (!r)

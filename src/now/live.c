@@ -254,8 +254,8 @@ static int64_t device_since(const struct node_now *n, const struct device_now *d
 {
     if (v->state == DEV_HUNG)
         return n->collect_since_ms;
-    if (v->state == DEV_STALE && d->at_ms)
-        return MIN(d->at_ms, now_ms);
+    if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
+        return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
     return now_ms;
 }
 

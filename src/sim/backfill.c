@@ -41,6 +41,7 @@ struct backfill {
     struct replay *trace;
     struct back_node *nodes;
     int64_t from_ms, to_ms, span_ms;
+    int64_t until_ms; /* as told: the demo's opening */
     uint64_t samples, batches, procs;
     struct progress progress;
 };
@@ -142,6 +143,8 @@ static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, i
     int r = 0;
 
     for (int64_t at = from_ms; at < to_ms && r == 0; at += b->conf->every) {
+        if (demo_cluster_has_trouble(&n->node, DEMO_CLUSTER_DOWN, at))
+            break;
         uint64_t was = n->node.procs_changed;
         demo_cluster_tick(&n->node, at, spare ? spare : n->gather);
         if (spare) { /* the tick belongs to the new list: what came before goes first */
@@ -156,7 +159,7 @@ static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, i
                 gather_value(n->gather, one.columns[c].slot, one.columns[c].metric, one.columns[c].v[0]);
             gather_uses(n->gather, one.uses, one.n_uses);
             gather_reset(spare);
-        } else {
+        } else if (!demo_cluster_has_trouble(&n->node, DEMO_CLUSTER_HUNG, at)) { /* or nobody knows who is there */
             see_procs(b, n, at);
         }
     }
@@ -170,8 +173,11 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     struct back_node *n = &b->nodes[i];
     int64_t name[5] = {conf->seed, i, b->from_ms, conf->every, conf->people};
 
-    demo_cluster_init(&n->node, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
-                      (unsigned)conf->people, b->from_ms);
+    if (conf->demo)
+        demo_cluster_init_demo(&n->node, b->trace, (unsigned)i, b->until_ms);
+    else
+        demo_cluster_init(&n->node, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
+                          (unsigned)conf->people, b->from_ms);
     n->node.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
     n->node.every_ms = conf->every;
     n->gather = gather_new();
@@ -239,6 +245,7 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
         return err_set(err, -EINVAL, "--data and --hub exclude each other");
     if (!conf->data && !conf->token && !conf->token_file)
         return err_set(err, -EINVAL, "--backfill needs --data DIR, or a hub's enroll token with --token-file");
+    b.until_ms = until;
     b.to_ms = until / conf->every * conf->every;
     b.from_ms = b.to_ms - conf->backfill / conf->every * conf->every;
     if (b.from_ms <= 0)

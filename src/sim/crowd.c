@@ -73,8 +73,8 @@ struct crowd {
     socklen_t hub_len; /* 0: its name is not resolved yet */
     char host[80];
     int epoll;
-    FILE *ledger;          /* NULL: none */
-    int64_t hung_since_ms; /* of the demo's hung node */
+    FILE *ledger;     /* NULL: none */
+    int64_t story_ms; /* of the demo: its opening */
     struct wire_enc *enc;
     struct actor *actors;
     struct member *members, **due; /* due: by slot of the interval; not plain */
@@ -276,7 +276,7 @@ static void put_hello(struct crowd *c, const struct member *m)
     mem_copy_str(h.name, sizeof(h.name), m->name);
     if (m->actor->node.trouble == DEMO_CLUSTER_HUNG) {
         h.collect = COLLECT_HUNG;
-        h.state_since_ms = c->hung_since_ms;
+        h.state_since_ms = m->actor->node.trouble_ms;
         mem_copy_str(h.why, sizeof(h.why), "driver does not answer");
     }
     wire_put_hello(&c->body, &h);
@@ -533,7 +533,7 @@ static void init_node(const struct crowd *c, struct demo_cluster_node *ret, cons
 {
     const struct simulate_conf *conf = c->conf;
     if (conf->demo)
-        demo_cluster_init_demo(ret, trace, (unsigned)i, clock_wall_ms());
+        demo_cluster_init_demo(ret, trace, (unsigned)i, c->story_ms);
     else
         demo_cluster_init(ret, trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
                           (unsigned)conf->people, clock_wall_ms());
@@ -589,6 +589,8 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     for (int64_t i = 0; i < c->conf->actors; i++) {
         struct actor *a = &c->actors[i];
         init_node(c, &a->node, trace, i);
+        if (c->conf->demo)
+            demo_cluster_catch_up(&a->node, clock_wall_ms());
         a->gather = gather_new();
         a->frame = BUF_INIT(WIRE_BODY_MAX);
     }
@@ -618,7 +620,7 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
 {
     struct simulate_conf own = *conf;
     struct crowd *c = NEW(struct crowd, .conf = &own, .plain = own.actors == 0, .port = port, .ledger = ledger,
-                          .hung_since_ms = clock_wall_ms() - INT64_C(4) * 60000);
+                          .story_ms = clock_wall_ms());
     struct sigaction act = {.sa_handler = on_signal};
     struct in_addr ip;
     own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
@@ -627,7 +629,9 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
     int r = allow_files(own.nodes, err);
     if (c->plain)
         r = 0; /* it does what it can */
-    else if (r == 0 && inet_pton(AF_INET, c->name, &ip) != 1)
+    if (r == 0 && own.until && clock_parse(own.until, strlen(own.until), &c->story_ms) < 0)
+        r = err_set(err, -EINVAL, "--until: '%s' is not a time", own.until);
+    if (r == 0 && !c->plain && inet_pton(AF_INET, c->name, &ip) != 1)
         r = err_set(err, -EINVAL, "--actors wants the hub's IPv4 address, and '%s' is none", host);
     c->epoll = r == 0 ? epoll_create1(EPOLL_CLOEXEC) : -1;
     if (r == 0 && c->epoll < 0)

@@ -1,6 +1,6 @@
 /*
- * demo.c: makes up the demo's past: a week of it, so that charts and time travel have something to show. A hub shows
- * nodes it knew before it was started as down; the demo's sixth node is one of those.
+ * demo.c: makes up the demo's past: a week that leads to the scene with which it opens, with what happened and was
+ * booked meanwhile, so that every screen tells the same story from the first second.
  */
 #include "sim/demo.h"
 
@@ -14,24 +14,23 @@
 #include "store/samples.h"
 #include "wire/wire.h"
 
-#define SILENT_FOR_MS (37 * MINUTE_MS)
-#define PAST_MS       (7ll * 1440 * MINUTE_MS)
+#define STORY "demo_story" /* the setting that has the moment of the opening */
 
-/* What the nodes did up to a moment. */
-static int make_past(const char *dir, int64_t nodes, int64_t length_ms, int64_t until_ms, struct err *err)
+/* The week that leads to the opening. */
+static int make_past(const char *dir, int64_t story_ms, struct err *err)
 {
     AUTO_FREE char *data = mem_str(dir);
     char prefix[] = DEMO_CLUSTER_DEMO_PREFIX, until[32];
     struct simulate_conf conf = {.data = data,
                                  .prefix = prefix,
                                  .until = until,
-                                 .nodes = nodes,
+                                 .nodes = DEMO_CLUSTER_DEMO_NODES,
                                  .gpus = DEMO_CLUSTER_DEMO_GPUS,
-                                 .seed = DEMO_CLUSTER_DEMO_SEED,
-                                 .backfill = length_ms,
+                                 .backfill = DEMO_CLUSTER_PAST_MS,
                                  .every = MINUTE_MS,
+                                 .demo = true,
                                  .quiet = true};
-    clock_iso(until_ms, until);
+    clock_iso(story_ms, until);
     return backfill_run(&conf, err);
 }
 
@@ -43,7 +42,7 @@ int demo_config(const char *dir, struct err *err)
 
     if (access(path, F_OK) == 0)
         return 0;
-    clock_iso(clock_wall_ms() - PAST_MS, from);
+    clock_iso(clock_wall_ms() - DEMO_CLUSTER_PAST_MS, from);
     buf_addf(&text,
              "# The demo's people. `muster up --demo` writes this file where it is not; change it as you like.\n"
              "teams:\n"
@@ -71,38 +70,143 @@ int demo_config(const char *dir, struct err *err)
     return r < 0 ? r : file_write(path, 0600, text.p, text.len, err);
 }
 
-int demo_prepare(const char *dir, struct err *err)
+/* ---- what else happened ---- */
+
+static const struct {
+    unsigned char node;
+    signed char gpu; /* -1: the node */
+    short ago_min;
+    uint16_t kind;
+    short code;
+    const char *text;
+} happened[] = {
+    {5, -1, 36, EVENT_DOWN, 60, "no news for 1 m"},
+    {4, -1, 4, EVENT_HUNG, 0, "driver does not answer"},
+    {4, 2, 5, EVENT_XID, 119, "GSP RPC timeout"},
+    {2, 3, 1700, EVENT_XID, 31, "python, pid 48120: MMU fault"},
+    {1, -1, 2975, EVENT_STOP, 0, "rebooted for a new driver"},
+    {1, -1, 2963, EVENT_START, 0, ""},
+    {3, 6, 5210, EVENT_ECC, 1, ""},
+};
+
+static const struct {
+    unsigned char node, first, count;
+    short from_min, until_min, made_min; /* before the opening: below 0 */
+    const char *person, *comment;
+} booked[] = {
+    {3, 5, 1, 120, 480, -95, "mia", "ablations for the paper"},
+    {1, 6, 1, 75, 1500, -260, "zoe", "demo for visitors"},
+    {5, 0, 2, -60, 600, -1500, "ana", "fine-tuning"},
+};
+
+static const char *device_of(const struct demo_cluster_node *n, int gpu)
+{
+    return gpu < 0 ? "" : n->fact.devices[gpu].uuid;
+}
+
+static void put_events(struct store *s, const struct demo_cluster_node *nodes, int64_t story_ms)
+{
+    for (size_t i = 0; i < ARRAY_LEN(happened); i++) {
+        const struct demo_cluster_node *n = &nodes[happened[i].node];
+        char key[NODE_KEY_MAX];
+        struct store_event e = {.node = key,
+                                .device = device_of(n, happened[i].gpu),
+                                .event = {.at_ms = story_ms - happened[i].ago_min * MINUTE_MS,
+                                          .kind = happened[i].kind,
+                                          .slot = (uint16_t)(happened[i].gpu + 1),
+                                          .code = happened[i].code}};
+        node_id_text(&n->id, key);
+        mem_copy_str(e.event.text, sizeof(e.event.text), happened[i].text);
+        store_put(s, STORE_EVENT, &e, 1, NULL, NULL);
+    }
+}
+
+static void put_bookings(struct store *s, const struct demo_cluster_node *nodes, int64_t story_ms)
+{
+    for (size_t i = 0; i < ARRAY_LEN(booked); i++) {
+        const struct demo_cluster_node *n = &nodes[booked[i].node];
+        AUTO_BUF devices = BUF_INIT(4096);
+        AUTO_BUF places = BUF_INIT(1024);
+        for (int k = booked[i].first; k < booked[i].first + booked[i].count; k++) {
+            buf_addf(&devices, "%s%s", devices.len ? "," : "", n->fact.devices[k].uuid);
+            buf_addf(&places, "%s%d", places.len ? "," : "", k);
+        }
+        AUTO_FREE char *place = mem_fmt("%s:%s", n->fact.name, places.p);
+        int64_t quarter_ms = 15 * MINUTE_MS, base_ms = story_ms / quarter_ms * quarter_ms; /* as people book */
+        struct booking b = {.id = (int64_t)i + 1,
+                            .kind = BOOKING_FIRM,
+                            .from_ms = base_ms + booked[i].from_min * MINUTE_MS,
+                            .until_ms = base_ms + booked[i].until_min * MINUTE_MS,
+                            .created_ms = story_ms + booked[i].made_min * MINUTE_MS,
+                            .changed_ms = story_ms + booked[i].made_min * MINUTE_MS,
+                            .person = booked[i].person,
+                            .by = booked[i].person,
+                            .devices = devices.p,
+                            .places = place,
+                            .model = "",
+                            .where = "",
+                            .comment = booked[i].comment};
+        store_put(s, STORE_BOOKING, &b, 1, NULL, NULL);
+    }
+}
+
+/* The sixth went silent before the opening: a hub shows nodes it knew before it was started as down. */
+static void put_silent(struct store *s, const struct demo_cluster_node *node)
+{
+    AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
+    struct store_node n = {.first_ms = node->trouble_ms - 86400000,
+                           .last_ms = node->trouble_ms,
+                           .demo = true,
+                           .sampled_ms = node->trouble_ms};
+
+    node_id_text(&node->id, n.key);
+    mem_copy_str(n.own_name, sizeof(n.own_name), node->fact.name);
+    mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");
+    wire_put_facts(&facts, &node->id, &node->fact, &n.facts);
+    store_put_blob(s, n.key, BLOB_FACTS, n.facts, buf_str(&facts));
+    store_put(s, STORE_NODE, &n, 1, NULL, NULL);
+}
+
+/* The opening is at the folder's first start, and stays there: the same story goes on after a restart. */
+static int story_of(struct store *s, int64_t *ret_ms, struct err *err)
+{
+    AUTO_BUF text = BUF_INIT(64);
+    int r = store_get(s, GET_SETTING(STORY, &text), err);
+
+    if (r == 1 && str_int(buf_str(&text), ret_ms))
+        return 0;
+    AUTO_FREE char *now = mem_fmt("%lld", (long long)*ret_ms);
+    return r < 0 ? r : store_put(s, STORE_SETTING, &(struct store_setting){STORY, str_of(now)}, 1, NULL, NULL);
+}
+
+int demo_prepare(const char *dir, char story[32], struct err *err)
 {
     struct store *s = NULL;
     struct replay *trace = NULL;
-    struct demo_cluster_node node = {0};
-    AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
-    int64_t now = clock_wall_ms();
+    struct demo_cluster_node nodes[DEMO_CLUSTER_DEMO_NODES] = {0};
+    int64_t story_ms = clock_wall_ms();
     AUTO_FREE char *history = mem_fmt("%s/history.db", dir);
     bool fresh = access(history, F_OK) < 0;
     int r = file_mkdirs(dir, 0700, err);
     if (r == 0 && fresh)
-        r = make_past(dir, DEMO_CLUSTER_DEMO_NODES, PAST_MS - SILENT_FOR_MS, now - SILENT_FOR_MS, err);
-    if (r == 0 && fresh) /* the sixth has been silent since */
-        r = make_past(dir, DEMO_CLUSTER_DEMO_NODES - 1, SILENT_FOR_MS, now, err);
+        r = make_past(dir, story_ms, err);
     if (r < 0 || (r = replay_load(&trace, trace_text(), "the recorded trace", err)) < 0 ||
-        (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
+        (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0 ||
+        (r = story_of(s, &story_ms, err)) < 0)
         goto out;
-    demo_cluster_init_demo(&node, trace, DEMO_CLUSTER_DEMO_NODES - 1, now);
-    struct store_node n = {.first_ms = now - 86400000,
-                           .last_ms = now - SILENT_FOR_MS,
-                           .demo = true,
-                           .sampled_ms = now - SILENT_FOR_MS};
-    node_id_text(&node.id, n.key);
-    mem_copy_str(n.own_name, sizeof(n.own_name), node.fact.name);
-    mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");
-    wire_put_facts(&facts, &node.id, &node.fact, &n.facts);
-    store_put_blob(s, n.key, BLOB_FACTS, n.facts, buf_str(&facts));
-    store_put(s, STORE_NODE, &n, 1, NULL, NULL);
+    for (unsigned i = 0; i < DEMO_CLUSTER_DEMO_NODES; i++)
+        demo_cluster_init_demo(&nodes[i], trace, i, story_ms);
+    put_silent(s, &nodes[DEMO_CLUSTER_DEMO_NODES - 1]);
+    if (fresh) {
+        put_events(s, nodes, story_ms);
+        put_bookings(s, nodes, story_ms);
+    }
+    clock_iso(story_ms, story);
     r = store_flush(s, err);
 out:
     store_close(s);
-    demo_cluster_fini(&node);
+    for (unsigned i = 0; i < DEMO_CLUSTER_DEMO_NODES; i++)
+        demo_cluster_fini(&nodes[i]);
     replay_free(trace);
     return r;
 }

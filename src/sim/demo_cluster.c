@@ -5,7 +5,9 @@
 #include "sim/demo_cluster.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 /* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
 static const struct scene {
@@ -130,12 +132,78 @@ static void direct(struct demo_cluster_node *n, int64_t now_ms)
 {
     for (size_t i = 0; i < n->n_gpus; i++) {
         struct demo_cluster_gpu *g = &n->gpus[i];
-        if (n->calm || g->until_ms > now_ms)
+        if (g->until_ms > now_ms)
             continue;
         if (g->scene >= 0)
             end_job(n, g->proc, now_ms);
         else
             maybe_start(n, i, now_ms);
+    }
+}
+
+/* The demo's opening: what a lab looks like on a working day. */
+static const struct {
+    unsigned char node, first, count, scene, who;
+    short ago_min, left_min;
+} opening[] = {
+    {0, 0, 4, SCENE_TRAIN, 0, 312, 700}, {0, 4, 1, SCENE_NOTEBOOK, 1, 200, 9000}, {0, 5, 3, SCENE_TUNE, 2, 47, 95},
+    {1, 6, 2, SCENE_TUNE, 3, 134, 60},   {2, 0, 8, SCENE_TRAIN, 5, 1660, 3000},   {3, 0, 2, SCENE_SERVE, 6, 8600, 9000},
+    {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25}, {3, 4, 1, SCENE_EVAL, 7, 3, 9},          {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},
+    {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
+};
+/* The opening's free GPUs are so since then; those taken were free for a while before: it is a hold of its own. */
+enum { FREE_FOR_MIN = 95, EMPTY_MIN = 25 };
+
+static bool is_in_opening(const struct demo_cluster_node *n, size_t gpu)
+{
+    return ANY(ARRAY_LEN(opening), i,
+               opening[i].node == n->no && gpu >= opening[i].first &&
+                   gpu < (size_t)opening[i].first + opening[i].count);
+}
+
+static void clear_gpu(struct demo_cluster_node *n, size_t gpu, int64_t now_ms)
+{
+    if (n->gpus[gpu].scene >= 0)
+        end_job(n, n->gpus[gpu].proc, now_ms);
+}
+
+/* Who is there at the opening comes when it says; the other GPUs are free from some time before until some after. */
+static void follow_story(struct demo_cluster_node *n, int64_t now_ms)
+{
+    int64_t opening_ms = n->story_ms / MINUTE_MS * MINUTE_MS;
+
+    for (size_t i = 0; i < n->n_gpus && now_ms == opening_ms - (FREE_FOR_MIN - (int)n->no * 7) * MINUTE_MS; i++) {
+        if (is_in_opening(n, i))
+            continue;
+        clear_gpu(n, i, now_ms);
+        n->gpus[i].until_ms = opening_ms + 600000 + pick(&n->rng, 3600000);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(opening); i++) {
+        int64_t start_ms = opening_ms - opening[i].ago_min * MINUTE_MS;
+        if (opening[i].node != n->no)
+            continue;
+        for (size_t k = opening[i].first; k < (size_t)opening[i].first + opening[i].count; k++)
+            if (now_ms == start_ms - EMPTY_MIN * MINUTE_MS) {
+                clear_gpu(n, k, now_ms);
+                n->gpus[k].until_ms = start_ms;
+            }
+        if (now_ms == start_ms)
+            start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who, start_ms,
+                      opening_ms + opening[i].left_min * MINUTE_MS);
+    }
+}
+
+/* Who comes and who goes up to this moment. */
+static void move_on(struct demo_cluster_node *n, int64_t at_ms)
+{
+    if (!n->story_ms)
+        direct(n, at_ms);
+    while (n->story_ms && n->directed_ms + MINUTE_MS <= at_ms) {
+        n->directed_ms += MINUTE_MS;
+        if (n->trouble != DEMO_CLUSTER_WELL && n->directed_ms >= n->trouble_ms)
+            continue; /* nobody comes any more */
+        follow_story(n, n->directed_ms);
+        direct(n, n->directed_ms);
     }
 }
 
@@ -191,38 +259,55 @@ static void init(struct demo_cluster_node *n, const struct replay *trace, const 
     set_facts(n, prefix, no, gpus, now_ms);
 }
 
+static void fill_by_chance(struct demo_cluster_node *n, int64_t now_ms)
+{
+    for (unsigned i = 0; i < n->n_gpus; i++)
+        n->gpus[i].until_ms = pick(&n->rng, 100) < 70 ? now_ms : now_ms + 60000 + pick(&n->rng, 1800000);
+    direct(n, now_ms);
+}
+
 void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
                        unsigned gpus, uint64_t seed, unsigned n_people, int64_t now_ms)
 {
     init(n, trace, prefix, no, gpus, seed, now_ms);
     n->people = n_people;
-    for (unsigned i = 0; i < gpus; i++)
-        n->gpus[i].until_ms = pick(&n->rng, 100) < 70 ? now_ms : now_ms + 60000 + pick(&n->rng, 1800000);
-    direct(n, now_ms);
+    fill_by_chance(n, now_ms);
 }
 
-/* The demo's opening: what a lab looks like on a working day, with its troubles. */
-void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *trace, unsigned no, int64_t now_ms)
+void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *trace, unsigned no, int64_t story_ms)
 {
     static const struct {
-        unsigned char node, first, count, scene, who;
-        short ago_min, left_min;
-    } opening[] = {
-        {0, 0, 4, SCENE_TRAIN, 0, 312, 700},   {0, 4, 1, SCENE_NOTEBOOK, 1, 200, 9000},
-        {0, 5, 3, SCENE_TUNE, 2, 47, 95},      {1, 6, 2, SCENE_TUNE, 3, 134, 60},
-        {2, 0, 8, SCENE_TRAIN, 5, 1660, 3000}, {3, 0, 2, SCENE_SERVE, 6, 8600, 9000},
-        {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 3, 9},
-        {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
-    };
-    init(n, trace, DEMO_CLUSTER_DEMO_PREFIX, no, DEMO_CLUSTER_DEMO_GPUS, DEMO_CLUSTER_DEMO_SEED, now_ms);
-    for (unsigned i = 0; i < n->n_gpus; i++)
-        n->gpus[i].until_ms = now_ms + 600000 + pick(&n->rng, 3600000);
-    for (size_t i = 0; i < ARRAY_LEN(opening); i++)
-        if (opening[i].node == no)
-            start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who,
-                      now_ms - opening[i].ago_min * 60000ll, now_ms + opening[i].left_min * 60000ll);
-    n->trouble = no == 4 ? DEMO_CLUSTER_HUNG : no == 5 ? DEMO_CLUSTER_DOWN : DEMO_CLUSTER_WELL;
-    n->calm = n->trouble != DEMO_CLUSTER_WELL;
+        enum demo_cluster_trouble trouble;
+        int minutes; /* for so long at the opening */
+    } troubles[DEMO_CLUSTER_DEMO_NODES] = {[4] = {DEMO_CLUSTER_HUNG, 4}, [5] = {DEMO_CLUSTER_DOWN, 37}};
+    int64_t begin_ms = story_ms / MINUTE_MS * MINUTE_MS - DEMO_CLUSTER_PAST_MS;
+
+    init(n, trace, DEMO_CLUSTER_DEMO_PREFIX, no, DEMO_CLUSTER_DEMO_GPUS, DEMO_CLUSTER_DEMO_SEED, begin_ms);
+    n->no = no;
+    n->story_ms = story_ms;
+    n->trouble = troubles[no].trouble;
+    n->trouble_ms = story_ms - troubles[no].minutes * MINUTE_MS;
+    n->noise = (struct prng){DEMO_CLUSTER_DEMO_SEED + no};
+    n->directed_ms = begin_ms;
+    n->every_ms = MINUTE_MS;
+    fill_by_chance(n, begin_ms);
+}
+
+void demo_cluster_catch_up(struct demo_cluster_node *n, int64_t now_ms)
+{
+    struct gather *g = gather_new();
+
+    for (int64_t at_ms = n->last_ms; at_ms < now_ms; at_ms += MINUTE_MS) {
+        demo_cluster_tick(n, at_ms, g);
+        gather_reset(g);
+    }
+    gather_free(g);
+    n->every_ms = 0;
+}
+
+bool demo_cluster_has_trouble(const struct demo_cluster_node *n, enum demo_cluster_trouble trouble, int64_t at_ms)
+{
+    return n->trouble == trouble && trouble != DEMO_CLUSTER_WELL && at_ms >= n->trouble_ms;
 }
 
 void demo_cluster_fini(struct demo_cluster_node *n)
@@ -270,16 +355,17 @@ static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struc
 static void play_node(struct demo_cluster_node *n, int64_t at_ms, struct gather *g)
 {
     struct sample s = {0};
-    int64_t jobs = (int64_t)n->procs.n;
-    sample_set(&s, M_cpu, MIN(9500, 150 + jobs * 700 + pick(&n->rng, 300)));
-    sample_set(&s, M_load1, 40 + jobs * 800 + pick(&n->rng, 200));
+    struct prng *rng = n->story_ms ? &n->noise : &n->rng;
+    int64_t jobs = (int64_t)n->procs.n, seconds = MAX(1, (at_ms - n->last_ms) / 1000);
+    sample_set(&s, M_cpu, MIN(9500, 150 + jobs * 700 + pick(rng, 300)));
+    sample_set(&s, M_load1, 40 + jobs * 800 + pick(rng, 200));
     sample_set(&s, M_ram_total, 2113ll << 30);
     sample_set(&s, M_ram_used, (38ll + jobs * 64) << 30);
     sample_set(&s, M_disk_total, 28000ll << 30);
     sample_set(&s, M_disk_used, 11234ll << 30);
     sample_set(&s, M_disk_avail, 15366ll << 30); /* a twentieth is kept for root */
-    n->net_rx += 20000 + pick(&n->rng, 4000000) * jobs;
-    n->net_tx += 20000 + pick(&n->rng, 1000000) * jobs;
+    n->net_rx += (20000 + pick(rng, 4000000) * jobs) * seconds;
+    n->net_tx += (20000 + pick(rng, 1000000) * jobs) * seconds;
     sample_set(&s, M_net_rx, n->net_rx);
     sample_set(&s, M_net_tx, n->net_tx);
     sample_set(&s, M_uptime, (at_ms - n->boot_ms) / 1000);
@@ -288,12 +374,12 @@ static void play_node(struct demo_cluster_node *n, int64_t at_ms, struct gather 
 
 void demo_cluster_tick(struct demo_cluster_node *n, int64_t at_ms, struct gather *g)
 {
-    direct(n, at_ms);
+    move_on(n, at_ms);
     if (!gather_tick(g, at_ms))
         return;
     play_node(n, at_ms, g);
     n->n_uses = 0;
-    if (n->trouble != DEMO_CLUSTER_HUNG)
+    if (!demo_cluster_has_trouble(n, DEMO_CLUSTER_HUNG, at_ms))
         for (size_t i = 0; i < n->n_gpus; i++)
             play_gpu(n, i, at_ms, g);
     gather_uses(g, n->uses, n->n_uses);

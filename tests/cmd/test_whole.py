@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Agent, hub and screens together: from a driver (the stub) to every place a person looks. Must-shows 1, 3 and 4."""
 import contextlib
+import json
 import os
 import re
 import time
@@ -144,6 +145,39 @@ class Whole(lib.Case):
         wait_until("both companies' usage is counted", lambda: re.search(r"(?m)^Acme +\d+\.\d +\d+\.\d ", said := report()) and re.search(r"(?m)^Globex +\d+\.\d +\d+\.\d ", said))
         self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
         self.assertEqual(p.stop(), 0, p.text)
+
+    def test_the_demos_week_leads_to_what_is_live_and_goes_on_after_a_restart(self):
+        start = lambda: self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        held = {}
+        for again in (False, True):
+            p = start()
+            url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+            state = lambda: {n["name"]: n for n in ask_json(url + "/api/v1/state")["nodes"]}
+            wait_until("who is on it", lambda: len(state()) == 6 and all(d.get("processes") for d in state()["dgx3"]["devices"]))
+            # what is live was there before the hub was: the same processes, since the same moment, on every screen
+            rows = {(r["node"], r["gpu"]): r for r in json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", url, "--json"))}
+            spans = {(s["node"], s["index"]): s for s in ask_json(url + "/api/v1/processes?from=-3d&by=user&node=dgx3")["spans"] if s["there"]}
+            for gpu in range(8):
+                self.assertEqual(rows["dgx3", gpu]["user"], "tom")
+                self.assertEqual(rows["dgx3", gpu]["since"], spans["dgx3", gpu]["first"])
+                held.setdefault(gpu, rows["dgx3", gpu]["since"])
+                self.assertEqual(rows["dgx3", gpu]["since"], held[gpu])
+            self.assertGreater(time.time() * 1000 - held[0], 86400000)
+            # what broke is told of, once
+            events = [(e["node"], e["kind"]) for e in ask_json(url + "/api/v1/events?from=-2h&kind=hung,down,xid")]
+            self.assertEqual(events, [("dgx5", "hung"), ("dgx5", "xid"), ("dgx6", "down")])
+            wait_until("an alert", lambda: any(a["place"] == "dgx5" for a in ask_json(url + "/api/v1/alerts")["rows"]))
+            # who was on what broke is not there any more
+            for node in ("dgx5", "dgx6"):
+                gone = [s for s in ask_json(url + f"/api/v1/processes?from=-2h&by=user&node={node}")["spans"] if not s["ended"]]
+                self.assertTrue(gone)
+                self.assertFalse(any(s["there"] for s in gone), gone)
+                self.assertLess(max(s["last"] for s in gone), time.time() * 1000 - 180000)
+            self.assertEqual(sorted(b["person"] for b in ask_json(url + "/api/v1/bookings?all=1")["rows"]), ["ana", "mia", "zoe"])
+            # nothing of the week is nobody's
+            lib.wait_until("the week is counted", lambda: ask_json(url + "/api/v1/usage?last=8d")["waiting"] == 0)
+            self.assertEqual([r["held"] for r in ask_json(url + "/api/v1/usage?last=8d")["rows"] if r["key"] is None], [0], f"again: {again}")
+            self.assertEqual(p.stop(), 0, p.text)
 
     def test_the_demo_takes_its_folder_from_the_environment(self):
         p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", env={"MUSTER_DATA": self.path("data")})

@@ -1,5 +1,5 @@
 /* events.js: a list of events in words, newest first. */
-import { exactTime, time } from "../kit/format.js";
+import { count, exactTime, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 
 /** @typedef {import("../kit/types").EventRecord} EventRecord */
@@ -10,9 +10,16 @@ export const TROUBLE = ["xid", "ecc", "lost", "hung", "down", "dropped", "refuse
 /** @param {EventRecord} e */
 export const isTrouble = (e) => TROUBLE.includes(e.kind);
 
+/** Kinds whose word alone says too little. @type {Record<string, (e: EventRecord) => string>} */
+const WORDS = {
+    start: () => "agent started",
+    stop: () => "agent stopped",
+    ecc: (e) => `${count(e.code, "memory error")} not corrected`,
+};
+
 /** @param {EventRecord} e */
 function inWords(e) {
-    const what = e.kind === "xid" ? `Xid ${e.code}${e.meaning ? `: ${e.meaning}` : ""}` : e.kind.replaceAll("_", " ");
+    const what = e.kind === "xid" ? `Xid ${e.code}${e.meaning ? `: ${e.meaning}` : ""}` : WORDS[e.kind]?.(e) ?? e.kind.replaceAll("_", " ");
     return e.text && e.text !== e.meaning ? `${what}: ${e.text}` : what;
 }
 
@@ -26,7 +33,7 @@ function where(e) {
 /** nodes: say which node it was. @param {{ events: EventRecord[], nodes?: boolean, label: string }} props */
 export function Events({ events, nodes = false, label }) {
     return html`<section class="events" aria-label=${label}>
-        <h2>${label}</h2>
+        ${!nodes && html`<h2>${label}</h2>`}
         ${!events.length && html`<p class="dim">nothing in this time</p>`}
         ${events.length > 0 && html`<ol>${events.map(
             (e) => html`<li key=${`${e.at} ${e.kind} ${e.device} ${e.code}`}>

@@ -1,0 +1,33 @@
+/* Events: what happened in the whole cluster: how far back, of which kind, what one looks for; trouble first in words. */
+import assert from "node:assert/strict";
+import { clean, counts, demo, looksRight, open, says, test, until } from "../kit/lib.mjs";
+
+test("what happened: a range, a kind, a search, all in the URL", async (t) => {
+    const { url } = await demo(t);
+    const page = await open(t, `${url}/events`);
+    const lines = page.locator(".events li");
+    await says(page.locator("h1"), /^\d+ events in the last week, \d+ of them trouble$/);
+    await until("the driver that hung", async () => /dgx5 ✕ hung: driver does not answer/.test(await page.locator(".events").innerText()));
+    await looksRight(page, "events");
+    await page.getByRole("button", { name: "1h" }).click();
+    await says(page.locator("h1"), /^3 events in the last hour, all of them trouble$/);
+    await counts(lines, 3);
+    await page.getByLabel("find").fill("DGX6");
+    await says(page.locator("h1"), /^1 event in the last hour, it is trouble$/);
+    await says(lines, /dgx6 ✕ down: no news for 1 m$/);
+    await page.reload(); /* a link reproduces the view */
+    await counts(lines, 1);
+    assert.equal(await page.getByLabel("find").inputValue(), "DGX6");
+    await page.getByLabel("show").selectOption("bookings");
+    await says(page.locator("h1"), "nothing like this happened in the last hour");
+    await page.getByRole("button", { name: "show all" }).click();
+    await counts(lines, 3);
+    await page.getByRole("link", { name: "dgx5:2" }).click();
+    await page.waitForURL(/\/gpu\//);
+    await page.goto(`${url}/events?range=1w&kind=trouble`);
+    await until("the week's trouble", async () => (await lines.count()) > 3);
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "events-narrow-dark");
+    clean(page);
+});
