@@ -154,7 +154,7 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     json_cstr(j, "state", dev_states[d->state].word);
     json_str(j, "reason", str_of(d->reason));
     number(j, "since", d->since_ms, 0);
-    number(j, "idle_since", d->idle_since_ms, 0);
+    number(j, "idle_since", device_idle_ms(d), 0);
     number(j, "age_ms", device_age_ms(d, v->at_ms), -1);
     json_some(j, "parent", f->parent);
     number(j, "mig", f->mig, -1);

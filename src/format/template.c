@@ -127,7 +127,7 @@ static const char *hole_text(enum hole h, const struct template_scene *s, char t
     case HOLE_SINCE:
         return clock_span(MAX(0, s->now_ms - s->since_ms), text);
     case HOLE_IDLE:
-        return d && d->idle_since_ms ? clock_span(MAX(0, s->now_ms - d->idle_since_ms), text) : "-";
+        return d && d->idle_since_ms ? clock_span(MAX(0, s->now_ms - device_idle_ms(d)), text) : "-";
     default: /* HOLE_LOST_TH */
         snprintf(text, 160, "%lld", (long long)(s->lost_ms / 1000));
         return text;

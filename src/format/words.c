@@ -75,7 +75,7 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         buf_addf(out, ": %s", d->reason);
     }
     if (d->state == DEV_HELD && d->idle_since_ms)
-        buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - d->idle_since_ms), span));
+        buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - device_idle_ms(d)), span));
     if (device_has_gone(d))
         buf_adds(out, ": " PROC_GONE_WORDS);
 }

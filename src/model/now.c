@@ -24,10 +24,11 @@ void view_tally(const struct view *v, struct tally *ret)
                 t.told++;
                 t.work += d->now.v[M_util];
             }
-            if (d->state != DEV_HELD || !d->idle_since_ms || v->at_ms - d->idle_since_ms < TALLY_IDLE_MS)
+            int64_t idle_ms = device_idle_ms(d);
+            if (d->state != DEV_HELD || !idle_ms || v->at_ms - idle_ms < TALLY_IDLE_MS)
                 continue;
             t.idle++;
-            t.idle_cost += (int64_t)((__int128)d->price * (v->at_ms - d->idle_since_ms) / HOUR_MS);
+            t.idle_cost += (int64_t)((__int128)d->price * (v->at_ms - idle_ms) / HOUR_MS);
         }
     *ret = t;
 }
@@ -147,6 +148,11 @@ int64_t device_held_ms(const struct device_now *d)
             first_ms = since_ms;
     }
     return first_ms;
+}
+
+int64_t device_idle_ms(const struct device_now *d)
+{
+    return d->idle_since_ms && d->state == DEV_HELD ? MAX(d->idle_since_ms, device_held_ms(d)) : d->idle_since_ms;
 }
 
 int64_t device_since_ms(const struct device_now *d)

@@ -136,6 +136,8 @@ bool view_shows_cmd(const struct view *v, const struct proc_now *p);
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */
 /* Since when the first of those who are on it hold it; 0: nobody does, or it is not known. */
 int64_t device_held_ms(const struct device_now *d);
+/* No work seen since, as every screen shows it: not longer than it is held. 0: working now or unknown. */
+int64_t device_idle_ms(const struct device_now *d);
 /* What every screen shows as "since": held or busy, the same; else in its state. 0: not known. */
 int64_t device_since_ms(const struct device_now *d);
 /* Who holds it: the distinct persons, most memory first, comma separated; "" when nobody. */

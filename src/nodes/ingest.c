@@ -621,7 +621,8 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
         post_late(p, f, &b);
     post_events(p, &b);
     live_batch(h->live, p->n, &b, shift, p->now_ms);
-    if (newer && live_knows(p->n, f->facts, f->procs) && p->n->collect != COLLECT_HUNG) /* or nobody says who is there */
+    if (newer && live_knows(p->n, f->facts, f->procs) &&
+        p->n->collect != COLLECT_HUNG) /* or nobody says who is there */
         peer_track(h->peers, p->peer, p->n, newest_ms);
     return true;
 }

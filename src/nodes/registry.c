@@ -7,6 +7,7 @@
 #include "base/order.h"
 #include "hub/handlers.h"
 #include "hub/self.h"
+#include "nodes/before.h"
 #include "nodes/feature.h"
 #include "nodes/sources.h"
 
@@ -138,6 +139,7 @@ static void resume(struct hub *h)
         log_warn("hub", "what nodes were last seen doing is not all known: %s", err.msg);
     store_each(h->store, EACH_EVENT(note_event, &event_ms, .limit = 1), &err);
     live_resume(h->live, MIN(MAX(h->newest_ms, event_ms), h->started_ms), h->started_ms);
+    before_read(h);
     log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
 }
 

@@ -62,7 +62,7 @@ static bool idle(const struct device_now *d, int64_t now_ms, int64_t *ret)
     if (!in_sight(d))
         return false;
     if (d->idle_since_ms || d->state != DEV_BUSY)
-        return span(d->idle_since_ms, now_ms, ret);
+        return span(device_idle_ms(d), now_ms, ret);
     *ret = 0; /* working now */
     return true;
 }

@@ -16,6 +16,7 @@
 #define REFUSED_MS   60000 /* how long a refused twin is shown */
 /* Agents try again within a minute. As long as alerts wait (docs/alerts.md), and never less than down_after. */
 #define CHANCE_MAX_MS 120000
+#define LATELY_MS     600000 /* what was seen longer ago says nothing of now */
 
 struct live {
     struct state_rule rule;
@@ -268,7 +269,9 @@ static bool judge_one(struct live *l, struct live_node *n, size_t i, int64_t now
 
     n->next_ms = MIN(n->next_ms, v.until_ms);
     if (moved || !d->since_ms)
-        d->since_ms = device_since(&n->now, d, &v, now_ms);
+        d->since_ms = v.state == DEV_FREE && ld->left_ms ? ld->left_ms : device_since(&n->now, d, &v, now_ms);
+    if (v.state <= DEV_IN_SIGHT)
+        ld->left_ms = 0;
     if (!moved && ld->why == v.why && ld->amount == v.amount)
         return false;
     d->state = (enum dev_state)v.state;
@@ -690,6 +693,34 @@ void live_recall(struct live *l, struct node_now *now, const struct batch *b, in
     n->stopped = has_stop(b);
     ask_who(l, n);
     changed(l, n);
+}
+
+void live_before(struct live *l, struct node_now *now, size_t device, const struct live_before *b, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+    struct device_now *d = &now->devices[device];
+    struct live_dev *ld = &n->devs[device];
+    bool seen = ld->known_ms > b->known_ms;
+
+    if (!b->known_ms || now_ms - b->known_ms > LATELY_MS)
+        return;
+    if (!seen) {
+        ld->known_ms = b->known_ms;
+        ld->from_before = true;
+    }
+    if (!ld->work_ms && (!d->idle_since_ms || b->idle_ms < d->idle_since_ms)) { /* nor was it at work since */
+        ld->work_ms = b->work_ms;
+        d->idle_since_ms = b->idle_ms;
+    }
+    if (seen && d->state == DEV_HELD && ld->work_ms && now_ms - ld->work_ms < BUSY_KEEP_MS) {
+        d->state = DEV_BUSY; /* judged next */
+        ld->why = WHY_NOT_YET;
+    }
+    if (d->state > DEV_IN_SIGHT)
+        ld->left_ms = b->left_ms;
+    else if (d->state == DEV_FREE && b->left_ms)
+        d->since_ms = MIN(d->since_ms, b->left_ms);
+    judge_again(l, n, true, now_ms);
 }
 
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)

@@ -100,6 +100,14 @@ void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64
  */
 void live_recall(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms);
+/* What the store knows of a device of the time before the hub started; 0: nothing. Told once, when that was read. */
+struct live_before {
+    int64_t known_ms; /* the newest moment at which it was seen */
+    int64_t work_ms;  /* the newest with work, where there was any without a gap until then */
+    int64_t idle_ms;  /* no work since */
+    int64_t left_ms;  /* the last of those who were on it left */
+};
+void live_before(struct live *l, struct node_now *n, size_t device, const struct live_before *b, int64_t now_ms);
 /* name NULL or empty: its own, or where another has that "dgx1~2". A retired node holds no name. It stays hidden when
  * it speaks again, its data is kept all the same, until an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);

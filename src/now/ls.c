@@ -148,7 +148,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         memory(&row[MEM_USED], &d->now, M_mem_used);
         value(&row[TEMP], &d->now, M_temp, 1000);
         value(&row[POWER], &d->now, M_power, 1000);
-        moment(&row[IDLE], d->idle_since_ms, v->at_ms);
+        moment(&row[IDLE], device_idle_ms(d), v->at_ms);
     }
     memory(&row[MEM_TOTAL], &d->now, M_mem_total);
     cell_some_text(&row[NAME], d->fact.name);

@@ -239,6 +239,13 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t beg
             ld->work_ms = 0;
             d->idle_since_ms = 0;
         }
+        if (ld->from_before && ld->work_ms &&
+            begin_ms - ld->work_ms < BUSY_KEEP_MS) { /* as if the hub had been there */
+            d->state = DEV_BUSY;
+            d->since_ms = ld->work_ms;
+            ld->why = WHY_NOT_YET;
+        }
+        ld->from_before = false;
         if (ld->new_work_ms) {
             ld->work_ms = ld->new_work_ms;
             if (d->state != DEV_BUSY) { /* seen at work within this batch: busy from there on; judged next */

@@ -7,6 +7,8 @@
 struct live_dev {
     int64_t known_ms, work_ms;         /* newest tick that told of work or its absence, and of work */
     int64_t new_known_ms, new_work_ms; /* the same within the batch being read; 0: none */
+    int64_t left_ms;  /* who was on it before the hub started left it then; 0: nobody, or it was seen since */
+    bool from_before; /* known_ms and work_ms are of before the hub started */
     size_t cap_procs, cap_custom;
     enum why why; /* what reason says */
     int64_t amount;

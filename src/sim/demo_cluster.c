@@ -143,13 +143,14 @@ static void direct(struct demo_cluster_node *n, int64_t now_ms)
 
 /* The demo's opening: what a lab looks like on a working day. */
 static const struct {
-    unsigned char node, first, count, scene, who;
+    unsigned char node, first, count, scene, who, mem_gib;
     short ago_min, left_min;
 } opening[] = {
-    {0, 0, 4, SCENE_TRAIN, 0, 312, 700}, {0, 4, 1, SCENE_NOTEBOOK, 1, 200, 9000}, {0, 5, 3, SCENE_TUNE, 2, 47, 95},
-    {1, 6, 2, SCENE_TUNE, 3, 134, 60},   {2, 0, 8, SCENE_TRAIN, 5, 1660, 3000},   {3, 0, 2, SCENE_SERVE, 6, 8600, 9000},
-    {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25}, {3, 4, 1, SCENE_EVAL, 7, 3, 9},          {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},
-    {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
+    {0, 0, 4, SCENE_TRAIN, 0, 64, 312, 700},   {0, 4, 1, SCENE_NOTEBOOK, 1, 18, 200, 9000},
+    {0, 5, 3, SCENE_TUNE, 2, 60, 47, 95},      {1, 6, 2, SCENE_TUNE, 3, 30, 134, 60},
+    {2, 0, 8, SCENE_TRAIN, 5, 80, 1660, 3000}, {3, 0, 2, SCENE_SERVE, 6, 105, 8600, 9000},
+    {3, 2, 1, SCENE_DIFFUSE, 4, 25, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 8, 3, 9},
+    {4, 0, 4, SCENE_TRAIN, 0, 70, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 50, 9000},
 };
 /* The opening's free GPUs are so since then; those taken were free for a while before: it is a hold of its own. */
 enum { FREE_FOR_MIN = 95, EMPTY_MIN = 25 };
@@ -187,9 +188,12 @@ static void follow_story(struct demo_cluster_node *n, int64_t now_ms)
                 clear_gpu(n, k, now_ms);
                 n->gpus[k].until_ms = start_ms;
             }
-        if (now_ms == start_ms)
-            start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who, start_ms,
-                      opening_ms + opening[i].left_min * MINUTE_MS);
+        if (now_ms != start_ms)
+            continue;
+        start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who, start_ms,
+                  opening_ms + opening[i].left_min * MINUTE_MS);
+        for (size_t k = opening[i].first; k < (size_t)opening[i].first + opening[i].count; k++)
+            n->gpus[k].mem_add = ((int64_t)opening[i].mem_gib << 30) + ((int64_t)k << 20);
     }
 }
 

@@ -74,7 +74,7 @@ static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint3
     }
     if (r >= 0 && was.has_fact && was.fact.tick_ms > 0) {
         w->mixed |= w->tick_ms && w->tick_ms != was.fact.tick_ms;
-        w->tick_ms = was.fact.tick_ms;
+        w->tick_ms = MAX(w->tick_ms, was.fact.tick_ms); /* of an hour in which that changed: the longer */
     }
     node_fact_fini(&was.fact);
     return MIN(r, 0);

@@ -36,7 +36,7 @@ static void holding_json(struct json *j, const struct holding *h)
     if (h->since_ms)
         json_int(j, "since", h->since_ms);
     if (h->device->state == DEV_HELD && h->device->idle_since_ms)
-        json_int(j, "idle_since", h->device->idle_since_ms);
+        json_int(j, "idle_since", device_idle_ms(h->device));
     json_cstr(j, "program", h->program[0] ? h->program : NULL);
     json_uint(j, "processes", h->n_procs);
     json_end_obj(j);
