@@ -98,7 +98,7 @@ export default function NodeView({ arg }) {
                     ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${i === 0} />`)}</div><${Details} of=${box} />`
                     : html`<${Empty} title="No GPUs on this node"><p>${n.reason || "Its agent found no driver that it can read."} <code>muster doctor</code> on the node says more.</p><//>`}
                 <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} limits=${limits} several=${devices.length} below=${devices.length > 0 && html`<${Processes} devices=${devices} />`} usual=${RANGE}
-                    above=${devices.length > 0 && ((/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />`)}>
+                    above=${devices.length > 0 ? (/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />` : undefined}>
                     ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>
             </div>
         </div>
