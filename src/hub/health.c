@@ -52,6 +52,8 @@ const struct route hub_routes[] = {
     {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
     {GET, "/history", ROLE_NONE, .open = true, .summary = "The page: the night strip, what every GPU did and whose it was", .handle = get_page},
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
+    {GET, "/trends", ROLE_NONE, .open = true, .summary = "The page: use, power and what was free over weeks and months", .handle = get_page},
+    {GET, "/reports", ROLE_NONE, .open = true, .summary = "The page: reports, to look at and to download", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
     {GET, "/person/{person}", ROLE_NONE, .open = true, .summary = "The page: what one person holds, ran, used and booked", .handle = get_page},

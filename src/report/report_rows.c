@@ -38,10 +38,35 @@ static const struct heading summary[] = {
     {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
 };
 
+/* What people read in English of columns that are called as a program would. Files for programs keep those names. */
+static const struct {
+    const char *name, *words;
+} in_words[] = {
+    {"n_runs", "Runs"},
+    {"assigned_gpu_node", "Assigned nodes"},
+    {"assigned_gpu_hour", "Assigned GPU hours (h)"},
+    {"_total_gpu_hour", "GPU hours, uncapped (h)"},
+    {"total_metrics_hour", "Measured hours (h)"},
+    {"company_name", "Company"},
+    {"project", "Project"},
+    {"master_node_runs", "Runs with 9 GPUs or more"},
+    {"overlap_runs", "Overlapping runs"},
+    {"ignore_runs", "Ignored runs"},
+    {"gpu_count", "GPUs"},
+};
+
+static const char *words_of(const char *name)
+{
+    size_t i = FIRST(ARRAY_LEN(in_words), k, strcmp(in_words[k].name, name) == 0);
+    return i < ARRAY_LEN(in_words) ? in_words[i].words : name;
+}
+
 static void add_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
 {
     const char *full = lang == HEADINGS_JA && h->ja ? h->ja : h->en;
-    const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter : full;
+    const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter
+                        : lang == HEADINGS_EN                         ? words_of(full)
+                                                                      : full;
 
     t->cols[t->rows.n_cols++] = (struct column_spec){.name = naming == NAMING_KEY ? h->key : full,
                                                      .title = shown,

@@ -87,6 +87,19 @@ static void left_out(struct json *j, const char *key, const struct report *r)
     json_end_obj(j);
 }
 
+/* What people call the columns, by the names that rows have. */
+static void headings_json(struct json *j, const struct report_doc *d, const struct report_look *look,
+                          const struct report_table *keys)
+{
+    AUTO_REPORT_TABLE full = {0};
+
+    report_cells(d, NAMING_FULL, look, &full);
+    json_obj(j, "headings");
+    for (size_t i = 0; i < keys->rows.n_cols; i++)
+        json_cstr(j, keys->cols[i].name, full.cols[i].title);
+    json_end_obj(j);
+}
+
 static void write_json(struct buf *out, const struct report_doc *d, const struct report_look *look)
 {
     AUTO_REPORT_TABLE t = {0};
@@ -110,6 +123,7 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
     if (report_known_to(d->r->known) > INT32_MIN)
         json_cstr(&j, "data_to", date_text(report_known_to(d->r->known), day));
     json_raw(&j, "rows", str_trim(buf_str(&rows)));
+    headings_json(&j, d, look, &t);
     if (!d->claims)
         left_out(&j, "left_out", d->r);
     if (d->seen)

@@ -210,6 +210,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/node/{node}", "GET", "+++++++++"},
         {"/history", "GET", "+++++++++"},
         {"/usage", "GET", "+++++++++"},
+        {"/trends", "GET", "+++++++++"},
+        {"/reports", "GET", "+++++++++"},
         {"/bookings", "GET", "+++++++++"},
         {"/people", "GET", "+++++++++"},
         {"/person/{person}", "GET", "+++++++++"},

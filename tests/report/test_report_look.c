@@ -215,8 +215,26 @@ static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
     assert_non_null(strstr(summary, ">&ndash;</td>"));
 }
 
+static void what_people_read_has_words_and_files_keep_their_names(void **unused)
+{
+    AUTO_FREE char *html = look_at(REPORT_DAILY, REPORT_HTML, HEADINGS_EN, 0);
+    AUTO_FREE char *summary = look_at(REPORT_SUMMARY, REPORT_HTML, HEADINGS_EN, 0);
+    AUTO_FREE char *csv = look_at(REPORT_DAILY, REPORT_CSV, HEADINGS_EN, 0);
+    AUTO_FREE char *json = look_at(REPORT_DAILY, REPORT_JSON, HEADINGS_EN, 0);
+    (void)unused;
+    assert_non_null(strstr(html, ">Runs<"));
+    assert_non_null(strstr(html, ">GPU hours, uncapped (h)<"));
+    assert_non_null(strstr(summary, ">Overlapping runs<"));
+    assert_null(strstr(html, "_gpu_"));
+    assert_null(strstr(summary, "_runs"));
+    assert_non_null(strstr(csv, ",n_runs,assigned_gpu_node,assigned_gpu_hour,_total_gpu_hour,total_metrics_hour\r\n"));
+    assert_non_null(strstr(json, "\"headings\":{\"company\":\"Company\",\"date\":\"Date\","));
+    assert_non_null(strstr(json, "\"n_runs\":\"Runs\""));
+}
+
 TESTS(cmocka_unit_test(csv_has_the_original_headings_and_plain_numbers),
       cmocka_unit_test(both_sources_stand_beside_each_other),
       cmocka_unit_test(runs_are_listed_with_what_was_claimed_and_held),
       cmocka_unit_test(json_has_keys_and_what_was_left_out), cmocka_unit_test(a_table_drops_columns_where_it_is_narrow),
-      cmocka_unit_test(a_mail_is_whole_by_itself_and_runs_nothing))
+      cmocka_unit_test(a_mail_is_whole_by_itself_and_runs_nothing),
+      cmocka_unit_test(what_people_read_has_words_and_files_keep_their_names))

@@ -150,3 +150,35 @@ test("on the first day, without anything, it says so", async (t) => {
     await says(page.locator("h1"), "usage in the last 30 days");
     await looksRight(page, "usage-none");
 });
+
+test("trends: use, power and free over weeks, a week hour by hour, months with the month before", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url + "/trends", { width: 1440, height: 1100 });
+    await says(page.locator("h1"), /^\d+ % of all GPU time was held, \d+ % at work in the last 4 weeks$/);
+    const { rows: days } = await json(url + "/api/v1/usage?by=model&period=day&last=28d");
+    const chart = page.locator(".stack").first();
+    await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);
+    const at = Math.floor(days.length / 2);
+    const gpus = days[at].wall && (days[at].busy * days[at].gpus) / days[at].wall;
+    assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${days[at].label.slice(5)}, at work: ${gpus.toFixed(1)} GPUs`);
+    await until("power", async () => /kW$/.test(await page.locator(".stack").nth(1).locator("title").first().textContent()));
+    assert.equal(await page.locator(".week tbody tr").count(), 7);
+    assert.equal(await page.locator(".week tbody td").count(), 7 * 24);
+    const { rows: hours } = await json(url + "/api/v1/usage?by=model&period=hour&last=28d");
+    const weekday = (label) => (new Date(label.slice(0, 10) + "T00:00Z").getUTCDay() + 6) % 7;
+    const hour = (label) => Number(label.slice(11, 13));
+    const some = hours[Math.floor(hours.length / 2)].label; /* days ago: all of it is counted */
+    const same = hours.filter((r) => weekday(r.label) === weekday(some) && hour(r.label) === hour(some));
+    const work = same.reduce((sum, r) => sum + r.busy / r.wall, 0) / same.length;
+    await says(page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)), `${Math.round(work * 100)}`);
+    await page.getByLabel("show").selectOption("power");
+    await until("it is in the URL", () => new URL(page.url()).search === "?of=power");
+    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before at work of them before GPUs free before power before GPU-hours held energy kWh cost EUR$/);
+    await says(page.getByLabel("Months", { exact: true }).locator("tbody tr").first(), /^\d{4}-\d\d so far [\d.]+ /);
+    for (const [width, colorScheme] of [[1440, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
+        await page.setViewportSize({ width, height: 1000 });
+        await page.emulateMedia({ colorScheme });
+        await looksRight(page, `trends-${width}-${colorScheme}`);
+    }
+    clean(page);
+});

@@ -13,8 +13,8 @@ export async function problemOf(r) {
     return { status: r.status, detail: `the hub answered ${r.status} ${r.statusText}` };
 }
 
-/** Throws a Problem. @param {string} url @param {RequestInit} [init] */
-export async function ask(url, init) {
+/** @param {string} url @param {RequestInit} [init] */
+async function answerOf(url, init) {
     let r;
     try {
         r = await fetch(url, init);
@@ -23,8 +23,17 @@ export async function ask(url, init) {
         throw /** @type {Problem} */ ({ status: 0, detail: "the hub cannot be reached" });
     }
     if (!r.ok) throw await problemOf(r);
+    return r;
+}
+
+/** Throws a Problem. @param {string} url @param {RequestInit} [init] */
+export async function ask(url, init) {
+    const r = await answerOf(url, init);
     return r.status === 204 ? null : r.json();
 }
+
+/** The same of what is text. Throws a Problem. @param {string} url @param {RequestInit} [init] */
+export const askText = async (url, init) => (await answerOf(url, init)).text();
 
 /** Throws a Problem. @param {string} url @param {unknown} body @param {string} [method] */
 export function send(url, body, method = "POST") {

@@ -440,6 +440,22 @@ export interface Alerts {
     channels: Channel[];
 }
 
+/** docs/reports.md: a report that goes out by itself. */
+export interface Bulletin {
+    name: string;
+    what: string;
+    every: string;
+    at: string;
+    zone: string;
+    channels: string[];
+    filter: string | null;
+    company: string | null;
+    team: string | null;
+    next: number | null;
+    sent: number | null;
+    error: string | null;
+}
+
 /** Whom the hub takes us for. */
 export interface Session {
     role: "none" | "agent" | "enroll" | "relay" | "reader" | "member" | "admin";

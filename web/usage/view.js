@@ -12,6 +12,7 @@ import { href, setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
+import { Tabs } from "./tabs.js";
 import { BY, COLUMNS, columnsOf, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
@@ -150,6 +151,7 @@ export default function UsageView() {
     const nothing = got && !got.all.rows.some((r) => r.held || r.wall);
     const link = (/** @type {string} */ p, format = "csv") => usageUrl({ by, part, period: p, ...range, format });
     return html`<div class="usage" ref=${box}>
+        <${Tabs} />
         <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>all</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
             ${old && part ? "…" : total && !nothing ? `${written(COLUMNS[0], total)} GPU-hours held ${got?.said}` : `usage ${words}`}${total?.held && !(old && part) ? html`<span class="where">, ${percent((total.busy ?? 0) / total.held)} of them busy</span>` : ""}</h1></div>
         <div class="strip">
