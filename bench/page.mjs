@@ -3,6 +3,7 @@
  *
  * cold     the demo, loaded L times with an empty cache: bytes on the wire, requests, and the time from the start of the
  *          navigation until the answer and the first cells have been painted
+ * slow     the same over a line of 40 ms latency and 4 Mbit/s (simulated by the browser): from the last byte of HTML on
  * pixel    the demo watched for S seconds at its default settings: from the moment a sample was taken until the frame that
  *          shows it was painted. The hub says how old a sample is when it sends it, so the way to the browser, on one
  *          machine, is what this leaves out
@@ -29,7 +30,9 @@ function watchPaint() {
     }).observe(document, { childList: true, subtree: true });
 }
 
-async function load(url) {
+const SLOW = { offline: false, latency: 40, downloadThroughput: 4e6 / 8, uploadThroughput: 4e6 / 8 };
+
+async function load(url, line) {
     const page = await open(t, "about:blank");
     const cdp = await page.context().newCDPSession(page);
     const kinds = {};
@@ -37,6 +40,7 @@ async function load(url) {
     const urls = new Map();
     await cdp.send("Network.enable");
     await cdp.send("Network.clearBrowserCache");
+    if (line) await cdp.send("Network.emulateNetworkConditions", line);
     cdp.on("Network.requestWillBeSent", (e) => urls.set(e.requestId, e.request.url) && requests++);
     const add = (e) => {
         const kind = urls.get(e.requestId)?.includes("/api/") ? "state" : "page";
@@ -47,7 +51,11 @@ async function load(url) {
     await page.addInitScript(watchPaint);
     await page.goto(url);
     await page.waitForFunction(() => window.useful);
-    const got = { useful: await page.evaluate(() => window.useful), page: kinds.page, state: kinds.state, requests };
+    const { useful, html, bytes } = await page.evaluate(() => {
+        const { responseEnd, encodedBodySize } = performance.getEntriesByType("navigation")[0];
+        return { useful: window.useful, html: responseEnd, bytes: encodedBodySize };
+    });
+    const got = { useful, after: useful - html, page: kinds.page + bytes, state: kinds.state, requests };
     await page.context().close();
     return got;
 }
@@ -58,7 +66,7 @@ async function pixels(url, seconds) {
     await page.waitForSelector(".cell");
     await page.waitForTimeout(6000); /* agents hear that somebody watches with their next answer */
     const ages = await page.evaluate(async (s) => {
-        const { live, onChange } = await import("/assets/kit/live.js");
+        const { live, onChange } = (await import("/assets/kit/live.js")).$kit_live;
         const seen = new Map();
         const v = [];
         const stop = onChange(() =>
@@ -138,6 +146,9 @@ async function all() {
     console.log(`cold, ${values.loads} loads of the demo (48 GPUs)`);
     console.log(`  first useful paint: median ${ms(at(loads.map((l) => l.useful), 0.5))}, best ${ms(Math.min(...loads.map((l) => l.useful)))}, worst ${ms(Math.max(...loads.map((l) => l.useful)))}`);
     console.log(`  on the wire: page ${(at(loads.map((l) => l.page), 0.5) / 1000).toFixed(1)} kB in ${loads[0].requests} requests, state ${(at(loads.map((l) => l.state), 0.5) / 1000).toFixed(1)} kB`);
+    const slow = [];
+    for (let i = 0; i < Number(values.loads); i++) slow.push((await load(d.url, SLOW)).after);
+    console.log(`  over 40 ms and 4 Mbit/s, first cells after the last byte of HTML: median ${ms(at(slow, 0.5))}, best ${ms(Math.min(...slow))}, worst ${ms(Math.max(...slow))}`);
     console.log(`from a sample taken to its pixel, ${values.seconds} s of the demo`);
     await pixels(d.url, Number(values.seconds));
     const h = await hub(t);

@@ -3,11 +3,11 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useSession } from "./access/session.js";
 import { AlertCount } from "./alert/count.js";
 import { Banner } from "./banner.js";
-import { Help } from "./help.js";
 import { goAnywhere, startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
+import { later } from "./kit/later.js";
 import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
 import { pathOf } from "./kit/person.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
@@ -17,6 +17,8 @@ import { showFree } from "./title.js";
 import { navigation, viewFor } from "./views.js";
 
 /** @typedef {import("./kit/types").View} View */
+
+const Help = later(() => import("./help.js"), "Help");
 
 const THEMES = /** @type {const} */ ([["", "◑", "as the system"], ["light", "☀", "light"], ["dark", "☾", "dark"]]);
 

@@ -78,7 +78,7 @@ test("a booking that ends in another year says which; of this year the day is en
     const cases = [[Date.UTC(2026, 11, 28, 23, 59), "23:59"], [Date.UTC(2026, 11, 31, 8, 5), "Thu 08:05"], [Date.UTC(2026, 2, 5, 14, 0), "5 Mar 14:00"],
         [Date.UTC(2027, 0, 1, 0, 0), "1 Jan 2027 00:00"], [Date.UTC(2027, 11, 28, 10, 0), "28 Dec 2027 10:00"], [Date.UTC(2025, 11, 30, 9, 0), "30 Dec 2025 09:00"]];
     for (const [ms, wanted] of cases) {
-        const said = await page.evaluate(async ([a, b]) => (await import("/assets/kit/format.js")).moment(a, b), [ms, at]);
+        const said = await page.evaluate(async ([a, b]) => (await import("/assets/main.js")).$kit_format.moment(a, b), [ms, at]);
         assert.equal(said.replaceAll("\u00a0", " "), wanted);
     }
     const year = new Date().getUTCFullYear() + 2;
@@ -358,7 +358,7 @@ test("days and times are written as the reader writes them", async (t) => {
         const page = await open(t, `${url}/bookings?from=2026-11-16`, { context: { locale, timezoneId: "UTC" } });
         await says(page.locator(".turn-to b"), days);
         await says(page.locator(".book-axis .book-track"), axis);
-        const said = await page.evaluate(async ([a, b]) => (await import("/assets/kit/format.js")).moment(a, b), [Date.UTC(2026, 10, 17, 14, 5), Date.UTC(2026, 10, 16, 9)]);
+        const said = await page.evaluate(async ([a, b]) => (await import("/assets/main.js")).$kit_format.moment(a, b), [Date.UTC(2026, 10, 17, 14, 5), Date.UTC(2026, 10, 16, 9)]);
         assert.match(said.replace(/[\u00a0\u202f]/g, " "), at);
         clean(page);
     }

@@ -113,7 +113,7 @@ test("a disk is as full as df says; of an older agent as before, with a mark", a
         [{}, {}, []],
     ];
     for (const [metrics, custom, wanted] of cases) {
-        const got = await page.evaluate(async (n) => (await import("/assets/now/host.js")).disks(n), { metrics, custom });
+        const got = await page.evaluate(async (n) => (await import("/assets/main.js")).$now_host.disks(n), { metrics, custom });
         assert.deepEqual(got.map(([name, v, text]) => [name, v, text.replaceAll("\u00a0", " ")]), wanted);
     }
     await page.goto(`${url}/node/${HOSTS[1]}`);
@@ -183,7 +183,7 @@ test("a booking that has ended is remembered for two days, the last one of each 
         [[row("kim", 0, "a"), row("lee", 48, "b")], { a: "kim" }],
     ];
     for (const [rows, wanted] of cases) {
-        const got = await page.evaluate(async ([v, now]) => [...(await import("/assets/now/table.js")).endedOf(v, now)], [rows, NOW]);
+        const got = await page.evaluate(async ([v, now]) => [...(await import("/assets/now/table.js")).$now_table.endedOf(v, now)], [rows, NOW]);
         assert.deepEqual(Object.fromEntries(got.map(([uuid, b]) => [uuid, b.person])), wanted);
     }
     clean(page);

@@ -383,7 +383,7 @@ test("a node that was replaced by its next news is let go", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
     const first = await page.evaluateHandle(async () => {
-        const { live } = await import("/assets/kit/live.js");
+        const { live } = (await import("/assets/kit/live.js")).$kit_live;
         const began = live.nodes[0].version; /* what was there at the start, hooks may hold; not what came later */
         while (live.nodes[0].version < began + 2) await new Promise((go) => setTimeout(go, 50));
         const n = live.nodes[0];
@@ -400,9 +400,7 @@ test("what changes between a first rendering and its effect is not missed", asyn
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
     await page.evaluate(async () => {
-        const { h, render } = await import("preact");
-        const { setQuery, usePlace } = await import("/assets/kit/router.js");
-        const { session, useSession } = await import("/assets/access/session.js");
+        const { $preact: { h, render }, $kit_router: { setQuery, usePlace }, $access_session: { session, useSession } } = await import("/assets/main.js");
         while (!session.known) await new Promise((go) => setTimeout(go, 20)); /* the hub's answer would take the name away again */
         for (const say of [() => usePlace().query.get("turn"), () => useSession().person]) {
             const box = document.createElement("output");

@@ -5,11 +5,14 @@ import uPlot from "uplot";
 import { AXIS_PX, Cross, nearest } from "../kit/cross.js";
 import { amount, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { sheet } from "../kit/sheet.js";
 
 /**
  * A line: v is one value per x. low and high make its band.
  * @typedef {{ label: string, colour: string, v: (number | null)[], low?: (number | null)[], high?: (number | null)[] }} Line
  */
+
+await sheet("later.css");
 
 const HEIGHT_PX = 128;
 const SMALL_PX = 80; /* one of several beside each other */

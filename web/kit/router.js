@@ -12,10 +12,10 @@ function here() {
 }
 
 /** Where we are. */
-export let place = here();
+export const place = here();
 
 function moved() {
-    place = here();
+    Object.assign(place, here());
     for (const tell of [...readers]) tell();
 }
 

@@ -1,10 +1,10 @@
 /* view.js: the view /: which GPU can I use now. The answer in words, the counts, then every node with its GPUs. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Travel } from "../history/travel.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { NoMatch, NoNodes, Refused } from "../kit/empty.js";
 import { FilterBox } from "../kit/filterbox.js";
 import { html } from "../kit/html.js";
+import { later } from "../kit/later.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, watch } from "../kit/live.js";
 import { tally } from "../kit/model.js";
@@ -14,6 +14,10 @@ import { Answer, Counts } from "./answer.js";
 import { Details } from "./details.js";
 import { headWidth, layOut, LAYOUTS, NARROW } from "./layout.js";
 import { groupsOf, inOrder, SORTS } from "./order.js";
+
+const Table = later(() => import("./table.js"), "Table");
+const Grid = later(() => import("./grid.js"), "Grid");
+const Travel = later(() => import("../history/travel.js"), "Travel");
 
 const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise, */
 const VERY_MANY = 300; /* from here on by a heat grid */
@@ -29,15 +33,6 @@ function useWidth(box) {
         return () => look.disconnect();
     }, []);
     return width;
-}
-
-/** A component that is loaded when it is first wanted. @param {boolean} wanted @param {() => Promise<any>} load */
-function useLater(wanted, load) {
-    const [Later, setLater] = useState(/** @type {any} */ (null));
-    useEffect(() => {
-        if (wanted && !Later) void load().then((/** @type {any} */ component) => setLater(() => component));
-    }, [wanted]);
-    return Later;
 }
 
 /** Before the first answer nothing is said: what is not known yet is not none. */
@@ -56,8 +51,6 @@ function Cluster() {
     const [resort, setResort] = useState(0);
     const usual = path === "/index.php" ? "table" : nodes.length > VERY_MANY ? "grid" : nodes.length > MANY ? "tiles" : "rows"; /* GPU Monitor's page was one */
     const layout = chosen("layout", LAYOUTS, usual, true);
-    const Table = useLater(layout === "table", () => import("./table.js").then((m) => m.Table));
-    const Grid = useLater(layout === "grid", () => import("./grid.js").then((m) => m.Grid));
     const sort = chosen("sort", SORTS, "name");
     const groups = useMemo(() => groupsOf(nodes, layout === "grid"), [generation, layout]);
     const group = chosen("group", groups, "none");
@@ -81,7 +74,7 @@ function Cluster() {
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
-            ${layout === "table" ? Table && html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : layout === "grid" ? Grid && html`<${Grid} groups=${order} now=${now} width=${width} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
+            ${layout === "table" ? html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : layout === "grid" ? html`<${Grid} groups=${order} now=${now} width=${width} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>

@@ -1,0 +1,67 @@
+/* What the first cells need of the network, counted: how many questions, how many bytes. Never timed; bench/page.mjs does that. */
+import assert from "node:assert/strict";
+import http from "node:http";
+import zlib from "node:zlib";
+import { clean, demo, open, test } from "../kit/lib.mjs";
+
+const REQUESTS = 6;
+const BYTES = 45000;
+
+/** Bytes on the wire, gzipped, until what came fits. */
+function weigh(url, enough) {
+    return new Promise((done, failed) => {
+        const headers = { Accept: "text/html, */*", "Accept-Encoding": "gzip" };
+        const asked = http.get(url, { headers }, (r) => {
+            const plain = zlib.createGunzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
+            let bytes = 0;
+            let text = "";
+            r.on("data", (b) => (bytes += b.length));
+            plain.on("data", (b) => {
+                text += b;
+                if (!enough?.test(text)) return;
+                done({ bytes, text });
+                asked.destroy();
+            });
+            plain.on("end", () => done({ bytes, text }));
+            plain.on("error", failed);
+            r.pipe(plain);
+        });
+        asked.on("error", failed);
+    });
+}
+
+test("the first cells need few questions and few bytes", async (t) => {
+    const { url } = await demo(t);
+    const top = new URL(url).origin;
+    const html = (await weigh(top + "/")).text;
+    const files = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => !path.endsWith(".svg"));
+    const first = ["/", ...files, "/api/v1/stream"];
+    assert.ok(first.length <= REQUESTS, first.join(" "));
+
+    const page = await open(t, "about:blank");
+    await page.route("**", (route) => first.includes(new URL(route.request().url()).pathname) && route.continue()); /* all others wait for ever */
+    await page.goto(top, { waitUntil: "commit" });
+    await page.waitForSelector(".cell");
+
+    const sizes = [];
+    for (const path of first) sizes.push((await weigh(top + path, path.startsWith("/api/") ? /\nevent: snapshot\n.*\n\n/ : undefined)).bytes);
+    const sum = sizes.reduce((a, b) => a + b);
+    assert.ok(sum <= BYTES, `${sum} bytes: ${first.map((path, i) => `${path} ${sizes[i]}`).join(", ")}`);
+    t.diagnostic(`${first.length} questions, ${sum} bytes: ${sizes.join(" ")}`);
+});
+
+test("every view comes with few files, and what they share comes once", async (t) => {
+    const { url } = await demo(t);
+    const page = await open(t, new URL(url).origin + "/");
+    await page.waitForSelector(".travel"); /* the last that Now loads */
+    const files = [];
+    page.on("request", (r) => new URL(r.url()).pathname.startsWith("/assets/") && files.push(r.url()));
+    for (const name of ["History", "Usage", "Bookings", "People", "Events", "Alerts"]) {
+        const before = files.length;
+        await page.getByRole("navigation").getByRole("link", { name }).click();
+        await page.waitForFunction((n) => document.title.startsWith(n) && document.querySelector("main > *:not(.now)"), name);
+        assert.ok(files.length - before <= REQUESTS, `${name}: ${files.slice(before).join(" ")}`);
+    }
+    assert.equal(new Set(files).size, files.length);
+    clean(page);
+});
