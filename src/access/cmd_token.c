@@ -140,7 +140,7 @@ static int list(struct store *s, const struct token_conf *conf)
 
 static int revoke_token(struct store *s, const char *id)
 {
-    struct store_token t;
+    struct store_token t = {0};
     struct err err = {0};
     int r = store_get(s, GET_TOKEN(id, &t), &err);
     if (r == 0)

@@ -302,7 +302,7 @@ static void look_recent(const struct rule_look *k)
             n = live_find(k->s->live, e->node);
         if (n && (n->retired || n->maintenance))
             continue;
-        if (d)
+        if (n && d)
             rule_found_at(k, n, d, e->at_ms, "%s:%d: %s", node_shown(n), (int)d->fact.index, e->text);
         else if (n)
             rule_found_at(k, n, NULL, e->at_ms, "%s: %s", node_shown(n), e->text);

@@ -144,7 +144,7 @@ const char *clock_mail(int64_t wall_ms, const char *utc, char out[40])
     struct civil c;
 
     date_civil(date, &c);
-    snprintf(out, 40, "%.3s, %02d %s %04d %02d:%02d:%02d %s", days + 3 * date_weekday(date), c.day,
+    snprintf(out, 40, "%.3s, %02d %s %04d %02d:%02d:%02d %s", days + (size_t)date_weekday(date) * 3, c.day,
              month_words[c.month - 1], c.year, (int)(s % 86400 / 3600), (int)(s % 3600 / 60), (int)(s % 60), utc);
     return out;
 }

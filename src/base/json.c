@@ -208,7 +208,7 @@ void json_print(struct buf *out, const char *fmt, ...)
 /* Where per is a power of ten: the digits themselves, with a point between them. places: of per. */
 static int fixed_decimal(struct buf *b, uint64_t whole, uint32_t left, unsigned places, bool minus)
 {
-    char text[24 + 10], *end = text + sizeof(text), *p = end - places;
+    char text[24 + 10] = "", *end = text + sizeof(text), *p = end - places;
 
     for (char *at = end; at > p; left /= 10)
         *--at = (char)('0' + left % 10);

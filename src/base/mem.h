@@ -18,12 +18,13 @@
 #define MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define UNUSED       __attribute__((unused)) /* before a parameter that others need */
 
-void *mem_alloc(size_t n);                           /* aborts when there is none; n may be 0 */
-void *mem_zero(size_t n, size_t size);               /* n * size zeroed bytes, overflow checked */
-void *mem_grow(void *p, size_t n, size_t size);      /* realloc to n * size, overflow checked */
-char *mem_str(const char *s);                        /* copy; NULL stays NULL */
-char *mem_strn(const char *s, size_t n);             /* copy of n bytes, terminated */
-void *mem_dup(const void *v, size_t n, size_t size); /* copy of n things; NULL: there are none */
+#define NOT_NULL __attribute__((returns_nonnull))
+void *mem_alloc(size_t n) NOT_NULL;                      /* aborts when there is none; n may be 0 */
+void *mem_zero(size_t n, size_t size) NOT_NULL;          /* n * size zeroed bytes, overflow checked */
+void *mem_grow(void *p, size_t n, size_t size) NOT_NULL; /* realloc to n * size, overflow checked */
+char *mem_str(const char *s);                            /* copy; NULL stays NULL */
+char *mem_strn(const char *s, size_t n);                 /* copy of n bytes, terminated */
+void *mem_dup(const void *v, size_t n, size_t size);     /* copy of n things; NULL: there are none */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A new one with these members, the others 0: NEW(struct timer, .call = call, .arg = arg). */
@@ -51,6 +52,8 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room);
             (cap) = (cap) ? (cap)*2 : 8;                                                                               \
             (v) = mem_grow((v), (cap), sizeof(*(v)));                                                                  \
         }                                                                                                              \
+        if (!(v))                                                                                                      \
+            __builtin_unreachable();                                                                                   \
     } while (0)
 
 /* The same for at least n elements in all. */

@@ -138,7 +138,7 @@ int cmd_start(const struct cmd *c, int argc, char **argv)
         return c->main(argc, argv);
     AUTO_FREE void *conf = mem_zero(1, c->help->conf_size);
     struct cmd_call call = {.conf = conf};
-    int argi, r = cli_parse(c->help, conf, argc, argv, &argi);
+    int argi = argc, r = cli_parse(c->help, conf, argc, argv, &argi);
     if (r < 0) {
         call.argc = argc - argi;
         call.argv = argv + argi;

@@ -13,7 +13,7 @@ static bool still_good(struct store *s, const char *path, enum role role)
 {
     AUTO_BUF text = {0};
     struct err ignored = {0};
-    struct store_token t;
+    struct store_token t = {0};
     char id[20];
     uint8_t hash[32];
     return file_read_secret(path, &text, &ignored) == 0 && token_split(buf_str(&text), id, hash) &&

@@ -241,8 +241,8 @@ static void who_cmdline(const struct who *w, struct proc_fact *f)
     if (!all.len)
         return;
     struct str first = str_of(text);
-    int slash = str_rfind(first, "/");
-    collect_text(base, sizeof(base), str_drop(first, (size_t)(slash + 1)));
+    int after = str_rfind(first, "/") + 1;
+    collect_text(base, sizeof(base), str_drop(first, (size_t)after));
     if (strlen(f->name) == 15 && strncmp(base, f->name, 15) == 0)
         memcpy(f->name, base, sizeof(base));
     collect_text(f->cmd, sizeof(f->cmd), all);

@@ -193,7 +193,7 @@ int board_unread(struct str csv_text, struct board *b, struct err *err)
         VEC_ADD(v, n, cap, b->v[i]);
     csv_init(&csv, csv_text);
     while (r == 0 && (got = csv_next(&csv, cells, ARRAY_LEN(cells), err)) != 0) {
-        struct board_host h = {0};
+        struct board_host h = {.why = ""};
         if (got != (int)ARRAY_LEN(cells) || n > BOARD_GPUS_MAX)
             r = got < 0 ? got : err_set(err, -EINVAL, "line %zu: expected one host and why it was not read", csv.line);
         else if ((r = text(b, cells[0], NAME_MAX_LEN, csv.line, heads[HOST], &h.name, err)) == 0 &&

@@ -17,7 +17,7 @@ static struct peaks_job *job_of(struct peaks *p, struct str job)
     size_t at = 0, i;
     int64_t number;
 
-    while ((i = lookup_next_place(&p->by_job, hash, &at)) != SIZE_MAX)
+    while (p->v && (i = lookup_next_place(&p->by_job, hash, &at)) != SIZE_MAX)
         if (str_eq(job, p->v[i].job))
             return &p->v[i];
     if (p->n == PEAKS_JOBS_MAX)

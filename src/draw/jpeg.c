@@ -122,8 +122,9 @@ void jpeg_draw(struct buf *out, const unsigned char *pixels, size_t stride, int 
     struct jpeg j = {.out = out};
     int before[3] = {0};
     double block[3][8][8];
-    for (int i = 0; i < 64; i++)
-        j.wave[i / 8][i % 8] = (i / 8 ? 0.5 : sqrt(0.125)) * cos((2 * (i % 8) + 1) * (i / 8) * M_PI / 16);
+    for (int u = 0; u < 8; u++)
+        for (int x = 0; x < 8; x++)
+            j.wave[u][x] = (u ? 0.5 : sqrt(0.125)) * cos((2 * x + 1) * u * M_PI / 16);
     put_head(out, width, height);
     for (int y = 0; y < height && !out->err; y += 8)
         for (int x = 0; x < width; x += 8) {

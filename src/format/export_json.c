@@ -28,7 +28,7 @@ static int escape(struct cursor *c, struct buf *to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     char e = peek(c);
-    uint32_t u, low;
+    uint32_t u = 0, low = 0;
 
     c->at++;
     if (e == 'u') {

@@ -284,7 +284,7 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
         if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
             r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
         bool filled = coarser_fill(more, fine, at, r->before, agg, q->now_ms, r->v);
-        if (filled)
+        if (filled && more->tier >= 0)
             r->frame.filled = tier_words[more->tier];
         if (q->chosen && q->tier < 0)
             gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
