@@ -148,13 +148,13 @@ const char *muster_cursor_text(const muster_cursor *c, const char *name, int dev
 int64_t muster_read(muster_sampler *s, int metric, int device, int64_t from, int64_t max, double *times, double *values,
                     int64_t *next)
 {
-    muster_cursor *c;
+    muster_cursor *c = NULL;
     int64_t n = 0;
 
     if (!values || metric < 0 || metric >= muster_metrics(s) || device < 0 || device >= muster_devices(s))
         return s && sampler_dead(s) ? -ECHILD : -EINVAL;
     int r = muster_cursor_open(s, from, &c);
-    if (r < 0)
+    if (!c)
         return r;
     while (n < max && (r = muster_cursor_next(c)) == 1) {
         if (muster_cursor_metric(c, metric, device, &values[n]) < 0)

@@ -22,7 +22,7 @@ static const char *known_as(const struct node_now *n, const char *uuid)
 
 static bool has(const struct node_now *n, const char *uuid)
 {
-    return ANY(n->n_devices, i, strcmp(n->devices[i].fact.uuid, uuid) == 0 && !n->devices[i].fact.lost);
+    return ANY(n->n_devices, i, str_eq(str_of(uuid), n->devices[i].fact.uuid) && !n->devices[i].fact.lost);
 }
 
 /* A GPU and its instances get the same number. */

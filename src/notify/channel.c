@@ -77,11 +77,10 @@ static bool url_ok(const struct channel *c, struct str s)
         v++;
     if (!*v || !str_visible(s, ""))
         return false;
-    if (c->type == CHANNEL_MAIL) { /* a host and a port: who logs in is said elsewhere */
-        s = str_n(s.p + strlen(*v), s.len - strlen(*v));
-        return s.len && !memchr(s.p, '/', s.len) && !memchr(s.p, '@', s.len);
-    }
-    return s.len > strlen(*v);
+    s = str_drop(s, strlen(*v));
+    if (c->type == CHANNEL_MAIL) /* a host and a port: who logs in is said elsewhere */
+        return s.len && str_find(s, "/") < 0 && str_find(s, "@") < 0;
+    return s.len > 0;
 }
 
 /* Nothing that would need quotes, and nothing that could end a line or an address. */

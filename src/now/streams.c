@@ -491,8 +491,10 @@ void streams_tell(struct streams *s, const char *notice)
 
 void streams_reset(struct streams *s)
 {
-    while (s->readers)
-        reader_drop(s->readers); /* with the last one goes the group */
+    for (struct reader *r = s->readers, *next; r; r = next) {
+        next = r->next;
+        reader_drop(r); /* with the last one goes the group */
+    }
 }
 
 void streams_free(struct streams *s)

@@ -52,7 +52,7 @@ void draft_rule(struct draft_rules *r, const char *login, const char *node, cons
 static void *list_keep(struct draft *d, const void *v, size_t n, size_t size)
 {
     void *to = arena_alloc(&d->c->arena, MAX(n, 1u), size);
-    if (n)
+    if (n && v)
         memcpy(to, v, n * size);
     return to;
 }

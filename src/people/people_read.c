@@ -195,7 +195,7 @@ static int read_uid(struct reading *rd, const struct ynode *v, const char *what,
 
 static int add_rule(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
-    const char *name;
+    const char *name = "";
     int r = read_group_name(rd, v, what, &name);
 
     return r < 0 ? r : buf_addf(to, "%s%s", ((struct buf *)to)->len ? "," : "", name);
@@ -234,7 +234,7 @@ static int read_people(struct reading *rd, const struct ynode *map)
     int r = names_once(rd, map);
     for (size_t i = 0; i < map->n && r == 0; i++) {
         const struct ynode *v = &map->v[i];
-        const char *name;
+        const char *name = "";
         struct person p = {0};
         r = read_name(rd, &map->keys[i], PERSON_MAX, "a person's name", &name);
         if (r < 0)
@@ -313,7 +313,7 @@ static int read_term(struct reading *rd, const struct ynode *v, const char *what
 static int read_unix_group(struct reading *rd, const struct ynode *v, const char *what, void *group)
 {
     struct draft *d = rd->d;
-    const char *name;
+    const char *name = "";
     int r = read_group_name(rd, v, what, &name);
     if (r < 0)
         return r;
@@ -361,7 +361,7 @@ static int read_groups(struct reading *rd, const struct ynode *map, enum group_k
         return fail(rd, map, "%ss: expected names, each with a list of members", group_words[kind]);
     int r = names_once(rd, map);
     for (size_t i = 0; i < map->n && r == 0; i++) {
-        const char *name;
+        const char *name = "";
         r = read_group_name(rd, &map->keys[i], "a name", &name);
         if (r == 0)
             r = read_group(rd, &map->v[i], kind, name);
@@ -379,7 +379,7 @@ struct company_read {
 static int read_team(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
     struct draft_company *c = to;
-    const char *name;
+    const char *name = "";
     int r = read_group_name(rd, v, what, &name);
     if (r < 0)
         return r;

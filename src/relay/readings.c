@@ -450,7 +450,8 @@ void readings_take(struct readings *r, enum readings_file which, struct str text
         [READINGS_GPUS] = take_gpus,     [READINGS_PROCESSES] = take_processes, [READINGS_USERS] = take_users,
         [READINGS_STATUS] = take_status, [READINGS_DISKS] = take_disks,
     };
-    text.len = (size_t)(str_rfind(text, "\n") + 1); /* E1: not a line that is still being written */
+    int end = str_rfind(text, "\n") + 1;
+    text.len = (size_t)end; /* E1: not a line that is still being written */
     if (which < READINGS_FILES)
         takers[which](r, text, written_ms);
 }

@@ -60,7 +60,7 @@ static uint32_t intern_key(struct newest *x, const char *key)
     uint64_t hash = lookup_hash(key);
     size_t at = 0, i = lookup_next_place(&x->by_key, hash, &at);
 
-    while (i != SIZE_MAX && strcmp(x->nodes[i].key, key) != 0)
+    while (i != SIZE_MAX && !str_eq(str_of(key), x->nodes[i].key))
         i = lookup_next_place(&x->by_key, hash, &at);
     if (i == SIZE_MAX) {
         i = x->n;

@@ -135,7 +135,7 @@ static int list_logs(struct history_session *x, struct err *err)
 {
     AUTO_FREE int64_t *files = NULL;
     AUTO_FREE struct log_sum *sealed = NULL;
-    size_t n, n_sealed;
+    size_t n, n_sealed = 0;
     int r = log_list(x->p->dir, &files, &n, NULL, err);
 
     if (r == 0)

@@ -35,7 +35,7 @@ static void texts_set(struct texts *t, int64_t id, const char *text)
 
 static const char *texts_get(const struct texts *t, uint64_t id)
 {
-    return id < t->n ? t->v[id] : NULL;
+    return t->v && id < t->n ? t->v[id] : NULL;
 }
 
 struct name {

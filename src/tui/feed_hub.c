@@ -399,7 +399,7 @@ COMPARE(by_name, struct node_now *const, str_natural((*x)->name, (*y)->name) ?: 
 
 static void apply(struct hub_feed *f, struct nodes *news, bool whole)
 {
-    size_t n = 0;
+    size_t n = 0, shown = 0;
 
     if (whole)
         nodes_reset(&f->now);
@@ -407,15 +407,16 @@ static void apply(struct hub_feed *f, struct nodes *news, bool whole)
         nodes_put(&f->now, news->v[i].key, news->v[i].node);
         news->v[i].node = NULL;
     }
-    for (size_t i = 0; i < f->now.n; i++)
-        if (f->now.v[i].node)
-            f->now.v[n++] = f->now.v[i];
+    f->list = mem_grow(f->list, f->now.n + 1, sizeof(*f->list));
+    for (size_t i = 0; i < f->now.n; i++) {
+        struct entry e = f->now.v[i];
+        if (!e.node)
+            continue;
+        f->now.v[n++] = e;
+        if (!e.node->retired)
+            f->list[shown++] = e.node;
+    }
     f->now.n = n;
-    f->list = mem_grow(f->list, n + 1, sizeof(*f->list));
-    size_t shown = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!f->now.v[i].node->retired)
-            f->list[shown++] = f->now.v[i].node;
     f->list[shown] = NULL;
     qsort(f->list, shown, sizeof(*f->list), by_name);
 }

@@ -89,7 +89,7 @@ static void add(struct top *t, struct item i)
 /* ---- order ---- */
 
 /* The metric of an order by one. */
-static const enum metric sorts[] =
+static const enum metric sorts[BY_IDLE + 1] =
     {[BY_UTIL] = M_util, [BY_MEM] = M_mem_used, [BY_POWER] = M_power, [BY_TEMP] = M_temp};
 
 static int64_t node_value(const struct node_now *n, enum order by)
@@ -226,7 +226,7 @@ static void add_alerts(struct top *t)
     if (t->feed->alerts)
         a = t->feed->alerts(t->feed->arg, &n);
     t->no_alerts = t->feed->alerts && !a;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; a && i < n; i++)
         if (!t->filter || ANY(t->shown.n, k, strcmp(t->shown.nodes[k]->key, a[i].node) == 0))
             add(t, (struct item){.a = &a[i]});
 }
@@ -253,7 +253,7 @@ void list_make(struct top *t)
         size_t n = 0;
         const struct feed_event *e = t->feed->events(t->feed->arg, &n);
         t->no_events = !e;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; e && i < n; i++)
             if (event_shown(t, &e[i]))
                 add(t, (struct item){.e = &e[i]});
     } else if (p->look == LOOK_ALERTS) {

@@ -58,7 +58,7 @@ static int draw(const struct plot *p, struct paper *paper, enum plot_format form
 }
 
 /* One bar per key. */
-static int plot_all(const struct usage_table *t, struct plot *p, struct paper *paper, enum plot_format format,
+static int plot_all(const struct usage_table *t, struct plot p, struct paper *paper, enum plot_format format,
                     struct buf *out, struct err *err)
 {
     size_t all = t->n - (t->n && usage_is_nobody(&t->v[t->n - 1])), n = MIN(all, (size_t)BARS_MOST);
@@ -71,17 +71,17 @@ static int plot_all(const struct usage_table *t, struct plot *p, struct paper *p
         labels[i] = shown(t, &t->v[i]);
     }
     struct plot_series series[] = {{.name = "busy", .y = busy, .colour = 1}, {.name = "idle", .y = idle, .colour = 4}};
-    p->n = n;
-    p->labels = labels;
-    p->series = series;
-    p->n_series = 2;
+    p.n = n;
+    p.labels = labels;
+    p.series = series;
+    p.n_series = 2;
     if (all > n)
-        p->note = "only those who held most";
-    return draw(p, paper, format, out, err);
+        p.note = "only those who held most";
+    return draw(&p, paper, format, out, err);
 }
 
 /* A stack per period. */
-static int plot_periods(const struct usage_table *t, struct plot *p, struct paper *paper, enum plot_format format,
+static int plot_periods(const struct usage_table *t, struct plot p, struct paper *paper, enum plot_format format,
                         struct buf *out, struct err *err)
 {
     AUTO_FREE struct held *keys = mem_zero(t->n + 1, sizeof(*keys));
@@ -100,11 +100,11 @@ static int plot_periods(const struct usage_table *t, struct plot *p, struct pape
         series[k] = (struct plot_series){.name = k < n_keys ? keys[k].name : "others",
                                          .y = y + k * (t->n + 1),
                                          .colour = k < n_keys ? 0 : -1};
-    p->n = n;
-    p->labels = labels;
-    p->series = series;
-    p->n_series = n_keys + (all > n_keys);
-    return draw(p, paper, format, out, err);
+    p.n = n;
+    p.labels = labels;
+    p.series = series;
+    p.n_series = n_keys + (all > n_keys);
+    return draw(&p, paper, format, out, err);
 }
 
 static int usage_plot(const struct usage_table *t, struct plot *p, struct paper *paper, enum plot_format format,
@@ -112,8 +112,8 @@ static int usage_plot(const struct usage_table *t, struct plot *p, struct paper 
 {
     p->kind = PLOT_BARS;
     p->y = (struct plot_axis){.label = "GPU-hours held"};
-    return strcmp(t->period, "all") == 0 ? plot_all(t, p, paper, format, out, err)
-                                         : plot_periods(t, p, paper, format, out, err);
+    return strcmp(t->period, "all") == 0 ? plot_all(t, *p, paper, format, out, err)
+                                         : plot_periods(t, *p, paper, format, out, err);
 }
 
 /* The first day and the last, as its zone has them. */

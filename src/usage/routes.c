@@ -120,7 +120,7 @@ static int load_zone(struct usage_job *k, struct err *err)
 
 static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
 {
-    int by, format, period = PERIOD_ALL;
+    int by = BY_PERSON, format = FORMAT_JSON, period = PERIOD_ALL;
     int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err)
                 ?: word_of(k->text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, err)
                 ?: word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err)
