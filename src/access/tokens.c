@@ -96,7 +96,7 @@ static int read_tokens(struct look_read *r, struct store *s, struct err *err)
 {
     struct tokens_read *x = (struct tokens_read *)r;
     AUTO_BUF now = BUF_INIT(sizeof(x->version) - 1);
-    struct store_token one;
+    struct store_token one = {0};
     int got = x->id[0] ? store_get(s, GET_TOKEN(x->id, &one), err)
                        : store_get(s, GET_SETTING(STORE_TOKENS_VERSION, &now), err);
     if (got == 1 && x->id[0])

@@ -241,7 +241,7 @@ static int load_bookings(void *self, struct err *err)
     struct hub *h = ((struct hub_book *)self)->h;
     AUTO_FREE struct booking *last = NULL;
     int r = store_get(h->store, GET_BOOKING(0, &last), err);
-    if (r == 1)
+    if (last)
         book_set_last(h->book, last->id);
     if (r >= 0)
         r = store_each(h->store, EACH_BOOKING(load_one, h, .from_ms = h->started_ms - AWAY_MS), err);
