@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import pwd
 import threading
 import time
 import urllib.parse
@@ -294,12 +296,14 @@ class Bookings(BookCase):
                            (("--count", "2", "--model", "B300", "--for", "1h"), 1), (("--release", "99"), 1), (("nowhere:0", "--for", "1h"), 1)):
             self.assertEqual(self.cli(*args)[0], want, args)
         self.assertEqual(self.run_any(lib.MUSTER, "book", "--hub", "http://127.0.0.1:1", "--list")[0], 3)
-        # with a token the person is its own; beside the hub an admin's token names our login
+        # with a token the person is its own; the hub's own user needs none and books for their login; an admin names anybody
         self.assertEqual(self.hub.stop(), 0)
         self.open()
         code, out, _ = self.cli("a1:0", "--for", "1h", "--token", self.token("member", "--person", "kim"))
         self.assertIn("for kim until", out)
-        self.assertEqual(self.cli("a1:1", "--for", "1h")[0], 1)
+        code, out, _ = self.cli("a1:1", "--for", "1h")
+        self.assertIn(f"for {pwd.getpwuid(os.getuid()).pw_name} until", out)
+        self.assertEqual(self.cli("--release", "4")[0], 0)
         code, out, _ = self.cli("a1:1", "--for", "1h", "--token", self.token("admin"), "--person", "lee")
         self.assertIn("for lee until", out)
 
