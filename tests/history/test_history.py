@@ -168,7 +168,7 @@ class History(lib.Case):
         rows = list(csv.DictReader(io.StringIO(lib.ask(self.hub.url + "/api/v1/history?format=csv&" + query)[2].decode())))
         self.assertEqual([(r["user"], r["value"]) for r in rows[:2]], [("kim", "0.9"), ("kim", "0.1")])
         text = self.run_ok(lib.MUSTER, "history", "--hub", self.hub.url, "*", "util", "--group", "user", "--from", base, "--step", "1m", "--to", base + 240000)
-        self.assertEqual(text.splitlines()[0].split()[1:], ["kim", "util", "lee", "util"])
+        self.assertEqual(text.splitlines()[0].split()[1:], ["kim", "utilisation", "lee", "utilisation"])
 
     def test_what_cannot_be_answered_says_why(self):
         self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])

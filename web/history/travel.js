@@ -103,9 +103,12 @@ export function Travel() {
 
     const left = (/** @type {number} */ t) => ({ left: `${(100 * (t - from)) / length}%` });
     const alerts = past?.alerts.filter((a) => a.since >= from) ?? [];
-    const marks = new Map(alerts.map((a) => [Math.round((MARKS * (a.since - from)) / length), a])); /* many begin at once: one mark */
-    for (const a of alerts) if (a.severity === "critical") marks.set(Math.round((MARKS * (a.since - from)) / length), a);
-    const words = document.documentElement.clientWidth < 672 ? 5 : 9; /* along the axis; one at its very end would be cut */
+    const narrow = document.documentElement.clientWidth < 672;
+    const places = narrow ? MARKS / 4 : MARKS;
+    const place = (/** @type {Alert} */ a) => Math.round((places * (a.since - from)) / length);
+    const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
+    for (const a of alerts) if (a.severity === "critical") marks.set(place(a), a);
+    const words = narrow ? 5 : 9; /* along the axis; one at its very end would be cut */
     return html`<section class="travel" aria-label="The cluster over time">
         <span class="play"><button type="button" aria-pressed=${playing} onClick=${() => {
             if (!playing && at >= to) travel(from);
@@ -118,7 +121,7 @@ export function Travel() {
             <div class="plot-time" onPointerMove=${point} onPointerLeave=${() => setPointed(null)}>
                 ${past && html`<${Area} past=${past} from=${from} to=${to} />`}
                 ${past && past.v.every((v) => v === null) && html`<span class="dim">nothing is stored of this time yet</span>`}
-                ${[...marks.values()].map((a) => html`<i key=${a.id} class="began ${a.severity}" style=${left(a.since)} aria-hidden="true">▲</i>`)}
+                ${[...marks].map(([at, a]) => html`<i key=${a.id} class="began ${a.severity}" style=${left(from + (at * length) / places)} aria-hidden="true">▲</i>`)}
                 ${pointed && past && html`<span class="tip" aria-hidden="true" style=${pointed.share < 0.5 ? { left: `${100 * pointed.share}%` } : { right: `${100 - 100 * pointed.share}%` }}><${Tip} past=${past} t=${from + pointed.share * length} near=${(NEAR_PX * length) / pointed.width} /></span>`}
                 <input type="range" aria-label="Moment shown" aria-valuetext=${at >= to ? "now" : exactTime(at)} min=${from} max=${to} step="60000" value=${Math.min(Math.max(at, from), to)}
                     onInput=${(/** @type {any} */ e) => {
