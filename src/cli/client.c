@@ -207,7 +207,7 @@ bool client_folder(const struct client_conf *conf, char ret[4096])
         return false;
     json_auto_t *o = json_loadb(answer.p, answer.len, 0, NULL);
     const char *dir = json_string_value(json_object_get(o, "data"));
-    return dir && dir[0] == '/' && mem_copy_str(ret, 4096, dir);
+    return dir && dir[0] == '/' && local_hub_is_ours(dir) && mem_copy_str(ret, 4096, dir);
 }
 
 /* A hub that wants a token may be our own, with a folder that only it knows. */

@@ -47,8 +47,8 @@ void client_param(struct buf *path, const char *name, const char *value);
 /* The same for options by their names, with blanks between: a text as it is, a choice by its word, a number, "true". */
 struct opt;
 void client_options(struct buf *path, const struct opt *opts, const void *conf, const char *names);
-/* The data folder of that hub, as it says itself; false: it is none of this machine's, or does not say. ret untouched
- * then. */
+/* The data folder of that hub, as it says itself; false: it is none of this machine's, does not say, or names one that
+ * is neither ours nor root's. ret untouched then. */
 bool client_folder(const struct client_conf *conf, char ret[4096]);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
 /* "… answered something else than a hub would". -EREMOTEIO. */

@@ -119,6 +119,13 @@ int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct
     return hub_is(dir, url) == 1 ? read_token(dir, ret, err) : 0;
 }
 
+bool local_hub_is_ours(const char *dir)
+{
+    struct stat st;
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+           !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 bool local_hub_is_here(const char *url)
 {
     struct place asked;

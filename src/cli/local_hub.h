@@ -17,6 +17,8 @@ bool local_hub_runs(const char *dir); /* the hub of this folder, as its owner */
 /* The admin token in dir where that is the folder of the hub at this URL, and it runs. Nothing is added otherwise. */
 int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct err *err);
 bool local_hub_is_here(const char *url); /* the address is this machine's own */
+/* A folder that only we or root can have made as it is: whoever has taken the hub's port can name any. */
+bool local_hub_is_ours(const char *dir);
 /* The admin token of a hub of ours that runs and listens at this URL; unnamed: the user gave none. Nothing is added
  * where there is none. */
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err);

@@ -76,6 +76,15 @@ class Folder(HubCase):
             self.assertEqual(status, 1)
             self.assertIn(said, err)
 
+    def test_a_folder_that_others_could_have_made_is_not_believed(self):
+        """Whoever has the port can name any folder, and leave a link in it to a file that only we may read."""
+        folder = os.path.realpath(self.path("data"))
+        os.chmod(folder, 0o777)
+        status, _, err = self.run_any(lib.MUSTER, "backup", "-q", self.path("no.backup"), env={**self.home(), "MUSTER_DATA": self.path("nowhere")})
+        self.assertEqual(status, 3)
+        self.assertIn("say where with --data", err)
+        self.assertFalse(os.path.exists(self.path("no.backup")))
+
 
 class OwnUser(lib.Case):
     """Whoever runs a hub writes to it without a token, wherever its data is."""

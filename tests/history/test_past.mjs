@@ -284,6 +284,6 @@ test("a GPU and a node nobody knows are said to be unknown", async (t) => {
     await page.getByText("There is no node called nowhere").waitFor();
     await looksRight(page, "node-unknown");
     await page.goto(h.url + "/events");
-    await page.getByText("nothing in this time").waitFor();
+    await page.getByText("nothing happened").waitFor();
     await looksRight(page, "events-none");
 });

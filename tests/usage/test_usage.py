@@ -147,7 +147,8 @@ class Usage(lib.Case):
         after = self.ask(hub, span)
         self.assertEqual(before["rows"], after["rows"])
         self.assertEqual(before["total"], after["total"])
-        self.assertEqual(self.run_any(lib.MUSTER, "usage", "--recount", "--hub", hub.url)[0], 3)
+        member = self.token("member", "--person", "kim", data=self.path("data"))
+        self.assertEqual(self.run_any(lib.MUSTER, "usage", "--recount", "--hub", hub.url, "--token", member)[0], 3)
 
     def test_days_are_those_of_the_zone(self):
         # the last Sunday of an October, the newest that is over: less than 400 days ago, so its minutes are kept
