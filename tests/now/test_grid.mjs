@@ -8,11 +8,11 @@ const theHub = () => (shared ??= hub(file));
 const STATES = ["busy", "busy", "free", "held", "busy", "free", "busy", "hung"];
 const TEAMS = [["vision"], ["language"], []];
 
-/** So many nodes with 8 GPUs each, the k-th of each in the k-th state. @param {number} n @param {number} at */
+/** So many nodes with 8 GPUs each, the k-th of each in the k-th state; the last has the most memory. @param {number} n @param {number} at */
 function cluster(n, at) {
     const gpu = (i, k) => ({
         uuid: `GPU-${i}-${k}`, index: k, name: "NVIDIA H200", state: STATES[k], reason: "", age_ms: 1000,
-        metrics: { util: k === 0 ? 1 : k / 10, mem_used: 4e10, mem_total: 8e10, temp: 60, power: 300, power_limit: 600 },
+        metrics: { util: k === 0 ? 1 : k / 10, mem_used: 4e10, mem_total: 8e10 + i * 1e9, temp: 60, power: 300, power_limit: 600 },
         processes: STATES[k] === "free" ? [] : [{ pid: 1, user: "kim", name: "python", teams: TEAMS[k % 3], mem: 4e10, start: at - 3600000 }],
     });
     const node = (i) => ({ id: `n${i}`, name: `node${i + 1}`, state: "up", reason: "", version: 1, age_ms: 1000, labels: { rack: `r${1 + Math.floor(i / 50)}` }, metrics: {}, devices: STATES.map((_, k) => gpu(i, k)) });
@@ -70,6 +70,15 @@ test("brightness is the chosen metric, the outline is the state", async (t) => {
     await page.locator("select[name=heat]").selectOption("memory");
     await until("memory is as full on both", async () => `${await inside(0)}` === `${await inside(1)}`);
     assert.match(page.url(), /heat=memory/);
+});
+
+test("after a sort the names stand beside their own GPUs", async (t) => {
+    const picture = (page) => page.locator(".heat-grid canvas").evaluate((c) => c.toDataURL());
+    const wanted = await picture(await showing(t, 20, "&layout=grid&sort=memory"));
+    const page = await showing(t, 20, "&layout=grid");
+    assert.notEqual(await picture(page), wanted, "by name it is another one");
+    await page.locator("select[name=sort]").selectOption("memory");
+    await until("it is painted as if it had come so", async () => (await picture(page)) === wanted);
 });
 
 test("what a cell is: by pointer, by one tab stop and arrows, by finger", async (t) => {

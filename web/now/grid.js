@@ -148,7 +148,7 @@ export function Grid({ groups, now, width }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
     const link = useRef(/** @type {HTMLElement | null} */ (null));
-    const drawn = useRef({ key: "", of: /** @type {number[]} */ ([]), colours: /** @type {ReturnType<typeof palette> | null} */ (null) });
+    const drawn = useRef({ key: "", fit: /** @type {import("./grid_fit.js").Fit | null} */ (null), of: /** @type {number[]} */ ([]), colours: /** @type {ReturnType<typeof palette> | null} */ (null) });
     const [room, setRoom] = useState(0);
     const [at, setAt] = useState("");
     const moved = useRef("");
@@ -184,10 +184,10 @@ export function Grid({ groups, now, width }) {
 
     useLayoutEffect(() => {
         if (!fit || !canvas.current || !box.current) return;
-        const key = `${width} ${fit.height} ${fit.size} ${fit.spots.length} ${devicePixelRatio} ${theme} ${groups.map((g) => g.title + g.ids.length)}`;
-        const whole = key !== drawn.current.key;
+        const key = `${devicePixelRatio} ${theme}`;
+        const whole = fit !== drawn.current.fit || key !== drawn.current.key; /* places are others after a sort, too */
         const c = whole ? sizeOf(canvas.current, width, fit.height) : /** @type {CanvasRenderingContext2D} */ (canvas.current.getContext("2d"));
-        if (whole) drawn.current = { key, of: [], colours: palette(box.current) };
+        if (whole) drawn.current = { key, fit, of: [], colours: palette(box.current) };
         const p = /** @type {ReturnType<typeof palette>} */ (drawn.current.colours);
         if (whole) {
             c.font = "12px system-ui, sans-serif";
