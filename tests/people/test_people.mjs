@@ -38,6 +38,7 @@ test("a person's page: what they hold, used, ran and booked, and who may act", a
     await says(page.locator("h1"), "kim vision");
     await says(page.locator(".lead .sentence"), new RegExp(`^holds ${held.length} GPUs on dgx1, for `));
     await counts(page.locator(".held-on .cell"), held.length);
+    assert.match(await page.locator(".held-on .cell").first().getAttribute("aria-label"), /^dgx1 GPU \d: /);
     await says(page.getByLabel("Usage of 30 days"), /^30 days \d+ % at work held [\d,]+\.\d h busy /);
     await until("a bar a day", async () => (await page.getByLabel("GPU-hours a day").locator("g").count()) >= 7);
     await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").first(), /^python\S* dgx\d:[\d,]+ .+ still there [\d.]+ GiB$/);

@@ -107,7 +107,7 @@ function Holds({ nodes }) {
         ${nodes.filter((n) => devicesOf(n).length).map((n) => html`<div class="held-on" key=${n.id}>
             <a class="name" href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a>
             <div class="cells">${devicesOf(n).map((d) => {
-                const one = html`<${Cell} key=${d.uuid} d=${d} first=${first} />`;
+                const one = html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${first} />`;
                 first = false;
                 return one;
             })}</div>
