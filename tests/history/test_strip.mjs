@@ -1,6 +1,6 @@
 /* The night strip: a row per GPU on the node's page and in the view /history, as a picture, on paper; and that every view prints itself. */
 import assert from "node:assert/strict";
-import { clean, counts, folder, hub, json, layoutProblems, looksRight, open, run, says, shot, simulate, standing, test, until, words } from "../kit/lib.mjs";
+import { clean, counts, folder, hub, json, layoutProblems, looksRight, open, refused, run, says, shot, simulate, standing, test, until, words } from "../kit/lib.mjs";
 import { views } from "../../web/views.js";
 
 const MUSTER = `${process.env.MUSTER_BIN ?? "build"}/muster`;
@@ -88,6 +88,19 @@ test("a long strip shows what is near, and is whole on paper", async (t) => {
     await counts(rows(page), 160);
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
     await until("what is near", async () => (await rows(page).count()) < 160);
+    clean(page);
+});
+
+test("what could not be read is asked for again by itself", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 1, "--gpus", 2);
+    const page = await open(t, h.url);
+    refused(page, 503);
+    await page.route("**/api/v1/strip?*", (r) => r.fulfill({ status: 503, json: { detail: "the hub is busy" } }), { times: 1 });
+    await page.goto(`${h.url}/history`);
+    await says(page.locator(".error"), "the hub is busy");
+    await counts(rows(page), 2);
+    await counts(page.locator(".error"), 0);
     clean(page);
 });
 

@@ -23,6 +23,7 @@ const ROW_PX = 20; /* later.css: .night-row, */
 const NEXT_PX = 24; /* and of one that begins another node */
 const LEVELS = 10; /* later.css has a shade for each */
 const AGAIN_MS = 60000;
+const RETRY_MS = 10000; /* after a question that failed */
 const UNIT = { percent: (/** @type {number} */ share) => `${(100 * share).toFixed(3)}%` };
 
 await sheet("later.css");
@@ -35,15 +36,23 @@ export function useStrip(words, { from, to, live, range }) {
     const [turn, setTurn] = useState(0);
     useEffect(() => {
         const stop = new AbortController();
+        let timer = 0;
         const times = { from: `${Math.floor(from)}`, to: `${Math.ceil(to)}` };
         ask(href("/api/v1/strip", { ...words, ...times }), { signal: stop.signal }).then(
             (strip) => {
                 setWrong(null);
                 setGot({ asked, strip, at: hubNow() });
             },
-            (e) => e.name !== "AbortError" && setWrong(e),
+            (e) => {
+                if (stop.signal.aborted) return;
+                setWrong(e);
+                timer = window.setTimeout(() => setTurn(turn + 1), RETRY_MS);
+            },
         );
-        return () => stop.abort();
+        return () => {
+            clearTimeout(timer);
+            stop.abort();
+        };
     }, [asked, turn]);
     const due = got && live && hubNow() - got.at > Math.max(AGAIN_MS, got.strip.step / 2);
     useEffect(() => {

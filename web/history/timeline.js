@@ -21,6 +21,7 @@ import { Range } from "./range.js";
 
 const POINTS = 500;
 const AGAIN_MS = 60000; /* the whole is asked for again this often, or once per step */
+const RETRY_MS = 10000; /* after a question that failed */
 
 /**
  * device: what history is asked for; node, uuid: whose people and events. groups: charts, each of one metric or of
@@ -42,6 +43,7 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
 
     useEffect(() => {
         const stop = new AbortController();
+        let timer = 0;
         const { from: f, to: t } = stretch(query, usual);
         const events = new URLSearchParams({ from: `${Math.floor(f)}`, limit: "200" });
         if (node) events.set("node", node);
@@ -56,9 +58,16 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
                 setWrong(null);
                 setGot({ asked, h, who, jobs, events: all.filter((/** @type {any} */ e) => e.at < t && (!uuid || !e.device || e.device === uuid)), at: hubNow() });
             },
-            (e) => e.name !== "AbortError" && setWrong(e),
+            (e) => {
+                if (stop.signal.aborted) return;
+                setWrong(e);
+                timer = window.setTimeout(() => setTurn(turn + 1), RETRY_MS);
+            },
         );
-        return () => stop.abort();
+        return () => {
+            clearTimeout(timer);
+            stop.abort();
+        };
     }, [device, node, uuid, `${names}`, asked, turn]);
 
     const due = got && live && hubNow() - got.at > Math.max(AGAIN_MS, got.h.step);
