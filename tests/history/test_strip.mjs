@@ -104,6 +104,19 @@ test("what could not be read is asked for again by itself", async (t) => {
     clean(page);
 });
 
+test("where no node has a GPU it says so, and does not ask for a first node", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 1);
+    const page = await open(t, h.url);
+    await page.route("**/api/v1/strip?*", async (r) => {
+        const answer = await r.fetch();
+        await r.fulfill({ response: answer, json: { ...(await answer.json()), rows: [] } });
+    });
+    await page.goto(`${h.url}/history`);
+    await says(page.locator(".empty"), "No node has a GPU yet Which nodes there are is under Now.");
+    clean(page);
+});
+
 test("touching the strip says who, and it stays said", async (t) => {
     const h = await withPast(t);
     const page = await open(t, `${h.url}/history`, { width: 390, height: 844, touch: true });

@@ -43,7 +43,7 @@ export default function History() {
         </div>
         ${wrong && status !== "lost" && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} byNode=${sort === "node"} /></div>`}
-        ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
+        ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : nodes.length ? html`<${Empty} title="No node has a GPU yet"><p>Which nodes there are is under <a href="/">Now</a>.</p><//>` : html`<${NoNodes} />`)}
         ${!strip && !wrong && html`<p class="dim">reading …</p>`}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         ${strip && strip.rows.length > 0 && strip.rows.every((r) => r.work.every((v) => v === null)) && html`<${Empty} title="Nothing is stored of this time"><p>It may be older than what the hub keeps, or than the nodes.</p><//>`}
