@@ -7,7 +7,7 @@ import { goAnywhere, startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
-import { later } from "./kit/later.js";
+import { later, LoadAgain, whenLoaded } from "./kit/later.js";
 import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
 import { pathOf } from "./kit/person.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
@@ -89,7 +89,7 @@ function Outlet({ view, arg }) {
         );
     }, [view, arg]);
     if (failed === view) {
-        return html`<${Empty} title="This view could not be loaded"><p>The hub may have been upgraded or be away. <a data-load href=${location.href}>Load the page again</a></p><//>`;
+        return html`<${Empty} title="This view could not be loaded"><p><${LoadAgain} /></p><//>`;
     }
     const Component = loaded.get(view);
     return Component ? html`<${Component} key=${view.path} arg=${arg} />` : null;
@@ -120,7 +120,7 @@ export function App() {
     const { path } = usePlace();
     useLayoutEffect(() => startKeys({ help: () => setHelp(true) }), []);
     useEffect(() => {
-        if (pref("waits", "")) void import("./book/line.js").then((m) => m.keepPlaces());
+        if (pref("waits", "")) whenLoaded(import("./book/line.js"), (m) => m.keepPlaces());
     }, []);
     const found = viewFor(path);
     return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>

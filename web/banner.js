@@ -1,6 +1,7 @@
-/* banner.js: the lines over a view that nobody should miss: this is a demo, what the hub says of itself (its disk is full), the connection is lost. */
+/* banner.js: the lines over a view that nobody should miss: this is a demo, what the hub says of itself (its disk is full), the connection is lost, a part of the page did not come. */
 import { exactTime, span } from "./kit/format.js";
 import { html } from "./kit/html.js";
+import { Missing } from "./kit/later.js";
 import { useLive, useTick } from "./kit/use.js";
 
 function Lost() {
@@ -14,5 +15,6 @@ export function Banner() {
     return html`${demo && html`<p class="banner demo">DEMO: invented nodes and users, replayed measurements</p>`}
         ${notice && status === "live" && html`<p class="banner notice" role="alert">${notice}</p>`}
         ${status === "past" && at && html`<p class="banner past" role="status">as it was on ${exactTime(at)}</p>`}
-        ${status === "lost" && nodes.length > 0 && html`<${Lost} />`}`;
+        ${status === "lost" && nodes.length > 0 && html`<${Lost} />`}
+        <${Missing} lost=${status === "lost"} />`;
 }

@@ -1,4 +1,5 @@
 /* keys.js: keys that work in every view, Ctrl-K to go anywhere, and arrows that go from GPU to GPU. */
+import { whenLoaded } from "./kit/later.js";
 import { go } from "./kit/router.js";
 import { navigation } from "./views.js";
 
@@ -24,7 +25,7 @@ function nextCell(from, key) {
 }
 
 export function goAnywhere() {
-    void import("./goto.js").then((m) => m.openGoto());
+    whenLoaded(import("./goto.js"), (m) => m.openGoto());
 }
 
 /** @param {{ help: () => void }} to */

@@ -38,6 +38,18 @@ test("Ctrl-K goes to views, nodes, GPUs and people by a part of their name", asy
     clean(page);
 });
 
+test("a part of the page that does not come is said, with what to do", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await page.locator("[data-uuid]").first().waitFor();
+    refused(page, 404);
+    await page.route("**/assets/goto-*.js", (r) => r.fulfill({ status: 404 })); /* as after an upgrade of the hub */
+    await page.keyboard.press("Control+k");
+    await says(page.getByRole("alert"), "a part of the page could not be loaded The hub may have been upgraded or be away. Load the page again");
+    await looksRight(page, "goto-missing");
+    clean(page);
+});
+
 test("Ctrl-K finds what the filter of the view leaves out, and says when nothing is called so; on a phone, too", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, `${url}/?filter=host:dgx2`, { width: 390, height: 844, touch: true, dark: true });

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { flipSaved, saved } from "./filters.js";
 import { html } from "./html.js";
+import { whenLoaded } from "./later.js";
 import { setQuery, usePlace } from "./router.js";
 import { useLive } from "./use.js";
 
@@ -42,7 +43,7 @@ function Star({ text }) {
 function useCompletion() {
     const [it, setIt] = useState(/** @type {typeof import("./complete.js") | null} */ (null));
     const load = () => {
-        if (!it) void import("./complete.js").then((m) => m.known.then(() => setIt(() => m)));
+        if (!it) whenLoaded(import("./complete.js"), (m) => m.known.then(() => setIt(() => m)));
     };
     return { it, load };
 }

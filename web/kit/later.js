@@ -1,8 +1,36 @@
-/* later.js: a part of a view that comes after the first paint: its file is loaded when it is first drawn. */
-import { useEffect, useState } from "preact/hooks";
+/* later.js: what comes after the first paint: its file is loaded when it is first needed. Where a file does not come, that is said. */
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 
-/** @param {() => Promise<any>} load @param {string} name under which that module exports it @returns {(props: any) => any} a component */
+/** Why a file did not come, and what to do. */
+export function LoadAgain() {
+    return html`The hub may have been upgraded or be away. <a data-load href=${location.href}>Load the page again</a>`;
+}
+
+/** @type {(missing: boolean) => void} */
+let tell = () => {};
+
+/** Over the view, once a part was asked for and did not come. lost: the line is, which says enough. @param {{ lost: boolean }} props */
+export function Missing({ lost }) {
+    const [missing, setMissing] = useState(false);
+    useLayoutEffect(() => {
+        tell = setMissing;
+    }, []);
+    return missing && !lost && html`<p class="banner lost-line" role="alert">a part of the page could not be loaded <span class="why"><${LoadAgain} /></span></p>`;
+}
+
+/** Once its file is there. @template M @param {Promise<M>} file import("./part.js") @param {(m: M) => unknown} then */
+export function whenLoaded(file, then) {
+    void file.then(
+        (m) => {
+            tell(false);
+            then(m);
+        },
+        () => tell(true),
+    );
+}
+
+/** A part of a view. @param {() => Promise<any>} load @param {string} name under which that module exports it @returns {(props: any) => any} a component */
 export function later(load, name) {
     /** @type {any} */
     let Part = null;
@@ -10,7 +38,7 @@ export function later(load, name) {
         const [, again] = useState({});
         useEffect(() => {
             if (Part) return;
-            void load().then((m) => {
+            whenLoaded(load(), (m) => {
                 Part = m[name];
                 again({});
             });
