@@ -159,7 +159,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     const chart = page.locator(".stack").first();
     await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);
     const at = Math.floor(days.length / 2);
-    const gpus = days[at].wall && (days[at].busy * days[at].gpus) / days[at].wall;
+    const gpus = (days[at].busy * 1000) / (days[at + 1].at - days[at].at);
     assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${days[at].label.slice(5)}, at work: ${gpus.toFixed(1)} GPUs`);
     await until("power", async () => /kW$/.test(await page.locator(".stack").nth(1).locator("title").first().textContent()));
     assert.equal(await page.locator(".week tbody tr").count(), 7);
@@ -180,5 +180,28 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
         await page.emulateMedia({ colorScheme });
         await looksRight(page, `trends-${width}-${colorScheme}`);
     }
+    clean(page);
+});
+
+test("trends: GPUs that come and go, a day that is not over, hours that wait", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url);
+    const day = (d) => Date.UTC(2026, 9, d);
+    const row = (at, label, hours) => ({ key: "H200", at, label, gpus: 2, wall: hours * 3600, held: hours * 1800, busy: hours * 900, idle: hours * 900, free: hours * 1800, booked_unused: 0, down: 0, energy: hours * 3.6e6 });
+    /* one GPU goes and another comes at noon of the first day; then there are two; the last day is half over */
+    const rows = [row(day(1), "2026-10-01", 24), row(day(2), "2026-10-02", 48), row(day(3), "2026-10-03", 24)];
+    const months = [row(Date.UTC(2026, 6, 1), "2026-07", 2 * 744), row(Date.UTC(2026, 8, 1), "2026-09", 2 * 720), row(day(1), "2026-10", 96)];
+    const to = day(3) + 12 * 3600000;
+    await page.route("**/api/v1/usage?*", (r) => {
+        const period = new URL(r.request().url()).searchParams.get("period");
+        const total = { ...row(day(1), "", 96), held: 72 * 3600, busy: 24 * 3600 };
+        return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", counted_to: to, waiting: 7, rows: period === "month" ? months : period === "day" ? rows : [], total } });
+    });
+    await page.goto(h.url + "/trends");
+    await says(page.locator("h1"), "75 % of all GPU time was held, 25 % at work in the last 4 weeks");
+    const bars = page.locator(".stack").first().locator("g");
+    await until("a bar a day", async () => (await bars.count()) === 3);
+    for (const [i, gpus] of ["0.5", "1.0", "1.0"].entries()) assert.match(await bars.nth(i).locator("title").last().textContent(), new RegExp(`free: ${gpus} GPUs$`));
+    await page.getByText("7 hours of nodes are still being counted; days, hours and months of UTC").waitFor();
     clean(page);
 });

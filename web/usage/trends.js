@@ -1,16 +1,28 @@
 /* trends.js: sums of the whole cluster over time, out of the rows that the hub counts per model. */
 
-/** @typedef {import("../kit/types").UsageRow} UsageRow */
+/** @typedef {import("../kit/types").Usage} Usage */
 
 /** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined }} Mean */
 
-/** Rows of one moment are of several models: each is made a mean by its own GPUs and time. @param {UsageRow[]} rows @returns {Mean[]} by time */
-export function meansOf(rows) {
+const HOUR_MS = 3600000;
+/** In hours, with that of clocks that are set back: where nothing is counted of the next one. @type {Record<string, number>} */
+const LONGEST = { hour: 1, day: 25, week: 169, month: 745 };
+const LAG_MS = 600000; /* counting is behind by less, unless it is of late data */
+
+/** When each period ended, or up to when it is counted. @param {Usage} usage @param {number[]} moments their beginnings, in order */
+function endsOf({ period, to, counted_to: counted }, moments) {
+    const soFar = counted && to - counted < LAG_MS ? counted : to;
+    return new Map(moments.map((at, i) => [at, Math.min(moments[i + 1] ?? Infinity, soFar > at ? soFar : to, at + LONGEST[period] * HOUR_MS)]));
+}
+
+/** Rows of one moment are of several models, whose GPUs may have come or gone meanwhile: their seconds are divided by those of the period that have passed. @param {Usage} usage @returns {Mean[]} by time */
+export function meansOf(usage) {
+    const rows = usage.rows.filter((r) => r.wall).sort((a, b) => a.at - b.at);
+    const ends = endsOf(usage, [...new Set(rows.map((r) => r.at))]);
     /** @type {Map<number, Mean>} */
     const by = new Map();
-    for (const r of [...rows].sort((a, b) => a.at - b.at)) {
-        if (!r.wall || !r.gpus) continue;
-        const seconds = r.wall / r.gpus; /* that were counted of a GPU */
+    for (const r of rows) {
+        const seconds = (Number(ends.get(r.at)) - r.at) / 1000;
         const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined };
         m.busy += (r.busy ?? 0) / seconds;
         m.idle += (r.idle ?? 0) / seconds;

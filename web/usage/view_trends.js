@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
-import { percent, power, UNKNOWN } from "../kit/format.js";
+import { count, percent, power, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, watch } from "../kit/live.js";
 import { usePlace } from "../kit/router.js";
@@ -16,6 +16,7 @@ import { figure, usageUrl } from "./usage.js";
 
 /** @typedef {import("./trends.js").Mean} Mean */
 /** @typedef {import("../kit/types").Problem} Problem */
+/** @typedef {import("../kit/types").UsageRow} UsageRow */
 
 await sheet("later.css");
 
@@ -43,7 +44,7 @@ function firstOf(months) {
 
 /** @param {string} last */
 function useTrends(last) {
-    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], zone: string, currency: string } | null} */ (null));
+    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], total: UsageRow, waiting: number, zone: string, currency: string } | null} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     useEffect(() => {
         const stop = new AbortController();
@@ -51,7 +52,7 @@ function useTrends(last) {
         const period = last === "365d" ? "week" : "day";
         const question = (/** @type {string} */ of, /** @type {string} */ per) => ask(usageUrl({ by: "model", last: of, period: per }), { signal });
         Promise.all([question(last, period), question(WEEKS, "hour"), ask(`/api/v1/usage?by=model&period=month&from=${firstOf(MONTHS)}`, { signal })]).then(
-            ([over, hours, months]) => setGot({ last, period, over: meansOf(over.rows), hours: meansOf(hours.rows), months: meansOf(months.rows), zone: over.zone ?? "the hub's zone", currency: months.currency ?? "" }),
+            ([over, hours, months]) => setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), total: over.total, waiting: over.waiting, zone: over.zone ?? "the hub's zone", currency: months.currency ?? "" }),
             (e) => e.name !== "AbortError" && setWrong(e),
         );
         return () => stop.abort();
@@ -127,10 +128,10 @@ export default function TrendsView() {
     const of = chosen("of", Object.entries(WEEK).map(([name, { words }]) => [name, words]), "work");
     const { got, wrong } = useTrends(last);
     const none = got && !got.over.length && !got.months.length;
-    const sum = got?.over.reduce((t, m) => ({ all: t.all + allOf(m), held: t.held + m.busy + m.idle, busy: t.busy + m.busy }), { all: 0, held: 0, busy: 0 });
+    const { wall = 0, held = 0, busy = 0 } = got?.total ?? {};
     return html`<div class="usage trends" ref=${box}>
         <${Tabs} />
-        <div class="lead"><h1>${sum?.all ? `${percent(sum.held / sum.all)} of all GPU time was held, ${percent(sum.busy / sum.all)} at work` : "trends"}<span class="where"> in the last ${LAST.find(([v]) => v === got?.last)?.[1] ?? ""}</span></h1></div>
+        <div class="lead"><h1>${wall ? `${percent(held / wall)} of all GPU time was held, ${percent(busy / wall)} at work` : "trends"}<span class="where"> in the last ${LAST.find(([v]) => v === got?.last)?.[1] ?? ""}</span></h1></div>
         <div class="strip"><span class="controls"><${Choice} name="last" label="last" options=${LAST} value=${last} otherwise="28d" /></span></div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${!got && !wrong && html`<p class="dim">reading …</p>`}
@@ -144,7 +145,7 @@ export default function TrendsView() {
                 <${Week} hours=${got.hours} of=${of} />
             </section>
             <${Months} months=${got.months} currency=${got.currency} />
-            <p class="dim">days, hours and months of ${got.zone}</p>
+            <p class="dim">${got.waiting ? `${count(got.waiting, "hour")} of nodes are still being counted; ` : ""}days, hours and months of ${got.zone}</p>
         </div>`}
     </div>`;
 }
