@@ -183,7 +183,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     clean(page);
 });
 
-test("trends: GPUs that come and go, a day that is not over, hours that wait", async (t) => {
+test("trends: GPUs that come and go, a day that is not over, a month that is missing, hours that wait", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url);
     const day = (d) => Date.UTC(2026, 9, d);
@@ -202,6 +202,9 @@ test("trends: GPUs that come and go, a day that is not over, hours that wait", a
     const bars = page.locator(".stack").first().locator("g");
     await until("a bar a day", async () => (await bars.count()) === 3);
     for (const [i, gpus] of ["0.5", "1.0", "1.0"].entries()) assert.match(await bars.nth(i).locator("title").last().textContent(), new RegExp(`free: ${gpus} GPUs$`));
+    const held = page.getByLabel("Months", { exact: true }).locator("tbody tr td:nth-of-type(-n+2)");
+    await until("the months", async () => (await held.count()) === 6);
+    assert.deepEqual(await held.allInnerTexts(), ["0.8", "1.0", "1.0", "–", "1.0", "–"]);
     await page.getByText("7 hours of nodes are still being counted; days, hours and months of UTC").waitFor();
     clean(page);
 });

@@ -52,7 +52,10 @@ function useTrends(last) {
         const period = last === "365d" ? "week" : "day";
         const question = (/** @type {string} */ of, /** @type {string} */ per) => ask(usageUrl({ by: "model", last: of, period: per }), { signal });
         Promise.all([question(last, period), question(WEEKS, "hour"), ask(`/api/v1/usage?by=model&period=month&from=${firstOf(MONTHS)}`, { signal })]).then(
-            ([over, hours, months]) => setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), total: over.total, waiting: over.waiting, zone: over.zone ?? "the hub's zone", currency: months.currency ?? "" }),
+            ([over, hours, months]) => {
+                setWrong(null);
+                setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), total: over.total, waiting: over.waiting, zone: over.zone ?? "the hub's zone", currency: months.currency ?? "" });
+            },
             (e) => e.name !== "AbortError" && setWrong(e),
         );
         return () => stop.abort();
@@ -90,6 +93,12 @@ function Week({ hours, of }) {
     </table></div>`;
 }
 
+/** @param {string} label "2026-11" */
+function monthBefore(label) {
+    const [year, month] = label.split("-").map(Number);
+    return new Date(Date.UTC(year, month - 2, 1)).toISOString().slice(0, 7);
+}
+
 /** A number with that of the month before. @param {{ m: Mean, before?: Mean, of: (m: Mean) => number, write: (v: number) => string }} props */
 function Beside({ m, before, of, write }) {
     return html`<td class="num">${write(of(m))}</td><td class="num dim">${before ? write(of(before)) : UNKNOWN}</td>`;
@@ -97,7 +106,7 @@ function Beside({ m, before, of, write }) {
 
 /** @param {{ months: Mean[], currency: string }} props */
 function Months({ months, currency }) {
-    const rows = months.map((m, i) => ({ m, before: months[i - 1] })).reverse();
+    const rows = months.map((m) => ({ m, before: months.find((one) => one.label === monthBefore(m.label)) })).reverse();
     const held = (/** @type {Mean} */ m) => m.busy + m.idle;
     const priced = months.some((m) => m.cost !== undefined);
     /** @type {[string, (m: Mean) => number, (v: number) => string][]} */
@@ -131,7 +140,7 @@ export default function TrendsView() {
     const { wall = 0, held = 0, busy = 0 } = got?.total ?? {};
     return html`<div class="usage trends" ref=${box}>
         <${Tabs} />
-        <div class="lead"><h1>${wall ? `${percent(held / wall)} of all GPU time was held, ${percent(busy / wall)} at work` : "trends"}<span class="where"> in the last ${LAST.find(([v]) => v === got?.last)?.[1] ?? ""}</span></h1></div>
+        <div class="lead"><h1>${wall ? `${percent(held / wall)} of all GPU time was held, ${percent(busy / wall)} at work` : "trends"}<span class="where"> in the last ${LAST.find(([v]) => v === (got?.last ?? last))?.[1]}</span></h1></div>
         <div class="strip"><span class="controls"><${Choice} name="last" label="last" options=${LAST} value=${last} otherwise="28d" /></span></div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${!got && !wrong && html`<p class="dim">reading …</p>`}
