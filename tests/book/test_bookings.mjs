@@ -410,6 +410,38 @@ test("of a GPU that is taken one is told when it is free: by this page where no 
     clean(page);
 });
 
+test("two turns are both said and a form stays open under them; only a place that is gone is forgotten", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, url, "vic");
+    const yours = (id) => ({ json: { id, person: "vic", state: "yours", where: `dgx4:${id}`, until: Date.now() + HOUR, devices: [] } });
+    const problem = (status, detail) => ({ status, json: { detail } });
+    const answers = { 1: yours(1), 2: yours(2), 3: problem(429, "too many questions"), 4: problem(404, "there is no wait 4") };
+    let release;
+    const formIsOpen = new Promise((on) => (release = on));
+    await page.route("**/api/v1/waits/*", async (route) => {
+        await formIsOpen;
+        await route.fulfill(answers[/waits\/(\d)/.exec(route.request().url())[1]]);
+    });
+    [429, 404].forEach((status) => refused(page, status));
+    await page.evaluate(() => localStorage.setItem("muster.waits", '[[1,"vic"],[2,"vic"],[3,"vic"],[4,"vic"]]'));
+    await page.reload();
+    await cell(page, "dgx2", 5).hover();
+    await page.locator(".details").getByRole("button", { name: "book" }).click();
+    await dialog(page).waitFor();
+    release();
+    await counts(page.locator(".said"), 3);
+    assert.ok(await dialog(page).isVisible());
+    await dialog(page).getByRole("button", { name: "Back" }).click();
+    await counts(dialog(page), 0);
+    await says(page.locator(".said").nth(0), /^dgx4:1 is free/);
+    await says(page.locator(".said").nth(2), "a place in line is lost: there is no wait 4 close");
+    await page.locator(".said").nth(0).getByRole("button", { name: "close" }).click();
+    await counts(page.locator(".said"), 2);
+    await says(page.locator(".said").nth(0), /^dgx4:2 is free/);
+    assert.equal(await page.evaluate(() => localStorage.getItem("muster.waits")), '[[3,"vic"]]');
+    clean(page);
+});
+
 test("a GPU that somebody is on offers to tell first and to book after it; a free one to book", async (t) => {
     const { url } = await theDemo();
     const page = await openAs(t, url, "uma");

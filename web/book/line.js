@@ -56,8 +56,10 @@ async function look(id, person) {
         if (w.state === "yours") announce(w);
         else if (w.state === "over") say(`the wait for ${thingOf(w)} is over`, true);
     } catch (e) {
-        const { status } = /** @type {Problem} */ (e);
-        if (status >= 400 && status < 500) forget(id);
+        const { status, detail } = /** @type {Problem} */ (e);
+        if (status !== 404 && status !== 410) return; /* logged out, too many questions, no hub: tried again */
+        forget(id);
+        say(`a place in line is lost: ${detail}`, true);
     }
 }
 

@@ -12,36 +12,47 @@ await sheet("later.css");
 
 const SAID_MS = 8000;
 
-/** @type {HTMLElement | null} */
-let holder = null;
+/** A place of its own at the end of the page. @param {string} name */
+const holder = (name) => Object.assign(document.body.appendChild(document.createElement("div")), { className: name });
+const forms = holder("");
+const words = holder("sayings");
+
+/** @type {{ what: any, stays: boolean }[]} */
+let said = [];
 let timer = 0;
 
-/** @param {any} what */
-function show(what) {
-    holder ??= document.body.appendChild(document.createElement("div"));
+/** @param {typeof said} now */
+function show(now) {
+    said = now;
+    render(said.map((s) => html`<p class="said" key=${s} role=${s.stays ? "alert" : "status"}>${s.what}${s.stays && html` <button type="button" onClick=${() => show(said.filter((one) => one !== s))}>close</button>`}</p>`), words);
+}
+
+/** What was done, for a while or until the next is; what nobody may miss stays until it is closed. @param {any} what @param {boolean} [stays] */
+export function say(what, stays = false) {
+    if (stays) return show([...said, { what, stays }]);
+    const lasting = () => said.filter((s) => s.stays);
     clearTimeout(timer);
-    render(what, holder);
+    show(what ? [...lasting(), { what, stays }] : lasting());
+    timer = window.setTimeout(() => show(lasting()), SAID_MS);
 }
 
-/** What was done, for a while; what nobody may miss stays until it is closed. @param {any} words @param {boolean} [stays] */
-export function say(words, stays = false) {
-    const close = html` <button type="button" onClick=${() => show(null)}>close</button>`;
-    show(words ? html`<p class="said" role=${stays ? "alert" : "status"} key="said">${words}${stays && close}</p>` : null);
-    if (words && !stays) timer = window.setTimeout(() => show(null), SAID_MS);
-}
+let stopLast = () => {};
 
-/** A form that knows what is booked from now on, and as whom one books. @param {(known: Bookings, close: (said?: string) => void) => any} make */
+/** A form that knows what is booked from now on, and as whom one books; it takes the place of another. @param {(known: Bookings, close: (said?: string) => void) => any} make */
 export async function openOver(make) {
     const back = /** @type {HTMLElement | null} */ (document.activeElement);
     try {
         const known = await askAhead();
-        const close = (said = "") => {
+        const close = (done = "") => {
             stop();
-            say(said);
+            if (stopLast === stop) render(null, forms);
+            say(done);
             back?.focus?.();
         };
         const stop = onMove(() => close()); /* it belongs to the view it was opened from */
-        show(make(known, close));
+        stopLast();
+        stopLast = stop;
+        render(make(known, close), forms);
     } catch (problem) {
         say(/** @type {Problem} */ (problem).detail);
     }
