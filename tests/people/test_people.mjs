@@ -55,6 +55,17 @@ test("a person's page: what they hold, used, ran and booked, and who may act", a
     await says(page.getByLabel("Members").locator("tbody"), /kim [\d,.]+ \d+ %/);
     assert.deepEqual((await page.getByLabel("Members").locator("tbody th").allInnerTexts()).sort(), ["ana", "kim", "lee"]);
     await looksRight(page, "team-390");
+    const refuse = (route) => route.fulfill({ status: 503, json: { detail: "the hub is starting" } });
+    refused(page, 503);
+    await page.route("**/api/v1/jobs?*", refuse); /* one answer that fails takes nothing else away */
+    await page.goto(h.url + "/person/kim");
+    await says(page.locator("h1"), "kim vision");
+    await says(page.getByLabel("Runs", { exact: true }), "runs of the last 7 days the hub is starting");
+    await page.unroute("**/api/v1/jobs?*", refuse);
+    await page.route("**/api/v1/usage?*", refuse);
+    await page.goto(h.url + "/person/kim");
+    await says(page.locator(".one .error"), "the hub is starting");
+    await page.unroute("**/api/v1/usage?*", refuse);
     await page.goto(h.url + "/person/nobody-here");
     await page.getByText("Nothing is known of nobody-here").waitFor();
     clean(page);

@@ -36,9 +36,9 @@ function together(spans) {
     return runs;
 }
 
-/** Of a person also the programs seen under these logins; of a team its jobs alone. Newest first. @param {string} kind @param {string} name @param {string[]} logins */
+/** Of a person also the programs seen under these logins; of a team its jobs alone. Newest first; null before the first answer. @param {string} kind @param {string} name @param {string[]} logins */
 export function useRuns(kind, name, logins) {
-    const [runs, setRuns] = useState(/** @type {{ runs: Run[], more: boolean } | null} */ (null));
+    const [runs, setRuns] = useState(/** @type {{ runs: Run[], more: boolean, wrong?: string } | null} */ (null));
     useEffect(() => {
         const stop = new AbortController();
         const { signal } = stop;
@@ -46,19 +46,20 @@ export function useRuns(kind, name, logins) {
         const seen = logins.map((user) => ask(href("/api/v1/processes", { user, from: LAST, limit: "1000" }), { signal }));
         Promise.all([jobs, ...seen]).then(
             ([j, ...s]) => setRuns({ runs: [...j.jobs.filter((/** @type {Job} */ one) => !one.parent).map(ofJob), ...together(s.flatMap((one) => one.spans))].sort((a, b) => b.start - a.start), more: s.some((one) => one.more) }),
-            () => {}, /* the views beside it say that the hub is away */
+            (e) => e.name !== "AbortError" && setRuns((was) => ({ runs: [], more: false, ...was, wrong: e.detail })),
         );
         return () => stop.abort();
     }, [kind, name, logins.join("\n")]);
     return runs;
 }
 
-/** @param {{ runs: Run[], more: boolean }} props */
-export function Runs({ runs, more }) {
+/** @param {{ runs: Run[], more: boolean, wrong?: string }} props */
+export function Runs({ runs, more, wrong }) {
     const now = hubNow();
     return html`<section class="asking" aria-label="Runs">
         <h2>runs of the last 7 days</h2>
-        ${!runs.length && html`<p class="dim">none that was noticed</p>`}
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
+        ${!runs.length && !wrong && html`<p class="dim">none that was noticed</p>`}
         ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Runs of the last 7 days"><table class="asked">
             <thead><tr><th scope="col">what</th><th scope="col">GPUs</th><th scope="col">from</th><th scope="col" class="num">for</th><th scope="col" class="num">memory at most</th></tr></thead>
             <tbody>${runs.slice(0, MANY).map((r) => html`<tr>

@@ -127,25 +127,28 @@ export default function PersonView({ arg }) {
 
 /** @param {{ kind: string, name: string }} props */
 function One({ kind, name }) {
-    const { nodes, status, filter } = useLive();
+    const { nodes, status, filter, filterProblem } = useLive();
     const wanted = filterOf(kind, name);
     useTick();
     useTitle(name);
     useEffect(() => watch({ filter: wanted }), [wanted]);
     const ask = (/** @type {string} */ by, /** @type {string} */ period) => usageUrl({ by, last: LAST, period, part: { by: kind, key: name } });
-    const { got: all, wrong } = useAnswer(ask(kind === "team" ? "person" : "team", "all"));
-    const { got: by } = useAnswer(ask(kind, "day"));
+    const { got: all, wrong: noSums } = useAnswer(ask(kind === "team" ? "person" : "team", "all"));
+    const { got: by, wrong: noDays } = useAnswer(ask(kind, "day"));
     const today = Math.floor(hubNow() / DAY_MS) * DAY_MS;
     const known = useBookings(today, today + 92 * DAY_MS);
     const there = filter === wanted ? nodes : [];
     const seen = kind === "team" ? [] : [...new Set([name, ...there.flatMap((n) => n.devices).flatMap((d) => d.processes).filter((p) => p.person === name && p.user).map((p) => p.user ?? "")])];
     const runs = useRuns(kind, name, seen);
     if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
-    if (!all || !by || !runs || filter !== wanted) return wrong ? html`<p class="error" role="alert">${wrong.detail}</p>` : html`<div class="one"><div class="lead"><h1>${name}</h1></div></div>`;
+    if (!all || !by || !runs || filter !== wanted) {
+        const wrong = noSums ?? noDays ?? (filterProblem?.filter === wanted ? filterProblem : null);
+        return html`<div class="one"><div class="lead"><h1>${name}</h1></div>${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}</div>`;
+    }
     const people = kind === "team" ? all.rows.filter((/** @type {UsageRow} */ r) => r.held).map((/** @type {UsageRow} */ r) => r.key) : [name];
     const booked = known.rows.filter((b) => people.includes(b.person) && b.state !== "over");
     const used = by.rows.some((/** @type {UsageRow} */ r) => r.key === name && r.held);
-    if (!there.length && !used && !runs.runs.length && !booked.length) {
+    if (!there.length && !used && !runs.runs.length && !runs.wrong && !booked.length) {
         return html`<${Empty} title="Nothing is known of ${kind === "team" ? "a team called " : ""}${name}"><p>They hold no GPU, and used, ran and booked none in 30 days. <a href="/people">Who does</a></p><//>`;
     }
     const teams = kind === "team" ? [] : all.rows.filter((/** @type {UsageRow} */ r) => r.key && r.held).map((/** @type {UsageRow} */ r) => r.key);
@@ -165,7 +168,7 @@ function One({ kind, name }) {
                 ${used && html`<${Used} by=${by} kind=${kind} name=${name} />`}
                 ${kind === "team" && html`<${Members} all=${all} />`}
                 ${booked.length > 0 ? html`<${BookList} rows=${booked} title="booked" />` : html`<section aria-label="Bookings"><h2>booked</h2><p class="dim">nothing. <a href="/bookings">All bookings</a></p></section>`}
-                ${(kind === "person" || runs.runs.length > 0) && html`<${Runs} ...${runs} />`}
+                ${(kind === "person" || runs.runs.length > 0 || runs.wrong) && html`<${Runs} ...${runs} />`}
             </div>
         </div>
     </div>`;
