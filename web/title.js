@@ -8,9 +8,11 @@ import { viewFor } from "./views.js";
 
 const HIDDEN_MS = 60000; /* so often it is asked for then */
 
+const onNow = () => viewFor(place.path)?.view.path === "/";
+
 /** @param {number} [free] undefined: not known, or of the past */
 function show(free) {
-    if (viewFor(place.path)?.view.path === "/") document.title = free === undefined ? facts.name : `${free} free · ${facts.name}`;
+    if (onNow()) document.title = free === undefined ? facts.name : `${free} free · ${facts.name}`;
 }
 
 export function showFree() {
@@ -18,7 +20,7 @@ export function showFree() {
 }
 
 function askHidden() {
-    if (!document.hidden || live.status === "past") return;
+    if (!document.hidden || !onNow() || live.status === "past") return;
     ask(href("/api/v1/summary", { filter: live.filter })).then((s) => document.hidden && show(s.free), () => show());
 }
 

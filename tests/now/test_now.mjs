@@ -74,6 +74,31 @@ test("a tab that nobody looks at goes on saying how many are free", async (t) =>
     clean(page);
 });
 
+test("a tab that nobody looks at asks for nothing else, and once when somebody comes back", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await page.clock.install();
+    const turn = (hidden) => page.evaluate((to) => {
+        Object.defineProperty(document, "hidden", { get: () => to, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+    let asked = [];
+    page.on("request", (r) => r.url().includes("/api/") && asked.push(new URL(r.url()).pathname));
+    refused(page, 400); /* the clock runs ahead of the hub's */
+    for (const [path, question] of [["/events", "/api/v1/events"], ["/people", "/api/v1/people"], ["/bookings", "/api/v1/bookings"]]) {
+        await page.goto(url + path);
+        await until(question, () => asked.includes(question));
+        await turn(true);
+        asked = [];
+        await page.clock.runFor(120000);
+        assert.deepEqual(asked.filter((p) => [question, "/api/v1/summary"].includes(p)), [], path);
+        await turn(false);
+        await until(`${question} again`, () => asked.includes(question));
+        asked = [];
+    }
+    clean(page);
+});
+
 test("the last day is always in sight: an axis, where alerts began, and what a moment was", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url);

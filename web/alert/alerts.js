@@ -1,7 +1,7 @@
 /* alerts.js: alerts and silences, asked of the hub every ten seconds while something on the screen shows them: the view, the number in the navigation. */
 import { useEffect } from "preact/hooks";
 import { ask, send } from "../kit/api.js";
-import { useNews } from "../kit/use.js";
+import { useNews, whileSeen } from "../kit/use.js";
 
 /** @typedef {import("../kit/types").Alerts} Alerts */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -38,25 +38,15 @@ async function look() {
     for (const tell of [...readers]) tell();
 }
 
-/** A page nobody looks at asks nothing. */
-function lookIfSeen() {
-    if (!document.hidden) void look();
-}
-
 let askers = 0;
-let timer = 0;
+let stop = () => {};
 
 /** @returns {() => void} stop */
 function keepLooking() {
-    if (!askers++) {
-        timer = window.setInterval(lookIfSeen, AGAIN_MS);
-        document.addEventListener("visibilitychange", lookIfSeen);
-    }
+    if (!askers++) stop = whileSeen(look, AGAIN_MS);
     void look();
     return () => {
-        if (--askers) return;
-        clearInterval(timer);
-        document.removeEventListener("visibilitychange", lookIfSeen);
+        if (!--askers) stop();
     };
 }
 

@@ -6,7 +6,7 @@ import { count } from "../kit/format.js";
 import { hubNow, live } from "../kit/live.js";
 import { devicesOf, indexOf, nodeName } from "../kit/model.js";
 import { pref, setPref } from "../kit/prefs.js";
-import { useNews } from "../kit/use.js";
+import { useNews, whileSeen } from "../kit/use.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Bookings} Bookings */
@@ -67,9 +67,9 @@ export function useBookings(from, to) {
     useEffect(() => {
         wanted = { from, to };
         void look();
-        const timer = setInterval(look, AGAIN_MS);
+        const rest = whileSeen(look, AGAIN_MS);
         return () => {
-            clearInterval(timer);
+            rest();
             wanted = { from: 0, to: 0 };
         };
     }, [from, to]);

@@ -12,7 +12,7 @@ import { hubNow, watch } from "../kit/live.js";
 import { devicesOf, modelBrief, nodeName } from "../kit/model.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
-import { useLive, useNews, useTick } from "../kit/use.js";
+import { useLive, useNews, useTick, whileSeen } from "../kit/use.js";
 import { book } from "./book.js";
 import { firstFree, mayChange, room, save, useBookings, usualMs } from "./bookings.js";
 import { dayText, daysShown, midnight, SHOWN, snapDown, ticks, title } from "./calendar.js";
@@ -70,9 +70,9 @@ function useSpans(n, { from, to }) {
             );
         };
         look();
-        const timer = setInterval(look, USE_AGAIN_MS / 4);
+        const rest = whileSeen(look, USE_AGAIN_MS / 4);
         return () => {
-            clearInterval(timer);
+            rest();
             stop.abort();
         };
     }, [key]);

@@ -6,7 +6,7 @@ import { count, exactTime, moment, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
-import { useLive } from "../kit/use.js";
+import { useLive, whileSeen } from "../kit/use.js";
 import { RANGES } from "./history.js";
 import { ticks } from "./ticks.js";
 
@@ -86,13 +86,12 @@ export function Travel() {
 
     useEffect(() => {
         if (!playing) return undefined;
-        const next = setInterval(() => {
+        return whileSeen(() => {
             const now = Number(new URLSearchParams(location.search).get("at")) || from;
             if (live.at !== undefined && Math.abs(live.at - now) > 1000) return; /* still on its way there */
             if (now + length / PLAY_STEPS >= present()) setPlaying(false);
             travel(now + length / PLAY_STEPS);
         }, PLAY_MS);
-        return () => clearInterval(next);
     }, [playing, length]);
 
     /** @param {any} e */

@@ -8,6 +8,7 @@ import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
+import { whileSeen } from "../kit/use.js";
 import { Events, isTrouble, TROUBLE } from "./events.js";
 import { RANGES, stretch } from "./history.js";
 import { Range } from "./range.js";
@@ -52,9 +53,9 @@ function useEvents(query, kinds) {
             ask(`/api/v1/events?${q}`, { signal: stop.signal }).then((events) => (setGot({ asked, events }), setWrong(null)), (e) => e.name !== "AbortError" && setWrong(e));
         };
         look();
-        const timer = live ? setInterval(look, AGAIN_MS) : 0;
+        const rest = live ? whileSeen(look, AGAIN_MS) : undefined;
         return () => {
-            clearInterval(timer);
+            rest?.();
             stop.abort();
         };
     }, [asked]);

@@ -19,9 +19,21 @@ export function useLive() {
     return live;
 }
 
+/** Again and again while somebody looks at the page, and at once when they come back to it: a page that is not looked at asks nothing. @param {() => void} look @param {number} ms @returns {() => void} stop */
+export function whileSeen(look, ms) {
+    const ifSeen = () => document.hidden || look();
+    const timer = setInterval(ifSeen, ms);
+    document.addEventListener("visibilitychange", ifSeen);
+    return () => {
+        clearInterval(timer);
+        document.removeEventListener("visibilitychange", ifSeen);
+    };
+}
+
 /** @type {Set<() => void>} */
 const tickers = new Set();
-let ticking = 0;
+/** @type {(() => void) | undefined} */
+let stopTicking;
 
 function tick() {
     for (const t of [...tickers]) t();
@@ -33,12 +45,12 @@ export function useTick() {
     useEffect(() => {
         const mine = () => again({});
         tickers.add(mine);
-        if (!ticking) ticking = window.setInterval(tick, 1000);
+        stopTicking ??= whileSeen(tick, 1000);
         return () => {
             tickers.delete(mine);
             if (tickers.size) return;
-            clearInterval(ticking);
-            ticking = 0;
+            stopTicking?.();
+            stopTicking = undefined;
         };
     }, []);
 }

@@ -8,6 +8,7 @@ import { html } from "../kit/html.js";
 import { Person } from "../kit/person.js";
 import { usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
+import { whileSeen } from "../kit/use.js";
 
 /** @typedef {import("../kit/types").IdleRow} IdleRow */
 /** @typedef {import("../kit/types").Asked} Asked */
@@ -31,9 +32,9 @@ export function useAnswer(url) {
         const stop = new AbortController();
         const look = () => ask(url, { signal: stop.signal }).then((v) => (setGot(v), setWrong(null)), (e) => e.name !== "AbortError" && setWrong(e));
         void look();
-        const timer = setInterval(look, AGAIN_MS);
+        const rest = whileSeen(look, AGAIN_MS);
         return () => {
-            clearInterval(timer);
+            rest();
             stop.abort();
         };
     }, [url]);
