@@ -57,31 +57,42 @@ const quoted = (v) => (/[\s()'"*?[\]]/.test(v) ? `"${v.replaceAll('"', "")}"` : 
 /** Where the word before the caret begins. @param {string} before */
 export const wordStart = (before) => before.length - (/[^\s()]*$/.exec(before)?.[0].length ?? 0);
 
-/** @param {string} word @returns {Offer[]} */
-function offersFor(word) {
+/** One after the other: most are never needed. @param {string} word @returns {Generator<Offer>} */
+function* offersFor(word) {
     const w = word.toLowerCase();
     const m = /^(\w+)([:=])(.*)$/.exec(word);
     if (m) {
         const part = m[3].replace(/^"/, "").toLowerCase();
         const of = VALUES[m[1].toLowerCase() === "node" ? "host" : m[1].toLowerCase()];
-        return (of?.() ?? []).flatMap((v) => (v.toLowerCase().includes(part) ? [{ text: `${m[1]}${m[2]}${quoted(v)}`, what: "" }] : []));
+        for (const v of of?.() ?? []) if (v.toLowerCase().includes(part)) yield { text: `${m[1]}${m[2]}${quoted(v)}`, what: "" };
+        return;
     }
-    /** @type {Offer[]} */
-    const all = [
-        ...names.word.map((text) => ({ text, what: "GPUs that are so" })),
-        ...["host", "person", "model"].flatMap((name) => (w ? VALUES[name]().map((v) => ({ text: `${name}:${quoted(v)}`, what: name })) : [])),
-        ...names.text.map((name) => ({ text: `${name}:`, what: "is" })),
-        ...names.number.map((name) => ({ text: `${name}>`, what: "more than" })),
-        ...[...metrics.values()].map((one) => ({ text: `${one.name}>`, what: one.label })),
-    ];
-    return all.filter(({ text, what }) => (VALUES[what] ? text.slice(what.length + 1) : text).toLowerCase().replace(/^"/, "").startsWith(w));
+    const fits = (/** @type {string} */ text) => text.toLowerCase().startsWith(w);
+    for (const text of names.word) if (fits(text)) yield { text, what: "GPUs that are so" };
+    for (const name of w ? ["host", "person", "model"] : []) for (const v of VALUES[name]()) if (fits(v)) yield { text: `${name}:${quoted(v)}`, what: name };
+    for (const name of names.text) if (fits(name)) yield { text: `${name}:`, what: "is" };
+    for (const name of names.number) if (fits(name)) yield { text: `${name}>`, what: "more than" };
+    for (const { name, label } of metrics.values()) if (fits(name)) yield { text: `${name}>`, what: label };
+}
+
+/** @param {string} text @param {number} caret @returns {Generator<Offer>} */
+function* allOffers(text, caret) {
+    const typed = text.trim();
+    for (const f of saved()) if (f !== typed && f.toLowerCase().startsWith(typed.toLowerCase())) yield { text: f, what: "saved", whole: true };
+    const before = text.slice(0, caret);
+    const word = before.slice(wordStart(before));
+    for (const o of offersFor(word)) if (o.text !== word) yield o;
 }
 
 /** @param {string} text @param {number} caret @returns {Offer[]} */
 export function offers(text, caret) {
-    const mine = saved().filter((f) => f !== text.trim() && f.toLowerCase().startsWith(text.trim().toLowerCase())).map((f) => ({ text: f, what: "saved", whole: true }));
-    const before = text.slice(0, caret);
-    const word = before.slice(wordStart(before));
-    const next = text.trim() ? offersFor(word).filter((o) => o.text !== word) : offersFor("");
-    return [...mine, ...next].filter((o, i, all) => all.findIndex((p) => p.text === o.text) === i).slice(0, SHOWN);
+    const seen = new Set();
+    const some = [];
+    for (const o of allOffers(text, caret)) {
+        if (seen.has(o.text)) continue;
+        seen.add(o.text);
+        some.push(o);
+        if (some.length === SHOWN) break;
+    }
+    return some;
 }

@@ -1,5 +1,5 @@
 /* filterbox.js: the box for a filter. The hub reads it while one types, and where it has an error the box marks it; what can be typed next is offered, and a filter can be kept. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { flipSaved, saved } from "./filters.js";
 import { html } from "./html.js";
 import { whenLoaded } from "./later.js";
@@ -58,7 +58,7 @@ export function FilterBox() {
     const box = useRef(/** @type {HTMLInputElement | null} */ (null));
     const timer = useRef(0);
     const mine = useRef(inUrl);
-    const bad = useLive().filterProblem;
+    const { filterProblem: bad, nodes } = useLive();
 
     useEffect(() => {
         if (inUrl === mine.current) return;
@@ -78,7 +78,7 @@ export function FilterBox() {
     }
 
     const caret = box.current?.selectionStart ?? text.length;
-    const offers = open && it ? it.offers(text, caret) : [];
+    const offers = useMemo(() => (open && it ? it.offers(text, caret) : []), [open, it, text, caret, !nodes.length]); /* what one is about to choose does not move at each news */
 
     /** @param {Offer} o */
     function take(o) {
