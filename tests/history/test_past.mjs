@@ -265,8 +265,15 @@ test("the whole cluster as it was: the slider, the URL, play, and back to now", 
     const free = then.nodes.flatMap((n) => n.devices).filter((d) => d.state === "free").length;
     await says(page.locator("h1"), new RegExp(`^(○ )?${free || "none"} of 8 free`));
     await looksRight(page, "travel");
-    await page.reload(); /* a link reproduces the view */
+    await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: then })); /* whatever is stored */
+    for (const [days, range] of [[3, "1w"], [10, "1m"], [40, "1m"]]) {
+        await page.goto(`${h.url}/?at=${Date.now() - days * 86400000}`);
+        await until(`the slider has ${days} days ago`, async () => (await page.locator(".travel select").inputValue()) === range);
+    }
+    await page.unroute("**/api/v1/state?*");
+    await page.goto(`${h.url}/?at=${at}`); /* a link reproduces the view */
     await page.getByText("as it was on").waitFor();
+    assert.equal(await page.locator(".travel select").inputValue(), "1d");
     await page.getByRole("button", { name: "play" }).click();
     await until("play goes on", () => Number(new URL(page.url()).searchParams.get("at")) > at);
     await page.getByRole("button", { name: "pause" }).click();

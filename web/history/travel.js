@@ -68,14 +68,14 @@ function Tip({ past, t, near }) {
 export function Travel() {
     const { query } = usePlace();
     const { status, problem } = useLive();
-    const [span, setSpan] = useState(SPANS[0][0]);
+    const to = present();
+    const at = Number(query.get("at")) || to;
+    const [span, setSpan] = useState((SPANS.find(([, ms]) => at >= to - ms) ?? SPANS[SPANS.length - 1])[0]); /* a link to last week begins with the week */
     const [playing, setPlaying] = useState(false);
     const [pointed, setPointed] = useState(/** @type {{ share: number, width: number } | null} */ (null));
     const length = SPANS.find(([name]) => name === span)?.[1] ?? SPANS[0][1];
-    const to = present();
     const from = to - length;
     const past = usePast(length, to);
-    const at = Number(query.get("at")) || to;
     const timer = useRef(0);
 
     /** @param {number} ms @param {number} [after] */
