@@ -37,7 +37,7 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const asked = await json(url + "/api/v1/usage?by=person&last=7d");
     assert.ok(Math.abs(asked.total.held / 3600 - total) < 5);
     await until("a bar a day", async () => (await page.locator(".stack g").count()) >= 7);
-    assert.match(await page.locator(".stack g").nth(2).locator("title").first().innerHTML(), /^\d\d-\d\d: [\d,.]+ h$/);
+    assert.match(await page.locator(".stack g").nth(2).locator("title").first().innerHTML(), /^\d{1,2} [A-Z][a-z]+: [\d,.]+ h$/);
     for (const [width, height] of [[1600, 1000], [390, 844]])
         for (const colorScheme of ["light", "dark"]) {
             await page.setViewportSize({ width, height });
@@ -160,7 +160,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);
     const at = Math.floor(days.length / 2);
     const gpus = (days[at].busy * 1000) / (days[at + 1].at - days[at].at);
-    assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${days[at].label.slice(5)}, at work: ${gpus.toFixed(1)} GPUs`);
+    assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${new Date(days[at].label).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })}, at work: ${gpus.toFixed(1)} GPUs`);
     await until("power", async () => /kW$/.test(await page.locator(".stack").nth(1).locator("title").first().textContent()));
     assert.equal(await page.locator(".week tbody tr").count(), 7);
     assert.equal(await page.locator(".week tbody td").count(), 7 * 24);

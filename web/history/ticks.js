@@ -2,8 +2,8 @@
 
 const HOUR_MS = 3600000;
 const EVERY = [HOUR_MS / 12, HOUR_MS / 4, HOUR_MS, 2 * HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, 28 * 24 * HOUR_MS, 91 * 24 * HOUR_MS];
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric" });
 const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 
 /** first: a day begins there. @param {number} from @param {number} to @param {number} most how many there is room for */
@@ -16,7 +16,7 @@ export function ticks(from, to, most = 9) {
         if (at >= from) {
             const d = new Date(at);
             const first = d.getHours() === 0 && d.getMinutes() === 0;
-            all.push({ at, first, words: every >= 7 * 24 * HOUR_MS ? date.format(d) : first ? `${weekday.format(d)} ${d.getDate()}` : clock.format(d) });
+            all.push({ at, first, words: every >= 7 * 24 * HOUR_MS ? date.format(d) : (first ? weekday : clock).format(d) });
         }
         const next = new Date(day);
         if (every >= 24 * HOUR_MS) next.setDate(next.getDate() + (i * every) / (24 * HOUR_MS));

@@ -15,7 +15,7 @@ import { useLive, useTick, useTitle, useWidth } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
 import { Stack } from "../usage/stack.js";
-import { COLUMNS, columnsOf, figure, usageUrl, written } from "../usage/usage.js";
+import { COLUMNS, columnsOf, dayLabel, figure, usageUrl, written } from "../usage/usage.js";
 import { useAnswer } from "./asking.js";
 import { Runs, useRuns } from "./runs.js";
 
@@ -60,7 +60,7 @@ function Used({ by, kind, name }) {
     const into = kind === "person" ? "device" : "person";
     return html`<section aria-label="Usage" ref=${box}>
         <h2>GPU-hours a day</h2>
-        <${Stack} title="GPU-hours a day" unit="h" labels=${days.map((d) => d.slice(5))} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
+        <${Stack} title="GPU-hours a day" unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
             parts=${[{ name: "at work", colour: "busy", v: hours("busy") }, { name: "held without work", colour: "held", v: hours("idle") }]} />
         <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />at work</li><li><i class="swatch" style=${{ background: "var(--held)" }} />held without work</li>
             <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>by ${into === "device" ? "GPU" : into}</a></li></ul>

@@ -23,6 +23,11 @@ export const nameOf = (by, key, name) => (key === null || key === undefined || k
 /** What tells rows apart: two have no key, nobody known and what GPUs used while nobody held them. @param {UsageRow} r */
 export const rowId = (r) => r.key ?? `-${r.name ?? ""}`;
 
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** The hub's label of a day as the reader writes it, "16 Nov"; of a week its number. @param {string} label */
+export const dayLabel = (label) => (/^\d{4}-\d\d-\d\d$/.test(label) ? date.format(Date.parse(label)) : label.replace(/^\d{4}-/, ""));
+
 const HOUR_S = 3600;
 
 /**

@@ -13,7 +13,7 @@ import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
-import { BY, COLUMNS, columnsOf, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
+import { BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -186,6 +186,6 @@ export default function UsageView() {
 
 /** @param {string} label @param {string} period */
 function shortLabel(label, period) {
-    if (period === "day" || period === "week") return label.replace(/^\d{4}-/, "");
+    if (period === "day" || period === "week") return dayLabel(label);
     return period === "hour" ? label.replace(/^\S+[ T]/, "") : label;
 }

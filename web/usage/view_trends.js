@@ -12,7 +12,7 @@ import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
 import { allOf, meansOf, weekOf } from "./trends.js";
-import { figure, usageUrl } from "./usage.js";
+import { dayLabel, figure, usageUrl } from "./usage.js";
 
 /** @typedef {import("./trends.js").Mean} Mean */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -65,7 +65,7 @@ function useTrends(last) {
 
 /** @param {{ over: Mean[], period: string, width: number }} props */
 function Over({ over, period, width }) {
-    const labels = over.map((m) => m.label.replace(/^\d{4}-/, ""));
+    const labels = over.map((m) => dayLabel(m.label));
     const parts = PARTS.map(([name, words, colour]) => ({ name: words, colour, v: over.map((m) => Number(m[name])) })).filter((p) => p.v.some((v) => v > 0));
     const wide = Math.max(0, width - 72);
     return html`<section aria-label="Over weeks">
