@@ -98,6 +98,12 @@ test("what a cell is: by pointer, by one tab stop and arrows, by finger", async 
         await until(`${key}: ${want}`, async () => ((label) => (want instanceof RegExp ? want.test(label) : label.startsWith(want)))(await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? "")));
     }
     await says(details, /^node1 · GPU 0/);
+    const focused = (label) => until(`${label} has the focus`, () => page.evaluate((want) => document.activeElement?.getAttribute("aria-label")?.startsWith(want), label));
+    await page.mouse.move(grid.x + 3.5 * (width + 1), grid.y + 4); /* it does not take the focus away from the grid */
+    await focused("node1 GPU 3");
+    await page.keyboard.press("Home");
+    await focused("node1 GPU 0");
+    await says(details, /^node1 · GPU 0/);
     await page.keyboard.press("Enter");
     await until("its page", () => new URL(page.url()).pathname === "/gpu/GPU-0-0");
 });

@@ -99,8 +99,10 @@ export function FilterBox() {
         else if (e.key === "Enter") {
             want(text, 0);
             setOpen(false);
-        } else if (e.key === "Escape" && at >= 0) setAt(-1);
-        else if (e.key === "Escape" && text) want("", 0);
+        } else if (e.key === "Escape" && offers.length) {
+            setAt(-1);
+            setOpen(false);
+        } else if (e.key === "Escape" && text) want("", 0);
         else if (e.key === "Escape") e.currentTarget.blur();
         else return;
         e.preventDefault();

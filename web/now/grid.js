@@ -231,7 +231,9 @@ export function Grid({ groups, now, width }) {
     /** @param {any} e */
     const point = (e) => {
         const s = under(e);
-        if (s && s.uuid !== at) setAt(s.uuid);
+        if (!s || s.uuid === at) return;
+        if (document.activeElement === link.current) moved.current = s.uuid; /* the link goes, its focus does not */
+        setAt(s.uuid);
     };
     /** A finger points and asks at once. Where it came down counts: a browser moves a tap to a link that is near. @param {any} e */
     const tap = (e) => {
