@@ -88,7 +88,7 @@ function Goto({ nodes, close }) {
                 <span class="mark">${stateOf.get(/** @type {any} */ (g.state))?.mark ?? ""}</span> <span class="goal">${g.name}</span> <span class="dim">${g.what}</span>
             </li>`)}
         </ul>
-        ${!shown.length && html`<p class="dim" role="status">Nothing is called so.</p>`}
+        ${!shown.length && html`<p class="dim" role="status">No match.</p>`}
     </dialog>`;
 }
 

@@ -393,7 +393,7 @@ test("of a GPU that is taken one is told when it is free: by this page where no 
     await looksRight(page, "book-tell");
     refused(page, 409); /* the demo has no channel */
     await dialog(page).getByRole("button", { name: "Tell me" }).click();
-    await says(page.locator(".said"), "in line for dgx4:6: no channel of the hub leads to you, so keep this page open");
+    await says(page.locator(".said"), "in line for dgx4:6. The hub has no Slack or mail address for you: keep this page open, or your place is lost.");
     assert.deepEqual(bodies.map((b) => [b.node, b.person, b.tell]), [["dgx4:6", "pia", true], ["dgx4:6", "pia", undefined]]);
 
     /* one goes on being in line after loading the page again, and sees it there */

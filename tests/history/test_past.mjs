@@ -136,7 +136,7 @@ test("limits are drawn and said, and names are the same on page and command line
     const place = `${h.nodes[0].name}:0`;
     const page = await open(t, `${h.url}/gpu/${place}?range=1d`, { height: 1200 });
     await page.getByRole("img", { name: /^power: .*; limit: 700\sW$/ }).waitFor();
-    await page.getByRole("img", { name: /^memory used: .*; all of it: 140\sGiB$/ }).waitFor();
+    await page.getByRole("img", { name: /^memory used: .*; total memory: 140\sGiB$/ }).waitFor();
     for (const title of ["power", "memory used"]) await until(`a dashed line across ${title}`, async () => (await dashed(page, title)) === 1);
     assert.match(await run(t, MUSTER, "history", place, "mem_used", "temp", "--hub", h.url, "--last", "10m"), new RegExp(`${place} memory used +${place} temperature`));
     clean(page);

@@ -50,7 +50,7 @@ test("a part of the page that does not come is said, with what to do", async (t)
     clean(page);
 });
 
-test("Ctrl-K finds what the filter of the view leaves out, and says when nothing is called so; on a phone, too", async (t) => {
+test("Ctrl-K finds what the filter of the view leaves out, and says when there is no match; on a phone, too", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, `${url}/?filter=host:dgx2`, { width: 390, height: 844, touch: true, dark: true });
     await counts(page.locator("section.node"), 1);
@@ -60,7 +60,7 @@ test("Ctrl-K finds what the filter of the view leaves out, and says when nothing
     await says(box(page).getByRole("option").first(), /^dgx5 node/);
     await looksRight(page, "goto-phone");
     await page.keyboard.type("xx");
-    await says(box(page).getByRole("status"), "Nothing is called so.");
+    await says(box(page).getByRole("status"), "No match.");
     clean(page);
 });
 

@@ -26,7 +26,7 @@ test("who holds what now, with how much memory, since when, and where", async (t
     clean(page);
 });
 
-test("a person's page: what they hold, used, ran and booked, and who may act", async (t) => {
+test("a person's page: what they hold, used, ran and booked, and who can change that", async (t) => {
     const h = await demo(t);
     await until("the week is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0, 180000);
     const { nodes } = await json(h.url + "/api/v1/state");
@@ -43,7 +43,7 @@ test("a person's page: what they hold, used, ran and booked, and who may act", a
     await until("a bar a day", async () => (await page.getByLabel("GPU-hours a day").locator("g").count()) >= 7);
     await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").first(), /^python\S* dgx\d:[\d,]+ .+ still there [\d.]+ GiB$/);
     await says(page.locator(".book-list tbody tr"), /^kim dgx2:0 /);
-    await says(page.getByLabel("Who may act"), "may act bookings: anybody, under any name; alerts: kim and admins. Log in");
+    await says(page.getByLabel("Who can change this"), "who can change this Anybody can book in kim's name. Only kim and admins can silence kim's critical alerts. Log in");
     assert.match(await page.title(), /^kim · /);
     for (const [width, dark] of [[1440, false], [1024, true], [390, false], [390, true]]) {
         await page.setViewportSize({ width, height: 900 });

@@ -39,7 +39,7 @@ function Form({ n, d, known, close }) {
             const { w, here: only } = await getInLine({ node: `${n.name}:${indexOf(d)}`, hold: HOLD, ...(person && { person: person.trim() }) });
             if (known.auth === "open") setPref("person", person.trim());
             const ahead = w.ahead ? `, with ${count(w.ahead, "other")} before you` : "";
-            close(`in line for ${name}${ahead}: ${only ? "no channel of the hub leads to you, so keep this page open" : "a message comes when it is free"}`);
+            close(`in line for ${name}${ahead}${only ? ". The hub has no Slack or mail address for you: keep this page open, or your place is lost." : ": a message comes when it is free"}`);
         } catch (problem) {
             setWrong(/** @type {Problem} */ (problem).detail);
             setBusy(false);

@@ -164,13 +164,13 @@ function Curve({ label, unit, v, of }) {
 function shadeWords(s) {
     const by = new Set(s.rows.map((r) => r.by));
     if (!by.has("sm_active")) return "utilisation";
-    return by.has("util") ? "multiprocessors at work, utilisation where that is not known" : "multiprocessors at work";
+    return by.has("util") ? "SM active, or utilisation where the GPU does not tell that" : "SM active";
 }
 
 /** @param {{ s: StripData }} props */
 function Legend({ s }) {
     return html`<ul class="night-legend dim" aria-label="What it shows">
-        <li><svg class="swatches" viewBox="0 0 5 1" preserveAspectRatio="none" aria-hidden="true">${[0, 3, 5, 7, 9].map((l, i) => html`<path class="shade${l}" d="M${i} 0h1v1h-1z" />`)}</svg> ${shadeWords(s)}</li>
+        <li><svg class="swatches" viewBox="0 0 5 1" preserveAspectRatio="none" aria-hidden="true">${[0, 3, 5, 7, 9].map((l, i) => html`<path class="shade${l}" d="M${i} 0h1v1h-1z" />`)}</svg> <span><span class="on-light">darker</span><span class="on-dark">brighter</span> is busier: ${shadeWords(s)}</span></li>
         <li><i class="unworked" /> held without work</li>
         <li><i class="outline" /> booked</li>
         <li><i class="blank" /> nothing known</li>

@@ -68,7 +68,7 @@ function* offersFor(word) {
         return;
     }
     const fits = (/** @type {string} */ text) => text.toLowerCase().startsWith(w);
-    for (const text of names.word) if (fits(text)) yield { text, what: "GPUs that are so" };
+    for (const text of names.word) if (fits(text)) yield { text, what: "GPUs in this state" };
     for (const name of w ? ["host", "person", "model"] : []) for (const v of VALUES[name]()) if (fits(v)) yield { text: `${name}:${quoted(v)}`, what: name };
     for (const name of names.text) if (fits(name)) yield { text: `${name}:`, what: "is" };
     for (const name of names.number) if (fits(name)) yield { text: `${name}>`, what: "more than" };

@@ -29,7 +29,7 @@ export function picked(query, usual, scope) {
 
 /** What a chart's values cannot exceed. @param {Record<string, number>} m of a GPU */
 export const limitsOf = (m) => ({
-    mem_used: m.mem_total ? { value: m.mem_total, words: `all of it: ${metric("mem_total", m.mem_total)}` } : undefined,
+    mem_used: m.mem_total ? { value: m.mem_total, words: `total memory: ${metric("mem_total", m.mem_total)}` } : undefined,
     power: m.power_limit ? { value: m.power_limit, words: `limit: ${metric("power_limit", m.power_limit)}` } : undefined,
 });
 

@@ -59,7 +59,7 @@ export default function NodeView({ arg }) {
     const devices = devicesOf(n);
     const m = n.metrics;
     const same = (/** @type {string} */ of) => (new Set(devices.map((d) => d.metrics[of])).size === 1 ? devices[0].metrics[of] : undefined);
-    const limits = { ...limitsOf({ mem_total: same("mem_total") ?? 0, power_limit: same("power_limit") ?? 0 }), ram_used: m.ram_total ? { value: m.ram_total, words: `all of it: ${metric("ram_total", m.ram_total)}` } : undefined };
+    const limits = { ...limitsOf({ mem_total: same("mem_total") ?? 0, power_limit: same("power_limit") ?? 0 }), ram_used: m.ram_total ? { value: m.ram_total, words: `total RAM: ${metric("ram_total", m.ram_total)}` } : undefined };
     const trouble = nodeTrouble(n);
     const { heard } = heardOf(n);
     return html`<div class="one">

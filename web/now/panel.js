@@ -39,7 +39,7 @@ function Users({ d }) {
 function throttling(d) {
     if (!d.throttle) return UNKNOWN;
     const why = d.throttle.filter((w) => w !== "idle");
-    return why.length ? `held down: ${why.join(", ")}` : "not held down";
+    return why.length ? `slowed down by ${why.join(", ")}` : "full speed";
 }
 
 /** @param {{ d: Device }} props */

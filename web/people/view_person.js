@@ -1,4 +1,4 @@
-/* view_person.js: the views /person/ and /team/: what they hold now, what they used, ran and booked, and who may act for them. */
+/* view_person.js: the views /person/ and /team/: what they hold now, what they used, ran and booked, and who can change what is theirs. */
 import { useEffect, useRef } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { useBookings } from "../book/bookings.js";
@@ -91,11 +91,11 @@ function Members({ all }) {
 }
 
 /** Who may change what is theirs, and whether that is the reader. @param {{ kind: string, name: string, open: boolean }} props */
-function MayAct({ kind, name, open }) {
+function WhoCan({ kind, name, open }) {
     const { role, person } = useSession();
-    const whose = kind === "team" ? "each of its people" : name;
+    const [who, whose] = kind === "team" ? ["the person", "a person's"] : [name, `${name}'s`];
     const you = role === "admin" ? "You are an admin." : person === name ? "That is you." : person ? `You are ${person}.` : role === "none" ? html`<a href=${href("/login", { to: location.pathname })}>Log in</a>` : "";
-    return html`<dl class="facts" aria-label="Who may act"><div><dt>may act</dt><dd>${open ? `bookings: anybody, under any name; alerts: ${whose} and admins.` : `${whose} and admins: bookings, places in line, silences of alerts.`} ${you}</dd></div></dl>`;
+    return html`<dl class="facts" aria-label="Who can change this"><div><dt>who can change this</dt><dd>${open ? `Anybody can book in ${whose} name. Only ${who} and admins can` : `Only ${who} and admins can change ${whose} bookings and places in line, and`} silence ${whose} critical alerts. ${you}</dd></div></dl>`;
 }
 
 /** @param {{ nodes: Node[] }} props */
@@ -149,7 +149,7 @@ function One({ kind, name }) {
     const booked = known.rows.filter((b) => people.includes(b.person) && b.state !== "over");
     const used = by.rows.some((/** @type {UsageRow} */ r) => r.key === name && r.held);
     if (!there.length && !used && !runs.runs.length && !runs.wrong && !booked.length) {
-        return html`<${Empty} title="Nothing is known of ${kind === "team" ? "a team called " : ""}${name}"><p>They hold no GPU, and used, ran and booked none in 30 days. <a href="/people">Who does</a></p><//>`;
+        return html`<${Empty} title="Nothing is known of ${kind === "team" ? "a team called " : ""}${name}"><p>No GPU in use now, nothing used in the last 30 days, nothing booked. <a href="/people">Who does</a></p><//>`;
     }
     const teams = kind === "team" ? [] : all.rows.filter((/** @type {UsageRow} */ r) => r.key && r.held).map((/** @type {UsageRow} */ r) => r.key);
     return html`<div class="one">
@@ -161,7 +161,7 @@ function One({ kind, name }) {
         <div class="sides">
             <aside>
                 ${used && html`<${Sums} all=${all} row=${all.total} />`}
-                <${MayAct} kind=${kind} name=${name} open=${known.auth === "open"} />
+                <${WhoCan} kind=${kind} name=${name} open=${known.auth === "open"} />
             </aside>
             <div class="main">
                 <${Holds} nodes=${there} />
