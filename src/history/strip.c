@@ -413,7 +413,7 @@ static void take_event(void *arg, const char *node, const char *device, const st
     struct strip *s = k->s;
     struct strip_row sought = {.node_id = node}, *seek = &sought;
 
-    if (e->at_ms >= s->night.to_ms || e->kind < EVENT_LOST || e->kind > EVENT_DOWN)
+    if (e->kind < EVENT_LOST || e->kind > EVENT_DOWN)
         return;
     struct strip_row **at = bsearch(&seek, k->v, s->n, sizeof(*k->v), by_node);
     while (at && at > k->v && strcmp(at[-1]->node_id, node) == 0)
@@ -430,13 +430,16 @@ static int read_records(struct strip *s, const struct past_source *past, struct 
     struct index k = {s, v, upsets};
     int64_t from = s->night.from_ms, to = s->night.to_ms;
 
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++) {
         v[i] = &s->rows[i];
+        if (to < s->now_ms && !v[i]->drawn.n_wrong) /* it may have ended later; what is wrong now is said already */
+            upsets[v[i]->at].down = upsets[v[i]->at].lost = to;
+    }
     SORT(v, s->n, by_device);
     int r = past_each(past, EACH_BOOKING(take_booking, &k, .from_ms = from, .to_ms = to), err);
     SORT(v, s->n, by_node);
     if (r >= 0)
-        r = past_each(past, EACH_EVENT(take_event, &k, .from_ms = from, .limit = EVENTS_MAX), err);
+        r = past_each(past, EACH_EVENT(take_event, &k, .from_ms = from, .to_ms = to, .limit = EVENTS_MAX), err);
     return MIN(r, 0);
 }
 
