@@ -14,14 +14,16 @@
 #define EVERY_MS 60000
 #define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
 #define LIMIT_MS 60000
+#define AGAIN_MS HOUR_MS /* it reads weeks: not for every late batch */
 
 struct usage_trend {
     struct hub *h;
     struct trend now;
-    bool seeded;  /* what went before is in it, */
-    bool whole;   /* all of it, once */
-    bool seeding; /* it is being read */
-    bool again;   /* hours of before are counted only now: to be read when they are */
+    bool seeded;     /* what went before is in it, as far as it could be read; */
+    bool whole;      /* all of it, once */
+    bool seeding;    /* it is being read */
+    bool again;      /* hours of before are counted only now: to be read when they are */
+    int64_t read_ms; /* when it was read last, all of it or in vain; 0: it was not */
 };
 
 struct seed {            /* a job */
@@ -30,6 +32,7 @@ struct seed {            /* a job */
     struct people *people;
     char dir[512];
     int64_t now_ms, hour_ms;
+    int code; /* of reading */
     struct trend trend;
 };
 
@@ -62,8 +65,9 @@ static void seed_run(struct work_job *j)
                             .to_ms = k->now_ms - HOUR_MS,
                             .stop = job_stopped,
                             .stop_arg = j};
-    if (store_open_tools(&beside, k->dir, NULL, NULL) == 0)
-        store_each(beside, EACH_USAGE(&ask, seed_hour, k), NULL);
+    k->code = store_open_tools(&beside, k->dir, NULL, NULL);
+    if (k->code == 0)
+        k->code = store_each(beside, EACH_USAGE(&ask, seed_hour, k), NULL);
     if (k->hour_ms)
         trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
     store_close(beside);
@@ -72,14 +76,20 @@ static void seed_run(struct work_job *j)
 static void seed_done(struct work_job *j)
 {
     struct seed *k = (struct seed *)j;
-    if (k->a)
-        k->a->seeding = false;
-    if (k->a && j->ran) {
-        trend_fini(&k->a->now);
-        k->a->now = k->trend;
+    struct usage_trend *a = k->a;
+    bool good = j->ran && k->code >= 0;
+    if (a && good) {
+        trend_fini(&a->now);
+        a->now = k->trend;
         k->trend = (struct trend){0};
-        k->a->seeded = true;
-        k->a->whole |= !k->a->again;
+    }
+    if (a) {
+        a->seeding = false;
+        a->seeded = true; /* what could not be read is left to the next time, this moment is counted meanwhile */
+        a->again |= !good;
+        a->whole |= !a->again;
+        if (a->whole || !good)
+            a->read_ms = k->now_ms;
     }
     trend_fini(&k->trend);
     people_unref(k->people);
@@ -163,7 +173,8 @@ void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
 {
     if (!a || a->seeding)
         return;
-    if (a->again && !is_waiting(a, now_ms))
+    bool rests = a->read_ms && now_ms >= a->read_ms && now_ms - a->read_ms < AGAIN_MS;
+    if (a->again && !rests && !is_waiting(a, now_ms))
         read_back(a, now_ms);
     if (a->seeding || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
         return;
