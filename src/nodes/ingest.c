@@ -511,7 +511,7 @@ static void post_late(struct post *p, const struct frame *f, const struct batch 
     if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || (!as_now && !have_facts(p, f->facts)) ||
         (procs == &p->procs && !have_procs(p, f->procs)))
         return;
-    size_t n_devices = as_now ? p->n->n_devices : p->facts.n_devices;
+    size_t n_devices = as_now ? live_slots(p->n) : p->facts.n_devices;
     int64_t shift = shift_of(p, b), first_ms = b->at_ms[0] + shift, last_ms = b->at_ms[b->n_ticks - 1] + shift;
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];

@@ -627,6 +627,11 @@ const struct proc_list *live_proc_list(const struct node_now *now)
     return n->procs_new ? &n->procs_next : &n->procs;
 }
 
+size_t live_slots(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->n_slots;
+}
+
 void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct node_fact *f, int64_t now_ms)
 {
     struct live_node *n = own(now);

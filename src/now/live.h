@@ -91,6 +91,8 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
  * change them: live_batch passes over values taken under other facts. */
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
 const struct proc_list *live_proc_list(const struct node_now *n); /* in force */
+/* Devices that slots of batches name, by the facts in force; those behind them are lost ones. */
+size_t live_slots(const struct node_now *n);
 /* shift_ms is added to the batch's times (clock correction). */
 void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
 /*
