@@ -12,7 +12,6 @@
 #include "nodes/feature.h"
 #include "nodes/named.h"
 
-#define BLOBS_MAX    128            /* in one request */
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
 #define REQUEST_COST (16 << 10)     /* a request's own work, as bytes to unpack */
 #define COST_MAX     (48 << 20)     /* of one request */
@@ -678,6 +677,14 @@ static enum reply_how post_take(struct post *p)
     return REPLY_LATER;
 }
 
+/* The token of another node has nothing of this one read. False: answered. */
+static bool post_own(struct post *p)
+{
+    const struct asker *who = p->rq->who;
+    bool other = who->role == ROLE_AGENT && who->token.node[0] && strcmp(who->token.node, p->key) != 0;
+    return !other || post_moves(p) || post_allowed(p); /* which says no, unless the token moved meanwhile */
+}
+
 /* Every blob that its batches need, before anything of it counts. False: *how, and it is handled again or answered. */
 static bool post_blobs(struct post *p, enum reply_how *how)
 {
@@ -739,7 +746,7 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
-    if (post_read(&p) && post_fits(&p) && post_blobs(&p, &how) &&
+    if (post_read(&p) && post_fits(&p) && post_own(&p) && post_blobs(&p, &how) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) && post_node(&p)) {
         struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
         if (old)

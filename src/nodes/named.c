@@ -57,8 +57,8 @@ bool named_find(const struct named_blobs *x, int type, uint64_t id, struct frame
 
 static void want(const struct naming *a, struct named_blobs *x, uint64_t id)
 {
-    bool brought = ANY(a->n_frames, i, a->frames[i].type != FRAME_BATCH && a->frames[i].id == id);
-    if (!id || brought || ANY(x->n, i, x->v[i].id == id))
+    if (!id || x->n == BLOBS_MAX /* as in read_blobs */ || ANY(x->n, i, x->v[i].id == id) ||
+        ANY(a->n_frames, i, a->frames[i].type != FRAME_BATCH && a->frames[i].id == id))
         return;
     struct named_blob b = {.id = id};
     store_get_blob(a->h->store, a->key, id, &b.bytes, NULL); /* it may be on its way to the disk */

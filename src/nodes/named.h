@@ -6,6 +6,8 @@
 
 #include "nodes/peers.h"
 
+#define BLOBS_MAX 128 /* that one request brings, and that are looked for because it names them */
+
 struct hub;
 struct frame;
 struct named_blobs;
