@@ -131,6 +131,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (reply_kept(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
+    usage_trend_look(a->hub->usage_trend);
     if (filter)
         view_filter(&v, filter, &arena);
     on_devices_of(&v, &people);

@@ -159,7 +159,7 @@ static void use_device(struct trend *t, const struct device_now *d)
     }
 }
 
-static void look_now(struct usage_trend *a)
+void usage_trend_look(struct usage_trend *a)
 {
     size_t n;
     const struct node_now *const *v = live_nodes(a->h->live, false, &n);
@@ -178,13 +178,12 @@ void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
         read_back(a, now_ms);
     if (a->seeding || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
         return;
-    look_now(a);
+    usage_trend_look(a);
     trend_step(&a->now, now_ms, EVERY_MS);
 }
 
-const struct trend *usage_trend_trend(struct usage_trend *a, bool *ret_known)
+const struct trend *usage_trend_trend(const struct usage_trend *a, bool *ret_known)
 {
-    look_now(a);
     *ret_known = a->whole;
     return &a->now;
 }

@@ -13,5 +13,6 @@ struct usage_trend *usage_trend_new(struct hub *h); /* reads back, on a worker *
 void usage_trend_free(struct usage_trend *a);       /* after the workers */
 void usage_trend_tick(struct usage_trend *a, int64_t now_ms);
 void usage_trend_stale(struct usage_trend *a); /* hours of before will be counted again; accepts NULL */
-/* Who uses what at this moment; *ret_known: their averages have all of the past in them. */
-const struct trend *usage_trend_trend(struct usage_trend *a, bool *ret_known);
+void usage_trend_look(struct usage_trend *a);  /* who uses what at this moment: goes over every process there is */
+/* As of the last look; *ret_known: their averages have all of the past in them. */
+const struct trend *usage_trend_trend(const struct usage_trend *a, bool *ret_known);
