@@ -132,6 +132,7 @@ test("printing a view prints that view", async (t) => {
     const { name, devices } = (await json(h.url + "/api/v1/state")).nodes[0];
     const example = { "/node/": `/node/${name}`, "/gpu/": `/gpu/${devices[0].uuid}`, "/person/": "/person/kim", "/team/": "/team/vision" };
     const page = await open(t, h.url, { width: 1000, height: 900, dark: true });
+    refused(page, 404); /* there are no teams here */
     for (const v of views.filter((one) => one.path !== "/")) {
         await page.emulateMedia({ media: "screen" });
         await page.goto(h.url + (example[v.path] ?? v.path));
