@@ -324,7 +324,7 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
 {
     char note[128], made_text[64], new_id[20];
     struct slot *with = find_good(t, enroll_id);
-    if (!with)
+    if (!with || with->token.revoked_ms || (with->token.expires_ms && now_ms >= with->token.expires_ms))
         return err_set(err, -EACCES, "this token is gone");
     snprintf(note, sizeof(note), STORE_ENROLLED_WITH "%s", enroll_id);
     struct holders h = holders_of(t, node, "", note);

@@ -330,6 +330,24 @@ static void a_token_expires_while_it_is_remembered(void **unused)
     fix_close(&f);
 }
 
+static void a_token_that_ended_meanwhile_adds_no_node(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    char text[64];
+    int retry_s;
+    (void)unused;
+    fix_open(&f);
+    put_enroll(&f, "eeeeeeee", 0, NOW + 60000);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW + 59999, text, &retry_s, &err), 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n2", false, NOW + 60000, text, &retry_s, &err), -EACCES);
+    put_enroll(&f, "dddddddd", 0, 0);
+    assert_int_equal(enroll(&f, "dddddddd", 3, &retry_s), 0);
+    put(&f, "dddddddd", "enroll", "", NOW);
+    assert_int_equal(enroll(&f, "dddddddd", 4, &retry_s), -EACCES);
+    fix_close(&f);
+}
+
 static void a_deleted_nodes_token_ends_at_once(void **unused)
 {
     struct fix f;
@@ -389,5 +407,6 @@ TESTS(cmocka_unit_test(what_the_command_line_did_counts_when_it_was_read), cmock
       cmocka_unit_test(a_moved_token_leaves_its_node_and_has_the_new_one),
       cmocka_unit_test(who_enrols_again_gets_a_new_secret_unless_alive),
       cmocka_unit_test(an_enroll_token_is_used_up_and_stays_so), cmocka_unit_test(enrolment_has_a_burst_and_a_rate),
-      cmocka_unit_test(a_token_expires_while_it_is_remembered), cmocka_unit_test(a_deleted_nodes_token_ends_at_once),
+      cmocka_unit_test(a_token_expires_while_it_is_remembered),
+      cmocka_unit_test(a_token_that_ended_meanwhile_adds_no_node), cmocka_unit_test(a_deleted_nodes_token_ends_at_once),
       cmocka_unit_test(a_node_deleted_on_its_way_is_anybodys))
