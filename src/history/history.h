@@ -54,8 +54,8 @@ struct series_out {
 };
 int history_query_run(const struct history_query *q, const struct past_source *past, const struct series_out *sink,
                       struct err *err);
+int64_t history_step(int64_t span_ms, int64_t points); /* the finest of a table of round steps that needs no more */
 
 /* ---- for tests ---- */
-int64_t history_step(int64_t span_ms, int64_t points); /* the finest of a table of round steps that needs no more */
 /* n bins behind `before` earlier ones into n numbers; extra: v counts this many to the stored unit. */
 void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg agg, int64_t step_ms, int64_t *v);

@@ -111,13 +111,14 @@ static void take_rows(struct strip *s, const struct view *v)
     }
 }
 
-static size_t count_devices(const struct view *v)
+/* As many bins as its devices leave room for. */
+static size_t points_of(const struct history_query *q)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < v->n; i++)
-        n += v->nodes[i]->n_devices;
-    return n;
+    for (size_t i = 0; i < q->n_nodes; i++)
+        n += q->nodes[i].n_devices;
+    return MAX(24u, MIN(CELLS_WANTED / (2 * MAX(n, 1u)), (size_t)STRIP_POINTS));
 }
 
 int strip_new(struct history_words *words, const struct view *v, const struct state_rule *rule, int64_t now_ms,
@@ -126,19 +127,25 @@ int strip_new(struct history_words *words, const struct view *v, const struct st
 {
     struct strip *s = NEW(struct strip, .now_ms = now_ms, .busy_util = rule->busy_util);
     char points[16];
+    bool told = words->points.len > 0;
 
     if (!words->from.len && !words->to.len)
         words->from = STR("-24h");
-    size_t fit = CELLS_WANTED / (2 * MAX(count_devices(v), 1u));
-    snprintf(points, sizeof(points), "%zu", MAX(24u, MIN(fit, (size_t)STRIP_POINTS)));
-    if (!words->points.len)
-        words->points = str_of(points);
+    if (!told)
+        words->points = STR("24"); /* until it is known of which devices */
     words->group = words->fold = words->tier = str_of("");
     words->n_aggs = 0;
     words->metrics[0] = STR("util");
     words->metrics[1] = STR("sm_active");
     words->n_metrics = 2;
     int r = history_query_new(words, v, now_ms, keep, arg, &s->query, err);
+    if (r == 0 && !told) {
+        size_t n = points_of(s->query);
+        snprintf(points, sizeof(points), "%zu", n);
+        words->points = str_of(points);
+        if (s->query->chosen)
+            s->query->step_ms = history_step(s->query->to_ms - s->query->from_ms, (int64_t)n);
+    }
     words->metrics[0] = STR("power");
     words->n_metrics = 1;
     words->group = STR("all");
