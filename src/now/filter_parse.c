@@ -1,6 +1,6 @@
 /*
  * filter_parse.c: a filter's text into its program. Recursive descent, where only parentheses recurse, and those are
- * counted. What every name means is one line of the tables below; metrics come from metrics.def.
+ * counted. What a name means is in filter_names.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "now/filter.h"
-#include "now/filter_prog.h"
+#include "now/filter_names.h"
 
 #define VALUE_MAX 128
 
@@ -24,124 +24,6 @@ struct parser {
     struct filter *f;
     struct filter_err *err;
 };
-
-/* ---- names ---- */
-
-/* How the text of a value is taken; from TAKE_STATE on it is a text. */
-enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_NAME, TAKE_PART };
-
-static const struct field {
-    const char *name, *alias;
-    enum take take;
-    enum get get;
-    size_t which;
-} fields[] = {
-    {"host", "node", TAKE_NAME, GET_NODE_TEXT, offsetof(struct node_now, name)},
-    {"driver", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.driver)},
-    {"cuda", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.cuda)},
-    {"os", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.os)},
-    {"agent", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.agent)},
-    {"model", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.name)},
-    {"uuid", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.uuid)},
-    {"pci", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.pci)},
-    {"serial", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.serial)},
-    {"gpu", "index", TAKE_COUNT, GET_INDEX, 0},
-    {"mig", NULL, TAKE_COUNT, GET_MIG, 0},
-    {"state", NULL, TAKE_STATE, GET_STATE, 0},
-    {"user", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, user)},
-    {"booker", NULL, TAKE_NAME, GET_BOOKER, 0},
-    {"person", NULL, TAKE_NAME, GET_PROC_WHO, WHO_PERSON},
-    {"team", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP},
-    {"project", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 1},
-    {"company", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 2},
-    {"program", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, name)},
-    {"container", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, container)},
-    {"runtime", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, runtime)},
-    {"pod", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, pod)},
-    {"slurm", NULL, TAKE_COUNT, GET_SLURM, 0},
-    {"pid", NULL, TAKE_COUNT, GET_PID, 0},
-    {"idle", NULL, TAKE_SPAN, GET_IDLE, 0},
-    {"since", NULL, TAKE_SPAN, GET_SINCE, 0},
-    {"age", NULL, TAKE_SPAN, GET_AGE, 0},
-    {"mem", NULL, TAKE_UNIT, GET_DEVICE_METRIC, M_mem_used},
-    {"memtotal", NULL, TAKE_UNIT, GET_DEVICE_METRIC, M_mem_total},
-    {"memfree", NULL, TAKE_UNIT, GET_MEM_FREE, M_mem_used}, /* in the unit of that metric */
-    {"throttle", NULL, TAKE_THROTTLE, GET_THROTTLE, M_throttle},
-};
-
-#define OUT_OF_SIGHT (1 << DEV_STALE | 1 << DEV_HUNG | 1 << DEV_LOST)
-static const struct word {
-    const char *name;
-    enum get get;
-    int64_t bits;
-} words[] = {
-    {"free", GET_STATE, 1 << DEV_FREE},
-    {"held", GET_STATE, 1 << DEV_HELD},
-    {"busy", GET_STATE, 1 << DEV_BUSY},
-    {"unknown", GET_STATE, 1 << DEV_UNKNOWN},
-    {"stale", GET_STATE, 1 << DEV_STALE},
-    {"hung", GET_STATE, 1 << DEV_HUNG},
-    {"lost", GET_STATE, 1 << DEV_LOST},
-    {"broken", GET_STATE, OUT_OF_SIGHT},
-    {"asleep", GET_FLAGS, FLAG_ASLEEP},
-    {"mig", GET_FLAGS, FLAG_MIG},
-    {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
-    {"booked", GET_FLAGS, FLAG_BOOKED},
-    {"mine", GET_PROC_WHO, 0},
-};
-
-const char *filter_name(size_t i)
-{
-    if (i < ARRAY_LEN(fields))
-        return fields[i].name;
-    i -= ARRAY_LEN(fields);
-    return i < ARRAY_LEN(words) ? words[i].name : NULL;
-}
-
-enum filter_kind filter_kind(size_t i)
-{
-    if (i >= ARRAY_LEN(fields))
-        return FILTER_WORD;
-    return fields[i].take >= TAKE_STATE ? FILTER_TEXT : FILTER_NUMBER;
-}
-
-static const struct word *word_find(struct str name)
-{
-    return FIND(words, ARRAY_LEN(words), w, str_eq_nocase(name, w->name));
-}
-
-/* A field of the table, or a metric as one, made in scratch. */
-static const struct field *field_find(struct str name, struct field *scratch)
-{
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (str_eq_nocase(name, fields[i].name) || (fields[i].alias && str_eq_nocase(name, fields[i].alias)))
-            return &fields[i];
-    for (int m = 0; m < M_COUNT; m++)
-        if (str_eq_nocase(name, metrics[m].name)) {
-            *scratch = (struct field){metrics[m].name, NULL, TAKE_UNIT, GET_DEVICE_METRIC, (size_t)m};
-            if (metrics[m].scope == SCOPE_NODE)
-                scratch->get = GET_NODE_METRIC;
-            return scratch;
-        }
-    return NULL;
-}
-
-static const char *name_near(struct str name)
-{
-    const char *best = NULL;
-    int least = 3;
-
-    for (size_t i = 0; i < ARRAY_LEN(fields) + ARRAY_LEN(words) + M_COUNT; i++) {
-        size_t own = ARRAY_LEN(fields) + ARRAY_LEN(words);
-        const char *known = i < own ? filter_name(i) : metrics[i - own].name;
-        int slips = str_near(name, str_of(known));
-        if (slips >= 0 && slips < least) {
-            least = slips;
-            best = known;
-        }
-    }
-    return best;
-}
 
 /* ---- errors ---- */
 
@@ -396,7 +278,7 @@ static bool throttle_bits(struct str s, int64_t *ret)
     return bits != 0;
 }
 
-static const char *wants(const struct field *f)
+static const char *wants(const struct filter_field *f)
 {
     static const char *const words_of[] = {
         [TAKE_COUNT] = "a whole number",
@@ -420,10 +302,11 @@ static enum text_match match_of(const struct value *v, bool whole)
 }
 
 /* The value into op; false: it is not one that this field takes. */
-static bool set_value(struct parser *p, const struct field *f, const struct value *v, bool whole, struct filter_op *op)
+static bool set_value(struct parser *p, const struct filter_field *f, const struct value *v, bool whole,
+                      struct filter_op *op)
 {
     struct str share;
-    const struct word *w;
+    const struct filter_word *w;
 
     switch (f->take) {
     case TAKE_UNIT:
@@ -438,7 +321,7 @@ static bool set_value(struct parser *p, const struct field *f, const struct valu
         p->f->timed = true;
         return str_duration_ms(v->text, &op->v);
     case TAKE_STATE:
-        w = word_find(v->text);
+        w = filter_word(v->text);
         if (!w || w->get != GET_STATE)
             return false;
         op->v = w->bits;
@@ -465,7 +348,7 @@ static const uint8_t codes[] = {
 };
 _Static_assert(OP_NUMBER == 0, "what codes[] leaves out");
 
-static int take_comparison(struct parser *p, const struct field *f, struct str name, size_t at, struct str sign,
+static int take_comparison(struct parser *p, const struct filter_field *f, struct str name, size_t at, struct str sign,
                            enum cmp cmp)
 {
     struct filter_op op = {.get = (uint8_t)f->get, .cmp = (uint8_t)cmp, .which = (uint16_t)f->which};
@@ -528,7 +411,7 @@ static int take_label(struct parser *p, size_t at)
 static int take_custom(struct parser *p, size_t at)
 {
     struct filter_op op = {.code = OP_CUSTOM};
-    struct field scratch;
+    struct filter_field scratch;
     struct value name = {0}, v;
     struct str sign, share;
 
@@ -540,7 +423,7 @@ static int take_custom(struct parser *p, size_t at)
     int cmp = peek(p) == ':' ? -1 : take_cmp(p, &sign);
     if (cmp < 0)
         return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", SHOWN(name.text));
-    const struct field *known = name.quoted ? NULL : field_find(name.text, &scratch);
+    const struct filter_field *known = name.quoted ? NULL : filter_field(name.text, &scratch);
     if (known == &scratch) /* one of ours, by its whole name */
         return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
     skip_blanks(p);
@@ -620,7 +503,7 @@ bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[F
         for (int i = 0, n = 0; i < KINDS; i++)
             if (is & 1u << i)
                 buf_addf(&said, "%s%s", n++ ? " and " : "", words_of[i]);
-        const char *near = is ? NULL : name_near(name);
+        const char *near = is ? NULL : filter_near(name);
         if (!is)
             buf_adds(&said, "no person, node, model or program");
         if (near)
@@ -633,16 +516,16 @@ bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[F
 
 static int take_word(struct parser *p, struct str name, size_t at)
 {
-    const struct word *w = word_find(name);
-    struct field scratch;
+    const struct filter_word *w = filter_word(name);
+    struct filter_field scratch;
 
     if (!w) {
-        const char *near = name_near(name);
+        const char *near = filter_near(name);
         if (str_eq_nocase(name, "metric"))
             return fail(p, at + name.len, "expected ':' and a metric's name, as in metric:tokens>100");
         if (str_eq_nocase(name, "label"))
             return fail(p, at + name.len, "expected ':' and a label's name, as in label:rack=a1");
-        if (field_find(name, &scratch))
+        if (filter_field(name, &scratch))
             return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", SHOWN(name));
         if (!p->exact)
             return take_bare(p, name, at);
@@ -671,7 +554,7 @@ static int take_condition(struct parser *p)
 {
     size_t at = p->at;
     struct str name = word_here(p), sign;
-    struct field scratch;
+    struct filter_field scratch;
 
     if (!name.len)
         return fail(p, at, "expected a condition such as free or mem>40G%s", p->before);
@@ -692,13 +575,13 @@ static int take_condition(struct parser *p)
             return take_label(p, at);
         return fail(p, (size_t)(sign.p - p->text.p), "expected ':' and a label's name, as in label:rack=a1");
     }
-    const struct field *f = field_find(name, &scratch);
+    const struct filter_field *f = filter_field(name, &scratch);
     if (f)
         return take_comparison(p, f, name, at, sign, (enum cmp)cmp);
-    if (word_find(name))
+    if (filter_word(name))
         return fail(p, (size_t)(sign.p - p->text.p), "'%.*s' stands alone: expected nothing to compare it with",
                     SHOWN(name));
-    const char *near = name_near(name);
+    const char *near = filter_near(name);
     if (near)
         return fail(p, at, "'%.*s' is not known: did you mean '%s'?", SHOWN(name), near);
     return fail(p, at, "'%.*s' is not known: expected a name such as user, model, host, mem or a metric's",

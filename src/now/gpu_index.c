@@ -32,6 +32,24 @@ struct live_node *gpu_index_find(const struct lookup *gpus, struct str uuid, siz
     return n;
 }
 
+const struct device_now *live_named_device(const struct live *l, struct str word, const struct node_now **ret_node)
+{
+    *ret_node = NULL;
+    const struct device_now *d = live_find_device(l, word, ret_node);
+    int colon = str_rfind(word, ":");
+    char name[NAME_MAX_LEN], text[24];
+
+    if (d || colon <= 0 || (size_t)colon >= sizeof(name))
+        return d;
+    snprintf(name, sizeof(name), "%.*s", colon, word.p);
+    const struct node_now *n = *ret_node = live_find(l, name);
+    struct str index = str_n(word.p + colon + 1, word.len - (size_t)colon - 1);
+    for (size_t i = 0; n && i < n->n_devices; i++) /* one that took the place of a lost one goes before it */
+        if (str_eq(index, device_index_text(&n->devices[i].fact, text)) && (!d || d->fact.lost))
+            d = &n->devices[i];
+    return d;
+}
+
 bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
 {
     size_t gpus = 0, brought = 0;

@@ -128,24 +128,6 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
     return d;
 }
 
-const struct device_now *live_named_device(const struct live *l, struct str word, const struct node_now **ret_node)
-{
-    *ret_node = NULL;
-    const struct device_now *d = live_find_device(l, word, ret_node);
-    int colon = str_rfind(word, ":");
-    char name[NAME_MAX_LEN], text[24];
-
-    if (d || colon <= 0 || (size_t)colon >= sizeof(name))
-        return d;
-    snprintf(name, sizeof(name), "%.*s", colon, word.p);
-    const struct node_now *n = *ret_node = live_find(l, name);
-    struct str index = str_n(word.p + colon + 1, word.len - (size_t)colon - 1);
-    for (size_t i = 0; n && i < n->n_devices; i++) /* one that took the place of a lost one goes before it */
-        if (str_eq(index, device_index_text(&n->devices[i].fact, text)) && (!d || d->fact.lost))
-            d = &n->devices[i];
-    return d;
-}
-
 /* What others say of it and its model: names and prices. */
 static void call_by_names(struct live *l, struct live_node *n)
 {
@@ -195,23 +177,6 @@ static void give_name(const struct live *l, struct live_node *n)
     n->given = true;
 }
 
-static void make_remark(struct live_node *n)
-{
-    size_t twice = 0;
-
-    for (size_t i = 0; i < n->now.n_devices; i++)
-        twice += !n->now.devices[i].fact.parent[0] && strchr(n->now.devices[i].fact.uuid, '~');
-    n->remark[0] = 0;
-    if (n->now.was_id[0])
-        snprintf(n->remark, sizeof(n->remark), "has GPUs that belonged to %.100s", n->now.was);
-    else if (n->given)
-        snprintf(n->remark, sizeof(n->remark), "calls itself %.100s, as another node does", n->own_name);
-    else if (twice)
-        snprintf(n->remark, sizeof(n->remark), "has %zu GPU%s that another node reports, too", twice,
-                 twice == 1 ? "" : "s");
-    n->why = WHY_NOT_YET; /* words are made again */
-}
-
 /* The name it shows by: an admin's, else its own, else its key. True when that changed. */
 static bool take_name(struct live *l, struct live_node *n)
 {
@@ -224,7 +189,7 @@ static bool take_name(struct live *l, struct live_node *n)
     mem_copy_str(n->now.name, sizeof(n->now.name), name);
     call_by_names(l, n);
     index_add(l, n);
-    make_remark(n);
+    node_make_remark(n);
     return true;
 }
 
@@ -457,7 +422,7 @@ void live_admin(struct live *l, struct node_now *now, const char *name, bool ret
         l->unsorted = true;
     now->retired = retired;
     take_name(l, n);
-    make_remark(n);
+    node_make_remark(n);
     now->maintenance = maintenance;
     judge_again(l, n, true, l->tick_ms);
 }
@@ -510,7 +475,7 @@ void live_set_was(struct live *l, struct node_now *now, const struct node_now *o
         return;
     mem_copy_str(now->was_id, sizeof(now->was_id), old ? old->key : "");
     mem_copy_str(now->was, sizeof(now->was), old ? old->name : "");
-    make_remark(own(now));
+    node_make_remark(own(now));
     judge_again(l, own(now), true, now_ms);
 }
 
@@ -534,7 +499,7 @@ void live_join(struct live *l, struct node_now *now, struct node_now *old, int64
     }
     take_name(l, heir);
     now->was_id[0] = now->was[0] = 0;
-    make_remark(heir);
+    node_make_remark(heir);
     judge_again(l, heir, true, now_ms);
 }
 
@@ -643,7 +608,7 @@ void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct 
         node_take_facts(n, id, f);
         gpu_index_add(&l->gpus, n);
         call_by_names(l, n);
-        make_remark(n);
+        node_make_remark(n);
     }
     judge_again(l, n, !same, now_ms);
 }

@@ -358,3 +358,20 @@ bool node_set_booking(struct booking_now **at, const struct booking_now *to)
         **at = *to;
     return true;
 }
+
+void node_make_remark(struct live_node *n)
+{
+    size_t twice = 0;
+
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        twice += !n->now.devices[i].fact.parent[0] && strchr(n->now.devices[i].fact.uuid, '~');
+    n->remark[0] = 0;
+    if (n->now.was_id[0])
+        snprintf(n->remark, sizeof(n->remark), "has GPUs that belonged to %.100s", n->now.was);
+    else if (n->given)
+        snprintf(n->remark, sizeof(n->remark), "calls itself %.100s, as another node does", n->own_name);
+    else if (twice)
+        snprintf(n->remark, sizeof(n->remark), "has %zu GPU%s that another node reports, too", twice,
+                 twice == 1 ? "" : "s");
+    n->why = WHY_NOT_YET; /* words are made again */
+}

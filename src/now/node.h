@@ -55,4 +55,5 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
                      int64_t now_ms);
 /* Who has a device booked; NULL: nobody. True when that is another one. */
 bool node_set_booking(struct booking_now **at, const struct booking_now *to);
+void node_make_remark(struct live_node *n); /* of its name, its GPUs and whose they were */
 void node_free(struct live_node *n);

@@ -1,0 +1,25 @@
+/* filter_names.h: every name that a filter may have: fields, words, metrics. */
+#pragma once
+
+#include "now/filter_prog.h"
+
+/* How the text of a value is taken; from TAKE_STATE on it is a text. */
+enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_NAME, TAKE_PART };
+
+struct filter_field {
+    const char *name, *alias;
+    enum take take;
+    enum get get;
+    size_t which;
+};
+
+struct filter_word {
+    const char *name;
+    enum get get;
+    int64_t bits;
+};
+
+const struct filter_word *filter_word(struct str name); /* NULL: there is none such */
+/* A field of the table, or a metric as one, made in scratch. */
+const struct filter_field *filter_field(struct str name, struct filter_field *scratch);
+const char *filter_near(struct str name); /* the one that may be meant; NULL: none */
