@@ -7,27 +7,20 @@ export function LoadAgain() {
     return html`The hub may have been upgraded or be away. <a data-load href=${location.href}>Load the page again</a>`;
 }
 
-/** @type {(missing: boolean) => void} */
 let tell = () => {};
 
-/** Over the view, once a part was asked for and did not come. lost: the line is, which says enough. @param {{ lost: boolean }} props */
+/** Over the view, once a part was asked for and did not come; it stays, since what came after it is another part. lost: the line is, which says enough. @param {{ lost: boolean }} props */
 export function Missing({ lost }) {
     const [missing, setMissing] = useState(false);
     useLayoutEffect(() => {
-        tell = setMissing;
+        tell = () => setMissing(true);
     }, []);
     return missing && !lost && html`<p class="banner lost-line" role="alert">a part of the page could not be loaded <span class="why"><${LoadAgain} /></span></p>`;
 }
 
 /** Once its file is there. @template M @param {Promise<M>} file import("./part.js") @param {(m: M) => unknown} then */
 export function whenLoaded(file, then) {
-    void file.then(
-        (m) => {
-            tell(false);
-            then(m);
-        },
-        () => tell(true),
-    );
+    void file.then(then, () => tell());
 }
 
 /** A part of a view. @param {() => Promise<any>} load @param {string} name under which that module exports it @returns {(props: any) => any} a component */
