@@ -64,7 +64,7 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
 static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms,
                                         struct booking_now *ret)
 {
-    if (!pick_booking(x, ret))
+    if (!x || !pick_booking(x, ret))
         return NULL;
     moment_text(x->until_ms, now_ms, h->zone, ret->until);
     return ret;

@@ -116,7 +116,8 @@ static void put_level(struct pen *pen, const struct sheet *f, const struct night
 static void put_hatch(struct pen *pen, double left, double right, double y)
 {
     pen_begin(pen);
-    for (double x = left - BAR + HATCH; x < right; x += HATCH) {
+    for (int i = 1; left - BAR + i * HATCH < right; i++) {
+        double x = left - BAR + i * HATCH;
         double from = MAX(x, left), to = MIN(x + BAR, right);
         pen_to(pen, from, y + BAR - (from - x), true);
         pen_to(pen, to, y + BAR - (to - x), false);

@@ -152,7 +152,7 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
     struct sieve sieve = {filter, rq->now_ms};
     if (r == 0)
         r = strip_new(w, &v, live_rule(a->live), rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &strip, &err);
-    if (r < 0) {
+    if (r < 0 || !strip) {
         reply_failed(rp, r, &err);
         return REPLY_NOW;
     }

@@ -262,20 +262,20 @@ static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, 
 
 int look_job(struct hub *h, struct request *rq, int64_t id, struct job_fact **ret, struct err *err)
 {
-    const struct looked *f;
+    const struct looked *f = NULL;
     int r = find_looked(h, rq, STORE_JOB, id, &f, err);
 
-    if (r == 1)
+    if (r == 1 && f)
         *ret = job_copy(f->job);
     return r;
 }
 
 int look_booking(struct hub *h, struct request *rq, int64_t id, struct booking **ret, struct err *err)
 {
-    const struct looked *f;
+    const struct looked *f = NULL;
     int r = find_looked(h, rq, STORE_BOOKING, id, &f, err);
 
-    if (r == 1)
+    if (r == 1 && f)
         *ret = booking_copy(f->booking);
     return r;
 }
