@@ -61,6 +61,14 @@ static void write_end(void *arg, const struct series_frame *f)
         render_series_json_end(w->out, f);
 }
 
+void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err)
+{
+    if (r < 0)
+        reply_failed(rp, r, err);
+    else if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %zu MiB: ask for less at once", most >> 20);
+}
+
 static void history_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct history_job *job = (struct history_job *)k;
@@ -80,10 +88,7 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
     strips_free(w.strips);
     if (r < 0)
         rp->type = NULL;
-    if (r < 0)
-        reply_failed(rp, r, &err);
-    else if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", HISTORY_MAX >> 20);
+    reply_if_wrong(rp, r, HISTORY_MAX, &err);
 }
 
 static void history_end(struct past_ask *k)

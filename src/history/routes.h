@@ -10,4 +10,7 @@ struct sieve {
 };
 bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d);
 
+/* Of a question that ended with r and may have filled rp->body to its most: the refusal, or nothing. */
+void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err);
+
 enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp);

@@ -111,10 +111,7 @@ static void strip_answer(struct past_ask *k, const struct past_source *past, str
         put_strip(&rp->body, job->strip);
     else if (r >= 0 && (r = night_draw(&job->strip->night, (enum plot_format)job->format, &rp->body, &err)) >= 0)
         rp->type = plot_types[job->format];
-    if (r < 0)
-        reply_failed(rp, r, &err);
-    else if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for fewer GPUs", STRIP_MAX >> 20);
+    reply_if_wrong(rp, r, STRIP_MAX, &err);
 }
 
 static void strip_end(struct past_ask *k)
