@@ -111,6 +111,7 @@ static void take(void *arg, const struct proc_span *p)
                        .ended = p->ended,
                        .first_ms = p->first_ms,
                        .start_ms = p->fact.start_ms,
+                       .uid = p->fact.uid,
                        .last_ms = p->last_ms,
                        .mem = p->mem_max,
                        .procs = 1};

@@ -40,6 +40,7 @@ struct span {
     bool ended;  /* false: still there when last heard of */
     int64_t first_ms, last_ms, mem;
     int64_t start_ms; /* the oldest of its processes began; 0 unknown */
+    int64_t uid;      /* -1 unknown */
     uint32_t procs;
 };
 

@@ -14,6 +14,7 @@
 #include "hub/hub.h"
 #include "nodes/peers.h"
 #include "now/view.h"
+#include "people/people.h"
 #include "usage/sums.h"
 #include "usage/usage_trend.h"
 
@@ -181,6 +182,7 @@ struct spans_job {
     struct arena mem;
     size_t n;
     const struct sums_node *nodes; /* what they are called */
+    struct people *people;
     struct span_node {
         int64_t watched_ms; /* first heard of */
         struct span_device {
@@ -197,9 +199,24 @@ static const struct column_spec span_columns[] = {
     {"pid", "PID", CELL_INT, .right = true},        {"first", "FIRST", CELL_INT, .right = true},
     {"last", "LAST", CELL_INT, .right = true},      {"ended", "ENDED", CELL_BOOL, .weight = 1},
     {"memory_max", "MEM", CELL_INT, .right = true}, {"processes", "PROCESSES", CELL_INT, .right = true},
-    {"there", "THERE", CELL_BOOL, .weight = 1},
+    {"there", "THERE", CELL_BOOL, .weight = 1},     {"person", "PERSON", CELL_TEXT, .weight = 1},
 };
-enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAST, S_ENDED, S_MEM, S_PROCS, S_THERE };
+enum {
+    S_NODE,
+    S_ID,
+    S_DEVICE,
+    S_INDEX,
+    S_USER,
+    S_PROGRAM,
+    S_PID,
+    S_FIRST,
+    S_LAST,
+    S_ENDED,
+    S_MEM,
+    S_PROCS,
+    S_THERE,
+    S_PERSON
+};
 
 static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
 {
@@ -230,6 +247,8 @@ static void span_row(const struct spans_job *job, const struct span *s, struct r
         cell_int(&c[S_MEM], s->mem);
     cell_int(&c[S_PROCS], s->procs);
     cell_int(&c[S_THERE], there);
+    if (strcmp(s->user, PROC_GONE) != 0)
+        cell_some_text(&c[S_PERSON], people_person(job->people, n ? n->name : s->node, s->user, s->uid));
 }
 
 static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -262,6 +281,7 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
 static void spans_end(struct past_ask *k)
 {
     struct spans_job *job = (struct spans_job *)k;
+    people_unref(job->people);
     arena_fini(&job->mem);
     free(job);
 }
@@ -306,7 +326,7 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     if (!device_named(a, device, rp, &device))
         return REPLY_NOW;
     struct spans_job *job = NEW(struct spans_job, .ask = {.run = spans_run, .end = spans_end}, .what = what,
-                                .csv = str_eq(format, "csv"), .n = v.n);
+                                .csv = str_eq(format, "csv"), .n = v.n, .people = people_ref(a->people));
     job->nodes = sums_nodes(&job->mem, v.nodes, v.n);
     job->seen = span_nodes(a, &job->mem, &v);
     job->what.device = device.len ? arena_strn(&job->mem, device.p, device.len) : NULL;

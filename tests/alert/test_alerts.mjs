@@ -99,6 +99,30 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     clean(page);
 });
 
+test("people, nodes and GPUs that an alert names are links", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 2);
+    const nodes = (await json(h.url + "/api/v1/state")).nodes;
+    const [a, b] = nodes.map((n) => n.name);
+    const one = { severity: "warning", state: "firing", subject: "booking:1", node_id: null, device: null, advice: "talk", since: Date.now() - 60000, silenced: null };
+    const page = await open(t, "about:blank");
+    await page.route("**/api/v1/alerts", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), firing: 2, rows: [
+        { ...one, id: 1, rule: "booking-taken", place: `${a}:0,1`, person: "lee, kim", text: `lee is on ${a}:0,1, which kim has booked: not the Kimberly of ${b}:1.` },
+        { ...one, id: 2, rule: "own", place: b, node_id: nodes[1].id, person: `ana, ${EVIL}`, text: `${b} is slow` },
+    ] } }));
+    await page.goto(h.url + "/alerts");
+    const ways = (i) => rows(page, "What is wrong").nth(i).getByRole("link").evaluateAll((all) => all.map((link) => [link.textContent, new URL(link.href).pathname]));
+    await until("both", async () => (await rows(page, "What is wrong").count()) === 2);
+    await until("the nodes are known", async () => (await ways(0)).length === 4);
+    const second = nodes[1].devices.find((d) => d.index === 1);
+    assert.deepEqual(await ways(0), [[`${a}:0,1`, `/node/${a}`], ["lee", "/person/lee"], ["kim", "/person/kim"], [`${b}:1`, `/gpu/${second.uuid}`]]);
+    assert.deepEqual(await ways(1), [[b, `/node/${nodes[1].id}`], ["ana", "/person/ana"], [EVIL, `/person/${encodeURIComponent(EVIL)}`]]);
+    await says(rows(page, "What is wrong").nth(1), /own · about ana, /);
+    await page.locator(".alert a", { hasText: "kim" }).focus();
+    await page.keyboard.press("Enter");
+    await until("kim's page", () => page.url().endsWith("/person/kim"));
+});
+
 test("a member silences an alert with a reason and an end, and ends it; what is refused stays in the form", async (t) => {
     const h = await watched(t);
     await simulate(t, h, 1);

@@ -24,6 +24,12 @@ test("what happened: a range, a kind, a search, all in the URL", async (t) => {
     await counts(lines, 3);
     await page.getByRole("link", { name: "dgx5:2" }).click();
     await page.waitForURL(/\/gpu\//);
+    const body = { person: "kim", devices: ["dgx2:0", "dgx2:1"], for: "2h", comment: "for dgx3" };
+    assert.equal((await fetch(`${url}/api/v1/bookings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).status, 201);
+    await page.goto(`${url}/events?kind=bookings`);
+    await says(lines.first(), /dgx2 booked: kim booked dgx2:0,1 until .*: for dgx3$/);
+    const ways = await lines.first().getByRole("link").evaluateAll((all) => all.map((a) => [a.textContent, new URL(a.href).pathname]));
+    assert.deepEqual(ways, [["dgx2", "/node/dgx2"], ["kim", "/person/kim"], ["dgx2:0,1", "/node/dgx2"], ["dgx3", "/node/dgx3"]]);
     await page.goto(`${url}/events?range=1w&kind=trouble`);
     await until("the week's trouble", async () => (await lines.count()) > 3);
     await page.setViewportSize({ width: 390, height: 900 });

@@ -74,6 +74,8 @@ test("the last week of a GPU: two clicks", async (t) => {
     for (const title of ["utilisation", "memory used", "power", "temperature"]) await until(`${title} is drawn`, async () => (await ink(page, title)) > 2000);
     await says(page.locator(".lanes"), /^who was on it \w+/);
     await until("who was on it", async () => (await page.locator(".track i").count()) > 5);
+    const name = page.locator(".lane-name").first();
+    assert.equal(await name.getByRole("link").getAttribute("href"), `/person/${await words(name)}`);
     assert.equal(new URL(page.url()).searchParams.get("range"), "1w");
     await looksRight(page, "gpu-week");
     await page.setViewportSize({ width: 390, height: 1400 });

@@ -65,6 +65,49 @@ test("pointing at the strip says who and how much; dragging over it zooms", asyn
     clean(page);
 });
 
+/** It is seen, and a pointer reaches it. */
+const seen = (name) => name.evaluate((a) => {
+    const { left, top, width, height } = a.getBoundingClientRect();
+    return a.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+});
+
+/** A name in the strip for which there is room. */
+const withRoom = (page) => until("a name with room", async () => {
+    for (const one of await page.locator(".holder a").all()) if ((await seen(one)) && (await one.boundingBox()).width > 18) return one;
+});
+
+test("names in the strip lead to people, by click and by key; a drag that begins on one zooms", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/history`, { width: 1440, height: 900 });
+    await counts(rows(page), 12);
+    const names = page.locator(".holder a");
+    const wide = await withRoom(page);
+    const all = await names.all();
+    const b = await wide.boundingBox();
+    const who = await words(wide);
+    await page.mouse.move(b.x + 1, b.y + b.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(b.x + b.width - 1, b.y + b.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/\/history\?from=\d+&to=\d+/);
+    await page.goBack();
+    await counts(rows(page), 12);
+    await until("the same strip", async () => (await names.count()) === all.length);
+    let hidden = 0; /* without room: a key reaches it all the same, and then it is seen */
+    for (const one of all) {
+        if (await seen(one)) continue;
+        await one.focus();
+        await page.keyboard.press("Shift+Tab"); /* so that a key brings the focus */
+        await page.keyboard.press("Tab");
+        assert.ok(await seen(one), await one.evaluate((a) => a.closest(".night-row").innerText));
+        if (++hidden === 3) break;
+    }
+    assert.ok(hidden);
+    await page.mouse.click(b.x + b.width / 2, b.y + b.height / 2);
+    await page.waitForURL(`${h.url}/person/${who}`);
+    clean(page);
+});
+
 test("the strip is taken along as a picture", async (t) => {
     const h = await withPast(t);
     const page = await open(t, `${h.url}/history?filter=node:sim1`, { width: 1440, height: 900 });
@@ -124,6 +167,19 @@ test("touching the strip says who, and it stays said", async (t) => {
     const b = await standing(rows(page).first().locator(".night-track"));
     await page.touchscreen.tap(b.x + b.width * 0.4, b.y + 8);
     await says(page.locator(".night-said"), /^sim\d+:0: /);
+    const { device, name } = (await json(`${h.url}/api/v1/strip`)).rows[0];
+    await page.locator(".night-said").getByRole("link", { name }).waitFor();
+    const held = await withRoom(page); /* a finger on a name: said, and from there a link */
+    const who = await words(held);
+    const a = await held.boundingBox();
+    await page.touchscreen.tap(a.x + a.width / 2, a.y + a.height / 2);
+    await page.locator(".night-said").getByRole("link", { name: who }).tap();
+    await page.waitForURL(`${h.url}/person/${who}`);
+    await page.goBack();
+    await counts(rows(page), 12);
+    await page.touchscreen.tap(b.x + b.width * 0.4, b.y + 8);
+    await page.locator(".night-said").getByRole("link", { name }).tap();
+    await page.waitForURL(`${h.url}/gpu/${device}`);
     clean(page);
 });
 

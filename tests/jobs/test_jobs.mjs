@@ -21,7 +21,8 @@ test("a Dask job and its dags stand under the charts, and nothing where there wa
     const page = await open(t, `${h.url}/gpu/${first.uuid}`, { height: 1400 });
     const jobs = page.locator(".joblanes");
     await jobs.waitFor();
-    await says(jobs, "jobs etl job 0");
+    await says(jobs, "jobs etl job 0 kim");
+    assert.equal(await jobs.getByRole("link", { name: "kim" }).getAttribute("href"), "/person/kim");
     await until("it runs", async () => /^etl job 0 \(dask, kim\) from .*: still running$/.test(await jobs.locator(".track").first().getAttribute("aria-label")));
     await counts(jobs.locator(".track.parts i"), 3);
     const bar = await standing(jobs.locator(".track").first().locator("i"));
@@ -35,7 +36,7 @@ test("a Dask job and its dags stand under the charts, and nothing where there wa
 
     await page.goto(`${h.url}/node/${node.id}`);
     await page.locator(".joblanes").waitFor();
-    await says(page.locator(".joblanes"), "jobs etl job 0");
+    await says(page.locator(".joblanes"), "jobs etl job 0 kim");
 
     await page.goto(`${h.url}/gpu/${second.uuid}`);
     await page.locator(".lanes").waitFor();

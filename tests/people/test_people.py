@@ -75,6 +75,8 @@ class People(HubCase):
 
         lib.wait_until("both are records", lambda: holders("user") == [("kdoe", 1), ("lee", 1)])
         self.assertEqual(holders("person"), [("kim", 1), ("lee", 1)])
+        spans = lib.ask_json(h.url + "/api/v1/processes?from=-5m")["spans"]
+        self.assertEqual(sorted((s["user"], s["person"]) for s in spans), [("kdoe", "kim"), ("lee", "lee")])
         self.assertEqual(sorted(holders("team"), key=str), [("vision", 1), (None, 1)])
 
         def then():

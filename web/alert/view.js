@@ -5,7 +5,9 @@ import { Empty } from "../kit/empty.js";
 import { count, exactTime, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, watch } from "../kit/live.js";
+import { Person } from "../kit/person.js";
 import { href, place, setQuery, usePlace } from "../kit/router.js";
+import { Said } from "../kit/said.js";
 import { sheet } from "../kit/sheet.js";
 import { useTick } from "../kit/use.js";
 import { alerts, endSilence, tryChannel, useAlerts, usePast } from "./alerts.js";
@@ -35,21 +37,23 @@ function inWords(rows) {
 function Where({ a }) {
     if (!a.place) return html`<span>the hub</span>`;
     if (a.device) return html`<a href="/gpu/${encodeURIComponent(a.device)}">${a.place}</a>`;
-    return a.node_id ? html`<a href="/node/${encodeURIComponent(a.node_id)}">${a.place}</a>` : html`<span>${a.place}</span>`;
+    return a.node_id ? html`<a href="/node/${encodeURIComponent(a.node_id)}">${a.place}</a>` : html`<${Said} text=${a.place} />`;
 }
 
 /** hush: opens the form, where one may. @param {{ a: Alert, hush: ((a: Alert) => void) | null, now: number }} props */
 function Row({ a, hush, now }) {
     const over = a.state === "resolved";
     const lasted = span((a.resolved ?? now) - a.since);
+    const people = a.person?.split(", ") ?? [];
+    const unsaid = people.filter((name) => !a.text.includes(name));
     return html`<li class="alert ${a.severity} ${a.silenced || over ? "quiet" : ""}">
         <span class="severity"><span class="mark" aria-hidden="true">${SEVERITIES[rank(a)]?.[1]}</span> ${a.severity}</span>
         <span class="alert-at"><${Where} a=${a} /></span>
         <time class="dim" title="since ${exactTime(a.since)}${a.resolved ? `, until ${exactTime(a.resolved)}` : ""}">${a.notice ? moment(a.since, now) : over ? `${moment(a.resolved ?? 0, now)}, after ${lasted}` : `for ${lasted}`}</time>
         <div class="alert-text">
-            <p>${a.text}</p>
+            <p><${Said} text=${a.text} people=${people} here=${a.place} /></p>
             ${a.advice && !over && html`<p class="dim">→ ${a.advice}</p>`}
-            <p class="dim">${a.rule}${a.silenced && html` · silenced by ${a.silenced.by} until <span title=${exactTime(a.silenced.until)}>${moment(a.silenced.until, now)}</span>: ${a.silenced.reason}`}</p>
+            <p class="dim">${a.rule}${unsaid.map((name, i) => html`${i ? ", " : " · about "}<${Person} name=${name} />`)}${a.silenced && html` · silenced by ${a.silenced.by} until <span title=${exactTime(a.silenced.until)}>${moment(a.silenced.until, now)}</span>: ${a.silenced.reason}`}</p>
         </div>
         ${hush && !over && !a.silenced && html`<button type="button" aria-label="silence ${a.rule}${a.place && ` of ${a.place}`}" onClick=${() => hush(a)}>silence…</button>`}
     </li>`;

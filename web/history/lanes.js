@@ -2,21 +2,25 @@
 import { Cross } from "../kit/cross.js";
 import { bytes, exactTime, span, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { Person } from "../kit/person.js";
 
 /** @typedef {import("../kit/types").Span} Span */
 
 const LANES = 12; /* the busiest; the rest is a number */
+
+/** A person; else a login that is nobody's. @param {Span} s */
+const nameOf = (s) => s.person ?? s.user ?? "unknown";
 
 /** A stretch not over yet goes on until now; on a GPU that is not seen any more, until it was. @param {Span} s @param {number} to */
 const endOf = (s, to) => (s.there ? to : s.last);
 
 /** @param {Span[]} spans @param {number} from @param {number} to */
 function lanesOf(spans, from, to) {
-    /** @type {Map<string, { name: string, spans: Span[], ms: number }>} */
+    /** @type {Map<string, { name: string, somebody: boolean, spans: Span[], ms: number }>} */
     const lanes = new Map();
     for (const s of spans) {
-        const name = s.user ?? "unknown";
-        const lane = lanes.get(name) ?? { name, spans: [], ms: 0 };
+        const name = nameOf(s);
+        const lane = lanes.get(name) ?? { name, somebody: !!s.person, spans: [], ms: 0 };
         lane.spans.push(s);
         lane.ms += Math.max(0, Math.min(endOf(s, to), to) - Math.max(s.first, from));
         lanes.set(name, lane);
@@ -29,14 +33,14 @@ function Stretch(s, from, to) {
     const share = (/** @type {number} */ t) => (100 * (Math.min(Math.max(t, from), to) - from)) / (to - from);
     const left = share(s.first);
     const width = Math.max(share(endOf(s, to)) - left, 0.15);
-    const words = `${s.user ?? "unknown"}${s.program ? `, ${s.program}` : ""}: ${span(endOf(s, to) - s.first)} from ${exactTime(s.first)}${s.ended ? "" : s.there ? ", still there" : ", then nothing was heard any more"}${s.memory_max ? `, up to ${bytes(s.memory_max)}` : ""}`;
+    const words = `${nameOf(s)}${s.program ? `, ${s.program}` : ""}: ${span(endOf(s, to) - s.first)} from ${exactTime(s.first)}${s.ended ? "" : s.there ? ", still there" : ", then nothing was heard any more"}${s.memory_max ? `, up to ${bytes(s.memory_max)}` : ""}`;
     return html`<i style=${{ left: `${left}%`, width: `${width}%` }} title=${words} />`;
 }
 
 /** Who was there then, each once. @param {Span[]} spans @param {number} moment @param {number} to */
 function atMoment(spans, moment, to) {
     const there = spans.filter((s) => s.first <= moment && moment <= endOf(s, to));
-    return [...new Set(there.map((s) => `${s.user ?? "unknown"}${s.program ? ` (${s.program})` : ""}`))].join(", ") || "nobody";
+    return [...new Set(there.map((s) => `${nameOf(s)}${s.program ? ` (${s.program})` : ""}`))].join(", ") || "nobody";
 }
 
 /** @param {{ spans: Span[], more: boolean, from: number, to: number, moment?: number }} props */
@@ -47,7 +51,7 @@ export function Lanes({ spans, more, from, to, moment }) {
         ${!lanes.length && html`<p class="dim">nobody that was noticed</p>`}
         ${lanes.slice(0, LANES).map(
             (l) => html`<div class="lane" key=${l.name}>
-                <span class="lane-name" title=${l.name}>${l.name}</span>
+                <span class="lane-name" title=${l.name}>${l.somebody ? html`<${Person} name=${l.name} />` : l.name}</span>
                 <span class="track" role="img" aria-label="${l.name}: ${span(l.ms)} in all">${l.spans.map((s) => Stretch(s, from, to))}<${Cross} moment=${moment} from=${from} to=${to} /></span>
             </div>`,
         )}

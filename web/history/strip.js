@@ -8,7 +8,9 @@ import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { Lines } from "../kit/lines.js";
 import { isFresh } from "../kit/model.js";
+import { Person } from "../kit/person.js";
 import { href, setQuery } from "../kit/router.js";
+import { Holders, Said } from "../kit/said.js";
 import { sheet } from "../kit/sheet.js";
 import { useLive, useTick } from "../kit/use.js";
 import { ticks } from "./ticks.js";
@@ -105,17 +107,17 @@ function place(s, from, to) {
 function Track({ s, r, above }) {
     const bin = (/** @type {number} */ i) => s.from + i * s.step;
     const said = (/** @type {{ from: number, what: string }} */ w) => above?.node === r.node && above.wrong?.some((o) => o.from === w.from && o.what === w.what);
-    return html`<div class="night-track" role="img" aria-label=${inWords(r, s)}>
-        <svg viewBox="0 0 ${r.work.length} 1" preserveAspectRatio="none" aria-hidden="true">
+    return html`<div class="night-track">
+        <svg viewBox="0 0 ${r.work.length} 1" preserveAspectRatio="none" role="img" aria-label=${inWords(r, s)}>
             ${Array.from({ length: LEVELS }, (_, level) => {
                 const d = shade(r.work, level);
                 return d && html`<path class="shade${level}" d=${d} />`;
             })}
         </svg>
         ${r.idle.map(([a, b]) => html`<i class="unworked" style=${place(s, bin(a), bin(b))} />`)}
-        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><em>${who ?? "unknown"}</em></span>`)}
-        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>booked: ${b.person}</em></span>`)}
-        ${r.wrong?.map((w) => html`<span class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</em>`}</span>`)}
+        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><em><${Holders} who=${who} /></em></span>`)}
+        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>booked: <${Person} name=${b.person} /></em></span>`)}
+        ${r.wrong?.map((w) => html`<span aria-hidden="true" class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</em>`}</span>`)}
     </div>`;
 }
 
@@ -186,7 +188,7 @@ function readOut(s, device, share) {
     const during = (/** @type {{ from: number, to: number | null }} */ b) => b.from < at + s.step && (b.to ?? s.now) > at;
     const free = s.free[bin];
     const all = [s.power[bin] === undefined || s.power[bin] === null ? "" : amount("watts", s.power[bin] ?? undefined), free === null ? "" : `${free} free`];
-    if (!r) return { at, words: all.filter(Boolean).join(", ") };
+    if (!r) return { at, words: all.filter(Boolean).join(", "), people: [] };
     const v = r.work[bin];
     const who = r.held.find(inside);
     const words = [
@@ -194,7 +196,7 @@ function readOut(s, device, share) {
         who ? `${who[2] ?? "unknown"}${r.idle.some(inside) ? ", without work" : ""}` : v === null ? "" : "nobody",
         ...(r.booked?.filter(during).map((b) => `booked by ${b.person}`) ?? []),
     ];
-    return { at, words: `${r.name}: ${words.filter(Boolean).join(", ")}` };
+    return { at, words: `${r.name}: ${words.filter(Boolean).join(", ")}`, people: [...(who?.[2]?.split(/, | /) ?? []), ...(r.booked?.map((b) => b.person) ?? [])] };
 }
 
 /**
@@ -204,9 +206,10 @@ function readOut(s, device, share) {
 export function Strip({ strip: s, live, byNode = true, curves = true }) {
     const { nodes } = useLive();
     useTick();
-    const [over, setOver] = useState(/** @type {{ x: number, at: number, words: string } | null} */ (null));
+    const [over, setOver] = useState(/** @type {{ x: number, at: number, words: string, people: string[] } | null} */ (null));
     const [drag, setDrag] = useState(/** @type {[number, number] | null} */ (null));
     const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const meant = useRef(true); /* a click on a name; not the one that follows a drag, nor a finger's: what it touched is said, with the name */
     const now = new Map(nodes.flatMap((n) => n.devices.map((d) => [d.uuid, { n, d }])));
     const wide = Math.max(4, ...s.rows.map((r) => r.name.length));
     const lines = useMemo(
@@ -236,6 +239,7 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
     /** @param {PointerEvent} e */
     function onDown(e) {
         const x = share(e);
+        meant.current = e.pointerType === "mouse";
         if (x !== null && e.pointerType === "mouse" && e.button === 0) setDrag([x, x]);
         onMove(e);
     }
@@ -248,13 +252,14 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
         const [a, b] = drag ? [Math.min(...drag), Math.max(...drag)] : [0, 0];
         setDrag(null);
         if (b - a < 0.01) return;
+        meant.current = false;
         const at = (/** @type {number} */ x) => `${Math.round(s.from + x * (s.to - s.from))}`;
         setQuery({ from: at(a), to: at(b) }, true);
     }
 
     return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label="What each GPU did, and whose it was">
-        <p class="night-said dim">${over ? html`<em>${over.words}</em> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
-        <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave}>
+        <p class="night-said dim">${over ? html`<em><${Said} text=${over.words} people=${over.people} /></em> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
+        <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave} onDragStart=${(/** @type {Event} */ e) => e.preventDefault()} onClickCapture=${(/** @type {MouseEvent} */ e) => e.detail > 0 && !meant.current && e.preventDefault()}>
             <${Axis} s=${s} />
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />
             ${curves && html`<${Curve} label="power" unit="watts" v=${s.power} of="of-power" /><${Curve} label="free" unit="" v=${s.free} of="of-free" />`}

@@ -9,7 +9,7 @@ import { watch } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { whileSeen } from "../kit/use.js";
-import { Events, isTrouble, TROUBLE } from "./events.js";
+import { BOOKINGS, Events, isTrouble, TROUBLE } from "./events.js";
 import { RANGES, stretch } from "./history.js";
 import { Range } from "./range.js";
 
@@ -28,7 +28,7 @@ const KINDS = [
     ["all", "of every kind", []],
     ["trouble", "trouble", TROUBLE],
     ["nodes", "nodes and agents", ["new", "down", "back", "start", "stop", "hung", "answers", "clock"]],
-    ["bookings", "bookings", ["booked", "rebooked", "released", "expired"]],
+    ["bookings", "bookings", BOOKINGS],
 ];
 /** @type {[string, string][]} */
 const OPTIONS = KINDS.map(([value, words]) => [value, words]);

@@ -3,6 +3,7 @@ import { ask } from "../kit/api.js";
 import { Cross } from "../kit/cross.js";
 import { exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { Person } from "../kit/person.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 
@@ -37,7 +38,7 @@ export function JobLanes({ jobs, more, from, to, moment }) {
         ${whole.slice(0, LANES).map((j) => {
             const parts = jobs.filter((p) => p.parent === j.id);
             return html`<div class="lane" key=${j.id}>
-                <span class="lane-name" title=${words(j)}>${j.name}</span>
+                <span class="lane-name" title=${words(j)}>${j.name}${j.person && html`<br /><${Person} name=${j.person} />`}</span>
                 <span class="tracks">
                     <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}<${Cross} moment=${moment} from=${from} to=${to} /></span>
                     ${parts.length > 0 && html`<span class="track parts" role="img" aria-label="${parts.length} ${parts.length === 1 ? "part" : "parts"}">${parts.map((p) => Bar(p, from, to))}</span>`}

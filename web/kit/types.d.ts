@@ -301,6 +301,8 @@ export interface Span {
     processes: number;
     /** Not ended, and its GPU is in sight. */
     there: boolean;
+    /** null: nobody's, or not known. */
+    person: string | null;
 }
 
 export interface EventRecord {
