@@ -410,7 +410,13 @@ test("of a GPU that is taken one is told when it is free: by this page where no 
     clean(page);
 });
 
-test("two turns are both said and a form stays open under them; only a place that is gone is forgotten", async (t) => {
+/** Nothing lies over it, and a pointer reaches it. */
+const isOnTop = (where) => where.evaluate((el) => {
+    const { left, top, width, height } = el.getBoundingClientRect();
+    return el.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+});
+
+test("two turns are both said over the form that is open; only a place that is gone is forgotten", async (t) => {
     const { url } = await theDemo();
     const page = await openAs(t, url, "vic");
     const yours = (id) => ({ json: { id, person: "vic", state: "yours", where: `dgx4:${id}`, until: Date.now() + HOUR, devices: [] } });
@@ -431,13 +437,22 @@ test("two turns are both said and a form stays open under them; only a place tha
     release();
     await counts(page.locator(".said"), 3);
     assert.ok(await dialog(page).isVisible());
-    await dialog(page).getByRole("button", { name: "Back" }).click();
-    await counts(dialog(page), 0);
     await says(page.locator(".said").nth(0), /^dgx4:1 is free/);
     await says(page.locator(".said").nth(2), "a place in line is lost: there is no wait 4 close");
-    await page.locator(".said").nth(0).getByRole("button", { name: "close" }).click();
+    for (let i = 0; i < 3; i++) assert.ok(await isOnTop(page.locator(".said").nth(i)), `message ${i} lies behind the form`);
+    await looksRight(page, "bookings-said-over-form");
+    await page.locator(".said").nth(0).getByRole("button", { name: "close" }).click(); /* under the form, too */
     await counts(page.locator(".said"), 2);
     await says(page.locator(".said").nth(0), /^dgx4:2 is free/);
+    await dialog(page).getByRole("button", { name: "Back" }).click();
+    await counts(dialog(page), 0);
+    await counts(page.locator(".said"), 2);
+    await page.keyboard.press("?"); /* a dialog that comes after them */
+    await page.locator("dialog.help").waitFor();
+    await until("they are on it", () => isOnTop(page.locator(".said").nth(1)));
+    await page.keyboard.press("Escape");
+    await counts(page.locator("dialog"), 0);
+    await until("and stay when it goes", () => isOnTop(page.locator(".said").nth(1)));
     assert.equal(await page.evaluate(() => localStorage.getItem("muster.waits")), '[[3,"vic"]]');
     clean(page);
 });

@@ -21,9 +21,19 @@ const words = holder("sayings");
 let said = [];
 let timer = 0;
 
+/** In the form or dialog that is open, if one is: what is outside of it lies behind it and cannot be reached. */
+function takeSeat() {
+    const seat = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+    if (words.parentElement !== seat) seat.append(words);
+}
+const opened = new MutationObserver(takeSeat);
+
 /** @param {typeof said} now */
 function show(now) {
     said = now;
+    opened.disconnect();
+    if (said.length) opened.observe(document.body, { subtree: true, childList: true, attributeFilter: ["open"] });
+    takeSeat();
     render(said.map((s) => html`<p class="said" key=${s} role=${s.stays ? "alert" : "status"}>${s.what}${s.stays && html` <button type="button" onClick=${() => show(said.filter((one) => one !== s))}>close</button>`}</p>`), words);
 }
 
