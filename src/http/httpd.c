@@ -374,10 +374,9 @@ void conn_admit(struct conn *c)
     struct exchange *x = c->x;
     struct reply rp = {0};
     if (!c->h->ops.admit(c->h->ops.arg, &x->rq, &rp)) {
-        if (c->late) {
-            conn_enter(c, CONN_LATE, c->h->conf.late_ms);
+        conn_enter(c, CONN_LATE, c->h->conf.late_ms); /* a long answer is compressed first: nothing is read till then */
+        if (c->late)
             return;
-        }
         rp.close = x->head.length != 0; /* whatever body comes is not ours to read */
         conn_reply(c, &rp);
         return;

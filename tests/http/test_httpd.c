@@ -17,6 +17,7 @@ static struct {
     struct event_base *loop;
     struct httpd *h;
     int64_t takes_ms; /* each request */
+    bool refuses;     /* at length */
     size_t n_packed;
     struct {
         void (*done)(void *arg);
@@ -26,8 +27,13 @@ static struct {
 
 static bool admit(void *arg, struct request *rq, struct reply *rp)
 {
-    (void)arg, (void)rq, (void)rp;
-    return true;
+    (void)arg, (void)rq;
+    if (t.refuses) {
+        rp->status = 403;
+        rp->body = BUF_INIT(LARGE + 1);
+        buf_fill(&rp->body, 'x', LARGE);
+    }
+    return !t.refuses;
 }
 
 static size_t max_body(void *arg, const struct request *rq)
@@ -187,5 +193,22 @@ static void a_request_that_waits_its_turn_is_not_late(void **unused)
     close(late);
 }
 
+static void a_refusal_that_is_compressed_comes_before_the_next_request(void **unused)
+{
+#define ASK "GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n"
+    (void)unused;
+    t.refuses = true;
+    int fd = client(ASK ASK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(status_of(fd), 0);
+        assert_int_equal(t.n_packed, 1);
+        let_packed();
+        assert_int_equal(status_of(fd), 403);
+    }
+    close(fd);
+#undef ASK
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late))
+TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late),
+      WITH(a_refusal_that_is_compressed_comes_before_the_next_request))
