@@ -41,10 +41,16 @@ static void picture_end(struct drawing *d)
     FREE_ALL(p->nodes, p->notice, p);
 }
 
-/* The next node that is still there, as the reader may see it; NULL: that was the last. */
-static const struct node_now *next_node(struct picture *p, struct api *a, bool *ret_twin)
+/* How far one step goes: a filter that matches nothing gives the others a turn, too. */
+static size_t step_end(const struct picture *p)
 {
-    while (p->at < p->n) {
+    return MIN(p->n, p->at + DRAW_NODES);
+}
+
+/* The next node before end that is still there, as the reader may see it; NULL: that was the last. */
+static const struct node_now *next_node(struct picture *p, struct api *a, size_t end, bool *ret_twin)
+{
+    while (p->at < end) {
         const char *key = p->nodes[p->at].key;
         const struct node_now *n = live_find(a->live, key);
         uint64_t which;
@@ -65,14 +71,14 @@ static const struct node_now *next_node(struct picture *p, struct api *a, bool *
 static bool state_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
-    size_t from = d->out.len;
+    size_t from = d->out.len, end = step_end(p);
     const struct node_now *n;
     bool twin;
 
     if (!p->begun)
         render_state_start(&d->out, &p->view);
     p->begun = true;
-    while (d->out.len - from < bytes && !d->out.err && (n = next_node(p, a, &twin))) {
+    while (d->out.len - from < bytes && !d->out.err && (n = next_node(p, a, end, &twin))) {
         if (p->any)
             buf_addc(&d->out, ',');
         p->any = true;
@@ -97,7 +103,7 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
     bool done = state_step(d, a, bytes);
     if (done)
         buf_addc(&d->out, '\n'); /* the state ends with the other one */
-    if (!d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
+    if (d->out.len > from && !d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
         d->out.err = -EIO;
     return done || d->out.err;
 }
@@ -109,12 +115,13 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     const struct node_now *n;
+    size_t end = step_end(p);
     bool twin;
 
     if (!p->begun) /* first: OpenMetrics ends with # EOF */
         self_metrics(a->hub, &d->out, p->openmetrics);
     p->begun = true;
-    for (size_t done = 0; done < bytes && (n = next_node(p, a, &twin)); done += NODE_BYTES)
+    for (size_t done = 0; done < bytes && (n = next_node(p, a, end, &twin)); done += NODE_BYTES)
         prom_draw_node(p->prom, n, twin);
     return p->at == p->n && prom_draw_give(p->prom, &d->out, bytes);
 }

@@ -8,7 +8,7 @@
 #include "hub/api.h"
 #include "model/now.h"
 
-#define DRAW_NODES 200 /* fewer are rendered in one go */
+#define DRAW_NODES 200 /* fewer are rendered in one go; no step looks at more */
 
 /* All copy what they need of v; f may be NULL and is the drawing's from now on, but for a snapshot's. */
 struct drawing *draw_state(const struct view *v, struct filter *f);

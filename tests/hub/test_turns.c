@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "hub/easel.h"
+#include "now/draw.h"
 #include "now/live.h"
 #include "now/streams.h"
 #include "whole_hub.h"
@@ -342,6 +343,36 @@ static void a_streams_snapshot_is_drawn_in_pieces(void **unused)
     close(left.fd);
 }
 
+/* Asks for a path of MANY nodes until its answer is there. How many turns it was drawn in. */
+static uint64_t turns_to_draw(const char *path, const char *answer)
+{
+    AUTO_BUF ask = BUF_INIT(1024);
+    AUTO_BUF got = BUF_INIT(64 << 20);
+    uint64_t before = easel_turns(hub->easel);
+    struct client c;
+    buf_addf(&ask, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+    client_open(&c, buf_str(&ask), ask.len);
+    client_pump(&c);
+    read_until(&c, &got, answer);
+    close(c.fd);
+    return easel_turns(hub->easel) - before;
+}
+
+static void what_looks_at_all_nodes_takes_turns(void **unused)
+{
+    static const struct {
+        const char *path, *answer;
+    } cases[] = {{"/api/v1/state?filter=host:nobody", "\"nodes\":[]"}, {"/metrics?filter=host:nobody", "muster_"}};
+    (void)unused;
+    for (int i = NODES; i < MANY; i++)
+        put_node(i);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        uint64_t turns = turns_to_draw(cases[i].path, cases[i].answer);
+        print_message("%s: %llu turns\n", cases[i].path, (unsigned long long)turns);
+        assert_in_range(turns, MANY / DRAW_NODES, 2 * MANY / DRAW_NODES);
+    }
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 TESTS(WITH(health_is_answered_whatever_is_pipelined), WITH(pipelined_requests_are_all_answered_in_order),
-      WITH(a_streams_snapshot_is_drawn_in_pieces))
+      WITH(a_streams_snapshot_is_drawn_in_pieces), WITH(what_looks_at_all_nodes_takes_turns))
