@@ -287,3 +287,30 @@ void render_state(struct buf *out, const struct view *v)
     }
     render_state_end(out, v->words);
 }
+
+void render_summary(struct buf *out, const struct view *v, const struct tally *t)
+{
+    struct json to = json_on(out), *j = &to;
+    AUTO_BUF text = BUF_INIT(4096);
+
+    view_answer(v, t, &text);
+    view_counts(v, t, " · ", " · ", &text);
+    json_obj(j, NULL);
+    json_int(j, "at", v->at_ms);
+    json_str(j, "text", buf_str(&text));
+    json_uint(j, "nodes", t->nodes);
+    json_uint(j, "gpus", t->devices);
+    for (int i = 0; i < DEV_STATES; i++)
+        json_uint(j, dev_states[i].word, t->by_state[i]);
+    json_uint(j, "broken", t->broken);
+    json_uint(j, "idle", t->idle);
+    if (v->currency && v->currency[0]) {
+        json_fixed(j, "idle_cost", t->idle_cost, 1000000);
+        json_cstr(j, "currency", v->currency);
+    }
+    if (t->told)
+        json_fixed(j, "work", t->work / (int64_t)t->told, metrics[M_util].per);
+    json_fixed(j, "power", t->power, metrics[M_power].per);
+    json_end_obj(j);
+    buf_addc(out, '\n');
+}

@@ -15,6 +15,8 @@ void render_state_start(struct buf *out, const struct view *v);
 void render_state_end(struct buf *out, const char *words);                         /* the view's, known only now */
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
+void render_summary(struct buf *out, const struct view *v, const struct tally *t); /* v as tally_add has it */
+
 /* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
 /* about: a line for the page; colours: by whose limits it colours, a word for it. NULL: none, its own. */
 void render_facts(struct buf *out, const char *name, const char *about, const char *colours);

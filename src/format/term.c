@@ -38,8 +38,10 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
         buf_addc(out, '\n');
     }
     if (t->answer) {
-        view_answer(v, out);
-        view_counts(v, "\n", t->ascii ? " | " : " · ", out);
+        struct tally all;
+        view_tally(v, &all);
+        view_answer(v, &all, out);
+        view_counts(v, &all, "\n", t->ascii ? " | " : " · ", out);
         buf_addc(out, '\n');
     }
     return p;

@@ -7,30 +7,50 @@
 #include "base/clock.h"
 #include "base/order.h"
 
+/* Among the nodes with most of what the answer counts; of those with as many the first come first. */
+static void name_most(struct tally *t, const struct node_now *n, size_t count)
+{
+    size_t at = ARRAY_LEN(t->most);
+    while (at > 0 && count > t->most[at - 1].n)
+        at--;
+    if (at == ARRAY_LEN(t->most))
+        return;
+    memmove(&t->most[at + 1], &t->most[at], (ARRAY_LEN(t->most) - at - 1) * sizeof(t->most[0]));
+    t->most[at].n = count;
+    mem_copy_str(t->most[at].name, sizeof(t->most[at].name), node_shown(n));
+}
+
+void tally_add(struct tally *t, const struct view *v, const struct node_now *n)
+{
+    size_t devices = t->devices, free = t->by_state[DEV_FREE];
+    t->nodes++;
+    for (size_t k = 0; k < n->n_devices; k++) {
+        const struct device_now *d = &n->devices[k];
+        if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* of MIG instances only the GPU tells it */
+            t->power += d->now.v[M_power];
+        if (device_is_parent(n, d))
+            continue;
+        t->devices++;
+        t->by_state[d->state]++;
+        t->broken += d->state > DEV_IN_SIGHT;
+        if (d->state == DEV_BUSY && sample_has(&d->now, M_util)) {
+            t->told++;
+            t->work += d->now.v[M_util];
+        }
+        int64_t idle_ms = device_idle_ms(d);
+        if (d->state != DEV_HELD || !idle_ms || v->at_ms - idle_ms < TALLY_IDLE_MS)
+            continue;
+        t->idle++;
+        t->idle_cost += (int64_t)((__int128)d->price * (v->at_ms - idle_ms) / HOUR_MS);
+    }
+    name_most(t, n, v->filter ? t->devices - devices : t->by_state[DEV_FREE] - free);
+}
+
 void view_tally(const struct view *v, struct tally *ret)
 {
-    struct tally t = {.nodes = v->n};
+    *ret = (struct tally){0};
     for (size_t i = 0; i < v->n; i++)
-        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
-            const struct device_now *d = &v->nodes[i]->devices[k];
-            if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* of MIG instances only the GPU tells it */
-                t.power += d->now.v[M_power];
-            if (device_is_parent(v->nodes[i], d))
-                continue;
-            t.devices++;
-            t.by_state[d->state]++;
-            t.broken += d->state > DEV_IN_SIGHT;
-            if (d->state == DEV_BUSY && sample_has(&d->now, M_util)) {
-                t.told++;
-                t.work += d->now.v[M_util];
-            }
-            int64_t idle_ms = device_idle_ms(d);
-            if (d->state != DEV_HELD || !idle_ms || v->at_ms - idle_ms < TALLY_IDLE_MS)
-                continue;
-            t.idle++;
-            t.idle_cost += (int64_t)((__int128)d->price * (v->at_ms - idle_ms) / HOUR_MS);
-        }
-    *ret = t;
+        tally_add(ret, v, v->nodes[i]);
 }
 
 /* "750 W", "14.5 kW" */
@@ -45,53 +65,39 @@ static void add_power(struct buf *out, int64_t mw)
     buf_addf(out, "%.*f %s", i && v < 100 ? 1 : 0, v, units[i]);
 }
 
-int view_counts(const struct view *v, const char *first, const char *between, struct buf *out)
+int view_counts(const struct view *v, const struct tally *t, const char *first, const char *between, struct buf *out)
 {
     const char *before = first;
-    struct tally t;
 
 #define PART(n, word)                                                                                                  \
     if (n) {                                                                                                           \
         buf_addf(out, "%s%zu " word, before, n);                                                                       \
         before = between;                                                                                              \
     }
-    view_tally(v, &t);
-    PART(t.by_state[DEV_BUSY], "busy")
-    if (t.told)
-        buf_addf(out, ", %.0f %% of them at work", round((double)t.work / (double)t.told / 100));
-    PART(t.by_state[DEV_HELD], "held")
-    if (t.idle)
-        buf_addf(out, ", %zu idle for 2 h", t.idle);
-    if (t.idle_cost)
-        buf_addf(out, ", %.2f %s", (double)t.idle_cost / 1e6, v->currency);
-    PART(t.by_state[DEV_UNKNOWN], "unknown")
-    PART(t.broken, "broken")
+    PART(t->by_state[DEV_BUSY], "busy")
+    if (t->told)
+        buf_addf(out, ", %.0f %% of them at work", round((double)t->work / (double)t->told / 100));
+    PART(t->by_state[DEV_HELD], "held")
+    if (t->idle)
+        buf_addf(out, ", %zu idle for 2 h", t->idle);
+    if (t->idle_cost)
+        buf_addf(out, ", %.2f %s", (double)t->idle_cost / 1e6, v->currency);
+    PART(t->by_state[DEV_UNKNOWN], "unknown")
+    PART(t->broken, "broken")
 #undef PART
-    if (t.power) {
+    if (t->power) {
         buf_adds(out, before);
-        add_power(out, t.power);
+        add_power(out, t->power);
     }
     return out->err;
 }
 
-/* Devices that count for the answer: the free ones, or with a filter all that are left. */
-static size_t count_of(const struct view *v, const struct node_now *n)
+int view_answer(const struct view *v, const struct tally *t, struct buf *out)
 {
-    size_t count = 0;
-    for (size_t k = 0; k < n->n_devices; k++)
-        count += (v->filter || n->devices[k].state == DEV_FREE) && !device_is_parent(n, &n->devices[k]);
-    return count;
-}
-
-int view_answer(const struct view *v, struct buf *out)
-{
-    enum { NAMED = 6 };
     bool plain = !v->filter || strcmp(v->filter, "free") == 0;
-    struct tally t;
-    view_tally(v, &t);
-    size_t of = v->filter ? v->of : t.devices, count = v->filter ? t.devices : t.by_state[DEV_FREE];
+    size_t of = v->filter ? v->of : t->devices, count = v->filter ? t->devices : t->by_state[DEV_FREE];
     if (!of)
-        return buf_adds(out, v->n || v->filter ? "no GPUs seen yet" : "no nodes yet");
+        return buf_adds(out, t->nodes || v->filter ? "no GPUs seen yet" : "no nodes yet");
     if (count)
         buf_addf(out, "%zu of %zu ", count, of);
     else
@@ -102,29 +108,12 @@ int view_answer(const struct view *v, struct buf *out)
         buf_addf(out, "%s '%s'", count == 1 ? "matches" : "match", v->filter);
     if (v->words)
         buf_addf(out, " (%s)", v->words);
-    if (!count)
-        return out->err;
-    /* The nodes with most free first; a selection sort of a handful out of however many there are. */
-    size_t named = 0, told = 0, last = SIZE_MAX, last_i = 0;
-    while (named < NAMED) {
-        size_t best = 0, best_i = 0;
-        for (size_t i = 0; i < v->n; i++) {
-            size_t here = count_of(v, v->nodes[i]);
-            if (here > best && (here < last || (here == last && i > last_i))) {
-                best = here;
-                best_i = i;
-            }
-        }
-        if (!best)
-            break;
-        buf_addf(out, "%s%zu on %s", named ? ", " : ": ", best, node_shown(v->nodes[best_i]));
-        told += best;
-        last = best;
-        last_i = best_i;
-        named++;
+    for (size_t i = 0; i < ARRAY_LEN(t->most) && t->most[i].n; i++) {
+        buf_addf(out, "%s%zu on %s", i ? ", " : ": ", t->most[i].n, t->most[i].name);
+        count -= t->most[i].n;
     }
-    if (told < count)
-        buf_addf(out, ", %zu elsewhere", count - told);
+    if (count)
+        buf_addf(out, ", %zu elsewhere", count);
     return out->err;
 }
 
@@ -209,6 +198,14 @@ bool device_is_parent(const struct node_now *n, const struct device_now *d)
 {
     return d->split ||
            ANY(n->n_devices, i, n->devices[i].fact.parent[0] && strcmp(n->devices[i].fact.parent, d->fact.uuid) == 0);
+}
+
+size_t node_gpus(const struct node_now *n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n->n_devices; i++)
+        count += !device_is_parent(n, &n->devices[i]);
+    return count;
 }
 
 void device_now_fini(struct device_now *d)

@@ -122,13 +122,19 @@ struct tally {
     int64_t idle_cost;   /* of those, since they last worked: millionths of the currency */
     size_t told;         /* busy ones that tell utilisation, */
     int64_t work, power; /* and the sum of it; power of all that tell it. As metrics.def has them */
+    struct {
+        size_t n;
+        char name[NAME_MAX_LEN];
+    } most[6]; /* nodes with most of what the answer counts, most first; 0: no more */
 };
+/* One node more. v without its nodes: when it is, and whether there is a filter, which chose n's devices. */
+void tally_add(struct tally *t, const struct view *v, const struct node_now *n);
 void view_tally(const struct view *v, struct tally *ret);
 /* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
-int view_answer(const struct view *v, struct buf *out);
+int view_answer(const struct view *v, const struct tally *t, struct buf *out);
 /* All the others: "30 busy, 58 % of them at work · 6 held, 2 idle for 2 h, 0.80 EUR · 2 broken · 14.5 kW"; nothing of
  * what there is none. first: written before it, if there is any; between: " · " */
-int view_counts(const struct view *v, const char *first, const char *between, struct buf *out);
+int view_counts(const struct view *v, const struct tally *t, const char *first, const char *between, struct buf *out);
 
 /* Whether this reader may see the process's whole command line. */
 bool view_shows_cmd(const struct view *v, const struct proc_now *p);
@@ -147,6 +153,7 @@ bool node_is_silent(
 bool device_has_gone(const struct device_now *d); /* a process of PROC_GONE */
 /* A MIG parent with instances cannot itself be free: its instances are what one takes. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);
+size_t node_gpus(const struct node_now *n); /* how many it has, without those */
 
 static inline const char *node_shown(const struct node_now *n)
 {

@@ -137,8 +137,10 @@ static int show(const struct ls_conf *conf, const struct picture *p)
             buf_adds(&out, "DEMO: a recorded cluster, not real machines\n");
         if (p->view.notice)
             buf_addf(&out, "! %s\n", p->view.notice);
-        view_answer(&p->view, &out);
-        view_counts(&p->view, "\n", conf->ascii ? " | " : " · ", &out);
+        struct tally all;
+        view_tally(&p->view, &all);
+        view_answer(&p->view, &all, &out);
+        view_counts(&p->view, &all, "\n", conf->ascii ? " | " : " · ", &out);
         buf_addc(&out, '\n');
         size_t table = out.len;
         if (r.n || !conf->filter)

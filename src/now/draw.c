@@ -1,4 +1,4 @@
-/* draw.c: walks a list of nodes piece by piece and writes each as JSON or metrics. */
+/* draw.c: walks a list of nodes piece by piece and writes each as JSON or metrics, or counts what they have. */
 #include "now/draw.h"
 
 #include <errno.h>
@@ -17,13 +17,14 @@ struct picture {
     struct filter *filter;
     struct filter_kinds kinds; /* of its bare words */
     struct arena mem;          /* of what a filter leaves of the node at hand */
-    size_t n, at;
+    size_t n, at, counted;     /* nodes, those drawn, and with a filter those whose devices were counted */
     struct {
         char key[NODE_KEY_MAX];
         bool twin;
     } * nodes;
     bool any, begun, openmetrics;
     bool lent;              /* the filter */
+    struct tally tally;     /* of a summary */
     struct prom_draw *prom; /* NULL: JSON */
 };
 
@@ -42,20 +43,38 @@ static void picture_end(struct drawing *d)
 }
 
 /* How far one step goes: a filter that matches nothing gives the others a turn, too. */
-static size_t step_end(const struct picture *p)
+static size_t step_end(const struct picture *p, size_t at)
 {
-    return MIN(p->n, p->at + DRAW_NODES);
+    return MIN(p->n, at + DRAW_NODES);
+}
+
+/* NULL: it is gone. */
+static const struct node_now *node_at(const struct picture *p, struct api *a, size_t i)
+{
+    const struct node_now *n = live_find(a->live, p->nodes[i].key);
+    return n && strcmp(n->key, p->nodes[i].key) == 0 ? n : NULL;
+}
+
+/* How many devices a filter has to choose from is said first. False: some are not counted yet. */
+static bool count_devices(struct picture *p, struct api *a)
+{
+    if (!p->filter || p->counted == p->n)
+        return true;
+    for (size_t end = step_end(p, p->counted); p->counted < end; p->counted++) {
+        const struct node_now *n = node_at(p, a, p->counted);
+        p->view.of += n ? node_gpus(n) : 0;
+    }
+    return false;
 }
 
 /* The next node before end that is still there, as the reader may see it; NULL: that was the last. */
 static const struct node_now *next_node(struct picture *p, struct api *a, size_t end, bool *ret_twin)
 {
     while (p->at < end) {
-        const char *key = p->nodes[p->at].key;
-        const struct node_now *n = live_find(a->live, key);
+        const struct node_now *n = node_at(p, a, p->at);
         uint64_t which;
         *ret_twin = p->nodes[p->at++].twin;
-        if (!n || strcmp(n->key, key) != 0)
+        if (!n)
             continue;
         arena_reset(&p->mem);
         if (p->filter)
@@ -71,10 +90,12 @@ static const struct node_now *next_node(struct picture *p, struct api *a, size_t
 static bool state_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
-    size_t from = d->out.len, end = step_end(p);
+    size_t from = d->out.len, end = step_end(p, p->at);
     const struct node_now *n;
     bool twin;
 
+    if (!count_devices(p, a))
+        return false;
     if (!p->begun)
         render_state_start(&d->out, &p->view);
     p->begun = true;
@@ -98,6 +119,8 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len;
 
+    if (!count_devices(p, a))
+        return false;
     if (!p->begun)
         buf_adds(&d->out, "retry: 2000\nevent: snapshot\ndata: ");
     bool done = state_step(d, a, bytes);
@@ -108,6 +131,28 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
     return done || d->out.err;
 }
 
+static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t end = step_end(p, p->at);
+    const struct node_now *n;
+    char words[FILTER_SAID] = "";
+    bool twin;
+
+    if (!count_devices(p, a))
+        return false;
+    while ((n = next_node(p, a, end, &twin)))
+        tally_add(&p->tally, &p->view, n);
+    if (p->at < p->n)
+        return false;
+    if (p->filter)
+        filter_say(p->filter, &p->kinds, words);
+    struct view v = p->view;
+    v.words = words[0] ? words : NULL;
+    render_summary(&d->out, &v, &p->tally);
+    return true;
+}
+
 /* Lines gather apart by family: what a node adds is not seen in out, so nodes are counted, as what they come to. */
 #define NODE_BYTES 16384
 
@@ -115,7 +160,7 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     const struct node_now *n;
-    size_t end = step_end(p);
+    size_t end = step_end(p, p->at);
     bool twin;
 
     if (!p->begun) /* first: OpenMetrics ends with # EOF */
@@ -133,17 +178,13 @@ static struct picture *picture_new(const struct view *v, struct filter *f, step_
     struct picture *p =
         NEW(struct picture, .d = {.end = picture_end, .step = step, .version = v->version, .at_ms = v->at_ms},
             .view = *v, .notice = mem_str(v->notice), .filter = f, .n = v->n);
-    struct tally t;
 
     p->d.out = BUF_INIT(DRAW_MAX);
     p->view.notice = p->notice;
     p->view.nodes = NULL;
     p->view.n = 0;
-    if (f) {
-        view_tally(v, &t);
+    if (f)
         p->view.filter = filter_text(f);
-        p->view.of = t.devices;
-    }
     p->nodes = mem_zero(MAX(v->n, 1u), sizeof(*p->nodes));
     for (size_t i = 0; i < v->n; i++) {
         mem_copy_str(p->nodes[i].key, sizeof(p->nodes[i].key), v->nodes[i]->key);
@@ -164,6 +205,11 @@ struct drawing *draw_snapshot(const struct view *v, struct filter *f)
     p->d.piece = BUF_INIT(DRAW_MAX);
     p->lent = true;
     return &p->d;
+}
+
+struct drawing *draw_summary(const struct view *v, struct filter *f)
+{
+    return &picture_new(v, f, summary_step)->d;
 }
 
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics)

@@ -14,4 +14,5 @@
 struct drawing *draw_state(const struct view *v, struct filter *f);
 /* The first event of a stream, compressed as well. f is lent, for as long as there are steps. */
 struct drawing *draw_snapshot(const struct view *v, struct filter *f);
+struct drawing *draw_summary(const struct view *v, struct filter *f);
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);

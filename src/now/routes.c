@@ -108,11 +108,17 @@ static void render_json(struct buf *out, const struct view *v, UNUSED const void
     render_state(out, v);
 }
 
-static struct drawing *make_state(struct select *s, UNUSED const void *arg)
+/* It is the drawing's from now on. */
+static struct filter *take_filter(struct select *s)
 {
     struct filter *f = s->filter;
     s->filter = NULL;
-    return draw_state(&s->view, f);
+    return f;
+}
+
+static struct drawing *make_state(struct select *s, UNUSED const void *arg)
+{
+    return draw_state(&s->view, take_filter(s));
 }
 
 /* What is given out again may show less than there is by now: it keeps the ETag it had. Otherwise whoever asks for news
@@ -157,33 +163,16 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     return how;
 }
 
-static void render_summary(struct buf *out, const struct view *v, UNUSED const void *arg)
+static void render_counts(struct buf *out, const struct view *v, UNUSED const void *arg)
 {
-    struct json to = json_on(out), *j = &to;
-    AUTO_BUF text = BUF_INIT(4096);
     struct tally t;
-
     view_tally(v, &t);
-    view_answer(v, &text);
-    view_counts(v, " · ", " · ", &text);
-    json_obj(j, NULL);
-    json_int(j, "at", v->at_ms);
-    json_str(j, "text", buf_str(&text));
-    json_uint(j, "nodes", t.nodes);
-    json_uint(j, "gpus", t.devices);
-    for (int i = 0; i < DEV_STATES; i++)
-        json_uint(j, dev_states[i].word, t.by_state[i]);
-    json_uint(j, "broken", t.broken);
-    json_uint(j, "idle", t.idle);
-    if (v->currency && v->currency[0]) {
-        json_fixed(j, "idle_cost", t.idle_cost, 1000000);
-        json_cstr(j, "currency", v->currency);
-    }
-    if (t.told)
-        json_fixed(j, "work", t.work / (int64_t)t.told, metrics[M_util].per);
-    json_fixed(j, "power", t.power, metrics[M_power].per);
-    json_end_obj(j);
-    buf_addc(out, '\n');
+    render_summary(out, v, &t);
+}
+
+static struct drawing *make_summary(struct select *s, UNUSED const void *arg)
+{
+    return draw_summary(&s->view, take_filter(s));
 }
 
 static enum reply_how get_summary(struct api *a, struct request *rq, struct reply *rp)
@@ -192,7 +181,10 @@ static enum reply_how get_summary(struct api *a, struct request *rq, struct repl
 
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;
-    return reply_view(a, rq, &s, "summary", render_summary, NULL, rp);
+    enum reply_how how;
+    if (draw_view(a, rq, &s, "summary", make_summary, NULL, rp, &how))
+        return how;
+    return reply_view(a, rq, &s, "summary", render_counts, NULL, rp);
 }
 
 static enum reply_how get_filter(struct api *a, struct request *rq, struct reply *rp)
@@ -377,9 +369,7 @@ static void render_metrics(struct buf *out, const struct view *v, const void *ar
 static struct drawing *make_metrics(struct select *s, const void *arg)
 {
     const struct prom_ask *ask = arg;
-    struct filter *f = s->filter;
-    s->filter = NULL;
-    return draw_metrics(&s->view, f, ask->openmetrics);
+    return draw_metrics(&s->view, take_filter(s), ask->openmetrics);
 }
 
 static enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)

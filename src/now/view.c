@@ -50,8 +50,7 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
         return NULL;
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
-    for (size_t i = 0; i < total; i++)
-        copy->of += !device_is_parent(n, &n->devices[i]);
+    copy->of = node_gpus(n);
     bool parents = ANY(n->n_devices, i, n->devices[i].fact.parent[0]);
     if (!parents && last - first + 1 == count) { /* side by side */
         copy->devices = n->devices + first;
@@ -72,14 +71,14 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
 void view_filter(struct view *v, const struct filter *f, struct arena *a)
 {
     const struct node_now **list = arena_alloc(a, v->n + 1, sizeof(*list));
-    struct tally t;
     size_t n = 0;
     uint64_t which;
     struct filter_kinds kinds = {0};
     char *words = arena_alloc(a, FILTER_SAID, 1);
 
-    view_tally(v, &t);
+    v->of = 0;
     for (size_t i = 0; i < v->n; i++) {
+        v->of += node_gpus(v->nodes[i]);
         filter_see(f, v->nodes[i], v->at_ms, &kinds);
         const struct node_now *kept = view_node(f, v->nodes[i], v->at_ms, a, &which);
         if (kept)
@@ -88,7 +87,6 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a)
     v->nodes = list;
     v->n = n;
     v->filter = filter_text(f);
-    v->of = t.devices;
     v->odd_words = filter_say(f, &kinds, words);
     v->words = words[0] ? words : NULL;
 }

@@ -382,9 +382,11 @@ static void draw_answer(struct top *t, struct sheet *s)
         sheet_putf(s, 1, 0, w, STYLE_WARN | STYLE_BOLD, "! %s", t->all.notice);
     } else {
         AUTO_BUF b = BUF_INIT(1 << 20);
-        view_answer(&t->shown, &b);
+        struct tally shown;
+        view_tally(&t->shown, &shown);
+        view_answer(&t->shown, &shown, &b);
         const char *between = s->ascii ? " | " : " · ";
-        view_counts(&t->shown, between, between, &b);
+        view_counts(&t->shown, &shown, between, between, &b);
         sheet_put(s, 1, 0, w, STYLE_PLAIN, b.len ? b.p : "");
     }
 }

@@ -362,7 +362,11 @@ static void what_looks_at_all_nodes_takes_turns(void **unused)
 {
     static const struct {
         const char *path, *answer;
-    } cases[] = {{"/api/v1/state?filter=host:nobody", "\"nodes\":[]"}, {"/metrics?filter=host:nobody", "muster_"}};
+    } cases[] = {{"/api/v1/state?filter=host:nobody", "\"nodes\":[]"},
+                 {"/metrics?filter=host:nobody", "muster_"},
+                 {"/api/v1/summary", "none of 4800 free"},
+                 {"/api/v1/summary?filter=node7+or+node8",
+                  "16 of 4800 match 'node7 or node8' (node7: node, node8: node): 8 on node7, 8 on node8"}};
     (void)unused;
     for (int i = NODES; i < MANY; i++)
         put_node(i);

@@ -146,16 +146,20 @@ static void the_answer_names_where_the_free_ones_are(void **unused)
             dev[i][k].state = k < i ? DEV_FREE : DEV_BUSY;
     }
     struct view v = {.n = 3, .nodes = list};
+    struct tally t;
     AUTO_BUF b = BUF_INIT(1000);
-    view_answer(&v, &b);
+    view_tally(&v, &t);
+    view_answer(&v, &t, &b);
     assert_string_equal(b.p, "3 of 12 free: 2 on ws3, 1 on dgx2");
     buf_reset(&b);
     v.n = 1;
-    view_answer(&v, &b);
+    view_tally(&v, &t);
+    view_answer(&v, &t, &b);
     assert_string_equal(b.p, "none of 4 free");
     buf_reset(&b);
     v.n = 0;
-    view_answer(&v, &b);
+    view_tally(&v, &t);
+    view_answer(&v, &t, &b);
     assert_string_equal(b.p, "no nodes yet");
 }
 
@@ -175,24 +179,28 @@ static void the_other_states_are_counted_with_what_they_do_and_cost(void **unuse
     static struct node_now node = {.name = "dgx1", .devices = dev, .n_devices = 8};
     const struct node_now *list[] = {&node};
     struct view v = {.n = 1, .nodes = list, .at_ms = 4 * HOUR_MS + 1, .currency = "EUR"};
+    struct tally t;
     AUTO_BUF b = BUF_INIT(1000);
     sample_set(&dev[1].now, M_util, 9800);
     sample_set(&dev[2].now, M_util, 2150);
     sample_set(&dev[1].now, M_power, 610400);
     sample_set(&dev[5].now, M_power, 120000);
     sample_set(&dev[7].now, M_power, 999000); /* of before it hung */
-    view_answer(&v, &b);
-    view_counts(&v, " · ", " · ", &b);
+    view_tally(&v, &t);
+    view_answer(&v, &t, &b);
+    view_counts(&v, &t, " · ", " · ", &b);
     assert_string_equal(b.p, "1 of 8 free: 1 on dgx1 · 3 busy, 60 % of them at work · 2 held, 1 idle for 2 h, "
                              "10.00 EUR · 1 unknown · 1 broken · 730 W");
     dev[4].price = 0; /* nothing is told of what it costs */
     sample_set(&dev[1].now, M_power, 14450000);
     buf_reset(&b);
-    view_counts(&v, "", ", ", &b);
+    view_tally(&v, &t);
+    view_counts(&v, &t, "", ", ", &b);
     assert_string_equal(b.p, "3 busy, 60 % of them at work, 2 held, 1 idle for 2 h, 1 unknown, 1 broken, 14.6 kW");
     node.n_devices = 1;
     buf_reset(&b);
-    view_counts(&v, "!", ", ", &b);
+    view_tally(&v, &t);
+    view_counts(&v, &t, "!", ", ", &b);
     assert_int_equal(b.len, 0);
 }
 

@@ -67,6 +67,7 @@ static void a_filter_leaves_what_matches_and_borrows_the_rest(void **unused)
         AUTO_BUF answer = BUF_INIT(1024);
         struct filter_err err = {0};
         struct view v = c->v;
+        struct tally t;
         size_t devices = 0;
 
         print_message("'%s'\n", cases[i].text);
@@ -79,7 +80,8 @@ static void a_filter_leaves_what_matches_and_borrows_the_rest(void **unused)
                 assert_true(filter_match(f, v.nodes[k], &v.nodes[k]->devices[d], v.at_ms));
             devices += v.nodes[k]->n_devices;
         }
-        view_answer(&v, &answer);
+        view_tally(&v, &t);
+        view_answer(&v, &t, &answer);
         assert_string_equal(buf_str(&names).p, cases[i].nodes);
         assert_string_equal(answer.p, cases[i].answer);
         assert_int_equal(devices, cases[i].devices);
