@@ -2,10 +2,11 @@
  * filter.h: the filter language (docs/filter.md): `free model:h200 memfree>=40G`. One implementation for every list,
  * stream and screen. Text becomes a small program once; running it allocates nothing and never recurses.
  *
- * F1 Text is capped: FILTER_MAX bytes, FILTER_DEPTH nested parentheses, FILTER_TERMS conditions. F2 An error names the
- * column (counted in characters, from 1) and what was expected there. F3 Three values: what is not known is neither
- * true nor false, and `not` leaves it so; only what is certainly true matches. F4 Values of a device out of sight
- * (stale, hung, lost) are not known, but for how much memory it has; who was on it when last seen is.
+ * F1 Text is capped: FILTER_MAX bytes, FILTER_DEPTH nested parentheses, FILTER_TERMS conditions, FILTER_WORDS bare
+ * words. F2 An error names the column (counted in characters, from 1) and what was expected there. F3 Three values:
+ * what is not known is neither true nor false, and `not` leaves it so; only what is certainly true matches. F4 Values
+ * of a device out of sight (stale, hung, lost) are not known, but for how much memory it has; who was on it when last
+ * seen is.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #define FILTER_MAX   1024
 #define FILTER_DEPTH 32
 #define FILTER_TERMS 128
-#define FILTER_WORDS 25 /* bare ones, of five conditions each */
+#define FILTER_WORDS 8 /* bare ones: each is looked for on every GPU, whatever else matches */
 
 struct filter;
 

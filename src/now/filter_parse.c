@@ -466,6 +466,9 @@ static int take_bare(struct parser *p, struct str name, size_t at)
 
     if (name.len > VALUE_MAX)
         return fail(p, at, "expected at most %d bytes here", VALUE_MAX);
+    if (f->n_words == FILTER_WORDS)
+        return fail(p, at, "a filter has at most %d bare words: say what this one is, as in host:%.*s or user:%.*s",
+                    FILTER_WORDS, SHOWN(name), SHOWN(name));
     if (p->conditions + KINDS > FILTER_TERMS)
         return fail(p, at, "a filter has at most %d conditions; a bare word counts as %d", FILTER_TERMS, KINDS);
     pool_add(p, &text, name);

@@ -475,7 +475,9 @@ static void sizes_are_bounded(void **unused)
         {"(", "", "", 1000, -EINVAL, "nest at most"},
         {"(free or busy and ", "kim", ")", FILTER_DEPTH, 0, ""}, /* the deepest the stack gets */
         {"kim ", "", "", FILTER_WORDS, 0, ""},
-        {"kim ", "", "", FILTER_WORDS + 1, -EINVAL, "a bare word counts as 5"},
+        {"kim ", "", "", FILTER_WORDS + 1, -EINVAL, "at most 8 bare words: say what this one is, as in host:kim"},
+        {"mine ", "kim", "", FILTER_TERMS - 5, 0, ""},
+        {"mine ", "kim", "", FILTER_TERMS - 4, -EINVAL, "a bare word counts as 5"},
         {"not ", "free", "", 255, 0, ""},
         {"mine ", "free", "", FILTER_TERMS - 1, 0, ""},
         {"mine ", "free", "", FILTER_TERMS, -EINVAL, "at most 128 conditions"},
