@@ -42,6 +42,7 @@ struct hub {
     struct usage_trend *usage_trend; /* who to ask for a GPU */
     struct work *work;               /* for questions about the past */
     struct looks *looks;             /* for single records of it */
+    struct looks *blob_looks;        /* for blobs of it */
     struct compress *compress;
     struct easel *easel;   /* answers about all nodes */
     struct outbox *outbox; /* who is to be told of it */

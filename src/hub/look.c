@@ -9,7 +9,7 @@
 #define QUEUE_MAX  4096 /* records that may wait to be read; one takes microseconds */
 #define LIMIT_MS   30000
 #define TOO_MUCH   "too much is being asked at once; try again in a moment"
-#define KEPT_BYTES (64 << 20) /* of requests that wait */
+#define KEPT_BYTES (64 << 20) /* of requests that wait for one thread */
 #define KEPT_MAX   2          /* records that one request needs: a job, and its parent */
 
 struct looks {
@@ -74,11 +74,16 @@ static void read_done(struct work_job *j)
         r->done(r);
 }
 
+static struct looks *looks_for(struct hub *h, const struct look_read *r)
+{
+    return r->blobs ? h->blob_looks : h->looks;
+}
+
 int look_read(struct hub *h, struct look_read *r, struct err *err)
 {
     r->job = (struct work_job){.run = read_beside, .done = read_done};
-    r->l = h->looks;
-    return h->looks && work_add(h->looks->work, &r->job, LIMIT_MS) == 0 ? 0 : err_set(err, -EAGAIN, TOO_MUCH);
+    r->l = looks_for(h, r);
+    return r->l && work_add(r->l->work, &r->job, LIMIT_MS) == 0 ? 0 : err_set(err, -EAGAIN, TOO_MUCH);
 }
 
 static int read_record(struct look_read *r, struct store *s, struct err *err)
@@ -111,7 +116,7 @@ int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void
 /* ---- requests that wait ---- */
 
 struct kept_request {
-    struct hub *h;
+    struct looks *l;
     struct request rq;
     struct asker who;
     struct late *late;
@@ -141,19 +146,19 @@ static void move_text(char **to, struct str *s)
     *to += s->len + 1;
 }
 
-/* NULL: too many wait. */
-static struct kept_request *keep_request(struct hub *h, struct request *rq)
+/* l may be NULL. NULL: too many wait. */
+static struct kept_request *keep_request(struct looks *l, struct request *rq)
 {
     size_t n = sizeof(struct kept_request) + rq->path.len + rq->tail.len + rq->body.len + 3;
     for (size_t i = 0; i < rq->n_query; i++)
         n += rq->query[i].name.len + rq->query[i].value.len + 2;
-    if (!h->looks || h->looks->kept + n > KEPT_BYTES)
+    if (!l || l->kept + n > KEPT_BYTES)
         return NULL;
     struct kept_request *k = mem_zero(1, n);
     char *at = k->text;
 
-    k->h = h;
-    h->looks->kept += k->size = n;
+    k->l = l;
+    l->kept += k->size = n;
     k->rq = *rq;
     k->who = *rq->who;
     k->rq.who = &k->who;
@@ -178,17 +183,18 @@ static void kept_free(struct kept_request *k)
         FREE_ALL(k->found[i].job, k->found[i].booking);
     if (k->read)
         k->read->done(k->read);
-    k->h->looks->kept -= k->size;
+    k->l->kept -= k->size;
     free(k);
 }
 
 static void handle_read(struct kept_request *k)
 {
+    struct api *a = &k->l->h->api;
     struct reply rp = {0};
 
     k->waits = false;
-    k->who.people = k->h->api.people; /* they may be others by now */
-    enum reply_how how = api_handle(&k->h->api, &k->rq, &rp);
+    k->who.people = a->people; /* they may be others by now */
+    enum reply_how how = api_handle(a, &k->rq, &rp);
     if (how == REPLY_NOW)
         httpd_late_reply(k->late, &rp);
     else
@@ -218,7 +224,7 @@ static int wait_for(struct kept_request *k, struct request *rq)
 
 int look_read_for(struct hub *h, struct request *rq, struct look_read *r, struct err *err)
 {
-    struct kept_request *k = keep_request(h, rq);
+    struct kept_request *k = keep_request(looks_for(h, r), rq);
 
     if (!k)
         return err_set(err, -EAGAIN, TOO_MUCH);
@@ -248,7 +254,7 @@ static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, 
             *ret = &k->found[i];
             return (*ret)->r < 0 ? err_set(err, (*ret)->r, "%s", (*ret)->err.msg) : (*ret)->r;
         }
-    if (!k && !(k = keep_request(h, rq)))
+    if (!k && !(k = keep_request(h->looks, rq)))
         return err_set(err, -EAGAIN, TOO_MUCH);
     assert(k->n < KEPT_MAX);
     int r = look_up(h, kind, id, handle_again, k, err);

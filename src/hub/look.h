@@ -1,5 +1,6 @@
 /*
- * look.h: a few records of the store for the loop, which waits for no disk: a thread of its own reads them.
+ * look.h: a few records of the store for the loop, which waits for no disk: a thread of its own reads them. Blobs,
+ * which may be many bytes, have another, so that nobody's token waits for them.
  *
  * L1 A request that needs one is kept meanwhile, and its handler is called again once it is known. L2 A record is as it
  * was when it was read: what is in memory counts first. L3 Memory is bounded: reads that wait, and requests kept.
@@ -31,6 +32,7 @@ struct look_read {                                                      /* embed
     void (*done)(struct look_read *r);                                  /* on the loop; may free r */
     int code; /* in done: what read returned, or -errno where it was not called */
     struct err err;
+    bool blobs;          /* it reads such */
     struct work_job job; /* look's own */
     struct looks *l;
     struct kept_request *kept;

@@ -391,7 +391,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     if (r == 0)
         r = open_store(h, conf, err);
-    if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->looks = looks_new(h))))
+    if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->looks = looks_new(h)) ||
+                   !(h->blob_looks = looks_new(h))))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
         h->compress = compress_new(h->loop);
@@ -486,6 +487,8 @@ void hub_close(struct hub *h)
     h->work = NULL;     /* what is told late asks for nothing more */
     looks_free(h->looks);
     h->looks = NULL;
+    looks_free(h->blob_looks);
+    h->blob_looks = NULL;
     compress_free(h->compress);
     h->compress = NULL; /* what is answered late goes as it is */
     features_stop(&s->hub.features);

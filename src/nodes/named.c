@@ -118,7 +118,7 @@ int named_look(const struct naming *a, struct request *rq, struct named_blobs **
     struct named_blobs *x = *ret = (struct named_blobs *)looked_read(rq);
     if (x)
         return x->read.code;
-    x = NEW(struct named_blobs, .read = {.read = read_blobs, .done = end_read});
+    x = NEW(struct named_blobs, .read = {.read = read_blobs, .done = end_read, .blobs = true});
     mem_copy_str(x->key, sizeof(x->key), a->key);
     want_named(a, x, false);
     want_named(a, x, true);

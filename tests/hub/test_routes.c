@@ -7,11 +7,14 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fault_vfs.h"
 #include "http/web.h"
+#include "hub/look.h"
 #include "notify/outbox.h"
 #include "now/live.h"
 #include "now/streams.h"
@@ -188,6 +191,18 @@ static int ask_status(const struct ask *a)
     int status = ask(a, &rp);
     reply_fini(&rp);
     return status;
+}
+
+/* What an agent sends: a batch under facts that no frame brings. */
+static void put_batch(struct buf *out, uint64_t facts)
+{
+    struct hello hello = {.node = {{1}}, .run = 7, .sent_ms = NOW, .collect = COLLECT_OK, .name = "sender"};
+    struct batch b = {.key = {.node = hello.node, .run = 7, .number = 1}, .facts = facts};
+    struct wire_enc *e = wire_enc_new(3);
+    assert_int_equal(wire_start(out), 0);
+    assert_int_equal(wire_put_hello(out, &hello), 0);
+    assert_int_equal(wire_put_batch(e, out, &b), 0);
+    wire_enc_free(e);
 }
 
 static bool reply_has(const struct reply *rp, const char *words)
@@ -1052,6 +1067,60 @@ static void an_etag_is_of_its_filter(void **unused)
     assert_int_equal(ask_status(&(struct ask){.target = "/api/v1/state?filter=free", .if_none_match = all}), 200);
 }
 
+/* ---- what is read beside the loop ---- */
+
+static struct slow_read {
+    struct look_read read; /* first */
+    sem_t may_end;
+    bool over;
+} slow;
+
+/* Until it may end; what the test waits for instead is not waited for for ever. */
+static int read_slowly(struct look_read *r, struct store *s, struct err *err)
+{
+    struct timespec until = {.tv_sec = time(NULL) + 20};
+    (void)r, (void)s, (void)err;
+    return sem_timedwait(&slow.may_end, &until);
+}
+
+static void slow_is_over(struct look_read *r)
+{
+    (void)r;
+    slow.over = true;
+}
+
+/* The answer to one who asks while a read of blobs, or of records, does not end. */
+static int ask_while_slow(bool blobs, const struct ask *a)
+{
+    slow = (struct slow_read){.read = {.read = read_slowly, .done = slow_is_over, .blobs = blobs}};
+    sem_init(&slow.may_end, 0, 0);
+    assert_int_equal(look_read(hub, &slow.read, NULL), 0);
+    int status = ask_status(a);
+    bool waited = slow.over;
+    sem_post(&slow.may_end);
+    while (!slow.over)
+        event_base_loop(hub->loop, EVLOOP_ONCE);
+    sem_destroy(&slow.may_end);
+    assert_false(waited);
+    return status;
+}
+
+static void records_and_blobs_do_not_wait_for_each_other(void **unused)
+{
+    char text[64], id[20], body[128];
+    uint8_t hash[32];
+    AUTO_BUF bytes = BUF_INIT(4096);
+    struct ask login = {.method = "POST", .target = "/api/v1/login", .body = body, .origin = "http://localhost:8765"};
+    struct ask post = {.method = "POST", .target = "/api/v1/batches", .token = by_role[ROLE_AGENT]};
+    (void)unused;
+    token_new(id, hash, text);
+    snprintf(body, sizeof(body), "{\"token\":\"%s\"}", text);
+    assert_int_equal(ask_while_slow(true, &login), 401);
+    put_batch(&bytes, 99);
+    post.bytes = buf_str(&bytes);
+    assert_int_equal(ask_while_slow(false, &post), 200);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
@@ -1065,4 +1134,5 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       WITH(a_link_logs_in_once_and_is_made_with_a_token_alone), OPEN(command_lines_are_for_their_owner_and_admins),
       OPEN(state_has_an_etag_that_changes_with_the_state), WITH(patching_a_node_takes_what_it_knows_and_nothing_else),
       OPEN(vesta_is_answered_under_200_with_its_own_codes), OPEN(a_filter_leaves_what_matches_everywhere),
-      OPEN(an_etag_is_of_its_filter), cmocka_unit_test(a_target_is_decoded_or_refused))
+      OPEN(an_etag_is_of_its_filter), WITH(records_and_blobs_do_not_wait_for_each_other),
+      cmocka_unit_test(a_target_is_decoded_or_refused))
