@@ -685,6 +685,15 @@ static bool post_own(struct post *p)
     return !other || post_moves(p) || post_allowed(p); /* which says no, unless the token moved meanwhile */
 }
 
+/* Whether its node may make so much work now. False: answered. */
+static bool post_affords(struct post *p, int64_t cost)
+{
+    if (!p->peer || peer_may(p->peer, cost, p->now_ms))
+        return true;
+    snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 1");
+    return reply_refuse(p->rp, 429, "this node sends more than one node can have to say: wait a second");
+}
+
 /* Every blob that its batches need, before anything of it counts. False: *how, and it is handled again or answered. */
 static bool post_blobs(struct post *p, enum reply_how *how)
 {
@@ -746,7 +755,7 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
-    if (post_read(&p) && post_fits(&p) && post_own(&p) && post_blobs(&p, &how) &&
+    if (post_read(&p) && post_fits(&p) && post_own(&p) && post_affords(&p, 0) && post_blobs(&p, &how) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) && post_node(&p)) {
         struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
         if (old)
@@ -756,12 +765,8 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
             mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->who->token.id);
             p.peer->minted_for = p.hello.run;
         }
-        if (peer_may(p.peer, post_cost(&p), p.now_ms)) {
+        if (post_affords(&p, post_cost(&p)))
             how = post_take(&p);
-        } else {
-            snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
-            reply_problem(rp, 429, "this node sends more than one node can have to say: wait a second");
-        }
     }
     post_fini(&p);
     return how;

@@ -1121,6 +1121,21 @@ static void records_and_blobs_do_not_wait_for_each_other(void **unused)
     assert_int_equal(ask_while_slow(false, &post), 200);
 }
 
+static void of_a_node_over_its_budget_nothing_is_read(void **unused)
+{
+    AUTO_BUF bytes = BUF_INIT(4096);
+    struct node_id id = {{1}};
+    char key[NODE_KEY_MAX];
+    struct ask post = {.method = "POST", .target = "/api/v1/batches", .token = by_role[ROLE_AGENT]};
+    (void)unused;
+    put_batch(&bytes, 99);
+    post.bytes = buf_str(&bytes);
+    node_id_text(&id, key);
+    assert_int_equal(ask_status(&post), 200);
+    peers_find(hub->peers, key)->work = (struct budget){.spent = 1 << 30, .at_ms = NOW};
+    assert_int_equal(ask_while_slow(true, &post), 429);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
@@ -1135,4 +1150,4 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       OPEN(state_has_an_etag_that_changes_with_the_state), WITH(patching_a_node_takes_what_it_knows_and_nothing_else),
       OPEN(vesta_is_answered_under_200_with_its_own_codes), OPEN(a_filter_leaves_what_matches_everywhere),
       OPEN(an_etag_is_of_its_filter), WITH(records_and_blobs_do_not_wait_for_each_other),
-      cmocka_unit_test(a_target_is_decoded_or_refused))
+      WITH(of_a_node_over_its_budget_nothing_is_read), cmocka_unit_test(a_target_is_decoded_or_refused))
