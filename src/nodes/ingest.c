@@ -201,6 +201,16 @@ static bool post_alive(const struct post *p)
     return up_ms >= 0 && up_ms < ALIVE_MS && p->h->newest_ms - p->n->at_ms < GONE_MS;
 }
 
+/* It was given a token in this run and did not get the answer, and who let it in still may. */
+static bool was_enrolled(const struct post *p)
+{
+    const struct peer *known = p->peer;
+    const char *with = p->rq->who->token.id;
+    struct token enroll;
+    return known && known->minted[0] && known->minted_for == p->hello.run && strcmp(known->minted_with, with) == 0 &&
+           tokens_find(p->h->tokens, with, &enroll) && !enroll.revoked;
+}
+
 /* The token lets this node send. False: answered. */
 static bool post_allowed(struct post *p)
 {
@@ -215,9 +225,8 @@ static bool post_allowed(struct post *p)
                           : tokens_use(h->tokens, p->rq->who->token.id, p->key, p->now_ms, &err);
         if (r == 0 && known)
             known->minted[0] = 0;
-    } else if (known && known->minted[0] && known->minted_for == p->hello.run &&
-               strcmp(known->minted_with, p->rq->who->token.id) == 0) {
-        mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
+    } else if (was_enrolled(p)) {
+        mem_copy_str(p->token, sizeof(p->token), known->minted); /* the same again */
     } else {
         r = tokens_enroll(h->tokens, p->rq->who->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
         if (r == 0)

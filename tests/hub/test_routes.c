@@ -1136,6 +1136,34 @@ static void of_a_node_over_its_budget_nothing_is_read(void **unused)
     assert_int_equal(ask_while_slow(true, &post), 429);
 }
 
+static void a_token_is_not_told_again_once_the_enroll_token_has_ended(void **unused)
+{
+    AUTO_BUF bytes = BUF_INIT(4096);
+    struct reply rp;
+    struct late_answer late = {.rp = &rp};
+    char scratch[1024];
+    struct ask post = {.method = "POST", .target = "/api/v1/batches", .token = by_role[ROLE_ENROLL]};
+    (void)unused;
+    put_batch(&bytes, 99);
+    post.bytes = buf_str(&bytes);
+    for (int i = 0; i < 2; i++) { /* as one that did not get the first answer */
+        assert_int_equal(ask(&post, &rp), 200);
+        assert_true(reply_has(&rp, "mst_"));
+        reply_fini(&rp);
+    }
+    struct request rq = request_of(&post, scratch);
+    rq.take = take_late;
+    rq.take_arg = &late;
+    rp = (struct reply){0};
+    assert_int_equal(api_handle(&hub->api, &rq, &rp), REPLY_LATER); /* for the facts it names */
+    whole_hub_token(hub, by_role[ROLE_ENROLL], ROLE_ENROLL, "", true);
+    while (!late.came)
+        event_base_loop(hub->loop, EVLOOP_ONCE);
+    assert_int_equal(rp.status, 403);
+    assert_true(reply_has(&rp, "this token is gone"));
+    reply_fini(&rp);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
@@ -1150,4 +1178,5 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       OPEN(state_has_an_etag_that_changes_with_the_state), WITH(patching_a_node_takes_what_it_knows_and_nothing_else),
       OPEN(vesta_is_answered_under_200_with_its_own_codes), OPEN(a_filter_leaves_what_matches_everywhere),
       OPEN(an_etag_is_of_its_filter), WITH(records_and_blobs_do_not_wait_for_each_other),
-      WITH(of_a_node_over_its_budget_nothing_is_read), cmocka_unit_test(a_target_is_decoded_or_refused))
+      WITH(of_a_node_over_its_budget_nothing_is_read), WITH(a_token_is_not_told_again_once_the_enroll_token_has_ended),
+      cmocka_unit_test(a_target_is_decoded_or_refused))
