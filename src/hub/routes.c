@@ -1,6 +1,7 @@
 /* routes.c: what the hub answers: the tables of all features, and the way from a request to its line. */
 #include <pthread.h>
 
+#include "base/order.h"
 #include "http/address.h"
 #include "http/origin.h"
 #include "hub/feature.h"
@@ -153,10 +154,13 @@ bool may_read(const struct api *a, const struct request *rq, struct reply *rp)
  * write. It is believed from configured proxies only; from others it can take rights away, never give them. */
 static void settle_peer(const struct api *a, struct request *rq)
 {
+    static const char *const signs[] = {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+                                        "X-Real-IP",       "Forwarded",        "Via"};
+    bool ours = address_in(rq->peer, a->proxies, a->n_proxies);
     struct str forwarded = rq->header(rq, "X-Forwarded-For");
-    if (forwarded.len || rq->header(rq, "Forwarded").len || rq->header(rq, "X-Real-IP").len)
+    if (ours || ANY(ARRAY_LEN(signs), i, rq->header(rq, signs[i]).len > 0))
         rq->loopback = false;
-    if (forwarded.len && address_in(rq->peer, a->proxies, a->n_proxies)) {
+    if (forwarded.len && ours) {
         int comma = str_rfind(forwarded, ",");
         struct str last = str_trim(str_n(forwarded.p + comma + 1, forwarded.len - (size_t)(comma + 1)));
         snprintf(rq->peer, sizeof(rq->peer), "%.*s", (int)MIN(last.len, sizeof(rq->peer) - 1), last.p);
@@ -223,11 +227,8 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET))
         return reply_refuse(rp, 403, "a page of '%.*s' may not write here: the Origin of a write must be this hub",
                             (int)MIN(origin.len, 200u), origin.p);
-    bool from_proxy = a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies);
     if (!a->who_asks(a, rq, rp))
         return false;
-    if (from_proxy)
-        rq->loopback = false;
     settle_peer(a, rq);
     return may_then_gate(a, rq, rp);
 }

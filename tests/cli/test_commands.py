@@ -59,7 +59,8 @@ class Folder(HubCase):
 
     def test_who_is_elsewhere_is_not_told(self):
         self.assertEqual(lib.ask_json(self.h.url + "/api/v1/folder")["data"], os.path.realpath(self.path("data")))
-        self.assertEqual(lib.ask(self.h.url + "/api/v1/folder", headers={"X-Forwarded-For": "192.0.2.7"})[0], 403)
+        for name, value in (("X-Forwarded-For", "192.0.2.7"), ("Via", "1.1 proxy"), ("Sec-Fetch-Site", "none")):
+            self.assertEqual(lib.ask(self.h.url + "/api/v1/folder", headers={name: value})[0], 403, name)
 
     def test_no_token_for_a_folder_no_hub_has(self):
         for verb in (["new", "--role", "admin"], ["list"], ["revoke", "3f9a1c02"]):

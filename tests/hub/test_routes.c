@@ -108,7 +108,8 @@ static int teardown(void **state)
 struct ask {
     const char *method, *target, *body, *peer;
     const char *token, *cookie, *origin, *host, *forwarded, *user, *if_none_match, *accept;
-    struct str bytes; /* instead of body */
+    const char *more, *value; /* a header of any name */
+    struct str bytes;         /* instead of body */
 };
 static const struct ask *asking;
 static char authorization[128];
@@ -123,6 +124,8 @@ static struct str header(const struct request *rq, const char *name)
         v = authorization;
     else if (strcmp(name, "Cookie") == 0)
         v = asking->cookie;
+    else if (asking->more && strcmp(name, asking->more) == 0)
+        v = asking->value;
     else if (strcmp(name, "Origin") == 0)
         v = asking->origin;
     else if (strcmp(name, "X-Forwarded-For") == 0)
@@ -536,6 +539,39 @@ static void this_machine_is_told_what_to_ask_for(void **unused)
         assert_non_null(strstr(rp.extra, "WWW-Authenticate: Bearer"));
         reply_fini(&rp);
     }
+}
+
+static void only_commands_of_this_machine_are_told_where_its_data_is(void **unused)
+{
+    static const char *const proxies[] = {"127.0.0.1"};
+    static const struct {
+        const char *peer, *more, *value;
+        int want;
+    } cases[] = {{"127.0.0.1", NULL, NULL, 200},
+                 {"::1", NULL, NULL, 200},
+                 {"10.0.0.9", NULL, NULL, 403},
+                 {"127.0.0.1", "User-Agent", "muster", 200},
+                 {"127.0.0.1", "X-Forwarded-For", "203.0.113.5", 403},
+                 {"127.0.0.1", "X-Forwarded-Host", "gpus.example", 403},
+                 {"127.0.0.1", "X-Forwarded-Proto", "https", 403},
+                 {"127.0.0.1", "X-Real-IP", "203.0.113.5", 403},
+                 {"127.0.0.1", "Forwarded", "for=203.0.113.5", 403},
+                 {"127.0.0.1", "Via", "1.1 proxy", 403},
+                 {"127.0.0.1", "Origin", "http://localhost:8765", 403},
+                 {"127.0.0.1", "Sec-Fetch-Site", "none", 403}};
+    struct ask a = {.target = "/api/v1/folder"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s %s\n", cases[i].peer, cases[i].more ? cases[i].more : "");
+        a.peer = cases[i].peer;
+        a.more = cases[i].more;
+        a.value = cases[i].value;
+        assert_int_equal(ask_status(&a), cases[i].want);
+    }
+    a = (struct ask){.target = "/api/v1/folder"};
+    hub->api.proxies = proxies; /* without a header that names people */
+    hub->api.n_proxies = 1;
+    assert_int_equal(ask_status(&a), 403);
 }
 
 static void host_and_origin_are_checked_before_anything_happens(void **unused)
@@ -1168,6 +1204,7 @@ static void a_token_is_not_told_again_once_the_enroll_token_has_ended(void **unu
 #define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
       WITH(a_proxy_names_people_and_whoever_else_uses_its_header_is_nobody), WITH(this_machine_is_told_what_to_ask_for),
+      WITH(only_commands_of_this_machine_are_told_where_its_data_is),
       WITH(host_and_origin_are_checked_before_anything_happens), WITH(no_write_goes_without_a_look_at_its_origin),
       OPEN(what_does_not_change_is_made_once), OPEN(errors_are_problem_json_with_a_sentence),
       WITH(openapi_lists_every_route), WITH(reports_are_listed_and_sent),
