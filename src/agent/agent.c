@@ -23,7 +23,6 @@
 #include "uplink/sender.h"
 #include "wire/wire.h"
 
-#define HUBS_MAX     8
 #define FIRST_MS     1300 /* the first batch closes early: a new node shows at once */
 #define LIVE_MS      10000
 #define STOP_MS      3000 /* SIGTERM: this long for the hub to take the last batch */
@@ -332,17 +331,15 @@ static int agent_check_reload(const struct agent_conf *was, const struct agent_c
     return 0;
 }
 
-static struct sender *agent_find_sender(const struct agent *a, const char *hub)
+/* The one that has the folder. */
+static struct sender *agent_find_sender(const struct agent *a, const struct sender_conf *conf)
 {
-    AUTO_BUF want = BUF_INIT(1024), have = BUF_INIT(1024);
+    AUTO_BUF want = BUF_INIT(1024);
 
-    sender_leaf(hub, &want);
-    for (size_t i = 0; i < a->n_senders; i++) {
-        buf_reset(&have);
-        sender_leaf(sender_hub(a->senders[i]), &have);
-        if (str_eq_str(buf_str(&want), buf_str(&have)))
+    sender_folder(conf, &want);
+    for (size_t i = 0; i < a->n_senders; i++)
+        if (sender_has_folder(a->senders[i], buf_str(&want)))
             return a->senders[i];
-    }
     return NULL;
 }
 
@@ -355,7 +352,7 @@ static int agent_take_hubs(struct agent *a, const struct agent_conf *now, struct
 
     for (size_t i = 0; i < now->hub.n && r == 0; i++) {
         struct sender_conf conf = sender_conf_of(now, i);
-        next[i] = agent_find_sender(a, conf.hub);
+        next[i] = agent_find_sender(a, &conf);
         fresh[i] = !next[i];
         r = fresh[i] ? sender_new(&next[i], a->base, a->http, &conf, &sender_hooks, a, err) : sender_check(&conf, err);
     }

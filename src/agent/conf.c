@@ -10,6 +10,8 @@
 #include "model/fact.h"
 #include "uplink/sender.h"
 
+#define HUB_TEXT_MAX 4096 /* of addresses that stand in for each other */
+
 static const char *const spool_modes[] = {"auto", "always", NULL};
 
 #define SETTING(...) OPT_ROW(agent_conf, __VA_ARGS__)
@@ -23,31 +25,73 @@ void conf_fini(struct agent_conf *c)
     *c = (struct agent_conf){0};
 }
 
-static int conf_check_hub(char **url, struct err *err)
+/* One address, clean, onto out. */
+static int conf_add_hub(struct str s, struct buf *out, struct err *err)
 {
-    struct str s = str_trim(str_of(*url)), rest = s;
+    struct str rest = s = str_trim(s);
     bool tls = str_skip(&rest, "https://");
     bool plain = !tls && str_skip(&rest, "http://");
 
     if (!tls && !plain && str_find(s, "://") >= 0)
-        return err_set(err, -EINVAL, "hub '%s': only http:// and https:// are spoken", *url);
+        return err_set(err, -EINVAL, "hub '%.*s': only http:// and https:// are spoken", STR_ARG(s));
     while (str_ends(rest, "/"))
         rest.len--;
     if (rest.len == 0 || !str_utf8_ok(rest) || str_find(rest, " ") >= 0 || str_find(rest, "?") >= 0 ||
         str_find(rest, "#") >= 0)
-        return err_set(err, -EINVAL, "hub '%s': not an address such as https://hub.example:8765", *url);
+        return err_set(err, -EINVAL, "hub '%.*s': not an address such as https://hub.example:8765", STR_ARG(s));
     if (str_find(rest, "@") >= 0) /* it would show in ps and in logs */
         return err_set(err, -EINVAL, "a hub's address holds no user or password; use a token");
-    char *clean = mem_fmt("%s://%.*s", tls ? "https" : "http", STR_ARG(rest));
-    free(*url);
-    *url = clean;
+    buf_addf(out, "%s%s://%.*s", out->len ? "," : "", tls ? "https" : "http", STR_ARG(rest));
     return 0;
 }
 
-static int conf_check_pin(const char *pin, struct err *err)
+/* Those that stand in for each other. */
+static int conf_check_hub(char **list, struct err *err)
 {
-    struct str rest = str_of(pin), one;
+    AUTO_BUF clean = BUF_INIT(HUB_TEXT_MAX);
+    struct str rest = str_of(*list), one = STR("");
+    size_t n = 0;
+    int r = 0;
 
+    do {
+        str_cut(&rest, ',', &one);
+        r = conf_add_hub(one, &clean, err);
+    } while (r == 0 && ++n <= HUBS_MAX && rest.len);
+    if (r < 0)
+        return r;
+    if (n > HUBS_MAX || clean.err)
+        return err_set(err, -EINVAL, "more than %d hubs that stand in for each other", HUBS_MAX);
+    free(*list);
+    *list = mem_str(clean.p);
+    return 0;
+}
+
+/* Is one of a's also one of b's? A folder each is what tells them apart. */
+static bool conf_hubs_meet(const char *a, const char *b)
+{
+    struct str rest_a = str_of(a), one_a;
+
+    while (str_cut(&rest_a, ',', &one_a)) {
+        struct str rest_b = str_of(b), one_b;
+        AUTO_BUF leaf_a = BUF_INIT(1024);
+        sender_leaf(one_a, &leaf_a);
+        while (str_cut(&rest_b, ',', &one_b)) {
+            AUTO_BUF leaf_b = BUF_INIT(1024);
+            sender_leaf(one_b, &leaf_b);
+            if (one_a.p != one_b.p && str_eq_str(buf_str(&leaf_a), buf_str(&leaf_b)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* One hub's: any of several keys. */
+static int conf_check_pins(const char *pin, struct str rest, struct err *err)
+{
+    struct str one;
+
+    if (rest.len == 0)
+        return err_set(err, -EINVAL, "pin '%s': one for all hubs, or one each with commas between", pin);
     while (str_cut(&rest, ';', &one)) {
         size_t digits = 0;
         bool ok = str_skip(&one, "sha256//") && one.len == 44 && one.p[43] == '=';
@@ -62,9 +106,23 @@ static int conf_check_pin(const char *pin, struct err *err)
     return 0;
 }
 
+static int conf_check_pin(const struct agent_conf *c, struct err *err)
+{
+    struct str rest = str_of(c->pin), one;
+    size_t n = 0;
+    int r = 0;
+
+    for (; r == 0 && str_cut(&rest, ',', &one); n++)
+        r = conf_check_pins(c->pin, one, err);
+    for (size_t i = 0; r == 0 && n > 1 && i < c->hub.n; i++)
+        if (sender_hubs(c->hub.v[i]) != n)
+            r = err_set(err, -EINVAL, "%zu pins for %zu hubs: give one for all, or one each", n,
+                        sender_hubs(c->hub.v[i]));
+    return r;
+}
+
 static int conf_check(struct agent_conf *c, struct err *err)
 {
-    AUTO_BUF leaf_a = BUF_INIT(4096);
     struct collect_choice choice;
     char path[4096];
     int r;
@@ -72,18 +130,13 @@ static int conf_check(struct agent_conf *c, struct err *err)
     for (size_t i = 0; i < c->hub.n; i++) {
         if ((r = conf_check_hub(&c->hub.v[i], err)) < 0)
             return r;
-        buf_reset(&leaf_a);
-        sender_leaf(c->hub.v[i], &leaf_a);
-        for (size_t k = 0; k < i; k++) {
-            AUTO_BUF leaf_b = BUF_INIT(4096);
-            sender_leaf(c->hub.v[k], &leaf_b);
-            if (str_eq_str(buf_str(&leaf_a), buf_str(&leaf_b)))
+        for (size_t k = 0; k <= i; k++)
+            if (conf_hubs_meet(c->hub.v[k], c->hub.v[i]))
                 return err_set(err, -EINVAL, "hub '%s' is given twice", c->hub.v[i]);
-        }
     }
-    if (c->hub.n > 8)
-        return err_set(err, -EINVAL, "%zu hubs given, at most 8 are possible", c->hub.n);
-    if (c->pin && (r = conf_check_pin(c->pin, err)) < 0)
+    if (c->hub.n > HUBS_MAX)
+        return err_set(err, -EINVAL, "%zu hubs given, at most %d are possible", c->hub.n, HUBS_MAX);
+    if (c->pin && (r = conf_check_pin(c, err)) < 0)
         return r;
     if (c->name && !name_ok(str_of(c->name), NAME_MAX_LEN - 1))
         return err_set(err, -EINVAL, "name '%s': at most %d bytes, no quotes, slashes or control characters", c->name,

@@ -7,6 +7,8 @@
 #include "base/opt_def.h"
 #include "collect/collect.h"
 
+#define HUBS_MAX 8 /* that get everything, and that stand in for one of them */
+
 enum spool_mode { SPOOL_AUTO, SPOOL_ALWAYS };
 
 struct agent_conf {

@@ -245,7 +245,7 @@ static int opt_set_whole(const struct opt *o, void *conf, struct str value, stru
     if (o->type != OPT_LIST)
         return opt_value(o, conf, value, err);
     opt_clear(o, conf);
-    while (r == 0 && str_cut(&value, ',', &item)) {
+    while (r == 0 && (o->blanks ? str_word(&value, &item) : str_cut(&value, ',', &item))) {
         item = str_trim(item);
         if (item.len)
             r = opt_value(o, conf, item, err);

@@ -54,6 +54,7 @@ struct opt {
     bool fixed;                 /* a program that reads its settings again does not take another value */
     bool no_file;               /* makes no sense in a file: refused there */
     bool secret;                /* a section that may hold secrets: never printed */
+    bool blanks;                /* a list whose items may hold commas: blanks are between them where it is one text */
     bool url; /* a text or a list of addresses, which may hold secrets: shown without (base/secret.h) */
 };
 

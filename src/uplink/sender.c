@@ -4,6 +4,8 @@
  */
 #include "uplink/sender.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -42,6 +44,11 @@ struct sender {
     struct backlog *backlog; /* NULL: no disk */
     struct timer *ack;
 
+    size_t n_hubs, at; /* how many stand in for each other, and which is spoken to */
+    char *hub;         /* that one */
+    bool over;         /* the next request goes to the next of them */
+    char *folder;
+
     struct lane live, back;
     struct packets queue;
     bool ok;          /* the last live POST was taken */
@@ -65,6 +72,63 @@ struct sender {
 
 static void speak(void *arg);
 static void send_back(void *arg);
+static void sender_connect(struct sender *s);
+static void sender_disconnect(struct sender *s);
+
+/* ---- hubs that stand in for each other ---- */
+
+/* The i-th of a list with commas between; of one with a single item that one. */
+static struct str list_item(const char *list, size_t i)
+{
+    struct str rest = str_of(list), one = STR("");
+
+    for (size_t k = 0; k <= i && str_cut(&rest, ',', &one);)
+        k++;
+    return one;
+}
+
+size_t sender_hubs(const char *list)
+{
+    size_t n = 1;
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+/* Where it is in the list; 0, the first, when it is not there. */
+static size_t find_hub(const char *list, const char *hub)
+{
+    size_t n = sender_hubs(list);
+
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list_item(list, i), hub))
+            return i;
+    return 0;
+}
+
+static void choose_hub(struct sender *s, size_t i)
+{
+    s->at = i;
+    s->n_hubs = sender_hubs(s->conf.hub);
+    s->over = false;
+    struct str hub = list_item(s->conf.hub, i);
+    free(s->hub);
+    s->hub = mem_strn(hub.p, hub.len);
+}
+
+static void go_over(struct sender *s)
+{
+    sender_disconnect(s);
+    choose_hub(s, (s->at + 1) % s->n_hubs);
+    sender_connect(s);
+}
+
+/* No answer, or one that says that this hub cannot: another one may. */
+static bool another_may(const struct sender *s, int status)
+{
+    return s->n_hubs > 1 && (status == 0 || status >= 500);
+}
 
 int64_t sender_backoff_ms(unsigned failures, double u)
 {
@@ -73,11 +137,11 @@ int64_t sender_backoff_ms(unsigned failures, double u)
     return 50 + (int64_t)((double)(MIN(top, BACKOFF_MAX_MS) - 50) * u);
 }
 
-/* After a failure. */
-static void pause_lane(struct lane *l, int64_t at_least_ms)
+/* After a failure of one of so many hubs that are tried in turn. */
+static void pause_lane(struct lane *l, unsigned hubs, int64_t at_least_ms)
 {
     l->failures++;
-    timer_after(l->timer, MAX(sender_backoff_ms(l->failures, rand_unit()), at_least_ms)); /* D4 */
+    timer_after(l->timer, MAX(sender_backoff_ms((l->failures - 1) / hubs + 1, rand_unit()), at_least_ms)); /* D4 */
 }
 
 /* ---- the queue in memory ---- */
@@ -108,7 +172,7 @@ static void drop_oldest(struct sender *s)
     if (!s->backlog) {
         s->gone++;
     } else if (!s->queue.v[0].spooled) { /* neither the hub nor the disk took them */
-        log_error("agent", "hub %s: a batch is lost: the hub is away and the disk cannot be written", s->conf.hub);
+        log_error("agent", "hub %s: a batch is lost: the hub is away and the disk cannot be written", s->hub);
         s->hooks.dropped(s->arg, 1, "neither the hub nor the disk took it");
     }
     packets_remove(&s->queue, 0);
@@ -204,7 +268,7 @@ static void take_pace(struct sender *s, const struct answer *a, int64_t took_ms)
     if (!s->hooks.pace)
         return;
     if (far)
-        log_warn("agent", "hub %s: its clock and this node's differ by %lld ms", s->conf.hub, (long long)p.offset_ms);
+        log_warn("agent", "hub %s: its clock and this node's differ by %lld ms", s->hub, (long long)p.offset_ms);
     s->hooks.pace(s->arg);
 }
 
@@ -215,9 +279,9 @@ static void take_answer(struct sender *s, struct lane *l, const struct answer *a
     packets_learn(&s->queue, &l->blobs, a);
     if (a->token[0]) {
         if (badge_keep(s->badge, a->token, &err) < 0)
-            log_error("agent", "hub %s: cannot keep this node's own token: %s", s->conf.hub, err.msg);
+            log_error("agent", "hub %s: cannot keep this node's own token: %s", s->hub, err.msg);
         else
-            log_info("agent", "hub %s: enrolled; this node has a token of its own now", s->conf.hub);
+            log_info("agent", "hub %s: enrolled; this node has a token of its own now", s->hub);
     }
     badge_taken(s->badge);
     take_pace(s, a, took_ms);
@@ -270,21 +334,26 @@ static void tell_failed(struct sender *s, int status, const char *why)
 {
     if (s->conf.peers)
         s->conf.peers->failed(s->conf.peers_arg, status, why);
+    else if ((s->ok || !s->trouble[0]) && s->over)
+        log_warn("agent", "hub %s does not take our batches: %s; the next is tried", s->hub, why);
     else if (s->ok || !s->trouble[0])
-        log_warn("agent", "hub %s does not take our batches: %s; they wait on disk", s->conf.hub, why);
-    else if (strcmp(s->trouble, why) != 0)
-        log_info("agent", "hub %s: %s", s->conf.hub, why);
+        log_warn("agent", "hub %s does not take our batches: %s; they wait on disk", s->hub, why);
+    else if (s->over && s->live.failures + 1 == s->n_hubs)
+        log_warn("agent", "hub %s does not take our batches either: %s; they wait on disk", s->hub, why);
+    else if (!s->over && strcmp(s->trouble, why) != 0)
+        log_info("agent", "hub %s: %s", s->hub, why);
     mem_copy_str(s->trouble, sizeof(s->trouble), why);
     s->ok = false;
 }
 
 static void live_failed(struct sender *s, int status, const char *why, int64_t retry_ms)
 {
+    s->over = another_may(s, status);
     tell_failed(s, status, why);
     packets_unsend(&s->queue);
     queue_to_disk(s); /* D2 */
     queue_leave_to_disk(s);
-    pause_lane(&s->live, retry_ms);
+    pause_lane(&s->live, (unsigned)s->n_hubs, s->over ? 0 : retry_ms);
 }
 
 /* One of them may be at fault: the catch-up lane finds out which, this one goes on with fresh ones. */
@@ -316,9 +385,9 @@ static void tell_taken(struct sender *s)
     } else if (!s->ok) {
         backlog_stat(s->backlog, &st);
         if (st.records)
-            log_info("agent", "hub %s takes our batches; %zu wait on disk", s->conf.hub, st.records);
+            log_info("agent", "hub %s takes our batches; %zu wait on disk", s->hub, st.records);
         else
-            log_info("agent", "hub %s takes our batches", s->conf.hub);
+            log_info("agent", "hub %s takes our batches", s->hub);
     }
     s->ok = true;
     s->trouble[0] = 0;
@@ -400,6 +469,8 @@ bool sender_go(struct sender *s)
     struct err err = {0};
 
     timer_stop(s->live.timer);
+    if (s->over)
+        go_over(s);
     begin_body(s, &s->live, &body);
     s->again = !packets_fill(&s->queue, &s->live.blobs, &body, s->conf.at_once, LIVE_BYTES);
     s->spoke_ms = clock_mono_ms();
@@ -436,7 +507,7 @@ static void drop_record(struct sender *s, uint64_t run, uint64_t number, const c
 {
     char text[160];
 
-    log_error("agent", "hub %s: batch %016llx/%llu is given up: %s", s->conf.hub, (unsigned long long)run,
+    log_error("agent", "hub %s: batch %016llx/%llu is given up: %s", s->hub, (unsigned long long)run,
               (unsigned long long)number, why);
     snprintf(text, sizeof(text), "the hub would not take it: %.100s", why);
     backlog_done(s->backlog, run, number);
@@ -475,7 +546,7 @@ static void back_taken(struct sender *s, const struct answer *a)
         record_is_odd(s, false, "the hub lacks its facts, and so do we");
     s->back_limit = MIN(s->back_limit * 2, (size_t)CATCH_MAX);
     if (!any && !(a->n_need && s->odd_tries == 1)) { /* a blob asked for the first time goes at once */
-        pause_lane(&s->back, a->retry_ms);
+        pause_lane(&s->back, 1, a->retry_ms);
         return;
     }
     s->back.failures = 0;
@@ -505,8 +576,8 @@ static void on_back_done(void *arg, const struct http_result *r)
     if (v == REFUSED)
         record_is_odd(s, true, why);
     else /* the live lane deals with tokens */
-        log_debug("agent", "hub %s: catching up: %s", s->conf.hub, why);
-    pause_lane(&s->back, a.retry_ms);
+        log_debug("agent", "hub %s: catching up: %s", s->hub, why);
+    pause_lane(&s->back, 1, a.retry_ms);
 }
 
 /* Add the record's blobs that this hub may lack, then the record itself. */
@@ -560,21 +631,19 @@ static void send_back(void *arg)
     s->n_back = st.records ? fill_back(s, &body) : 0;
     if (s->n_back == 0) {
         if (s->catching && st.records == 0)
-            log_info("agent", "hub %s has everything that waited on disk", s->conf.hub);
+            log_info("agent", "hub %s has everything that waited on disk", s->hub);
         s->catching = s->catching && st.records;
         return;
     }
     s->catching = true;
     if (http_post(s->back.call, badge_now(s->badge), &body, CATCH_TIMEOUT_MS, &err) < 0)
-        pause_lane(&s->back, 0);
+        pause_lane(&s->back, 1, 0);
 }
 
 /* ---- life ---- */
 
-void sender_leaf(const char *hub, struct buf *out)
+void sender_leaf(struct str s, struct buf *out)
 {
-    struct str s = str_of(hub);
-
     if (!str_skip(&s, "https://"))
         str_skip(&s, "http://");
     for (size_t i = 0; i < s.len && i < 200; i++) {
@@ -585,25 +654,44 @@ void sender_leaf(const char *hub, struct buf *out)
     }
 }
 
-/* NULL: nothing is kept on disk. */
-static char *sender_dir(const struct sender_conf *c, bool spool)
+void sender_folder(const struct sender_conf *c, struct buf *out)
 {
-    AUTO_BUF leaf = BUF_INIT(1024);
+    size_t n = sender_hubs(c->hub);
 
-    sender_leaf(c->hub, &leaf);
+    for (size_t i = 0; i < n && c->state_dir; i++) {
+        buf_reset(out);
+        sender_leaf(list_item(c->hub, i), out);
+        AUTO_FREE char *dir = mem_fmt("%s/hubs/%s", c->state_dir, out->p);
+        if (access(dir, F_OK) == 0)
+            return;
+    }
+    buf_reset(out);
+    sender_leaf(list_item(c->hub, 0), out);
+}
+
+bool sender_has_folder(const struct sender *s, struct str folder)
+{
+    return str_eq(folder, s->folder);
+}
+
+/* NULL: nothing is kept on disk. */
+static char *sender_dir(const struct sender_conf *c, const char *folder, bool spool)
+{
     if (!c->state_dir)
         return NULL;
     if (spool && c->spool_dir)
-        return mem_fmt("%s/%s", c->spool_dir, leaf.p);
-    return mem_fmt("%s/hubs/%s%s", c->state_dir, leaf.p, spool ? "/spool" : "");
+        return mem_fmt("%s/%s", c->spool_dir, folder);
+    return mem_fmt("%s/hubs/%s%s", c->state_dir, folder, spool ? "/spool" : "");
 }
 
 static void sender_connect(struct sender *s)
 {
     AUTO_BUF url = BUF_INIT(4096);
-    struct http_conf hc = {.ca_file = s->conf.ca_file, .pin = s->conf.pin, .proxy = s->conf.proxy};
+    struct str key = s->conf.pin ? list_item(s->conf.pin, s->at) : STR("");
+    AUTO_FREE char *pin = key.len ? mem_strn(key.p, key.len) : NULL;
+    struct http_conf hc = {.ca_file = s->conf.ca_file, .pin = pin, .proxy = s->conf.proxy};
 
-    buf_addf(&url, "%s/api/v1/batches", s->conf.hub);
+    buf_addf(&url, "%s/api/v1/batches", s->hub);
     if (s->conf.origin) {
         buf_adds(&url, "?origin=");
         buf_addurl(&url, str_of(s->conf.origin));
@@ -618,11 +706,12 @@ static void sender_disconnect(struct sender *s)
 {
     http_call_free(s->live.call);
     http_call_free(s->back.call);
+    s->live.call = s->back.call = NULL;
 }
 
 static int sender_open(struct sender *s, struct err *err)
 {
-    AUTO_FREE char *dir = sender_dir(&s->conf, false), *spool = sender_dir(&s->conf, true);
+    AUTO_FREE char *dir = sender_dir(&s->conf, s->folder, false), *spool = sender_dir(&s->conf, s->folder, true);
     int r;
 
     if (dir && ((r = file_mkdirs(dir, 0700, err)) < 0 || (r = file_mkdirs(spool, 0700, err)) < 0))
@@ -638,7 +727,11 @@ int sender_new(struct sender **ret, struct event_base *loop, struct http *http, 
 {
     struct sender *s = NEW(struct sender, .loop = loop, .http = http, .conf = *conf, .hooks = *hooks, .arg = arg,
                            .pace.phase_ms = -1, .back_limit = CATCH_MAX);
+    AUTO_BUF folder = BUF_INIT(1024);
 
+    sender_folder(conf, &folder);
+    s->folder = mem_str(buf_str(&folder).p);
+    choose_hub(s, 0);
     int r = sender_open(s, err);
     if (r < 0) {
         sender_free(s);
@@ -654,8 +747,11 @@ int sender_new(struct sender **ret, struct event_base *loop, struct http *http, 
 
 int sender_check(const struct sender_conf *conf, struct err *err)
 {
-    AUTO_FREE char *dir = sender_dir(conf, false);
+    AUTO_BUF folder = BUF_INIT(1024);
     struct badge *badge = NULL;
+
+    sender_folder(conf, &folder);
+    AUTO_FREE char *dir = sender_dir(conf, folder.p, false);
     int r = badge_open(&badge, &conf->badge, dir, err);
 
     badge_free(badge);
@@ -664,7 +760,7 @@ int sender_check(const struct sender_conf *conf, struct err *err)
 
 void sender_reload(struct sender *s, const struct sender_conf *conf)
 {
-    AUTO_FREE char *dir = sender_dir(conf, false);
+    AUTO_FREE char *dir = sender_dir(conf, s->folder, false);
     struct badge *badge = NULL;
     struct err err = {0};
 
@@ -676,17 +772,13 @@ void sender_reload(struct sender *s, const struct sender_conf *conf)
     timer_stop(s->back.timer);
     timer_stop(s->ack);
     s->conf = *conf;
+    choose_hub(s, find_hub(conf->hub, s->hub));
     backlog_name(s->backlog, conf->hub);
     s->live.failures = s->back.failures = 0;
     s->late = false;
     packets_unsend(&s->queue);
     sender_connect(s);
     speak(s);
-}
-
-const char *sender_hub(const struct sender *s)
-{
-    return s->conf.hub;
 }
 
 void sender_free(struct sender *s)
@@ -703,6 +795,8 @@ void sender_free(struct sender *s)
     packets_fini(&s->queue);
     backlog_close(s->backlog);
     badge_free(s->badge);
+    free(s->folder);
+    free(s->hub);
     free(s);
 }
 
@@ -712,7 +806,9 @@ void sender_status(const struct sender *s, struct buf *out)
     char age[24];
 
     backlog_stat(s->backlog, &st);
-    buf_addf(out, "hub %s\n", s->conf.hub);
+    buf_addf(out, "hub %s\n", s->hub);
+    if (s->n_hubs > 1)
+        buf_addf(out, "  one of %s\n", s->conf.hub);
     if (s->ok)
         buf_addf(out, "  takes our batches\n");
     else

@@ -9,7 +9,9 @@
  * fails, when no answer came within ACK_MS, or always if so configured. D3 It leaves the disk only when the hub has
  * named its key, when the spool's bounds say so, or when the hub keeps refusing it alone while taking others; whatever
  * is given up is counted and told (EVENT_DROPPED). D4 After a failure the next try comes after a random time up to 1 s,
- * 2 s, 4 s … 60 s, and never before the hub's own `retry`.
+ * 2 s, 4 s … 60 s, and never before the hub's own `retry`. D5 Where several hubs stand in for each other, one is spoken
+ * to at a time, for as long as it answers; after a failure that may be its alone the next one is tried. They know the
+ * same tokens and keep the same batches: what waits on disk goes to whichever answers.
  */
 #pragma once
 
@@ -28,9 +30,9 @@ struct sender_peers {
 };
 
 struct sender_conf {
-    const char *hub;    /* http:// or https://, no slash at the end */
-    const char *origin; /* the node it speaks for, "ssh:gpu01"; NULL: the node it runs on */
-    const char *ca_file, *pin, *proxy;
+    const char *hub; /* http:// or https://, no slash at the end; commas between those that stand in for each other */
+    const char *origin;                /* the node it speaks for, "ssh:gpu01"; NULL: the node it runs on */
+    const char *ca_file, *pin, *proxy; /* pin: of all hubs, or one each with commas between */
     struct badge_conf badge;
     const char *state_dir; /* tokens and the spool are below it; NULL: neither is kept on disk */
     const char *spool_dir; /* NULL: below state_dir */
@@ -64,9 +66,13 @@ void sender_free(struct sender *s); /* what is not acknowledged goes to disk fir
  * stay. */
 int sender_check(const struct sender_conf *conf, struct err *err);
 void sender_reload(struct sender *s, const struct sender_conf *conf);
-const char *sender_hub(const struct sender *s);
-/* The folder of one hub's state, below state_dir or spool_dir: the URL without its scheme, made safe as a name. */
-void sender_leaf(const char *hub, struct buf *out);
+size_t sender_hubs(const char *list); /* how many stand in for each other */
+/* A name for one hub's folder: the URL without its scheme, made safe. */
+void sender_leaf(struct str hub, struct buf *out);
+/* The folder of the state, below state_dir or spool_dir: of several hubs the first that has one, else that of the first
+ * of them; so it stays when hubs are added, or given in another order. */
+void sender_folder(const struct sender_conf *conf, struct buf *out);
+bool sender_has_folder(const struct sender *s, struct str folder);
 
 void sender_push(struct sender *s, struct packet *p); /* takes a reference of its own */
 void sender_beat(struct sender *s);                   /* speak now, unless a pause is due after a failure */

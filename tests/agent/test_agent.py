@@ -114,6 +114,52 @@ class Sending(AgentCase):
             for hub in (self.hub, other):
                 self.assert_whole(hub.runs()[0], hub)
 
+    def hub_folders(self):
+        return os.listdir(self.path("state/hubs"))
+
+    def test_a_hub_stands_in_for_another_and_the_agent_stays_with_it(self):
+        with FakeHub() as other:
+            a = self.agent(env={"MUSTER_HUB": f"{self.hub.url},{other.url}"})
+            self.wait_stored(2)
+            self.assertEqual(other.count(), 0, "one is spoken to at a time")
+            self.hub.stop()
+            self.wait_stored(3, other)
+            wait_until("nothing waits on disk", lambda: self.spooled() == 0)
+            run = other.runs()[0]
+            wait_until("every batch is with one of them", lambda: (n := set(self.hub.numbers(run)) | set(other.numbers(run))) == set(range(1, len(n) + 1)))
+            self.hub.back()
+            n, was = len(other.keys()), self.hub.count()
+            self.wait_stored(n + 3, other)
+            self.assertEqual(self.hub.count(), was, "it stays with the one that answers")
+            self.assertIn(other.url, self.ask("status"))
+            self.assertEqual(len(self.hub_folders()), 1, "one spool for both")
+            a.stop()
+            a = self.agent(env={"MUSTER_HUB": f"{other.url},{self.hub.url}"})  # the other way round: token and spool are still theirs
+            n = len(other.keys())
+            self.wait_stored(n + 2, other)
+            self.assertEqual(len(self.hub_folders()), 1)
+
+    def test_batches_wait_on_disk_while_none_of_several_hubs_answers(self):
+        with FakeHub() as other:
+            a = self.agent(env={"MUSTER_HUB": f"{self.hub.url},{other.url}"})
+            self.wait_stored(1)
+            self.hub.stop()
+            other.stop()
+            wait_until("some wait on disk", lambda: self.spooled() >= 2)
+            wait_until("both were tried", lambda: "either" in a.text)
+            other.back()
+            wait_until("nothing waits on disk", lambda: self.spooled() == 0 and other.keys())
+            run = other.runs()[0]
+            wait_until("every batch is with one of them", lambda: (n := set(self.hub.numbers(run)) | set(other.numbers(run))) == set(range(1, len(n) + 1)))
+
+    def test_a_hub_that_refuses_a_token_is_not_left_for_another(self):
+        with FakeHub() as other:
+            self.hub.tokens = {"another"}
+            a = self.agent(env={"MUSTER_HUB": f"{self.hub.url},{other.url}"})
+            wait_until("it was refused twice", lambda: self.hub.count() >= 2)
+            self.assertEqual(other.count(), 0)
+            self.assertIn("401", a.text)
+
     def batches_in(self, name):
         with open(self.path(name), "rb") as f:
             stream = f.read()

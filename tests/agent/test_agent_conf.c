@@ -74,6 +74,82 @@ static void one_hub_by_two_names_is_refused(void **unused)
     assert_non_null(strstr(err.msg, "twice"));
 }
 
+static void hubs_that_stand_in_for_each_other_have_commas_between(void **unused)
+{
+    static const struct {
+        const char *hub, *want; /* NULL: refused */
+    } cases[] = {
+        {"a:1,https://b:2/", "http://a:1,https://b:2"},
+        {" http://a , b ", "http://a,http://b"},
+        {"a:1,b:2,http://a:1/", NULL},
+        {"a,", "http://a"},
+        {"a,,b", NULL},
+        {",a", NULL},
+        {"", NULL},
+        {"a,ftp://b", NULL},
+        {"a,b,c,d,e,f,g,h", "http://a,http://b,http://c,http://d,http://e,http://f,http://g,http://h"},
+        {"a,b,c,d,e,f,g,h,i", NULL},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct agent_conf c = {0};
+        struct err err = {0};
+        print_message("'%s'\n", cases[i].hub);
+        assert_int_equal(load(&c, &err, (const char *[]){"--hub", cases[i].hub, NULL}), cases[i].want ? 0 : -EINVAL);
+        if (cases[i].want) {
+            assert_int_equal(c.hub.n, 1);
+            assert_string_equal(c.hub.v[0], cases[i].want);
+        }
+        conf_fini(&c);
+    }
+}
+
+static void one_text_has_blanks_between_hubs_that_all_get_everything(void **unused)
+{
+    struct agent_conf c = {0};
+    struct err err = {0};
+
+    (void)unused;
+    setenv("MUSTER_HUB", "a:1,b:2  c:3", 1);
+    int r = load(&c, &err, (const char *[]){NULL});
+    unsetenv("MUSTER_HUB");
+    assert_int_equal(r, 0);
+    assert_int_equal(c.hub.n, 2);
+    assert_string_equal(c.hub.v[0], "http://a:1,http://b:2");
+    assert_string_equal(c.hub.v[1], "http://c:3");
+    conf_fini(&c);
+}
+
+#define KEY_A "sha256//7HIpactkIAq2Y49orFOOQKurWxmmSFZhBCoQYcRhJ3Y="
+#define KEY_B "sha256//AAAAactkIAq2Y49orFOOQKurWxmmSFZhBCoQYcRhJ3Y="
+static void pins_are_one_for_all_hubs_or_one_each(void **unused)
+{
+    static const struct {
+        const char *hub, *pin;
+        int want;
+    } cases[] = {
+        {"https://a,https://b", KEY_A, 0},
+        {"https://a,https://b", KEY_A "," KEY_B, 0},
+        {"https://a,https://b", KEY_A ";" KEY_B "," KEY_B, 0},
+        {"https://a,https://b,https://c", KEY_A "," KEY_B, -EINVAL},
+        {"https://a", KEY_A "," KEY_B, -EINVAL},
+        {"https://a,https://b", KEY_A ",", -EINVAL},
+        {"https://a,https://b", "," KEY_A, -EINVAL},
+        {"https://a,https://b", KEY_A ",x", -EINVAL},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct agent_conf c = {0};
+        struct err err = {0};
+        print_message("'%s' '%s'\n", cases[i].hub, cases[i].pin);
+        assert_int_equal(load(&c, &err, (const char *[]){"--hub", cases[i].hub, "--pin", cases[i].pin, NULL}),
+                         cases[i].want);
+        conf_fini(&c);
+    }
+}
+
 static void a_pin_is_the_sha256_of_a_key_in_base64(void **unused)
 {
     static const struct {
@@ -115,7 +191,7 @@ static void a_hubs_folder_has_a_name_that_cannot_climb(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF b = BUF_INIT(1024);
-        sender_leaf(cases[i].url, &b);
+        sender_leaf(str_of(cases[i].url), &b);
         print_message("'%s'\n", cases[i].url);
         assert_null(strchr(b.p, '/'));
         assert_true(b.p[0] != '.');
@@ -186,7 +262,9 @@ static void a_node_keeps_its_id_and_a_folder_has_one_agent(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_hub_is_an_address_and_nothing_else), cmocka_unit_test(one_hub_by_two_names_is_refused),
-      cmocka_unit_test(a_pin_is_the_sha256_of_a_key_in_base64),
+      cmocka_unit_test(hubs_that_stand_in_for_each_other_have_commas_between),
+      cmocka_unit_test(one_text_has_blanks_between_hubs_that_all_get_everything),
+      cmocka_unit_test(pins_are_one_for_all_hubs_or_one_each), cmocka_unit_test(a_pin_is_the_sha256_of_a_key_in_base64),
       cmocka_unit_test(a_hubs_folder_has_a_name_that_cannot_climb),
       cmocka_unit_test(a_stronger_source_of_a_token_replaces_both_kinds_of_a_weaker),
       cmocka_unit_test(back_off_doubles_up_to_a_minute_with_full_jitter),
