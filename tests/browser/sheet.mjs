@@ -58,7 +58,7 @@ async function addresses(t, h) {
 
 /** Until nothing comes any more; a page that never rests is taken as it is. */
 async function atRest(page) {
-    await page.locator("main > *").first().waitFor();
+    await page.locator("main > *:visible").first().waitFor(); /* printed it is another than on the screen */
     let before = -1;
     for (let i = 0; i < 12; i++) {
         await page.waitForTimeout(300);
