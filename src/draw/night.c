@@ -25,13 +25,18 @@
 #define LEVELS     10
 #define CUT_LEAST  56.0 /* points that a name needs which is cut */
 
-#define INK_TRACK 0xeff2f5
-#define INK_WORK  0x2f5fb3 /* as the page's busy */
-#define INK_IDLE  0x8a5c00 /* held */
-#define INK_WRONG 0x8b1a89 /* hung */
+/* As the page's: what is busy, held, hung and free. */
+struct night_inks {
+    uint32_t text, dim, line, back, track, work, idle, wrong, free;
+};
+static const struct night_inks light = {INK_TEXT, INK_DIM,  INK_LINE, INK_BACK, 0xeff2f5,
+                                        0x2f5fb3, 0x8a5c00, 0x8b1a89, 0x187a48};
+static const struct night_inks dark = {0xe6edf3, 0x9198a1, 0x2f353d, 0x0d1117, 0x262c34,
+                                       0x7aa7f0, 0xe3b341, 0xf2a6e8, 0x3fb97c};
 
 struct sheet {
     const struct night *s;
+    const struct night_inks *c;
     const struct zone *zone;
     size_t n; /* rows that are drawn */
     double left, right, top;
@@ -39,13 +44,17 @@ struct sheet {
 
 const char *night_legend(const struct night *s)
 {
+    static const char *const words[][2] = {
+        {"the darker, the higher the utilisation", "the brighter, the higher the utilisation"},
+        {"the darker, the more multiprocessors work; utilisation where that is not known",
+         "the brighter, the more multiprocessors work; utilisation where that is not known"},
+        {"the darker, the more multiprocessors work", "the brighter, the more multiprocessors work"},
+    };
     bool util = false, work = false;
 
     for (size_t i = 0; i < s->n; i++)
         *(s->rows[i].by_util ? &util : &work) = true;
-    return !work  ? "the darker, the higher the utilisation"
-           : util ? "the darker, the more multiprocessors work; utilisation where that is not known"
-                  : "the darker, the more multiprocessors work";
+    return words[!work ? 0 : util ? 1 : 2][s->dark];
 }
 
 static double at_bin(const struct sheet *f, size_t i)
@@ -109,11 +118,11 @@ static void put_level(struct pen *pen, const struct sheet *f, const struct night
     }
     if (any)
         pen_stroke(pen, BAR, false,
-                   level ? (struct ink){INK_WORK, 0.1 + 0.9 * level / (LEVELS - 1)} : (struct ink){INK_TRACK, 1});
+                   level ? (struct ink){f->c->work, 0.1 + 0.9 * level / (LEVELS - 1)} : (struct ink){f->c->track, 1});
 }
 
 /* Slanted lines from bin to bin. */
-static void put_hatch(struct pen *pen, double left, double right, double y)
+static void put_hatch(struct pen *pen, const struct sheet *f, double left, double right, double y)
 {
     pen_begin(pen);
     for (int i = 1; left - BAR + i * HATCH < right; i++) {
@@ -122,10 +131,10 @@ static void put_hatch(struct pen *pen, double left, double right, double y)
         pen_to(pen, from, y + BAR - (from - x), true);
         pen_to(pen, to, y + BAR - (to - x), false);
     }
-    pen_stroke(pen, 1, false, (struct ink){INK_IDLE, 0.8});
+    pen_stroke(pen, 1, false, (struct ink){f->c->idle, 0.8});
 }
 
-static void put_outline(struct pen *pen, double left, double right, double y)
+static void put_outline(struct pen *pen, const struct sheet *f, double left, double right, double y)
 {
     pen_begin(pen);
     pen_to(pen, left, y - 0.5, true);
@@ -133,7 +142,7 @@ static void put_outline(struct pen *pen, double left, double right, double y)
     pen_to(pen, right, y + BAR + 0.5, false);
     pen_to(pen, left, y + BAR + 0.5, false);
     pen_to(pen, left, y - 0.5, false);
-    pen_stroke(pen, 1.2, false, (struct ink){INK_TEXT, 1});
+    pen_stroke(pen, 1.2, false, (struct ink){f->c->text, 1});
 }
 
 static void put_wrong(struct pen *pen, const struct sheet *f, const struct night_span *w, double y, bool said)
@@ -144,12 +153,12 @@ static void put_wrong(struct pen *pen, const struct sheet *f, const struct night
     pen_begin(pen);
     pen_to(pen, left, y + BAR / 2, true);
     pen_to(pen, MAX(right, left + 1), y + BAR / 2, false);
-    pen_stroke(pen, 1, true, (struct ink){INK_WRONG, 1});
+    pen_stroke(pen, 1, true, (struct ink){f->c->wrong, 1});
     zone_text(f->zone, w->from_ms, since);
     snprintf(text, sizeof(text), w->still && w->from_ms > f->s->from_ms ? "\u2715 %s since %.5s" : "\u2715 %s",
              w->words, since + 11);
-    if (!said && !put_plate(pen, left, right, y, text, false, INK_WRONG, INK_BACK) && w->still)
-        put_plate(pen, MAX(f->left, right - WORDS_WIDE), right, y, text, true, INK_WRONG, INK_BACK);
+    if (!said && !put_plate(pen, left, right, y, text, false, f->c->wrong, f->c->back) && w->still)
+        put_plate(pen, MAX(f->left, right - WORDS_WIDE), right, y, text, true, f->c->wrong, f->c->back);
 }
 
 /* The row above has said it: all GPUs of a node are away at once. */
@@ -167,24 +176,24 @@ static void put_row(struct pen *pen, const struct sheet *f, size_t no, double y)
     char out[256];
 
     put(pen, f->left - 6, y + BAR - 3, font_fit(str_of(r->name), TEXT, false, f->left - MARGIN - 6, out, sizeof(out)),
-        PEN_END, INK_TEXT);
+        PEN_END, f->c->text);
     for (int level = 0; level < LEVELS; level++)
         put_level(pen, f, r, y, level);
     for (size_t i = 0; i < r->n_idle; i++)
-        put_hatch(pen, at_bin(f, r->idle[i].from), at_bin(f, r->idle[i].to), y);
+        put_hatch(pen, f, at_bin(f, r->idle[i].from), at_bin(f, r->idle[i].to), y);
     for (size_t i = 0; i < r->n_booked; i++)
-        put_outline(pen, at_time(f, r->booked[i].from_ms), at_time(f, r->booked[i].to_ms), y);
+        put_outline(pen, f, at_time(f, r->booked[i].from_ms), at_time(f, r->booked[i].to_ms), y);
     for (size_t i = 0; i < r->n_held; i++)
         put_plate(pen, at_bin(f, r->held[i].from), at_bin(f, r->held[i].to), y,
-                  r->held[i].who[0] ? r->held[i].who : "unknown", false, INK_TEXT, INK_TRACK);
+                  r->held[i].who[0] ? r->held[i].who : "unknown", false, f->c->text, f->c->track);
     for (size_t i = 0; i < r->n_booked; i++) {
         snprintf(out, sizeof(out), "booked: %s", r->booked[i].words);
-        put_plate(pen, at_time(f, r->booked[i].from_ms) + 1, at_time(f, r->booked[i].to_ms) - 1, y, out, true, INK_DIM,
-                  INK_TRACK);
+        put_plate(pen, at_time(f, r->booked[i].from_ms) + 1, at_time(f, r->booked[i].to_ms) - 1, y, out, true,
+                  f->c->dim, f->c->track);
     }
     for (size_t i = 0; i < r->n_wrong; i++)
         put_wrong(pen, f, &r->wrong[i], y, was_said(no ? r - 1 : NULL, &r->wrong[i]));
-    put(pen, f->right + 6, y + BAR - 3, str_of(r->now ? r->now : ""), PEN_START, INK_TEXT);
+    put(pen, f->right + 6, y + BAR - 3, str_of(r->now ? r->now : ""), PEN_START, f->c->text);
 }
 
 /* ---- around the rows ---- */
@@ -197,11 +206,11 @@ static void put_axis(struct pen *pen, const struct sheet *f, double bottom)
     scale_time(&x, f->zone, f->s->from_ms, f->s->to_ms, 13);
     for (size_t i = 0; i < x.n; i++) {
         double at = at_time(f, (int64_t)x.v[i].at);
-        pen_line(pen, at, f->top - 4, at, bottom, 0.5, (struct ink){INK_LINE, 1});
-        put(pen, at, f->top - 7, str_of(x.v[i].text), PEN_MIDDLE, INK_DIM);
+        pen_line(pen, at, f->top - 4, at, bottom, 0.5, (struct ink){f->c->line, 1});
+        put(pen, at, f->top - 7, str_of(x.v[i].text), PEN_MIDDLE, f->c->dim);
         double half = font_width(str_of(x.v[i].under), TEXT, false) / 2;
         if (x.v[i].under[0] && at - half > before && at + half < WIDTH - MARGIN) {
-            put(pen, at, f->top - 19, str_of(x.v[i].under), PEN_MIDDLE, INK_DIM);
+            put(pen, at, f->top - 19, str_of(x.v[i].under), PEN_MIDDLE, f->c->dim);
             before = at + half + 6;
         }
     }
@@ -236,14 +245,14 @@ static void put_curve(struct pen *pen, const struct sheet *f, double y, bool pow
             pen_to(pen, at_bin(f, k + 1), up, false);
         }
         pen_to(pen, at_bin(f, to), y + high, false);
-        pen_fill(pen, power ? (struct ink){INK_DIM, 0.35} : (struct ink){0x187a48, 0.35});
+        pen_fill(pen, power ? (struct ink){f->c->dim, 0.35} : (struct ink){f->c->free, 0.35});
     }
-    put(pen, f->left - 6, y + high / 2 + 3, power ? STR("power") : STR("free"), PEN_END, INK_TEXT);
+    put(pen, f->left - 6, y + high / 2 + 3, power ? STR("power") : STR("free"), PEN_END, f->c->text);
     if (power)
         snprintf(text, sizeof(text), "to %.1f kW", most / 1000);
     else
         snprintf(text, sizeof(text), "to %.0f", most);
-    put(pen, f->right + 6, y + high / 2 + 3, str_of(text), PEN_START, INK_DIM);
+    put(pen, f->right + 6, y + high / 2 + 3, str_of(text), PEN_START, f->c->dim);
 }
 
 static void put_legend(struct pen *pen, const struct sheet *f, double y)
@@ -257,13 +266,14 @@ static void put_legend(struct pen *pen, const struct sheet *f, double y)
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (parts[i].what == 0)
             for (int k = 0; k < 5; k++)
-                pen_rect(pen, x + 8 * k, y, 8, BAR, (struct ink){k ? INK_WORK : INK_TRACK, k ? 0.1 + 0.9 * k / 4 : 1});
+                pen_rect(pen, x + 8 * k, y, 8, BAR,
+                         (struct ink){k ? f->c->work : f->c->track, k ? 0.1 + 0.9 * k / 4 : 1});
         else if (parts[i].what == 1)
-            put_hatch(pen, x, x + 26, y);
+            put_hatch(pen, f, x, x + 26, y);
         else if (parts[i].what == 2)
-            put_outline(pen, x, x + 26, y);
+            put_outline(pen, f, x, x + 26, y);
         double wide = parts[i].what == 0 ? 46 : parts[i].what == 3 ? 0 : 32;
-        put(pen, x + wide, y + BAR - 3, str_of(parts[i].words), PEN_START, INK_DIM);
+        put(pen, x + wide, y + BAR - 3, str_of(parts[i].words), PEN_START, f->c->dim);
         x += wide + font_width(str_of(parts[i].words), TEXT, false) + 18;
     }
 }
@@ -280,13 +290,13 @@ static void night_onto(struct pen *pen, const void *what)
     double y = f->top, foot = f->top + ROW * (double)f->n + 10;
     char out[300], when[24], until[24];
 
-    pen_rect(pen, 0, 0, WIDTH, foot + foot_of(s) + 60, (struct ink){INK_BACK, 1});
+    pen_rect(pen, 0, 0, WIDTH, foot + foot_of(s) + 60, (struct ink){f->c->back, 1});
     zone_text(f->zone, s->from_ms, when);
     zone_text(f->zone, s->to_ms, until);
     snprintf(out, sizeof(out), "%.120s%s%.*s to %.*s", s->title ? s->title : "", s->title && s->title[0] ? ", " : "",
              ZONE_TO_MINUTE, when, ZONE_TO_MINUTE, until);
-    pen_text(pen, MARGIN, MARGIN + 11, str_of(out), TITLE, true, PEN_START, 0, (struct ink){INK_TEXT, 1});
-    put(pen, WIDTH - MARGIN, MARGIN + 11, str_of(zone_name(f->zone)), PEN_END, INK_DIM);
+    pen_text(pen, MARGIN, MARGIN + 11, str_of(out), TITLE, true, PEN_START, 0, (struct ink){f->c->text, 1});
+    put(pen, WIDTH - MARGIN, MARGIN + 11, str_of(zone_name(f->zone)), PEN_END, f->c->dim);
     put_axis(pen, f, foot + foot_of(s) - 6);
     for (size_t i = 0; i < f->n; i++, y += ROW)
         put_row(pen, f, i, y);
@@ -298,13 +308,16 @@ static void night_onto(struct pen *pen, const void *what)
     put_legend(pen, f, foot + 6);
     if (s->n > f->n) {
         snprintf(out, sizeof(out), "and %zu more GPUs: a filter chooses which are drawn", s->n - f->n);
-        put(pen, f->left, foot + 36, str_of(out), PEN_START, INK_DIM);
+        put(pen, f->left, foot + 36, str_of(out), PEN_START, f->c->dim);
     }
 }
 
 int night_draw(const struct night *s, enum plot_format format, struct buf *ret, struct err *err)
 {
-    struct sheet f = {.s = s, .n = MIN(s->n, NIGHT_ROWS_MAX), .right = WIDTH - MARGIN - MARK};
+    struct sheet f = {.s = s,
+                      .c = s->dark ? &dark : &light,
+                      .n = MIN(s->n, NIGHT_ROWS_MAX),
+                      .right = WIDTH - MARGIN - MARK};
     int r = plot_check(&(struct plot){0}, err);
     double widest = 40;
 

@@ -40,6 +40,7 @@ struct night {
     const struct night_row *rows;
     const int64_t *power; /* watts of all in each bin, -1: not known; NULL: not drawn */
     const int32_t *free;  /* so many had nobody and no work; -1: not known */
+    bool dark;            /* on a dark ground */
 };
 
 /* Which of the two brightness is, in words: "work: …", or of several kinds of rows both. */

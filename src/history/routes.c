@@ -156,7 +156,7 @@ const struct route history_routes[] = {
     {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
      .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that fit now (docs/filter.md); format: json or csv, or a chart as png, svg, pdf or jpg", .handle = get_history},
     {GET, "/api/v1/strip", ROLE_NONE, .summary = "The night strip: what each GPU did and whose it was, or a picture of it (docs/history.md)",
-     .params = "device: UUID, node:index, node, patterns, several; from: time, a day before to unless told; to: time, now unless told; points: at most so many columns, 340 unless told; filter: only devices that fit now (docs/filter.md); sort: node, work or idle; format: json, or a picture as png, svg, pdf or jpg", .handle = get_strip},
+     .params = "device: UUID, node:index, node, patterns, several; from: time, a day before to unless told; to: time, now unless told; points: at most so many columns, 340 unless told; filter: only devices that fit now (docs/filter.md); sort: node, work or idle; format: json, or a picture as png, svg, pdf or jpg; theme: light, or dark, of a picture", .handle = get_strip},
     {0},
 };
 /* clang-format on */

@@ -132,7 +132,8 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
     AUTO_FILTER *filter = NULL;
     struct view v;
     struct strip *strip = NULL;
-    struct str format = request_query(rq, "format"), sort = request_query(rq, "sort");
+    struct str format = request_query(rq, "format"), sort = request_query(rq, "sort"),
+               theme = request_query(rq, "theme");
     struct err err = {0};
     int r = 0;
     int as = WHICH(PLOT_FORMATS, i, str_eq(format, plot_words[i]));
@@ -141,6 +142,8 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
         return refuse_word(rp, "format", format, "json, png, svg, pdf and jpg");
     if (by < 0)
         return refuse_word(rp, "sort", sort, "node, work and idle");
+    if (theme.len && !str_eq(theme, "dark") && !str_eq(theme, "light"))
+        return refuse_word(rp, "theme", theme, "light and dark");
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
@@ -156,6 +159,7 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
     history_query_people(strip->query, a->people);
     strip->sort = (enum strip_sort)by;
     strip->night.zone = a->zone;
+    strip->night.dark = str_eq(theme, "dark");
     struct strip_job *job =
         NEW(struct strip_job, .ask = {.run = strip_answer, .end = strip_end}, .strip = strip, .format = as);
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");

@@ -113,6 +113,8 @@ static void the_legend_says_what_brightness_is(void **unused)
                         "the darker, the more multiprocessors work; utilisation where that is not known");
     rows[0].by_util = false;
     assert_string_equal(night_legend(&s), "the darker, the more multiprocessors work");
+    s.dark = true;
+    assert_string_equal(night_legend(&s), "the brighter, the more multiprocessors work");
 }
 
 static void too_many_rows_are_left_out_and_said(void **unused)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import socket
 import time
 
@@ -147,8 +148,13 @@ class History(lib.Case):
         for word, head, kind in (("png", b"\x89PNG", "image/png"), ("svg", b"<svg ", "image/svg+xml"), ("pdf", b"%PDF", "application/pdf")):
             status, headers, body = lib.ask(self.hub.url + "/api/v1/strip?format=" + word)
             self.assertEqual((status, headers["content-type"], body[:len(head)]), (200, kind, head))
-        self.assertIn(b">dgx1:0<", lib.ask(self.hub.url + "/api/v1/strip?format=svg")[2])
-        for query, words in (("format=gif", "format 'gif' is not known: there are json, png, svg, pdf and jpg"), ("sort=size", "sort 'size' is not known: there are node, work and idle"),
+        light, dark = (lib.ask(self.hub.url + "/api/v1/strip?format=svg&theme=" + theme)[2] for theme in ("light", "dark"))
+        self.assertIn(b">dgx1:0<", light)
+        self.assertIn(b">the darker, ", light)
+        self.assertIn(b">the brighter, ", dark)
+        colours = [set(re.findall(rb"#[0-9a-f]{6}", svg)) for svg in (light, dark)]
+        self.assertEqual(colours[0] & colours[1], set())  # none of one is readable on the ground of the other
+        for query, words in (("format=gif", "format 'gif' is not known: there are json, png, svg, pdf and jpg"), ("sort=size", "sort 'size' is not known: there are node, work and idle"), ("theme=blue", "theme 'blue' is not known: there are light and dark"),
                              ("from=tomorrow", "from"), ("filter=x:", "")):
             status, _, body = lib.ask(self.hub.url + "/api/v1/strip?" + query)
             self.assertEqual(status, 400)

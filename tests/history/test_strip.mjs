@@ -118,6 +118,12 @@ test("the strip is taken along as a picture", async (t) => {
         assert.equal(body.subarray(0, 4).toString("latin1"), head);
         if (word === "SVG") assert.equal(body.toString().match(/>sim1:\d</g)?.length, 4);
     }
+    const ways = () => page.locator(".exports a").evaluateAll((all) => all.map((a) => new URL(a.href).searchParams.get("theme") ?? "light"));
+    assert.deepEqual(await ways(), ["light", "light", "light"]);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await until("dark as the page; PDF is for paper", async () => `${await ways()}` === "dark,dark,light");
+    const svg = await page.request.get(h.url + (await page.getByRole("link", { name: "SVG", exact: true }).getAttribute("href")));
+    assert.match(await svg.text(), />the brighter, /);
     clean(page);
 });
 

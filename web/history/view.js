@@ -6,6 +6,7 @@ import { FilterBox } from "../kit/filterbox.js";
 import { count, moment } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
+import { theme } from "../kit/prefs.js";
 import { href, usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { stretch } from "./history.js";
@@ -16,9 +17,12 @@ import { Strip, useStrip } from "./strip.js";
 const SORTS = [["node", "node"], ["work", "most work first"], ["idle", "longest without work first"]];
 const USUAL = "1d";
 
-/** The same as files. @param {{ words: Record<string, string | undefined> }} props */
+/** The page is dark, as told or as the system is. */
+const isDark = () => (theme() || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "")) === "dark";
+
+/** The same as files, on the ground the page has; PDF is for paper. @param {{ words: Record<string, string | undefined> }} props */
 export function Pictures({ words }) {
-    return html`<span class="exports">picture: ${["png", "svg", "pdf"].map((format) => html`<a data-load download href=${href("/api/v1/strip", { ...words, format })}>${format.toUpperCase()}</a>`)}</span>`;
+    return html`<span class="exports">picture: ${["png", "svg", "pdf"].map((format) => html`<a data-load download href=${href("/api/v1/strip", { ...words, format, theme: isDark() && format !== "pdf" ? "dark" : undefined })}>${format.toUpperCase()}</a>`)}</span>`;
 }
 
 export default function History() {
