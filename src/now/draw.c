@@ -10,14 +10,17 @@
 
 #define DRAW_MAX (512u << 20)
 
+typedef bool step_fn(struct drawing *d, struct api *a, size_t bytes);
+
 struct picture {
     struct drawing d; /* first */
+    step_fn *draw;    /* each step, once what a filter has to choose from is counted */
     struct view view; /* without nodes; its texts are ours */
     char *notice;
     struct filter *filter;
     struct filter_kinds kinds; /* of its bare words */
     struct arena mem;          /* of what a filter leaves of the node at hand */
-    size_t n, at, counted;     /* nodes, those drawn, and with a filter those whose devices were counted */
+    size_t n, at;
     struct {
         char key[NODE_KEY_MAX];
         bool twin;
@@ -43,9 +46,9 @@ static void picture_end(struct drawing *d)
 }
 
 /* How far one step goes: a filter that matches nothing gives the others a turn, too. */
-static size_t step_end(const struct picture *p, size_t at)
+static size_t step_end(const struct picture *p)
 {
-    return MIN(p->n, at + DRAW_NODES);
+    return MIN(p->n, p->at + DRAW_NODES);
 }
 
 /* NULL: it is gone. */
@@ -55,14 +58,18 @@ static const struct node_now *node_at(const struct picture *p, struct api *a, si
     return n && strcmp(n->key, p->nodes[i].key) == 0 ? n : NULL;
 }
 
-/* How many devices a filter has to choose from is said first. False: some are not counted yet. */
-static bool count_devices(struct picture *p, struct api *a)
+/* How many devices a filter has to choose from is said first. */
+static bool count_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 {
-    if (!p->filter || p->counted == p->n)
-        return true;
-    for (size_t end = step_end(p, p->counted); p->counted < end; p->counted++) {
-        const struct node_now *n = node_at(p, a, p->counted);
+    struct picture *p = (struct picture *)d;
+
+    for (size_t end = step_end(p); p->at < end; p->at++) {
+        const struct node_now *n = node_at(p, a, p->at);
         p->view.of += n ? node_gpus(n) : 0;
+    }
+    if (p->at == p->n) {
+        p->at = 0;
+        d->step = p->draw;
     }
     return false;
 }
@@ -77,10 +84,10 @@ static const struct node_now *next_node(struct picture *p, struct api *a, size_t
         if (!n)
             continue;
         arena_reset(&p->mem);
-        if (p->filter)
+        if (p->filter) {
             filter_see(p->filter, n, p->view.at_ms, &p->kinds);
-        if (p->filter)
             n = view_node(p->filter, n, p->view.at_ms, &p->mem, &which);
+        }
         if (n)
             return n;
     }
@@ -90,12 +97,10 @@ static const struct node_now *next_node(struct picture *p, struct api *a, size_t
 static bool state_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
-    size_t from = d->out.len, end = step_end(p, p->at);
+    size_t from = d->out.len, end = step_end(p);
     const struct node_now *n;
     bool twin;
 
-    if (!count_devices(p, a))
-        return false;
     if (!p->begun)
         render_state_start(&d->out, &p->view);
     p->begun = true;
@@ -119,8 +124,6 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len;
 
-    if (!count_devices(p, a))
-        return false;
     if (!p->begun)
         buf_adds(&d->out, "retry: 2000\nevent: snapshot\ndata: ");
     bool done = state_step(d, a, bytes);
@@ -134,13 +137,11 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
 static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
-    size_t end = step_end(p, p->at);
+    size_t end = step_end(p);
     const struct node_now *n;
     char words[FILTER_SAID] = "";
     bool twin;
 
-    if (!count_devices(p, a))
-        return false;
     while ((n = next_node(p, a, end, &twin)))
         tally_add(&p->tally, &p->view, n);
     if (p->at < p->n)
@@ -160,7 +161,7 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     const struct node_now *n;
-    size_t end = step_end(p, p->at);
+    size_t end = step_end(p);
     bool twin;
 
     if (!p->begun) /* first: OpenMetrics ends with # EOF */
@@ -171,20 +172,20 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
     return p->at == p->n && prom_draw_give(p->prom, &d->out, bytes);
 }
 
-typedef bool step_fn(struct drawing *d, struct api *a, size_t bytes);
-
-static struct picture *picture_new(const struct view *v, struct filter *f, step_fn *step)
+static struct picture *picture_new(const struct view *v, struct filter *f, step_fn *draw)
 {
     struct picture *p =
-        NEW(struct picture, .d = {.end = picture_end, .step = step, .version = v->version, .at_ms = v->at_ms},
-            .view = *v, .notice = mem_str(v->notice), .filter = f, .n = v->n);
+        NEW(struct picture, .d = {.end = picture_end, .step = draw, .version = v->version, .at_ms = v->at_ms},
+            .draw = draw, .view = *v, .notice = mem_str(v->notice), .filter = f, .n = v->n);
 
     p->d.out = BUF_INIT(DRAW_MAX);
     p->view.notice = p->notice;
     p->view.nodes = NULL;
     p->view.n = 0;
-    if (f)
+    if (f) {
         p->view.filter = filter_text(f);
+        p->d.step = count_step;
+    }
     p->nodes = mem_zero(MAX(v->n, 1u), sizeof(*p->nodes));
     for (size_t i = 0; i < v->n; i++) {
         mem_copy_str(p->nodes[i].key, sizeof(p->nodes[i].key), v->nodes[i]->key);
@@ -216,6 +217,7 @@ struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openme
 {
     struct picture *p = picture_new(v, f, metrics_step);
 
+    p->d.step = metrics_step; /* which has no such number */
     p->openmetrics = openmetrics;
     p->prom = prom_draw_new(openmetrics, v->at_ms);
     return &p->d;
