@@ -62,8 +62,9 @@ static void fill_row(struct cell *c, json_t *job, const struct listing_at *at)
     char when[32], took[24], count[24];
 
     cell_text(&c[C_START], str_of(local_time(start_ms, false, when)));
-    if (json_is_integer(end) || strcmp(text_of(job, "state"), "running") == 0) {
-        int64_t end_ms = json_is_integer(end) ? json_integer_value(end) : at->at_ms;
+    bool running = strcmp(text_of(job, "state"), "running") == 0; /* with an end that is still to come, too */
+    if (json_is_integer(end) || running) {
+        int64_t end_ms = running ? at->at_ms : json_integer_value(end);
         cell_text(&c[C_TOOK], str_of(clock_span(MAX(end_ms - start_ms, 0), took)));
     }
     snprintf(count, sizeof(count), "%zu", gpus);

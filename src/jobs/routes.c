@@ -17,6 +17,7 @@
 #include "jobs/routes.h"
 #include "now/filter.h"
 #include "now/live.h"
+#include "people/identities.h"
 
 #define JOBS_BYTES (64u << 20)
 #define JOBS       100 /* unless told */
@@ -25,11 +26,11 @@
 
 /* ---- one job in words ---- */
 
-/* "ended"; "unfinished": nobody said that it ended, and its node is gone or down; else "running". */
+/* "ended"; "unfinished": nobody said that it has ended, and its node is gone or down; else "running". */
 static const char *job_state(const struct api *a, const struct job_fact *j)
 {
     const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
-    if (j->end_ms)
+    if (j->end_ms && j->end_ms <= clock_wall_ms())
         return "ended";
     return j->node[0] && (!n || n->retired || n->state == NODE_DOWN) ? "unfinished" : "running";
 }
@@ -62,6 +63,22 @@ static void list_json(struct json *j, const char *key, const char *text, bool nu
     json_end_arr(j);
 }
 
+/* What nodes call its devices now; null: no node has it. */
+static void gpus_json(struct json *j, const struct api *a, const char *devices)
+{
+    struct str rest = str_of(devices), one;
+    json_arr(j, "gpus");
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *on;
+        const struct device_now *d = one.len ? live_find_device(a->live, one, &on) : NULL;
+        if (d)
+            json_int(j, NULL, d->fact.index);
+        else if (one.len)
+            json_none(j, NULL);
+    }
+    json_end_arr(j);
+}
+
 static void job_json(struct json *j, const struct api *a, const struct job_fact *job, bool all)
 {
     char id[JOB_ID_LEN];
@@ -76,6 +93,7 @@ static void job_json(struct json *j, const struct api *a, const struct job_fact 
     json_cstr(j, "node", n ? n->name : job->node[0] ? job->node : NULL);
     json_cstr(j, "node_id", job->node[0] ? job->node : NULL);
     list_json(j, "devices", job->devices, false);
+    gpus_json(j, a, job->devices);
     list_json(j, "pids", job->pids, true);
     json_cstr(j, "parent", job->parent ? job_id_text(job->parent, id) : NULL);
     json_int(j, "start", job->start_ms);
@@ -160,17 +178,19 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
 }
 
 /* As a process on each of its devices: user is the person, program the name. */
-static bool job_matches(const struct api *a, const struct filter *f, const struct job_fact *j, int64_t now_ms)
+static bool job_matches(const struct api *a, struct identities *who, const struct filter *f, const struct job_fact *j,
+                        int64_t now_ms)
 {
     static const struct node_now nowhere;
     const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
-    struct proc_fact fact = {0};
+    struct proc_fact fact = {.uid = -1};
     struct proc_now p = {.fact = &fact, .mem = -1, .sm = -1};
     struct str pids = str_of(j->pids), rest = str_of(j->devices), one;
     bool any = false;
     int64_t pid;
     mem_copy_str(fact.user, sizeof(fact.user), j->person);
     mem_copy_str(fact.name, sizeof(fact.name), j->name);
+    p.who = identities_who(who, n ? n->name : NULL, &fact);
     if (str_cut(&pids, ',', &one) && str_int(one, &pid))
         fact.pid = (int32_t)pid;
     while (n && str_cut(&rest, ',', &one)) {
@@ -222,14 +242,16 @@ static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
     struct jobs_list *l = (struct jobs_list *)k;
     bool more = l->n >= l->what.limit;
     size_t kept = 0;
+    struct identities *who = identities_new(a->people, l->now_ms);
     for (size_t i = 0; i < l->n; i++)
-        if (kept < l->limit && (!l->filter || job_matches(a, l->filter, l->v[i], l->now_ms))) {
+        if (kept < l->limit && (!l->filter || job_matches(a, who, l->filter, l->v[i], l->now_ms))) {
             l->v[kept++] = l->v[i];
         } else {
             more |= kept == l->limit;
             free(l->v[i]);
         }
     l->n = kept;
+    identities_free(who);
     rp->body = BUF_INIT(JOBS_BYTES);
     if (l->csv) {
         list_csv(l, a, rp);

@@ -248,6 +248,8 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
     b.until_ms = until;
     b.to_ms = until / conf->every * conf->every;
     b.from_ms = b.to_ms - conf->backfill / conf->every * conf->every;
+    if (conf->demo) /* up to the opening, where what is live begins */
+        b.to_ms += conf->every;
     if (b.from_ms <= 0)
         return err_set(err, -EINVAL, "--backfill: that is before 1970");
     int r = replay_load(&b.trace, trace_text(), "the recorded trace", err);

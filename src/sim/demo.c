@@ -1,13 +1,15 @@
 /*
  * demo.c: makes up the demo's past: a week that leads to the scene with which it opens, with what happened and was
- * booked meanwhile, so that every screen tells the same story from the first second.
+ * booked and run meanwhile, so that every screen tells the same story from the first second.
  */
 #include "sim/demo.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "collect/trace.h"
 #include "sim/cmd_simulate.h"
 #include "sim/demo_cluster.h"
@@ -149,6 +151,105 @@ static void put_bookings(struct store *s, const struct demo_cluster_node *nodes,
     }
 }
 
+/* ---- runs: what people recorded of what they ran ---- */
+
+struct run {
+    int32_t pid;
+    int64_t start_ms;
+    char person[64], cmd[CMD_MAX];
+    unsigned gpus; /* a bit each */
+};
+
+/* Nobody records a notebook or a service. */
+static const char *recorded(const char *cmd)
+{
+    static const char *const scripts[] = {"train.py", "finetune.py"};
+
+    for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
+        if (strstr(cmd, scripts[i]))
+            return scripts[i];
+    return NULL;
+}
+
+static void put_run(struct store *s, const struct demo_cluster_node *n, const struct run *r, int64_t end_ms)
+{
+    AUTO_BUF devices = BUF_INIT(4096), attrs = BUF_INIT(JOB_ATTRS_MAX);
+    char key[NODE_KEY_MAX];
+
+    node_id_text(&n->id, key);
+    for (size_t i = 0; i < n->n_gpus; i++)
+        if (r->gpus >> i & 1)
+            buf_addf(&devices, "%s%s", devices.len ? "," : "", n->fact.devices[i].uuid);
+    json_print(&attrs, "{'command':%s}", r->cmd);
+    AUTO_FREE char *pid = mem_fmt("%d", (int)r->pid), *owner = mem_fmt("person:%s", r->person);
+    AUTO_FREE char *name = mem_fmt("%s %s %lld", key, pid, (long long)r->start_ms);
+    struct job_fact job = {.id = (int64_t)(fnv64(name, strlen(name)) & INT64_MAX), /* the same at every start */
+                           .start_ms = r->start_ms,
+                           .end_ms = end_ms,
+                           .name = recorded(r->cmd),
+                           .kind = "record",
+                           .person = r->person,
+                           .owner = owner,
+                           .node = key,
+                           .devices = devices.p,
+                           .pids = pid,
+                           .attrs = attrs.p};
+    store_put(s, STORE_JOB, &job, 1, NULL, NULL);
+}
+
+static unsigned gpus_of(const struct demo_cluster_node *n, size_t proc)
+{
+    unsigned gpus = 0;
+
+    for (size_t i = 0; i < n->n_uses; i++)
+        gpus |= n->uses[i].proc == proc ? 1u << (n->uses[i].slot - 1) : 0;
+    return gpus;
+}
+
+/* Who has gone since the last look, and who has come. */
+static void see_runs(struct store *s, const struct demo_cluster_node *n, struct run *runs, size_t *n_runs,
+                     int64_t at_ms)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *n_runs; i++) {
+        if (ANY(n->procs.n, k, n->procs.v[k].pid == runs[i].pid && n->procs.v[k].start_ms == runs[i].start_ms))
+            runs[kept++] = runs[i];
+        else
+            put_run(s, n, &runs[i], at_ms);
+    }
+    for (size_t k = 0; k < n->procs.n; k++) {
+        const struct proc_fact *p = &n->procs.v[k];
+        if (!recorded(p->cmd) || ANY(kept, i, runs[i].pid == p->pid && runs[i].start_ms == p->start_ms))
+            continue;
+        runs[kept] = (struct run){.pid = p->pid, .start_ms = p->start_ms, .gpus = gpus_of(n, k)};
+        mem_copy_str(runs[kept].person, sizeof(runs[kept].person), p->user);
+        mem_copy_str(runs[kept++].cmd, sizeof(runs[0].cmd), p->cmd);
+    }
+    *n_runs = kept;
+}
+
+/* All that began up to now: what is there already is not put twice. Plays n up to now. */
+static void put_runs(struct store *s, struct demo_cluster_node *n, int64_t now_ms)
+{
+    struct run runs[DEMO_CLUSTER_DEMO_GPUS];
+    struct gather *g = gather_new();
+    size_t n_runs = 0;
+    uint64_t seen = n->procs_changed - 1;
+
+    for (int64_t at_ms = n->last_ms; at_ms < now_ms; at_ms += MINUTE_MS) {
+        demo_cluster_tick(n, at_ms, g);
+        gather_reset(g);
+        if (seen != n->procs_changed)
+            see_runs(s, n, runs, &n_runs, at_ms);
+        seen = n->procs_changed;
+    }
+    gather_free(g);
+    for (size_t i = 0; i < n_runs; i++) /* of a node in trouble nobody will say that it ended */
+        put_run(s, n, &runs[i],
+                n->trouble == DEMO_CLUSTER_WELL ? demo_cluster_until_ms(n, (size_t)__builtin_ctz(runs[i].gpus)) : 0);
+}
+
 /* The sixth went silent before the opening: a hub shows nodes it knew before it was started as down. */
 static void put_silent(struct store *s, const struct demo_cluster_node *node)
 {
@@ -201,6 +302,8 @@ int demo_prepare(const char *dir, char story[32], struct err *err)
         put_events(s, nodes, story_ms);
         put_bookings(s, nodes, story_ms);
     }
+    for (unsigned i = 0; i < DEMO_CLUSTER_DEMO_NODES; i++)
+        put_runs(s, &nodes[i], clock_wall_ms());
     clock_iso(story_ms, story);
     r = store_flush(s, err);
 out:

@@ -314,6 +314,11 @@ bool demo_cluster_has_trouble(const struct demo_cluster_node *n, enum demo_clust
     return n->trouble == trouble && trouble != DEMO_CLUSTER_WELL && at_ms >= n->trouble_ms;
 }
 
+int64_t demo_cluster_until_ms(const struct demo_cluster_node *n, size_t gpu)
+{
+    return (n->gpus[gpu].until_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
+}
+
 void demo_cluster_fini(struct demo_cluster_node *n)
 {
     if (!n)

@@ -50,6 +50,8 @@ void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *tr
 /* Plays up to now; from there on it ticks as time goes. */
 void demo_cluster_catch_up(struct demo_cluster_node *n, int64_t now_ms);
 bool demo_cluster_has_trouble(const struct demo_cluster_node *n, enum demo_cluster_trouble trouble, int64_t at_ms);
+/* When who is on this GPU will go, as far as the story is known. */
+int64_t demo_cluster_until_ms(const struct demo_cluster_node *n, size_t gpu);
 void demo_cluster_fini(struct demo_cluster_node *n);
 /* Play up to at_ms and add one tick to g. A hung node adds its own metrics only. */
 void demo_cluster_tick(struct demo_cluster_node *n, int64_t at_ms, struct gather *g);

@@ -163,6 +163,15 @@ class Whole(lib.Case):
                 held.setdefault(gpu, rows["dgx3", gpu]["since"])
                 self.assertEqual(rows["dgx3", gpu]["since"], held[gpu])
             self.assertGreater(time.time() * 1000 - held[0], 86400000)
+            # what they recorded of it is the same: since the same moment, on the same GPUs; of a node that went down nobody says that it ended
+            jobs = lambda query: [(j["name"], j["person"], j["state"], len(j["devices"]), j["start"]) for j in ask_json(url + "/api/v1/jobs?from=-1m&" + query)["jobs"]]
+            self.assertEqual(jobs("node=dgx3"), [("train.py", "tom", "running", 8, held[0])])
+            self.assertEqual([j[:4] for j in jobs("node=dgx6")], [("finetune.py", "ana", "unfinished", 2)])
+            self.assertEqual(ask_json(url + "/api/v1/jobs?from=-1m&node=dgx3")["jobs"][0]["gpus"], list(range(8)))
+            self.assertEqual({j["person"] for j in ask_json(url + "/api/v1/jobs?from=-2d&limit=1000&filter=team:language")["jobs"]}, {"raj", "mia"})
+            week = ask_json(url + "/api/v1/jobs?from=-6d&limit=1000&person=kim")["jobs"]
+            self.assertGreater(len(week), 5)
+            self.assertEqual(len(week), len({(j["node"], j["start"], j["pids"][0]) for j in week}), f"again: {again}")
             # idle and free since before the hub was started, and idle not longer than held
             hours = lambda at: (time.time() * 1000 - at) / 3600000
             idle = wait_until("lee's notebook is idle for long", lambda: (d := state()["dgx1"]["devices"][4])["state"] == "held" and hours(d["idle_since"]) > 2 and d)
@@ -171,6 +180,10 @@ class Whole(lib.Case):
             # what broke is told of, once
             events = [(e["node"], e["kind"]) for e in ask_json(url + "/api/v1/events?from=-2h&kind=hung,down,xid")]
             self.assertEqual(events, [("dgx5", "hung"), ("dgx5", "xid"), ("dgx6", "down")])
+            # the week has a sample in each minute up to the opening's own, so that charts go on without a hole
+            opening = (ask_json(url + "/api/v1/events?from=-2h&kind=down")[0]["at"] + 36 * 60000) // 60000 * 60000
+            minutes = ask_json(f"{url}/api/v1/history?device=dgx1:0&metric=util&agg=count&step=1m&from={opening - 300000}&to={opening + 60000}")["series"][0]["v"]
+            self.assertEqual((len(minutes), all(minutes)), (6, True), minutes)
             wait_until("an alert", lambda: any(a["place"] == "dgx5" for a in ask_json(url + "/api/v1/alerts")["rows"]))
             # who was on what broke is not there any more
             for node in ("dgx5", "dgx6"):

@@ -41,7 +41,7 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     assert.match(await page.locator(".held-on .cell").first().getAttribute("aria-label"), /^dgx1 GPU \d: /);
     await says(page.getByLabel("Usage of 30 days"), /^30 days \d+ % at work held [\d,]+\.\d h busy /);
     await until("a bar a day", async () => (await page.getByLabel("GPU-hours a day").locator("g").count()) >= 7);
-    await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").filter({ hasText: "still there" }).first(), /^python\S* dgx\d:[\d,]+ .+ still there [\d.]+ GiB$/);
+    await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").filter({ hasText: "still there" }).first(), /^train\.py record dgx1:0,1,2,3 .+ still there [\d.]+ GiB$/);
     await says(page.locator(".book-list tbody tr"), /^kim dgx2:0 /);
     await says(page.getByLabel("Who can change this"), "who can change this Anybody can book in kim's name. Only kim and admins can silence kim's critical alerts. Log in");
     assert.match(await page.title(), /^kim · /);
@@ -54,6 +54,7 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     await says(page.locator("h1"), "vision team");
     await says(page.getByLabel("Members").locator("tbody"), /kim [\d,.]+ \d+ %/);
     assert.deepEqual((await page.getByLabel("Members").locator("tbody th").allInnerTexts()).sort(), ["ana", "kim", "lee"]);
+    await says(page.getByLabel("Runs", { exact: true }).locator("tbody"), /finetune\.py record ana dgx1:5,6,7 .*, still there.*finetune\.py record ana dgx6:0,1 .* end not known/);
     await looksRight(page, "team-390");
     const refuse = (route) => route.fulfill({ status: 503, json: { detail: "the hub is starting" } });
     refused(page, 503);

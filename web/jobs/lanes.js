@@ -19,7 +19,7 @@ export function jobsOn({ node, device, from, to, signal }) {
 
 /** @param {Job} j */
 const words = (j) =>
-    `${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""}) from ${exactTime(j.start)}: ${j.end ? span(j.end - j.start) : j.state === "running" ? "still running" : "nobody said that it ended"}`;
+    `${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""}) from ${exactTime(j.start)}: ${j.state === "running" ? "still running" : j.end ? span(j.end - j.start) : "nobody said that it ended"}`;
 
 /** @param {Job} j @param {number} from @param {number} to */
 function Bar(j, from, to) {

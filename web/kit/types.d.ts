@@ -282,6 +282,8 @@ export interface Job {
     person: string | null;
     node: string | null;
     devices: string[];
+    /** What nodes call them now; null: no node has it. */
+    gpus: (number | null)[];
     parent: string | null;
     start: number;
     end: number | null;

@@ -1,23 +1,22 @@
 /* runs.js: what somebody ran lately: jobs by their names, and the stretches in which programs of theirs were on GPUs. */
 import { useEffect, useState } from "preact/hooks";
-import { placesOf } from "../book/bookings.js";
 import { ask } from "../kit/api.js";
 import { bytes, count, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { filterOf } from "../kit/person.js";
+import { filterOf, Person } from "../kit/person.js";
 import { href } from "../kit/router.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 /** @typedef {import("../kit/types").Span} Span */
-/** @typedef {{ what: string, kind: string, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
+/** end NaN: it is not known. @typedef {{ what: string, kind: string, who?: string | null, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
 
 const LAST = "-7d";
 const MANY = 20;
 const TOGETHER_MS = 60000; /* one program that begins on several GPUs of a node within so long is one run */
 
 /** @param {Job} j @returns {Run} */
-const ofJob = (j) => ({ what: j.name, kind: j.kind, where: j.devices.length ? placesOf(j.devices) : j.node ?? UNKNOWN, start: j.start, end: j.end ?? hubNow(), going: j.state === "running", memory: null });
+const ofJob = (j) => ({ what: j.name, kind: j.kind, who: j.person, where: j.gpus.length ? `${j.node ?? UNKNOWN}:${j.gpus.map((i) => i ?? "?").join()}` : j.node ?? UNKNOWN, start: j.start, end: j.state === "unfinished" ? j.end ?? NaN : Math.min(j.end ?? Infinity, hubNow()), going: j.state === "running", memory: null });
 
 /** @param {Span[]} spans @returns {Run[]} */
 function together(spans) {
@@ -36,16 +35,29 @@ function together(spans) {
     return runs;
 }
 
+/** Jobs, and programs that are part of none. What is known of a job's programs is known of the job: memory, and that nothing is heard of them any more. @param {Job[]} jobs @param {Span[]} spans */
+function runsOf(jobs, spans) {
+    const rest = new Set(spans);
+    const runs = jobs.map((j) => {
+        const parts = spans.filter((s) => j.devices.includes(s.device) && s.first < (j.end ?? Infinity) && s.last > j.start);
+        parts.forEach((s) => rest.delete(s));
+        const run = ofJob(j);
+        run.memory = Math.max(0, ...parts.map((s) => s.memory_max ?? 0)) || null;
+        return j.state !== "ended" && parts.length && !parts.some((s) => s.there) ? { ...run, going: false, end: Math.max(...parts.map((s) => s.last)) } : run;
+    });
+    return [...runs, ...together([...rest])].sort((a, b) => b.start - a.start);
+}
+
 /** Of a person also the programs seen under these logins; of a team its jobs alone. Newest first; null before the first answer. @param {string} kind @param {string} name @param {string[]} logins */
 export function useRuns(kind, name, logins) {
     const [runs, setRuns] = useState(/** @type {{ runs: Run[], more: boolean, wrong?: string } | null} */ (null));
     useEffect(() => {
         const stop = new AbortController();
         const { signal } = stop;
-        const jobs = ask(href("/api/v1/jobs", { filter: filterOf(kind, name), from: LAST }), { signal });
+        const jobs = ask(href("/api/v1/jobs", { filter: filterOf(kind, name), from: LAST, limit: "500" }), { signal });
         const seen = logins.map((user) => ask(href("/api/v1/processes", { user, from: LAST, limit: "1000" }), { signal }));
         Promise.all([jobs, ...seen]).then(
-            ([j, ...s]) => setRuns({ runs: [...j.jobs.filter((/** @type {Job} */ one) => !one.parent).map(ofJob), ...together(s.flatMap((one) => one.spans))].sort((a, b) => b.start - a.start), more: s.some((one) => one.more) }),
+            ([j, ...s]) => setRuns({ runs: runsOf(j.jobs.filter((/** @type {Job} */ one) => !one.parent), s.flatMap((one) => one.spans)), more: j.more || s.some((one) => one.more) }),
             (e) => e.name !== "AbortError" && setRuns((was) => ({ runs: [], more: false, ...was, wrong: e.detail })),
         );
         return () => stop.abort();
@@ -53,21 +65,23 @@ export function useRuns(kind, name, logins) {
     return runs;
 }
 
-/** @param {{ runs: Run[], more: boolean, wrong?: string }} props */
-export function Runs({ runs, more, wrong }) {
+/** whose: say that of each. @param {{ runs: Run[], more: boolean, wrong?: string, whose: boolean }} props */
+export function Runs({ runs, more, wrong, whose }) {
     const now = hubNow();
+    const memory = runs.some((r) => r.memory !== null);
     return html`<section class="asking" aria-label="Runs">
         <h2>runs of the last 7 days</h2>
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
         ${!runs.length && !wrong && html`<p class="dim">none that was noticed</p>`}
         ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Runs of the last 7 days"><table class="asked">
-            <thead><tr><th scope="col">what</th><th scope="col">GPUs</th><th scope="col">from</th><th scope="col" class="num">for</th><th scope="col" class="num">memory at most</th></tr></thead>
+            <thead><tr><th scope="col">what</th>${whose && html`<th scope="col">person</th>`}<th scope="col">GPUs</th><th scope="col">from</th><th scope="col" class="num">for</th>${memory && html`<th scope="col" class="num">memory at most</th>`}</tr></thead>
             <tbody>${runs.slice(0, MANY).map((r) => html`<tr>
                 <th scope="row" title=${r.what}>${r.what}${r.kind && html` <span class="dim">${r.kind}</span>`}</th>
+                ${whose && html`<td>${r.who && html`<${Person} name=${r.who} />`}</td>`}
                 <td>${r.where}</td>
                 <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>
-                <td class="num">${span(r.end - r.start)}${r.going ? ", still there" : ""}</td>
-                <td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>
+                <td class="num">${Number.isNaN(r.end) ? "end not known" : span(r.end - r.start)}${r.going ? ", still there" : ""}</td>
+                ${memory && html`<td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>`}
             </tr>`)}</tbody>
         </table></div>`}
         ${runs.length > MANY && html`<p class="dim">and ${more ? "many" : count(runs.length - MANY, "run")} more, from before</p>`}

@@ -168,7 +168,7 @@ function One({ kind, name }) {
                 ${used && html`<${Used} by=${by} kind=${kind} name=${name} />`}
                 ${kind === "team" && html`<${Members} all=${all} />`}
                 ${booked.length > 0 ? html`<${BookList} rows=${booked} title="booked" />` : html`<section aria-label="Bookings"><h2>booked</h2><p class="dim">nothing. <a href="/bookings">All bookings</a></p></section>`}
-                ${(kind === "person" || runs.runs.length > 0 || runs.wrong) && html`<${Runs} ...${runs} />`}
+                ${(kind === "person" || runs.runs.length > 0 || runs.wrong) && html`<${Runs} ...${runs} whose=${kind === "team"} />`}
             </div>
         </div>
     </div>`;
