@@ -377,6 +377,24 @@ static void what_looks_at_all_nodes_takes_turns(void **unused)
     }
 }
 
+static void a_snapshot_with_a_filter_begins_once(void **unused)
+{
+    struct str ask = STR("GET /api/v1/stream?filter=node7 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    AUTO_BUF got = BUF_INIT(64 << 20);
+    struct client c;
+    (void)unused;
+    for (int i = NODES; i < MANY; i++)
+        put_node(i);
+    client_open(&c, ask, ask.len);
+    client_pump(&c);
+    read_until(&c, &got, "\"words\":\"node7: node\"");
+    assert_int_equal(times(buf_str(&got), "event: snapshot"), 1);
+    assert_int_equal(times(buf_str(&got), "\"filter\":\"node7\",\"of\":4800,"), 1);
+    assert_int_equal(times(buf_str(&got), "\"id\":\"node"), 1);
+    close(c.fd);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 TESTS(WITH(health_is_answered_whatever_is_pipelined), WITH(pipelined_requests_are_all_answered_in_order),
-      WITH(a_streams_snapshot_is_drawn_in_pieces), WITH(what_looks_at_all_nodes_takes_turns))
+      WITH(a_streams_snapshot_is_drawn_in_pieces), WITH(what_looks_at_all_nodes_takes_turns),
+      WITH(a_snapshot_with_a_filter_begins_once))
