@@ -97,7 +97,7 @@ static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
     const struct node_now *const *v = live_nodes(x->h->live, true, &k->ask.sums.n_nodes);
     k->ask.sums.nodes = sums_nodes(&k->mem, v, k->ask.sums.n_nodes);
     k->ask.sums.people = k->people;
-    x->running = work_add(x->h->work, &k->job, LIMIT_MS) == 0;
+    x->running = work_add(x->h->own_work, &k->job, LIMIT_MS) == 0;
     if (x->running)
         return;
     x->again_ms = clock_mono_ms() + RETRY_MS;
@@ -108,7 +108,7 @@ void baselines_tick(struct baselines *x, int64_t now_ms)
 {
     struct ledger_stat st;
 
-    if (x->running || !x->h->ledger || !x->h->work || clock_mono_ms() < x->again_ms)
+    if (x->running || !x->h->ledger || !x->h->own_work || clock_mono_ms() < x->again_ms)
         return;
     ledger_stat(x->h->ledger, now_ms, &st);
     int64_t hour_ms = usage_baseline_hour(st.zone, now_ms), end_ms = hour_ms + HOUR_MS;

@@ -41,6 +41,7 @@ struct hub {
     struct ledger *ledger;           /* usage, counted */
     struct usage_trend *usage_trend; /* who to ask for a GPU */
     struct work *work;               /* for questions about the past */
+    struct work *own_work;           /* the same for the hub's own, which may be long: nobody waits behind them */
     struct looks *looks;             /* for single records of it */
     struct looks *blob_looks;        /* for blobs of it */
     struct compress *compress;

@@ -391,8 +391,9 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     if (r == 0)
         r = open_store(h, conf, err);
-    if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->looks = looks_new(h)) ||
-                   !(h->blob_looks = looks_new(h))))
+    if (r == 0 &&
+        (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->own_work = work_new(h->loop, 1, READ_QUEUE)) ||
+         !(h->looks = looks_new(h)) || !(h->blob_looks = looks_new(h))))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
         h->compress = compress_new(h->loop);
@@ -485,6 +486,8 @@ void hub_close(struct hub *h)
         return;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
+    work_free(h->own_work);
+    h->own_work = NULL;
     looks_free(h->looks);
     h->looks = NULL;
     looks_free(h->blob_looks);

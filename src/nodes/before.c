@@ -13,6 +13,7 @@
 
 #define BACK_MS  86400000ll
 #define LIMIT_MS 60000
+#define SLICE    64 /* nodes that are read at a time, and judged in one turn of the loop */
 #define GAP_MAX  10 /* minutes of which nothing is known: before them nobody saw whether it worked */
 
 struct before_node {
@@ -27,7 +28,7 @@ struct before {
     struct hub *h;
     struct arena mem;
     struct before_node *nodes;
-    size_t n, at; /* at: the one whose processes are read */
+    size_t n, told, at; /* told: live knows of those before it. at: the one that is read */
     char dir[512];
     int64_t now_ms, busy_util;
 };
@@ -60,15 +61,17 @@ static void see_left(void *arg, const struct proc_span *p)
             n->v[i].left_ms = MAX(n->v[i].left_ms, p->last_ms);
 }
 
-static void run_before(struct work_job *j)
+static void run_slice(struct work_job *j)
 {
     static const char *const metric[] = {"util"};
     struct before *k = (struct before *)j;
     struct store *beside = NULL;
 
-    if (store_open_tools(&beside, k->dir, NULL, NULL) < 0)
+    if (store_open_tools(&beside, k->dir, NULL, NULL) < 0) {
+        k->n = 0; /* nor could the next be read */
         return;
-    for (k->at = 0; k->at < k->n && !job_stopped(j); k->at++) {
+    }
+    for (size_t to = MIN(k->at + SLICE, k->n); k->at < to && !job_stopped(j); k->at++) {
         struct before_node *n = &k->nodes[k->at];
         struct history h = {0};
         struct history_ask ask = {.node = n->key,
@@ -93,24 +96,37 @@ static void run_before(struct work_job *j)
     store_close(beside);
 }
 
-static void before_done(struct work_job *j)
+static void tell_live(struct hub *h, const struct before_node *b)
 {
-    struct before *k = (struct before *)j;
+    struct node_now *n = live_find(h->live, b->key);
 
-    for (size_t i = 0; j->ran && i < k->n; i++) {
-        struct node_now *n = live_find(k->h->live, k->nodes[i].key);
-        for (size_t d = 0; n && d < n->n_devices; d++)
-            for (size_t e = 0; e < k->nodes[i].n; e++)
-                if (strcmp(n->devices[d].fact.uuid, k->nodes[i].uuids[e]) == 0)
-                    live_before(k->h->live, n, d, &k->nodes[i].v[e], clock_wall_ms());
-    }
+    for (size_t d = 0; n && d < n->n_devices; d++)
+        for (size_t e = 0; e < b->n; e++)
+            if (strcmp(n->devices[d].fact.uuid, b->uuids[e]) == 0)
+                live_before(h->live, n, d, &b->v[e], clock_wall_ms());
+}
+
+static void read_slice(struct before *k)
+{
+    if (k->at < k->n && work_add(k->h->own_work, &k->job, LIMIT_MS) == 0)
+        return;
     arena_fini(&k->mem);
     free(k);
 }
 
+/* Its time may have been up before all were read, or before its turn: the next slice begins with them. */
+static void slice_done(struct work_job *j)
+{
+    struct before *k = (struct before *)j;
+
+    for (; k->told < k->at; k->told++)
+        tell_live(k->h, &k->nodes[k->told]);
+    read_slice(k);
+}
+
 void before_read(struct hub *h)
 {
-    struct before *k = NEW(struct before, .job = {.run = run_before, .done = before_done}, .h = h,
+    struct before *k = NEW(struct before, .job = {.run = run_slice, .done = slice_done}, .h = h,
                            .now_ms = clock_wall_ms(), .busy_util = live_rule(h->live)->busy_util);
     size_t n;
     const struct node_now *const *v = live_nodes(h->live, false, &n);
@@ -129,6 +145,5 @@ void before_read(struct hub *h)
             to->uuids[d] = arena_str(&k->mem, v[i]->devices[d].fact.uuid);
         k->n++;
     }
-    if (!k->n || work_add(h->work, &k->job, LIMIT_MS) < 0)
-        before_done(&k->job);
+    read_slice(k);
 }

@@ -112,7 +112,7 @@ static void read_back(struct usage_trend *a, int64_t now_ms)
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
     a->again = is_waiting(a, now_ms);
     a->seeding = true;
-    if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
+    if (work_add(h->own_work, &k->job, LIMIT_MS) < 0) {
         k->a = NULL;
         seed_done(&k->job);
         a->seeding = false;
