@@ -104,7 +104,7 @@ static void take_record(void *arg, const struct proc_span *p)
     const char *names[TEAMS_MAX];
 
     if (k->code < 0 || p->first_ms >= f->to_ms || last_ms < f->from_ms ||
-        (p->kind == PROC_GRAPHICS && k->q->graphics_mem > 0 && p->mem_max < k->q->graphics_mem))
+        proc_only_draws(p->kind, p->mem_max, k->q->graphics_mem))
         return;
     size_t d = FIRST(k->p->n_devices, i, strcmp(k->p->devices[i].uuid, p->device) == 0);
     size_t n = d < k->p->n_devices ? names_of(k, p, names) : 0;

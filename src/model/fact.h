@@ -61,6 +61,12 @@ extern const struct record_kind node_facts;
 
 enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
 
+/* A display server: it draws, and has less memory than graphics_mem, or nobody knows how much (-1). 0: none is one. */
+static inline bool proc_only_draws(uint8_t kind, int64_t mem, int64_t graphics_mem)
+{
+    return kind == PROC_GRAPHICS && graphics_mem > 0 && mem < graphics_mem;
+}
+
 /* As a process's user: the driver lists it and ps does not know it. Web-GPU-Monitor's word; and what it means. */
 #define PROC_GONE       "Zombie"
 #define PROC_GONE_WORDS "a process that is gone still holds memory"

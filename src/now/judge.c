@@ -107,9 +107,7 @@ static bool settle_since(struct verdict *v, int state, enum why why, int64_t now
 
 bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
 {
-    if (p->kind != PROC_GRAPHICS || rule->graphics_mem <= 0)
-        return true;
-    return p->mem >= rule->graphics_mem; /* unknown is -1: a display server */
+    return !proc_only_draws(p->kind, p->mem, rule->graphics_mem);
 }
 
 /* No news, no sample, no answer, not there: everything that says nothing of the device itself. True when so. */

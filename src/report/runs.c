@@ -217,7 +217,7 @@ static void take_process(void *arg, const struct proc_span *p)
         k->code = -ECANCELED;
     if (k->code < 0 || p->first_ms >= k->to_ms || last_ms < k->from_ms)
         return;
-    if (p->kind == PROC_GRAPHICS && p->mem_max < k->ask->graphics_mem)
+    if (proc_only_draws(p->kind, p->mem_max, k->ask->graphics_mem))
         return;
     uint32_t node = host_of(k, p->node);
     if (people_ignored(k->ask->people, k->hosts[node].name, p->fact.user, p->fact.uid))

@@ -26,7 +26,7 @@ struct runs_ask {
     int32_t from, to;    /* days, both counted */
     const char *company; /* runs that are never of it are left out; NULL: all */
     int64_t now_ms;
-    int64_t graphics_mem; /* a graphics process with less memory is a display server, and no run */
+    int64_t graphics_mem; /* a graphics process with less memory is a display server, and no run; 0: none is */
     size_t n_nodes;
     const struct runs_node *nodes;
     const struct past_source *past;

@@ -85,7 +85,8 @@ static struct past_source past_of(struct world *w)
 }
 
 static struct runs runs;
-static void read_runs(struct world *w, const struct zone *z, int from, int to, int64_t now_ms)
+static void read_runs_with(struct world *w, const struct zone *z, int from, int to, int64_t now_ms,
+                           int64_t graphics_mem)
 {
     static const struct runs_node nodes[] = {{"k1", "n1", INT64_MAX}, {"k2", "n2", INT64_MAX}, {"k3", "n3", 0}};
     struct past_source past = past_of(w);
@@ -93,13 +94,18 @@ static void read_runs(struct world *w, const struct zone *z, int from, int to, i
                            .from = DAY + from,
                            .to = DAY + to,
                            .now_ms = now_ms,
-                           .graphics_mem = GRAPHICS_MEM,
+                           .graphics_mem = graphics_mem,
                            .n_nodes = 3,
                            .nodes = nodes,
                            .past = &past,
                            .util = true};
     struct err err = {0};
     assert_int_equal(runs_of(&ask, &runs, &err), 0);
+}
+
+static void read_runs(struct world *w, const struct zone *z, int from, int to, int64_t now_ms)
+{
+    read_runs_with(w, z, from, to, now_ms, GRAPHICS_MEM);
 }
 
 static void check(size_t i, const char *id, int day, int minutes, int gpus, int64_t util, int64_t util_max)
@@ -334,6 +340,10 @@ static void a_display_server_is_no_run(void **unused)
     assert_int_equal(runs.n, 2);
     assert_int_equal(runs.v[0].from_ms, at(0, 2, 0, 0));
     assert_int_equal(runs.v[1].from_ms, at(0, 3, 0, 0));
+    runs_fini(&runs);
+    procs[0].mem_max = -1;
+    read_runs_with(&w, z, 0, 0, NOW, 0); /* whoever draws runs, however little is known of it */
+    assert_int_equal(runs.n, 3);
     runs_fini(&runs);
     zone_free(z);
 }
