@@ -511,34 +511,60 @@ static int64_t shift_of(const struct post *p, const struct batch *b)
     return last > p->now_ms + AHEAD_MS || first < PAST_MS ? p->now_ms - b->at_ms[b->n_ticks - 1] : shift;
 }
 
+/* What the slots of a batch mean, by the facts it was taken under: n of the devices of one of the two. */
+struct slots {
+    size_t n;
+    const struct device_now *shown;
+    const struct device_fact *told;
+};
+
+/* Without any where the facts cannot be read. Good until p->facts or the node changes. */
+static struct slots slots_of(struct post *p, uint64_t facts)
+{
+    if (facts && live_knows(p->n, facts, 0))
+        return (struct slots){.n = live_slots(p->n), .shown = p->n->devices};
+    if (!facts || !have_facts(p, facts))
+        return (struct slots){0};
+    return (struct slots){.n = p->facts.n_devices, .told = p->facts.devices};
+}
+
+/* NULL: the node itself, or no device of these. */
+static const char *slot_uuid(const struct slots *s, size_t slot)
+{
+    if (slot < 1 || slot > s->n)
+        return NULL;
+    return s->shown ? s->shown[slot - 1].fact.uuid : s->told[slot - 1].uuid;
+}
+
 /* Who was on the devices then: live is further on, but the records want it. */
 static void post_late(struct post *p, const struct frame *f, const struct batch *b)
 {
-    bool as_now = live_knows(p->n, f->facts, 0);
     const struct proc_list *procs = live_knows(p->n, 0, f->procs) ? live_proc_list(p->n) : &p->procs;
-    if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || (!as_now && !have_facts(p, f->facts)) ||
-        (procs == &p->procs && !have_procs(p, f->procs)))
+    if (!b->n_uses || !b->n_ticks || !f->procs || (procs == &p->procs && !have_procs(p, f->procs)))
         return;
-    size_t n_devices = as_now ? live_slots(p->n) : p->facts.n_devices;
+    struct slots slots = slots_of(p, f->facts);
     int64_t shift = shift_of(p, b), first_ms = b->at_ms[0] + shift, last_ms = b->at_ms[b->n_ticks - 1] + shift;
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
-        if (u->slot < 1 || u->slot > n_devices || u->proc >= procs->n)
-            continue;
-        const struct device_fact *d = as_now ? &p->n->devices[u->slot - 1].fact : &p->facts.devices[u->slot - 1];
-        late_see(&p->late, d->uuid, &procs->v[u->proc], u, first_ms, last_ms);
+        const char *device = slot_uuid(&slots, u->slot);
+        if (device && u->proc < procs->n)
+            late_see(&p->late, device, &procs->v[u->proc], u, first_ms, last_ms);
     }
 }
 
 static void post_events(struct post *p, const struct batch *b)
 {
+    if (!b->n_events)
+        return;
+    struct slots slots = slots_of(p, b->facts);
     for (size_t i = 0; i < b->n_events; i++) {
         struct node_event e = b->events[i];
         if (e.kind >= EVENT_BOOKED) /* the hub's own to say */
             continue;
-        const char *device = NULL;
-        if (e.slot > 0 && live_knows(p->n, b->facts, 0) && e.slot <= p->n->n_devices)
-            device = p->n->devices[e.slot - 1].fact.uuid;
+        const char *device = slot_uuid(&slots, e.slot);
+        if (e.slot > slots.n && hub_may_say(p->h, p->key, p->now_ms))
+            log_warn("hub", "%s tells of GPU %d and has %zu: what happened to it is kept as the node's", p->n->name,
+                     e.slot, slots.n);
         if (!peer_may_tell(p->peer, p->now_ms)) {
             if (hub_may_say(p->h, p->key, p->now_ms))
                 log_warn("hub", "%s tells of more than anybody can read: some events are kept only in its batches",

@@ -111,6 +111,19 @@ class Ingest(HubCase):
         device = self.state(h)["nodes"][0]["devices"][0]
         self.assertEqual(device["metrics"]["util"], 0.7)
 
+    def test_an_event_is_of_the_gpu_that_its_own_facts_have_there(self):
+        h = self.hub()
+        n = self.node(h)
+        now = n.now()
+        xid = lambda code: [(now, EVENT_XID, 2, code, "of slot 2")]
+        both = n.facts(more=["GPU-2"])
+        self.assertEqual(self.post(h, n.stream(both, n.batch(now)), n.token)[0], 200)
+        self.assertEqual(self.post(h, n.stream(n.facts(), n.batch(now + 1)), n.token)[0], 200)  # GPU-2 is lost, and shown behind the first
+        self.assertEqual(self.post(h, n.stream(n.batch(now + 2, events=xid(1))), n.token)[0], 200)
+        h.wait_line("n1 tells of GPU 2 and has 1")
+        self.assertEqual(self.post(h, n.stream(n.facts(more=["GPU-2"]), n.batch(now - 60000, events=xid(2))), n.token)[0], 200)  # late, under those of then
+        self.assertSoon(lambda: {e["code"]: e["device"] for e in lib.ask_json(h.url + "/api/v1/events") if e["kind"] == "xid"}, {1: None, 2: "GPU-2"})
+
     def test_a_clock_that_is_off_is_shown_and_its_times_are_shifted(self):
         h = self.hub()
         n = Node("late")
