@@ -73,27 +73,30 @@ static void seed_run(struct work_job *j)
     store_close(beside);
 }
 
+static void seed_free(struct seed *k)
+{
+    trend_fini(&k->trend);
+    people_unref(k->people);
+    free(k);
+}
+
 static void seed_done(struct work_job *j)
 {
     struct seed *k = (struct seed *)j;
     struct usage_trend *a = k->a;
     bool good = j->ran && k->code >= 0;
-    if (a && good) {
+    if (good) {
         trend_fini(&a->now);
         a->now = k->trend;
         k->trend = (struct trend){0};
     }
-    if (a) {
-        a->seeding = false;
-        a->seeded = true; /* what could not be read is left to the next time, this moment is counted meanwhile */
-        a->again |= !good;
-        a->whole |= !a->again;
-        if (a->whole || !good)
-            a->read_ms = k->now_ms;
-    }
-    trend_fini(&k->trend);
-    people_unref(k->people);
-    free(k);
+    a->seeding = false;
+    a->seeded = true; /* what could not be read is left to the next time, this moment is counted meanwhile */
+    a->again |= !good;
+    a->whole |= !a->again;
+    if (a->whole || !good)
+        a->read_ms = k->now_ms;
+    seed_free(k);
 }
 
 /* Hours that wait to be counted are not in it yet: it is read again after them. */
@@ -111,12 +114,10 @@ static void read_back(struct usage_trend *a, int64_t now_ms)
                          .people = people_ref(h->api.people), .now_ms = now_ms);
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
     a->again = is_waiting(a, now_ms);
-    a->seeding = true;
-    if (work_add(h->own_work, &k->job, LIMIT_MS) < 0) {
-        k->a = NULL;
-        seed_done(&k->job);
-        a->seeding = false;
-        a->seeded = a->whole = true;
+    a->seeding = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
+    if (!a->seeding) { /* too much is asked at once: at the next tick */
+        a->seeded = a->again = true;
+        seed_free(k);
     }
 }
 
