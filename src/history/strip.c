@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/lookup.h"
 #include "base/order.h"
 #include "history/history_plan.h"
 #include "history/holds.h"
@@ -177,8 +178,8 @@ void strip_free(struct strip *s)
 
 struct reading {
     struct strip *s;
-    size_t at;   /* the row looked at last */
-    bool *moved; /* of the row at hand: bins in which it worked, by what states go by */
+    struct lookup rows; /* by device */
+    bool *moved;        /* of the row at hand: bins in which it worked, by what states go by */
 };
 
 static void start_rows(void *arg, const struct series_frame *f)
@@ -190,7 +191,6 @@ static void start_rows(void *arg, const struct series_frame *f)
     s->night.to_ms = f->to_ms;
     s->step_ms = f->step_ms;
     s->night.bins = (size_t)((f->to_ms - f->from_ms) / f->step_ms);
-    k->at = 0;
     free(k->moved);
     k->moved = mem_zero(s->n * s->night.bins + 1, sizeof(*k->moved));
     for (size_t i = 0; i < s->n; i++) {
@@ -201,6 +201,19 @@ static void start_rows(void *arg, const struct series_frame *f)
     }
 }
 
+/* NULL: it has none, as a GPU whose instances have them. */
+static struct strip_row *row_of(const struct reading *k, const struct series *one)
+{
+    uint64_t hash = lookup_hash(one->device);
+    size_t at = 0;
+    struct strip_row *row;
+
+    while ((row = lookup_next(&k->rows, hash, &at)))
+        if (strcmp(row->device, one->device) == 0 && strcmp(row->node_id, one->node_id) == 0)
+            break;
+    return row;
+}
+
 /* util comes first, then sm_active where it is known. */
 static void take_series(void *arg, const struct series *one)
 {
@@ -208,13 +221,8 @@ static void take_series(void *arg, const struct series *one)
     struct strip *s = k->s;
     bool util = strcmp(one->metric, "util") == 0;
 
-    if (!one->device || !one->device[0])
-        return;
-    for (size_t i = 0; i < s->n; i++, k->at = (k->at + 1) % s->n)
-        if (strcmp(s->rows[k->at].device, one->device) == 0 && strcmp(s->rows[k->at].node_id, one->node_id) == 0)
-            break;
-    struct strip_row *row = &s->rows[k->at];
-    if (!s->n || strcmp(row->device, one->device) != 0)
+    struct strip_row *row = one->device && one->device[0] ? row_of(k, one) : NULL;
+    if (!row)
         return;
     for (size_t i = 0; i < MIN(one->n, s->night.bins); i++) {
         if (one->v[i] == SERIES_NONE)
@@ -474,8 +482,11 @@ static void settle(struct strip *s)
 int strip_run(struct strip *s, const struct past_source *past, struct err *err)
 {
     struct reading k = {.s = s};
-    int r = history_query_run(s->query, past, &(struct series_out){&k, start_rows, take_series, take_end}, err);
 
+    for (size_t i = 0; i < s->n; i++)
+        lookup_add(&k.rows, lookup_hash(s->rows[i].device), &s->rows[i]);
+    int r = history_query_run(s->query, past, &(struct series_out){&k, start_rows, take_series, take_end}, err);
+    lookup_fini(&k.rows);
     if (r >= 0)
         r = history_query_run(s->power, past, &(struct series_out){s, start_power, take_power, take_end}, err);
     s->free = mem_alloc((s->night.bins + 1) * sizeof(*s->free));
