@@ -192,10 +192,11 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
     const rows = [row(day(1), "2026-10-01", 24), row(day(2), "2026-10-02", 48), row(day(3), "2026-10-03", 24)];
     const months = [row(Date.UTC(2026, 6, 1), "2026-07", 2 * 744), row(Date.UTC(2026, 8, 1), "2026-09", 2 * 720), row(day(1), "2026-10", 96)];
     const to = day(3) + 12 * 3600000;
+    let waiting = 7;
     await page.route("**/api/v1/usage?*", (r) => {
         const period = new URL(r.request().url()).searchParams.get("period");
         const total = { ...row(day(1), "", 96), held: 72 * 3600, busy: 24 * 3600 };
-        return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", counted_to: to, waiting: 7, rows: period === "month" ? months : period === "day" ? rows : [], total } });
+        return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", counted_to: to, waiting, rows: period === "month" ? months : period === "day" ? rows : [], total } });
     });
     await page.goto(h.url + "/trends");
     await says(page.locator("h1"), "75 % of all GPU time was held, 25 % at work in the last 4 weeks");
@@ -206,5 +207,9 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
     await until("the months", async () => (await held.count()) === 6);
     assert.deepEqual(await held.allInnerTexts(), ["0.8", "1.0", "1.0", "–", "1.0", "–"]);
     await page.getByText("7 hours of nodes are still being counted; days, hours and months of UTC").waitFor();
+    rows[1].free = rows[1].wall; /* it is counted meanwhile */
+    waiting = 0;
+    await until("it is asked for again", async () => /free: 2\.0 GPUs$/.test(await bars.nth(1).locator("title").last().textContent()));
+    await page.getByText(/^days, hours and months of UTC$/).waitFor();
     clean(page);
 });

@@ -1,4 +1,5 @@
 /* usage.js: questions about what the hub has counted, by person, team, node and so on; the titles, units and digits of its columns. */
+import { ask } from "../kit/api.js";
 import { UNKNOWN } from "../kit/format.js";
 
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -82,4 +83,31 @@ export function usageUrl({ by, last, from, to, period, part, format }) {
     if (part) q.set(part.by, part.key);
     if (format) q.set("format", format);
     return `/api/v1/usage?${q}`;
+}
+
+const AGAIN_MS = 60000;
+const COUNTING_MS = 3000; /* while the hub still counts */
+
+/** Asks all of it side by side, and again: soon while hours wait to be counted, else each minute, or not at all where it is to be whole alone. @param {string[]} urls @param {(got: Usage[]) => void} take @param {(e: import("../kit/types").Problem) => void} fail @param {boolean} [whole] @returns {() => void} stop */
+export function askUsage(urls, take, fail, whole = false) {
+    const stop = new AbortController();
+    let timer = 0;
+    async function look() {
+        let counting = false;
+        try {
+            const got = await Promise.all(urls.map((url) => ask(url, { signal: stop.signal })));
+            take(got);
+            counting = got.some((one) => one.waiting);
+            if (whole && !counting) return;
+        } catch (e) {
+            if (stop.signal.aborted) return;
+            fail(/** @type {import("../kit/types").Problem} */ (e));
+        }
+        timer = window.setTimeout(look, counting ? COUNTING_MS : AGAIN_MS);
+    }
+    void look();
+    return () => {
+        clearTimeout(timer);
+        stop.abort();
+    };
 }

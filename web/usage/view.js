@@ -1,7 +1,6 @@
 /* view.js: the view /usage: who used how much, as a table and over time as a chart; each row can be broken down further. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { placesOf } from "../book/bookings.js";
-import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
 import { count, percent, time } from "../kit/format.js";
@@ -13,7 +12,7 @@ import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
-import { BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
+import { askUsage, BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -21,8 +20,6 @@ import { BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, partOf, P
 
 await sheet("later.css");
 
-const AGAIN_MS = 60000;
-const COUNTING_MS = 3000; /* while the hub still counts */
 const COLOURS = ["line0", "line2", "line3", "line4", "line1", "line5", "line6"]; /* line7: all others */
 /** What a chart's bars are, unless told. @type {Record<string, string>} */
 const USUAL_PERIOD = { "1d": "hour", "7d": "day", "30d": "day", "90d": "week", "365d": "month" };
@@ -33,27 +30,13 @@ function useUsage(whole, parts, said) {
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     const asked = `${whole} ${parts}`;
     useEffect(() => {
-        const stop = new AbortController();
-        let timer = 0;
-        async function look() {
-            let again = AGAIN_MS;
-            try {
-                const [all, by] = await Promise.all([ask(whole, { signal: stop.signal }), ask(parts, { signal: stop.signal })]);
-                for (const one of [all, by]) one.rows = one.rows.filter((/** @type {UsageRow} */ r) => r.held || r.wall || r.energy); /* GPUs of others than who is asked for */
-                setGot({ asked, said, all, by });
-                setWrong(null);
-                if (all.waiting) again = COUNTING_MS;
-            } catch (e) {
-                if (stop.signal.aborted) return;
-                setWrong(/** @type {Problem} */ (e));
-            }
-            timer = window.setTimeout(look, again);
+        /** @param {Usage[]} got */
+        function take([all, by]) {
+            for (const one of [all, by]) one.rows = one.rows.filter((/** @type {UsageRow} */ r) => r.held || r.wall || r.energy); /* GPUs of others than who is asked for */
+            setGot({ asked, said, all, by });
+            setWrong(null);
         }
-        void look();
-        return () => {
-            clearTimeout(timer);
-            stop.abort();
-        };
+        return askUsage([whole, parts], take, setWrong);
     }, [asked]);
     return { got, wrong, old: got?.asked !== asked };
 }

@@ -1,6 +1,5 @@
 /* view_trends.js: the view /trends: what all GPUs did over weeks, what a week is like hour by hour, and calendar months with the month before. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
 import { count, percent, power, UNKNOWN } from "../kit/format.js";
@@ -12,7 +11,7 @@ import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
 import { allOf, meansOf, weekOf } from "./trends.js";
-import { dayLabel, figure, usageUrl } from "./usage.js";
+import { askUsage, dayLabel, figure, usageUrl } from "./usage.js";
 
 /** @typedef {import("./trends.js").Mean} Mean */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -44,21 +43,20 @@ function firstOf(months) {
 
 /** @param {string} last */
 function useTrends(last) {
-    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], total: UsageRow, waiting: number, zone: string, currency: string } | null} */ (null));
+    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], total?: UsageRow, waiting?: number, zone: string, currency: string } | null} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     useEffect(() => {
-        const stop = new AbortController();
-        const { signal } = stop;
         const period = last === "365d" ? "week" : "day";
-        const question = (/** @type {string} */ of, /** @type {string} */ per) => ask(usageUrl({ by: "model", last: of, period: per }), { signal });
-        Promise.all([question(last, period), question(WEEKS, "hour"), ask(`/api/v1/usage?by=model&period=month&from=${firstOf(MONTHS)}`, { signal })]).then(
+        const question = (/** @type {string} */ of, /** @type {string} */ per) => usageUrl({ by: "model", last: of, period: per });
+        return askUsage(
+            [question(last, period), question(WEEKS, "hour"), `/api/v1/usage?by=model&period=month&from=${firstOf(MONTHS)}`],
             ([over, hours, months]) => {
                 setWrong(null);
                 setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), total: over.total, waiting: over.waiting, zone: over.zone ?? "the hub's zone", currency: months.currency ?? "" });
             },
-            (e) => e.name !== "AbortError" && setWrong(e),
+            setWrong,
+            true,
         );
-        return () => stop.abort();
     }, [last]);
     return { got, wrong };
 }
