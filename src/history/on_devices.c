@@ -90,7 +90,7 @@ static void take(void *arg, const struct proc_span *p)
     struct taking *k = arg;
     const struct span_ask *a = k->ask;
     if (p->first_ms >= a->to_ms || p->last_ms < a->from_ms || (a->device && strcmp(a->device, p->device) != 0) ||
-        (a->user && strcmp(a->user, p->fact.user) != 0))
+        (a->user && strcmp(a->user, p->fact.user) != 0) || (a->keep && !a->keep(a->arg, p)))
         return;
     struct span *s = a->by_user ? touching(k, p) : NULL;
     if (s) {

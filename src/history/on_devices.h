@@ -45,8 +45,10 @@ struct span {
 };
 
 struct span_ask {
-    const char *node, *device; /* key, uuid; NULL: all */
-    const char *user;          /* NULL: all */
+    const char *node, *device;                          /* key, uuid; NULL: all */
+    const char *user;                                   /* NULL: all */
+    bool (*keep)(void *arg, const struct proc_span *p); /* which of them; NULL: all */
+    void *arg;
     int64_t from_ms, to_ms;
     bool by_user;   /* one span for what a person's processes on a device cover together */
     int64_t gap_ms; /* by_user: two stretches no further apart are one */

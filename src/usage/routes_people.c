@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/lookup.h"
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/when.h"
@@ -182,7 +183,9 @@ struct spans_job {
     struct arena mem;
     size_t n;
     const struct sums_node *nodes; /* what they are called */
+    struct lookup by_key;          /* the same, by place */
     struct people *people;
+    const char *person; /* NULL: all */
     struct span_node {
         int64_t watched_ms; /* first heard of */
         struct span_device {
@@ -218,10 +221,36 @@ enum {
     S_PERSON
 };
 
+static const struct sums_node *node_of(const struct spans_job *job, const char *key)
+{
+    uint64_t hash = lookup_hash(key);
+    size_t at = 0, i;
+
+    while ((i = lookup_next_place(&job->by_key, hash, &at)) != SIZE_MAX)
+        if (strcmp(job->nodes[i].key, key) == 0)
+            return &job->nodes[i];
+    return NULL;
+}
+
+/* "": nobody's. */
+static const char *person_of(const struct spans_job *job, const char *node, const char *login, int64_t uid)
+{
+    const struct sums_node *n = node_of(job, node);
+
+    return strcmp(login, PROC_GONE) == 0 ? "" : people_person(job->people, n ? n->name : node, login, uid);
+}
+
+static bool is_of_person(void *arg, const struct proc_span *p)
+{
+    const struct spans_job *job = arg;
+
+    return strcmp(person_of(job, p->node, p->fact.user, p->fact.uid), job->person) == 0;
+}
+
 static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
 {
     struct cell *c = rows_add(r);
-    const struct sums_node *n = FIND(job->nodes, job->n, e, strcmp(e->key, s->node) == 0);
+    const struct sums_node *n = node_of(job, s->node);
     const struct span_node *seen = n ? &job->seen[n - job->nodes] : NULL;
     int64_t last_ms = s->last_ms;
     bool there = false;
@@ -247,8 +276,7 @@ static void span_row(const struct spans_job *job, const struct span *s, struct r
         cell_int(&c[S_MEM], s->mem);
     cell_int(&c[S_PROCS], s->procs);
     cell_int(&c[S_THERE], there);
-    if (strcmp(s->user, PROC_GONE) != 0)
-        cell_some_text(&c[S_PERSON], people_person(job->people, n ? n->name : s->node, s->user, s->uid));
+    cell_some_text(&c[S_PERSON], person_of(job, s->node, s->user, s->uid));
 }
 
 static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -257,6 +285,8 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
     struct spans spans;
     AUTO_ROWS rows = ROWS_OF(span_columns);
     struct err err = {0};
+    for (size_t i = 0; i < job->n; i++)
+        lookup_add_place(&job->by_key, lookup_hash(job->nodes[i].key), i);
     int r = spans_of(&job->what, past, &spans, &err);
     if (r < 0) {
         spans_fini(&spans);
@@ -281,6 +311,7 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
 static void spans_end(struct past_ask *k)
 {
     struct spans_job *job = (struct spans_job *)k;
+    lookup_fini(&job->by_key);
     people_unref(job->people);
     arena_fini(&job->mem);
     free(job);
@@ -304,7 +335,8 @@ static struct span_node *span_nodes(struct api *a, struct arena *mem, const stru
 enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), device = request_query(rq, "device"), user = request_query(rq, "user"),
-               by = request_query(rq, "by"), to = request_query(rq, "to"), format = request_query(rq, "format");
+               person = request_query(rq, "person"), by = request_query(rq, "by"), to = request_query(rq, "to"),
+               format = request_query(rq, "format");
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
     struct view_ask ask = {.node = name, .all = true, .demo = a->demo};
     struct view v;
@@ -332,5 +364,10 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     job->what.device = device.len ? arena_strn(&job->mem, device.p, device.len) : NULL;
     job->what.user = user.len ? arena_strn(&job->mem, user.p, user.len) : NULL;
     job->what.node = name ? job->nodes[0].key : NULL;
+    if (person.len) {
+        job->person = arena_strn(&job->mem, person.p, person.len);
+        job->what.keep = is_of_person;
+        job->what.arg = job;
+    }
     return ask_later(a->hub, rq, rp, &job->ask);
 }

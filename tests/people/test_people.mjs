@@ -72,6 +72,17 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     clean(page);
 }, 240000);
 
+test("a person's runs are asked for by person: the hub knows their logins", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url);
+    const first = Date.now() - 7200000;
+    const seen = { node: "dgx1", index: 3, user: "kdoe", program: "train", pid: 7, first, last: first + 3600000, ended: true, there: false, memory_max: 2 ** 30, processes: 1 };
+    await page.route("**/api/v1/processes?*", (r) => r.fulfill({ json: { more: false, spans: new URL(r.request().url()).searchParams.get("person") === "kim" ? [seen] : [] } }));
+    await page.goto(h.url + "/person/kim");
+    await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr"), /^train dgx1:3 .* 1 h 1(\.0)? GiB$/);
+    clean(page);
+});
+
 test("who is logged in finds their own things first", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/login");

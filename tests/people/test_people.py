@@ -85,6 +85,22 @@ class People(HubCase):
 
         lib.wait_until("the past is read", lambda: then() == [("kdoe", "kim")])
 
+    def test_a_persons_processes_of_before_are_found_under_every_login(self):
+        h = self.configured()
+        a, b = self.node(h, "a"), self.node(h, "b")
+        self.use(h, a, "kdoe", "guest")
+        self.use(h, b, "kim", "guest")
+        self.use(h, a)
+        self.use(h, b)
+
+        def logins(query):
+            return [(s["node"], s["user"]) for s in lib.ask_json(h.url + "/api/v1/processes?from=-1h" + query)["spans"] if s["ended"]]
+
+        lib.wait_until("all have ended", lambda: len(logins("")) == 4)
+        for query, want in (("&person=kim", [("a", "kdoe"), ("b", "kim")]), ("&person=ann", [("b", "guest")]), ("&person=guest", [("a", "guest")]),
+                            ("&person=kdoe", []), ("&user=kdoe", [("a", "kdoe")]), ("&person=kim&node=b", [("b", "kim")])):
+            self.assertEqual(sorted(logins(query)), want, query)
+
     def test_a_login_can_be_somebody_on_one_node_and_nobody_everywhere(self):
         h = self.configured()
         a, b = self.node(h, "a"), self.node(h, "b")

@@ -48,20 +48,20 @@ function runsOf(jobs, spans) {
     return [...runs, ...together([...rest])].sort((a, b) => b.start - a.start);
 }
 
-/** Of a person also the programs seen under these logins; of a team its jobs alone. Newest first; null before the first answer. @param {string} kind @param {string} name @param {string[]} logins */
-export function useRuns(kind, name, logins) {
+/** Of a person also the programs that were seen; of a team its jobs alone. Newest first; null before the first answer. @param {string} kind @param {string} name */
+export function useRuns(kind, name) {
     const [runs, setRuns] = useState(/** @type {{ runs: Run[], more: boolean, wrong?: string } | null} */ (null));
     useEffect(() => {
         const stop = new AbortController();
         const { signal } = stop;
         const jobs = ask(href("/api/v1/jobs", { filter: filterOf(kind, name), from: LAST, limit: "500" }), { signal });
-        const seen = logins.map((user) => ask(href("/api/v1/processes", { user, from: LAST, limit: "1000" }), { signal }));
-        Promise.all([jobs, ...seen]).then(
-            ([j, ...s]) => setRuns({ runs: runsOf(j.jobs.filter((/** @type {Job} */ one) => !one.parent), s.flatMap((one) => one.spans)), more: j.more || s.some((one) => one.more) }),
+        const seen = kind === "person" ? ask(href("/api/v1/processes", { person: name, from: LAST, limit: "1000" }), { signal }) : { spans: [], more: false };
+        Promise.all([jobs, seen]).then(
+            ([j, s]) => setRuns({ runs: runsOf(j.jobs.filter((/** @type {Job} */ one) => !one.parent), s.spans), more: j.more || s.more }),
             (e) => e.name !== "AbortError" && setRuns((was) => ({ runs: [], more: false, ...was, wrong: e.detail })),
         );
         return () => stop.abort();
-    }, [kind, name, logins.join("\n")]);
+    }, [kind, name]);
     return runs;
 }
 

@@ -138,8 +138,7 @@ function One({ kind, name }) {
     const today = Math.floor(hubNow() / DAY_MS) * DAY_MS;
     const known = useBookings(today, today + 92 * DAY_MS);
     const there = filter === wanted ? nodes : [];
-    const seen = kind === "team" ? [] : [...new Set([name, ...there.flatMap((n) => n.devices).flatMap((d) => d.processes).filter((p) => p.person === name && p.user).map((p) => p.user ?? "")])];
-    const runs = useRuns(kind, name, seen);
+    const runs = useRuns(kind, name);
     if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
     if (!all || !by || !runs || filter !== wanted) {
         const wrong = noSums ?? noDays ?? (filterProblem?.filter === wanted ? filterProblem : null);
