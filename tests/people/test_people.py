@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Who is who through a real hub: logins become persons wherever people appear, and the logins stay to be seen."""
+import json
 import os
 import signal
 import urllib.parse
@@ -100,6 +101,17 @@ class People(HubCase):
         for query, want in (("&person=kim", [("a", "kdoe"), ("b", "kim")]), ("&person=ann", [("b", "guest")]), ("&person=guest", [("a", "guest")]),
                             ("&person=kdoe", []), ("&user=kdoe", [("a", "kdoe")]), ("&person=kim&node=b", [("b", "kim")])):
             self.assertEqual(sorted(logins(query)), want, query)
+
+    def test_a_persons_jobs_are_found_under_every_login(self):
+        h = self.configured()
+        self.node(h, "b")
+        auth = {"Authorization": "Bearer " + self.token("admin")}
+        for name, person, node in (("one", "kim", None), ("two", "kdoe", None), ("three", "guest", "b"), ("four", "guest", None)):
+            body = json.dumps({"name": name, "person": person, "node": node} if node else {"name": name, "person": person})
+            self.assertEqual(lib.ask(h.url + "/api/v1/jobs", method="POST", body=body, headers=auth)[0], 201, name)
+        for query, want in (("person:kim", ["one", "two"]), ("team:vision", ["one", "two"]), ("person:ann", ["three"]), ("user:guest", ["four", "three"])):
+            got = lib.ask_json(h.url + "/api/v1/jobs?filter=" + query)["jobs"]
+            self.assertEqual(sorted(j["name"] for j in got), want, query)
 
     def test_a_login_can_be_somebody_on_one_node_and_nobody_everywhere(self):
         h = self.configured()
