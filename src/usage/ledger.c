@@ -58,9 +58,11 @@ struct counting {        /* a job: some hours of a node */
 
 struct led_zone { /* whose days are kept */
     struct zone *zone;
-    bool ready;       /* all of them are there */
-    size_t roll_node; /* else so far: this node, */
-    int64_t roll_ms;  /* up to here */
+    bool ready;       /* all of them are there to be read */
+    bool rolled;      /* all of them are put, */
+    int64_t puts;     /* with put number so and so the last */
+    size_t roll_node; /* not rolled: put so far up to this node, */
+    int64_t roll_ms;  /* and of it up to here */
 };
 
 struct ledger {
@@ -80,6 +82,7 @@ struct ledger {
     int64_t seq, retry_ms;
     int64_t looked_ms; /* when no node that was looked at had anything to count */
     uint64_t counted;
+    int64_t puts;                /* of usage, so far */
     int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
     bool flying;
     char error[200];
@@ -309,6 +312,14 @@ static struct usage_day day_of(const struct zone *z, int64_t at_ms)
     return (struct usage_day){zone_date_ms(z, date), zone_date_ms(z, date + 1)};
 }
 
+static bool put_usage(struct ledger *l, const struct usage_put *u)
+{
+    bool queued = store_put(l->store, STORE_USAGE, u, 1, NULL, NULL) == 0;
+
+    l->puts += queued;
+    return queued;
+}
+
 /* The hours, with the days they are in; then the days of the other zones, which are added up from the hours. */
 static void put_counted(struct ledger *l, struct counting *c)
 {
@@ -323,10 +334,8 @@ static void put_counted(struct ledger *l, struct counting *c)
             if (!n_days || days[n_days - 1].from_ms != day.from_ms)
                 days[n_days++] = day;
         }
-        store_put(l->store, STORE_USAGE,
-                  &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
-                                      zone_name(l->zones[z].zone), days},
-                  1, NULL, NULL);
+        put_usage(l, &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
+                                         zone_name(l->zones[z].zone), days});
     }
 }
 
@@ -421,20 +430,32 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
     if (z->roll_node >= l->n)
         return true;
     struct led_node *n = l->nodes[z->roll_node];
-    if (!z->roll_ms)
-        z->roll_ms = n->first_ms;
-    while (n->first_ms && n_days < ROLL_DAYS && z->roll_ms <= n->last_ms) {
-        days[n_days] = day_of(z->zone, z->roll_ms);
-        z->roll_ms = days[n_days++].to_ms;
+    int64_t at_ms = z->roll_ms ? z->roll_ms : n->first_ms;
+    while (n->first_ms && n_days < ROLL_DAYS && at_ms <= n->last_ms) {
+        days[n_days] = day_of(z->zone, at_ms);
+        at_ms = days[n_days++].to_ms;
     }
-    if (n_days)
-        store_put(l->store, STORE_USAGE, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days},
-                  1, NULL, NULL);
+    if (n_days && !put_usage(l, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days}))
+        return false; /* too much waits for the disk: the next time */
+    z->roll_ms = at_ms;
     if (!n->first_ms || z->roll_ms > n->last_ms) {
         z->roll_node++;
         z->roll_ms = 0;
     }
     return z->roll_node >= l->n;
+}
+
+/* What is put is durable in that order: it is ready when all before is. */
+static void make_days(struct ledger *l, struct led_zone *z)
+{
+    struct store_stat st;
+
+    if (!z->rolled) {
+        z->rolled = roll_some(l, z);
+        z->puts = l->puts;
+    }
+    store_stat(l->store, &st);
+    z->ready = z->rolled && l->puts - (int64_t)st.usage_queued >= z->puts;
 }
 
 /* Where hours begin, and the zones whose days are there: of one that is not kept up any more they are not. */
@@ -494,7 +515,7 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
     }
     for (size_t z = 0; z < l->n_zones; z++)
         if (!l->zones[z].ready) {
-            l->zones[z].ready = roll_some(l, &l->zones[z]);
+            make_days(l, &l->zones[z]);
             if (l->zones[z].ready)
                 save_clock(l);
             break; /* one after the other */

@@ -115,6 +115,44 @@ static void counted_hours_wait_until_they_can_be_read(void **unused)
     fix_close(&f);
 }
 
+static size_t zones_ready(const struct fix *f)
+{
+    struct ledger_stat st;
+
+    ledger_stat(f->l, f->now_ms, &st);
+    return st.n_days;
+}
+
+/* Who asks for days reads them next. */
+static void days_of_a_new_zone_are_ready_when_they_can_be_read(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    struct zone *zones[2] = {NULL};
+    struct ledger_conf conf = {.every_ms = 60000};
+
+    (void)unused;
+    fix_open(&f);
+    assert_int_equal(zones_ready(&f), 1);
+    ledger_free(f.l);
+    assert_int_equal(zone_load("UTC", &zones[0], &err), 0);
+    assert_int_equal(zone_load("Asia/Tokyo", &zones[1], &err), 0);
+    f.l = ledger_new(f.loop, f.s, f.dir, f.live, zones, 2, &conf);
+    assert_int_equal(store_flush(f.s, &err), 0);
+    assert_int_equal(ledger_load(f.l, f.now_ms, &err), 0);
+    ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 19 * H, f.now_ms - 10 * H);
+    assert_int_equal(store_flush(f.s, &err), 0);
+    sqlite3 *db = hold_writes(&f);
+    for (int i = 0; i < 3; i++)
+        ledger_tick(f.l, f.now_ms + i);
+    assert_int_equal(zones_ready(&f), 1);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(store_flush(f.s, &err), 0);
+    ledger_tick(f.l, f.now_ms + 3);
+    assert_int_equal(zones_ready(&f), 2);
+    fix_close(&f);
+}
+
 /* A sample may make an idle spell of the hour before long enough to be told apart, if there was such an hour. */
 static void nothing_is_counted_before_a_nodes_first_hour(void **unused)
 {
@@ -141,6 +179,7 @@ static void nothing_is_counted_before_a_nodes_first_hour(void **unused)
     fix_close(&f);
 }
 
-TESTS(cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
+TESTS(cmocka_unit_test(days_of_a_new_zone_are_ready_when_they_can_be_read),
+      cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
       cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),
       cmocka_unit_test(counted_hours_wait_until_they_can_be_read))
