@@ -44,7 +44,7 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
             await page.emulateMedia({ colorScheme });
             await looksRight(page, `usage-${width}-${colorScheme}`);
         }
-    await page.getByRole("button", { name: "person" }).click();
+    await page.getByRole("table").getByRole("button", { name: "person" }).click();
     await until("they are in order", async () => {
         const known = (await rows(page).locator("th").allInnerTexts()).filter((n) => n !== "nobody known");
         return known.length > 1 && `${known}` === `${[...known].sort()}`;
@@ -59,7 +59,7 @@ test("the URL has it all: by whom, which time, what the bars are; CSV is the sam
     await rows(page).first().waitFor();
     await says(page.locator(".usage thead"), /^node held ↓ h busy h idle h long idle h free h booked, unused h down h /);
     assert.equal(await page.locator("select[name=of]").inputValue(), "free");
-    await page.locator("select[name=by]").selectOption("team");
+    await page.getByRole("group", { name: "by" }).getByRole("button", { name: "team" }).click();
     await page.getByText("counts in both; the sum counts everybody once").waitFor();
     await until("the URL says so", () => new URL(page.url()).searchParams.get("by") === "team");
     await until("the teams", async () => (await words(rows(page).first())).match(/^(robotics|vision|language)/));

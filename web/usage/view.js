@@ -139,7 +139,7 @@ export default function UsageView() {
             ${old && part ? "…" : total && !nothing ? `${written(COLUMNS[0], total)} GPU-hours held ${got?.said}` : `usage ${words}`}${total?.held && !(old && part) ? html`<span class="where">, ${percent((total.busy ?? 0) / total.held)} of them busy</span>` : ""}</h1></div>
         <div class="strip">
             <span class="controls">
-                <${Choice} name="by" label="by" options=${BY} value=${by} otherwise="person" />
+                <span class="range" role="group" aria-label="by">by ${BY.map(([value, name]) => html`<button type="button" aria-pressed=${value === by} onClick=${() => setQuery({ by: value === "person" ? undefined : value })}>${name}</button>`)}</span>
                 ${!to && html`<${Choice} name="last" label="last" options=${LAST} value=${last} otherwise="30d" />`}
                 <${Dates} key=${`${from} ${to}`} from=${from} to=${to} />
             </span>
