@@ -25,13 +25,14 @@
 #include "store/chunks.h"
 #include "store/log.h"
 #include "store/schema.h"
+#include "store/sqlite.h"
 #include "wandb/store_sql.h"
 
 enum { TRIES = 50, ROWS_BYTES = 256 << 10, LOG_STEP = 256, FILE_MOST = 1 << 20, WAIT_MS = 20 };
 
 struct one_log {
     int64_t n, last;
-    sqlite3 *h;
+    struct db *db;
     bool done;
 };
 
@@ -39,7 +40,7 @@ struct backup {
     const char *dir;
     const struct backup_watch *watch;
     struct bundle_writer out;
-    sqlite3 *main, *history, *wandb;
+    struct db *main, *history, *wandb;
     struct one_log *logs;
     size_t n_logs, cap_logs;
     struct buf rows; /* a part being filled */
@@ -53,7 +54,7 @@ struct backup {
 static void let_go(struct backup *b)
 {
     for (size_t i = 0; i < b->n_logs; i++)
-        db_close(b->logs[i].h);
+        db_close(b->logs[i].db);
     b->n_logs = 0;
     db_close(b->history);
     db_close(b->main);
@@ -65,7 +66,7 @@ static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
 {
     AUTO_FREE char *path = log_path(b->dir, n);
     struct one_log l = {.n = n};
-    int r = log_open_read(&l.h, path, sealed, err);
+    int r = log_open_read(&l.db, path, sealed, err);
 
     if (r == -ENOENT || r == -ENODATA)
         return 0; /* compacted just now: its chunks will be seen; or only just begun */
@@ -75,17 +76,18 @@ static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
     }
     if (r < 0)
         return r;
-    int rc = db_int(l.h, "SELECT coalesce(max(id), 0) FROM batch", &l.last);
-    if (rc != SQLITE_OK) {
-        r = db_fail(l.h, rc, "read", err);
-        db_close(l.h);
+    r = db_int(l.db, "SELECT coalesce(max(id), 0) FROM batch", &l.last);
+    if (r < 0) {
+        db_fail(l.db, r, "read", err);
+        db_close(l.db);
         return r;
     }
     VEC_ADD(b->logs, b->n_logs, b->cap_logs, l);
     return 0;
 }
 
-static int open_snapshot(sqlite3 **ret, const char *dir, const char *file, const struct db_kind *kind, struct err *err)
+static int open_snapshot(struct db **ret, const char *dir, const char *file, const struct db_kind *kind,
+                         struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/%s", dir, file);
     int64_t any;
@@ -93,23 +95,20 @@ static int open_snapshot(sqlite3 **ret, const char *dir, const char *file, const
 
     if (r < 0)
         return r;
-    int rc = db_exec(*ret, "BEGIN");
-    if (rc == SQLITE_OK)
-        rc = db_int(*ret, "SELECT count(*) FROM sqlite_master", &any); /* the moment is now */
-    return rc == SQLITE_OK ? 0 : db_fail(*ret, rc, "read", err);
+    r = db_begin(*ret, false);
+    if (r == 0)
+        r = db_int(*ret, "SELECT count(*) FROM sqlite_master", &any); /* the moment is now */
+    return r == 0 ? 0 : db_fail(*ret, r, "read", err);
 }
 
-static int64_t asked(sqlite3 *h, const char *sql, int64_t n)
+static int64_t asked(struct db *db, const char *sql, int64_t n)
 {
-    sqlite3_stmt *st = NULL;
+    struct db_stmt *st = db_prepare(db, sql);
     int64_t v = 0;
 
-    if (sqlite3_prepare_v2(h, sql, -1, &st, NULL) == SQLITE_OK) {
-        db_bind_int(st, 1, n);
-        if (sqlite3_step(st) == SQLITE_ROW)
-            v = sqlite3_column_int64(st, 0);
-    }
-    sqlite3_finalize(st);
+    db_bind_int(st, 1, n);
+    db_one(st, &v, NULL);
+    db_finish(st);
     return v;
 }
 
@@ -132,7 +131,7 @@ static int fits(struct backup *b)
             return 0;
         if (!l->done &&
             is_sealed(b, l->n)) /* nothing more comes, and all of it was there before this moment of muster.db */
-            db_int(l->h, "SELECT coalesce(max(id), 0) FROM batch", &l->last);
+            db_int(l->db, "SELECT coalesce(max(id), 0) FROM batch", &l->last);
     }
     return asked(b->main, "SELECT count(*) FROM logs WHERE n > ?1 AND compacted = 0", newest) == 0;
 }
@@ -193,16 +192,13 @@ static void add_cell(struct buf *out, sqlite3_stmt *st, int i)
         buf_u8(out, 1);
         buf_zigzag(out, sqlite3_column_int64(st, i));
         break;
-    case SQLITE_TEXT: {
-        buf_u8(out, 2);
-        const char *p = (const char *)sqlite3_column_text(st, i);
+    case SQLITE_TEXT:
+    case SQLITE_BLOB: {
+        buf_u8(out, sqlite3_column_type(st, i) == SQLITE_TEXT ? 2 : 3);
+        const void *p = sqlite3_column_blob(st, i); /* of text: its bytes as they are */
         buf_text(out, str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i)));
         break;
     }
-    case SQLITE_BLOB:
-        buf_u8(out, 3);
-        buf_text(out, db_bytes(st, i));
-        break;
     case SQLITE_FLOAT:
         buf_u8(out, 4);
         d = sqlite3_column_double(st, i);
@@ -213,7 +209,7 @@ static void add_cell(struct buf *out, sqlite3_stmt *st, int i)
     }
 }
 
-static int put_rows(struct backup *b, sqlite3 *h, sqlite3_stmt *st, int64_t *ret_last, struct err *err)
+static int put_rows(struct backup *b, sqlite3_stmt *st, int64_t *ret_last, struct err *err)
 {
     int rc, r = 0, n = sqlite3_column_count(st);
 
@@ -226,11 +222,11 @@ static int put_rows(struct backup *b, sqlite3 *h, sqlite3_stmt *st, int64_t *ret
             r = flush_rows(b, err);
     }
     if (r == 0 && rc != SQLITE_DONE)
-        r = db_fail(h, rc, "read", err);
+        r = sqlite_fail(sqlite3_db_handle(st), rc, "read", err);
     return r;
 }
 
-static int put_table(struct backup *b, sqlite3 *h, const char *name, const struct one_log *log, struct err *err)
+static int put_table(struct backup *b, struct db *db, const char *name, const struct one_log *log, struct err *err)
 {
     bool steps = log && strcmp(name, "batch") == 0;
     AUTO_FREE char *sql = steps
@@ -240,27 +236,27 @@ static int put_table(struct backup *b, sqlite3 *h, const char *name, const struc
     sqlite3_stmt *st = NULL;
     int64_t last = 0, before = -1;
     uint64_t rows = b->sum.rows + b->n_rows;
-    int rc = sqlite3_prepare_v2(h, sql, -1, &st, NULL);
+    int rc = sqlite3_prepare_v2(sqlite_handle(db), sql, -1, &st, NULL);
 
     if (rc != SQLITE_OK)
-        return db_fail(h, rc, "read", err);
+        return sqlite_fail(sqlite_handle(db), rc, "read", err);
     buf_text(&part, str_of(name));
     buf_varint(&part, (uint64_t)sqlite3_column_count(st));
     int r = bundle_put(&b->out, PART_TABLE, buf_str(&part), err);
     if (steps)
         while (r == 0 && last != before && last < log->last) {
             before = last;
-            db_bind_int(st, 1, last);
-            db_bind_int(st, 2, log->last);
-            r = put_rows(b, h, st, &last, err);
+            sqlite3_bind_int64(st, 1, last);
+            sqlite3_bind_int64(st, 2, log->last);
+            r = put_rows(b, st, &last, err);
             sqlite3_reset(st); /* the reading ends here: whoever waits for it goes on */
         }
     else if (r == 0)
-        r = put_rows(b, h, st, &last, err);
+        r = put_rows(b, st, &last, err);
     sqlite3_finalize(st);
     rows = b->sum.rows + b->n_rows - rows;
     b->sum.batches += steps ? rows : 0;
-    b->sum.chunks += h == b->history && strcmp(name, "chunk") == 0 ? rows : 0;
+    b->sum.chunks += db == b->history && strcmp(name, "chunk") == 0 ? rows : 0;
     return r == 0 ? flush_rows(b, err) : r;
 }
 
@@ -270,48 +266,44 @@ struct names {
 };
 
 /* What the file is, and its tables by name. */
-static int put_head(struct backup *b, sqlite3 *h, const char *name, struct names *ret, struct err *err)
+static int put_head(struct backup *b, struct db *db, const char *name, struct names *ret, struct err *err)
 {
     AUTO_BUF part = BUF_INIT(1 << 20);
     AUTO_BUF all = BUF_INIT(1 << 20);
-    sqlite3_stmt *st = NULL;
     static const char *const told[] = {"PRAGMA application_id", "PRAGMA user_version", "PRAGMA auto_vacuum"};
     uint64_t n = 0;
-    int rc = SQLITE_OK;
+    int r = 0;
 
     buf_text(&part, str_of(name));
-    for (size_t i = 0; i < ARRAY_LEN(told) && rc == SQLITE_OK; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(told) && r == 0; i++) {
         int64_t v = 0;
-        rc = db_int(h, told[i], &v);
+        r = db_int(db, told[i], &v);
         buf_varint(&part, (uint64_t)v);
     }
-    if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(h,
-                                "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE"
-                                " 'sqlite_%' ORDER BY type <> 'table', rowid",
-                                -1, &st, NULL);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        rc = SQLITE_OK;
+    if (r < 0)
+        return db_fail(db, r, "read", err);
+    struct db_stmt *st = db_prepare(db, "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT "
+                                        "LIKE 'sqlite_%' ORDER BY type <> 'table', rowid");
+    while ((r = db_next(st, err)) == 1) {
         if (strcmp(db_text(st, 0), "table") == 0 && ret->n < ARRAY_LEN(ret->v))
             ret->v[ret->n++] = mem_str(db_text(st, 1));
         buf_text(&all, str_of(db_text(st, 2)));
         n++;
     }
-    int r = rc == SQLITE_DONE ? 0 : db_fail(h, rc, "read", err);
-    sqlite3_finalize(st);
+    db_finish(st);
     buf_varint(&part, n);
     buf_addstr(&part, buf_str(&all));
     return r == 0 ? bundle_put(&b->out, PART_DB, buf_str(&part), err) : r;
 }
 
-static int put_db(struct backup *b, sqlite3 *h, const char *name, const struct one_log *log, struct err *err)
+static int put_db(struct backup *b, struct db *db, const char *name, const struct one_log *log, struct err *err)
 {
     struct names tables = {0};
     uint64_t rows = b->sum.rows;
-    int r = put_head(b, h, name, &tables, err);
+    int r = put_head(b, db, name, &tables, err);
 
     for (size_t i = 0; i < tables.n && r == 0; i++)
-        r = put_table(b, h, tables.v[i], log, err);
+        r = put_table(b, db, tables.v[i], log, err);
     for (size_t i = 0; i < tables.n; i++)
         free(tables.v[i]);
     AUTO_BUF part = BUF_INIT(16);
@@ -364,12 +356,12 @@ static int put_files(struct backup *b, struct err *err)
 
 /* ---- all of it ---- */
 
-static int64_t size_of(sqlite3 *h)
+static int64_t size_of(struct db *db)
 {
     int64_t pages = 0, spare = 0, size = 0;
 
-    if (!h || db_int(h, "PRAGMA page_count", &pages) || db_int(h, "PRAGMA freelist_count", &spare) ||
-        db_int(h, "PRAGMA page_size", &size))
+    if (!db || db_int(db, "PRAGMA page_count", &pages) || db_int(db, "PRAGMA freelist_count", &spare) ||
+        db_int(db, "PRAGMA page_size", &size))
         return 0;
     return (pages - spare) * size;
 }
@@ -381,7 +373,7 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
 
     b->total = size_of(b->main) + size_of(b->history) + size_of(b->wandb);
     for (size_t i = 0; i < b->n_logs; i++)
-        b->total += b->logs[i].done ? 0 : size_of(b->logs[i].h);
+        b->total += b->logs[i].done ? 0 : size_of(b->logs[i].db);
     buf_u64(&head, (uint64_t)now_ms);
     buf_text(&head, STR(MUSTER_VERSION));
     buf_varint(&head, (uint64_t)b->total);
@@ -393,7 +385,7 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
         char name[48];
         snprintf(name, sizeof(name), "log-%lld.db", (long long)b->logs[i].n);
         if (!b->logs[i].done)
-            r = put_db(b, b->logs[i].h, name, &b->logs[i], err);
+            r = put_db(b, b->logs[i].db, name, &b->logs[i], err);
     }
     if (r == 0 && b->history)
         r = put_db(b, b->history, "history.db", NULL, err);

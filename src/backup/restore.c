@@ -19,6 +19,7 @@
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/schema.h"
+#include "store/sqlite.h"
 #include "wandb/store_sql.h"
 
 #define UNFINISHED "unfinished" /* in a folder that may be thrown away */
@@ -73,6 +74,14 @@ static int only_make(UNUSED void *arg, int what, UNUSED const char *a, UNUSED co
     return ANY(ARRAY_LEN(makes), i, makes[i] == what) ? SQLITE_OK : SQLITE_DENY;
 }
 
+static int run_once(sqlite3_stmt *st)
+{
+    int rc = sqlite3_step(st);
+
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
 static int make(struct restore *x, const char *sql, struct err *err)
 {
     sqlite3_stmt *st = NULL;
@@ -83,12 +92,12 @@ static int make(struct restore *x, const char *sql, struct err *err)
     if (rc == SQLITE_OK && (!st || *rest || strncmp(sql, "CREATE ", 7) != 0))
         rc = SQLITE_AUTH;
     if (rc == SQLITE_OK)
-        rc = db_run(st);
+        rc = run_once(st);
     sqlite3_finalize(st);
     sqlite3_set_authorizer(x->h, NULL, NULL);
     if (rc == SQLITE_AUTH || rc == SQLITE_ERROR)
         return bad(x, "it would do something else than make tables", err);
-    return rc == SQLITE_OK ? 0 : db_fail(x->h, rc, "make tables in", err);
+    return rc == SQLITE_OK ? 0 : sqlite_fail(x->h, rc, "make tables in", err);
 }
 
 static int open_db(struct restore *x, int64_t magic, int64_t version, int64_t vacuum, struct err *err)
@@ -107,8 +116,8 @@ static int open_db(struct restore *x, int64_t magic, int64_t version, int64_t va
              " PRAGMA user_version=%lld",
              DB_PAGE, (int)vacuum, (long long)magic, (long long)version);
     if (rc == SQLITE_OK)
-        rc = db_exec(x->h, sql);
-    return rc == SQLITE_OK ? 0 : db_fail(x->h, rc, "make", err);
+        rc = sqlite3_exec(x->h, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : sqlite_fail(x->h, rc, "make", err);
 }
 
 static int begin_db(struct restore *x, struct str part, struct err *err)
@@ -166,7 +175,7 @@ static int begin_table(struct restore *x, struct str part, struct err *err)
     sqlite3_finalize(x->put);
     x->put = NULL;
     int rc = sqlite3_prepare_v2(x->h, sql.p, -1, &x->put, NULL);
-    return rc == SQLITE_OK ? 0 : db_fail(x->h, rc, "write", err);
+    return rc == SQLITE_OK ? 0 : sqlite_fail(x->h, rc, "write", err);
 }
 
 static bool take_cell(struct restore *x, struct rd *rd, int i)
@@ -183,7 +192,7 @@ static bool take_cell(struct restore *x, struct rd *rd, int i)
     case 1:
         v = rd_zigzag(rd);
         if (x->put)
-            db_bind_int(x->put, i, v);
+            sqlite3_bind_int64(x->put, i, v);
         break;
     case 2:
         s = rd_text(rd, BUNDLE_PART_MAX);
@@ -193,7 +202,7 @@ static bool take_cell(struct restore *x, struct rd *rd, int i)
     case 3:
         s = rd_text(rd, BUNDLE_PART_MAX);
         if (x->put && !rd->bad)
-            db_bind_bytes(x->put, i, s);
+            sqlite3_bind_blob64(x->put, i, s.len ? s.p : "", s.len, SQLITE_STATIC);
         break;
     case 4: {
         const uint8_t *p = rd_bytes(rd, sizeof(d));
@@ -220,9 +229,9 @@ static int take_rows(struct restore *x, struct str part, struct err *err)
         for (uint64_t i = 0; i < x->cols; i++)
             if (!take_cell(x, &rd, (int)i + 1))
                 return bad(x, "a row cannot be read", err);
-        int rc = x->put ? db_run(x->put) : SQLITE_OK;
+        int rc = x->put ? run_once(x->put) : SQLITE_OK;
         if (rc != SQLITE_OK)
-            return db_fail(x->h, rc, "write", err);
+            return sqlite_fail(x->h, rc, "write", err);
     }
     x->sum.rows += n;
     if (strcmp(x->table, "batch") == 0)
@@ -272,11 +281,11 @@ static int end_db(struct restore *x, struct str part, struct err *err)
         r = make(x, x->later[i], err);
     if (r == 0) {
         /* WAL from the start, so that whoever opens it finds it as a hub leaves it */
-        int rc = db_exec(x->h, "COMMIT");
+        int rc = sqlite3_exec(x->h, "COMMIT", NULL, NULL, NULL);
         if (rc == SQLITE_OK)
-            rc = db_exec(x->h, "PRAGMA locking_mode=NORMAL; PRAGMA journal_mode=WAL");
+            rc = sqlite3_exec(x->h, "PRAGMA locking_mode=NORMAL; PRAGMA journal_mode=WAL", NULL, NULL, NULL);
         if (rc != SQLITE_OK)
-            r = db_fail(x->h, rc, "write", err);
+            r = sqlite_fail(x->h, rc, "write", err);
     }
     AUTO_FREE char *path = mem_fmt("%s/%s", x->dir, x->file);
     drop_db(x);

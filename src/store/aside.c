@@ -12,6 +12,7 @@
 #include "store/lock.h"
 #include "store/main_db.h"
 #include "store/schema.h"
+#include "store/sqlite.h"
 
 #define DAMAGED ".damaged"
 #define MISSING ".missing"
@@ -117,16 +118,16 @@ static int try_records(const char *dir, bool deep, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
     int64_t size = file_size(path);
-    sqlite3 *h = NULL;
+    struct db *db = NULL;
 
     if (size <= 0)
         return size < 0 ? (int)size : -ENODATA;
-    int r = db_open(&h, path, &records_kind, DB_READ, err);
+    int r = db_open(&db, path, &records_kind, DB_READ, err);
     if (r < 0)
         return r;
     if (deep)
-        r = db_sound(h, err);
-    db_close(h);
+        r = sqlite_sound(db, err);
+    db_close(db);
     return r;
 }
 

@@ -2,12 +2,10 @@
 #include "store/chunks.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/mem.h"
 
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
-#define VACUUM_LEAST     64         /* free pages that may stay: the next chunks will use them */
 
 static const char *const upgrades[] = {
     /* 1 to 2: until then hours were written together with minutes */
@@ -28,6 +26,8 @@ const struct db_kind chunks_kind = {
               "CREATE TABLE mark(log INTEGER PRIMARY KEY, upto INTEGER NOT NULL, done INTEGER NOT NULL)",
 };
 
+#define SUMS "SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000)"
+
 enum {
 #define QUERY(name, sql) C_##name,
 #include "store/chunks.def"
@@ -39,41 +39,30 @@ static const char *const chunks_sql[C_COUNT] = {
 };
 
 struct chunks {
-    sqlite3 *h;
+    struct db *db;
     struct db_stmts st;
-    int wal_pages;
-    sqlite3_blob *blob; /* open within a transaction, moved from row to row */
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
-    sqlite3 *h;
-    int r = db_open(&h, path, &chunks_kind, mode, err);
+    struct db *db;
+    int r = db_open(&db, path, &chunks_kind, mode, err);
 
     if (r < 0)
         return r;
-    struct chunks *c = NEW(struct chunks, .h = h);
-    db_stmts_init(&c->st, h, chunks_sql, C_COUNT);
-    if (mode == DB_WRITE)
-        db_watch_wal(h, &c->wal_pages);
+    struct chunks *c = NEW(struct chunks, .db = db);
+    db_stmts_init(&c->st, db, chunks_sql, C_COUNT);
     *ret = c;
     return 0;
-}
-
-static void chunks_shut(struct chunks *c)
-{
-    sqlite3_blob_close(c->blob);
-    c->blob = NULL;
 }
 
 void chunks_close(struct chunks *c)
 {
     if (!c)
         return;
-    chunks_shut(c);
     db_stmts_fini(&c->st);
-    db_close(c->h);
+    db_close(c->db);
     free(c);
 }
 
@@ -86,24 +75,20 @@ int64_t chunks_file_bytes(const char *dir)
 
 int chunks_begin(struct chunks *c, bool write)
 {
-    sqlite3_stmt *st = write ? NULL : db_stmt(&c->st, C_BEGIN);
-
-    return db_errno(c->h, st ? db_run(st) : db_exec(c->h, "BEGIN IMMEDIATE"));
+    return db_begin(c->db, write);
 }
 
 void chunks_rollback(struct chunks *c)
 {
-    chunks_shut(c); /* what is open would hold the moment */
-    if (!sqlite3_get_autocommit(c->h))
-        db_run(db_stmt(&c->st, C_ROLLBACK));
+    db_rollback(c->db);
 }
 
 int chunks_end(struct chunks *c, int r, struct err *err)
 {
     if (r >= 0)
-        r = db_errno(c->h, db_exec(c->h, "COMMIT"));
+        r = db_commit(c->db);
     if (r < 0) {
-        db_fail(c->h, sqlite3_extended_errcode(c->h), "write", err);
+        db_fail(c->db, r, "write", err);
         chunks_rollback(c);
     }
     return r;
@@ -111,44 +96,38 @@ int chunks_end(struct chunks *c, int r, struct err *err)
 
 void chunks_tidy(struct chunks *c, bool all)
 {
-    if (all)
-        db_checkpoint(c->h, SQLITE_CHECKPOINT_TRUNCATE);
-    else if (c->wal_pages > DB_WAL_PAGES)
-        db_checkpoint(c->h, SQLITE_CHECKPOINT_PASSIVE);
-    else
-        return;
-    c->wal_pages = 0;
+    db_tidy(c->db, all);
 }
 
 /* ---- statements ---- */
 
 /* Runs a statement that gives no rows: 0 or -errno. */
-#define CHUNKS_RUN(c, i, ...) db_errno((c)->h, DB_RUN(&(c)->st, (i), __VA_ARGS__))
+#define CHUNKS_RUN(c, i, ...) DB_RUN(&(c)->st, (i), __VA_ARGS__)
 
-#define INT(i) sqlite3_column_int64(st, (i))
+#define INT(i) db_number(st, (i))
 
 int chunks_version(struct chunks *c, int64_t *ret)
 {
-    int r = db_one(&c->st, db_stmt(&c->st, C_VERSION), ret, NULL);
+    int r = db_one(db_stmt(&c->st, C_VERSION), ret, NULL);
 
     return MIN(r, 0);
 }
 
 static int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
 {
-    sqlite3_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
-    int r = db_next(&c->st, st, NULL);
+    struct db_stmt *st = DB_STMT(&c->st, C_NODE_KEY, DB_INT(id));
+    int r = db_next(st, NULL);
 
     if (r == 1) {
         mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
-        sqlite3_reset(st);
+        db_reset(st);
     }
     return r;
 }
 
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
-    int r = db_one(&c->st, DB_STMT(&c->st, C_NODE, DB_TEXT(key)), ret, NULL);
+    int r = db_one(DB_STMT(&c->st, C_NODE, DB_TEXT(key)), ret, NULL);
 
     if (r == 1) {
         char name[NODE_KEY_MAX];
@@ -157,9 +136,7 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     }
     if (r != 0 || !make)
         return r;
-    r = CHUNKS_RUN(c, C_PUT_NODE, DB_TEXT(key));
-    *ret = sqlite3_last_insert_rowid(c->h);
-    return r < 0 ? r : 1;
+    return db_one(DB_STMT(&c->st, C_PUT_NODE, DB_TEXT(key)), ret, NULL);
 }
 
 int chunks_put(struct chunks *c, const struct chunk_row *row)
@@ -187,12 +164,12 @@ int chunks_set_summed(struct chunks *c, int64_t id)
 int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
-    sqlite3_stmt *st = DB_STMT(&c->st, bytes ? C_EACH : C_LIST, DB_INT(node), DB_INT(tier), DB_INT(bucket));
+    struct db_stmt *st = DB_STMT(&c->st, bytes ? C_EACH : C_LIST, DB_INT(node), DB_INT(tier), DB_INT(bucket));
     int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
     bool bad = false;
     int r;
 
-    while ((r = db_next(&c->st, st, NULL)) == 1) {
+    while ((r = db_next(st, NULL)) == 1) {
         if (INT(0) <= before || INT(6) != node || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
             INT(2) > INT(3) || INT(3) >= end) {
             bad = true; /* a page that is another's, or changed */
@@ -214,7 +191,7 @@ int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bu
             row.bytes.len = (size_t)MAX(INT(5), 0);
         r = each(arg, &row);
         if (r) {
-            sqlite3_reset(st);
+            db_reset(st);
             return r;
         }
     }
@@ -223,23 +200,13 @@ int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bu
 
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
 {
-    int rc =
-        c->blob ? sqlite3_blob_reopen(c->blob, id) : sqlite3_blob_open(c->h, "main", "chunk", "bytes", id, 0, &c->blob);
-
-    if (rc == SQLITE_OK && (off > INT_MAX || len > INT_MAX))
-        return -ENOENT;
-    if (rc == SQLITE_OK)
-        rc = sqlite3_blob_read(c->blob, to, (int)len, (int)off);
-    if (rc == SQLITE_OK)
-        return 0;
-    chunks_shut(c);
-    return rc == SQLITE_ERROR ? -ENOENT : db_errno(c->h, rc);
+    return db_read_part(c->db, "chunk", id, off, len, to);
 }
 
 int chunks_next_bucket(struct chunks *c, bool open, int tier, int64_t from, int64_t *ret)
 {
     int64_t at = 0;
-    int r = db_one(&c->st, DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
+    int r = db_one(DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
 
     if (r == 1 && at < from)
         return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
@@ -252,11 +219,11 @@ int64_t chunks_newest_ms(struct chunks *c)
 {
     int64_t v = 0;
 
-    db_one(&c->st, db_stmt(&c->st, C_NEWEST), &v, NULL);
+    db_one(db_stmt(&c->st, C_NEWEST), &v, NULL);
     return v;
 }
 
-static void read_group(sqlite3_stmt *st, void *to)
+static void read_group(struct db_stmt *st, void *to)
 {
     *(struct chunk_group *)to =
         (struct chunk_group){.tier = (int)INT(0), .bucket = INT(1), .node = INT(2), .fresh = INT(3), .merged = INT(4)};
@@ -264,19 +231,19 @@ static void read_group(sqlite3_stmt *st, void *to)
 
 int chunks_groups(struct chunks *c, struct chunk_group **ret, size_t *ret_n)
 {
-    return db_list(&c->st, db_stmt(&c->st, C_GROUPS), sizeof(**ret), read_group, ret, ret_n, NULL);
+    return db_list(db_stmt(&c->st, C_GROUPS), sizeof(**ret), read_group, ret, ret_n, NULL);
 }
 
 /* ---- marks ---- */
 
-static void read_mark(sqlite3_stmt *st, void *to)
+static void read_mark(struct db_stmt *st, void *to)
 {
     *(struct chunk_mark *)to = (struct chunk_mark){INT(0), INT(1), INT(2) != 0};
 }
 
 int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
 {
-    return db_list(&c->st, db_stmt(&c->st, C_MARKS), sizeof(**ret), read_mark, ret, ret_n, NULL);
+    return db_list(db_stmt(&c->st, C_MARKS), sizeof(**ret), read_mark, ret, ret_n, NULL);
 }
 
 int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)
@@ -306,58 +273,43 @@ int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t be
 int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n)
 {
     int r = CHUNKS_RUN(c, C_DROP_BUCKET, DB_INT(tier), DB_INT(bucket), DB_INT(n));
-    return r < 0 ? r : sqlite3_changes(c->h);
+    return r < 0 ? r : (int)db_changes(c->db);
 }
 
 /* Sums over all chunks: those of the rows, or those of an index. */
-static int chunks_sums(struct chunks *c, const char *from, int64_t ret[5])
+static int chunks_sums(struct chunks *c, size_t which, int64_t ret[5])
 {
-    AUTO_FREE char *sql = mem_fmt("SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000) FROM %s", from);
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(c->h, sql, -1, &st, NULL);
+    struct db_stmt *st = db_stmt(&c->st, which);
+    int r = db_step(st);
 
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    for (int i = 0; i < 5 && rc == SQLITE_ROW; i++)
+    for (int i = 0; i < 5 && r == 1; i++)
         ret[i] = INT(i);
-    sqlite3_finalize(st);
-    return rc == SQLITE_ROW ? 0 : db_errno(c->h, rc);
+    db_reset(st);
+    return MIN(r, 0);
 }
 
 int chunks_mend(struct chunks *c)
 {
     int64_t rows[5], index[5];
-    int r = chunks_sums(c, "chunk NOT INDEXED", rows);
+    int r = chunks_sums(c, C_SUMS_ROWS, rows);
 
     if (r < 0)
         return r;
-    r = chunks_sums(c, "chunk INDEXED BY chunk_at", index);
+    r = chunks_sums(c, C_SUMS_INDEX, index);
     if (r == 0 && memcmp(rows, index, sizeof(rows)) == 0)
         return 0;
     if (r < 0 && r != -EUCLEAN)
         return r;
-    r = db_errno(c->h, db_exec(c->h, "REINDEX"));
+    r = db_exec(c->db, "REINDEX");
     return r < 0 ? r : 1;
 }
 
 int64_t chunks_used_bytes(struct chunks *c)
 {
-    int64_t pages = 0, spare = 0;
-
-    db_int(c->h, "PRAGMA page_count", &pages);
-    db_int(c->h, "PRAGMA freelist_count", &spare);
-    return (pages - spare) * DB_PAGE;
+    return db_used_bytes(c->db);
 }
 
 int chunks_vacuum(struct chunks *c, int n)
 {
-    int64_t pages = 0, spare = 0;
-    char sql[64];
-
-    db_int(c->h, "PRAGMA page_count", &pages);
-    db_int(c->h, "PRAGMA freelist_count", &spare);
-    if (spare < VACUUM_LEAST || spare < pages / 64)
-        return 0;
-    snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%d)", n);
-    return db_exec(c->h, sql) == SQLITE_OK;
+    return db_give_back(c->db, n);
 }

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "store/compact_merge.h"
 #include "store/past.h"
+#include "store/sqlite.h"
 
 #define TICK_MS      60000     /* a round at least this often */
 #define STEP_BYTES   (1 << 20) /* chunks that go into one transaction, about */

@@ -1,21 +1,22 @@
 /*
- * db.h: SQLite for this folder alone: files opened with the settings they all share, failures as errno and a sentence.
- * A connection is used by one thread.
+ * db.h: SQL for this folder, over an engine: SQLite (sqlite.h). Statements stand in tables, are prepared at first use
+ * and are written so that every engine takes them. A connection is used by one thread. What can fail returns -errno
+ * (-ENOSPC: the disk is full, -EUCLEAN: damaged), and db_fail has the sentence for it.
  */
 #pragma once
 
-#include <sqlite3.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "model/record.h"
 
-#define DB_PAGE        4096
-#define DB_WAL_PAGES   1000       /* checkpoint past this many: 4 MB */
-#define DB_BUSY_MS     5000       /* how long to wait for another process's write */
 #define DB_MAGIC_MAIN  0x6d737472 /* PRAGMA application_id: "mstr" */
 #define DB_MAGIC_LOG   0x6d73746c /* "mstl" */
 #define DB_MAGIC_WANDB 0x6d737477 /* "mstw" */
+
+struct buf;
+struct db;
+struct db_stmt;
 
 /* What makes a file ours, and its tables when it is new. */
 struct db_kind {
@@ -29,8 +30,60 @@ struct db_kind {
 enum db_mode {
     DB_READ,   /* must be there; never changes a byte of it */
     DB_STILL,  /* the same for one that nobody will ever write to again: no locks, no files beside it */
-    DB_WRITE,  /* made if missing, mode 0600; WAL; checkpoints are the caller's (db_checkpoint) */
+    DB_WRITE,  /* made if missing, mode 0600; WAL; checkpoints are the caller's (db_tidy) */
     DB_BESIDE, /* as DB_WRITE, but SQLite checkpoints by itself: for short visits */
+};
+
+/* A value that is bound. Text and bytes are not copied: they must live until the step. */
+struct db_value {
+    enum { DB_IS_INT, DB_IS_TEXT, DB_IS_BYTES } type;
+    int64_t number;
+    struct str s;
+};
+#define DB_INT(n)   ((struct db_value){.number = (n)})
+#define DB_STR(t)   ((struct db_value){.type = DB_IS_TEXT, .s = (t)})
+#define DB_TEXT(t)  DB_STR(str_of(t))
+#define DB_BYTES(b) ((struct db_value){.type = DB_IS_BYTES, .s = (b)})
+
+/* What an engine can do, in the words of the functions below. */
+struct db_engine {
+    int (*open)(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
+    void (*close)(struct db *db);
+    int (*fail)(struct db *db, int code, const char *doing, struct err *err);
+    int (*exec)(struct db *db, const char *sql);
+    int (*begin)(struct db *db, bool write);
+    int (*commit)(struct db *db);
+    void (*rollback)(struct db *db);
+    bool (*in_transaction)(struct db *db);
+    int64_t (*changes)(struct db *db);
+    void (*tidy)(struct db *db, bool all);
+    int64_t (*used_bytes)(struct db *db);
+    int (*give_back)(struct db *db, int n);
+    int (*read_part)(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
+    int (*get_version)(struct db *db, const struct db_kind *kind, int64_t *ret);
+    int (*set_version)(struct db *db, const struct db_kind *kind);
+    const char *columns; /* the statement that gives the names of the columns of table ?1 */
+
+    struct db_stmt *(*prepare)(struct db *db, const char *sql, bool keep); /* keep: it will be run often */
+    void (*finish)(struct db_stmt *st);                                    /* accepts NULL */
+    int (*place)(struct db_stmt *st, const char *name);
+    void (*bind)(struct db_stmt *st, int first, const struct db_value *v, size_t n);
+    int (*step)(struct db_stmt *st);
+    void (*reset)(struct db_stmt *st);
+    bool (*is_null)(struct db_stmt *st, int i);
+    int64_t (*number)(struct db_stmt *st, int i);
+    const char *(*text)(struct db_stmt *st, int i);
+    struct str (*bytes)(struct db_stmt *st, int i);
+    uint64_t (*steps)(struct db_stmt *st);
+};
+/* What an engine's own structs begin with. */
+struct db {
+    const struct db_engine *engine;
+};
+struct db_stmt {
+    const struct db_engine *engine;
+    struct db *db;
+    bool bad; /* it could not be prepared: a step says why */
 };
 
 /*
@@ -38,83 +91,104 @@ enum db_mode {
  * -ENOENT. An older file is brought up to date when opened for writing. A file that was only just begun (no tables yet)
  * is finished when opened for writing, -ENODATA when for reading.
  */
-int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
-void db_close(sqlite3 *h);
+int db_open(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
+void db_close(struct db *db);
 int64_t db_file_bytes(const char *path); /* with its WAL; 0: not there */
+/* For an engine that opens one: all tables of that kind as they are now, columns too. */
+int db_make_tables(struct db *db, const struct db_kind *kind);
+bool db_lacks_columns(struct db *db, const struct db_kind *kind);
+int db_add_columns(struct db *db, const struct db_kind *kind);
 
-int db_errno(sqlite3 *h, int rc); /* SQLite's answer as -errno: -ENOSPC when full, -EUCLEAN when damaged */
-int db_fail(sqlite3 *h, int rc, const char *doing, struct err *err); /* "cannot DOING 'path': why"; returns -errno */
-int db_sound(sqlite3 *h, struct err *err);                           /* is every page? 0 or -errno */
-int db_exec(sqlite3 *h, const char *sql);                            /* 0 or SQLite's code */
-int db_int(sqlite3 *h, const char *sql, int64_t *ret);               /* the first column of the first row */
+int db_fail(struct db *db, int code, const char *doing, struct err *err); /* "cannot DOING 'path': why"; gives code */
+int db_exec(struct db *db, const char *sql);                              /* statements that give no rows */
+int db_int(struct db *db, const char *sql, int64_t *ret);                 /* the first column of the first row */
 
-/* Steps a statement that gives no rows, and makes it ready again: 0 or SQLite's code. */
-int db_run(sqlite3_stmt *st);
-/* Keeps *pages at the size of the WAL, for as long as the connection is open. */
-void db_watch_wal(sqlite3 *h, int *pages);
-void db_checkpoint(sqlite3 *h, int mode); /* SQLITE_CHECKPOINT_...; a failure only means a larger WAL */
+/* A reader sees one moment until it rolls back. */
+int db_begin(struct db *db, bool write);
+int db_commit(struct db *db);
+void db_rollback(struct db *db); /* if a transaction is open */
+bool db_in_transaction(struct db *db);
+int db_end(struct db *db, int code);    /* all or nothing: commits, or rolls back when code < 0 or that fails */
+int64_t db_changes(struct db *db);      /* rows that the last statement put, changed or dropped */
+void db_tidy(struct db *db, bool all);  /* checkpoint when the WAL has grown; all: now, and cut it to nothing */
+int64_t db_used_bytes(struct db *db);   /* without free pages */
+int db_give_back(struct db *db, int n); /* at most n free pages, when there are many. 1: there is more to do */
+/* len bytes of the column `bytes` of row `id` from off on: no others are read. Within a transaction. -ENOENT. */
+int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
+
+/* A statement of its own: for what is run once. */
+struct db_stmt *db_prepare(struct db *db, const char *sql);
+void db_finish(struct db_stmt *st);
 
 /* Statements of one connection, prepared at first use. sql is a table that outlives it; records: of the marks in it
  * (record_sql.h), or NULL. */
 struct db_stmts {
-    sqlite3 *h;
+    struct db *db;
     const char *const *sql;
     const struct record_kind *const *records;
-    sqlite3_stmt **v;
+    struct db_stmt **v;
     size_t n;
 };
-void db_stmts_init(struct db_stmts *s, sqlite3 *h, const char *const *sql, size_t n);
+void db_stmts_init(struct db_stmts *s, struct db *db, const char *const *sql, size_t n);
 void db_stmts_fini(struct db_stmts *s);
 /* What they cost since it was last asked, in steps of SQLite's machine: the same everywhere, so that tests count it. */
 uint64_t db_stmts_steps(struct db_stmts *s);
-sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i); /* NULL: ask db_errno(h, sqlite3_errcode(h)) */
+struct db_stmt *db_stmt(struct db_stmts *s, size_t i); /* never NULL */
 
-/* A value that is bound. */
-struct db_value {
-    enum { DB_IS_INT, DB_IS_TEXT, DB_IS_BYTES } type;
-    int64_t number;
-    const char *text;
-    struct str bytes;
-};
-#define DB_INT(n)   ((struct db_value){.number = (n)})
-#define DB_TEXT(s)  ((struct db_value){.type = DB_IS_TEXT, .text = (s)})
-#define DB_BYTES(s) ((struct db_value){.type = DB_IS_BYTES, .bytes = (s)})
 /* db_stmt with ?1, ?2 ... bound to these. */
 #define DB_STMT(s, i, ...)                                                                                             \
     db_bind((s), (i), (const struct db_value[]){__VA_ARGS__},                                                          \
             sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
-sqlite3_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n);
-/* The same, run: for one that gives no rows. 0 or SQLite's code. */
-#define DB_RUN(s, i, ...) db_try((s), DB_STMT((s), (i), __VA_ARGS__))
-int db_try(struct db_stmts *s, sqlite3_stmt *st); /* st NULL: why it could not be prepared */
+struct db_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n);
+/* The same, run: for one that gives no rows. 0 or -errno. */
+#define DB_RUN(s, i, ...) db_run(DB_STMT((s), (i), __VA_ARGS__))
+int db_run(struct db_stmt *st); /* it is ready again afterwards */
 /* The next row: 1; 0 at the end; or -errno with a sentence. The statement is ready for the next use unless 1. */
-int db_next(struct db_stmts *s, sqlite3_stmt *st, struct err *err);
+int db_next(struct db_stmt *st, struct err *err);
 /* The first column of a statement that gives one row: 1; 0: there is none, or nothing in it; or -errno. */
-int db_one(struct db_stmts *s, sqlite3_stmt *st, int64_t *ret, struct err *err);
+int db_one(struct db_stmt *st, int64_t *ret, struct err *err);
 /* All rows: read makes a thing of this size of each. *ret points to them, for the caller to free. 0 or -errno. */
-int db_list(struct db_stmts *s, sqlite3_stmt *st, size_t size, void (*read)(sqlite3_stmt *st, void *to), void *ret,
-            size_t *ret_n, struct err *err);
+int db_list(struct db_stmt *st, size_t size, void (*read)(struct db_stmt *st, void *to), void *ret, size_t *ret_n,
+            struct err *err);
 
-/* Binding and reading, short. Text and bytes are not copied: they must live until the step. */
-static inline void db_bind_int(sqlite3_stmt *st, int i, int64_t v)
+/* Binding and reading, short. What a statement has no place for is left out. */
+static inline void db_bind_value(struct db_stmt *st, int i, struct db_value v)
 {
-    sqlite3_bind_int64(st, i, v);
+    st->engine->bind(st, i, &v, 1);
 }
-static inline void db_bind_text(sqlite3_stmt *st, int i, const char *v)
+static inline void db_bind_int(struct db_stmt *st, int i, int64_t v)
 {
-    sqlite3_bind_text(st, i, v ? v : "", -1, SQLITE_STATIC);
+    db_bind_value(st, i, DB_INT(v));
 }
-static inline void db_bind_bytes(sqlite3_stmt *st, int i, struct str v)
+static inline void db_bind_text(struct db_stmt *st, int i, const char *v)
 {
-    sqlite3_bind_blob64(st, i, v.len ? v.p : "", v.len, SQLITE_STATIC);
+    db_bind_value(st, i, DB_TEXT(v));
 }
-static inline const char *db_text(sqlite3_stmt *st, int i)
+static inline void db_bind_bytes(struct db_stmt *st, int i, struct str v)
 {
-    const char *s = (const char *)sqlite3_column_text(st, i);
-    return s ? s : "";
+    db_bind_value(st, i, DB_BYTES(v));
 }
-static inline struct str db_bytes(sqlite3_stmt *st, int i)
+static inline int db_place(struct db_stmt *st, const char *name) /* of ":name"; 0: it has none */
 {
-    const void *p = sqlite3_column_blob(st, i);
-    return str_n(p ? p : "", p ? (size_t)sqlite3_column_bytes(st, i) : 0);
+    return st->engine->place(st, name);
+}
+static inline int db_step(struct db_stmt *st) /* 1, 0 or -errno; whoever called resets it */
+{
+    return st->engine->step(st);
+}
+static inline void db_reset(struct db_stmt *st)
+{
+    st->engine->reset(st);
+}
+static inline int64_t db_number(struct db_stmt *st, int i)
+{
+    return st->engine->number(st, i);
+}
+static inline const char *db_text(struct db_stmt *st, int i)
+{
+    return st->engine->text(st, i);
+}
+static inline struct str db_bytes(struct db_stmt *st, int i)
+{
+    return st->engine->bytes(st, i);
 }

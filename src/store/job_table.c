@@ -44,19 +44,19 @@ static int put_devices(struct records *r, const struct job_fact *j)
     int code = 0;
 
     while (code == 0 && str_cut(&rest, ',', &one)) {
-        sqlite3_stmt *st = db_stmt(&r->st, R_PUT_JOB_DEVICE);
+        struct db_stmt *st = db_stmt(&r->st, R_PUT_JOB_DEVICE);
         if (!one.len)
             continue;
-        sqlite3_bind_text(st, 1, one.p, (int)one.len, SQLITE_STATIC);
+        db_bind_value(st, 1, DB_STR(one));
         db_bind_int(st, 2, class_of(j));
         db_bind_int(st, 3, j->start_ms);
         db_bind_int(st, 4, j->id);
-        code = records_run(r, st);
+        code = db_run(st);
     }
     return code;
 }
 
-static void bind_job(sqlite3_stmt *st, const struct job_fact *j)
+static void bind_job(struct db_stmt *st, const struct job_fact *j)
 {
     record_bind(st, &job_record, j);
     db_bind_int(st, RECORD_MORE, class_of(j));
@@ -64,11 +64,11 @@ static void bind_job(sqlite3_stmt *st, const struct job_fact *j)
 
 int records_put_job(struct records *r, const struct job_fact *j)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, STORE_JOB);
+    struct db_stmt *st = db_stmt(&r->st, STORE_JOB);
 
     bind_job(st, j);
-    int code = records_run(r, st);
-    return code < 0 || sqlite3_changes(r->h) == 0 ? code : put_devices(r, j);
+    int code = db_run(st);
+    return code < 0 || db_changes(r->db) == 0 ? code : put_devices(r, j);
 }
 
 int records_change_job(struct records *r, const struct job_change *c)
@@ -79,9 +79,9 @@ int records_change_job(struct records *r, const struct job_change *c)
     if (code <= 0 || !old)
         return code;
     struct job_fact j = job_changed(old, c);
-    sqlite3_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
+    struct db_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
     bind_job(st, &j);
-    code = records_run(r, st);
+    code = db_run(st);
     if (code < 0 || (class_of(old) == class_of(&j) && strcmp(old->devices, j.devices) == 0))
         return code;
     code = RECORDS_RUN(r, R_DROP_JOB_DEVICES, DB_INT(j.id));
@@ -113,9 +113,9 @@ static void newest_add(struct newest *w, const struct job_fact *j)
         newest_cut(w);
 }
 
-static sqlite3_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
+static struct db_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
 {
-    sqlite3_stmt *st;
+    struct db_stmt *st;
 
     if (ask->parent) {
         st = db_stmt(&r->st, R_JOBS_OF_PARENT);
@@ -137,14 +137,14 @@ static sqlite3_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
 
 static int ask_class(struct records *r, const struct job_ask *ask, int class, struct newest *w, struct err *err)
 {
-    sqlite3_stmt *st = ask_stmt(r, ask);
+    struct db_stmt *st = ask_stmt(r, ask);
     size_t found = 0;
     int code = 0;
 
     db_bind_int(st, 1, class);
     db_bind_int(st, 2, MAX(class_start(class, ask->from_ms), w->least_ms));
     db_bind_int(st, 3, ask->to_ms ? ask->to_ms - 1 : INT64_MAX);
-    while (found < w->limit && (code = db_next(&r->st, st, err)) == 1) {
+    while (found < w->limit && (code = db_next(st, err)) == 1) {
         struct job_fact j;
         record_read(st, &job_record, &j);
         if (ask->stop && ask->stop(ask->stop_arg)) {
@@ -156,7 +156,7 @@ static int ask_class(struct records *r, const struct job_ask *ask, int class, st
         newest_add(w, &j);
         found++;
     }
-    sqlite3_reset(st);
+    db_reset(st);
     return MIN(code, 0);
 }
 
@@ -164,7 +164,7 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
                  void *arg, struct err *err)
 {
     struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
-    int code = db_exec(r->h, "BEGIN") == SQLITE_OK ? 0 : records_fail(r, err); /* one moment: none moves its class */
+    int code = records_moment(r, err); /* one moment: none moves its class */
 
     for (int class = CLASS_COUNT; code == 0 && class -- > 0;)
         code = ask_class(r, ask, class, &w, err);
@@ -192,7 +192,7 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
         code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(before_ms), DB_INT(max));
         if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES && steps[i] != R_DROP_OLD_SPANS)
-            gone = MAX(gone, sqlite3_changes64(r->h));
+            gone = MAX(gone, db_changes(r->db));
     }
     code = records_end(r, code, NULL);
     return code < 0 ? code : (int)gone;

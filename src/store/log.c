@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "store/db.h"
+#include "store/sqlite.h"
 
 #define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
 
@@ -24,17 +24,15 @@ const struct db_kind log_kind = {
               " procs INTEGER NOT NULL, bytes BLOB NOT NULL)",
 };
 
-enum { L_BEGIN, L_COMMIT, L_NODE, L_BATCH, L_COUNT };
+enum { L_NODE, L_BATCH, L_COUNT };
 static const char *const log_sql[L_COUNT] = {
-    [L_BEGIN] = "BEGIN IMMEDIATE",
-    [L_COMMIT] = "COMMIT",
     [L_NODE] = "INSERT INTO node(id, key) VALUES(?1, ?2)",
     [L_BATCH] = ("INSERT INTO batch(id, node, run, number, at, shift, facts, procs, bytes)"
                  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
 };
 
 struct log {
-    sqlite3 *h;
+    struct db *db;
     struct db_stmts st;
     char *dir;
     struct log_sum sum, old_sum; /* old: as it was before log_begin */
@@ -42,7 +40,6 @@ struct log {
     int64_t nodes, old_nodes;
     struct index_node **fresh; /* numbered since log_begin */
     size_t n_fresh, cap_fresh;
-    int wal_pages;
 };
 
 /* ---- names ---- */
@@ -128,18 +125,22 @@ struct log_keys { /* node numbers of the file being read, as nodes of the index 
 
 static int log_load_nodes(struct log *l, struct index *x, struct log_keys *keys)
 {
-    sqlite3_stmt *st = NULL;
+    struct db_stmt *st = db_prepare(l->db, "SELECT id, key FROM node ORDER BY id");
     size_t cap = 0, n = 0;
-    int rc = sqlite3_prepare_v2(l->h, "SELECT id, key FROM node ORDER BY id", -1, &st, NULL);
+    int r;
 
-    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    while ((r = db_step(st)) == 1) {
         struct index_node *node = index_get(x, db_text(st, 1));
-        rc = node && sqlite3_column_int64(st, 0) == (int64_t)n + 1 ? SQLITE_OK : SQLITE_CORRUPT;
+        bool whole = node && db_number(st, 0) == (int64_t)n + 1;
         VEC_ADD(keys->v, n, cap, node);
         keys->n = (int64_t)n;
+        if (!whole) {
+            r = -EUCLEAN;
+            break;
+        }
     }
-    sqlite3_finalize(st);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    db_finish(st);
+    return r;
 }
 
 static void log_count(struct log *l, int64_t at_ms, size_t len)
@@ -155,38 +156,39 @@ static void log_count(struct log *l, int64_t at_ms, size_t len)
 /* Two passes: every row is looked at before the first one counts, so that a damaged file leaves no trace. */
 static int log_load_batches(struct log *l, const struct log_keys *keys, bool count)
 {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(l->h, "SELECT id, node, run, number, at, length(bytes) FROM batch ORDER BY id", -1, &st,
-                                NULL);
+    struct db_stmt *st = db_prepare(l->db, "SELECT id, node, run, number, at, length(bytes) FROM batch ORDER BY id");
+    int r;
 
-    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        int64_t node = sqlite3_column_int64(st, 1);
-        rc = node >= 1 && node <= keys->n ? SQLITE_OK : SQLITE_CORRUPT;
-        if (rc != SQLITE_OK || !count)
+    while ((r = db_step(st)) == 1) {
+        int64_t node = db_number(st, 1);
+        if (node < 1 || node > keys->n) {
+            r = -EUCLEAN;
+            break;
+        }
+        if (!count)
             continue;
-        seen_add(&keys->v[node - 1]->seen, (uint64_t)sqlite3_column_int64(st, 2), (uint64_t)sqlite3_column_int64(st, 3),
-                 l->sum.n);
-        log_count(l, sqlite3_column_int64(st, 4), (size_t)sqlite3_column_int64(st, 5));
-        l->rows = sqlite3_column_int64(st, 0);
+        seen_add(&keys->v[node - 1]->seen, (uint64_t)db_number(st, 2), (uint64_t)db_number(st, 3), l->sum.n);
+        log_count(l, db_number(st, 4), (size_t)db_number(st, 5));
+        l->rows = db_number(st, 0);
     }
-    sqlite3_finalize(st);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    db_finish(st);
+    return r;
 }
 
 static int log_load(struct log *l, struct index *x, struct err *err)
 {
     struct log_keys keys = {0};
-    int r = db_sound(l->h, err); /* a file that was still being written: at most one rotation's worth of pages */
-    int rc = SQLITE_OK;
+    int r = sqlite_sound(l->db, err); /* a file that was still being written: at most one rotation's worth of pages */
+    int load = 0;
 
     if (r == 0)
-        rc = log_load_nodes(l, x, &keys);
-    if (r == 0 && rc == SQLITE_OK)
-        rc = log_load_batches(l, &keys, false);
-    if (r == 0 && rc == SQLITE_OK)
-        rc = log_load_batches(l, &keys, true);
-    if (rc != SQLITE_OK)
-        r = db_fail(l->h, rc, "read", err);
+        load = log_load_nodes(l, x, &keys);
+    if (r == 0 && load == 0)
+        load = log_load_batches(l, &keys, false);
+    if (r == 0 && load == 0)
+        load = log_load_batches(l, &keys, true);
+    if (load < 0)
+        r = db_fail(l->db, load, "read", err);
     for (int64_t i = 0; i < keys.n && r == 0; i++) {
         keys.v[i]->log = l->sum.n;
         keys.v[i]->log_id = i + 1;
@@ -199,15 +201,14 @@ static int log_load(struct log *l, struct index *x, struct err *err)
 int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, struct err *err)
 {
     AUTO_FREE char *path = log_path(dir, n);
-    sqlite3 *h;
-    int r = db_open(&h, path, &log_kind, DB_WRITE, err);
+    struct db *db;
+    int r = db_open(&db, path, &log_kind, DB_WRITE, err);
 
     if (r < 0)
         return r;
-    struct log *l = NEW(struct log, .h = h, .dir = mem_str(dir));
+    struct log *l = NEW(struct log, .db = db, .dir = mem_str(dir));
     l->sum.n = n;
-    db_stmts_init(&l->st, h, log_sql, L_COUNT);
-    db_watch_wal(h, &l->wal_pages);
+    db_stmts_init(&l->st, db, log_sql, L_COUNT);
     r = log_load(l, x, err);
     if (r < 0) {
         log_close(l);
@@ -222,7 +223,7 @@ void log_close(struct log *l)
     if (!l)
         return;
     db_stmts_fini(&l->st);
-    db_close(l->h);
+    db_close(l->db);
     free(l->fresh);
     free(l->dir);
     free(l);
@@ -247,10 +248,10 @@ int64_t log_last_row(const struct log *l)
 
 int log_begin(struct log *l, struct err *err)
 {
-    int rc = DB_RUN(&l->st, L_BEGIN);
+    int r = db_begin(l->db, true);
 
-    if (rc != SQLITE_OK)
-        return db_fail(l->h, rc, "write", err);
+    if (r < 0)
+        return db_fail(l->db, r, "write", err);
     l->old_sum = l->sum;
     l->old_rows = l->rows;
     l->old_nodes = l->nodes;
@@ -260,26 +261,26 @@ int log_begin(struct log *l, struct err *err)
 
 static int log_put_node(struct log *l, struct index_node *node)
 {
-    int rc = DB_RUN(&l->st, L_NODE, DB_INT(l->nodes + 1), DB_TEXT(node->key));
+    int r = DB_RUN(&l->st, L_NODE, DB_INT(l->nodes + 1), DB_TEXT(node->key));
 
-    if (rc != SQLITE_OK)
-        return rc;
+    if (r < 0)
+        return r;
     node->log = l->sum.n;
     node->log_id = ++l->nodes;
     VEC_ADD(l->fresh, l->n_fresh, l->cap_fresh, node);
-    return SQLITE_OK;
+    return 0;
 }
 
 int log_put(struct log *l, struct index_node *node, const struct store_batch *b, struct err *err)
 {
-    int rc = node->log == l->sum.n ? SQLITE_OK : log_put_node(l, node);
+    int r = node->log == l->sum.n ? 0 : log_put_node(l, node);
 
-    if (rc == SQLITE_OK)
-        rc = DB_RUN(&l->st, L_BATCH, DB_INT(l->rows + 1), DB_INT(node->log_id), DB_INT((int64_t)b->run),
-                    DB_INT((int64_t)b->number), DB_INT(b->at_ms), DB_INT(b->shift_ms), DB_INT((int64_t)b->facts),
-                    DB_INT((int64_t)b->procs), DB_BYTES(b->bytes));
-    if (rc != SQLITE_OK)
-        return db_fail(l->h, rc, "write", err);
+    if (r == 0)
+        r = DB_RUN(&l->st, L_BATCH, DB_INT(l->rows + 1), DB_INT(node->log_id), DB_INT((int64_t)b->run),
+                   DB_INT((int64_t)b->number), DB_INT(b->at_ms), DB_INT(b->shift_ms), DB_INT((int64_t)b->facts),
+                   DB_INT((int64_t)b->procs), DB_BYTES(b->bytes));
+    if (r < 0)
+        return db_fail(l->db, r, "write", err);
     l->rows++;
     log_count(l, b->at_ms, b->bytes.len);
     return 0;
@@ -287,7 +288,7 @@ int log_put(struct log *l, struct index_node *node, const struct store_batch *b,
 
 void log_rollback(struct log *l)
 {
-    db_exec(l->h, "ROLLBACK");
+    db_rollback(l->db);
     l->sum = l->old_sum;
     l->rows = l->old_rows;
     l->nodes = l->old_nodes;
@@ -298,21 +299,18 @@ void log_rollback(struct log *l)
 
 int log_commit(struct log *l, struct err *err)
 {
-    int rc = DB_RUN(&l->st, L_COMMIT);
+    int r = db_commit(l->db);
 
-    if (rc == SQLITE_OK)
-        return 0;
-    int r = db_fail(l->h, rc, "write", err);
-    log_rollback(l);
+    if (r < 0) {
+        db_fail(l->db, r, "write", err);
+        log_rollback(l);
+    }
     return r;
 }
 
 void log_tidy(struct log *l)
 {
-    if (l->wal_pages > DB_WAL_PAGES) {
-        db_checkpoint(l->h, SQLITE_CHECKPOINT_PASSIVE);
-        l->wal_pages = 0; /* the next commit says how large it is now */
-    }
+    db_tidy(l->db, false);
 }
 
 static bool log_has_wal(const char *path)
@@ -326,24 +324,24 @@ void log_seal(struct log *l)
 {
     if (!l)
         return;
-    db_checkpoint(l->h, SQLITE_CHECKPOINT_TRUNCATE);
+    db_tidy(l->db, true);
     log_close(l); /* the last to close it removes the WAL */
 }
 
 void log_finish(const char *dir, int64_t n)
 {
     AUTO_FREE char *path = log_path(dir, n);
-    sqlite3 *h;
+    struct db *db;
 
-    if (!log_has_wal(path) || db_open(&h, path, &log_kind, DB_WRITE, NULL) < 0)
+    if (!log_has_wal(path) || db_open(&db, path, &log_kind, DB_WRITE, NULL) < 0)
         return;
-    db_checkpoint(h, SQLITE_CHECKPOINT_TRUNCATE);
-    db_close(h);
+    db_tidy(db, true);
+    db_close(db);
 }
 
 /* ---- reading ---- */
 
-int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
+int log_open_read(struct db **ret, const char *path, bool sealed, struct err *err)
 {
     return db_open(ret, path, &log_kind, sealed && !log_has_wal(path) ? DB_STILL : DB_READ, err);
 }
@@ -351,40 +349,38 @@ int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
 int log_probe(const char *dir, int64_t n, struct err *err)
 {
     AUTO_FREE char *path = log_path(dir, n);
-    sqlite3 *h;
-    int r = log_open_read(&h, path, true, err);
+    struct db *db;
+    int r = log_open_read(&db, path, true, err);
 
     if (r == 0)
-        db_close(h);
+        db_close(db);
     return r;
 }
 
 /* ---- a node at a time ---- */
 
-enum { LR_GET, LR_ROWS, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
+enum { LR_GET, LR_ROWS, LR_NODES, LR_COUNT };
 static const char *const reader_sql[LR_COUNT] = {
     [LR_GET] = "SELECT run, number, at, shift, facts, procs, bytes FROM batch WHERE id = ?1",
     [LR_ROWS] = "SELECT id, node, at FROM batch WHERE id < ?1 ORDER BY id",
     [LR_NODES] = "SELECT id, key FROM node ORDER BY id",
-    [LR_BEGIN] = "BEGIN",
-    [LR_END] = "ROLLBACK",
 };
 
 struct log_reader {
-    sqlite3 *h;
+    struct db *db;
     struct db_stmts st;
 };
 
 int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err)
 {
     AUTO_FREE char *path = log_path(dir, n);
-    sqlite3 *h;
-    int r = log_open_read(&h, path, sealed, err);
+    struct db *db;
+    int r = log_open_read(&db, path, sealed, err);
 
     if (r < 0)
         return r;
-    struct log_reader *l = NEW(struct log_reader, .h = h);
-    db_stmts_init(&l->st, h, reader_sql, LR_COUNT);
+    struct log_reader *l = NEW(struct log_reader, .db = db);
+    db_stmts_init(&l->st, db, reader_sql, LR_COUNT);
     *ret = l;
     return 0;
 }
@@ -394,74 +390,73 @@ void log_reader_close(struct log_reader *l)
     if (!l)
         return;
     db_stmts_fini(&l->st);
-    db_close(l->h);
+    db_close(l->db);
     free(l);
 }
 
 void log_reader_begin(struct log_reader *l)
 {
-    if (sqlite3_get_autocommit(l->h))
-        db_run(db_stmt(&l->st, LR_BEGIN));
+    if (!db_in_transaction(l->db))
+        db_begin(l->db, false);
 }
 
 void log_reader_whole(struct log_reader *l)
 {
-    db_exec(l->h, "PRAGMA cache_size=-1024"); /* KiB: a node's rows lie all along a log, and its neighbours' beside */
+    db_exec(l->db, "PRAGMA cache_size=-1024"); /* KiB: a node's rows lie all along a log, and its neighbours' beside */
     log_reader_begin(l);
 }
 
 void log_reader_end(struct log_reader *l)
 {
-    sqlite3_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */
-    if (!sqlite3_get_autocommit(l->h))
-        db_run(db_stmt(&l->st, LR_END));
+    if (l->st.v[LR_GET])
+        db_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */
+    db_rollback(l->db);
 }
 
-static void read_key(sqlite3_stmt *st, void *to)
+static void read_key(struct db_stmt *st, void *to)
 {
     struct log_key *k = to;
 
-    k->id = sqlite3_column_int64(st, 0);
+    k->id = db_number(st, 0);
     mem_copy_str(k->key, sizeof(k->key), db_text(st, 1));
 }
 
 int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, struct err *err)
 {
-    return db_list(&l->st, db_stmt(&l->st, LR_NODES), sizeof(**ret), read_key, ret, ret_n, err);
+    return db_list(db_stmt(&l->st, LR_NODES), sizeof(**ret), read_key, ret, ret_n, err);
 }
 
 int log_reader_rows(struct log_reader *l, int64_t before,
                     void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err)
 {
-    sqlite3_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before));
+    struct db_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before));
     int r;
 
-    while ((r = db_next(&l->st, st, err)) == 1)
-        each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
+    while ((r = db_next(st, err)) == 1)
+        each(arg, db_number(st, 0), db_number(st, 1), db_number(st, 2));
     return r;
 }
 
 int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&l->st, LR_GET);
+    struct db_stmt *st = db_stmt(&l->st, LR_GET);
 
-    sqlite3_reset(st); /* of the last call */
+    db_reset(st); /* of the last call */
     db_bind_int(st, 1, row);
-    int r = db_next(&l->st, st, err);
-    if (r == 0 &&
-        !sqlite3_get_autocommit(l->h)) { /* it came after this moment: a log only grows, so take a later one */
+    int r = db_next(st, err);
+    if (r == 0 && db_in_transaction(l->db)) { /* it came after this moment: a log only grows, so take a later one */
         log_reader_end(l);
         log_reader_begin(l);
-        r = db_next(&l->st, st, err);
+        r = db_next(st, err);
     }
     if (r == 1)
         *ret = (struct store_batch){
-            .run = (uint64_t)sqlite3_column_int64(st, 0),
-            .number = (uint64_t)sqlite3_column_int64(st, 1),
-            .at_ms = sqlite3_column_int64(st, 2),
-            .shift_ms = sqlite3_column_int64(st, 3),
-            .facts = (uint64_t)sqlite3_column_int64(st, 4),
-            .procs = (uint64_t)sqlite3_column_int64(st, 5),
+            .run = (uint64_t)db_number(st, 0),
+            .number = (uint64_t)db_number(st, 1),
+            .at_ms = db_number(st, 2),
+            .shift_ms = db_number(st, 3),
+            .facts = (uint64_t)db_number(st, 4),
+            .procs = (uint64_t)db_number(st, 5),
             .bytes = db_bytes(st, 6),
         };
     return r;

@@ -42,7 +42,7 @@ int log_probe(const char *dir, int64_t n, struct err *err); /* sealed, ours, rea
 void log_seal(struct log *l);
 void log_finish(const char *dir, int64_t n); /* the same for one sealed before a crash, if it still has a WAL */
 
-int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err); /* for what reads it its own way */
+int log_open_read(struct db **ret, const char *path, bool sealed, struct err *err); /* for what reads it its own way */
 
 /* A log open for reading a node at a time. */
 struct log_reader;

@@ -148,7 +148,7 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
         else if (there)
             r = logs_aside(g, v[i].n, &why, err);
         if (r == 0 && (r = records_drop_log(g->rec, v[i].n)) < 0)
-            records_fail(g->rec, err);
+            records_fail(g->rec, r, err);
     }
     free(v);
     return r;

@@ -16,16 +16,14 @@
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
-    sqlite3 *h;
-    int r = db_open(&h, path, &records_kind, mode, err);
+    struct db *db;
+    int r = db_open(&db, path, &records_kind, mode, err);
 
     if (r < 0)
         return r;
-    struct records *rec = NEW(struct records, .h = h);
-    db_stmts_init(&rec->st, h, records_sql, R_COUNT);
+    struct records *rec = NEW(struct records, .db = db);
+    db_stmts_init(&rec->st, db, records_sql, R_COUNT);
     rec->st.records = records_kind.records;
-    if (mode == DB_WRITE)
-        db_watch_wal(h, &rec->wal_pages);
     *ret = rec;
     return 0;
 }
@@ -36,7 +34,7 @@ void records_close(struct records *r)
         return;
     usage_known_free(r->known);
     db_stmts_fini(&r->st);
-    db_close(r->h);
+    db_close(r->db);
     free(r);
 }
 
@@ -52,56 +50,46 @@ uint64_t records_steps(struct records *r)
     return db_stmts_steps(&r->st);
 }
 
-int records_fail(struct records *r, struct err *err)
+int records_fail(struct records *r, int code, struct err *err)
 {
-    return db_fail(r->h, sqlite3_extended_errcode(r->h), "write", err);
+    return db_fail(r->db, code, "write", err);
 }
 
 int records_begin(struct records *r, struct err *err)
 {
-    return db_exec(r->h, "BEGIN IMMEDIATE") == SQLITE_OK ? 0 : records_fail(r, err);
+    int code = db_begin(r->db, true);
+
+    return code < 0 ? records_fail(r, code, err) : 0;
+}
+
+int records_moment(struct records *r, struct err *err)
+{
+    int code = db_begin(r->db, false);
+
+    return code < 0 ? records_fail(r, code, err) : 0;
 }
 
 void records_rollback(struct records *r)
 {
-    if (!sqlite3_get_autocommit(r->h))
-        db_exec(r->h, "ROLLBACK");
+    db_rollback(r->db);
     usage_known_free(r->known); /* some of them may be undone */
     r->known = NULL;
 }
 
 int records_end(struct records *r, int code, struct err *err)
 {
-    if (code >= 0 && db_exec(r->h, "COMMIT") == SQLITE_OK)
-        return 0;
-    int why = records_fail(r, err);
-    records_rollback(r);
-    return code < 0 ? code : why;
+    if (code >= 0)
+        code = db_commit(r->db);
+    if (code < 0) {
+        records_fail(r, code, err);
+        records_rollback(r);
+    }
+    return code;
 }
 
 void records_tidy(struct records *r)
 {
-    if (r->wal_pages > DB_WAL_PAGES) {
-        db_checkpoint(r->h, SQLITE_CHECKPOINT_PASSIVE);
-        r->wal_pages = 0;
-    }
-}
-
-int records_run(struct records *r, sqlite3_stmt *st)
-{
-    return db_errno(r->h, db_try(&r->st, st));
-}
-
-int records_move_rows(struct records *r, const char *table, const char *from, const char *to)
-{
-    char *sql =
-        to ? sqlite3_mprintf("UPDATE OR IGNORE %s SET node = %Q WHERE node = %Q; DELETE FROM %s WHERE node = %Q", table,
-                             to, from, table, from)
-           : sqlite3_mprintf("DELETE FROM %s WHERE node = %Q", table, from);
-    int rc = sql ? db_exec(r->h, sql) : SQLITE_NOMEM;
-
-    sqlite3_free(sql);
-    return db_errno(r->h, rc);
+    db_tidy(r->db, false);
 }
 
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
@@ -125,43 +113,42 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
         stmt = R_DROP_NOTE;
     if (kind == STORE_USAGE_MARK && ((const struct usage_mark *)record)->seq <= 0)
         stmt = R_DROP_USAGE_MARKS_AT;
-    sqlite3_stmt *st = db_stmt(&r->st, stmt);
+    struct db_stmt *st = db_stmt(&r->st, stmt);
     record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
-    return records_run(r, st);
+    return db_run(st);
 }
 
 int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, kind == STORE_TOKEN ? R_TOKEN_PUT_NOW : kind);
+    struct db_stmt *st = db_stmt(&r->st, kind == STORE_TOKEN ? R_TOKEN_PUT_NOW : kind);
 
     record_bind(st, main_records[kind], record);
-    int rc = db_try(&r->st, st);
-    return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
+    int code = db_run(st);
+    return code < 0 ? records_fail(r, code, err) : 0;
 }
 
+/* Rows of a node become another's; what cannot is there already under the new name, and goes. */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
 {
-    static const char *const tables[] = {"processes", "events", "node_spans", "jobs", "usage_marks"};
-    static const int steps[] = {R_ALIAS, R_FIRST_SEEN, R_MOVE_NODE, R_DROP_NODE};
+    static const int steps[] =
+        {R_ALIAS,         R_FIRST_SEEN,       R_MOVE_NODE,          R_DROP_NODE,  R_MOVE_PROCS,
+         R_DROP_PROCS_OF, R_MOVE_EVENTS,      R_DROP_EVENTS_OF,     R_MOVE_SPANS, R_DROP_SPANS_OF,
+         R_MOVE_JOBS,     R_MOVE_USAGE_MARKS, R_DROP_USAGE_MARKS_OF};
     int code = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
         code = RECORDS_RUN(r, (size_t)steps[i], DB_TEXT(from), DB_TEXT(to), DB_INT(log), DB_INT(row));
-    for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
-        code = records_move_rows(r, tables[i], from, to);
     return code < 0 ? code : records_move_usage(r, from, to);
 }
 
 /* Its blobs stay until their log goes: the index in memory says that they are there. */
 int records_drop_node(struct records *r, const char *key)
 {
-    static const char *const tables[] = {"processes", "events", "node_spans"};
-    int code = RECORDS_RUN(r, R_DROP_TOKENS_OF, DB_TEXT(key));
+    static const int steps[] = {R_DROP_TOKENS_OF, R_DROP_NODE, R_DROP_PROCS_OF, R_DROP_EVENTS_OF, R_DROP_SPANS_OF};
+    int code = 0;
 
-    if (code == 0)
-        code = RECORDS_RUN(r, R_DROP_NODE, DB_TEXT(key));
-    for (size_t i = 0; i < ARRAY_LEN(tables) && code == 0; i++)
-        code = records_move_rows(r, tables[i], key, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
+        code = RECORDS_RUN(r, (size_t)steps[i], DB_TEXT(key));
     return code;
 }
 
@@ -205,7 +192,7 @@ int records_drop_old_logs(struct records *r, int64_t before_ms)
 
 int records_oldest_log(struct records *r, int64_t *ret)
 {
-    int code = db_one(&r->st, db_stmt(&r->st, R_OLDEST_LOG), ret, NULL);
+    int code = db_one(db_stmt(&r->st, R_OLDEST_LOG), ret, NULL);
 
     return MIN(code, 0);
 }

@@ -20,9 +20,9 @@ int records_begin(struct records *r, struct err *err);
 /* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */
 int records_end(struct records *r, int code, struct err *err);
 void records_rollback(struct records *r);
-void records_tidy(struct records *r);                 /* checkpoint when the WAL has grown */
-uint64_t records_steps(struct records *r);            /* as db_stmts_steps says */
-int records_fail(struct records *r, struct err *err); /* the sentence for the call that failed last */
+void records_tidy(struct records *r);                           /* checkpoint when the WAL has grown */
+uint64_t records_steps(struct records *r);                      /* as db_stmts_steps says */
+int records_fail(struct records *r, int code, struct err *err); /* the sentence for the call that failed last */
 
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
                      struct str bytes);

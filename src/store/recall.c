@@ -1,4 +1,5 @@
 /* recall.c: reading muster.db. Every query is a loop over rows of one prepared statement. */
+#include <errno.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -12,24 +13,24 @@
 #define RECALL_MAX (64u << 20) /* for a buffer that came without a limit of its own */
 
 #define TEXT(field, i) mem_copy_str((field), sizeof(field), db_text(st, (i)))
-#define INT(i)         sqlite3_column_int64(st, (i))
+#define INT(i)         db_number(st, (i))
 
 int records_load_seen(struct records *r, struct index *x, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_SEEN);
+    struct db_stmt *st = db_stmt(&r->st, R_SEEN);
     int code;
 
-    while ((code = db_next(&r->st, st, err)) == 1) {
+    while ((code = db_next(st, err)) == 1) {
         struct index_node *node = index_get(x, db_text(st, 0));
         if (!node || seen_read(&node->seen, (uint64_t)INT(1), INT(2), db_bytes(st, 3)) < 0) {
-            sqlite3_reset(st);
-            return db_fail(r->h, SQLITE_CORRUPT, "read", err);
+            db_reset(st);
+            return db_fail(r->db, -EUCLEAN, "read", err);
         }
     }
     return code;
 }
 
-static void read_log_sum(sqlite3_stmt *st, void *to)
+static void read_log_sum(struct db_stmt *st, void *to)
 {
     *(struct log_sum *)to = (struct log_sum){.n = INT(0),
                                              .batches = INT(1),
@@ -41,17 +42,17 @@ static void read_log_sum(sqlite3_stmt *st, void *to)
 
 int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, struct err *err)
 {
-    return db_list(&r->st, db_stmt(&r->st, R_LOGS), sizeof(**ret), read_log_sum, ret, ret_n, err);
+    return db_list(db_stmt(&r->st, R_LOGS), sizeof(**ret), read_log_sum, ret, ret_n, err);
 }
 
 int records_last_log(struct records *r, int64_t *ret, struct err *err)
 {
-    int code = db_one(&r->st, db_stmt(&r->st, R_LAST_LOG), ret, err);
+    int code = db_one(db_stmt(&r->st, R_LAST_LOG), ret, err);
 
     return MIN(code, 0);
 }
 
-static void read_alias(sqlite3_stmt *st, void *to)
+static void read_alias(struct db_stmt *st, void *to)
 {
     struct alias *a = to;
 
@@ -63,58 +64,58 @@ static void read_alias(sqlite3_stmt *st, void *to)
 
 int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct err *err)
 {
-    return db_list(&r->st, db_stmt(&r->st, R_ALIASES), sizeof(**ret), read_alias, ret, ret_n, err);
+    return db_list(db_stmt(&r->st, R_ALIASES), sizeof(**ret), read_alias, ret, ret_n, err);
 }
 
 int records_has_blob(struct records *r, const char *node, uint64_t id)
 {
     int64_t one;
 
-    return db_one(&r->st, DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), &one, NULL);
+    return db_one(DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), &one, NULL);
 }
 
 /* The first column of at most one row, added to ret. */
-static int recall_bytes(struct records *r, sqlite3_stmt *st, struct buf *ret, struct err *err)
+static int recall_bytes(struct db_stmt *st, struct buf *ret, struct err *err)
 {
-    int code = db_next(&r->st, st, err);
+    int code = db_next(st, err);
 
     if (code != 1)
         return code;
     if (ret->max == 0)
         *ret = BUF_INIT(RECALL_MAX);
     int added = buf_addstr(ret, db_bytes(st, 0));
-    sqlite3_reset(st);
+    db_reset(st);
     return added < 0 ? err_set(err, added, "cannot read from the store: the value is larger than expected") : 1;
 }
 
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err)
 {
-    return recall_bytes(r, DB_STMT(&r->st, R_GET_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), ret, err);
+    return recall_bytes(DB_STMT(&r->st, R_GET_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), ret, err);
 }
 
 /* What a statement asks for by name; what it does not is left out. */
-static void bind_int_as(sqlite3_stmt *st, const char *name, int64_t v)
+static void bind_int_as(struct db_stmt *st, const char *name, int64_t v)
 {
-    db_bind_int(st, sqlite3_bind_parameter_index(st, name), v);
+    db_bind_int(st, db_place(st, name), v);
 }
 
-static void bind_text_as(sqlite3_stmt *st, const char *name, const char *v)
+static void bind_text_as(struct db_stmt *st, const char *name, const char *v)
 {
-    db_bind_text(st, sqlite3_bind_parameter_index(st, name), v);
+    db_bind_text(st, db_place(st, name), v);
 }
 
 int records_get(struct records *r, const struct store_get *g, struct err *err)
 {
     static const size_t by[] =
         {[STORE_JOB] = R_JOB, [STORE_BOOKING] = R_HOLD, [STORE_TOKEN] = R_TOKEN_GET, [STORE_SETTING] = R_SETTING_GET};
-    sqlite3_stmt *st = db_stmt(&r->st, g->kind == STORE_BOOKING && !g->id ? R_LAST_HOLD : by[g->kind]);
+    struct db_stmt *st = db_stmt(&r->st, g->kind == STORE_BOOKING && !g->id ? R_LAST_HOLD : by[g->kind]);
     union any_record rec;
 
     bind_int_as(st, ":id", g->id);
     bind_text_as(st, ":name", g->name);
     if (g->kind == STORE_SETTING)
-        return recall_bytes(r, st, g->ret.setting, err);
-    int code = db_next(&r->st, st, err);
+        return recall_bytes(st, g->ret.setting, err);
+    int code = db_next(st, err);
     if (code != 1)
         return code;
     record_read(st, main_records[g->kind], &rec);
@@ -124,7 +125,7 @@ int records_get(struct records *r, const struct store_get *g, struct err *err)
         *g->ret.booking = booking_copy(&rec.booking);
     else
         *g->ret.token = rec.token;
-    sqlite3_reset(st);
+    db_reset(st);
     return 1;
 }
 
@@ -188,14 +189,14 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
         return records_jobs(r, e->jobs, e->give.job, e->arg, err);
     if (e->kind == STORE_USAGE)
         return records_usage(r, e->usage, e->give.usage, e->arg, err);
-    sqlite3_stmt *st = db_stmt(&r->st, stmt_of(e));
+    struct db_stmt *st = db_stmt(&r->st, stmt_of(e));
     bind_text_as(st, ":node", e->node);
     bind_int_as(st, ":from", e->from_ms);
     bind_int_as(st, ":to", e->to_ms ? e->to_ms : INT64_MAX);
     bind_int_as(st, ":at", e->at_ms);
     bind_int_as(st, ":limit", (int64_t)MIN(e->limit, (size_t)INT64_MAX));
     bind_int_as(st, ":note", e->note);
-    while ((code = db_next(&r->st, st, err)) == 1) {
+    while ((code = db_next(st, err)) == 1) {
         record_read(st, kind, &rec);
         give_record(e, &rec);
     }
@@ -205,23 +206,23 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
                     struct err *err)
 {
-    sqlite3_stmt *st = DB_STMT(&r->st, R_UPSET_AT, DB_TEXT(node), DB_INT(at_ms));
-    int code = db_next(&r->st, st, err);
+    struct db_stmt *st = DB_STMT(&r->st, R_UPSET_AT, DB_TEXT(node), DB_INT(at_ms));
+    int code = db_next(st, err);
     if (code == 1) {
         ret->hung_since_ms = INT(0) == EVENT_HUNG ? INT(1) : 0;
-        sqlite3_reset(st);
+        db_reset(st);
     }
     if (code < 0)
         return code;
     st = DB_STMT(&r->st, R_SPAN_AT, DB_TEXT(node), DB_INT(at_ms));
-    code = db_next(&r->st, st, err);
+    code = db_next(st, err);
     if (code == 1) {
         *ret_facts = (uint64_t)INT(0);
         TEXT(ret->name, 1);
         if (!ret->name[0])
             TEXT(ret->name, 2);
         ret->maintenance = INT(3) != 0;
-        sqlite3_reset(st);
+        db_reset(st);
     }
     return code;
 }

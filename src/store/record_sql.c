@@ -7,19 +7,17 @@
 
 #define COLUMNS_MAX 8192 /* bytes of all names */
 
-/* The columns of a table, with a comma behind each. 0 or SQLite's code. */
-static int list_columns(sqlite3 *h, const char *table, struct buf *out)
+/* The columns of a table, with a comma behind each. 0 or -errno. */
+static int list_columns(struct db *db, const char *table, struct buf *out)
 {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(h, "SELECT name FROM pragma_table_info(?1)", -1, &st, NULL);
+    struct db_stmt *st = db_prepare(db, db->engine->columns);
+    int r;
 
-    if (rc == SQLITE_OK) {
-        db_bind_text(st, 1, table);
-        while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-            buf_addf(out, "%s,", db_text(st, 0));
-    }
-    sqlite3_finalize(st);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    db_bind_text(st, 1, table);
+    while ((r = db_step(st)) == 1)
+        buf_addf(out, "%s,", db_text(st, 0));
+    db_finish(st);
+    return r;
 }
 
 static bool has_column(const struct buf *columns, const char *column)
@@ -34,22 +32,22 @@ static const char *none_of(const struct record_field *f, char room[24])
     return record_is_number(f) ? room : f->type == FIELD_BYTES || f->type == FIELD_BLOB ? "x''" : "''";
 }
 
-bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
+bool record_lacks_columns(struct db *db, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
 
-    if (list_columns(h, kind->table, &columns) != SQLITE_OK)
+    if (list_columns(db, kind->table, &columns) < 0)
         return false;
     return ANY(kind->n, i, !has_column(&columns, kind->fields[i].column));
 }
 
-int record_add_columns(sqlite3 *h, const struct record_kind *kind)
+int record_add_columns(struct db *db, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
     char sql[256], none[24];
-    int rc = list_columns(h, kind->table, &columns);
+    int r = list_columns(db, kind->table, &columns);
 
-    for (size_t i = 0; rc == SQLITE_OK && i < kind->n; i++) {
+    for (size_t i = 0; r == 0 && i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
         if (has_column(&columns, f->column))
             continue;
@@ -58,9 +56,9 @@ int record_add_columns(sqlite3 *h, const struct record_kind *kind)
                  : f->type == FIELD_BYTES || f->type == FIELD_BLOB ? "BLOB"
                                                                    : "TEXT",
                  none_of(f, none));
-        rc = db_exec(h, sql);
+        r = db_exec(db, sql);
     }
-    return rc;
+    return r;
 }
 
 /* column = what is put, or what enum field_put makes of that and of what is there. */
@@ -88,10 +86,10 @@ static void add_change(const struct record_field *f, enum field_put put, struct 
 }
 
 /* What a mark stands for; how: 0, '?', '=', '#' or '!'. */
-static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struct buf *out)
+static void add_mark(struct db *db, const struct record_kind *kind, char how, struct buf *out)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
-    bool all = how || list_columns(h, kind->table, &columns) != SQLITE_OK; /* a statement that then fails says why */
+    bool all = how || list_columns(db, kind->table, &columns) < 0; /* a statement that then fails says why */
     bool changes = how == '=' || how == '!';
     const char *comma = "";
     char none[24];
@@ -121,7 +119,7 @@ static const struct record_kind *kind_of(const struct record_kind *const *kinds,
     return NULL;
 }
 
-void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out)
+void record_sql(struct db *db, const struct record_kind *const *kinds, const char *sql, struct buf *out)
 {
     for (const char *end, *mark; (mark = strchr(sql, '{')) && (end = strchr(mark, '}')); sql = end + 1) {
         char how = strchr("?=#!", end[-1]) ? end[-1] : 0;
@@ -129,12 +127,12 @@ void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *
         const struct record_kind *kind = kind_of(kinds, table);
         buf_addstr(out, str_n(sql, (size_t)(mark - sql)));
         if (kind)
-            add_mark(h, kind, how, out);
+            add_mark(db, kind, how, out);
     }
     buf_adds(out, sql);
 }
 
-static void bind_field(sqlite3_stmt *st, const struct record_field *f, const void *record)
+static void bind_field(struct db_stmt *st, const struct record_field *f, const void *record)
 {
     switch (f->type) {
     case FIELD_TEXT:
@@ -154,14 +152,14 @@ static void bind_field(sqlite3_stmt *st, const struct record_field *f, const voi
     }
 }
 
-void record_bind(sqlite3_stmt *st, const struct record_kind *kind, const void *record)
+void record_bind(struct db_stmt *st, const struct record_kind *kind, const void *record)
 {
     for (size_t i = 0; i < kind->n; i++)
         bind_field(st, &kind->fields[i], record);
 }
 
 /* Bytes of another length than they must have are none: all 0. */
-static void read_array(sqlite3_stmt *st, int column, const struct record_field *f, void *ret)
+static void read_array(struct db_stmt *st, int column, const struct record_field *f, void *ret)
 {
     char *to = record_array(f, ret);
     struct str s = f->type == FIELD_NAME ? str_of(db_text(st, column)) : db_bytes(st, column);
@@ -174,7 +172,7 @@ static void read_array(sqlite3_stmt *st, int column, const struct record_field *
         memset(to, 0, f->size);
 }
 
-void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind, void *ret)
+void record_read_at(struct db_stmt *st, int first, const struct record_kind *kind, void *ret)
 {
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
@@ -184,7 +182,7 @@ void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind,
         else if (f->type == FIELD_BLOB)
             *record_blob(f, ret) = db_bytes(st, column);
         else if (record_is_number(f))
-            record_set_int(f, ret, sqlite3_column_int64(st, column));
+            record_set_int(f, ret, db_number(st, column));
         else
             read_array(st, column, f, ret);
     }

@@ -1,5 +1,5 @@
 /*
- * record_sql.h: records by the table of their fields (model/record.h), in SQLite. In a statement these marks stand for
+ * record_sql.h: records by the table of their fields (model/record.h), in SQL. In a statement these marks stand for
  * what the fields of a table say:
  *
  *     {jobs}    its columns, to be read: id, parent, ...     {jobs?}   the values to be put: ?1, ?2, ...
@@ -19,16 +19,16 @@ struct buf;
 
 /* sql with its marks filled in, onto out. A column that this file lacks, written by an older muster and open for
  * reading only, reads as not known. */
-void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out);
+void record_sql(struct db *db, const struct record_kind *const *kinds, const char *sql, struct buf *out);
 
-bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind); /* as far as it can be asked */
-/* Columns that the file lacks are added. 0 or SQLite's code; within the caller's transaction. */
-int record_add_columns(sqlite3 *h, const struct record_kind *kind);
+bool record_lacks_columns(struct db *db, const struct record_kind *kind); /* as far as it can be asked */
+/* Columns that the file lacks are added. 0 or -errno; within the caller's transaction. */
+int record_add_columns(struct db *db, const struct record_kind *kind);
 
-void record_bind(sqlite3_stmt *st, const struct record_kind *kind, const void *record);
+void record_bind(struct db_stmt *st, const struct record_kind *kind, const void *record);
 /* The columns of {table}, which begin at `first`: text and bytes are borrowed until the next step. */
-void record_read_at(sqlite3_stmt *st, int first, const struct record_kind *kind, void *ret);
-static inline void record_read(sqlite3_stmt *st, const struct record_kind *kind, void *ret)
+void record_read_at(struct db_stmt *st, int first, const struct record_kind *kind, void *ret);
+static inline void record_read(struct db_stmt *st, const struct record_kind *kind, void *ret)
 {
     record_read_at(st, 0, kind, ret);
 }

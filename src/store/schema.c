@@ -142,6 +142,9 @@ const struct db_kind records_kind = {
 
 #define PUT(table)                                                                                                     \
     "INSERT INTO " table "({" table "}) VALUES({" table "?}) ON CONFLICT({" table "#}) DO UPDATE SET {" table "!}"
+#define MOVE(table, same)                                                                                              \
+    "UPDATE " table " SET node = ?2 WHERE node = ?1 AND NOT EXISTS"                                                    \
+    " (SELECT 1 FROM " table " o WHERE o.node = ?2 AND " same ")"
 #define PROC_ORDER  "ORDER BY node, device, start_ms, pid"
 #define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
 #define JOB_ORDER   " ORDER BY start_ms DESC"

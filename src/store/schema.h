@@ -14,13 +14,11 @@ extern const char *const records_sql[R_COUNT];
 extern const struct db_kind records_kind;
 
 struct records {
-    sqlite3 *h;
+    struct db *db;
     struct db_stmts st;
-    int wal_pages;
     struct usage_known *known; /* usage_table.c */
 };
 
-int records_run(struct records *r, sqlite3_stmt *st); /* 0 or -errno */
-#define RECORDS_RUN(r, stmt, ...) records_run((r), DB_STMT(&(r)->st, (stmt), __VA_ARGS__))
-/* Rows of a node become another's; what cannot is there already under the new name, and goes. to NULL: all go. */
-int records_move_rows(struct records *r, const char *table, const char *from, const char *to);
+int records_moment(struct records *r, struct err *err); /* what is read until records_rollback is of one moment */
+/* Runs a statement that gives no rows: 0 or -errno. */
+#define RECORDS_RUN(r, stmt, ...) DB_RUN(&(r)->st, (stmt), __VA_ARGS__)

@@ -76,7 +76,7 @@ static void known_add(struct records *r, const char *text, int64_t id)
 
 static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *ret)
 {
-    return db_one(&r->st, DB_STMT(&r->st, stmt, DB_TEXT(text)), ret, NULL);
+    return db_one(DB_STMT(&r->st, stmt, DB_TEXT(text)), ret, NULL);
 }
 
 /* Its number, given now if it had none. Within a transaction. */
@@ -116,11 +116,11 @@ static const char *known_text(void *arg, struct rd *in)
         return NULL;
     if (r->known && texts_get(&r->known->texts, id))
         return texts_get(&r->known->texts, id);
-    sqlite3_stmt *st = DB_STMT(&r->st, R_USAGE_TEXT, DB_INT((int64_t)id));
-    bool there = db_next(&r->st, st, NULL) == 1;
+    struct db_stmt *st = DB_STMT(&r->st, R_USAGE_TEXT, DB_INT((int64_t)id));
+    bool there = db_next(st, NULL) == 1;
     if (there)
         known_add(r, db_text(st, 0), (int64_t)id);
-    sqlite3_reset(st);
+    db_reset(st);
     return there ? texts_get(&r->known->texts, id) : NULL;
 }
 
@@ -132,11 +132,11 @@ struct all_names {
 
 static int names_load(struct records *r, struct all_names *a, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_NAMES);
+    struct db_stmt *st = db_stmt(&r->st, R_USAGE_NAMES);
     int code;
 
-    while ((code = db_next(&r->st, st, err)) == 1)
-        texts_set(&a->texts, sqlite3_column_int64(st, 0), arena_str(&a->mem, db_text(st, 1)));
+    while ((code = db_next(st, err)) == 1)
+        texts_set(&a->texts, db_number(st, 0), arena_str(&a->mem, db_text(st, 1)));
     return code;
 }
 
@@ -171,15 +171,15 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
     struct usage_names names = {NULL, known_text, r};
     AUTO_ARENA mem = {0};
     struct usage_sum_up sum = {.mem = &mem};
-    sqlite3_stmt *st = DB_STMT(&r->st, R_USAGE_HOURS_OF, DB_INT(node), DB_INT(day->from_ms), DB_INT(day->to_ms));
+    struct db_stmt *st = DB_STMT(&r->st, R_USAGE_HOURS_OF, DB_INT(node), DB_INT(day->from_ms), DB_INT(day->to_ms));
     int64_t end_ms = 0;
     int code;
 
-    while ((code = db_next(&r->st, st, NULL)) == 1) {
+    while ((code = db_next(st, NULL)) == 1) {
         struct str bytes = db_bytes(st, 1);
         struct rd in = rd_of(bytes.p, bytes.len);
         struct usage_span s;
-        end_ms = sqlite3_column_int64(st, 0);
+        end_ms = db_number(st, 0);
         if (usage_decode(&in, &names, &mem, &s) == 0)
             usage_sum_add(&sum, &s);
     }
@@ -221,16 +221,15 @@ int records_drop_usage(struct records *r, int64_t before_ms)
 
 int records_move_usage(struct records *r, const char *from, const char *to)
 {
-    char a[24], b[24];
+    static const int steps[] = {R_MOVE_USAGE_HOURS, R_DROP_USAGE_HOURS_OF, R_MOVE_USAGE_DAYS, R_DROP_USAGE_DAYS_OF};
     int64_t old, new;
     int code = name_ask(r, R_USAGE_NAME, from, &old);
 
     if (code <= 0 || (code = name_id(r, to, &new)) < 0)
         return code;
-    snprintf(a, sizeof(a), "%lld", (long long)old);
-    snprintf(b, sizeof(b), "%lld", (long long)new);
-    code = records_move_rows(r, "usage_hours", a, b);
-    return code < 0 ? code : records_move_rows(r, "usage_days", a, b);
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
+        code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(old), DB_INT(new));
+    return code;
 }
 
 /* ---- reading ---- */
@@ -249,19 +248,19 @@ struct reading {
 static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t to_ms, struct err *err)
 {
     struct usage_names names = {NULL, get_id, &k->names};
-    sqlite3_stmt *st =
+    struct db_stmt *st =
         DB_STMT(&k->r->st, zone < 0 ? R_USAGE_HOURS : R_USAGE_DAYS, DB_INT(from_ms), DB_INT(to_ms), DB_INT(zone));
     int more = 0, code = 0;
 
-    while (code == 0 && from_ms < to_ms && (more = db_next(&k->r->st, st, err)) == 1) {
+    while (code == 0 && from_ms < to_ms && (more = db_next(st, err)) == 1) {
         if (!k->names.texts.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
             break;
-        const char *node = texts_get(&k->names.texts, (uint64_t)sqlite3_column_int64(st, 1));
+        const char *node = texts_get(&k->names.texts, (uint64_t)db_number(st, 1));
         if (!node || (k->ask->node && strcmp(node, k->ask->node) != 0))
             continue;
         struct str bytes = db_bytes(st, 3);
         struct rd in = rd_of(bytes.p, bytes.len);
-        struct usage_span s = {.at_ms = sqlite3_column_int64(st, 0), .end_ms = sqlite3_column_int64(st, 2)};
+        struct usage_span s = {.at_ms = db_number(st, 0), .end_ms = db_number(st, 2)};
         arena_reset(&k->mem);
         if (usage_decode(&in, &names, &k->mem, &s) < 0)
             continue; /* damage costs that row; counting again mends it */
@@ -269,7 +268,7 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
                    ? err_set(err, -ECANCELED, "stopped")
                    : k->each(k->arg, node, &s);
     }
-    sqlite3_reset(st);
+    db_reset(st);
     return code ? code : MIN(more, 0);
 }
 
@@ -278,7 +277,7 @@ int records_usage(struct records *r, const struct usage_ask *ask,
 {
     struct reading k = {.r = r, .ask = ask, .each = each, .arg = arg};
     int64_t zone = 0, at_ms = ask->from_ms;
-    int code = db_exec(r->h, "BEGIN") == SQLITE_OK ? 0 : records_fail(r, err); /* hours and days of one moment */
+    int code = records_moment(r, err); /* hours and days of one moment */
 
     if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, &zone)) > 0)
         code = 0; /* a zone that has no number has no days */

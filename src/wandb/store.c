@@ -29,16 +29,16 @@ int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, stru
 {
     AUTO_FREE char *path = mem_fmt("%s/" WANDB_FILE, dir);
     AUTO_CLOSE int lock = -1;
-    sqlite3 *h = NULL;
+    struct db *db = NULL;
     int r = write ? wandb_store_lock(dir, &lock, err) : 0;
 
-    r = r ?: db_open(&h, path, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
+    r = r ?: db_open(&db, path, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
     if (r == -ENODATA) /* somebody is making it just now */
         r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet", path);
     if (r < 0)
         return r;
-    struct wandb_store *s = NEW(struct wandb_store, .h = h, .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
-    db_stmts_init(&s->st, h, wandb_sql, W_COUNT);
+    struct wandb_store *s = NEW(struct wandb_store, .db = db, .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
+    db_stmts_init(&s->st, db, wandb_sql, W_COUNT);
     s->st.records = wandb_records;
     *ret = s;
     return 0;
@@ -50,7 +50,7 @@ void wandb_store_close(struct wandb_store *s)
         return;
     wandb_store_flush(s, NULL);
     db_stmts_fini(&s->st);
-    db_close(s->h);
+    db_close(s->db);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     free(s->taken);
@@ -66,11 +66,10 @@ void wandb_store_close_ptr(struct wandb_store **s)
 
 static int fail_put(struct wandb_store *s, int rc, struct err *err)
 {
-    db_fail(s->h, rc, "write to", &s->failed);
+    db_fail(s->db, rc, "write to", &s->failed);
     if (s->failed.code == 0) /* never: rc was not one of success */
         err_set(&s->failed, -EIO, "cannot write W&B runs");
-    if (!sqlite3_get_autocommit(s->h))
-        db_exec(s->h, "ROLLBACK");
+    db_rollback(s->db);
     s->put = 0;
     return err_set(err, s->failed.code, "%s", s->failed.msg);
 }
@@ -83,8 +82,8 @@ static int begin_put(struct wandb_store *s, struct err *err)
         return err_set(err, s->failed.code, "%s", s->failed.msg);
     if (s->put)
         return 0;
-    int rc = db_exec(s->h, "BEGIN IMMEDIATE");
-    if (rc != SQLITE_OK)
+    int rc = db_begin(s->db, true);
+    if (rc < 0)
         return fail_put(s, rc, err);
     s->put = 1;
     return 0;
@@ -92,7 +91,7 @@ static int begin_put(struct wandb_store *s, struct err *err)
 
 static int end_put(struct wandb_store *s, int rc, struct err *err)
 {
-    if (rc != SQLITE_OK)
+    if (rc < 0)
         return fail_put(s, rc, err);
     return ++s->put > WANDB_GROUP ? wandb_store_flush(s, err) : 0;
 }
@@ -103,8 +102,8 @@ int wandb_store_flush(struct wandb_store *s, struct err *err)
         return err_set(err, s->failed.code, "%s", s->failed.msg);
     if (s->put == 0)
         return 0;
-    int rc = db_exec(s->h, "COMMIT");
-    if (rc != SQLITE_OK)
+    int rc = db_commit(s->db);
+    if (rc < 0)
         return fail_put(s, rc, err);
     s->put = 0;
     return 0;
@@ -130,11 +129,11 @@ static int check_id(const char *team, const char *project, const char *id, struc
 
 const char *wandb_store_zone(struct wandb_store *s)
 {
-    sqlite3_stmt *st = s->zone[0] ? NULL : db_stmt(&s->st, W_ZONE);
+    struct db_stmt *st = db_stmt(&s->st, W_ZONE);
 
-    if (st && sqlite3_step(st) == SQLITE_ROW)
+    if (!s->zone[0] && db_step(st) == 1)
         mem_copy_str(s->zone, sizeof(s->zone), db_text(st, 0));
-    sqlite3_reset(st);
+    db_reset(st);
     return s->zone;
 }
 
@@ -143,7 +142,7 @@ static bool has_any_run(struct wandb_store *s)
 {
     int64_t any = 1;
 
-    wandb_ints(s, db_stmt(&s->st, W_ANY_RUN), &any, 1);
+    wandb_ints(db_stmt(&s->st, W_ANY_RUN), &any, 1);
     return any;
 }
 
@@ -168,17 +167,18 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
 
 /* ---- pulls ---- */
 
-/* SQLITE_ROW: there is one to go on with. */
+/* 1: there is one to go on with. */
 static int find_pull(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms)
 {
     /* the last: a clock that was set back */
-    sqlite3_stmt *st = DB_STMT(&s->st, W_FIND_PULL, DB_INT(pull->from), DB_INT(pull->to), DB_INT((int64_t)pull->config),
-                               DB_INT(now_ms - WANDB_RESUME_MS), DB_INT(now_ms + WANDB_RESUME_MS));
-    int rc = wandb_step(s, st);
+    struct db_stmt *st =
+        DB_STMT(&s->st, W_FIND_PULL, DB_INT(pull->from), DB_INT(pull->to), DB_INT((int64_t)pull->config),
+                DB_INT(now_ms - WANDB_RESUME_MS), DB_INT(now_ms + WANDB_RESUME_MS));
+    int rc = db_step(st);
 
-    if (rc == SQLITE_ROW)
+    if (rc == 1)
         record_read(st, &wandb_pull_record, pull);
-    sqlite3_reset(st);
+    db_reset(st);
     return rc;
 }
 
@@ -190,17 +190,16 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
     if (r < 0)
         return r;
     int rc = find_pull(s, pull, now_ms);
-    pull->resumed = rc == SQLITE_ROW;
-    if (rc == SQLITE_ROW)
+    pull->resumed = rc == 1;
+    if (rc == 1)
         return wandb_store_flush(s, err);
-    if (rc != SQLITE_DONE)
+    if (rc < 0)
         return fail_put(s, rc, err);
     pull->begun_ms = now_ms;
-    rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_PULL, &wandb_pull_record, pull));
-    pull->id = sqlite3_last_insert_rowid(s->h);
-    if (rc == SQLITE_OK) /* lists of pulls that nobody goes on with */
+    rc = wandb_ints(wandb_stmt_record(s, W_PUT_PULL, &wandb_pull_record, pull), &pull->id, 1);
+    if (rc >= 0) /* lists of pulls that nobody goes on with */
         rc = DB_RUN(&s->st, W_DROP_STALE, DB_INT(now_ms - WANDB_RESUME_MS));
-    return rc == SQLITE_OK ? wandb_store_flush(s, err) : fail_put(s, rc, err);
+    return rc == 0 ? wandb_store_flush(s, err) : fail_put(s, rc, err);
 }
 
 int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, bool whole, struct err *err)
@@ -234,7 +233,7 @@ static int put_run(struct wandb_store *s, const struct wandb_pull *pull, const s
     run.exists = WANDB_EXISTS;
     run.logged_ms = pull->begun_ms;
     run.metrics_ms = run.metrics_from = run.metrics_to = 0;
-    return db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run))
+    return db_run(wandb_stmt_record(s, W_PUT_RUN, &wandb_run_record, &run))
                ?: DB_RUN(&s->st, W_SEE_RUN, RUN_ID(r), DB_INT(pull->id), DB_INT(pull->begun_ms), DB_INT(days_done));
 }
 
@@ -242,13 +241,13 @@ struct known_run { /* of a run that is stored */
     int64_t key, found, found_ms;
 };
 
-/* SQLITE_ROW: there is one. */
+/* 1: there is one. */
 static int find_run(struct wandb_store *s, const char *team, const char *project, const char *id, struct known_run *ret)
 {
     int64_t v[3];
-    int rc = wandb_ints(s, DB_STMT(&s->st, W_RUN_KEY, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), v, 3);
+    int rc = wandb_ints(DB_STMT(&s->st, W_RUN_KEY, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), v, 3);
 
-    if (rc == SQLITE_ROW)
+    if (rc == 1)
         *ret = (struct known_run){v[0], v[1], v[2]};
     return rc;
 }
@@ -258,14 +257,14 @@ static int find_put_run(struct wandb_store *s, const struct wandb_run *run, stru
 {
     int rc = find_run(s, run->team, run->project, run->id, ret);
 
-    return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_ERROR : rc;
+    return rc == 1 ? 0 : rc == 0 ? -EIO : rc;
 }
 
 /* The list is complete: what is stored and not in it is gone. */
 static int mark_gone(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *p,
                      int64_t all_before)
 {
-    int rc = SQLITE_OK;
+    int rc = 0;
 
     if (all_before > 0 && !p->project[0]) {
         rc = DB_RUN(&s->st, W_MARK_PROJECTS_GONE, DB_TEXT(p->team), DB_INT(pull->id), DB_INT(all_before),
@@ -273,33 +272,31 @@ static int mark_gone(struct wandb_store *s, const struct wandb_pull *pull, const
     } else if (all_before > 0) {
         rc = DB_RUN(&s->st, W_MARK_GONE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id), DB_INT(all_before),
                     DB_INT(pull->begun_ms));
-        if (rc == SQLITE_OK)
+        if (rc == 0)
             rc = DB_RUN(&s->st, W_MARK_FOUND, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
                         DB_INT(pull->begun_ms));
     }
-    return rc == SQLITE_OK ? DB_RUN(&s->st, W_DROP_LISTED, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id))
-                           : rc;
+    return rc == 0 ? DB_RUN(&s->st, W_DROP_LISTED, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id)) : rc;
 }
 
 static int put_page(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *p)
 {
     int64_t all_before = 0; /* what all of its pages were asked for */
-    int rc = wandb_ints(s,
-                        DB_STMT(&s->st, W_PUT_PAGE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
+    int rc = wandb_ints(DB_STMT(&s->st, W_PUT_PAGE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
                                 DB_TEXT(p->cursor), DB_INT(p->last), DB_INT(p->all_before_ms)),
                         &all_before, 1);
 
-    rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
-    for (size_t i = 0; rc == SQLITE_OK && i < p->n_runs; i++) {
+    rc = MIN(rc, 0);
+    for (size_t i = 0; rc == 0 && i < p->n_runs; i++) {
         struct wandb_run run = p->runs[i];
         run.team = p->team;
         run.project = p->project;
         rc = put_run(s, pull, &run, false);
     }
-    for (size_t i = 0; rc == SQLITE_OK && all_before > 0 && i < p->n_listed; i++)
+    for (size_t i = 0; rc == 0 && all_before > 0 && i < p->n_listed; i++)
         rc = DB_RUN(&s->st, W_PUT_LISTED, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
                     DB_TEXT(p->listed[i]));
-    return rc == SQLITE_OK && p->last ? mark_gone(s, pull, p, all_before) : rc;
+    return rc == 0 && p->last ? mark_gone(s, pull, p, all_before) : rc;
 }
 
 int wandb_page_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *page, struct err *err)
@@ -326,10 +323,10 @@ static int put_day(struct wandb_store *s, int64_t run, const struct wandb_day *d
         d.util_avg = d.util_max = 0;
     if (!(d.have & WANDB_MEM))
         d.mem_avg = d.mem_max = 0;
-    sqlite3_stmt *st = wandb_stmt_record(s, metrics ? W_PUT_DAY : W_PUT_DAY_HOURS, &wandb_day_record, &d);
-    if (st)
-        db_bind_int(st, RECORD_MORE, run);
-    return db_try(&s->st, st);
+    struct db_stmt *st = wandb_stmt_record(s, metrics ? W_PUT_DAY : W_PUT_DAY_HOURS, &wandb_day_record, &d);
+
+    db_bind_int(st, RECORD_MORE, run);
+    return db_run(st);
 }
 
 static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
@@ -338,7 +335,7 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
     struct known_run k = {0};
     int rc = put_run(s, pull, run, done) ?: find_put_run(s, run, &k);
 
-    for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         struct wandb_day d = days[i];
         d.gpus = run->gpus;
         d.cpus = run->cpus;
@@ -352,7 +349,7 @@ static int put_days(struct wandb_store *s, const struct wandb_pull *pull, const 
             d.have = 0;
         rc = put_day(s, k.key, &d, fetched);
     }
-    if (rc != SQLITE_OK || !fetched)
+    if (rc < 0 || !fetched)
         return rc;
     return DB_RUN(&s->st, W_SET_METRICS, DB_INT(k.key), DB_INT(run->heartbeat_ms), DB_INT(pull->from),
                   DB_INT(pull->to));
@@ -389,7 +386,7 @@ static int put_run_of_row(struct wandb_store *s, const struct wandb_run *run, co
         .logged_ms = d->logged_ms,
     };
 
-    return db_try(&s->st, wandb_stmt_record(s, W_PUT_RUN_OF_ROW, &wandb_run_record, &told));
+    return db_run(wandb_stmt_record(s, W_PUT_RUN_OF_ROW, &wandb_run_record, &told));
 }
 
 /* Of the run's existence the row that was logged last knows most; of those logged together, the one that says the most
@@ -412,8 +409,7 @@ static void note_day(struct wandb_store *s, const struct wandb_day *day)
     int64_t here = 0;
 
     if (s->logged_ms != day->logged_ms)
-        s->logged_here =
-            wandb_ints(s, DB_STMT(&s->st, W_LOGGED_HERE, DB_INT(day->logged_ms)), &here, 1) == SQLITE_ROW && here;
+        s->logged_here = wandb_ints(DB_STMT(&s->st, W_LOGGED_HERE, DB_INT(day->logged_ms)), &here, 1) == 1 && here;
     s->logged_ms = day->logged_ms;
     if (s->logged_here)
         return;
@@ -428,19 +424,19 @@ static int put_row(struct wandb_store *s, const struct wandb_run *run, const str
     int64_t logged = 0;
     int rc = put_run_of_row(s, run, day) ?: find_put_run(s, run, &k);
 
-    if (rc == SQLITE_OK && tells_more(run, day->logged_ms, &k))
+    if (rc == 0 && tells_more(run, day->logged_ms, &k))
         rc = DB_RUN(&s->st, W_SET_FOUND, RUN_ID(run), DB_INT(run->exists), DB_INT(day->logged_ms));
-    if (rc != SQLITE_OK)
+    if (rc < 0)
         return rc;
-    rc = wandb_ints(s, DB_STMT(&s->st, W_DAY_LOGGED, DB_INT(k.key), DB_INT(day->day)), &logged, 1);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+    rc = wandb_ints(DB_STMT(&s->st, W_DAY_LOGGED, DB_INT(k.key), DB_INT(day->day)), &logged, 1);
+    if (rc < 0)
         return rc;
     note_day(s, day);
-    *ret = rc != SQLITE_ROW           ? WANDB_ROW_NEW
+    *ret = rc == 0                    ? WANDB_ROW_NEW
            : logged < day->logged_ms  ? WANDB_ROW_NEWER
            : logged == day->logged_ms ? WANDB_ROW_SAME
                                       : WANDB_ROW_OLDER;
-    return *ret == WANDB_ROW_NEW || *ret == WANDB_ROW_NEWER ? put_day(s, k.key, day, true) : SQLITE_OK;
+    return *ret == WANDB_ROW_NEW || *ret == WANDB_ROW_NEWER ? put_day(s, k.key, day, true) : 0;
 }
 
 int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
@@ -478,9 +474,9 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
     if (r < 0)
         return r;
     int rc = find_run(s, team, project, id, &k);
-    if (rc == SQLITE_DONE)
+    if (rc == 0)
         return err_set(err, -ENOENT, "run '%s/%s/%s' is not stored", team, project, id);
-    if (rc == SQLITE_ROW)
+    if (rc == 1)
         rc = DB_RUN(&s->st, W_SET_FOUND, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id), DB_INT(exists), DB_INT(now_ms));
     return end_put(s, rc, err);
 }
@@ -495,7 +491,7 @@ int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t
     if (r < 0)
         return r;
     int rc = DB_RUN(&s->st, W_UNBAR_ALL);
-    for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+    for (size_t i = 0; rc == 0 && i < n; i++)
         rc = DB_RUN(&s->st, W_BAR, RUN_ID(&runs[i]));
     return end_put(s, rc, err);
 }
@@ -508,6 +504,6 @@ int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct e
 
     if (r < 0)
         return r;
-    int rc = db_try(&s->st, wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
+    int rc = db_run(wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
     return end_put(s, rc ?: DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT)), err);
 }

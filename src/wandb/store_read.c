@@ -15,24 +15,23 @@ struct reading { /* whom it is given to */
 
 /* A statement's rows to their end, or until each returns other than 0; it is ready again then. How many, or what each
  * returned, or -errno. */
-static int64_t read_rows(struct wandb_store *s, sqlite3_stmt *st, int (*each)(void *arg, sqlite3_stmt *st), void *arg,
-                         struct err *err)
+static int64_t read_rows(struct db_stmt *st, int (*each)(void *arg, struct db_stmt *st), void *arg, struct err *err)
 {
     int64_t n = 0;
     int r, code = 0;
 
-    while (code == 0 && (r = db_next(&s->st, st, err)) == 1) {
+    while (code == 0 && (r = db_next(st, err)) == 1) {
         code = each(arg, st);
         n++;
     }
     if (code)
-        sqlite3_reset(st);
+        db_reset(st);
     return code ? code : r < 0 ? r : n;
 }
 
 /* ---- runs and days ---- */
 
-static int give_row(void *arg, sqlite3_stmt *st)
+static int give_row(void *arg, struct db_stmt *st)
 {
     struct reading *x = arg;
     struct wandb_run run;
@@ -42,7 +41,7 @@ static int give_row(void *arg, sqlite3_stmt *st)
     record_read(st, &wandb_run_record, &run);
     if (run.exists < 0 || run.exists >= WANDB_EXISTS_COUNT) /* a damaged row */
         run.exists = WANDB_NOT_TOLD;
-    x->last = sqlite3_column_int64(st, width);
+    x->last = db_number(st, width);
     if (!x->day)
         return x->run(x->arg, &run);
     record_read_at(st, width + 1, &wandb_day_record, &day);
@@ -54,17 +53,17 @@ int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wand
                         struct err *err)
 {
     struct reading x = {.day = each, .arg = arg};
-    sqlite3_stmt *st = DB_STMT(&s->st, ask->order == WANDB_BY_DATASET ? W_DAYS_DATASET : W_DAYS, DB_INT(ask->from),
-                               DB_INT(ask->to), DB_INT(ask->deleted));
+    struct db_stmt *st = DB_STMT(&s->st, ask->order == WANDB_BY_DATASET ? W_DAYS_DATASET : W_DAYS, DB_INT(ask->from),
+                                 DB_INT(ask->to), DB_INT(ask->deleted));
 
-    return read_rows(s, st, give_row, &x, err);
+    return read_rows(st, give_row, &x, err);
 }
 
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err)
 {
     struct reading x = {.run = each, .arg = arg};
 
-    return read_rows(s, DB_STMT(&s->st, W_DELETED, DB_INT(since_ms)), give_row, &x, err);
+    return read_rows(DB_STMT(&s->st, W_DELETED, DB_INT(since_ms)), give_row, &x, err);
 }
 
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
@@ -72,24 +71,24 @@ int wandb_run_find(struct wandb_store *s, const char *team, const char *project,
 {
     struct reading x = {.run = each, .arg = arg};
 
-    return (int)read_rows(s, DB_STMT(&s->st, W_RUN, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), give_row, &x, err);
+    return (int)read_rows(DB_STMT(&s->st, W_RUN, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), give_row, &x, err);
 }
 
 int wandb_barred(struct wandb_store *s, const char *team, const char *project, const char *id, struct err *err)
 {
     int64_t barred = 0;
-    int rc = wandb_ints(s, DB_STMT(&s->st, W_BARRED, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), &barred, 1);
+    int r = wandb_ints(DB_STMT(&s->st, W_BARRED, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id)), &barred, 1);
 
-    return rc == SQLITE_ROW ? barred != 0 : db_fail(s->h, rc, "read", err);
+    return r == 1 ? barred != 0 : db_fail(s->db, r, "read", err);
 }
 
 int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t after, size_t max, wandb_run_fn *each,
               void *arg, int64_t *ret_after, struct err *err)
 {
     struct reading x = {.run = each, .arg = arg, .last = after};
-    sqlite3_stmt *st =
+    struct db_stmt *st =
         DB_STMT(&s->st, W_DUE, DB_INT(pull->id), DB_INT(after), DB_INT((int64_t)MIN(max, (size_t)INT32_MAX)));
-    int64_t n = read_rows(s, st, give_row, &x, err);
+    int64_t n = read_rows(st, give_row, &x, err);
 
     if (n >= 0)
         *ret_after = x.last;
@@ -101,30 +100,30 @@ int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t afte
 int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
                         struct wandb_progress *ret, struct err *err)
 {
-    sqlite3_stmt *st = DB_STMT(&s->st, W_PROJECT, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id));
-    int r = db_next(&s->st, st, err);
+    struct db_stmt *st = DB_STMT(&s->st, W_PROJECT, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id));
+    int r = db_next(st, err);
 
     if (r < 0)
         return r;
     mem_copy_str(ret->cursor, sizeof(ret->cursor), r ? db_text(st, 0) : "");
     mem_copy_str(ret->error, sizeof(ret->error), r ? db_text(st, 2) : "");
-    ret->done = r && sqlite3_column_int(st, 1);
-    sqlite3_reset(st);
+    ret->done = r && db_number(st, 1);
+    db_reset(st);
     return 0;
 }
 
 int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err)
 {
     int64_t v[5] = {0};
-    int rc = wandb_ints(s, DB_STMT(&s->st, W_COUNT_PULL, DB_INT(pull->id)), v, 5);
+    int r = wandb_ints(DB_STMT(&s->st, W_COUNT_PULL, DB_INT(pull->id)), v, 5);
 
-    if (rc != SQLITE_ROW)
-        return db_fail(s->h, rc, "read", err);
+    if (r != 1)
+        return db_fail(s->db, r, "read", err);
     *ret = (struct wandb_pull_sum){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3], (uint64_t)v[4]};
     return 0;
 }
 
-static int give_failed(void *arg, sqlite3_stmt *st)
+static int give_failed(void *arg, struct db_stmt *st)
 {
     const struct reading *x = arg;
 
@@ -136,13 +135,13 @@ int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wand
 {
     struct reading x = {.failed = each, .arg = arg};
 
-    return (int)read_rows(s, DB_STMT(&s->st, W_FAILED, DB_INT(pull->id)), give_failed, &x, err);
+    return (int)read_rows(DB_STMT(&s->st, W_FAILED, DB_INT(pull->id)), give_failed, &x, err);
 }
 
-static int give_span(void *arg, sqlite3_stmt *st)
+static int give_span(void *arg, struct db_stmt *st)
 {
     const struct reading *x = arg;
-    struct wandb_span span = {db_text(st, 0), db_text(st, 1), sqlite3_column_int(st, 2), sqlite3_column_int(st, 3)};
+    struct wandb_span span = {db_text(st, 0), db_text(st, 1), (int)db_number(st, 2), (int)db_number(st, 3)};
 
     return x->span(x->arg, &span);
 }
@@ -151,25 +150,25 @@ int wandb_known_each(struct wandb_store *s, bool stale, wandb_span_fn *each, voi
 {
     struct reading x = {.span = each, .arg = arg};
 
-    return (int)read_rows(s, db_stmt(&s->st, stale ? W_STALE : W_KNOWN), give_span, &x, err);
+    return (int)read_rows(db_stmt(&s->st, stale ? W_STALE : W_KNOWN), give_span, &x, err);
 }
 
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&s->st, W_LAST_PULL);
-    int r = db_next(&s->st, st, err);
+    struct db_stmt *st = db_stmt(&s->st, W_LAST_PULL);
+    int r = db_next(st, err);
 
     if (r == 1) {
         *ret = (struct wandb_pull){.zone = wandb_store_zone(s)};
         record_read(st, &wandb_pull_record, ret);
-        sqlite3_reset(st);
+        db_reset(st);
     }
     return r;
 }
 
 /* ---- events ---- */
 
-static int give_event(void *arg, sqlite3_stmt *st)
+static int give_event(void *arg, struct db_stmt *st)
 {
     const struct reading *x = arg;
     struct wandb_event e;
@@ -184,5 +183,5 @@ int64_t wandb_events_each(struct wandb_store *s, int64_t after, wandb_event_fn *
 {
     struct reading x = {.event = each, .arg = arg};
 
-    return read_rows(s, DB_STMT(&s->st, W_EVENTS, DB_INT(after)), give_event, &x, err);
+    return read_rows(DB_STMT(&s->st, W_EVENTS, DB_INT(after)), give_event, &x, err);
 }

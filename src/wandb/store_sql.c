@@ -98,7 +98,7 @@ const char *const wandb_sql[W_COUNT] = {
 #include "wandb/store.def"
 };
 
-static void cut_text(sqlite3_stmt *st, const struct record_field *f, const char *text)
+static void cut_text(struct db_stmt *st, const struct record_field *f, const char *text)
 {
     size_t n = text ? strnlen(text, (size_t)f->most) : 0;
 
@@ -106,32 +106,26 @@ static void cut_text(sqlite3_stmt *st, const struct record_field *f, const char 
         return;
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n--;
-    sqlite3_bind_text(st, f->no, text, (int)n, SQLITE_STATIC);
+    db_bind_value(st, f->no, DB_STR(str_n(text, n)));
 }
 
-sqlite3_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record)
+struct db_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record)
 {
-    sqlite3_stmt *st = db_stmt(&s->st, i);
+    struct db_stmt *st = db_stmt(&s->st, i);
 
-    if (st)
-        record_bind(st, kind, record);
-    for (size_t k = 0; st && k < kind->n; k++)
+    record_bind(st, kind, record);
+    for (size_t k = 0; k < kind->n; k++)
         if (kind->fields[k].type == FIELD_TEXT)
             cut_text(st, &kind->fields[k], *record_text(&kind->fields[k], record));
     return st;
 }
 
-int wandb_step(struct wandb_store *s, sqlite3_stmt *st)
+int wandb_ints(struct db_stmt *st, int64_t *ret, int n)
 {
-    return st ? sqlite3_step(st) : sqlite3_errcode(s->h);
-}
+    int r = db_step(st);
 
-int wandb_ints(struct wandb_store *s, sqlite3_stmt *st, int64_t *ret, int n)
-{
-    int rc = wandb_step(s, st);
-
-    for (int i = 0; rc == SQLITE_ROW && i < n; i++)
-        ret[i] = sqlite3_column_int64(st, i);
-    sqlite3_reset(st);
-    return rc;
+    for (int i = 0; r == 1 && i < n; i++)
+        ret[i] = db_number(st, i);
+    db_reset(st);
+    return r;
 }

@@ -18,7 +18,7 @@ extern const struct record_kind wandb_pull_record, wandb_event_record;
 extern const struct record_kind *const wandb_records[]; /* all of them; NULL at the end */
 
 struct wandb_store {
-    sqlite3 *h;
+    struct db *db;
     struct db_stmts st;
     int lock_fd;       /* -1: reads */
     unsigned put;      /* since the transaction began; 0: there is none */
@@ -33,9 +33,7 @@ struct wandb_store {
 #define RUN_ID(r) DB_TEXT((r)->team), DB_TEXT((r)->project), DB_TEXT((r)->id) /* ?1, ?2 and ?3 */
 /* A statement with the fields of a record bound. Text that is longer than its field takes is cut, not within a letter.
  */
-sqlite3_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record);
+struct db_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record);
 
-/* The next row: SQLITE_ROW, SQLITE_DONE or what failed; st may be NULL. Whoever called resets it. */
-int wandb_step(struct wandb_store *s, sqlite3_stmt *st);
-/* The numbers of the one row there is: the same. */
-int wandb_ints(struct wandb_store *s, sqlite3_stmt *st, int64_t *ret, int n);
+/* The numbers of the one row there is: 1, 0 (none), -errno. */
+int wandb_ints(struct db_stmt *st, int64_t *ret, int n);

@@ -12,35 +12,34 @@ static inline int scan_log(const char *dir, int64_t n, bool sealed,
                            int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg, struct err *err)
 {
     AUTO_FREE char *path = log_path(dir, n);
-    sqlite3 *h;
-    sqlite3_stmt *st = NULL;
-    int r = log_open_read(&h, path, sealed, err);
+    struct db *db;
+    int r = log_open_read(&db, path, sealed, err), more = 0;
 
     if (r < 0)
         return r == -ENODATA ? 0 : r;
-    int rc = sqlite3_prepare_v2(h,
-                                "SELECT b.id, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes"
-                                " FROM batch b LEFT JOIN node n ON n.id = b.node ORDER BY b.id",
-                                -1, &st, NULL);
-    while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    struct db_stmt *st = db_prepare(db, "SELECT b.id, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes"
+                                        " FROM batch b LEFT JOIN node n ON n.id = b.node ORDER BY b.id");
+    while (r == 0 && (more = db_step(st)) == 1) {
         struct store_batch b = {
             .node = db_text(st, 1),
-            .run = (uint64_t)sqlite3_column_int64(st, 2),
-            .number = (uint64_t)sqlite3_column_int64(st, 3),
-            .at_ms = sqlite3_column_int64(st, 4),
-            .shift_ms = sqlite3_column_int64(st, 5),
-            .facts = (uint64_t)sqlite3_column_int64(st, 6),
-            .procs = (uint64_t)sqlite3_column_int64(st, 7),
+            .run = (uint64_t)db_number(st, 2),
+            .number = (uint64_t)db_number(st, 3),
+            .at_ms = db_number(st, 4),
+            .shift_ms = db_number(st, 5),
+            .facts = (uint64_t)db_number(st, 6),
+            .procs = (uint64_t)db_number(st, 7),
             .bytes = db_bytes(st, 8),
         };
-        rc = *b.node ? SQLITE_OK : SQLITE_CORRUPT;
-        if (rc == SQLITE_OK)
-            r = each(arg, &b, sqlite3_column_int64(st, 0));
+        if (!*b.node) {
+            more = -EUCLEAN;
+            break;
+        }
+        r = each(arg, &b, db_number(st, 0));
     }
-    if (r == 0 && rc != SQLITE_DONE && rc != SQLITE_OK)
-        r = db_fail(h, rc, "read", err);
-    sqlite3_finalize(st);
-    db_close(h);
+    if (r == 0 && more < 0)
+        r = db_fail(db, more, "read", err);
+    db_finish(st);
+    db_close(db);
     return r;
 }
 

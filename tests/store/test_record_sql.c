@@ -36,43 +36,43 @@ static struct db_kind file_of(const struct record_kind *const *kinds)
                             .records = kinds};
 }
 
-static sqlite3 *open_pets(const char *path, const struct record_kind *kind, enum db_mode mode, struct db_stmts *st)
+static struct db *open_pets(const char *path, const struct record_kind *kind, enum db_mode mode, struct db_stmts *st)
 {
     const struct record_kind *const kinds[] = {kind, NULL};
     static const struct record_kind *kept[2];
     struct db_kind file = file_of(kinds);
-    sqlite3 *h;
+    struct db *db;
 
     kept[0] = kind;
-    assert_int_equal(db_open(&h, path, &file, mode, NULL), 0);
-    db_stmts_init(st, h, sql, 3);
+    assert_int_equal(db_open(&db, path, &file, mode, NULL), 0);
+    db_stmts_init(st, db, sql, 3);
     st->records = kept;
-    return h;
+    return db;
 }
 
-static void close_pets(sqlite3 *h, struct db_stmts *st)
+static void close_pets(struct db *db, struct db_stmts *st)
 {
     db_stmts_fini(st);
-    db_close(h);
+    db_close(db);
 }
 
 static void put(struct db_stmts *st, const struct record_kind *kind, int which, const struct pet *p)
 {
     record_bind(db_stmt(st, (size_t)which), kind, p);
-    assert_int_equal(db_run(db_stmt(st, (size_t)which)), SQLITE_OK);
+    assert_int_equal(db_run(db_stmt(st, (size_t)which)), 0);
 }
 
 /* The nth of them; its texts are copied behind it. */
 static struct pet *get(struct db_stmts *st, const struct record_kind *kind, int nth)
 {
-    sqlite3_stmt *s = db_stmt(st, 2);
+    struct db_stmt *s = db_stmt(st, 2);
     struct pet p = {0};
 
     for (int i = 0; i <= nth; i++)
-        assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+        assert_int_equal(db_step(s), 1);
     record_read(s, kind, &p);
     struct pet *copy = record_copy(kind, &p);
-    sqlite3_reset(s);
+    db_reset(s);
     return copy;
 }
 
@@ -83,16 +83,16 @@ static void a_line_more_is_a_column_more(void **unused)
     struct db_stmts st;
     (void)unused;
 
-    sqlite3 *h = open_pets(path, &before, DB_WRITE, &st);
+    struct db *db = open_pets(path, &before, DB_WRITE, &st);
     put(&st, &before, 0, &(struct pet){.id = 1, .born_ms = -5, .legs = 4, .name = "Rex"});
-    close_pets(h, &st);
+    close_pets(db, &st);
 
-    h = open_pets(path, &after, DB_READ, &st); /* it may not be changed: what it lacks is empty */
+    db = open_pets(path, &after, DB_READ, &st); /* it may not be changed: what it lacks is empty */
     AUTO_FREE struct pet *old = get(&st, &after, 0);
     assert_string_equal(old->owner, "");
-    close_pets(h, &st);
+    close_pets(db, &st);
 
-    h = open_pets(path, &after, DB_WRITE, &st);
+    db = open_pets(path, &after, DB_WRITE, &st);
     put(&st, &after, 0, &(struct pet){.id = 2, .legs = 2, .name = "Tweety", .owner = "kim, \"the\" one"});
     put(&st, &after, 1, &(struct pet){.id = 1, .born_ms = -5, .legs = 3, .name = "Rex", .owner = "lee"});
     AUTO_FREE struct pet *rex = get(&st, &after, 0), *tweety = get(&st, &after, 1);
@@ -101,13 +101,13 @@ static void a_line_more_is_a_column_more(void **unused)
     assert_string_equal(rex->owner, "lee");
     assert_string_equal(tweety->name, "Tweety");
     assert_string_equal(tweety->owner, "kim, \"the\" one");
-    close_pets(h, &st);
+    close_pets(db, &st);
 
-    h = open_pets(path, &before, DB_WRITE, &st); /* and who knows one field less can still write */
+    db = open_pets(path, &before, DB_WRITE, &st); /* and who knows one field less can still write */
     put(&st, &before, 0, &(struct pet){.id = 3, .name = "Nemo"});
     AUTO_FREE struct pet *nemo = get(&st, &before, 2);
     assert_string_equal(nemo->name, "Nemo");
-    close_pets(h, &st);
+    close_pets(db, &st);
     dir_free(dir);
 }
 
@@ -150,28 +150,28 @@ static void what_is_put_meets_what_is_there(void **unused)
     AUTO_FREE char *path = mem_fmt("%s/stays.db", dir);
     struct db_kind file = {.magic = 1, .version = 1, .schema = "CREATE TABLE stays(id INTEGER PRIMARY KEY)"};
     struct db_stmts st;
-    sqlite3 *h;
+    struct db *db;
     (void)unused;
 
     file.records = kinds;
-    assert_int_equal(db_open(&h, path, &file, DB_WRITE, NULL), 0);
-    db_stmts_init(&st, h, puts, ARRAY_LEN(puts));
+    assert_int_equal(db_open(&db, path, &file, DB_WRITE, NULL), 0);
+    db_stmts_init(&st, db, puts, ARRAY_LEN(puts));
     st.records = kinds;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct stay *want = &cases[i].want;
         struct stay got;
         print_message("put %zu\n", i);
         record_bind(db_stmt(&st, 0), &stay_record, &cases[i].put);
-        assert_int_equal(db_run(db_stmt(&st, 0)), SQLITE_OK);
-        assert_int_equal(sqlite3_step(db_stmt(&st, 1)), SQLITE_ROW);
+        assert_int_equal(db_run(db_stmt(&st, 0)), 0);
+        assert_int_equal(db_step(db_stmt(&st, 1)), 1);
         record_read(db_stmt(&st, 1), &stay_record, &got);
         assert_true(got.least == want->least && got.most == want->most && got.first_ms == want->first_ms);
         assert_true(got.last_ms == want->last_ms && got.share == want->share && got.over == want->over);
         assert_string_equal(got.guest, want->guest);
         assert_string_equal(got.room, want->room);
-        sqlite3_reset(db_stmt(&st, 1));
+        db_reset(db_stmt(&st, 1));
     }
-    close_pets(h, &st);
+    close_pets(db, &st);
     dir_free(dir);
 }
 
@@ -216,22 +216,21 @@ static void jobs_of_a_device_are_found_in_order(void **unused)
     char *dir = dir_new();
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
     AUTO_BUF text = BUF_INIT(16384);
-    sqlite3_stmt *st;
-    sqlite3 *h;
+    struct db *db;
     int steps = 0;
     (void)unused;
 
-    assert_int_equal(db_open(&h, path, &records_kind, DB_WRITE, NULL), 0);
+    assert_int_equal(db_open(&db, path, &records_kind, DB_WRITE, NULL), 0);
     buf_adds(&text, "EXPLAIN QUERY PLAN ");
-    record_sql(h, main_records, records_sql[R_JOBS_OF_DEVICE], &text);
-    assert_int_equal(sqlite3_prepare_v2(h, buf_str(&text).p, -1, &st, NULL), SQLITE_OK);
-    for (; sqlite3_step(st) == SQLITE_ROW; steps++) {
+    record_sql(db, main_records, records_sql[R_JOBS_OF_DEVICE], &text);
+    struct db_stmt *st = db_prepare(db, buf_str(&text).p);
+    for (; db_step(st) == 1; steps++) {
         print_message("%s\n", db_text(st, 3));
         assert_memory_equal(db_text(st, 3), "SEARCH ", 7);
     }
     assert_int_equal(steps, 2);
-    sqlite3_finalize(st);
-    db_close(h);
+    db_finish(st);
+    db_close(db);
     dir_free(dir);
 }
 
@@ -239,10 +238,10 @@ static void what_cannot_be_opened_is_named(void **unused)
 {
     char *dir = dir_new();
     struct err err = {0};
-    sqlite3 *h;
+    struct db *db;
     (void)unused;
 
-    assert_true(db_open(&h, dir, &records_kind, DB_READ, &err) < 0);
+    assert_true(db_open(&db, dir, &records_kind, DB_READ, &err) < 0);
     assert_non_null(strstr(err.msg, dir));
     dir_free(dir);
 }

@@ -1,0 +1,17 @@
+/*
+ * sqlite.h: SQLite as an engine of db.h, for the files of a folder; and its handle, for what works on files its own
+ * way.
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "store/db.h"
+
+#define DB_PAGE 4096
+
+extern const struct db_engine sqlite_engine;
+sqlite3 *sqlite_handle(struct db *db); /* of one that this engine opened */
+/* SQLite's answer as "cannot DOING 'path': why"; gives -errno. */
+int sqlite_fail(sqlite3 *h, int rc, const char *doing, struct err *err);
+int sqlite_sound(struct db *db, struct err *err); /* is every page? 0 or -errno */
