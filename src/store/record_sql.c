@@ -61,22 +61,25 @@ int record_add_columns(struct db *db, const struct record_kind *kind)
     return r;
 }
 
-/* column = what is put, or what enum field_put makes of that and of what is there. */
-static void add_change(const struct record_field *f, enum field_put put, struct buf *out)
+/* column = what is put, or what enum field_put makes of that and of what is there. In a change @ is the column, ~@ what
+ * it holds, ? what is put, # not known. */
+static void add_change(const char *table, const struct record_field *f, enum field_put put, struct buf *out)
 {
     static const char *const changes[] = {
         [PUT_SET] = "@ = ?",
-        [PUT_MIN] = "@ = min(@, ?)",
-        [PUT_MAX] = "@ = max(@, ?)",
-        [PUT_FILL] = "@ = iif(? <= #, @, ?)",
-        [PUT_FIRST] = "@ = iif(? <= # OR (@ > # AND @ < ?), @, ?)",
-        [PUT_NEWER] = "@ = iif(excluded.last_ms >= last_ms, ?, @)",
+        [PUT_MIN] = "@ = min(~@, ?)",
+        [PUT_MAX] = "@ = max(~@, ?)",
+        [PUT_FILL] = "@ = CASE WHEN ? <= # THEN ~@ ELSE ? END",
+        [PUT_FIRST] = "@ = CASE WHEN ? <= # OR (~@ > # AND ~@ < ?) THEN ~@ ELSE ? END",
+        [PUT_NEWER] = "@ = CASE WHEN excluded.last_ms >= ~last_ms THEN ? ELSE ~@ END",
     };
     char none[24];
 
     for (const char *c = changes[put]; *c; c++)
         if (*c == '@')
             buf_adds(out, f->column);
+        else if (*c == '~')
+            buf_addf(out, "%s.", table);
         else if (*c == '?')
             buf_addf(out, "?%d", f->no);
         else if (*c == '#')
@@ -103,7 +106,7 @@ static void add_mark(struct db *db, const struct record_kind *kind, char how, st
         if (how == '?')
             buf_addf(out, "?%d", f->no);
         else if (changes)
-            add_change(f, how == '=' ? PUT_SET : f->put, out);
+            add_change(kind->table, f, how == '=' ? PUT_SET : f->put, out);
         else if (all || has_column(&columns, f->column))
             buf_adds(out, f->column);
         else

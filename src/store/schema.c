@@ -153,13 +153,13 @@ const struct db_kind records_kind = {
 const char *const records_sql[R_COUNT] = {
     [STORE_NODE] = PUT("nodes"),
     [STORE_PROC] = PUT("processes"),
-    [STORE_EVENT] = "INSERT OR IGNORE INTO events({events}) VALUES({events?})",
-    [STORE_JOB] = "INSERT OR IGNORE INTO jobs({jobs}, class) VALUES({jobs?}, ?100)",
+    [STORE_EVENT] = "INSERT INTO events({events}) VALUES({events?}) ON CONFLICT DO NOTHING",
+    [STORE_JOB] = "INSERT INTO jobs({jobs}, class) VALUES({jobs?}, ?100) ON CONFLICT DO NOTHING",
     [STORE_BOOKING] = PUT("holds"),
     [STORE_NOTE] = PUT("notes"),
     [STORE_TOKEN] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
                     " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"
-                    " used_ms = excluded.used_ms WHERE revoked_ms = 0",
+                    " used_ms = excluded.used_ms WHERE tokens.revoked_ms = 0",
     [STORE_SETTING] = PUT("settings"),
     [STORE_USAGE_MARK] = PUT("usage_marks"),
 #define QUERY(name, sql) [R_##name] = sql,
