@@ -12,18 +12,22 @@ static const char *const upgrades[] = {
     "ALTER TABLE chunk ADD COLUMN summed INTEGER NOT NULL DEFAULT 1",
 };
 
+#define TABLES                                                                                                         \
+    "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"                                             \
+    "CREATE TABLE chunk(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, tier INTEGER NOT NULL,"                         \
+    " bucket INTEGER NOT NULL, level INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,"              \
+    " log INTEGER NOT NULL, bytes BLOB NOT NULL, summed INTEGER NOT NULL DEFAULT 1);"                                  \
+    "CREATE INDEX chunk_at ON chunk(tier, bucket, node);"                                                              \
+    "CREATE INDEX chunk_open ON chunk(tier, bucket, node, level) WHERE level < 2;"                                     \
+    "CREATE TABLE mark(log INTEGER PRIMARY KEY, upto INTEGER NOT NULL, done INTEGER NOT NULL)"
+
 const struct db_kind chunks_kind = {
     .magic = DB_MAGIC_HISTORY,
     .version = 2,
     .upgrades = upgrades,
     .shrinks = true,
-    .schema = "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"
-              "CREATE TABLE chunk(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, tier INTEGER NOT NULL,"
-              " bucket INTEGER NOT NULL, level INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,"
-              " log INTEGER NOT NULL, bytes BLOB NOT NULL, summed INTEGER NOT NULL DEFAULT 1);"
-              "CREATE INDEX chunk_at ON chunk(tier, bucket, node);"
-              "CREATE INDEX chunk_open ON chunk(tier, bucket, node, level) WHERE level < 2;"
-              "CREATE TABLE mark(log INTEGER PRIMARY KEY, upto INTEGER NOT NULL, done INTEGER NOT NULL)",
+    .schema = TABLES,
+    .pg_schema = TABLES "; ALTER TABLE chunk ALTER bytes SET STORAGE EXTERNAL", /* small already, and read in parts */
 };
 
 #define SUMS "SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000)"
@@ -33,8 +37,13 @@ enum {
 #include "store/chunks.def"
     C_COUNT
 };
-static const char *const chunks_sql[C_COUNT] = {
+static const char *const chunks_sql[C_COUNT] =
+    {
 #define QUERY(name, sql) [C_##name] = sql,
+#include "store/chunks.def"
+},
+                         *const chunks_pg[C_COUNT] = {
+#define QUERY_PG(name, sql) [C_##name] = sql,
 #include "store/chunks.def"
 };
 
@@ -45,14 +54,15 @@ struct chunks {
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
 {
-    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
+    AUTO_FREE char *place = db_place_of(dir, "history.db");
     struct db *db;
-    int r = db_open(&db, path, &chunks_kind, mode, err);
+    int r = db_open(&db, place, &chunks_kind, mode, err);
 
     if (r < 0)
         return r;
     struct chunks *c = NEW(struct chunks, .db = db);
     db_stmts_init(&c->st, db, chunks_sql, C_COUNT);
+    c->st.pg = chunks_pg;
     *ret = c;
     return 0;
 }
@@ -306,7 +316,7 @@ int chunks_mend(struct chunks *c)
 
 int64_t chunks_used_bytes(struct chunks *c)
 {
-    return db_used_bytes(c->db);
+    return db_used_bytes(c->db, "chunk");
 }
 
 int chunks_vacuum(struct chunks *c, int n)

@@ -7,14 +7,28 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/pg.h"
 #include "store/record_sql.h"
 #include "store/sqlite.h"
 
 #define SQL_MAX 16384
 
-int db_open(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
+char *db_place_of(const char *where, const char *file)
 {
-    return sqlite_engine.open(ret, path, kind, mode, err);
+    return pg_is_place(where) ? mem_str(where) : mem_fmt("%s/%s", where, file);
+}
+
+int db_open(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err)
+{
+    const struct db_engine *engine = pg_is_place(place) ? &pg_engine : &sqlite_engine;
+
+    return engine->open(ret, place, kind, mode, err);
+}
+
+/* What is said on this engine. */
+static const char *text_of(const struct db *db, const char *sql, const char *pg)
+{
+    return pg && db->engine == &pg_engine ? pg : sql;
 }
 
 void db_close(struct db *db)
@@ -93,9 +107,9 @@ void db_tidy(struct db *db, bool all)
     db->engine->tidy(db, all);
 }
 
-int64_t db_used_bytes(struct db *db)
+int64_t db_used_bytes(struct db *db, const char *table)
 {
-    return db->engine->used_bytes(db);
+    return db->engine->used_bytes(db, table);
 }
 
 int db_give_back(struct db *db, int n)
@@ -114,7 +128,7 @@ int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_
 int db_make_tables(struct db *db, const struct db_kind *kind)
 {
     int64_t version = 0;
-    int r = db_begin(db, true);
+    int r = db->engine->own_tables(db);
 
     if (r < 0)
         return r;
@@ -122,7 +136,7 @@ int db_make_tables(struct db *db, const struct db_kind *kind)
     if (r < 0 || version >= kind->version)
         return db_end(db, r);
     if (version == 0)
-        r = db_exec(db, kind->schema);
+        r = db_exec(db, text_of(db, kind->schema, kind->pg_schema));
     for (; r == 0 && version && version < kind->version; version++)
         r = db_exec(db, kind->upgrades[version - 1]);
     return db_end(db, r < 0 ? r : db->engine->set_version(db, kind));
@@ -138,7 +152,7 @@ bool db_lacks_columns(struct db *db, const struct db_kind *kind)
 
 int db_add_columns(struct db *db, const struct db_kind *kind)
 {
-    int r = db_begin(db, true);
+    int r = db->engine->own_tables(db);
 
     if (r < 0)
         return r;
@@ -187,7 +201,7 @@ static struct db_stmt *prepare(struct db_stmts *s, size_t i)
 {
     AUTO_BUF sql = BUF_INIT(SQL_MAX);
 
-    record_sql(s->db, s->records, s->sql[i], &sql);
+    record_sql(s->db, s->records, text_of(s->db, s->sql[i], s->pg ? s->pg[i] : NULL), &sql);
     db_finish(s->v[i]);
     s->v[i] = s->db->engine->prepare(s->db, buf_str(&sql).p, true);
     return s->v[i];

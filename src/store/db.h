@@ -1,6 +1,7 @@
 /*
- * db.h: SQL for this folder, over an engine: SQLite (sqlite.h). Statements stand in tables, are prepared at first use
- * and are written so that every engine takes them. A connection is used by one thread. What can fail returns -errno
+ * db.h: SQL for this folder, over an engine: SQLite (sqlite.h) or PostgreSQL (pg.h). Statements stand in tables, are
+ * prepared at first use and are written so that every engine takes them. A connection is used by one thread. What can
+ * fail returns -errno
  * (-ENOSPC: the disk is full, -EUCLEAN: damaged), and db_fail has the sentence for it.
  */
 #pragma once
@@ -21,7 +22,7 @@ struct db_stmt;
 /* What makes a file ours, and its tables when it is new. */
 struct db_kind {
     int64_t magic, version;
-    const char *schema;
+    const char *schema, *pg_schema;           /* pg_: on PostgreSQL instead, if there is one */
     const char *const *upgrades;              /* [v - 1]: from version v to v + 1 */
     const struct record_kind *const *records; /* of its tables; a column that is missing is added. NULL at the end */
     bool shrinks;                             /* free pages can be given back a few at a time */
@@ -47,7 +48,7 @@ struct db_value {
 
 /* What an engine can do, in the words of the functions below. */
 struct db_engine {
-    int (*open)(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
+    int (*open)(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err);
     void (*close)(struct db *db);
     int (*fail)(struct db *db, int code, const char *doing, struct err *err);
     int (*exec)(struct db *db, const char *sql);
@@ -57,9 +58,10 @@ struct db_engine {
     bool (*in_transaction)(struct db *db);
     int64_t (*changes)(struct db *db);
     void (*tidy)(struct db *db, bool all);
-    int64_t (*used_bytes)(struct db *db);
+    int64_t (*used_bytes)(struct db *db, const char *table);
     int (*give_back)(struct db *db, int n);
     int (*read_part)(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
+    int (*own_tables)(struct db *db); /* begins a transaction in which nobody else changes tables */
     int (*get_version)(struct db *db, const struct db_kind *kind, int64_t *ret);
     int (*set_version)(struct db *db, const struct db_kind *kind);
     const char *columns; /* the statement that gives the names of the columns of table ?1 */
@@ -86,12 +88,14 @@ struct db_stmt {
     bool bad; /* it could not be prepared: a step says why */
 };
 
+/* Where a kind of tables is: this file of a folder, or the server that postgres://... names. The caller frees it. */
+char *db_place_of(const char *where, const char *file);
 /*
  * -EUCLEAN: damaged, or not a database; -ENOTSUP: written by a newer muster; -EINVAL: a database, but not ours;
  * -ENOENT. An older file is brought up to date when opened for writing. A file that was only just begun (no tables yet)
  * is finished when opened for writing, -ENODATA when for reading.
  */
-int db_open(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
+int db_open(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void db_close(struct db *db);
 int64_t db_file_bytes(const char *path); /* with its WAL; 0: not there */
 /* For an engine that opens one: all tables of that kind as they are now, columns too. */
@@ -108,10 +112,10 @@ int db_begin(struct db *db, bool write);
 int db_commit(struct db *db);
 void db_rollback(struct db *db); /* if a transaction is open */
 bool db_in_transaction(struct db *db);
-int db_end(struct db *db, int code);    /* all or nothing: commits, or rolls back when code < 0 or that fails */
-int64_t db_changes(struct db *db);      /* rows that the last statement put, changed or dropped */
-void db_tidy(struct db *db, bool all);  /* checkpoint when the WAL has grown; all: now, and cut it to nothing */
-int64_t db_used_bytes(struct db *db);   /* without free pages */
+int db_end(struct db *db, int code);   /* all or nothing: commits, or rolls back when code < 0 or that fails */
+int64_t db_changes(struct db *db);     /* rows that the last statement put, changed or dropped */
+void db_tidy(struct db *db, bool all); /* checkpoint when the WAL has grown; all: now, and cut it to nothing */
+int64_t db_used_bytes(struct db *db, const char *table); /* without free pages; SQLite: all tables */
 int db_give_back(struct db *db, int n); /* at most n free pages, when there are many. 1: there is more to do */
 /* len bytes of the column `bytes` of row `id` from off on: no others are read. Within a transaction. -ENOENT. */
 int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
@@ -120,11 +124,11 @@ int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_
 struct db_stmt *db_prepare(struct db *db, const char *sql);
 void db_finish(struct db_stmt *st);
 
-/* Statements of one connection, prepared at first use. sql is a table that outlives it; records: of the marks in it
- * (record_sql.h), or NULL. */
+/* Statements of one connection, prepared at first use. sql is a table that outlives it; pg: what is said instead on
+ * PostgreSQL, NULL where nothing is; records: of the marks in it (record_sql.h), or NULL. */
 struct db_stmts {
     struct db *db;
-    const char *const *sql;
+    const char *const *sql, *const *pg;
     const struct record_kind *const *records;
     struct db_stmt **v;
     size_t n;

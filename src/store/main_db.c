@@ -15,15 +15,16 @@
 
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err)
 {
-    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
+    AUTO_FREE char *place = db_place_of(dir, "muster.db");
     struct db *db;
-    int r = db_open(&db, path, &records_kind, mode, err);
+    int r = db_open(&db, place, &records_kind, mode, err);
 
     if (r < 0)
         return r;
     struct records *rec = NEW(struct records, .db = db);
     db_stmts_init(&rec->st, db, records_sql, R_COUNT);
     rec->st.records = records_kind.records;
+    rec->st.pg = records_pg;
     *ret = rec;
     return 0;
 }

@@ -51,29 +51,34 @@
  * What a node was called and had, from when on; a change within the same minute takes the place of the one before. The
  * facts named here are kept. events_upset: when a node's driver hung and when something else became of it.
  */
-#define SPAN_TABLES                                                                                                    \
+#define SPAN_TABLE                                                                                                     \
     "CREATE TABLE node_spans(node TEXT NOT NULL, from_ms INTEGER NOT NULL, facts INTEGER NOT NULL, name TEXT NOT "     \
     "NULL,"                                                                                                            \
     " own_name TEXT NOT NULL, maintenance INTEGER NOT NULL, PRIMARY KEY(node, from_ms)) WITHOUT ROWID;"                \
-    "CREATE INDEX node_spans_facts ON node_spans(facts);"                                                              \
+    "CREATE INDEX node_spans_facts ON node_spans(facts);"
+#define SPAN_CHANGED                                                                                                   \
+    "new.facts <> old.facts OR new.name <> old.name OR new.own_name <> old.own_name"                                   \
+    " OR new.maintenance <> old.maintenance"
+#define SPAN_MINUTE "new.last_ms / 60000 * 60000"
+#define SPAN_TRIGGERS                                                                                                  \
     "CREATE TRIGGER nodes_new AFTER INSERT ON nodes BEGIN" SPAN_PUT(                                                   \
         "0") " END;"                                                                                                   \
              "CREATE TRIGGER nodes_changed AFTER UPDATE OF facts, name, own_name, maintenance ON nodes"                \
-             " WHEN new.facts <> old.facts OR new.name <> old.name OR new.own_name <> old.own_name"                    \
-             " OR new.maintenance <> old.maintenance BEGIN" SPAN_PUT(                                                  \
-                 "new.last_ms / 60000 * 60000") " END;"                                                                \
-                                                "CREATE INDEX events_upset ON events(node, at_ms) WHERE kind BETWEEN " \
-                                                "4 AND 10 AND device = '';"                                            \
-                                                "CREATE INDEX processes_long ON processes(node, last_ms) WHERE "       \
-                                                "last_ms - first_ms > 86400000;"
+             " WHEN " SPAN_CHANGED " BEGIN" SPAN_PUT(SPAN_MINUTE) " END;"
+#define SPAN_INDEXES                                                                                                   \
+    "CREATE INDEX events_upset ON events(node, at_ms) WHERE kind BETWEEN 4 AND 10 AND device = '';"                    \
+    "CREATE INDEX processes_long ON processes(node, last_ms) WHERE last_ms - first_ms > 86400000;"
+#define SPAN_TABLES SPAN_TABLE SPAN_TRIGGERS SPAN_INDEXES
 
 /* A node's token that is new counts for the enroll token it came by, in the same commit. (Within REPLACE the old row is
  * gone after the insert, so one looks before it.) */
+#define ENROLLED                                                                                                       \
+    "new.role = 'agent' AND new.note LIKE '" STORE_ENROLLED_WITH                                                       \
+    "%' AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = new.id)"
+#define COUNT_ENROLLED                                                                                                 \
+    "UPDATE tokens SET enrolled = enrolled + 1 WHERE id = substr(new.note, length('" STORE_ENROLLED_WITH "') + 1);"
 #define ENROL_TRIGGER                                                                                                  \
-    "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens WHEN new.role = 'agent' AND new.note LIKE"                 \
-    " '" STORE_ENROLLED_WITH "%' AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = new.id) BEGIN"                        \
-    " UPDATE tokens SET enrolled = enrolled + 1 WHERE id = substr(new.note, length('" STORE_ENROLLED_WITH "') + 1);"   \
-    " END;"
+    "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens WHEN " ENROLLED " BEGIN " COUNT_ENROLLED " END;"
 
 /* Columns that only a line of a record's fields names (kinds.c, *.def) do not stand here: they are added after these.
  */
@@ -99,45 +104,71 @@ static const char *const upgrades[] = {
     " OR EXISTS (SELECT 1 FROM seen WHERE seen.node = key);" ENROL_TRIGGER,
 };
 
+/* last_log of blobs: the newest log file with a batch that names it; when that file goes, so does the blob */
+#define MAIN_TABLES                                                                                                    \
+    "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"      \
+    " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"       \
+    " last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL,"                 \
+    " sampled_ms INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                                           \
+    "CREATE TABLE blobs(node TEXT NOT NULL, id INTEGER NOT NULL, kind INTEGER NOT NULL, last_log INTEGER NOT NULL,"    \
+    " bytes BLOB NOT NULL, PRIMARY KEY(node, id));"                                                                    \
+    "CREATE INDEX blobs_log ON blobs(last_log);"                                                                       \
+    "CREATE TABLE processes(node TEXT NOT NULL, device TEXT NOT NULL, pid INTEGER NOT NULL,"                           \
+    " start_ms INTEGER NOT NULL, ppid INTEGER NOT NULL, root_pid INTEGER NOT NULL, uid INTEGER NOT NULL,"              \
+    " user TEXT NOT NULL, name TEXT NOT NULL, cmd TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT NOT NULL,"      \
+    " pod TEXT NOT NULL, slurm_job INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"             \
+    " mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, kind INTEGER NOT NULL DEFAULT 0,"                              \
+    " sm INTEGER NOT NULL DEFAULT -1, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;"                        \
+    "CREATE TABLE events(node TEXT NOT NULL, at_ms INTEGER NOT NULL, device TEXT NOT NULL, kind INTEGER NOT NULL,"     \
+    " code INTEGER NOT NULL, slot INTEGER NOT NULL, text TEXT NOT NULL,"                                               \
+    " PRIMARY KEY(node, at_ms, device, kind, code)) WITHOUT ROWID;"                                                    \
+    "CREATE INDEX events_at ON events(at_ms);"                                                                         \
+    "CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL,"           \
+    " note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"               \
+    " used_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL DEFAULT 0, uses INTEGER NOT NULL DEFAULT 0,"               \
+    " enrolled INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                                             \
+    "CREATE INDEX tokens_node ON tokens(node);"                                                                        \
+    "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+/* sealed log files; one that is not here is still being written */
+#define LOG_TABLES                                                                                                     \
+    "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"                       \
+    " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, compacted INTEGER NOT NULL DEFAULT 0);"                     \
+    "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"     \
+    " PRIMARY KEY(node, run)) WITHOUT ROWID;"                                                                          \
+    "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"        \
+    " row INTEGER NOT NULL);"
+#define TOKEN_TRIGGER                                                                                                  \
+    "CREATE TRIGGER tokens_put AFTER INSERT ON tokens BEGIN INSERT INTO settings VALUES('tokens_version', 1)"          \
+    " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;"
+
+/* The same on PostgreSQL, where a trigger calls a function. */
+#define PG_FUNCTION(name, body)                                                                                        \
+    "CREATE FUNCTION " name "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " body " END $$;"
+#define PG_SPAN_PUT(from_ms)                                                                                           \
+    "INSERT INTO node_spans VALUES(new.key, " from_ms ", new.facts, new.name, new.own_name, new.maintenance)"          \
+    " ON CONFLICT(node, from_ms) DO UPDATE SET facts = excluded.facts, name = excluded.name,"                          \
+    " own_name = excluded.own_name, maintenance = excluded.maintenance; RETURN NULL;"
+#define PG_TRIGGERS                                                                                                    \
+    PG_FUNCTION("node_new", PG_SPAN_PUT("0"))                                                                          \
+    PG_FUNCTION("node_changed", PG_SPAN_PUT(SPAN_MINUTE))                                                              \
+    PG_FUNCTION("token_put", "INSERT INTO settings VALUES('tokens_version', '1') ON CONFLICT(name) DO UPDATE SET"      \
+                             " value = convert_to((convert_from(settings.value, 'UTF8')::bigint + 1)::text, 'UTF8');"  \
+                             " RETURN NULL;")                                                                          \
+    PG_FUNCTION("token_enrolled", "IF " ENROLLED " THEN " COUNT_ENROLLED " END IF; RETURN new;")                       \
+    "CREATE TRIGGER nodes_new AFTER INSERT ON nodes FOR EACH ROW EXECUTE FUNCTION node_new();"                         \
+    "CREATE TRIGGER nodes_changed AFTER UPDATE OF facts, name, own_name, maintenance ON nodes FOR EACH ROW"            \
+    " WHEN (" SPAN_CHANGED ") EXECUTE FUNCTION node_changed();"                                                        \
+    "CREATE TRIGGER tokens_put AFTER INSERT ON tokens FOR EACH STATEMENT EXECUTE FUNCTION token_put();"                \
+    "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION token_enrolled();"
+
+#define OTHER_TABLES JOB_TABLES USAGE_TABLES PROC_INDEXES
 const struct db_kind records_kind = {
     .records = main_records,
     .magic = DB_MAGIC_MAIN,
     .version = 8,
     .upgrades = upgrades,
-    .schema =
-        "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
-        " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
-        " last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL,"
-        " sampled_ms INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
-        /* last_log: the newest log file with a batch that names it; when that file goes, so does the blob */
-        "CREATE TABLE blobs(node TEXT NOT NULL, id INTEGER NOT NULL, kind INTEGER NOT NULL, last_log INTEGER NOT NULL,"
-        " bytes BLOB NOT NULL, PRIMARY KEY(node, id));"
-        "CREATE INDEX blobs_log ON blobs(last_log);"
-        "CREATE TABLE processes(node TEXT NOT NULL, device TEXT NOT NULL, pid INTEGER NOT NULL,"
-        " start_ms INTEGER NOT NULL, ppid INTEGER NOT NULL, root_pid INTEGER NOT NULL, uid INTEGER NOT NULL,"
-        " user TEXT NOT NULL, name TEXT NOT NULL, cmd TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT NOT NULL,"
-        " pod TEXT NOT NULL, slurm_job INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"
-        " mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, kind INTEGER NOT NULL DEFAULT 0,"
-        " sm INTEGER NOT NULL DEFAULT -1, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;"
-        "CREATE TABLE events(node TEXT NOT NULL, at_ms INTEGER NOT NULL, device TEXT NOT NULL, kind INTEGER NOT NULL,"
-        " code INTEGER NOT NULL, slot INTEGER NOT NULL, text TEXT NOT NULL,"
-        " PRIMARY KEY(node, at_ms, device, kind, code)) WITHOUT ROWID;"
-        "CREATE INDEX events_at ON events(at_ms);"
-        "CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL,"
-        " note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"
-        " used_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL DEFAULT 0, uses INTEGER NOT NULL DEFAULT 0,"
-        " enrolled INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
-        "CREATE INDEX tokens_node ON tokens(node);"
-        "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
-        "CREATE TRIGGER tokens_put AFTER INSERT ON tokens BEGIN INSERT INTO settings VALUES('tokens_version', 1)"
-        " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;" ENROL_TRIGGER
-        /* sealed log files; one that is not here is still being written */
-        "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-        " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, compacted INTEGER NOT NULL DEFAULT 0);"
-        "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
-        " PRIMARY KEY(node, run)) WITHOUT ROWID;"
-        "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
+    .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
+    .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS,
 };
 
 #define PUT(table)                                                                                                     \
@@ -149,6 +180,9 @@ const struct db_kind records_kind = {
 #define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
 #define JOB_ORDER   " ORDER BY start_ms DESC"
 #define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT :limit"
+#define WITH_OLD_NAMES                                                                                                 \
+    " UNION SELECT old FROM aliases JOIN names ON new = k)"                                                            \
+    " SELECT bytes FROM blobs WHERE id = ?2 AND node IN (SELECT k FROM names) LIMIT 1"
 
 const char *const records_sql[R_COUNT] = {
     [STORE_NODE] = PUT("nodes"),
@@ -163,5 +197,10 @@ const char *const records_sql[R_COUNT] = {
     [STORE_SETTING] = PUT("settings"),
     [STORE_USAGE_MARK] = PUT("usage_marks"),
 #define QUERY(name, sql) [R_##name] = sql,
+#include "store/schema.def"
+};
+
+const char *const records_pg[R_COUNT] = {
+#define QUERY_PG(name, sql) [R_##name] = sql,
 #include "store/schema.def"
 };

@@ -10,7 +10,7 @@ enum { /* before these: what puts a record, by enum store_kind */
 #include "store/schema.def"
        R_COUNT
 };
-extern const char *const records_sql[R_COUNT];
+extern const char *const records_sql[R_COUNT], *const records_pg[R_COUNT];
 extern const struct db_kind records_kind;
 
 struct records {

@@ -291,7 +291,7 @@ static void tidy(struct db *db, bool all)
     d->wal_pages = 0; /* the next commit says how large it is now */
 }
 
-static int64_t used_bytes(struct db *db)
+static int64_t used_bytes(struct db *db, UNUSED const char *table)
 {
     int64_t pages = 0, spare = 0;
 
@@ -311,6 +311,11 @@ static int give_back(struct db *db, int n)
         return 0;
     snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%d)", n);
     return db_exec(db, sql) == 0;
+}
+
+static int own_tables(struct db *db)
+{
+    return begin_transaction(db, true);
 }
 
 static int get_version(struct db *db, UNUSED const struct db_kind *kind, int64_t *ret)
@@ -534,6 +539,7 @@ const struct db_engine sqlite_engine = {
     .used_bytes = used_bytes,
     .give_back = give_back,
     .read_part = read_part,
+    .own_tables = own_tables,
     .get_version = get_version,
     .set_version = set_version,
     .columns = "SELECT name FROM pragma_table_info(?1)",

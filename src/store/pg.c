@@ -1,0 +1,687 @@
+/*
+ * pg.c: connections, transactions and statements over libpq. Values and rows are binary. Rows are read one by one as
+ * they come; when another statement is to be run meanwhile, those still to come are kept until they are asked for.
+ */
+#include "store/pg.h"
+
+#include <endian.h>
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "store/pg_lib.h"
+#include "store/pg_text.h"
+
+#define SQL_MAX     65536
+#define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
+
+enum { OID_BYTES = 17, OID_INT8 = 20, OID_TEXT = 25 };
+
+struct pg_stmt;
+struct pg_db {
+    struct db db;
+    struct pg_lib pq;
+    PGconn *c;
+    char *place;            /* the URL without its password */
+    struct pg_stmt *active; /* whose rows are still to come */
+    struct db_stmt *part;   /* of read_part */
+    uint64_t connections;   /* what was prepared in an earlier one is gone */
+    uint64_t statements;    /* for names */
+    int64_t changes;
+    bool in;     /* within a transaction */
+    bool unsure; /* the server warned that a commit may be on its own disk alone */
+    int failed;  /* the last failure */
+    char why[256];
+};
+
+struct pg_stmt {
+    struct db_stmt st;
+    char *sql;
+    bool keep; /* it lives as long as the connection */
+    struct pg_places places;
+    const char **values; /* these five by $N - 1 */
+    int *lengths, *formats;
+    Oid *types;
+    struct pg_room {
+        int64_t number;
+        char *cleaned;
+    } * rooms;
+    char name[24];
+    uint64_t connection; /* the one that it was prepared in */
+    bool running;
+    PGresult *row;
+    PGresult **rest; /* rows that came while another statement was run */
+    size_t n_rest, cap_rest, at_rest;
+};
+
+static struct pg_db *of(struct db *db)
+{
+    return (struct pg_db *)db;
+}
+
+/* ---- failures ---- */
+
+/* "08006" and the like. */
+static int code_of(const char *state)
+{
+    static const struct {
+        const char *state;
+        int code;
+    } codes[] = {
+        {"08", -ENOTCONN},     {"57P", -ENOTCONN}, {"28", -EACCES}, {"42501", -EACCES}, {"53100", -ENOSPC},
+        {"53200", -ENOMEM},    {"53300", -EBUSY},  {"40", -EBUSY},  {"55P03", -EBUSY},  {"25006", -EROFS},
+        {"57014", -ECANCELED}, {"XX", -EUCLEAN},   {"22", -EINVAL}, {"23", -EINVAL},    {"54", -EMSGSIZE},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0)
+            return codes[i].code;
+    return -EIO;
+}
+
+/* The first line of it. Gives code. */
+static int keep_why(struct pg_db *d, int code, const char *text)
+{
+    struct str rest = str_of(text), line = STR("");
+
+    str_cut(&rest, '\n', &line);
+    snprintf(d->why, sizeof(d->why), "%.*s", STR_ARG(str_trim(line)));
+    d->failed = code;
+    return code;
+}
+
+static bool is_lost(const struct pg_db *d)
+{
+    return d->pq.status(d->c) != CONNECTION_OK;
+}
+
+/* What the server, or libpq (res NULL), says of a failure: -errno. */
+static int keep_failure(struct pg_db *d, const PGresult *res)
+{
+    const char *text = d->pq.error_field(res, PG_DIAG_MESSAGE_PRIMARY);
+    const char *state = d->pq.error_field(res, PG_DIAG_SQLSTATE);
+
+    return keep_why(d, is_lost(d) ? -ENOTCONN : code_of(state ? state : ""), text ? text : d->pq.error(d->c));
+}
+
+static int fail(struct db *db, int code, const char *doing, struct err *err)
+{
+    const struct pg_db *d = of(db);
+
+    return err_set(err, code, "cannot %s '%s': %s", doing, d->place, d->failed == code ? d->why : strerror(-code));
+}
+
+static void hear_notice(void *arg, const PGresult *res)
+{
+    struct pg_db *d = arg;
+    const char *state = d->pq.error_field(res, PG_DIAG_SQLSTATE);
+
+    if (state && (strcmp(state, "57014") == 0 || strncmp(state, "57P", 3) == 0))
+        d->unsure = true; /* a commit whose wait for the standby was cut off */
+}
+
+/* ---- statements that are run as they are ---- */
+
+static void settle(struct pg_db *d);
+
+static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
+{
+    ExecStatusType how = d->pq.result_status(res);
+    int r = how == PGRES_COMMAND_OK || how == PGRES_TUPLES_OK ? 0 : keep_failure(d, res);
+
+    if (r == 0 && command && strcmp(d->pq.command(res), command) != 0) /* the server calls this success */
+        r = keep_why(d, -EIO, "something in the transaction had failed");
+    d->pq.clear(res);
+    return r;
+}
+
+static int run_text(struct pg_db *d, const char *sql, const char *command)
+{
+    settle(d);
+    return finish_exec(d, d->pq.exec(d->c, sql), command);
+}
+
+/* What failed before is what is told. */
+static void run_quietly(struct pg_db *d, const char *sql)
+{
+    char why[sizeof(d->why)];
+    int failed = d->failed;
+
+    memcpy(why, d->why, sizeof(why));
+    run_text(d, sql, NULL);
+    memcpy(d->why, why, sizeof(why));
+    d->failed = failed;
+}
+
+static int exec_all(struct db *db, const char *sql)
+{
+    AUTO_BUF text = BUF_INIT(SQL_MAX);
+    struct pg_places none;
+
+    pg_text(sql, &none, &text);
+    return run_text(of(db), buf_str(&text).p, NULL);
+}
+
+/* ---- transactions ---- */
+
+static int connect_again(struct pg_db *d)
+{
+    d->pq.reset(d->c);
+    d->connections++;
+    return is_lost(d) ? keep_why(d, -ENOTCONN, d->pq.error(d->c)) : 0;
+}
+
+/* Within a transaction a lost connection stays lost. */
+static int make_ready(struct pg_db *d)
+{
+    if (!is_lost(d))
+        return 0;
+    return d->in ? -ENOTCONN : connect_again(d);
+}
+
+static int begin_transaction(struct db *db, bool write)
+{
+    struct pg_db *d = of(db);
+    int r = make_ready(d);
+
+    if (r == 0)
+        r = run_text(d, write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", NULL);
+    d->in = r == 0;
+    return r;
+}
+
+static int commit(struct db *db)
+{
+    struct pg_db *d = of(db);
+
+    d->unsure = false;
+    int r = run_text(d, "COMMIT", "COMMIT");
+    if (r < 0)
+        return r;
+    d->in = false;
+    return d->unsure ? keep_why(d, -ECANCELED, "the standby may not have it") : 0;
+}
+
+static void drop_rows(struct pg_stmt *s);
+
+static void rollback(struct db *db)
+{
+    struct pg_db *d = of(db);
+
+    if (!d->in)
+        return;
+    if (d->active)
+        drop_rows(d->active);
+    run_quietly(d, "ROLLBACK");
+    d->in = false;
+}
+
+static bool in_transaction(struct db *db)
+{
+    return of(db)->in;
+}
+
+static int64_t count_changes(struct db *db)
+{
+    return of(db)->changes;
+}
+
+/* ---- statements ---- */
+
+static struct pg_stmt *stmt_of(struct db_stmt *st)
+{
+    return (struct pg_stmt *)st;
+}
+
+static struct db_stmt *prepare(struct db *db, const char *sql, bool keep)
+{
+    AUTO_BUF text = BUF_INIT(SQL_MAX);
+    struct pg_stmt *s = NEW(struct pg_stmt, .st = {.engine = &pg_engine, .db = db}, .keep = keep);
+
+    pg_text(sql, &s->places, &text);
+    size_t n = MAX((size_t)s->places.n, 1u);
+    s->sql = mem_str(buf_str(&text).p);
+    s->values = mem_zero(n, sizeof(*s->values));
+    s->lengths = mem_zero(n, sizeof(*s->lengths));
+    s->formats = mem_zero(n, sizeof(*s->formats));
+    s->types = mem_zero(n, sizeof(*s->types));
+    s->rooms = mem_zero(n, sizeof(*s->rooms));
+    for (size_t i = 0; i < n; i++)
+        s->formats[i] = 1;
+    snprintf(s->name, sizeof(s->name), "s%llu", (unsigned long long)++of(db)->statements);
+    return &s->st;
+}
+
+static void finish(struct db_stmt *st)
+{
+    struct pg_stmt *s = stmt_of(st);
+    struct pg_db *d = of(st->db);
+
+    drop_rows(s);
+    if (!s->keep && s->connection == d->connections && !is_lost(d)) {
+        AUTO_FREE char *sql = mem_fmt("DEALLOCATE %s", s->name);
+        run_quietly(d, sql);
+    }
+    for (int i = 0; i < s->places.n; i++)
+        free(s->rooms[i].cleaned);
+    free(s->values);
+    free(s->lengths);
+    free(s->formats);
+    free(s->types);
+    free(s->rooms);
+    free(s->rest);
+    free(s->sql);
+    free(s);
+}
+
+static int find_place(struct db_stmt *st, const char *name)
+{
+    const struct pg_places *p = &stmt_of(st)->places;
+    size_t i = FIRST((size_t)p->n_names, k, strcmp(p->name[k], name + 1) == 0);
+
+    return i < (size_t)p->n_names ? (int)i + 1 : 0;
+}
+
+static bool is_clean(struct str s)
+{
+    uint32_t c;
+
+    for (size_t n; s.len; s = str_drop(s, n))
+        if ((n = str_utf8(s, &c)) == 0 || c == 0)
+            return false;
+    return true;
+}
+
+/* With U+FFFD for each byte that the server would refuse. */
+static char *clean_text(struct str s)
+{
+    AUTO_BUF b = BUF_INIT(3 * s.len + 1);
+    uint32_t c;
+
+    for (size_t n; s.len; s = str_drop(s, MAX(n, 1u)))
+        buf_addutf8(&b, (n = str_utf8(s, &c)) && c ? c : 0xfffd);
+    return mem_str(buf_str(&b).p);
+}
+
+static void bind_value(struct pg_stmt *s, int i, const struct db_value *v)
+{
+    struct pg_room *room = &s->rooms[i];
+
+    free(room->cleaned);
+    room->cleaned = NULL;
+    if (v->type == DB_IS_INT) {
+        room->number = (int64_t)htobe64((uint64_t)v->number);
+        s->values[i] = (const char *)&room->number;
+        s->lengths[i] = (int)sizeof(room->number);
+        s->types[i] = OID_INT8;
+        return;
+    }
+    s->values[i] = v->s.len ? v->s.p : "";
+    s->lengths[i] = (int)v->s.len;
+    s->types[i] = v->type == DB_IS_TEXT ? OID_TEXT : OID_BYTES;
+    if (v->type == DB_IS_TEXT && !is_clean(v->s)) {
+        s->values[i] = room->cleaned = clean_text(v->s);
+        s->lengths[i] = (int)strlen(room->cleaned);
+    }
+}
+
+static void bind_values(struct db_stmt *st, int first, const struct db_value *v, size_t n)
+{
+    struct pg_stmt *s = stmt_of(st);
+
+    for (size_t k = 0; k < n; k++) {
+        int no = first + (int)k;
+        if (no > 0 && no < PG_PLACES && s->places.at[no])
+            bind_value(s, s->places.at[no] - 1, &v[k]);
+    }
+}
+
+/* The types are those of the values that are bound, so it is prepared when it is run for the first time. */
+static int start(struct pg_stmt *s)
+{
+    struct pg_db *d = of(s->st.db);
+    int r = make_ready(d);
+
+    if (r < 0)
+        return r;
+    settle(d);
+    if (s->connection != d->connections) {
+        r = finish_exec(d, d->pq.prepare(d->c, s->name, s->sql, s->places.n, s->types), NULL);
+        if (r < 0)
+            return r;
+        s->connection = d->connections;
+    }
+    if (!d->pq.send(d->c, s->name, s->places.n, s->values, s->lengths, s->formats, 1))
+        return keep_failure(d, NULL);
+    d->pq.single_row(d->c);
+    d->active = s;
+    s->running = true;
+    return 0;
+}
+
+static PGresult *next_result(struct pg_stmt *s)
+{
+    struct pg_db *d = of(s->st.db);
+
+    if (s->at_rest < s->n_rest)
+        return s->rest[s->at_rest++];
+    return d->active == s ? d->pq.get_result(d->c) : NULL;
+}
+
+/* Another statement is to be run: what is still to come is kept. */
+static void settle(struct pg_db *d)
+{
+    struct pg_stmt *s = d->active;
+
+    for (PGresult *res; s && (res = d->pq.get_result(d->c));)
+        VEC_ADD(s->rest, s->n_rest, s->cap_rest, res);
+    d->active = NULL;
+}
+
+static void drop_rows(struct pg_stmt *s)
+{
+    struct pg_db *d = of(s->st.db);
+
+    d->pq.clear(s->row);
+    s->row = NULL;
+    if (d->active == s || s->at_rest < s->n_rest)
+        for (PGresult *res; (res = next_result(s));)
+            d->pq.clear(res);
+    if (d->active == s)
+        d->active = NULL;
+    s->n_rest = s->at_rest = 0;
+    s->running = false;
+}
+
+static int step(struct db_stmt *st)
+{
+    struct pg_stmt *s = stmt_of(st);
+    struct pg_db *d = of(st->db);
+    int64_t n = 0;
+    int r = s->running ? 0 : start(s);
+
+    if (r < 0)
+        return r;
+    d->pq.clear(s->row);
+    s->row = next_result(s);
+    ExecStatusType how = d->pq.result_status(s->row);
+    if (how == PGRES_SINGLE_TUPLE)
+        return 1;
+    if (how != PGRES_COMMAND_OK && how != PGRES_TUPLES_OK) {
+        r = keep_failure(d, s->row);
+    } else {
+        str_int(str_of(d->pq.rows_touched(s->row)), &n);
+        d->changes = n;
+    }
+    drop_rows(s);
+    return r;
+}
+
+static bool is_there(struct db_stmt *st, int i)
+{
+    const struct pg_lib *pq = &of(st->db)->pq;
+    const PGresult *row = stmt_of(st)->row;
+
+    return row && i < pq->columns(row) && !pq->is_null(row, 0, i);
+}
+
+static bool is_null(struct db_stmt *st, int i)
+{
+    return !is_there(st, i);
+}
+
+static struct str get_bytes(struct db_stmt *st, int i)
+{
+    const struct pg_lib *pq = &of(st->db)->pq;
+    const PGresult *row = stmt_of(st)->row;
+
+    return is_there(st, i) ? str_n(pq->value(row, 0, i), (size_t)pq->length(row, 0, i)) : STR("");
+}
+
+/* libpq ends each value with a 0. */
+static const char *get_text(struct db_stmt *st, int i)
+{
+    return get_bytes(st, i).p;
+}
+
+static int64_t get_number(struct db_stmt *st, int i)
+{
+    struct str s = get_bytes(st, i);
+    int64_t v = s.len && (signed char)s.p[0] < 0 ? -1 : 0;
+
+    if (s.len > sizeof(v))
+        return 0; /* no number */
+    for (size_t k = 0; k < s.len; k++)
+        v = (int64_t)((uint64_t)v << 8 | (uint8_t)s.p[k]);
+    return v;
+}
+
+static void reset(struct db_stmt *st)
+{
+    drop_rows(stmt_of(st));
+}
+
+static uint64_t count_steps(UNUSED struct db_stmt *st)
+{
+    return 0;
+}
+
+/* ---- tables ---- */
+
+static void tidy(UNUSED struct db *db, UNUSED bool all) {}
+
+static int64_t used_bytes(struct db *db, const char *table)
+{
+    AUTO_FREE char *sql = mem_fmt("SELECT coalesce(sum(octet_length(bytes)), 0)::bigint FROM %s", table);
+    int64_t n = 0;
+
+    db_int(db, sql, &n);
+    return n;
+}
+
+static int give_back(UNUSED struct db *db, UNUSED int n)
+{
+    return 0; /* the server does that itself */
+}
+
+static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
+{
+    struct pg_db *d = of(db);
+    int r;
+
+    if (off >= INT32_MAX || len >= INT32_MAX)
+        return -ENOENT;
+    if (!d->part) { /* there is one table that has parts */
+        AUTO_FREE char *sql = mem_fmt("SELECT substr(bytes, ?2::int, ?3::int) FROM %s WHERE id = ?1", table);
+        d->part = prepare(db, sql, true);
+    }
+    db_bind_int(d->part, 1, id);
+    db_bind_int(d->part, 2, (int64_t)off + 1);
+    db_bind_int(d->part, 3, (int64_t)len);
+    r = db_step(d->part);
+    struct str got = r == 1 ? db_bytes(d->part, 0) : STR("");
+    if (r == 1 && got.len == len)
+        memcpy(to, got.p, len);
+    else if (r >= 0)
+        r = -ENOENT;
+    db_reset(d->part);
+    return MIN(r, 0);
+}
+
+static int own_tables(struct db *db)
+{
+    int r = begin_transaction(db, true);
+
+    if (r < 0)
+        return r;
+    r = db_exec(db, "SELECT pg_advisory_xact_lock(1836413044)"); /* "must" */
+    if (r == 0)
+        r = db_exec(db,
+                    "CREATE TABLE IF NOT EXISTS muster_version(magic INTEGER PRIMARY KEY, version INTEGER NOT NULL)");
+    if (r < 0)
+        rollback(db);
+    return r;
+}
+
+static int get_version(struct db *db, const struct db_kind *kind, int64_t *ret)
+{
+    int64_t there = 0;
+    int r = db_int(db, "SELECT (to_regclass('muster_version') IS NOT NULL)::int", &there);
+
+    if (r < 0 || !there)
+        return r;
+    struct db_stmt *st = db_prepare(db, "SELECT version FROM muster_version WHERE magic = ?1");
+    db_bind_int(st, 1, kind->magic);
+    r = db_one(st, ret, NULL);
+    db_finish(st);
+    return MIN(r, 0);
+}
+
+static int set_version(struct db *db, const struct db_kind *kind)
+{
+    struct db_stmt *st = db_prepare(db, "INSERT INTO muster_version(magic, version) VALUES(?1, ?2)"
+                                        " ON CONFLICT(magic) DO UPDATE SET version = ?2");
+
+    db_bind_int(st, 1, kind->magic);
+    db_bind_int(st, 2, kind->version);
+    int r = db_run(st);
+    db_finish(st);
+    return r;
+}
+
+/* ---- opening ---- */
+
+bool pg_is_place(const char *place)
+{
+    return str_starts(str_of(place), "postgres://") || str_starts(str_of(place), "postgresql://");
+}
+
+/* Without its password, nor what follows a question mark, where one may stand too. */
+static char *shown_place(const char *url)
+{
+    struct str all = str_n(url, strcspn(url, "?"));
+    int scheme = str_find(all, "://"), at = str_find(all, "@");
+    struct str user = at > 0 ? str_n(url + scheme + 3, (size_t)(at - scheme - 3)) : STR("");
+    int colon = str_find(user, ":");
+
+    if (colon < 0)
+        return mem_strn(all.p, all.len);
+    return mem_fmt("%.*s%.*s", scheme + 3 + colon, url, (int)all.len - at, url + at);
+}
+
+static int fail_connect(struct pg_db *d, struct err *err)
+{
+    const char *tail = "";
+    int code = keep_why(d, -ENOTCONN, d->pq.error(d->c));
+
+    if (d->pq.needs_password(d->c) || d->pq.used_password(d->c)) {
+        code = -EACCES;
+        tail = d->pq.needs_password(d->c) ? "; it wants a password, and none was given" : "; the password may be wrong";
+    }
+    return err_set(err, code, "cannot connect to '%s': %s%s", d->place, d->why, tail);
+}
+
+static int connect_first(struct pg_db *d, const char *url, struct err *err)
+{
+    /* what stands before the URL it may say otherwise, what comes after it not */
+    static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "fallback_application_name",
+                                        "dbname",          "client_encoding",  NULL};
+    const char *const values[] = {"10", "15000", "muster", url, "UTF8", NULL};
+
+    d->c = d->pq.connect(names, values, 1);
+    d->connections = 1;
+    if (is_lost(d))
+        return fail_connect(d, err);
+    d->pq.on_notice(d->c, hear_notice, d);
+    return 0;
+}
+
+static int check_version(struct pg_db *d, const struct db_kind *kind, int64_t version, struct err *err)
+{
+    if (version <= kind->version + NEWER_KNOWN)
+        return 0;
+    return err_set(err, -ENOTSUP,
+                   "cannot use '%s': its tables were made by a newer muster (format %lld, this one knows up to %lld); "
+                   "install that version",
+                   d->place, (long long)version, (long long)kind->version + NEWER_KNOWN);
+}
+
+static int bring_up_to_date(struct pg_db *d, const struct db_kind *kind, enum db_mode mode, struct err *err)
+{
+    int64_t version = 0;
+    int r = get_version(&d->db, kind, &version);
+
+    if (r < 0)
+        return fail(&d->db, r, "read", err);
+    r = check_version(d, kind, version, err);
+    if (r < 0)
+        return r;
+    if (mode == DB_READ || mode == DB_STILL)
+        return version ? 0 : err_set(err, -ENODATA, "cannot read '%s': it is empty", d->place);
+    if (version < kind->version)
+        r = db_make_tables(&d->db, kind);
+    if (r == 0 && db_lacks_columns(&d->db, kind))
+        r = db_add_columns(&d->db, kind);
+    return r < 0 ? fail(&d->db, r, version ? "bring up to date" : "make tables in", err) : 0;
+}
+
+static void close_connection(struct db *db)
+{
+    struct pg_db *d = of(db);
+
+    db_finish(d->part);
+    if (d->c)
+        d->pq.finish(d->c);
+    free(d->place);
+    free(d);
+}
+
+static int open_server(struct db **ret, const char *url, const struct db_kind *kind, enum db_mode mode, struct err *err)
+{
+    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine}, .place = shown_place(url));
+    int r = pg_lib_load(&d->pq, err);
+
+    if (r == 0)
+        r = connect_first(d, url, err);
+    if (r == 0)
+        r = bring_up_to_date(d, kind, mode, err);
+    if (r < 0) {
+        close_connection(&d->db);
+        return r;
+    }
+    *ret = &d->db;
+    return 0;
+}
+
+const struct db_engine pg_engine = {
+    .open = open_server,
+    .close = close_connection,
+    .fail = fail,
+    .exec = exec_all,
+    .begin = begin_transaction,
+    .commit = commit,
+    .rollback = rollback,
+    .in_transaction = in_transaction,
+    .changes = count_changes,
+    .tidy = tidy,
+    .used_bytes = used_bytes,
+    .give_back = give_back,
+    .read_part = read_part,
+    .own_tables = own_tables,
+    .get_version = get_version,
+    .set_version = set_version,
+    .columns = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(?1) AND attnum > 0"
+               " AND NOT attisdropped",
+    .prepare = prepare,
+    .finish = finish,
+    .place = find_place,
+    .bind = bind_values,
+    .step = step,
+    .reset = reset,
+    .is_null = is_null,
+    .number = get_number,
+    .text = get_text,
+    .bytes = get_bytes,
+    .steps = count_steps,
+};
