@@ -30,7 +30,7 @@ struct pg_db {
     uint64_t statements;    /* for names */
     int64_t changes;
     bool in;     /* within a transaction */
-    bool unsure; /* the server warned that a commit may be on its own disk alone */
+    bool unsure; /* the server warned: of a commit it does so when the wait for the standby was cut off */
     int failed;  /* the last failure */
     char why[256];
 };
@@ -69,9 +69,10 @@ static int code_of(const char *state)
         const char *state;
         int code;
     } codes[] = {
-        {"08", -ENOTCONN},     {"57P", -ENOTCONN}, {"28", -EACCES}, {"42501", -EACCES}, {"53100", -ENOSPC},
-        {"53200", -ENOMEM},    {"53300", -EBUSY},  {"40", -EBUSY},  {"55P03", -EBUSY},  {"25006", -EROFS},
-        {"57014", -ECANCELED}, {"XX", -EUCLEAN},   {"22", -EINVAL}, {"23", -EINVAL},    {"54", -EMSGSIZE},
+        {"08", -ENOTCONN},   {"57P", -ENOTCONN}, {"28", -EACCES},       {"42501", -EACCES},
+        {"53100", -ENOSPC},  {"53200", -ENOMEM}, {"53300", -EBUSY},     {"40", -EBUSY},
+        {"55P03", -EBUSY},   {"25006", -EROFS},  {"57014", -ECANCELED}, {"XX001", -EUCLEAN},
+        {"XX002", -EUCLEAN}, {"22", -EINVAL},    {"23", -EINVAL},       {"54", -EMSGSIZE},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(codes); i++)
@@ -115,10 +116,10 @@ static int fail(struct db *db, int code, const char *doing, struct err *err)
 static void hear_notice(void *arg, const PGresult *res)
 {
     struct pg_db *d = arg;
-    const char *state = d->pq.error_field(res, PG_DIAG_SQLSTATE);
+    const char *how = d->pq.error_field(res, PG_DIAG_SEVERITY_NONLOCALIZED);
 
-    if (state && (strcmp(state, "57014") == 0 || strncmp(state, "57P", 3) == 0))
-        d->unsure = true; /* a commit whose wait for the standby was cut off */
+    if (how && strcmp(how, "WARNING") == 0)
+        d->unsure = true;
 }
 
 /* ---- statements that are run as they are ---- */

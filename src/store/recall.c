@@ -94,14 +94,12 @@ int records_get_blob(struct records *r, const char *node, uint64_t id, struct bu
 }
 
 /* What a statement asks for by name; what it does not is left out. */
-static void bind_int_as(struct db_stmt *st, const char *name, int64_t v)
+static void bind_as(struct db_stmt *st, const char *name, struct db_value v)
 {
-    db_bind_int(st, db_place(st, name), v);
-}
+    int at = db_place(st, name);
 
-static void bind_text_as(struct db_stmt *st, const char *name, const char *v)
-{
-    db_bind_text(st, db_place(st, name), v);
+    if (at)
+        db_bind_value(st, at, v);
 }
 
 int records_get(struct records *r, const struct store_get *g, struct err *err)
@@ -111,8 +109,8 @@ int records_get(struct records *r, const struct store_get *g, struct err *err)
     struct db_stmt *st = db_stmt(&r->st, g->kind == STORE_BOOKING && !g->id ? R_LAST_HOLD : by[g->kind]);
     union any_record rec;
 
-    bind_int_as(st, ":id", g->id);
-    bind_text_as(st, ":name", g->name);
+    bind_as(st, ":id", DB_INT(g->id));
+    bind_as(st, ":name", DB_TEXT(g->name));
     if (g->kind == STORE_SETTING)
         return recall_bytes(st, g->ret.setting, err);
     int code = db_next(st, err);
@@ -190,12 +188,12 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
     if (e->kind == STORE_USAGE)
         return records_usage(r, e->usage, e->give.usage, e->arg, err);
     struct db_stmt *st = db_stmt(&r->st, stmt_of(e));
-    bind_text_as(st, ":node", e->node);
-    bind_int_as(st, ":from", e->from_ms);
-    bind_int_as(st, ":to", e->to_ms ? e->to_ms : INT64_MAX);
-    bind_int_as(st, ":at", e->at_ms);
-    bind_int_as(st, ":limit", (int64_t)MIN(e->limit, (size_t)INT64_MAX));
-    bind_int_as(st, ":note", e->note);
+    bind_as(st, ":node", DB_TEXT(e->node));
+    bind_as(st, ":from", DB_INT(e->from_ms));
+    bind_as(st, ":to", DB_INT(e->to_ms ? e->to_ms : INT64_MAX));
+    bind_as(st, ":at", DB_INT(e->at_ms));
+    bind_as(st, ":limit", DB_INT((int64_t)MIN(e->limit, (size_t)INT64_MAX)));
+    bind_as(st, ":note", DB_INT(e->note));
     while ((code = db_next(st, err)) == 1) {
         record_read(st, kind, &rec);
         give_record(e, &rec);

@@ -165,11 +165,13 @@ void record_bind(struct db_stmt *st, const struct record_kind *kind, const void 
 static void read_array(struct db_stmt *st, int column, const struct record_field *f, void *ret)
 {
     char *to = record_array(f, ret);
-    struct str s = f->type == FIELD_NAME ? str_of(db_text(st, column)) : db_bytes(st, column);
 
-    if (f->type == FIELD_NAME)
-        mem_copy_str(to, f->size, s.p);
-    else if (s.len == f->size)
+    if (f->type == FIELD_NAME) {
+        mem_copy_str(to, f->size, db_text(st, column));
+        return;
+    }
+    struct str s = db_bytes(st, column);
+    if (s.len == f->size)
         memcpy(to, s.p, s.len);
     else
         memset(to, 0, f->size);

@@ -634,6 +634,37 @@ static void what_failed_within_a_transaction_is_not_committed(void **unused)
     records_close(r);
 }
 
+/* Until a commit fails: how. */
+static void *commit_on(void *url)
+{
+    struct records *r = open_base(url);
+    static int code;
+
+    for (code = 0; code == 0; code = records_end(r, code, NULL))
+        code = records_begin(r, NULL) ?: records_put(r, STORE_NODE, &(struct store_node){.key = "a"});
+    records_close(r);
+    return &code;
+}
+
+/* The server says that it succeeded, and warns: it is on its own disk, and may be nowhere else. */
+static void a_commit_that_the_standby_may_not_have_failed(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    pthread_t thread;
+    void *code = NULL;
+    (void)unused;
+
+    records_close(open_base(url));
+    assert_int_equal(pg_sql(&server, "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'"), 0);
+    assert_int_equal(pg_sql(&server, "postgres", "SELECT pg_reload_conf()"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, commit_on, url), 0);
+    while (pthread_tryjoin_np(thread, &code) != 0)
+        pg_sql(&server, "postgres", "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    assert_int_equal(*(int *)code, -ECANCELED);
+    assert_int_equal(pg_sql(&server, "postgres", "ALTER SYSTEM RESET synchronous_standby_names"), 0);
+    assert_int_equal(pg_sql(&server, "postgres", "SELECT pg_reload_conf()"), 0);
+}
+
 static void who_cannot_connect_is_told_why(void **unused)
 {
     AUTO_FREE char *wrong = pg_url(&server, "postgres", "wrong"),
@@ -761,6 +792,7 @@ int main(void)
         cmocka_unit_test(text_that_is_no_utf8_is_kept_clean),
         cmocka_unit_test(a_lost_connection_costs_one_transaction),
         cmocka_unit_test(what_failed_within_a_transaction_is_not_committed),
+        cmocka_unit_test(a_commit_that_the_standby_may_not_have_failed),
         cmocka_unit_test(who_cannot_connect_is_told_why),
         cmocka_unit_test(a_column_that_is_missing_is_added),
         cmocka_unit_test(hubs_that_start_together_make_the_tables_once),
