@@ -8,9 +8,14 @@
 #define TAIL "</script>\n"
 
 struct asset web_assets[] = {{0}};
-const struct str web_index_head = {HEAD, sizeof(HEAD) - 1};
-const struct str web_index_tail = {TAIL, sizeof(TAIL) - 1};
-const char web_rules[] = "Content-Security-Policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+#define PAGE(language)                                                                                                 \
+    {                                                                                                                  \
+        language, {HEAD, sizeof(HEAD) - 1}, {TAIL, sizeof(TAIL) - 1},                                                  \
+            "Content-Security-Policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'"                     \
+    }
+
+const struct web_page web_pages[WEB_LANGUAGES] = {PAGE("en"), PAGE("ja")};
 const char web_document_rules[] =
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";

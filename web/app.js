@@ -15,12 +15,13 @@ import { href, place, usePlace } from "./kit/router.js";
 import { useLive, useTitle } from "./kit/use.js";
 import { showFree } from "./title.js";
 import { navigation, viewFor } from "./views.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("./kit/types").View} View */
 
 const Help = later(() => import("./help.js"), "Help");
 
-const THEMES = /** @type {const} */ ([["", "◑", "as the system"], ["light", "☀", "light"], ["dark", "☾", "dark"]]);
+const THEMES = /** @type {const} */ ([["", "◑", say.systemColours], ["light", "☀", say.light], ["dark", "☾", say.dark]]);
 
 function ThemeSwitch() {
     const [now, setNow] = useState(theme());
@@ -30,7 +31,7 @@ function ThemeSwitch() {
         setTheme(next[0]);
         setNow(next[0]);
     };
-    const words = `Colours: ${THEMES[i][2]}; switch to ${next[2]}`;
+    const words = say.colours(THEMES[i][2], next[2]);
     return html`<button type="button" class="icon" title=${words} aria-label=${words} onClick=${onClick}>${THEMES[i][1]}</button>`;
 }
 
@@ -38,8 +39,8 @@ function ThemeSwitch() {
 function Account() {
     const { role, person, known } = useSession();
     if (!known) return null;
-    return html`${role === "admin" && html`<a class="tool" href="/add">add a node</a>`}
-        <a class="tool" href=${href("/login", { to: place.path === "/login" ? "" : place.path + location.search })}>${role === "none" ? "log in" : person ?? role}</a>`;
+    return html`${role === "admin" && html`<a class="tool" href="/add">${say.addNode}</a>`}
+        <a class="tool" href=${href("/login", { to: place.path === "/login" ? "" : place.path + location.search })}>${role === "none" ? say.toLogIn : person ?? role}</a>`;
 }
 
 /** @param {{ help: () => void }} props */
@@ -48,15 +49,15 @@ function Header({ help }) {
     const me = useSession().person;
     return html`<header class="top">
         <a class="brand" href="/">muster${facts.name !== "muster" && html` <span class="dim">· ${facts.name}</span>`}</a>
-        <nav aria-label="Views">
-            ${me && html`<a href=${pathOf("person", me)} aria-current=${place.path === `/person/${me}` ? "page" : null} title="what ${me} holds, ran, used and booked">Mine</a>`}
+        <nav aria-label=${say.views}>
+            ${me && html`<a href=${pathOf("person", me)} aria-current=${place.path === `/person/${me}` ? "page" : null} title=${say.mineMeans(me)}>${say.mine}</a>`}
             ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}${v.path === "/alerts" && html`<${AlertCount} />`}</a>`)}
         </nav>
         <span class="tools">
             <${Account} />
-            <button type="button" class="icon" title="Go to a node, a GPU, a person, a view ( Ctrl-K )" aria-label="Go to" onClick=${goAnywhere}>⌕</button>
+            <button type="button" class="icon" title="${say.keyGo} ( Ctrl-K )" aria-label=${say.goTo} onClick=${goAnywhere}>⌕</button>
             <${ThemeSwitch} />
-            <button type="button" class="icon" title="Keys and marks ( ? )" aria-label="Keys and marks" onClick=${help}>?</button>
+            <button type="button" class="icon" title="${say.help} ( ? )" aria-label=${say.help} onClick=${help}>?</button>
         </span>
     </header>
     ${facts.about && here?.view.path === "/" && html`<p class="dim about">${facts.about}</p>`}`;
@@ -89,7 +90,7 @@ function Outlet({ view, arg }) {
         );
     }, [view, arg]);
     if (failed === view) {
-        return html`<${Empty} title="This view could not be loaded"><p><${LoadAgain} /></p><//>`;
+        return html`<${Empty} title=${say.notLoaded}><p><${LoadAgain} /></p><//>`;
     }
     const Component = loaded.get(view);
     return Component ? html`<${Component} key=${view.path} arg=${arg} />` : null;
@@ -97,15 +98,15 @@ function Outlet({ view, arg }) {
 
 /** Somebody typed an address, or a link is old. What it ends with may be a node or a GPU. @param {{ path: string }} props */
 function Nothing({ path }) {
-    useTitle("not found");
+    useTitle(say.notFound);
     const { nodes } = useLive();
     const word = decodeURIComponent(path.split("/").at(-1) ?? "");
     const { node, d } = gpuNamed(nodes, word);
     const meant = nodes.find((n) => n.name === word);
-    return html`<${Empty} title="There is nothing at ${path}">
-        ${meant && html`<p>The node: <a href="/node/${encodeURIComponent(meant.name)}">${nodeName(meant)}</a></p>`}
-        ${node && d && html`<p>The GPU: <a href="/gpu/${encodeURIComponent(d.uuid)}">${placeOf(node, d)}</a></p>`}
-        <p><a href="/">Which GPUs are free now</a></p>
+    return html`<${Empty} title=${say.nothingAt(path)}>
+        ${meant && html`<p>${say.theNode} <a href="/node/${encodeURIComponent(meant.name)}">${nodeName(meant)}</a></p>`}
+        ${node && d && html`<p>${say.theGpu} <a href="/gpu/${encodeURIComponent(d.uuid)}">${placeOf(node, d)}</a></p>`}
+        <p><a href="/">${say.whichFree}</a></p>
     <//>`;
 }
 
@@ -123,7 +124,7 @@ export function App() {
         if (pref("waits", "")) whenLoaded(import("./book/line.js"), (m) => m.keepPlaces());
     }, []);
     const found = viewFor(path);
-    return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    return html`<a class="skip" href="#main" onClick=${skip}>${say.skip}</a>
         <${Header} help=${() => setHelp(true)} />
         <${Banner} />
         <main id="main" tabindex="-1">

@@ -2,15 +2,15 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask } from "./kit/api.js";
-import { stateOf } from "./kit/facts.js";
+import { stateName, stateOf } from "./kit/facts.js";
 import { saved } from "./kit/filters.js";
-import { count } from "./kit/format.js";
 import { html } from "./kit/html.js";
 import { live } from "./kit/live.js";
 import { devicesOf, holderOf, modelOf, nodeName, placeOf, usersOf } from "./kit/model.js";
 import { go, href } from "./kit/router.js";
 import { sheet } from "./kit/sheet.js";
 import { viewFor, views } from "./views.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("./kit/types").Node} Node */
 /** What one can go to: its name, what it is, its mark. @typedef {{ name: string, what: string, to: string, state?: string }} Goal */
@@ -28,11 +28,11 @@ function goalsOf(nodes) {
     const people = new Map();
     for (const n of nodes) for (const d of devicesOf(n)) for (const u of usersOf(d)) if (!u.nobody) people.set(u.user, (people.get(u.user) ?? 0) + 1);
     return [
-        ...views.flatMap((v) => (v.path.endsWith("/") && v.path !== "/" ? [] : [{ name: v.title, what: "view", to: v.path }])),
-        ...saved().map((f) => ({ name: f, what: "saved filter", to: href("/", { filter: f }) })),
-        ...nodes.map((n) => ({ name: nodeName(n), what: `node, ${modelOf(n)}`, to: `/node/${encodeURIComponent(n.name)}` })),
-        ...[...people].map(([person, n]) => ({ name: person, what: `person on ${count(n, "GPU")}`, to: personTo(person) })),
-        ...nodes.flatMap((n) => devicesOf(n).map((d) => ({ name: placeOf(n, d), what: `GPU, ${d.state}${holderOf(d) ? `, ${holderOf(d)}` : ""}`, to: `/gpu/${encodeURIComponent(d.uuid)}`, state: d.state }))),
+        ...views.flatMap((v) => (v.path.endsWith("/") && v.path !== "/" ? [] : [{ name: v.title, what: say.view, to: v.path }])),
+        ...saved().map((f) => ({ name: f, what: say.savedFilter, to: href("/", { filter: f }) })),
+        ...nodes.map((n) => ({ name: nodeName(n), what: say.nodeOf(modelOf(n)), to: `/node/${encodeURIComponent(n.name)}` })),
+        ...[...people].map(([person, n]) => ({ name: person, what: say.personOn(n), to: personTo(person) })),
+        ...nodes.flatMap((n) => devicesOf(n).map((d) => ({ name: placeOf(n, d), what: ["GPU", stateName(d.state), holderOf(d)].filter(Boolean).join(", "), to: `/gpu/${encodeURIComponent(d.uuid)}`, state: d.state }))),
     ];
 }
 
@@ -77,18 +77,18 @@ function Goto({ nodes, close }) {
         else return;
         e.preventDefault();
     }
-    return html`<dialog class="goto" ref=${box} onClose=${close} aria-label="Go to" onClick=${(/** @type {Event} */ e) => e.target === box.current && close()}>
-        <input type="text" role="combobox" aria-label="Go to a node, a GPU, a person or a view" aria-expanded="true" aria-controls="goals" aria-activedescendant=${shown[at] ? `goal-${at}` : null} placeholder="node, GPU, person, view …"
+    return html`<dialog class="goto" ref=${box} onClose=${close} aria-label=${say.goTo} onClick=${(/** @type {Event} */ e) => e.target === box.current && close()}>
+        <input type="text" role="combobox" aria-label=${say.goToWhat} aria-expanded="true" aria-controls="goals" aria-activedescendant=${shown[at] ? `goal-${at}` : null} placeholder=${say.goalsHint}
             autocomplete="off" autocapitalize="off" spellcheck=${false} value=${text} onKeyDown=${onKey} onInput=${(/** @type {any} */ e) => {
                 setText(e.currentTarget.value);
                 setAt(0);
             }} />
-        <ul id="goals" role="listbox" aria-label="Where to">
+        <ul id="goals" role="listbox" aria-label=${say.whereTo}>
             ${shown.map((g, i) => html`<li role="option" id=${`goal-${i}`} key=${g.to} class=${g.state ?? ""} aria-selected=${i === at} onClick=${() => follow(g)} onPointerMove=${() => i !== at && setAt(i)}>
                 <span class="mark">${stateOf.get(/** @type {any} */ (g.state))?.mark ?? ""}</span> <span class="goal">${g.name}</span> <span class="dim">${g.what}</span>
             </li>`)}
         </ul>
-        ${!shown.length && html`<p class="dim" role="status">No match.</p>`}
+        ${!shown.length && html`<p class="dim" role="status">${say.noMatch}</p>`}
     </dialog>`;
 }
 

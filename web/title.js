@@ -5,6 +5,7 @@ import { hubNow, live, onChange } from "./kit/live.js";
 import { tally } from "./kit/model.js";
 import { href, place } from "./kit/router.js";
 import { viewFor } from "./views.js";
+import { say } from "./words.en.js";
 
 const HIDDEN_MS = 60000; /* so often it is asked for then */
 
@@ -12,7 +13,7 @@ const onNow = () => viewFor(place.path)?.view.path === "/";
 
 /** @param {number} [free] undefined: not known, or of the past */
 function show(free) {
-    if (onNow()) document.title = free === undefined ? facts.name : `${free} free · ${facts.name}`;
+    if (onNow()) document.title = free === undefined ? facts.name : `${say.free(free)} · ${facts.name}`;
 }
 
 export function showFree() {

@@ -7,7 +7,7 @@
 #include "format/render.h"
 #include "model/event.h"
 
-static void put_metric(struct json *j, const struct metric_info *m)
+static void put_metric(struct json *j, const struct metric_info *m, bool brief)
 {
     json_obj(j, NULL);
     json_cstr(j, "name", m->name);
@@ -16,7 +16,8 @@ static void put_metric(struct json *j, const struct metric_info *m)
     json_int(j, "per", m->per);
     json_cstr(j, "kind", m->kind == KIND_COUNTER ? "counter" : "gauge");
     json_cstr(j, "scope", m->scope == SCOPE_NODE ? "node" : "device");
-    json_cstr(j, "help", m->help);
+    if (!brief)
+        json_cstr(j, "help", m->help);
     json_end_obj(j);
 }
 
@@ -28,7 +29,7 @@ static void put_words(struct json *j, const char *key, const char *const *words,
     json_end_arr(j);
 }
 
-void render_facts(struct buf *out, const char *name, const char *about, const char *colours)
+void render_facts(struct buf *out, const char *name, const char *about, const char *colours, bool brief)
 {
     struct json j = json_on(out);
     json_obj(&j, NULL);
@@ -53,7 +54,7 @@ void render_facts(struct buf *out, const char *name, const char *about, const ch
     put_words(&j, "events", event_words, EVENT_KINDS);
     json_arr(&j, "metrics");
     for (int m = 0; m < M_COUNT; m++)
-        put_metric(&j, &metrics[m]);
+        put_metric(&j, &metrics[m], brief);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(out, '\n');

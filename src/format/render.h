@@ -18,8 +18,9 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
 void render_summary(struct buf *out, const struct view *v, const struct tally *t); /* v as tally_add has it */
 
 /* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
-/* about: a line for the page; colours: by whose limits it colours, a word for it. NULL: none, its own. */
-void render_facts(struct buf *out, const char *name, const char *about, const char *colours);
+/* about: a line for the page; colours: by whose limits it colours, a word for it. NULL: none, its own. brief: without
+ * what each metric is in a sentence. */
+void render_facts(struct buf *out, const char *name, const char *about, const char *colours, bool brief);
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
 /* The same in parts, for nodes that come one by one: each node, then give until it says true, about so many bytes at a

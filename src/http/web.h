@@ -9,9 +9,15 @@ struct asset {
     struct blob blob; /* bytes of the binary; the table's own reference keeps them from being freed */
 };
 extern struct asset web_assets[]; /* by path; ends with path NULL */
-/* index.html in two parts; between them belong the facts. web_rules is the header line that goes with it. */
-extern const struct str web_index_head, web_index_tail;
-extern const char web_rules[];
+/* index.html of each language in two parts; between them belong the facts. rules is the header line that goes with it.
+ */
+#define WEB_LANGUAGES 2
+struct web_page {
+    const char *language; /* "ja" */
+    struct str head, tail;
+    const char *rules;
+};
+extern const struct web_page web_pages[WEB_LANGUAGES]; /* the first is for who reads none of the others */
 /* The same for other documents of ours, as reports in HTML and charts in SVG, which have their styles and pictures in
  * them. */
 extern const char web_document_rules[];

@@ -12,6 +12,7 @@
 
 #include "http/reply.h"
 #include "http/request.h"
+#include "http/web.h"
 #include "model/fact.h"
 #include "model/now.h"
 #include "model/token.h"
@@ -80,8 +81,10 @@ struct api {
     struct cache *cache;
     struct sources_said *sources; /* what relays say of theirs */
     struct people *people; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
-    struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
-    uint64_t page_name, page_hash;
+    struct page_made {
+        struct blob *blob; /* index.html as rendered for name; NULL: not yet */
+        uint64_t name, hash;
+    } pages[WEB_LANGUAGES];
     bool demo, show_cmd, read_open; /* read_open: reading takes no token */
     const char *version, *name;     /* the cluster's name on screens */
     const char *about;              /* a line for the page; NULL: none */

@@ -16,7 +16,8 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 handler get_page, get_asset, get_facts;
 /* Whether somebody looks at this in a browser, who reads sentences, not JSON. */
 bool wants_page(const struct request *rq);
-void page_of_nothing(struct api *a, struct reply *rp);        /* the page, which says that there is no such view; 404 */
+/* The page, which says that there is no such view; 404 */
+void page_of_nothing(struct api *a, const struct request *rq, struct reply *rp);
 void page_of_foreign_host(struct reply *rp, struct str host); /* 421 */
 #define FETCH_MAX 500                                         /* vesta's fetch_num */
 /* jobs/routes_put.c */

@@ -4,16 +4,16 @@
  */
 #include "base/rand.h"
 #include "format/render.h"
-#include "http/web.h"
 #include "hub/handlers.h"
 
-#define PAGE_MAX (256u << 10)
+#define PAGE_MAX        (256u << 10)
+#define LANGUAGE_COOKIE "muster_language=" /* web/kit/language.js sets it */
 
 /* Facts as text of an element: nothing in them may look like its end. */
 static void put_facts(struct buf *out, const struct api *a)
 {
     AUTO_BUF facts = BUF_INIT(PAGE_MAX);
-    render_facts(&facts, a->name, a->about, a->colours);
+    render_facts(&facts, a->name, a->about, a->colours, true);
     for (size_t i = 0; i < facts.len; i++)
         if (facts.p[i] == '<')
             buf_adds(out, "\\u003c");
@@ -29,20 +29,36 @@ static uint64_t facts_version(const struct api *a)
     return fnv64(all.p, all.len);
 }
 
-/* Made once for each. */
-static struct blob *page_blob(struct api *a)
+/* The one that was chosen on the page, which is a cookie then; else the first of ours that the browser asks for: it
+ * names what its reader likes best first. */
+static size_t language_for(const struct request *rq)
 {
+    struct str list = rq->header(rq, "Cookie"), one;
+    int at = str_find(list, LANGUAGE_COOKIE);
+    list = at < 0 ? rq->header(rq, "Accept-Language") : str_drop(list, (size_t)at + strlen(LANGUAGE_COOKIE));
+    while (str_cut(&list, ',', &one))
+        for (size_t i = 0; i < WEB_LANGUAGES; i++)
+            if (str_starts(str_trim(one), web_pages[i].language))
+                return i;
+    return 0;
+}
+
+/* Made once for each. */
+static const struct page_made *make_page(struct api *a, size_t language)
+{
+    struct page_made *made = &a->pages[language];
     uint64_t name = facts_version(a);
-    if (a->page && a->page_name == name)
-        return a->page;
+    if (made->blob && made->name == name)
+        return made;
     struct buf b = BUF_INIT(PAGE_MAX);
-    buf_addstr(&b, web_index_head);
+    buf_addstr(&b, web_pages[language].head);
     put_facts(&b, a);
-    buf_addstr(&b, web_index_tail);
-    blob_unref(a->page);
-    a->page_name = name;
-    a->page_hash = fnv64(b.p, b.len);
-    return a->page = blob_new(&b);
+    buf_addstr(&b, web_pages[language].tail);
+    blob_unref(made->blob);
+    made->name = name;
+    made->hash = fnv64(b.p, b.len);
+    made->blob = blob_new(&b); /* which takes b */
+    return made;
 }
 
 /* True, and 304 in rp: the reader has this already. */
@@ -54,20 +70,22 @@ static bool unchanged(const struct request *rq, struct reply *rp)
     return true;
 }
 
-static void start_page(struct reply *rp)
+static const struct page_made *start_page(struct api *a, const struct request *rq, struct reply *rp)
 {
+    size_t language = language_for(rq);
+
     rp->type = "text/html; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
-    snprintf(rp->extra, sizeof(rp->extra), "%s", web_rules);
+    snprintf(rp->extra, sizeof(rp->extra), "%s", web_pages[language].rules);
+    return make_page(a, language);
 }
 
 enum reply_how get_page(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct blob *page = page_blob(a);
-    start_page(rp);
-    snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)a->page_hash);
+    const struct page_made *page = start_page(a, rq, rp);
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)page->hash);
     if (!unchanged(rq, rp))
-        rp->blob = blob_ref(page);
+        rp->blob = blob_ref(page->blob);
     return REPLY_NOW;
 }
 
@@ -76,12 +94,10 @@ bool wants_page(const struct request *rq)
     return rq->method & GET && str_find(rq->header(rq, "Accept"), "text/html") >= 0;
 }
 
-void page_of_nothing(struct api *a, struct reply *rp)
+void page_of_nothing(struct api *a, const struct request *rq, struct reply *rp)
 {
-    struct blob *page = page_blob(a);
-    start_page(rp);
+    rp->blob = blob_ref(start_page(a, rq, rp)->blob);
     rp->status = 404;
-    rp->blob = blob_ref(page);
 }
 
 /* Without its port. */
@@ -133,7 +149,7 @@ enum reply_how get_facts(struct api *a, struct request *rq, struct reply *rp)
     rp->blob = cache_get(a->cache, STR("facts"), version, rq->now_ms);
     if (!rp->blob) {
         struct buf b = BUF_INIT(PAGE_MAX);
-        render_facts(&b, a->name, a->about, a->colours);
+        render_facts(&b, a->name, a->about, a->colours, false);
         rp->blob = blob_new(&b);
         cache_keep(a->cache, STR("facts"), version, rq->now_ms, rp->blob);
     }

@@ -176,7 +176,7 @@ static bool find_route(struct api *a, struct request *rq, struct reply *rp)
     if (rq->route)
         return true;
     if (!allowed && wants_page(rq)) {
-        page_of_nothing(a, rp);
+        page_of_nothing(a, rq, rp);
     } else if (!allowed) {
         reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
                       (int)MIN(rq->path.len, 200u), rq->path.p);

@@ -504,7 +504,8 @@ void hub_close(struct hub *h)
     httpd_free(h->httpd);
     zone_free(h->zone);
     cache_free(h->api.cache);
-    blob_unref(h->api.page);
+    for (size_t i = 0; i < WEB_LANGUAGES; i++)
+        blob_unref(h->api.pages[i].blob);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
     timer_free(s->tick);

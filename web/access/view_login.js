@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../kit/html.js";
 import { go, place } from "../kit/router.js";
 import { logIn, logInOnce, logOut, useSession } from "./session.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Problem} Problem */
 
@@ -29,11 +30,11 @@ function LoggedIn({ role, person }) {
     const [wrong, setWrong] = useState("");
     const leave = (/** @type {boolean} */ all) => logOut(all).then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail));
     return html`<div class="form">
-        <h1>You are logged in</h1>
-        <p>as ${person ?? "nobody by name"}, role ${role}.</p>
-        <p><button type="button" onClick=${() => leave(false)}>Log out</button>${" "}
-            <button type="button" onClick=${() => leave(true)}>Log out everywhere</button></p>
-        <p class="dim">This browser's session ends on the hub; “everywhere” ends those of your other browsers, too.</p>
+        <h1>${say.loggedIn}</h1>
+        <p>${say.asWhom(person, role)}</p>
+        <p><button type="button" onClick=${() => leave(false)}>${say.logOut}</button>${" "}
+            <button type="button" onClick=${() => leave(true)}>${say.logOutAll}</button></p>
+        <p class="dim">${say.logOutMeans}</p>
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
     </div>`;
 }
@@ -76,14 +77,13 @@ export default function LogIn() {
     }
 
     return html`<form class="form" onSubmit=${onSubmit}>
-        <h1>Log in</h1>
-        <label>Token
+        <h1>${say.logIn}</h1>
+        <label>${say.token}
             <input ref=${box} type="password" name="token" autocomplete="current-password" required spellcheck=${false} aria-invalid=${!!wrong}
                 aria-describedby=${wrong ? "login-error" : null} value=${token} onInput=${(/** @type {any} */ e) => setToken(e.currentTarget.value)} />
         </label>
         ${wrong && html`<p class="error" id="login-error" role="alert">${wrong}</p>`}
-        <p><button disabled=${busy}>${busy ? "one moment" : "Log in"}</button></p>
-        <p class="dim">Reading may need no login. A token is made on the hub: <code>muster token new --role member --person LOGIN</code>,${" "}
-            <code>--role admin</code>, or <code>--role reader</code> for a screen on the wall. This browser keeps a cookie in its place, never the token.</p>
+        <p><button disabled=${busy}>${busy ? say.oneMoment : say.logIn}</button></p>
+        <p class="dim">${say.aboutTokens(html`<code>muster token new --role member --person LOGIN</code>`, html`<code>--role admin</code>`, html`<code>--role reader</code>`)}</p>
     </form>`;
 }

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { ask, send } from "../kit/api.js";
 import { useNews, whileSeen } from "../kit/use.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Alerts} Alerts */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -85,5 +86,5 @@ export async function endSilence(id) {
 export async function tryChannel(name) {
     const got = await send(`/api/v1/channels/${encodeURIComponent(name)}/test`, {});
     await look();
-    return got.error ? `sent, but not to everybody: ${got.error}` : "sent";
+    return got.error ? say.sentToSome(got.error) : say.sent;
 }

@@ -2,11 +2,12 @@
 import { html } from "../kit/html.js";
 import { useLive } from "../kit/use.js";
 import { useAlerts } from "./alerts.js";
+import { say } from "./words.en.js";
 
 const MANY = 99;
 
 export function AlertCount() {
     const { status } = useLive();
     const { firing } = useAlerts(status === "live" || status === "past");
-    return firing > 0 && html` <span class="badge" title="${firing} firing, not silenced">${firing > MANY ? `${MANY}+` : firing}</span>`;
+    return firing > 0 && html` <span class="badge" title=${say.firing(firing)}>${firing > MANY ? `${MANY}+` : firing}</span>`;
 }

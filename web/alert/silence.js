@@ -1,12 +1,14 @@
 /* silence.js: the form that silences alerts. What the hub refuses stays in the form, beside the hub's sentence. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { inUnit } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { silence } from "./alerts.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Problem} Problem */
 
 /** @type {[string, string][]} */
-const SPANS = [["1h", "1 h"], ["4h", "4 h"], ["1d", "1 d"], ["1w", "1 w"]];
+const SPANS = [["1h", inUnit(1, 1)], ["4h", inUnit(4, 1)], ["1d", inUnit(1, 0)], ["1w", say.week]];
 
 /** @param {{ rule: string, node: string, close: (done?: boolean) => void }} props rule, node: what it begins with */
 export function SilenceForm({ rule, node, close }) {
@@ -41,21 +43,21 @@ export function SilenceForm({ rule, node, close }) {
 
     return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-labelledby="silence-title">
         <form onSubmit=${onSubmit}>
-            <h2 id="silence-title">Silence ${rule || "alerts"}${node && ` of ${node}`}</h2>
-            <p class="dim">What fits is still listed here and tells nobody. A star fits anything; a node's name means its GPUs, too.</p>
+            <h2 id="silence-title">${say.silenceWhat(rule, node)}</h2>
+            <p class="dim">${say.silenceMeans}</p>
             <div class="times">
-                <label>rule <input ...${field("rule")} maxlength="200" spellcheck=${false} autocomplete="off" /></label>
-                <label>node or GPU <input ...${field("node")} maxlength="200" spellcheck=${false} autocomplete="off" /></label>
+                <label>${say.rule} <input ...${field("rule")} maxlength="200" spellcheck=${false} autocomplete="off" /></label>
+                <label>${say.nodeOrGpu} <input ...${field("node")} maxlength="200" spellcheck=${false} autocomplete="off" /></label>
             </div>
-            <label>for how long <input ...${field("for")} required maxlength="100" autocomplete="off" /></label>
-            <div class="range" role="group" aria-label="for how long">
+            <label>${say.howLong} <input ...${field("for")} required maxlength="100" autocomplete="off" /></label>
+            <div class="range" role="group" aria-label=${say.howLong}>
                 ${SPANS.map(([value, words]) => html`<button type="button" aria-pressed=${draft.for === value} onClick=${() => setDraft({ ...draft, for: value })}>${words}</button>`)}
             </div>
-            <label>why <input ...${field("reason")} required maxlength="200" autocomplete="off" /></label>
+            <label>${say.why} <input ...${field("reason")} required maxlength="200" autocomplete="off" /></label>
             ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
             <p class="acts">
-                <button class="main" disabled=${busy}>Silence</button>
-                <button type="button" onClick=${() => close()}>Back</button>
+                <button class="main" disabled=${busy}>${say.silence}</button>
+                <button type="button" onClick=${() => close()}>${say.back}</button>
             </p>
         </form>
     </dialog>`;

@@ -2,11 +2,11 @@
 import { useEffect } from "preact/hooks";
 import { session } from "../access/session.js";
 import { ask, send } from "../kit/api.js";
-import { count } from "../kit/format.js";
 import { hubNow, live } from "../kit/live.js";
 import { devicesOf, indexOf, nodeName } from "../kit/model.js";
 import { pref, setPref } from "../kit/prefs.js";
 import { useNews, whileSeen } from "../kit/use.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Bookings} Bookings */
@@ -143,7 +143,7 @@ export function placesOf(devices) {
         else unknown++;
     }
     const parts = [...by].map(([node, gpus]) => `${node}:${gpus.join()}`);
-    if (unknown) parts.push(count(unknown, "GPU") + (by.size ? " elsewhere" : " no node has now"));
+    if (unknown) parts.push(by.size ? say.elsewhere(unknown) : say.noNodeHas(unknown));
     return parts.join(" ");
 }
 
@@ -155,8 +155,8 @@ export function placeOf(b) {
 
 /** What is really done with a booking, or on one GPU of it; "" when there is nothing to say. @param {Pick<Booking, "use" | "others">} b */
 function useWords(b) {
-    const others = b.others?.join(", ") || "somebody else";
-    return { unused: "unused", own: "", others: `used by ${others}`, shared: `shared with ${others}` }[b.use ?? "own"];
+    const others = b.others?.join(", ") || say.somebodyElse;
+    return { unused: say.unused, own: "", others: say.usedBy(others), shared: say.sharedWith(others) }[b.use ?? "own"];
 }
 
 /** What is done on this GPU of it. @param {Booking} b @param {string} uuid */
@@ -169,5 +169,5 @@ export function useAt(b, uuid) {
 export function useOf(b) {
     const taken = b.places.filter((p) => p.others.length);
     const words = useWords(b);
-    return taken.length && taken.length < b.places.length ? `${words} on ${placesOf(taken.map((p) => p.device))}` : words;
+    return taken.length && taken.length < b.places.length ? say.onSome(words, placesOf(taken.map((p) => p.device))) : words;
 }

@@ -1,19 +1,21 @@
 /* calendar.js: days of the reader's zone as stretches of time: where they begin, which words stand over them. A day may have
  * 23 or 25 hours. */
+import { dates } from "../kit/language.js";
+import { say } from "./words.en.js";
 
 /** @type {[string, string][]} */
-export const SHOWN = [["1", "day"], ["7", "week"], ["14", "2 weeks"]];
+export const SHOWN = [["1", say.day], ["7", say.week], ["14", say.twoWeeks]];
 
 const MINUTE_MS = 60000;
 /** What dragging snaps to, by days shown. @type {Record<string, number>} */
 const STEPS = { 1: 15 * MINUTE_MS, 7: 60 * MINUTE_MS, 14: 120 * MINUTE_MS };
 
 /* as the reader writes them */
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric" });
-const number = new Intl.DateTimeFormat(undefined, { day: "numeric" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const long = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const weekday = dates({ weekday: "short", day: "numeric" });
+const number = dates({ day: "numeric" });
+const clock = dates({ timeStyle: "short" });
+const long = dates({ weekday: "long", day: "numeric", month: "long" });
+const short = dates({ day: "numeric", month: "short" });
 
 /** Midnight so many days after the one of ms. @param {number} ms @param {number} [days] */
 export function midnight(ms, days = 0) {

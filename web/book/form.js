@@ -1,8 +1,8 @@
 /* form.js: the form that books GPUs or changes a booking, over whatever view asked for it. What the hub refuses stays in the
  * form beside the hub's sentence, so nothing typed is lost. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { stateOf } from "../kit/facts.js";
-import { count, moment, span } from "../kit/format.js";
+import { stateName, stateOf } from "../kit/facts.js";
+import { inUnit, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
 import { devicesOf, indexOf, modelName, nodeName } from "../kit/model.js";
@@ -10,6 +10,7 @@ import { setPref } from "../kit/prefs.js";
 import { firstFree, placesOf, release, room, save, setUsual, whereIs } from "./bookings.js";
 import { openOver } from "./over.js";
 import { isLocked, Who, whoUsually } from "./who.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Draft} Draft */
 /** @typedef {import("../kit/types").Bookings} Bookings */
@@ -17,7 +18,7 @@ import { isLocked, Who, whoUsually } from "./who.js";
 
 const HOUR_MS = 3600000;
 /** @type {[string, number][]} */
-const SPANS = [["1 h", HOUR_MS], ["4 h", 4 * HOUR_MS], ["8 h", 8 * HOUR_MS], ["1 d", 24 * HOUR_MS], ["2 d", 48 * HOUR_MS], ["1 w", 168 * HOUR_MS]];
+const SPANS = [[inUnit(1, 1), HOUR_MS], [inUnit(4, 1), 4 * HOUR_MS], [inUnit(8, 1), 8 * HOUR_MS], [inUnit(1, 0), 24 * HOUR_MS], [inUnit(2, 0), 48 * HOUR_MS], [say.oneWeek, 168 * HOUR_MS]];
 
 /** As an input of this kind has it, in the reader's zone. @param {number} ms */
 function localText(ms) {
@@ -39,12 +40,12 @@ function Gpus({ devices, pick }) {
     const flip = (uuid) => pick(devices.includes(uuid) ? devices.filter((d) => d !== uuid) : [...devices, uuid]);
     return html`<div class="gpus">
         ${live.nodes.length > 1
-            ? html`<select aria-label="node" value=${id} onChange=${(/** @type {any} */ e) => {
+            ? html`<select aria-label=${say.node} value=${id} onChange=${(/** @type {any} */ e) => {
                 setId(e.currentTarget.value);
                 pick([]);
             }}>${live.nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${nodeName(n)}</option>`)}</select>`
             : html`<span>${node && nodeName(node)}</span>`}
-        ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${modelName(d)}, ${d.state}">
+        ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${modelName(d)}, ${stateName(d.state)}">
             <input type="checkbox" checked=${devices.includes(d.uuid)} onChange=${() => flip(d.uuid)} /> ${indexOf(d)} <span class="mark">${stateOf.get(d.state)?.mark}</span>
         </label>`)}
     </div>`;
@@ -54,9 +55,9 @@ function Gpus({ devices, pick }) {
 function AnyOf({ n, model, set }) {
     const models = [...new Set(live.nodes.flatMap((one) => devicesOf(one).map((d) => d.name)))].sort();
     return html`<div class="gpus">
-        <input type="number" aria-label="how many" min="1" max="256" value=${n} onInput=${(/** @type {any} */ e) => set(Number(e.currentTarget.value), model)} /> of
-        <select aria-label="model" value=${model} onChange=${(/** @type {any} */ e) => set(n, e.currentTarget.value)}>
-            <option value="" selected=${!model}>any model</option>
+        <input type="number" aria-label=${say.howMany} min="1" max="256" value=${n} onInput=${(/** @type {any} */ e) => set(Number(e.currentTarget.value), model)} /> ${say.of}
+        <select aria-label=${say.model} value=${model} onChange=${(/** @type {any} */ e) => set(n, e.currentTarget.value)}>
+            <option value="" selected=${!model}>${say.anyModel}</option>
             ${models.map((m) => html`<option value=${m} selected=${m === model}>${m}</option>`)}
         </select>
     </div>`;
@@ -120,43 +121,43 @@ function Form({ draft, known, close }) {
             const made = await save(body, draft.id);
             if (known.auth === "open" && !edit) setPref("person", person.trim());
             if (!edit) setUsual(b - (soon ? hubNow() : a));
-            return `${edit ? "changed" : "booked"}: ${placesOf(made?.devices ?? devices)} until ${moment(b, hubNow())}`;
+            return say.done(edit, placesOf(made?.devices ?? devices), moment(b, hubNow()));
         });
     }
 
     if (draft.words) {
-        return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-label="Booking">
-            <form method="dialog"><p>${draft.words}</p><p class="acts"><button class="main">Back</button></p></form>
+        return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-label=${say.booking}>
+            <form method="dialog"><p>${draft.words}</p><p class="acts"><button class="main">${say.back}</button></p></form>
         </dialog>`;
     }
-    const title = edit ? `Booking of ${placesOf(devices)}` : any ? "Book GPUs" : `Book ${placesOf(devices) || "GPUs"}`;
+    const title = edit ? say.bookingOf(placesOf(devices)) : any ? say.bookGpus : say.bookThese(placesOf(devices));
     return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-labelledby="book-title">
         <form onSubmit=${onSubmit}>
             <h2 id="book-title">${title}</h2>
-            ${!edit && html`<div class="range" role="group" aria-label="which">
-                <button type="button" aria-pressed=${!any} onClick=${() => setAny(false)}>these GPUs</button>
-                <button type="button" aria-pressed=${any} onClick=${() => setAny(true)}>any that are free</button>
+            ${!edit && html`<div class="range" role="group" aria-label=${say.which}>
+                <button type="button" aria-pressed=${!any} onClick=${() => setAny(false)}>${say.these}</button>
+                <button type="button" aria-pressed=${any} onClick=${() => setAny(true)}>${say.anyFree}</button>
             </div>`}
             ${any && !edit
                 ? html`<${AnyOf} n=${wish.n} model=${wish.model} set=${(/** @type {number} */ n, /** @type {string} */ model) => setWish({ n, model })} />`
                 : choosable && html`<${Gpus} devices=${devices} pick=${setDevices} />`}
             <div class="times">
                 ${soon
-                    ? html`<p>from<br /><span class="from-now">now <button type="button" onClick=${() => setSoon(false)}>another time</button></span></p>`
-                    : html`<label>from <input type="datetime-local" name="from" required disabled=${begun} value=${from} onInput=${(/** @type {any} */ e) => setFrom(e.currentTarget.value)} /></label>`}
-                <label>until <input type="datetime-local" name="until" required value=${until} onInput=${(/** @type {any} */ e) => setUntil(e.currentTarget.value)} /></label>
+                    ? html`<p>${say.from}<br /><span class="from-now">${say.now} <button type="button" onClick=${() => setSoon(false)}>${say.anotherTime}</button></span></p>`
+                    : html`<label>${say.from} <input type="datetime-local" name="from" required disabled=${begun} value=${from} onInput=${(/** @type {any} */ e) => setFrom(e.currentTarget.value)} /></label>`}
+                <label>${say.until} <input type="datetime-local" name="until" required value=${until} onInput=${(/** @type {any} */ e) => setUntil(e.currentTarget.value)} /></label>
             </div>
-            <div class="range" role="group" aria-label="for how long">
+            <div class="range" role="group" aria-label=${say.howLong}>
                 ${SPANS.map(([words, ms]) => html`<button type="button" onClick=${() => setUntil(localText((soon ? hubNow() : fromText(from)) + ms))}>${words}</button>`)}
-                <span class="dim">${Number.isFinite(hi) && hi > fromText(from) ? `free for ${span(hi - fromText(from))}, until ${moment(hi, hubNow())}` : ""}</span>
+                <span class="dim">${Number.isFinite(hi) && hi > fromText(from) ? say.freeUntil(span(hi - fromText(from)), moment(hi, hubNow())) : ""}</span>
             </div>
             ${!edit && html`<${Who} known=${known} person=${person} set=${setPerson} />`}
-            <label><span>what for <span class="dim">(optional)</span></span> <input name="comment" maxlength="300" value=${comment} onInput=${(/** @type {any} */ e) => setComment(e.currentTarget.value)} /></label>
+            <label><span>${say.whatFor} <span class="dim">${say.optional}</span></span> <input name="comment" maxlength="300" value=${comment} onInput=${(/** @type {any} */ e) => setComment(e.currentTarget.value)} /></label>
             ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
             <p class="acts">
-                <button class="main" disabled=${busy || locked || (!any && !edit && !devices.length)}>${edit ? "Save" : any ? `Book ${count(wish.n || 0, "GPU")}` : `Book ${count(devices.length, "GPU")}`}</button>
-                ${edit && html`<button type="button" disabled=${busy} onClick=${() => attempt(async () => (await release(draft.id ?? 0), `released: ${placesOf(devices)}`))}>${begun ? "Release now" : "Cancel the booking"}</button>`}
-                <button type="button" onClick=${() => close()}>Back</button>
+                <button class="main" disabled=${busy || locked || (!any && !edit && !devices.length)}>${edit ? say.save : say.bookMany(any ? wish.n || 0 : devices.length)}</button>
+                ${edit && html`<button type="button" disabled=${busy} onClick=${() => attempt(async () => (await release(draft.id ?? 0), say.released(placesOf(devices))))}>${begun ? say.releaseNow : say.cancel}</button>`}
+                <button type="button" onClick=${() => close()}>${say.back}</button>
             </p>
         </form>
     </dialog>`;

@@ -1,10 +1,11 @@
 /* lane.js: one GPU's time: what is booked, as bars one can take hold of, and under them who was really on it. */
-import { stateOf } from "../kit/facts.js";
+import { stateName, stateOf } from "../kit/facts.js";
 import { exactTime, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { devicesOf, holderOf, indexOf, modelName, nodeName } from "../kit/model.js";
 import { mayChange, placeOf, useAt, useOf } from "./bookings.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Span} Span */
@@ -22,7 +23,7 @@ export function put({ from, to }, a, b) {
 /** Everything about it, in one sentence. @param {Booking} b */
 export function bookingWords(b) {
     const use = useOf(b);
-    return `${placeOf(b)} booked by ${b.person}, ${exactTime(b.from)} to ${exactTime(b.until)} (${span(b.until - b.from)})${b.comment ? `: ${b.comment}` : ""}${use ? `; ${b.use === "unused" ? "booked but unused" : use}` : ""}`;
+    return `${say.bookedBy(placeOf(b), b.person)}, ${say.fromTo(exactTime(b.from), exactTime(b.until))} (${span(b.until - b.from)})${b.comment ? `: ${b.comment}` : ""}${use ? `; ${b.use === "unused" ? say.bookedUnused : use}` : ""}`;
 }
 
 /** How far its words may go: up to what comes next, in shares of the track. @param {Booking} b @param {Booking[]} all @param {Time} time */
@@ -62,8 +63,8 @@ function Used({ spans, booked, time }) {
     const now = hubNow();
     return spans.flatMap((s) =>
         pieces(s, booked, now).map(({ from, until, whose }) => {
-            const who = s.user ?? "somebody unknown";
-            const words = `used by ${who}${s.program ? ` (${s.program})` : ""} for ${span(until - from)} from ${exactTime(from)}${whose ? `, while booked by ${whose}` : ""}`;
+            const who = s.user ?? say.somebody;
+            const words = say.usedWhile(`${who}${s.program ? ` (${s.program})` : ""}`, span(until - from), exactTime(from), whose);
             return html`<i class="used ${whose ? "not-theirs" : ""}" style=${put(time, from, until)} title=${words} />`;
         }),
     );
@@ -75,7 +76,7 @@ function Used({ spans, booked, time }) {
  */
 export function Lane({ d, n, booked, spans, time, first, draft, open, begin }) {
     return html`<div class="book-row" role="group" aria-label="${nodeName(n)} GPU ${indexOf(d)}">
-        <button type="button" class="book-name ${d.state}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} title="${nodeName(n)} GPU ${indexOf(d)}, ${modelName(d)}, ${d.state}: book it" aria-label="${nodeName(n)} GPU ${indexOf(d)}, ${d.state}: book it" onClick=${() => begin(d.uuid)}>
+        <button type="button" class="book-name ${d.state}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} title="${nodeName(n)} GPU ${indexOf(d)}, ${modelName(d)}, ${stateName(d.state)}: ${say.bookIt}" aria-label="${nodeName(n)} GPU ${indexOf(d)}, ${stateName(d.state)}: ${say.bookIt}" onClick=${() => begin(d.uuid)}>
             <span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span> <span class="dim">${holderOf(d)}</span>
         </button>
         <div class="book-track" data-track=${d.uuid} data-node=${n.id}>
@@ -91,7 +92,7 @@ function statesOf(devices) {
     /** @type {Map<string, number>} */
     const by = new Map();
     for (const d of devices) by.set(d.state, (by.get(d.state) ?? 0) + 1);
-    return [...by].map(([state, n], i) => html`${i > 0 && ", "}<span class=${state}><span class="mark">${stateOf.get(/** @type {any} */ (state))?.mark}</span> ${n} ${state}</span>`);
+    return [...by].map(([state, n], i) => html`${i > 0 && ", "}<span class=${state}><span class="mark">${stateOf.get(/** @type {any} */ (state))?.mark}</span> ${say.many(n, stateName(state))}</span>`);
 }
 
 /** A node whose GPUs are folded away: its bookings one under the other; without any, what its GPUs do. @param {{ n: Node, by: Map<string, Booking[]>, time: Time }} props */

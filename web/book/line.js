@@ -5,7 +5,8 @@ import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { pref, setPref } from "../kit/prefs.js";
 import { go } from "../kit/router.js";
-import { say } from "./over.js";
+import { tell } from "./over.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Wait} Wait */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -32,9 +33,9 @@ export const canNotify = () => isSecureContext && "Notification" in window && No
 
 /** @param {Wait} w */
 function announce(w) {
-    const words = `${w.where} is free, and yours until ${moment(w.until ?? 0, hubNow())}`;
+    const words = say.isYours(w.where, moment(w.until ?? 0, hubNow()));
     const at = `/gpu/${encodeURIComponent(w.devices?.[0]?.device ?? "")}`;
-    say(html`<a href=${at}>${words}</a>`, true);
+    tell(html`<a href=${at}>${words}</a>`, true);
     if (!canNotify() || Notification.permission !== "granted") return;
     try {
         const note = new Notification(words, { tag: `muster-wait-${w.id}` });
@@ -54,12 +55,12 @@ async function look(id, person) {
         if (w.state === "waiting") return;
         forget(id);
         if (w.state === "yours") announce(w);
-        else if (w.state === "over") say(`the wait for ${thingOf(w)} is over`, true);
+        else if (w.state === "over") tell(say.waitOver(thingOf(w)), true);
     } catch (e) {
         const { status, detail } = /** @type {Problem} */ (e);
         if (status !== 404 && status !== 410) return; /* logged out, too many questions, no hub: tried again */
         forget(id);
-        say(`a place in line is lost: ${detail}`, true);
+        tell(say.placeLost(detail), true);
     }
 }
 
@@ -100,5 +101,5 @@ export async function leave(w) {
 export function thingOf(w) {
     if (w.where) return w.where;
     if (w.count === 1 && w.node?.includes(":")) return w.node;
-    return `${w.count}${w.model ? ` of ${w.model}` : ""}${w.node ? ` on ${w.node}` : ""}${w.same_host ? ", all on one node" : ""}`;
+    return say.wanted(w.count, w.model, w.node, w.same_host);
 }

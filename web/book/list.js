@@ -6,7 +6,8 @@ import { hubNow } from "../kit/live.js";
 import { Person } from "../kit/person.js";
 import { look, mayChange, placeOf, useOf } from "./bookings.js";
 import { leave, thingOf } from "./line.js";
-import { say } from "./over.js";
+import { tell } from "./over.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -15,14 +16,14 @@ import { say } from "./over.js";
 const MANY = 100;
 
 /** open: to change one; without it they are only told. @param {{ rows: Booking[], open?: (b: Booking) => void, title?: string }} props */
-export function BookList({ rows, open, title = "bookings of this time" }) {
+export function BookList({ rows, open, title = say.ofThisTime }) {
     const now = hubNow();
     const shown = rows.slice(0, MANY);
-    return html`<section class="book-list" aria-label="Bookings">
+    return html`<section class="book-list" aria-label=${say.bookings}>
         <h2>${title}</h2>
-        ${!rows.length && html`<p class="dim">None.</p>`}
+        ${!rows.length && html`<p class="dim">${say.none}</p>`}
         ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="list">
-            <thead><tr><th scope="col">who</th><th scope="col">GPUs</th><th scope="col">from</th><th scope="col">until</th><th scope="col" class="num">for</th><th scope="col">what for</th><th scope="col">use</th><td></td></tr></thead>
+            <thead><tr><th scope="col">${say.who}</th><th scope="col">${say.gpusHead}</th><th scope="col">${say.from}</th><th scope="col">${say.until}</th><th scope="col" class="num">${say.howLong}</th><th scope="col">${say.whatFor}</th><th scope="col">${say.use}</th><td></td></tr></thead>
             <tbody>${shown.map(
                 (b) => html`<tr key=${b.id} class=${b.state}>
                     <th scope="row"><${Person} name=${b.person} /></th>
@@ -31,12 +32,12 @@ export function BookList({ rows, open, title = "bookings of this time" }) {
                     <td title=${exactTime(b.until)}>${moment(b.until, now)}</td>
                     <td class="num">${span(b.until - b.from)}</td>
                     <td class="words">${b.comment || ""}</td>
-                    <td>${b.state === "planned" ? "" : b.use ? useOf(b) || "in use" : UNKNOWN}</td>
-                    <td>${open && mayChange(b) && html`<button type="button" aria-label="change ${placeOf(b)}" onClick=${() => open(b)}>change</button>`}</td>
+                    <td>${b.state === "planned" ? "" : b.use ? useOf(b) || say.inUse : UNKNOWN}</td>
+                    <td>${open && mayChange(b) && html`<button type="button" aria-label=${say.changeThis(placeOf(b))} onClick=${() => open(b)}>${say.change}</button>`}</td>
                 </tr>`,
             )}</tbody>
         </table></div>`}
-        ${rows.length > MANY && html`<p class="dim">and ${rows.length - MANY} more</p>`}
+        ${rows.length > MANY && html`<p class="dim">${say.more(rows.length - MANY)}</p>`}
     </section>`;
 }
 
@@ -44,18 +45,18 @@ export function BookList({ rows, open, title = "bookings of this time" }) {
 export function InLine({ waits, me }) {
     if (!waits.length) return null;
     const now = hubNow();
-    const out = (/** @type {Wait} */ w) => void leave(w).then(look, (/** @type {Problem} */ e) => say(e.detail));
-    return html`<section class="book-list" aria-label="In line">
-        <h2>in line for a GPU</h2>
-        <div class="scroll" tabindex="0" role="region" aria-label="Who is in line"><table class="list">
-            <thead><tr><th scope="col">who</th><th scope="col">for</th><th scope="col" class="num">since</th><th scope="col">now</th><td></td></tr></thead>
+    const out = (/** @type {Wait} */ w) => void leave(w).then(look, (/** @type {Problem} */ e) => tell(e.detail));
+    return html`<section class="book-list" aria-label=${say.inLine}>
+        <h2>${say.inLineFor}</h2>
+        <div class="scroll" tabindex="0" role="region" aria-label=${say.whoInLine}><table class="list">
+            <thead><tr><th scope="col">${say.who}</th><th scope="col">${say.waitFor}</th><th scope="col" class="num">${say.since}</th><th scope="col">${say.now}</th><td></td></tr></thead>
             <tbody>${waits.map(
                 (w) => html`<tr key=${w.id}>
                     <th scope="row"><${Person} name=${w.person} /></th>
                     <td>${thingOf(w)}</td>
                     <td class="num" title=${exactTime(w.since)}>${span(now - w.since)}</td>
-                    <td>${w.state === "yours" ? `theirs until ${moment(w.until ?? 0, now)}` : w.ahead ? `${w.ahead} before them` : "next"}</td>
-                    <td>${(w.person === me || session.role === "admin") && html`<button type="button" aria-label="${w.state === "yours" ? "give back" : "leave the line for"} ${thingOf(w)}" onClick=${() => out(w)}>${w.state === "yours" ? "give back" : "leave"}</button>`}</td>
+                    <td>${w.state === "yours" ? say.theirsUntil(moment(w.until ?? 0, now)) : w.ahead ? say.before(w.ahead) : say.next}</td>
+                    <td>${(w.person === me || session.role === "admin") && html`<button type="button" aria-label=${w.state === "yours" ? say.giveBackThis(thingOf(w)) : say.leaveThis(thingOf(w))} onClick=${() => out(w)}>${w.state === "yours" ? say.giveBack : say.leave}</button>`}</td>
                 </tr>`,
             )}</tbody>
         </table></div>

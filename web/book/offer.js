@@ -5,6 +5,7 @@ import { live } from "../kit/live.js";
 import { usersOf } from "../kit/model.js";
 import { pref } from "../kit/prefs.js";
 import { book, tellWhenFree } from "./book.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
@@ -21,7 +22,7 @@ export function Offer({ n, d }) {
     const wait = (d.state === "busy" || d.state === "held") && !isMine(d);
     if (!wait && d.booking) return null;
     return html`<p>
-        ${wait && html`<button type="button" class="main" onClick=${() => tellWhenFree(n, d)}>tell me when it is free</button>${" "}`}
-        ${!d.booking && html`<button type="button" class=${d.state === "free" ? "main" : ""} onClick=${() => book({ devices: [d.uuid] })}>book</button>`}
+        ${wait && html`<button type="button" class="main" onClick=${() => tellWhenFree(n, d)}>${say.tellMe}</button>${" "}`}
+        ${!d.booking && html`<button type="button" class=${d.state === "free" ? "main" : ""} onClick=${() => book({ devices: [d.uuid] })}>${say.book}</button>`}
     </p>`;
 }

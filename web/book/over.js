@@ -4,6 +4,7 @@ import { html } from "../kit/html.js";
 import { onMove } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { askAhead } from "./bookings.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Bookings} Bookings */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -34,11 +35,11 @@ function show(now) {
     opened.disconnect();
     if (said.length) opened.observe(document.body, { subtree: true, childList: true, attributeFilter: ["open"] });
     takeSeat();
-    render(said.map((s) => html`<p class="said" key=${s} role=${s.stays ? "alert" : "status"}>${s.what}${s.stays && html` <button type="button" onClick=${() => show(said.filter((one) => one !== s))}>close</button>`}</p>`), words);
+    render(said.map((s) => html`<p class="said" key=${s} role=${s.stays ? "alert" : "status"}>${s.what}${s.stays && html` <button type="button" onClick=${() => show(said.filter((one) => one !== s))}>${say.close}</button>`}</p>`), words);
 }
 
 /** What was done, for a while or until the next is; what nobody may miss stays until it is closed. @param {any} what @param {boolean} [stays] */
-export function say(what, stays = false) {
+export function tell(what, stays = false) {
     if (stays) return show([...said, { what, stays }]);
     const lasting = () => said.filter((s) => s.stays);
     clearTimeout(timer);
@@ -56,7 +57,7 @@ export async function openOver(make) {
         const close = (done = "") => {
             stop();
             if (stopLast === stop) render(null, forms);
-            say(done);
+            tell(done);
             back?.focus?.();
         };
         const stop = onMove(() => close()); /* it belongs to the view it was opened from */
@@ -64,6 +65,6 @@ export async function openOver(make) {
         stopLast = stop;
         render(make(known, close), forms);
     } catch (problem) {
-        say(/** @type {Problem} */ (problem).detail);
+        tell(/** @type {Problem} */ (problem).detail);
     }
 }

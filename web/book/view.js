@@ -5,7 +5,7 @@ import { Choice, chosen } from "../kit/choice.js";
 import { NoMatch, NoNodes, Refused } from "../kit/empty.js";
 import { stateOf } from "../kit/facts.js";
 import { FilterBox } from "../kit/filterbox.js";
-import { count, moment } from "../kit/format.js";
+import { COMMA, moment } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, watch } from "../kit/live.js";
@@ -19,6 +19,7 @@ import { dayText, daysShown, midnight, SHOWN, snapDown, ticks, title } from "./c
 import { useDrag } from "./drag.js";
 import { bookingWords, Folded, Lane, put } from "./lane.js";
 import { BookList, InLine } from "./list.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Booking} Booking */
 /** @typedef {import("../kit/types").Node} Node */
@@ -91,7 +92,7 @@ function NodeHead({ n, folded, flip, by, time }) {
     const free = devices.filter((d) => d.state === "free").length;
     return html`<div class="book-head">
         <button type="button" aria-expanded=${!folded} onClick=${flip}><span aria-hidden="true">${folded ? "▸" : "▾"}</span> <b>${nodeName(n)}</b>${" "}
-            <span class="free" title="${free} free now"><span class="mark">${stateOf.get("free")?.mark}</span> ${free}</span> <span class="dim">of ${devices.length} ${modelBrief(n)}</span></button>
+            <span class="free" title=${say.freeNow(free)}><span class="mark">${stateOf.get("free")?.mark}</span> ${free}</span> <span class="dim">${say.ofModel(devices.length, modelBrief(n))}</span></button>
         ${folded && html`<${Folded} n=${n} by=${by} time=${time} />`}
     </div>`;
 }
@@ -103,9 +104,9 @@ function Turn({ from, days, today }) {
         setQuery({ from: at === dayText(hubNow()) ? undefined : at }, true);
     };
     return html`<span class="turn">
-        <button type="button" aria-label="earlier" title="earlier" onClick=${() => to(-1)}>‹</button>
-        <button type="button" disabled=${today} onClick=${() => setQuery({ from: undefined }, true)}>today</button>
-        <button type="button" aria-label="later" title="later" onClick=${() => to(1)}>›</button>
+        <button type="button" aria-label=${say.earlier} title=${say.earlier} onClick=${() => to(-1)}>‹</button>
+        <button type="button" disabled=${today} onClick=${() => setQuery({ from: undefined }, true)}>${say.today}</button>
+        <button type="button" aria-label=${say.later} title=${say.later} onClick=${() => to(1)}>›</button>
     </span>`;
 }
 
@@ -188,16 +189,16 @@ export default function BookingsView() {
     const shut = nodes.filter(folded).length > nodes.length / 2;
     return html`<div class="bookings ${status}">
         <div class="lead">
-            <h1>${known.known ? (booked ? `${count(booked, "GPU")} booked now` : "nothing is booked now") : "bookings"}${next ? html`<span class="where">, yours: ${next.state === "active" ? `until ${moment(next.until, hubNow())}` : `from ${moment(next.from, hubNow())}`}</span>` : ""}</h1>
+            <h1>${known.known ? (booked ? say.bookedNow(booked) : say.nothingNow) : say.heading}${next ? html`<span class="where">${COMMA}${next.state === "active" ? say.yoursUntil(moment(next.until, hubNow())) : say.yoursFrom(moment(next.from, hubNow()))}</span>` : ""}</h1>
             <${FilterBox} />
         </div>
         <div class="strip">
             <span class="turn-to"><${Turn} from=${from} days=${days} today=${time.today} /> <b>${title(from, to)}</b></span>
             <span class="controls">
-                <button type="button" class="main" onClick=${() => book({ devices: [] })}>book GPUs …</button>
-                ${nodes.length > 1 && html`<button type="button" onClick=${() => (setFoldAll(!shut), setShutBy(new Map()))}>${shut ? "unfold all" : "fold all"}</button>`}
-                <${Choice} name="days" label="show" options=${SHOWN} value=${days} remember />
-                <a class="dim" data-load href="/api/v1/bookings.ics" title="For calendar programs: copy this address">calendar feed (ICS)</a>
+                <button type="button" class="main" onClick=${() => book({ devices: [] })}>${say.bookGpusButton}</button>
+                ${nodes.length > 1 && html`<button type="button" onClick=${() => (setFoldAll(!shut), setShutBy(new Map()))}>${shut ? say.unfoldAll : say.foldAll}</button>`}
+                <${Choice} name="days" label=${say.show} options=${SHOWN} value=${days} remember />
+                <a class="dim" data-load href="/api/v1/bookings.ics" title=${say.feedMeans}>${say.feed}</a>
             </span>
         </div>
         ${known.problem && html`<p class="error" role="alert">${known.problem.detail}</p>`}
@@ -214,9 +215,9 @@ export default function BookingsView() {
         ${!nodes.length && status === "live" && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         ${nodes.length > 0 && html`<ul class="book-legend dim">
-            <li><span class="booking mine" /> yours</li><li><span class="booking" /> booked</li><li><span class="booking unused" /> booked but unused</li>
-            <li><i class="used" /> really used</li><li><i class="used not-theirs" /> used by somebody else than who booked it</li>
-            <li>drag over free time to book it, an end of yours to move it; on the keyboard: Enter on a GPU books, Enter on a booking changes it, Shift with ← → moves its end</li>
+            <li><span class="booking mine" /> ${say.yours}</li><li><span class="booking" /> ${say.booked}</li><li><span class="booking unused" /> ${say.bookedUnused}</li>
+            <li><i class="used" /> ${say.reallyUsed}</li><li><i class="used not-theirs" /> ${say.usedByOther}</li>
+            <li>${say.howTo}</li>
         </ul>
         <${InLine} waits=${known.waits ?? []} me=${known.me} />
         <${BookList} rows=${rows} open=${open} />`}

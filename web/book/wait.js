@@ -1,12 +1,12 @@
 /* wait.js: the form "tell me when it is free": gets in line for a GPU, as `muster wait --tell` does. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { indexOf, nodeName } from "../kit/model.js";
 import { setPref } from "../kit/prefs.js";
 import { canNotify, getInLine } from "./line.js";
 import { openOver } from "./over.js";
 import { isLocked, Who, whoUsually } from "./who.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
@@ -38,8 +38,7 @@ function Form({ n, d, known, close }) {
             if (here) await Notification.requestPermission();
             const { w, here: only } = await getInLine({ node: `${n.name}:${indexOf(d)}`, hold: HOLD, ...(person && { person: person.trim() }) });
             if (known.auth === "open") setPref("person", person.trim());
-            const ahead = w.ahead ? `, with ${count(w.ahead, "other")} before you` : "";
-            close(`in line for ${name}${ahead}${only ? ". The hub has no Slack or mail address for you: keep this page open, or your place is lost." : ": a message comes when it is free"}`);
+            close(only ? say.inLineHere(name, w.ahead) : say.inLineTold(name, w.ahead));
         } catch (problem) {
             setWrong(/** @type {Problem} */ (problem).detail);
             setBusy(false);
@@ -48,12 +47,12 @@ function Form({ n, d, known, close }) {
 
     return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-labelledby="wait-title">
         <form onSubmit=${onSubmit}>
-            <h2 id="wait-title">Tell me when ${name} is free</h2>
-            <p>You get in line for it. When nobody is on it and it is your turn, it is booked for you for 30 minutes, and you are told: by Slack or mail where the hub has a channel that leads to you, else on this page.</p>
+            <h2 id="wait-title">${say.tellMeWhen(name)}</h2>
+            <p>${say.aboutWaiting}</p>
             <${Who} known=${known} person=${person} set=${setPerson} />
-            ${canNotify() && html`<p class="gpus"><label><input type="checkbox" name="here" checked=${here} onChange=${(/** @type {any} */ e) => setHere(e.currentTarget.checked)} /> with a notification of this browser as well, while this page is open</label></p>`}
+            ${canNotify() && html`<p class="gpus"><label><input type="checkbox" name="here" checked=${here} onChange=${(/** @type {any} */ e) => setHere(e.currentTarget.checked)} /> ${say.notify}</label></p>`}
             ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
-            <p class="acts"><button class="main" disabled=${busy || isLocked(known)}>Tell me</button> <button type="button" onClick=${() => close()}>Back</button></p>
+            <p class="acts"><button class="main" disabled=${busy || isLocked(known)}>${say.tellMeButton}</button> <button type="button" onClick=${() => close()}>${say.back}</button></p>
         </form>
     </dialog>`;
 }

@@ -3,6 +3,7 @@ import { session } from "../access/session.js";
 import { html } from "../kit/html.js";
 import { pref } from "../kit/prefs.js";
 import { href, place } from "../kit/router.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Bookings} Bookings */
 
@@ -15,11 +16,11 @@ export const isLocked = (known) => session.role === "reader" || (known.auth !== 
 /** Who books. Open: a name is typed, as on a trusted lab's page. @param {{ known: Bookings, person: string, set: (person: string) => void }} props */
 export function Who({ known, person, set }) {
     if (known.auth === "open" || session.role === "admin") {
-        return html`<label>who
+        return html`<label>${say.who}
             <input name="person" required maxlength="63" autocomplete="username" spellcheck=${false} value=${person} onInput=${(/** @type {any} */ e) => set(e.currentTarget.value)} /></label>`;
     }
-    if (known.me) return html`<p>for ${person}</p>`;
+    if (known.me) return html`<p>${say.forWhom(person)}</p>`;
     return known.auth === "token"
-        ? html`<p>Booking takes a token: <a href=${href("/login", { to: place.path + location.search })}>log in</a> first.</p>`
-        : html`<p>The proxy in front of the hub does not say who you are, so nothing can be booked.</p>`;
+        ? html`<p>${say.takesToken(html`<a href=${href("/login", { to: place.path + location.search })}>${say.logIn}</a>`)}</p>`
+        : html`<p>${say.proxySilent}</p>`;
 }

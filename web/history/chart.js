@@ -5,7 +5,9 @@ import uPlot from "uplot";
 import { AXIS_PX, Cross, nearest } from "../kit/cross.js";
 import { amount, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { dates } from "../kit/language.js";
 import { sheet } from "../kit/sheet.js";
+import { say } from "./words.en.js";
 
 /**
  * A line: v is one value per x. low and high make its band.
@@ -120,10 +122,10 @@ function options({ unit, lines, max, limit, zoom, width, small }) {
     };
 }
 
-const hour = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric" });
+const hour = dates({ timeStyle: "short" });
+const second = dates({ timeStyle: "medium" });
+const day = dates({ month: "short", day: "numeric" });
+const month = dates({ month: "short", year: "numeric" });
 
 /** Words for moments, as fine as they are apart. @param {any} u @param {number[]} at */
 function ticks(u, at) {
@@ -136,8 +138,8 @@ function ticks(u, at) {
 /** What a reader who does not see it is told. @param {Line[]} lines @param {string} unit */
 function inWords(lines, unit) {
     const all = lines.flatMap((l) => l.v).filter((v) => v !== null);
-    if (!all.length) return "nothing is known of this time";
-    return `from ${amount(unit, Math.min(.../** @type {number[]} */ (all)))} to ${amount(unit, Math.max(.../** @type {number[]} */ (all)))}`;
+    if (!all.length) return say.nothingKnown;
+    return say.fromTo(amount(unit, Math.min(.../** @type {number[]} */ (all))), amount(unit, Math.max(.../** @type {number[]} */ (all))));
 }
 
 /**

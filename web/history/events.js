@@ -1,7 +1,8 @@
 /* events.js: a list of events in words, newest first. */
-import { count, exactTime, time } from "../kit/format.js";
+import { exactTime, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Said } from "../kit/said.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").EventRecord} EventRecord */
 
@@ -14,16 +15,9 @@ export const TROUBLE = ["xid", "ecc", "lost", "hung", "down", "dropped", "refuse
 /** @param {EventRecord} e */
 export const isTrouble = (e) => TROUBLE.includes(e.kind);
 
-/** Kinds whose word alone says too little. @type {Record<string, (e: EventRecord) => string>} */
-const WORDS = {
-    start: () => "agent started",
-    stop: () => "agent stopped",
-    ecc: (e) => `${count(e.code, "memory error")} not corrected`,
-};
-
 /** @param {EventRecord} e */
 function inWords(e) {
-    const what = e.kind === "xid" ? `Xid ${e.code}${e.meaning ? `: ${e.meaning}` : ""}` : WORDS[e.kind]?.(e) ?? e.kind.replaceAll("_", " ");
+    const what = e.kind === "xid" ? `Xid ${e.code}${e.meaning ? `: ${e.meaning}` : ""}` : e.kind === "ecc" ? say.eccErrors(e.code) : say.kinds[e.kind] ?? e.kind.replaceAll("_", " ");
     return e.text && e.text !== e.meaning ? `${what}: ${e.text}` : what;
 }
 
@@ -44,11 +38,11 @@ function where(e) {
 export function Events({ events, nodes = false, label }) {
     return html`<section class="events" aria-label=${label}>
         ${!nodes && html`<h2>${label}</h2>`}
-        ${!events.length && html`<p class="dim">nothing in this time</p>`}
+        ${!events.length && html`<p class="dim">${say.nothingInTime}</p>`}
         ${events.length > 0 && html`<ol>${events.map(
             (e) => html`<li key=${`${e.at} ${e.kind} ${e.device} ${e.code}`}>
                 <time title=${exactTime(e.at)}>${time(e.at)}</time>
-                <span>${nodes && where(e)}${isTrouble(e) && html`<span class="hung"><span class="mark" role="img" aria-label="trouble">✕</span></span> `}<${Said} text=${inWords(e)} people=${whose(e)} here=${nodes ? placeOf(e) : undefined} /></span>
+                <span>${nodes && where(e)}${isTrouble(e) && html`<span class="hung"><span class="mark" role="img" aria-label=${say.trouble}>✕</span></span> `}<${Said} text=${inWords(e)} people=${whose(e)} here=${nodes ? placeOf(e) : undefined} /></span>
             </li>`,
         )}</ol>`}
     </section>`;

@@ -2,7 +2,7 @@
  * a booking is an outline, what is not known is blank. The hub makes its stretches, and draws the same as a picture (src/draw/night.c). */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { stateOf } from "../kit/facts.js";
+import { metricLabel, stateName, stateOf } from "../kit/facts.js";
 import { amount, exactTime, moment, percent, span } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
@@ -14,6 +14,7 @@ import { Holders, Said } from "../kit/said.js";
 import { sheet } from "../kit/sheet.js";
 import { useLive, useTick } from "../kit/use.js";
 import { ticks } from "./ticks.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Strip} StripData */
 /** @typedef {import("../kit/types").StripRow} StripRow */
@@ -85,13 +86,13 @@ function fits(v, level) {
 /** @param {StripRow} r @param {StripData} s */
 function inWords(r, s) {
     const known = /** @type {number[]} */ (r.work.filter((v) => v !== null));
-    const who = [...new Set(r.held.map(([, , name]) => name ?? "unknown"))];
+    const who = [...new Set(r.held.map(([, , name]) => name ?? say.unknown))];
     const idle = r.idle.reduce((n, [a, b]) => n + b - a, 0) * s.step;
     const parts = [
-        known.length ? `${percent(known.reduce((a, b) => a + b, 0) / known.length / 100)} on average` : "nothing is known of this time",
-        who.length ? `held by ${who.join(", ")}` : "",
-        idle ? `${span(idle)} held without work` : "",
-        ...(r.booked ?? []).map((b) => `booked by ${b.person}`),
+        known.length ? say.onAverage(percent(known.reduce((a, b) => a + b, 0) / known.length / 100)) : say.nothingKnown,
+        who.length ? say.heldBy(who.join(", ")) : "",
+        idle ? say.heldIdle(span(idle)) : "",
+        ...(r.booked ?? []).map((b) => say.bookedBy(b.person)),
         ...(r.wrong ?? []).map((w) => w.what),
     ];
     return `${r.name}: ${parts.filter(Boolean).join("; ")}`;
@@ -116,8 +117,8 @@ function Track({ s, r, above }) {
         </svg>
         ${r.idle.map(([a, b]) => html`<i class="unworked" style=${place(s, bin(a), bin(b))} />`)}
         ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><em><${Holders} who=${who} /></em></span>`)}
-        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>booked: <${Person} name=${b.person} /></em></span>`)}
-        ${r.wrong?.map((w) => html`<span aria-hidden="true" class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` since ${moment(w.from, s.now)}` : ""}</em>`}</span>`)}
+        ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>${say.bookedName} <${Person} name=${b.person} /></em></span>`)}
+        ${r.wrong?.map((w) => html`<span aria-hidden="true" class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` ${say.since(moment(w.from, s.now))}` : ""}</em>`}</span>`)}
     </div>`;
 }
 
@@ -125,7 +126,7 @@ function Track({ s, r, above }) {
 function Present({ d, n, r }) {
     const state = d?.state ?? r.state;
     const use = d && isFresh(d) && state !== "free" ? d.metrics.util : undefined;
-    return html`<span class="night-now ${state}"><span class="mark">${stateOf.get(state)?.mark}</span> ${use !== undefined ? percent(use) : state === "stale" && n?.state === "down" ? "down" : state}</span>`;
+    return html`<span class="night-now ${state}"><span class="mark">${stateOf.get(state)?.mark}</span> ${use !== undefined ? percent(use) : state === "stale" && n?.state === "down" ? say.down : stateName(state)}</span>`;
 }
 
 const Row = keyed(
@@ -157,25 +158,25 @@ function Curve({ label, unit, v, of }) {
     const words = (/** @type {number} */ n) => (unit ? amount(unit, n) : `${n}`);
     return html`<div class="night-row night-curve">
         <span class="night-name">${label}</span>
-        <div class="night-track" role="img" aria-label="${label}: from ${words(Math.min(...known))} to ${words(most)}"><svg class=${of} viewBox="0 0 ${v.length} 1" preserveAspectRatio="none" aria-hidden="true"><path d=${d} /></svg></div>
-        <span class="night-now">to ${words(most)}</span>
+        <div class="night-track" role="img" aria-label="${label}: ${say.fromTo(words(Math.min(...known)), words(most))}"><svg class=${of} viewBox="0 0 ${v.length} 1" preserveAspectRatio="none" aria-hidden="true"><path d=${d} /></svg></div>
+        <span class="night-now">${say.to(words(most))}</span>
     </div>`;
 }
 
 /** What brightness is, in words: it is not the same of every GPU. @param {StripData} s */
 function shadeWords(s) {
     const by = new Set(s.rows.map((r) => r.by));
-    if (!by.has("sm_active")) return "utilisation";
-    return by.has("util") ? "SM active, or utilisation where the GPU does not tell that" : "SM active";
+    if (!by.has("sm_active")) return say.utilisation;
+    return by.has("util") ? say.smOrUtil : say.smActive;
 }
 
 /** @param {{ s: StripData }} props */
 function Legend({ s }) {
-    return html`<ul class="night-legend dim" aria-label="What it shows">
-        <li><svg class="swatches" viewBox="0 0 5 1" preserveAspectRatio="none" aria-hidden="true">${[0, 3, 5, 7, 9].map((l, i) => html`<path class="shade${l}" d="M${i} 0h1v1h-1z" />`)}</svg> <span><span class="on-light">darker</span><span class="on-dark">brighter</span> is busier: ${shadeWords(s)}</span></li>
-        <li><i class="unworked" /> held without work</li>
-        <li><i class="outline" /> booked</li>
-        <li><i class="blank" /> nothing known</li>
+    return html`<ul class="night-legend dim" aria-label=${say.whatItShows}>
+        <li><svg class="swatches" viewBox="0 0 5 1" preserveAspectRatio="none" aria-hidden="true">${[0, 3, 5, 7, 9].map((l, i) => html`<path class="shade${l}" d="M${i} 0h1v1h-1z" />`)}</svg> <span><span class="on-light">${say.darker}</span><span class="on-dark">${say.brighter}</span>${say.isBusier} ${shadeWords(s)}</span></li>
+        <li><i class="unworked" /> ${say.heldWithout}</li>
+        <li><i class="outline" /> ${say.booked}</li>
+        <li><i class="blank" /> ${say.notKnown}</li>
     </ul>`;
 }
 
@@ -187,14 +188,14 @@ function readOut(s, device, share) {
     const inside = (/** @type {[number, number, ...any]} */ [a, b]) => a <= bin && bin < b;
     const during = (/** @type {{ from: number, to: number | null }} */ b) => b.from < at + s.step && (b.to ?? s.now) > at;
     const free = s.free[bin];
-    const all = [s.power[bin] === undefined || s.power[bin] === null ? "" : amount("watts", s.power[bin] ?? undefined), free === null ? "" : `${free} free`];
+    const all = [s.power[bin] === undefined || s.power[bin] === null ? "" : amount("watts", s.power[bin] ?? undefined), free === null ? "" : say.free(free)];
     if (!r) return { at, words: all.filter(Boolean).join(", "), people: [] };
     const v = r.work[bin];
     const who = r.held.find(inside);
     const words = [
-        r.wrong?.find(during)?.what ?? (v === null ? "nothing known" : percent(v / 100)),
-        who ? `${who[2] ?? "unknown"}${r.idle.some(inside) ? ", without work" : ""}` : v === null ? "" : "nobody",
-        ...(r.booked?.filter(during).map((b) => `booked by ${b.person}`) ?? []),
+        r.wrong?.find(during)?.what ?? (v === null ? say.notKnown : percent(v / 100)),
+        who ? `${who[2] ?? say.unknown}${r.idle.some(inside) ? `, ${say.withoutWork}` : ""}` : v === null ? "" : say.nobody,
+        ...(r.booked?.filter(during).map((b) => say.bookedBy(b.person)) ?? []),
     ];
     return { at, words: `${r.name}: ${words.filter(Boolean).join(", ")}`, people: [...(who?.[2]?.split(/, | /) ?? []), ...(r.booked?.map((b) => b.person) ?? [])] };
 }
@@ -257,12 +258,12 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
         setQuery({ from: at(a), to: at(b) }, true);
     }
 
-    return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label="What each GPU did, and whose it was">
-        <p class="night-said dim">${over ? html`<em><${Said} text=${over.words} people=${over.people} /></em> ${exactTime(over.at)}` : "point at it, or touch it, for who and how much; drag over it to zoom"}</p>
+    return html`<section class="night ${live ? "ends-now" : ""}" style=${{ "--night-name": `min(${wide + 1}ch, 24vw)` }} aria-label=${say.whatEach}>
+        <p class="night-said dim">${over ? html`<em><${Said} text=${over.words} people=${over.people} /></em> ${exactTime(over.at)}` : say.pointAtIt}</p>
         <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave} onDragStart=${(/** @type {Event} */ e) => e.preventDefault()} onClickCapture=${(/** @type {MouseEvent} */ e) => e.detail > 0 && !meant.current && e.preventDefault()}>
             <${Axis} s=${s} />
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />
-            ${curves && html`<${Curve} label="power" unit="watts" v=${s.power} of="of-power" /><${Curve} label="free" unit="" v=${s.free} of="of-free" />`}
+            ${curves && html`<${Curve} label=${metricLabel("power")} unit="watts" v=${s.power} of="of-power" /><${Curve} label=${stateName("free")} unit="" v=${s.free} of="of-free" />`}
             <div class="night-over" aria-hidden="true">
                 ${ticks(s.from, s.to).map((t) => html`<i class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }} />`)}
                 ${over && html`<i class="cross" style=${{ left: UNIT.percent(over.x) }} />`}

@@ -1,10 +1,11 @@
 /* ticks.js: round moments of the reader's day along a stretch of time, and the words at them. */
+import { dates } from "../kit/language.js";
 
 const HOUR_MS = 3600000;
 const EVERY = [HOUR_MS / 12, HOUR_MS / 4, HOUR_MS, 2 * HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, 28 * 24 * HOUR_MS, 91 * 24 * HOUR_MS];
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric" });
-const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const clock = dates({ timeStyle: "short" });
+const weekday = dates({ weekday: "short", day: "numeric" });
+const date = dates({ day: "numeric", month: "short" });
 
 /** first: a day begins there. @param {number} from @param {number} to @param {number} most how many there is room for */
 export function ticks(from, to, most = 9) {

@@ -12,9 +12,11 @@ import { setQuery, usePlace } from "../kit/router.js";
 import { useTick } from "../kit/use.js";
 import { Chart, NoChart } from "./chart.js";
 import { Events } from "./events.js";
+import { helps } from "./helps.js";
 import { history, stretch, whoWas } from "./history.js";
 import { Lanes } from "./lanes.js";
 import { Range } from "./range.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").History} History */
 /** @typedef {import("../kit/types").Problem} Problem */
@@ -75,13 +77,13 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
         if (due) setTurn(turn + 1);
     }, [due]);
 
-    if (wrong && !got) return html`<${Range} range=${range} from=${from} to=${to} /><${Empty} title="The past cannot be shown"><p>${wrong.detail}</p><//>`;
+    if (wrong && !got) return html`<${Range} range=${range} from=${from} to=${to} /><${Empty} title=${say.noPast}><p>${wrong.detail}</p><//>`;
     if (!got) {
         return html`<div class="timeline"><div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>${above?.(shown)}
             ${names.map((name) => {
                 const many = several > 1 && metrics.get(name)?.scope === "device";
-                if (!many) return html`<${NoChart} title=${metricLabel(name)} words="reading …" />`;
-                return html`<section class="multiples"><h2>${metricLabel(name)} <span class="dim">reading …</span></h2><div>${Array.from({ length: several }, () => html`<${NoChart} title="" words="" small />`)}</div></section>`;
+                if (!many) return html`<${NoChart} title=${metricLabel(name)} words=${say.reading} />`;
+                return html`<section class="multiples"><h2>${metricLabel(name)} <span class="dim">${say.reading}</span></h2><div>${Array.from({ length: several }, () => html`<${NoChart} title="" words="" small />`)}</div></section>`;
             })}</div>`;
     }
 
@@ -100,25 +102,25 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
         <div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>
         ${above?.(shown)}
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
-        ${empty && html`<p class="dim">Nothing is stored of this time: ${live ? "it may be older than the node, or than what the hub keeps." : "the hub may not have kept it, or the node was away."}</p>`}
+        ${empty && html`<p class="dim">${live ? say.nothingStoredYet : say.nothingStoredThen}</p>`}
         ${!empty && names.map((name) => {
             const drawn = lines(h, name);
-            if (!drawn.length || drawn.every((l) => l.v.every((v) => v === null))) return html`<${NoChart} key=${name} title=${metricLabel(name)} words="nothing is known of it" />`;
+            if (!drawn.length || drawn.every((l) => l.v.every((v) => v === null))) return html`<${NoChart} key=${name} title=${metricLabel(name)} words=${say.nothingKnownOfIt} />`;
             const goesOn = more.length > 0 && drawn.length === 1 && metrics.get(name)?.kind !== "counter";
             const on = goesOn ? more.map((m) => m.metrics[name] ?? null) : [];
             const grown = drawn.map((l) => ({ ...l, v: [...l.v, ...on], low: l.low && [...l.low, ...on], high: l.high && [...l.high, ...on] }));
             const s = h.series.find((one) => one.metric === name);
             const chart = (/** @type {import("./chart.js").Line[]} */ some, /** @type {string} */ words, /** @type {boolean} */ small) => html`<${Chart} key=${`${name} ${words}`} title=${words}
-                help=${small ? undefined : metrics.get(name)?.help} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${some}
+                help=${small ? undefined : helps.get(name)} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${some}
                 version=${`${got.at} ${more.length}`} from=${from} to=${to} max=${metrics.get(name)?.unit === "ratio" ? 1 : small ? highest(grown, limits[name]?.value) : undefined} limit=${limits[name]} small=${small} moment=${moment} zoom=${zoom} />`;
             if (grown.length === 1) return chart(grown, metricLabel(name), false);
-            return html`<section class="multiples" key=${name} aria-label=${metricLabel(name)}><h2>${metricLabel(name)} <span class="dim">${metrics.get(name)?.help}${limits[name] ? `; ${limits[name].words}` : ""}</span></h2>
+            return html`<section class="multiples" key=${name} aria-label=${metricLabel(name)}><h2>${metricLabel(name)} <span class="dim">${helps.get(name)}${limits[name] ? `; ${limits[name].words}` : ""}</span></h2>
                 <div>${grown.map((l) => chart([l], l.label, true))}</div></section>`;
         })}
         <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} moment=${moment} />
         <${JobLanes} jobs=${got.jobs.jobs} more=${got.jobs.more} from=${from} to=${to} moment=${moment} />
-        ${node && html`<${Events} events=${got.events} label="what happened" />`}
-        <p class="dim">one point per ${stepWords(h.step)}${h.filled ? `, per ${h.filled} where nothing finer is kept` : ""}; drag over a chart to zoom, double-click to go back</p>
+        ${node && html`<${Events} events=${got.events} label=${say.whatHappened} />`}
+        <p class="dim">${say.perPoint(stepWords(h.step), h.filled)}; ${say.howToZoom}</p>
         ${below}
     </div>`;
 }
@@ -130,8 +132,7 @@ function highest(lines, limit = 0) {
 
 /** @param {number} ms */
 function stepWords(ms) {
-    const units = /** @type {const} */ ([[86400000, "day"], [3600000, "hour"], [60000, "minute"], [1000, "second"]]);
-    const [size, word] = units.find(([s]) => ms >= s && ms % s === 0) ?? [1000, "second"];
-    const n = ms / size;
-    return n === 1 ? word : `${n} ${word}s`;
+    const units = [86400000, 3600000, 60000, 1000];
+    const i = Math.max(0, units.findIndex((size) => ms >= size && ms % size === 0));
+    return say.step(ms / units[i], i);
 }

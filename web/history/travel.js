@@ -2,13 +2,14 @@
  * was at any moment, and plays it. The moment stands in the URL. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { count, exactTime, moment, percent } from "../kit/format.js";
+import { exactTime, moment, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { useLive, whileSeen } from "../kit/use.js";
 import { RANGES } from "./history.js";
 import { ticks } from "./ticks.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Alert} Alert */
 /** @typedef {{ from: number, step: number, v: (number | null)[], alerts: Alert[] }} Past */
@@ -62,7 +63,7 @@ function usePast(length, to) {
 function Tip({ past, t, near }) {
     const use = past.v[Math.floor((t - past.from) / past.step)];
     const alerts = past.alerts.filter((a) => Math.abs(a.since - t) <= near);
-    return html`${moment(t, Date.now())}${typeof use === "number" && `, ${percent(use)} used`}${alerts.slice(0, 4).map((a) => html`<br /><span class=${a.severity}>▲</span> ${a.place}: ${a.rule}`)}${alerts.length > 4 && html`<br />and ${alerts.length - 4} more`}`;
+    return html`${moment(t, Date.now())}${typeof use === "number" && `, ${say.used(percent(use))}`}${alerts.slice(0, 4).map((a) => html`<br /><span class=${a.severity}>▲</span> ${a.place}: ${a.rule}`)}${alerts.length > 4 && html`<br />${say.more(alerts.length - 4)}`}`;
 }
 
 export function Travel() {
@@ -108,21 +109,21 @@ export function Travel() {
     const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
     for (const a of alerts) if (a.severity === "critical") marks.set(place(a), a);
     const words = narrow ? 5 : 9; /* along the axis; one at its very end would be cut */
-    return html`<section class="travel" aria-label="The cluster over time">
+    return html`<section class="travel" aria-label=${say.overTime}>
         <span class="play"><button type="button" aria-pressed=${playing} onClick=${() => {
             if (!playing && at >= to) travel(from);
             setPlaying(!playing);
-        }}>${playing ? "pause" : "play"}</button>
-        <label class="choice">last
-            <select value=${span} onChange=${(/** @type {any} */ e) => setSpan(e.currentTarget.value)}>${SPANS.map(([name]) => html`<option value=${name} selected=${name === span}>${name}</option>`)}</select>
+        }}>${playing ? say.pause : say.play}</button>
+        <label class="choice">${say.last}
+            <select value=${span} onChange=${(/** @type {any} */ e) => setSpan(e.currentTarget.value)}>${SPANS.map(([name]) => html`<option value=${name} selected=${name === span}>${say.ranges[name] ?? name}</option>`)}</select>
         </label></span>
         <div class="over-time">
             <div class="plot-time" onPointerMove=${point} onPointerLeave=${() => setPointed(null)}>
                 ${past && html`<${Area} past=${past} from=${from} to=${to} />`}
-                ${past && past.v.every((v) => v === null) && html`<span class="dim">nothing is stored of this time yet</span>`}
+                ${past && past.v.every((v) => v === null) && html`<span class="dim">${say.nothingYet}</span>`}
                 ${[...marks].map(([at, a]) => html`<i key=${a.id} class="began ${a.severity}" style=${left(from + (at * length) / places)} aria-hidden="true">▲</i>`)}
                 ${pointed && past && html`<span class="tip" aria-hidden="true" style=${pointed.share < 0.5 ? { left: `${100 * pointed.share}%` } : { right: `${100 - 100 * pointed.share}%` }}><${Tip} past=${past} t=${from + pointed.share * length} near=${(NEAR_PX * length) / pointed.width} /></span>`}
-                <input type="range" aria-label="Moment shown" aria-valuetext=${at >= to ? "now" : exactTime(at)} min=${from} max=${to} step="60000" value=${Math.min(Math.max(at, from), to)}
+                <input type="range" aria-label=${say.momentShown} aria-valuetext=${at >= to ? say.now : exactTime(at)} min=${from} max=${to} step="60000" value=${Math.min(Math.max(at, from), to)}
                     onInput=${(/** @type {any} */ e) => {
                         setPlaying(false);
                         travel(Number(e.currentTarget.value), PAUSE_MS);
@@ -131,12 +132,12 @@ export function Travel() {
             <div class="time-axis" aria-hidden="true">${ticks(from, to, words).filter((t) => to - t.at > length / words / 2).map((t) => html`<span key=${t.at} class=${t.first ? "day" : ""} style=${left(t.at)}>${t.words}</span>`)}</div>
         </div>
         <div class="moment">
-            <output title=${exactTime(at)}>${at >= to ? "now" : moment(at, to)}</output>
+            <output title=${exactTime(at)}>${at >= to ? say.now : moment(at, to)}</output>
             <button type="button" disabled=${at >= to} onClick=${() => {
                 setPlaying(false);
                 travel(to);
-            }}>back to now</button>
-            ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${count(alerts.length, "alert")}</a>`}
+            }}>${say.backToNow}</button>
+            ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${say.alerts(alerts.length)}</a>`}
         </div>
     </section>`;
 }

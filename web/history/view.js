@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty, NoMatch, NoNodes, Refused } from "../kit/empty.js";
 import { FilterBox } from "../kit/filterbox.js";
-import { count, moment } from "../kit/format.js";
+import { COMMA, moment } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
 import { theme } from "../kit/prefs.js";
@@ -12,9 +12,10 @@ import { useLive, useTick } from "../kit/use.js";
 import { stretch } from "./history.js";
 import { Range } from "./range.js";
 import { Strip, useStrip } from "./strip.js";
+import { say } from "./words.en.js";
 
 /** @type {[string, string][]} */
-const SORTS = [["node", "node"], ["work", "most work first"], ["idle", "longest without work first"]];
+const SORTS = [["node", say.node], ["work", say.mostWork], ["idle", say.longestIdle]];
 const USUAL = "1d";
 
 /** The page is dark, as told or as the system is. */
@@ -22,7 +23,7 @@ const isDark = () => (theme() || (matchMedia("(prefers-color-scheme: dark)").mat
 
 /** The same as files, on the ground the page has; PDF is for paper. @param {{ words: Record<string, string | undefined> }} props */
 export function Pictures({ words }) {
-    return html`<span class="exports">picture: ${["png", "svg", "pdf"].map((format) => html`<a data-load download href=${href("/api/v1/strip", { ...words, format, theme: isDark() && format !== "pdf" ? "dark" : undefined })}>${format.toUpperCase()}</a>`)}</span>`;
+    return html`<span class="exports">${say.picture} ${["png", "svg", "pdf"].map((format) => html`<a data-load download href=${href("/api/v1/strip", { ...words, format, theme: isDark() && format !== "pdf" ? "dark" : undefined })}>${format.toUpperCase()}</a>`)}</span>`;
 }
 
 export default function History() {
@@ -38,18 +39,18 @@ export default function History() {
     const times = { from: `${Math.floor(shown.from)}`, to: `${Math.ceil(shown.to)}` };
     return html`<div class="history ${status}">
         <div class="lead">
-            <h1>What every GPU did, and whose it was <span class="dim">${strip ? `${count(strip.rows.length, "GPU")}, ${moment(strip.from, strip.now)} – ${shown.live ? "now" : moment(strip.to, strip.now)}` : ""}</span></h1>
+            <h1>${say.whatEach} <span class="dim">${strip ? `${say.gpus(strip.rows.length)}${COMMA}${moment(strip.from, strip.now)} – ${shown.live ? say.now : moment(strip.to, strip.now)}` : ""}</span></h1>
             <${FilterBox} />
         </div>
         <div class="strip">
             <${Range} range=${shown.range} from=${shown.from} to=${shown.to} />
-            <div class="controls"><${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="node" /><${Pictures} words=${{ ...words, ...times }} /></div>
+            <div class="controls"><${Choice} name="sort" label=${say.sort} options=${SORTS} value=${sort} otherwise="node" /><${Pictures} words=${{ ...words, ...times }} /></div>
         </div>
         ${wrong && status !== "lost" && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${strip && strip.rows.length > 0 && html`<div class=${stale ? "stale-data" : ""}><${Strip} strip=${strip} live=${shown.live} byNode=${sort === "node"} /></div>`}
-        ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : nodes.length ? html`<${Empty} title="No node has a GPU yet"><p>Which nodes there are is under <a href="/">Now</a>.</p><//>` : html`<${NoNodes} />`)}
-        ${!strip && !wrong && html`<p class="dim">reading …</p>`}
+        ${strip && !strip.rows.length && (filter ? html`<${NoMatch} />` : nodes.length ? html`<${Empty} title=${say.noGpuYet}><p>${say.nodesUnder(html`<a href="/">${say.nowView}</a>`)}</p><//>` : html`<${NoNodes} />`)}
+        ${!strip && !wrong && html`<p class="dim">${say.reading}</p>`}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
-        ${strip && strip.rows.length > 0 && strip.rows.every((r) => r.work.every((v) => v === null)) && html`<${Empty} title="Nothing is stored of this time"><p>It may be older than what the hub keeps, or than the nodes.</p><//>`}
+        ${strip && strip.rows.length > 0 && strip.rows.every((r) => r.work.every((v) => v === null)) && html`<${Empty} title=${say.nothingStored}><p>${say.maybeOlder}</p><//>`}
     </div>`;
 }

@@ -4,6 +4,7 @@ import { Cross } from "../kit/cross.js";
 import { exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Person } from "../kit/person.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 
@@ -19,7 +20,7 @@ export function jobsOn({ node, device, from, to, signal }) {
 
 /** @param {Job} j */
 const words = (j) =>
-    `${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""}) from ${exactTime(j.start)}: ${j.state === "running" ? "still running" : j.end ? span(j.end - j.start) : "nobody said that it ended"}`;
+    say.job(`${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""})`, exactTime(j.start), j.state === "running" ? say.stillRunning : j.end ? span(j.end - j.start) : say.noEnd);
 
 /** @param {Job} j @param {number} from @param {number} to */
 function Bar(j, from, to) {
@@ -33,19 +34,19 @@ export function JobLanes({ jobs, more, from, to, moment }) {
     if (!jobs.length) return null;
     const ids = new Set(jobs.map((j) => j.id));
     const whole = jobs.filter((j) => !j.parent || !ids.has(j.parent));
-    return html`<section class="joblanes" aria-label="Jobs">
-        <h2>jobs</h2>
+    return html`<section class="joblanes" aria-label=${say.jobs}>
+        <h2>${say.jobs}</h2>
         ${whole.slice(0, LANES).map((j) => {
             const parts = jobs.filter((p) => p.parent === j.id);
             return html`<div class="lane" key=${j.id}>
                 <span class="lane-name" title=${words(j)}>${j.name}${j.person && html`<br /><${Person} name=${j.person} />`}</span>
                 <span class="tracks">
                     <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}<${Cross} moment=${moment} from=${from} to=${to} /></span>
-                    ${parts.length > 0 && html`<span class="track parts" role="img" aria-label="${parts.length} ${parts.length === 1 ? "part" : "parts"}">${parts.map((p) => Bar(p, from, to))}</span>`}
+                    ${parts.length > 0 && html`<span class="track parts" role="img" aria-label=${say.parts(parts.length)}>${parts.map((p) => Bar(p, from, to))}</span>`}
                 </span>
             </div>`;
         })}
-        ${whole.length > LANES && html`<p class="dim">and ${whole.length - LANES} more jobs, from before</p>`}
-        ${more && html`<p class="dim">there were more than can be shown at once: zoom in</p>`}
+        ${whole.length > LANES && html`<p class="dim">${say.moreJobs(whole.length - LANES)}</p>`}
+        ${more && html`<p class="dim">${say.tooMany}</p>`}
     </section>`;
 }

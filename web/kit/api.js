@@ -1,4 +1,5 @@
 /* api.js: questions to the hub. Where it refuses, or does not answer, a Problem is thrown: a sentence for people. */
+import { say } from "./words.en.js";
 
 /** @typedef {import("./types").Problem} Problem */
 
@@ -10,7 +11,7 @@ export async function problemOf(r) {
     } catch {
         /* a proxy's page: its status has to do */
     }
-    return { status: r.status, detail: `the hub answered ${r.status} ${r.statusText}` };
+    return { status: r.status, detail: say.hubAnswered(`${r.status} ${r.statusText}`) };
 }
 
 /** @param {string} url @param {RequestInit} [init] */
@@ -20,7 +21,7 @@ async function answerOf(url, init) {
         r = await fetch(url, init);
     } catch (e) {
         if (e instanceof DOMException && e.name === "AbortError") throw e;
-        throw /** @type {Problem} */ ({ status: 0, detail: "the hub cannot be reached" });
+        throw /** @type {Problem} */ ({ status: 0, detail: say.hubAway });
     }
     if (!r.ok) throw await problemOf(r);
     return r;

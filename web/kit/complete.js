@@ -5,6 +5,7 @@ import { saved } from "./filters.js";
 import { live, onChange } from "./live.js";
 import { modelName, usersOf } from "./model.js";
 import { sheet } from "./sheet.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("./types").Node} Node */
 /** @typedef {import("./types").Device} Device */
@@ -68,17 +69,17 @@ function* offersFor(word) {
         return;
     }
     const fits = (/** @type {string} */ text) => text.toLowerCase().startsWith(w);
-    for (const text of names.word) if (fits(text)) yield { text, what: "GPUs in this state" };
-    for (const name of w ? ["host", "person", "model"] : []) for (const v of VALUES[name]()) if (fits(v)) yield { text: `${name}:${quoted(v)}`, what: name };
-    for (const name of names.text) if (fits(name)) yield { text: `${name}:`, what: "is" };
-    for (const name of names.number) if (fits(name)) yield { text: `${name}>`, what: "more than" };
+    for (const text of names.word) if (fits(text)) yield { text, what: say.inState };
+    for (const name of w ? ["host", "person", "model"] : []) for (const v of VALUES[name]()) if (fits(v)) yield { text: `${name}:${quoted(v)}`, what: say.kinds[name] };
+    for (const name of names.text) if (fits(name)) yield { text: `${name}:`, what: say.is };
+    for (const name of names.number) if (fits(name)) yield { text: `${name}>`, what: say.moreThan };
     for (const { name, label } of metrics.values()) if (fits(name)) yield { text: `${name}>`, what: label };
 }
 
 /** @param {string} text @param {number} caret @returns {Generator<Offer>} */
 function* allOffers(text, caret) {
     const typed = text.trim();
-    for (const f of saved()) if (f !== typed && f.toLowerCase().startsWith(typed.toLowerCase())) yield { text: f, what: "saved", whole: true };
+    for (const f of saved()) if (f !== typed && f.toLowerCase().startsWith(typed.toLowerCase())) yield { text: f, what: say.saved, whole: true };
     const before = text.slice(0, caret);
     const word = before.slice(wordStart(before));
     for (const o of offersFor(word)) if (o.text !== word) yield o;

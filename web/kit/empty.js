@@ -2,6 +2,7 @@
 import { html } from "./html.js";
 import { live } from "./live.js";
 import { href, place } from "./router.js";
+import { say } from "./words.en.js";
 
 /** @param {{ title: string, children?: any }} props */
 export function Empty({ title, children }) {
@@ -9,25 +10,25 @@ export function Empty({ title, children }) {
 }
 
 export function NoNodes() {
-    return html`<${Empty} title="Add the first one">
+    return html`<${Empty} title=${say.addFirst}>
         <ol>
-            <li>Make a token on the hub: <code>muster token new --role enroll</code></li>
-            <li>Run on the machine to add: <code>curl -fsS ${location.origin}/install | sh -s -- TOKEN</code></li>
+            <li>${say.makeToken} <code>muster token new --role enroll</code></li>
+            <li>${say.runThere} <code>curl -fsS ${location.origin}/install | sh -s -- TOKEN</code></li>
         </ol>
-        <p class="dim">The node appears here as soon as it reports. No reload is needed.</p>
+        <p class="dim">${say.appears}</p>
     <//>`;
 }
 
 export function NoMatch() {
     const all = href(place.path, { ...Object.fromEntries(place.query), filter: undefined });
-    return html`<${Empty} title="The filter matches nothing">
-        <p>None of ${live.of ?? 0} GPUs fits <code>${live.filter}</code> just now${live.words && ` (${live.words})`}. What fits later appears by itself.</p>
-        <p><a href=${all}>Show all GPUs</a></p>
+    return html`<${Empty} title=${say.matchesNothing}>
+        <p>${say.noneFits(live.of ?? 0, html`<code>${live.filter}</code>`, live.words && ` (${live.words})`)}</p>
+        <p><a href=${all}>${say.showAll}</a></p>
     <//>`;
 }
 
 export function Refused() {
-    return html`<${Empty} title=${live.problem?.status === 401 ? "This hub wants to know who reads" : "The hub does not answer this"}>
+    return html`<${Empty} title=${live.problem?.status === 401 ? say.wantsToKnow : say.notAnswered}>
         <p>${live.problem?.detail}</p>
     <//>`;
 }

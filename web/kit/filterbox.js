@@ -5,6 +5,7 @@ import { html } from "./html.js";
 import { whenLoaded } from "./later.js";
 import { setQuery, usePlace } from "./router.js";
 import { useLive } from "./use.js";
+import { say } from "./words.en.js";
 
 const PAUSE_MS = 250;
 
@@ -20,7 +21,7 @@ function Marked({ text, column }) {
 
 /** What can be typed next. @param {{ offers: Offer[], at: number, take: (o: Offer) => void }} props */
 function Offers({ offers, at, take }) {
-    return html`<ul class="offers" id="filter-offers" role="listbox" aria-label="What can be typed">
+    return html`<ul class="offers" id="filter-offers" role="listbox" aria-label=${say.typeable}>
         ${offers.map((o, i) => html`<li role="option" id=${`offer-${i}`} key=${o.text} aria-selected=${i === at} onPointerDown=${(/** @type {Event} */ e) => {
             e.preventDefault(); /* the box keeps the focus */
             take(o);
@@ -32,8 +33,8 @@ function Offers({ offers, at, take }) {
 function Star({ text }) {
     const [, again] = useState({});
     const kept = saved().includes(text.trim());
-    const words = kept ? "Forget this filter" : "Keep this filter: it is offered here and by Ctrl-K";
-    return html`<button type="button" class="icon" title=${words} aria-label="Keep this filter" aria-pressed=${kept} disabled=${!text.trim()} onClick=${() => {
+    const words = kept ? say.forgetFilter : say.keepFilterHint;
+    return html`<button type="button" class="icon" title=${words} aria-label=${say.keepFilter} aria-pressed=${kept} disabled=${!text.trim()} onClick=${() => {
         flipSaved(text);
         again({});
     }}>${kept ? "★" : "☆"}</button>`;
@@ -111,7 +112,7 @@ export function FilterBox() {
     const shown = bad && bad.filter === text && !offers.length ? bad : null; /* a word that goes on is no error yet */
     return html`<div class="filter" role="search">
         <div class="filter-line">
-            <input type="search" id="filter" ref=${box} role="combobox" placeholder="filter: free, kim, h200, mem>40G …  ( / )" aria-label="Filter GPUs" aria-invalid=${!!shown}
+            <input type="search" id="filter" ref=${box} role="combobox" placeholder=${say.filterHint} aria-label=${say.filterGpus} aria-invalid=${!!shown}
                 aria-describedby=${shown ? "filter-error" : null} aria-expanded=${offers.length > 0} aria-controls="filter-offers" aria-autocomplete="list" aria-activedescendant=${offers[at] ? `offer-${at}` : null}
                 autocomplete="off" autocapitalize="off" spellcheck=${false} value=${text}
                 onInput=${(/** @type {any} */ e) => {

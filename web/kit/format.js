@@ -1,14 +1,24 @@
 /* format.js: numbers, spans and times for people. The one place that knows how a unit is written. */
 import { metrics } from "./facts.js";
+import { dates, locale } from "./language.js";
+import { say } from "./words.en.js";
 
 /** What is not known. */
 export const UNKNOWN = "–";
 
+/** Between parts of a sentence. */
+export const COMMA = say.comma;
+
 const NBSP = "\u00a0";
+
+const fixed = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+
+/** As the reader writes it. @param {number} v @param {number} [digits] behind the point */
+export const number = (v, digits = 0) => fixed[digits].format(v);
 
 /** @param {number} v at most three figures, never more than one behind the point */
 function short(v) {
-    return Math.abs(v) < 100 && !Number.isInteger(v) ? v.toFixed(1) : v.toFixed(0);
+    return number(v, Math.abs(v) < 100 && !Number.isInteger(v) ? 1 : 0);
 }
 
 /** @param {number} v @param {number} step @param {string[]} suffixes */
@@ -18,7 +28,7 @@ function scaled(v, step, suffixes) {
         v /= step;
         i++;
     }
-    return (i ? short(v) : v.toFixed(0)) + NBSP + suffixes[i];
+    return (i ? short(v) : number(v)) + NBSP + suffixes[i];
 }
 
 /** @param {number} v 0 to 1 */
@@ -36,8 +46,8 @@ const writers = {
     ratio: percent,
     bytes,
     bytes_per_second: (v) => bytes(v) + "/s",
-    celsius: (v) => v.toFixed(0) + NBSP + "°C",
-    watts: (v) => (v >= 10000 ? short(v / 1000) + NBSP + "kW" : v.toFixed(0) + NBSP + "W"),
+    celsius: (v) => number(v) + NBSP + "°C",
+    watts: (v) => (v >= 10000 ? short(v / 1000) + NBSP + "kW" : number(v) + NBSP + "W"),
     joules: (v) => (v >= 3.6e6 ? short(v / 3.6e6) + NBSP + "kWh" : scaled(v, 1000, ["J", "kJ", "MJ"])),
     hertz: (v) => scaled(v, 1000, ["Hz", "kHz", "MHz", "GHz"]),
     seconds: (v) => span(v * 1000),
@@ -47,7 +57,7 @@ const writers = {
 /** Of many GPUs: "750 W", "14.5 kW" @param {number} watts */
 export function power(watts) {
     const [v, unit] = watts < 1000 ? [watts, "W"] : watts < 1e6 ? [watts / 1000, "kW"] : [watts / 1e6, "MW"];
-    return v.toFixed(v < 100 && unit !== "W" ? 1 : 0) + NBSP + unit;
+    return number(v, v < 100 && unit !== "W" ? 1 : 0) + NBSP + unit;
 }
 
 /** @param {string} unit as in the metric facts @param {number | undefined} v in the base unit */
@@ -61,28 +71,27 @@ export function metric(name, v) {
     return amount(metrics.get(name)?.unit ?? "", v);
 }
 
-const UNITS = /** @type {const} */ ([["d", 86400000], ["h", 3600000], ["m", 60000], ["s", 1000]]);
+export const inUnit = say.unit; /* so many days (0), hours, minutes, seconds (3) */
+const UNITS = [86400000, 3600000, 60000, 1000];
 
 /** "2 h 10 m": two units at most. @param {number} ms */
 export function span(ms) {
     const u = Math.max(0, Math.floor(ms / 1000) * 1000);
-    const i = UNITS.findIndex(([, size]) => u >= size);
-    if (i < 0) return "0" + NBSP + "s";
-    const [name, size] = UNITS[i];
-    const next = UNITS[i + 1];
-    const rest = next ? Math.floor((u % size) / next[1]) : 0;
-    return Math.floor(u / size) + NBSP + name + (next && rest ? NBSP + rest + NBSP + next[0] : "");
+    const i = UNITS.findIndex((size) => u >= size);
+    if (i < 0) return say.unit(0, 3);
+    const rest = Math.floor((u % UNITS[i]) / UNITS[i + 1]);
+    return say.unit(Math.floor(u / UNITS[i]), i) + (rest ? say.gap + say.unit(rest, i + 1) : "");
 }
 
 /** One unit, for narrow places. @param {number} ms */
 export function spanShort(ms) {
     const u = Math.max(0, ms);
-    const [name, size] = UNITS.find(([, s]) => u >= s) ?? UNITS[3];
-    return Math.floor(u / size) + NBSP + name;
+    const i = Math.max(0, u < 1000 ? 3 : UNITS.findIndex((size) => u >= size));
+    return say.unit(Math.floor(u / UNITS[i]), i);
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clock = dates({ timeStyle: "medium" });
+const whole = dates({ dateStyle: "medium", timeStyle: "medium" });
 
 /** The reader's own zone and way of writing; the day only when it is not today. @param {number} ms */
 export function time(ms) {
@@ -95,10 +104,10 @@ export function exactTime(ms) {
     return whole.format(new Date(ms));
 }
 
-const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
-const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const dated = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const minute = dates({ timeStyle: "short" });
+const weekday = dates({ weekday: "short" });
+const date = dates({ day: "numeric", month: "short" });
+const dated = dates({ day: "numeric", month: "short", year: "numeric" });
 const DAY_MS = 86400000;
 
 /** To the minute, as short as it is clear, as the reader writes it: "14:00", "Tue 14:00", "24 Nov 14:00", of another year "1 Jan 2027 14:00". @param {number} ms @param {number} now */
@@ -111,7 +120,7 @@ export function moment(ms, now) {
     return `${day.format(d)}${NBSP}${at}`;
 }
 
-/** "1 GPU", "2 GPUs" @param {number} n @param {string} noun */
+/** In English: "1 GPU", "2 GPUs" @param {number} n @param {string} noun */
 export function count(n, noun) {
     return n + NBSP + noun + (n === 1 ? "" : "s");
 }

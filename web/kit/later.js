@@ -1,10 +1,11 @@
 /* later.js: what comes after the first paint: its file is loaded when it is first needed. Where a file does not come, that is said. */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
+import { say } from "./words.en.js";
 
 /** Why a file did not come, and what to do. */
 export function LoadAgain() {
-    return html`The hub may have been upgraded or be away. <a data-load href=${location.href}>Load the page again</a>`;
+    return html`${say.maybeUpgraded} <a data-load href=${location.href}>${say.loadAgain}</a>`;
 }
 
 let tell = () => {};
@@ -15,7 +16,7 @@ export function Missing({ lost }) {
     useLayoutEffect(() => {
         tell = () => setMissing(true);
     }, []);
-    return missing && !lost && html`<p class="banner lost-line" role="alert">a part of the page could not be loaded <span class="why"><${LoadAgain} /></span></p>`;
+    return missing && !lost && html`<p class="banner lost-line" role="alert">${say.partMissing} <span class="why"><${LoadAgain} /></span></p>`;
 }
 
 /** Once its file is there. @template M @param {Promise<M>} file import("./part.js") @param {(m: M) => unknown} then */

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { useWindow } from "./use.js";
+import { say } from "./words.en.js";
 
 /** @typedef {{ key: string, height: number, what: any }} Line height in pixels, at least roughly */
 
@@ -61,7 +62,7 @@ export function Lines({ lines, draw }) {
 
     if (!long) {
         const left = onPaper ? lines.length - PAPER : 0;
-        return html`<div class="lines">${(left > 0 ? lines.slice(0, PAPER) : lines).map((l) => draw(l, false))}${left > 0 && html`<p class="dim">and ${left} more lines: a filter chooses what is printed</p>`}</div>`;
+        return html`<div class="lines">${(left > 0 ? lines.slice(0, PAPER) : lines).map((l) => draw(l, false))}${left > 0 && html`<p class="dim">${say.moreLines(left)}</p>`}</div>`;
     }
     const shown = lines.slice(range.from, range.to);
     const above = range.from > 0 ? ends[Math.min(range.from, ends.length) - 1] : 0;

@@ -1,4 +1,5 @@
 /* model.js: questions about devices and nodes that several views ask: who holds it, what is free, how full. */
+import { say } from "./words.en.js";
 
 /** @typedef {import("./types").Node} Node */
 /** @typedef {import("./types").Device} Device */
@@ -43,7 +44,7 @@ export function gpuNamed(nodes, word) {
 }
 
 const GONE = "Zombie"; /* as a user: PROC_GONE of src/model/fact.h */
-export const GONE_WORDS = "a process that is gone still holds memory";
+export const GONE_WORDS = say.goneHolds;
 
 /** It has ended, and the driver lists it all the same: nobody's. @param {{ user?: string }} p */
 export const isGone = (p) => p.user === GONE;
@@ -93,7 +94,7 @@ export const modelName = (d) => d.display ?? d.name;
 /** The model where there is little room; the same as modelOf where nobody said. @param {Node} n */
 export function modelBrief(n) {
     const d = n.devices.find((one) => !one.parent);
-    return modelOf(n) === "several" || !d?.short ? modelOf(n) : d.short;
+    return modelOf(n) === say.several || !d?.short ? modelOf(n) : d.short;
 }
 
 /** Common model without the maker's name; "several". @param {Node} n */
@@ -101,7 +102,7 @@ export function modelOf(n) {
     let model = "";
     for (const d of n.devices) {
         if (d.parent || modelName(d) === model) continue;
-        if (model) return "several";
+        if (model) return say.several;
         model = modelName(d);
     }
     return model.replace(/^(NVIDIA|AMD|Intel) /i, "");

@@ -3,6 +3,7 @@ import { html } from "./html.js";
 import { live } from "./live.js";
 import { indexOf, nodeName } from "./model.js";
 import { Person } from "./person.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("./types").Node} Node */
 
@@ -42,6 +43,6 @@ export function Said({ text, people = [], here }) {
 /** Who holds something, as the hub joins their names: "kim, lee +2"; null: nobody known. @param {{ who: string | null }} props */
 export function Holders({ who }) {
     const [, names, more] = /^(.*?)( \+\d+)?$/s.exec(who ?? "") ?? [];
-    if (!names) return "unknown";
-    return html`${names.split(", ").map((name, i) => html`${i > 0 && ", "}${name === "unknown" ? name : html`<${Person} name=${name} />`}`)}${more}`;
+    if (!names) return say.unknown;
+    return html`${names.split(", ").map((name, i) => html`${i > 0 && ", "}${name === "unknown" ? say.unknown : html`<${Person} name=${name} />`}`)}${more}`;
 }

@@ -1,6 +1,7 @@
 /* stream.js: server-sent events over fetch, which unlike EventSource says why it was refused. Reconnects by itself,
  * ever less often, and takes a line that has gone silent for a dead one. */
 import { problemOf } from "./api.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("./types").Problem} Problem */
 /**
@@ -92,11 +93,11 @@ export function openStream(url, ears) {
     async function keep() {
         while (!closed) {
             /** @type {Problem} */
-            let why = { status: 0, detail: "the hub ended the connection" };
+            let why = { status: 0, detail: say.hubEnded };
             try {
                 await listen();
             } catch (e) {
-                why = e && typeof e === "object" && "detail" in e ? /** @type {Problem} */ (e) : { status: 0, detail: "the hub cannot be reached" };
+                why = e && typeof e === "object" && "detail" in e ? /** @type {Problem} */ (e) : { status: 0, detail: say.hubAway };
             }
             clearTimeout(timer);
             if (closed) return;

@@ -209,7 +209,6 @@ export interface Metric {
     per: number;
     kind: "gauge" | "counter";
     scope: "device" | "node";
-    help: string;
 }
 
 export interface Facts {

@@ -4,6 +4,7 @@ import { useSession } from "../access/session.js";
 import { send } from "../kit/api.js";
 import { html } from "../kit/html.js";
 import { go } from "../kit/router.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Problem} Problem */
 /** @typedef {import("../kit/types").Node} Node */
@@ -24,7 +25,7 @@ function Twice({ label, sure, act }) {
     }
 
     return html`<button type="button" onClick=${onClick}>${asked ? sure : label}</button>
-        ${asked && html` <button type="button" onClick=${() => setAsked(false)}>No</button>`}
+        ${asked && html` <button type="button" onClick=${() => setAsked(false)}>${say.no}</button>`}
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}`;
 }
 
@@ -33,12 +34,12 @@ export function Keep({ n }) {
     const { role } = useSession();
     if (role !== "admin" || !(n.never_sampled || n.belonged_to)) return null;
     const path = `/api/v1/nodes/${encodeURIComponent(n.id)}`;
-    return html`<section class="keep" aria-label="For admins">
-        ${n.belonged_to && html`<p>It has GPUs that belonged to ${n.belonged_to}. <${Twice} label="Join the two" sure=${`It is ${n.belonged_to}: give it that history`} act=${async () => {
+    return html`<section class="keep" aria-label=${say.forAdmins}>
+        ${n.belonged_to && html`<p>${say.belonged(n.belonged_to)} <${Twice} label=${say.join} sure=${say.joinSure(n.belonged_to)} act=${async () => {
             await send(path + "/join", { old: n.belonged_to_id });
             go(`/node/${encodeURIComponent(n.id)}`);
         }} /></p>`}
-        ${n.never_sampled && html`<p>It never sent a sample. <${Twice} label="Delete the node" sure="Delete it and its token" act=${async () => {
+        ${n.never_sampled && html`<p>${say.neverSent} <${Twice} label=${say.deleteNode} sure=${say.deleteSure} act=${async () => {
             await send(path, {}, "DELETE");
             go("/");
         }} /></p>`}

@@ -4,6 +4,7 @@ import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { GONE_WORDS, indexOf, isGone } from "../kit/model.js";
 import { Person } from "../kit/person.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Device} Device */
 /** @typedef {import("../kit/types").Process} Process */
@@ -20,12 +21,12 @@ function Owner({ p }) {
 export function Processes({ devices }) {
     const rows = devices.flatMap((d) => d.processes.map((p) => ({ d, p }))).sort((a, b) => (b.p.mem ?? 0) - (a.p.mem ?? 0));
     const several = devices.length > 1;
-    return html`<section class="processes" aria-label="Processes now">
-        <h2>processes now</h2>
-        ${!rows.length && html`<p class="dim">none</p>`}
+    return html`<section class="processes" aria-label=${say.processesNow}>
+        <h2>${say.processesNow}</h2>
+        ${!rows.length && html`<p class="dim">${say.none}</p>`}
         ${rows.length > 0 && html`<div class="scroll"><table class="list">
-            <thead><tr>${several && html`<th scope="col" class="num">GPU</th>`}<th scope="col">user</th><th scope="col" class="num">pid</th><th scope="col">program</th>
-                <th scope="col" class="num">memory</th><th scope="col" class="num">SM</th><th scope="col" class="num">for</th><th scope="col">runs in</th></tr></thead>
+            <thead><tr>${several && html`<th scope="col" class="num">GPU</th>`}<th scope="col">${say.user}</th><th scope="col" class="num">pid</th><th scope="col">${say.program}</th>
+                <th scope="col" class="num">${say.memory}</th><th scope="col" class="num">SM</th><th scope="col" class="num">${say.howLong}</th><th scope="col">${say.runsIn}</th></tr></thead>
             <tbody>${rows.map(
                 ({ d, p }) => html`<tr key=${`${d.uuid} ${p.pid}`}>
                     ${several && html`<td class="num">${indexOf(d)}</td>`}
@@ -35,7 +36,7 @@ export function Processes({ devices }) {
                     <td class="num">${p.mem === undefined ? UNKNOWN : bytes(p.mem)}</td>
                     <td class="num">${p.sm === undefined ? UNKNOWN : percent(p.sm)}</td>
                     <td class="num" title=${p.start ? exactTime(p.start) : ""}>${p.start ? span(hubNow() - p.start) : UNKNOWN}</td>
-                    <td>${[p.slurm_job && `Slurm job ${p.slurm_job}`, p.runtime && `${p.runtime} ${(p.container ?? "").slice(0, 12)}`, p.pod && `pod ${p.pod}`].filter(Boolean).join(", ")}</td>
+                    <td>${[p.slurm_job && say.slurmJob(p.slurm_job), p.runtime && `${p.runtime} ${(p.container ?? "").slice(0, 12)}`, p.pod && `pod ${p.pod}`].filter(Boolean).join(", ")}</td>
                 </tr>`,
             )}</tbody>
         </table></div>`}

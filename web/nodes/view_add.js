@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { send } from "../kit/api.js";
 import { Empty } from "../kit/empty.js";
-import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
 import { modelOf, nodeName } from "../kit/model.js";
 import { useLive } from "../kit/use.js";
 import { Copy } from "./copy.js";
+import { say } from "./words.en.js";
 
 /* A command that was pasted and forgotten must not add nodes for ever. */
 const LASTS = "1d";
@@ -18,9 +18,9 @@ const LASTS = "1d";
 /** Nodes that were not there when the command was made. @param {{ before: Set<string> }} props */
 function Arrivals({ before }) {
     const fresh = useLive().nodes.filter((n) => !before.has(n.id));
-    if (!fresh.length) return html`<p class="waiting" role="status">Waiting for the node to report …</p>`;
+    if (!fresh.length) return html`<p class="waiting" role="status">${say.waiting}</p>`;
     return html`<ul class="arrivals" role="status">
-        ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a> is here${n.devices.length ? `: ${count(n.devices.length, "GPU")}, ${modelOf(n)}` : ""}</li>`)}
+        ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a> ${say.isHere(n.devices.length, modelOf(n))}</li>`)}
     </ul>`;
 }
 
@@ -35,8 +35,8 @@ export default function Add() {
 
     if (!known) return null;
     if (role !== "admin") {
-        return html`<${Empty} title="Adding nodes is for admins">
-            <p><a href="/login?to=/add">Log in</a> with a token of role admin, or on the hub: <code>muster token new --role enroll</code></p>
+        return html`<${Empty} title=${say.addIsForAdmins}>
+            <p>${say.logInToAdd(html`<a href="/login?to=/add">${say.logIn}</a>`)} <code>muster token new --role enroll</code></p>
         <//>`;
     }
 
@@ -54,17 +54,16 @@ export default function Add() {
     }
 
     return html`<form class="form" onSubmit=${onSubmit}>
-        <h1>Add a node</h1>
-        <p>One command, run on the machine to add. As root it installs a service; as any other user, a service of that user.</p>
-        ${!command && html`<label>Note to know the token by <span class="dim">(optional)</span>
-            <input name="note" maxlength="100" value=${note} placeholder="rack 4" onInput=${(/** @type {any} */ e) => setNote(e.currentTarget.value)} />
+        <h1>${say.addNode}</h1>
+        <p>${say.oneCommand}</p>
+        ${!command && html`<label>${say.note} <span class="dim">${say.optional}</span>
+            <input name="note" maxlength="100" value=${note} placeholder=${say.noteHint} onInput=${(/** @type {any} */ e) => setNote(e.currentTarget.value)} />
         </label>`}
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
         ${command
-            ? html`<${Copy} text=${command} label="The command" />
-                <p class="dim">It holds a token that adds nodes for a day, and is shown this once. Without the token at its end (<code>curl … | sh</code>) it asks for it, so that it shows in no list of processes. It works for as many machines as you like: a hundred at once, then ten
-                    a second; ${" "}<code>muster token revoke</code> on the hub ends it before. Where hubs and nodes know each other by another address, change the address in it.</p>
+            ? html`<${Copy} text=${command} label=${say.theCommand} />
+                <p class="dim">${say.commandHolds(html`<code>curl … | sh</code>`, html`<code>muster token revoke</code>`)}</p>
                 <${Arrivals} before=${before.current} />`
-            : html`<p><button>Make the command</button></p>`}
+            : html`<p><button>${say.makeCommand}</button></p>`}
     </form>`;
 }

@@ -5,15 +5,16 @@ import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
 import { metricLabel, metrics, stateOf } from "../kit/facts.js";
-import { count, metric, span } from "../kit/format.js";
+import { metric, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
 import { gpuNamed, indexOf, isFresh, modelName, nodeName, placeOf } from "../kit/model.js";
 import { go, usePlace } from "../kit/router.js";
 import { useLive, useTick, useTitle } from "../kit/use.js";
-import { deviceSentence } from "../now/words.js";
+import { deviceSentence } from "../now/sentences.js";
 import { FactList } from "./factlist.js";
 import { Processes } from "./processes.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").History} History */
 
@@ -29,8 +30,8 @@ export function picked(query, usual, scope) {
 
 /** What a chart's values cannot exceed. @param {Record<string, number>} m of a GPU */
 export const limitsOf = (m) => ({
-    mem_used: m.mem_total ? { value: m.mem_total, words: `total memory: ${metric("mem_total", m.mem_total)}` } : undefined,
-    power: m.power_limit ? { value: m.power_limit, words: `limit: ${metric("power_limit", m.power_limit)}` } : undefined,
+    mem_used: m.mem_total ? { value: m.mem_total, words: say.totalMemory(metric("mem_total", m.mem_total)) } : undefined,
+    power: m.power_limit ? { value: m.power_limit, words: say.limit(metric("power_limit", m.power_limit)) } : undefined,
 });
 
 /** One line with its band. @param {History} h @param {string} name */
@@ -56,7 +57,7 @@ export default function Gpu({ arg }) {
     const names = picked(query, USUAL, "device");
     if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
     if (status === "connecting") return null;
-    if (node && !d) return html`<${Empty} title="${nodeName(node)} has no GPU ${word.slice(word.lastIndexOf(":") + 1)}"><p><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> has ${count(node.devices.length, "GPU")}.</p><//>`;
+    if (node && !d) return html`<${Empty} title=${say.noSuchGpu(nodeName(node), word.slice(word.lastIndexOf(":") + 1))}><p>${say.hasGpus(html`<a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>`, node.devices.length)}</p><//>`;
     const m = d?.metrics ?? {};
     return html`<div class="one">
         <div class="lead">
@@ -65,28 +66,28 @@ export default function Gpu({ arg }) {
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
                     <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`
-                : html`<h1>${uuid}</h1><p class="dim">No node has this GPU now. What is stored of it is below.</p>`}
+                : html`<h1>${uuid}</h1><p class="dim">${say.noNodeHas}</p>`}
         </div>
         <div class="sides">
             ${d && html`<aside>
-                <${FactList} label="Now" rows=${[
+                <${FactList} label=${say.now} rows=${[
                     [metricLabel("util"), isFresh(d) ? metric("util", m.util) : undefined],
-                    [metricLabel("mem_used"), isFresh(d) && m.mem_total ? `${metric("mem_used", m.mem_used)} of ${metric("mem_total", m.mem_total)}` : undefined],
-                    [metricLabel("power"), isFresh(d) ? `${metric("power", m.power)}${m.power_limit ? ` of ${metric("power_limit", m.power_limit)}` : ""}` : undefined],
+                    [metricLabel("mem_used"), isFresh(d) && m.mem_total ? say.of(metric("mem_used", m.mem_used), metric("mem_total", m.mem_total)) : undefined],
+                    [metricLabel("power"), !isFresh(d) ? undefined : m.power_limit ? say.of(metric("power", m.power), metric("power_limit", m.power_limit)) : metric("power", m.power)],
                     [metricLabel("temp"), isFresh(d) ? metric("temp", m.temp) : undefined],
-                    ["clocks", d.throttle?.filter((w) => w !== "idle").join(", ")],
-                    ["age", d.heard === undefined ? "no sample yet" : span(hubNow() - d.heard)],
+                    [say.clocks, d.throttle?.filter((w) => w !== "idle").join(", ")],
+                    [say.age, d.heard === undefined ? say.noSample : span(hubNow() - d.heard)],
                 ]} />
-                <${FactList} label="Facts" rows=${[
-                    ["model", d.name],
+                <${FactList} label=${say.facts} rows=${[
+                    [say.model, d.name],
                     ["UUID", d.uuid],
-                    ["serial", d.serial],
+                    [say.serial, d.serial],
                     ["PCI", d.pci],
-                    ["PCIe", m.pcie_gen ? `gen ${m.pcie_gen} ×${m.pcie_width ?? "?"}` : undefined],
-                    ["highest clocks", m.clock_sm_max ? `${metric("clock_sm_max", m.clock_sm_max)}, memory ${metric("clock_mem_max", m.clock_mem_max)}` : undefined],
-                    ["ECC errors", m.ecc_uncorrected === undefined ? undefined : `${m.ecc_uncorrected} uncorrected, ${m.ecc_corrected ?? 0} corrected`],
-                    ["rows remapped", m.rows_remapped],
-                    ["driver", node?.driver],
+                    ["PCIe", m.pcie_gen ? say.pcie(m.pcie_gen, m.pcie_width ?? "?") : undefined],
+                    [say.highestClocks, m.clock_sm_max ? say.andMemory(metric("clock_sm_max", m.clock_sm_max), metric("clock_mem_max", m.clock_mem_max)) : undefined],
+                    [say.eccErrors, m.ecc_uncorrected === undefined ? undefined : say.corrected(m.ecc_uncorrected, m.ecc_corrected ?? 0)],
+                    [metricLabel("rows_remapped"), m.rows_remapped],
+                    [say.driver, node?.driver],
                     ["CUDA", node?.cuda],
                 ]} />
             </aside>`}

@@ -4,7 +4,8 @@ import { Pick } from "../history/pick.js";
 import { Strip, useStrip } from "../history/strip.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
-import { metric, percent, span } from "../kit/format.js";
+import { metricLabel } from "../kit/facts.js";
+import { COMMA, metric, number, percent, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
 import { devicesOf, modelOf, nodeName } from "../kit/model.js";
@@ -12,12 +13,13 @@ import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
-import { cpuShare, diskNote, disks, heardOf, level } from "../now/host.js";
-import { nodeTrouble } from "../now/words.js";
+import { cpuShare, diskNote, DISKS, disks, heardOf, level } from "../now/host.js";
+import { nodeTrouble } from "../now/sentences.js";
 import { FactList } from "./factlist.js";
 import { Keep } from "./keep.js";
 import { Processes } from "./processes.js";
 import { limitsOf, picked } from "./view_gpu.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").History} History */
 
@@ -55,48 +57,48 @@ export default function NodeView({ arg }) {
     const names = picked(query, USUAL, "device");
     if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
     if (status === "connecting") return null;
-    if (!n) return html`<${Empty} title="There is no node called ${name}"><p>It may have been renamed or retired. <a href="/">All nodes</a></p><//>`;
+    if (!n) return html`<${Empty} title=${say.noSuchNode(name)}><p>${say.maybeRenamed} <a href="/">${say.allNodes}</a></p><//>`;
     const devices = devicesOf(n);
     const m = n.metrics;
     const same = (/** @type {string} */ of) => (new Set(devices.map((d) => d.metrics[of])).size === 1 ? devices[0].metrics[of] : undefined);
-    const limits = { ...limitsOf({ mem_total: same("mem_total") ?? 0, power_limit: same("power_limit") ?? 0 }), ram_used: m.ram_total ? { value: m.ram_total, words: `total RAM: ${metric("ram_total", m.ram_total)}` } : undefined };
+    const limits = { ...limitsOf({ mem_total: same("mem_total") ?? 0, power_limit: same("power_limit") ?? 0 }), ram_used: m.ram_total ? { value: m.ram_total, words: say.totalRam(metric("ram_total", m.ram_total)) } : undefined };
     const trouble = nodeTrouble(n);
     const { heard } = heardOf(n);
     return html`<div class="one">
         <div class="lead">
             <h1>${nodeName(n)} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
             <${Keep} n=${n} />
-            <p class="sentence ${n.state}">${trouble || "up"}${heard === undefined ? "" : html`, <span class="dim">heard ${span(hubNow() - heard)} ago</span>`}</p>
+            <p class="sentence ${n.state}">${trouble || say.up}${heard === undefined ? "" : html`${COMMA}<span class="dim">${say.heardAgo(span(hubNow() - heard))}</span>`}</p>
         </div>
         <div class="sides">
             <aside>
-                <${FactList} label="Now" rows=${[
-                    ["load", m.load1 === undefined ? undefined : `${m.load1.toFixed(1)}${n.cpus ? ` of ${n.cpus}` : ""}`],
+                <${FactList} label=${say.now} rows=${[
+                    [say.load, m.load1 === undefined ? undefined : n.cpus ? say.of(number(m.load1, 1), n.cpus) : number(m.load1, 1)],
                     ["CPU", m.cpu === undefined ? undefined : html`<span class=${level("host", m.cpu)}>${metric("cpu", m.cpu)}</span>`],
-                    ["load per CPU", m.cpu !== undefined || cpuShare(n) === undefined ? undefined : html`<span class=${level("host", cpuShare(n))}>${percent(cpuShare(n) ?? 0)}</span>`],
-                    ["RAM", m.ram_total === undefined ? undefined : `${metric("ram_used", m.ram_used)} of ${metric("ram_total", m.ram_total)}`],
-                    ["disks", m.disk_total === undefined ? undefined : `${metric("disk_used", m.disk_used)} of ${metric("disk_total", m.disk_total)}`],
-                    ...disks(n).map(([where, v, text]) => [where === "disks" ? "disk use" : where, html`<span class=${level("host", v)} title=${diskNote(n)}>${text}</span>`]),
-                    ["up for", m.uptime === undefined ? undefined : metric("uptime", m.uptime)],
+                    [say.loadPerCpu, m.cpu !== undefined || cpuShare(n) === undefined ? undefined : html`<span class=${level("host", cpuShare(n))}>${percent(cpuShare(n) ?? 0)}</span>`],
+                    ["RAM", m.ram_total === undefined ? undefined : say.of(metric("ram_used", m.ram_used), metric("ram_total", m.ram_total))],
+                    [DISKS, m.disk_total === undefined ? undefined : say.of(metric("disk_used", m.disk_used), metric("disk_total", m.disk_total))],
+                    ...disks(n).map(([where, v, text]) => [where === DISKS ? say.diskUse : where, html`<span class=${level("host", v)} title=${diskNote(n)}>${text}</span>`]),
+                    [metricLabel("uptime"), m.uptime === undefined ? undefined : metric("uptime", m.uptime)],
                 ]} />
-                <${FactList} label="Facts" rows=${[
-                    ["system", n.os],
-                    ["kernel", n.kernel],
+                <${FactList} label=${say.facts} rows=${[
+                    [say.system, n.os],
+                    [say.kernel, n.kernel],
                     ["CPU", n.cpu],
-                    ["driver", n.driver],
+                    [say.driver, n.driver],
                     ["CUDA", n.cuda],
-                    ["address", n.address],
-                    ["agent", n.agent],
-                    ["read with", n.collector],
+                    [say.address, n.address],
+                    [say.agent, n.agent],
+                    [say.readWith, n.collector],
                     ["id", n.id],
-                    ["real name", n.display ? n.name : undefined],
+                    [say.realName, n.display ? n.name : undefined],
                 ]} />
-                ${n.labels && html`<${FactList} label="Labels" rows=${Object.entries(n.labels)} />`}
+                ${n.labels && html`<${FactList} label=${say.labels} rows=${Object.entries(n.labels)} />`}
             </aside>
             <div class="main">
                 ${devices.length
                     ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${i === 0} />`)}</div><${Details} of=${box} />`
-                    : html`<${Empty} title="No GPUs on this node"><p>${n.reason || "Its agent found no driver that it can read."} <code>muster doctor</code> on the node says more.</p><//>`}
+                    : html`<${Empty} title=${say.noGpusHere}><p>${n.reason || say.noDriver} ${say.doctor(html`<code>muster doctor</code>`)}</p><//>`}
                 <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} limits=${limits} several=${devices.length} below=${devices.length > 0 && html`<${Processes} devices=${devices} />`} usual=${RANGE}
                     above=${devices.length > 0 ? (/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />` : undefined}>
                     ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>

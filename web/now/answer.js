@@ -1,10 +1,11 @@
 /* answer.js: the head of Now: which GPUs are free and where, and what all the others do. It is what `muster ls` says first (src/model/now.c). */
-import { stateOf } from "../kit/facts.js";
-import { count, percent, power } from "../kit/format.js";
+import { stateName, stateOf } from "../kit/facts.js";
+import { COMMA, number, percent, power } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
 import { isFresh, nodeName } from "../kit/model.js";
 import { href, place } from "../kit/router.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {ReturnType<typeof import("../kit/model.js").tally>} Tally */
@@ -17,16 +18,16 @@ const chosen = () => (place.query.get("filter") ?? "").trim();
 
 /** @param {{ nodes: Node[], sum: Tally }} props */
 export function Answer({ nodes, sum: { devices, by, where } }) {
-    if (!nodes.length && live.status === "lost") return html`<h1>not known</h1>`;
-    if (!nodes.length) return html`<h1>${live.filter ? `nothing of ${count(live.of ?? 0, "GPU")} matches` : "no nodes yet"}</h1>`;
+    if (!nodes.length && live.status === "lost") return html`<h1>${say.notKnown}</h1>`;
+    if (!nodes.length) return html`<h1>${live.filter ? say.nothingOf(live.of ?? 0) : say.noNodes}</h1>`;
     const free = by.free ?? 0;
     const rest = where.slice(NAMED).reduce((n, w) => n + w.free, 0);
-    const words = live.filter ? `${devices} of ${live.of} match${live.words && ` (${live.words})`}, ${free} free` : !devices ? "no GPUs seen yet" : `${free || "none"} of ${devices} free`;
+    const words = live.filter ? say.matching(devices, live.of, live.words && ` (${live.words})`, free) : !devices ? say.noGpus : say.freeOf(free, devices);
     return html`<h1>
         ${live.filter || !free ? words : html`<a class="free" href=${filtered("free")} title=${stateOf.get("free")?.meaning}><span class="mark">${stateOf.get("free")?.mark}</span> ${words}</a>`}${where.length > 0 && ": "}
         <span class="where">
-            ${where.slice(0, NAMED).map(({ node, free: n }, i) => [i > 0 && ", ", html`<span>${n} on <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a></span>`])}
-            ${rest > 0 && [", ", html`<span>${rest} on ${count(where.length - NAMED, "other node")}</span>`]}
+            ${where.slice(0, NAMED).map(({ node, free: n }, i) => [i > 0 && COMMA, html`<span>${say.on(n, html`<a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>`)}</span>`])}
+            ${rest > 0 && [COMMA, html`<span>${say.onOthers(rest, where.length - NAMED)}</span>`]}
         </span>
     </h1>`;
 }
@@ -35,24 +36,24 @@ export function Answer({ nodes, sum: { devices, by, where } }) {
 function Count({ word, of = word, n, title, children }) {
     if (!n) return null;
     const { mark, meaning } = stateOf.get(of) ?? {};
-    return html`<li><a class="count ${of}" href=${filtered(word)} title=${title ?? meaning} aria-current=${chosen() === word}><span class="mark">${mark}</span> ${n} ${word}</a>${children}</li>`;
+    return html`<li><a class="count ${of}" href=${filtered(word)} title=${title ?? meaning} aria-current=${chosen() === word}><span class="mark">${mark}</span> ${say.many(n, stateName(word))}</a>${children}</li>`;
 }
 
 /** bars: cells have them, and what they mean is said. @param {{ nodes: Node[], sum: Tally, bars: boolean }} props */
 export function Counts({ nodes, bars, sum: { by, broken, work, idle, idleCost, power: watts } }) {
     const kinds = [...stateOf.keys()].filter((word) => by[word] && !isFresh({ state: word }));
-    return html`<ul class="counts" aria-label="GPUs by state">
-        <${Count} word="busy" n=${by.busy ?? 0}>${work !== undefined && html`, <span title="mean utilisation of the busy GPUs: at any moment so many of them work">${percent(work)} of them at work</span>`}<//>
+    return html`<ul class="counts" aria-label=${say.byState}>
+        <${Count} word="busy" n=${by.busy ?? 0}>${work !== undefined && html`${COMMA}<span title=${say.atWorkMeans}>${say.atWork(percent(work))}</span>`}<//>
         <${Count} word="held" n=${by.held ?? 0}>
-            ${idle > 0 && html`, <a href=${filtered("held idle>2h")} title="held without work for two hours or longer">${idle} idle for 2 h</a>`}
-            ${idleCost > 0 && html`, <span title="what these cost since they last worked">${idleCost.toFixed(2)} ${live.currency}</span>`}
+            ${idle > 0 && html`${COMMA}<a href=${filtered("held idle>2h")} title=${say.idleMeans}>${say.idleLong(idle)}</a>`}
+            ${idleCost > 0 && html`${COMMA}<span title=${say.costMeans}>${number(idleCost, 2)} ${live.currency}</span>`}
         <//>
         <${Count} word="unknown" n=${by.unknown ?? 0} />
-        <${Count} word="broken" of=${kinds.length === 1 ? kinds[0] : "hung"} n=${broken} title="stale, hung or lost">
-            ${kinds.map((word, i) => html`${i ? ", " : ": "}<a class=${word} href=${filtered(word)} title=${stateOf.get(word)?.meaning}>${kinds.length > 1 && `${by[word]} `}${word}</a>`)}
+        <${Count} word="broken" of=${kinds.length === 1 ? kinds[0] : "hung"} n=${broken} title=${say.brokenMeans}>
+            ${kinds.map((word, i) => html`${i ? COMMA : ": "}<a class=${word} href=${filtered(word)} title=${stateOf.get(word)?.meaning}>${kinds.length > 1 ? say.many(by[word], stateName(word)) : stateName(word)}</a>`)}
         <//>
-        ${watts > 0 && html`<li title="what all GPUs that are heard of take">${power(watts)}</li>`}
-        <li class="dim">${count(nodes.length, "node")}</li>
-        ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> use <span class="bar memory"><i /></span> memory</li>`}
+        ${watts > 0 && html`<li title=${say.powerMeans}>${power(watts)}</li>`}
+        <li class="dim">${say.nodes(nodes.length)}</li>
+        ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> ${say.use} <span class="bar memory"><i /></span> ${say.memory}</li>`}
     </ul>`;
 }

@@ -1,11 +1,12 @@
 /* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
  * is made anew only when something it shows changed. What hovering tells is details.js. */
-import { stateOf } from "../kit/facts.js";
+import { stateName, stateOf } from "../kit/facts.js";
 import { percent, spanShort, UNKNOWN } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { fullness, holderOf, indexOf, isFresh, isReserved, usersOf } from "../kit/model.js";
 import { level } from "./host.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Device} Device */
 
@@ -16,14 +17,14 @@ const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
 
 /** The words beside the mark. @param {Device} d */
 function caption(d) {
-    if (d.state === "held" || d.state === "busy") return holderOf(d) || d.state;
-    return d.state;
+    if (d.state === "held" || d.state === "busy") return holderOf(d) || stateName(d.state);
+    return stateName(d.state);
 }
 
 /** For how long a free one is free, where that is less than a day. @param {Device} d */
 function freeFor(d) {
     const ms = d.state === "free" && d.next ? d.next.from - hubNow() : Infinity;
-    return ms < SOON_MS ? `for ${spanShort(ms)}` : "";
+    return ms < SOON_MS ? say.freeFor(spanShort(ms)) : "";
 }
 
 /** Who has booked what somebody is on: null where nobody has; "" where that is who is on it. @param {Device} d */
@@ -35,7 +36,7 @@ function booker(d) {
 
 /** What stands at its end. @param {Device} d */
 function atEnd(d) {
-    if (isReserved(d)) return "booked";
+    if (isReserved(d)) return say.booked;
     if (d.state !== "held" && d.state !== "busy") return freeFor(d);
     return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
@@ -48,11 +49,11 @@ export function cellKey(d) {
 /** For those who do not see it. @param {Device} d @param {string} node */
 function label(d, node) {
     const who = holderOf(d);
-    const parts = [`${node} GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
-    if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
-    if (d.booking && booker(d) !== null) parts.push(`booked by ${d.booking.person}`);
+    const parts = [`${node} GPU ${indexOf(d)}: ${stateName(d.state)}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, ${say.bookedBy(who)}` : who ? `, ${who}` : ""}`];
+    if (isFresh(d) && d.metrics.util !== undefined) parts.push(say.used(percent(d.metrics.util)));
+    if (d.booking && booker(d) !== null) parts.push(say.bookedBy(d.booking.person));
     const full = fullness(d);
-    if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);
+    if (isFresh(d) && full !== undefined) parts.push(say.full(percent(full)));
     return parts.join(", ");
 }
 

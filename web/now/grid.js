@@ -2,13 +2,14 @@
  * by its state. It is a picture, of which only what changed is painted again; the one cell that is pointed at or has the focus is a link over it. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, chosen } from "../kit/choice.js";
-import { states } from "../kit/facts.js";
+import { stateName, states } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { devicesOf, fullness, holderOf, indexOf, isFresh, nodeName } from "../kit/model.js";
 import { sheet } from "../kit/sheet.js";
 import { useWindow } from "../kit/use.js";
 import { fitGrid } from "./grid_fit.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
@@ -24,10 +25,10 @@ const FAINT = 7; /* of these: the outline of what is busy and does nothing */
 
 /** What brightness tells, 0 to 1. @type {[string, string, (d: Device) => number | undefined, string, string][]} */
 const HEATS = [
-    ["use", "use", (d) => d.metrics.util, "0 %", "100 %"],
-    ["memory", "memory", fullness, "0 %", "100 %"],
-    ["power", "power", (d) => (d.metrics.power === undefined || !d.metrics.power_limit ? undefined : d.metrics.power / d.metrics.power_limit), "0 %", "of its limit"],
-    ["temperature", "temperature", (d) => (d.metrics.temp === undefined ? undefined : (d.metrics.temp - 30) / 60), "30 °C", "90 °C"],
+    ["use", say.use, (d) => d.metrics.util, "0 %", "100 %"],
+    ["memory", say.memory, fullness, "0 %", "100 %"],
+    ["power", say.power, (d) => (d.metrics.power === undefined || !d.metrics.power_limit ? undefined : d.metrics.power / d.metrics.power_limit), "0 %", say.ofLimit],
+    ["temperature", say.temperature, (d) => (d.metrics.temp === undefined ? undefined : (d.metrics.temp - 30) / 60), "30 °C", "90 °C"],
 ];
 
 /** @param {Device} d @param {(d: Device) => number | undefined} of -1: not known */
@@ -114,8 +115,8 @@ function Swatch({ state, level, theme }) {
 /** For those who do not see it. @param {Node} n @param {Device} d */
 function label(n, d) {
     const who = holderOf(d);
-    const use = isFresh(d) && d.metrics.util !== undefined ? `, ${percent(d.metrics.util)} used` : "";
-    return `${nodeName(n)} GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}${use}`;
+    const use = isFresh(d) && d.metrics.util !== undefined ? `, ${say.used(percent(d.metrics.util))}` : "";
+    return `${nodeName(n)} GPU ${indexOf(d)}: ${stateName(d.state)}${who ? `, ${who}` : ""}${use}`;
 }
 
 /** Who is at a spot now. @param {Map<string, Node>} now @param {Spot} s */
@@ -220,7 +221,7 @@ export function Grid({ groups, now, width }) {
     const index = fit ? Math.max(0, fit.spots.findIndex((s) => s.uuid === at)) : 0;
     const spot = fit?.spots[index];
     const [node, device] = spot ? [now.get(spot.id), deviceAt(now, spot)] : [];
-    const free = (/** @type {import("./grid_fit.js").Head} */ h) => `${fit?.spots.slice(h.first, h.first + h.count).filter((s) => deviceAt(now, s)?.state === "free").length} of ${h.count} free`;
+    const free = (/** @type {import("./grid_fit.js").Head} */ h) => say.freeIn(fit?.spots.slice(h.first, h.first + h.count).filter((s) => deviceAt(now, s)?.state === "free").length, h.count);
 
     /** @param {any} e */
     const under = (e) => {
@@ -254,11 +255,11 @@ export function Grid({ groups, now, width }) {
         setAt(moved.current);
     };
     return html`<div class="heat-legend">
-            <${Choice} name="heat" label="brightness" options=${HEATS.map(([v, words]) => [v, words])} value=${heat} otherwise="use" remember />
+            <${Choice} name="heat" label=${say.brightness} options=${HEATS.map(([v, words]) => [v, words])} value=${heat} otherwise="use" remember />
             <span class="dim">${low} ${[0, 5, 10, 15, 20].map((l) => html`<${Swatch} state="busy" level=${l} theme=${theme} />`)} ${high}</span>
-            ${states.filter((s) => s.word !== "busy").map((s) => html`<span class="dim" title=${s.meaning}><${Swatch} state=${s.word} level=${-1} theme=${theme} /> ${s.word}</span>`)}
+            ${states.filter((s) => s.word !== "busy").map((s) => html`<span class="dim" title=${s.meaning}><${Swatch} state=${s.word} level=${-1} theme=${theme} /> ${stateName(s.word)}</span>`)}
         </div>
-        <div class="heat-grid" ref=${box} role="group" aria-label="GPUs as a heat grid: arrows go from one to the next" onPointerMove=${point} onPointerDown=${(/** @type {any} */ e) => (down.current = e)} onClickCapture=${tap} style=${{ height: fit ? `${fit.height}px` : "auto" }}>
+        <div class="heat-grid" ref=${box} role="group" aria-label=${say.gridLabel} onPointerMove=${point} onPointerDown=${(/** @type {any} */ e) => (down.current = e)} onClickCapture=${tap} style=${{ height: fit ? `${fit.height}px` : "auto" }}>
             <canvas ref=${canvas} aria-hidden="true" />
             ${fit?.heads.map((h) => html`<h2 key=${h.title} style=${{ top: `${h.y}px`, width: `${head - 8}px`, height: `${h.height}px` }} title="${h.title}: ${free(h)}">${h.title} <span class="dim">${free(h)}</span></h2>`)}
             ${spot && fit && node && device && html`<a key=${spot.uuid} ref=${link} class="heat-at" href="/gpu/${encodeURIComponent(spot.uuid)}" data-uuid=${spot.uuid} aria-label=${label(node, device)} onKeyDown=${onKey}

@@ -1,6 +1,7 @@
 /* host.js: how the machine around the GPUs does: shares of RAM, CPU and disks, and from which share on that is much (the limits of GPU Monitor). */
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 
@@ -15,6 +16,8 @@ export function level(of, v) {
     return share > high ? "much" : share > mid ? "some" : "little";
 }
 
+export const DISKS = say.disks; /* all in one */
+
 /** Share of the processors: time not idle, else load per processor, which may exceed 1. @param {Node} n */
 export function cpuShare(n) {
     const { cpu, load1 } = n.metrics;
@@ -22,7 +25,7 @@ export function cpuShare(n) {
 }
 
 /** Of a node whose agent does not tell what is left to users the share of the size is all one knows; it is marked by a "~". @param {Node} n */
-export const diskNote = (n) => (n.metrics.disk_avail === undefined ? "~: of the size; its agent is too old to say what df says, which is more" : "");
+export const diskNote = (n) => (n.metrics.disk_avail === undefined ? say.diskNote : "");
 
 /**
  * Each disk by its mount point where it is known, the fullest first; else all in one: how full it is, and that in words. It is what df says, which rounds up.
@@ -31,7 +34,7 @@ export const diskNote = (n) => (n.metrics.disk_avail === undefined ? "~: of the 
 export function disks(n) {
     const { disk_used: used, disk_total: total, disk_avail: left } = n.metrics;
     const each = Object.entries(n.custom ?? {}).flatMap(([name, v]) => (name.startsWith("disk:") ? [{ name: name.slice(4).replaceAll(":", "/"), v }] : []));
-    if (!each.length && used !== undefined && total) each.push({ name: "disks", v: used / (left === undefined ? total : used + left || 1) });
+    if (!each.length && used !== undefined && total) each.push({ name: DISKS, v: used / (left === undefined ? total : used + left || 1) });
     return each.sort((a, b) => b.v - a.v).map(({ name, v }) => {
         const df = Math.max(0, Math.ceil(v * 100 - 1e-6)) / 100;
         return left === undefined ? [name, v, `~${percent(v)}`] : [name, df, percent(df)];

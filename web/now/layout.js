@@ -1,19 +1,19 @@
 /* layout.js: nodes as lines of a list: a row each, cards beside each other, or tiles of marks; the table is table.js. Heights and widths are those
  * of style.css; they matter only where the list is too long to be there whole (kit/lines.js). */
-import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { devicesOf, modelOf, nodeName, tally } from "../kit/model.js";
 import { hostShares } from "./host.js";
 import { NodeBox, NodeTile } from "./node.js";
-import { nodeTrouble } from "./words.js";
+import { nodeTrouble } from "./sentences.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("./order.js").Group} Group */
 /** @typedef {import("../kit/lines.js").Line} Line */
 
 /** @type {[string, string][]} */
-export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"], ["grid", "heat grid"], ["table", "table"]];
+export const LAYOUTS = [["rows", say.rows], ["cards", say.cards], ["tiles", say.tiles], ["grid", say.grid], ["table", say.table]];
 
 export const NARROW = 640;
 const GAP = 8;
@@ -98,7 +98,7 @@ function linesOf(nodes, layout, width, head) {
 /** @param {Group} g @param {Node[]} nodes */
 export function heading(g, nodes) {
     const { devices, by } = tally(nodes, hubNow());
-    return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${by.free ?? 0} of ${devices} free on ${count(nodes.length, "node")}</span></h2>`;
+    return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${say.freeOn(by.free ?? 0, devices, nodes.length)}</span></h2>`;
 }
 
 /** @param {Group[]} groups @param {Map<string, Node>} now the newest of each node @param {string} layout @param {number} width @param {number} head @returns {Line[]} */

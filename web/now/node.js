@@ -1,5 +1,5 @@
 /* node.js: a node with its cells, as a row or as a card; and as a tile of marks for clusters that fill a screen. */
-import { stateOf } from "../kit/facts.js";
+import { stateName, stateOf } from "../kit/facts.js";
 import { metric, spanShort, UNKNOWN } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
@@ -7,16 +7,17 @@ import { devicesOf, holderOf, indexOf, isFresh, modelBrief, modelOf, nodeName } 
 import { useTick } from "../kit/use.js";
 import { Cell } from "./cell.js";
 import { diskNote, heardOf, hostShares } from "./host.js";
-import { nodeLabel, nodeTrouble } from "./words.js";
+import { nodeLabel, nodeTrouble } from "./sentences.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 
 /** @param {{ heard?: number, old?: number }} props */
 export function Age({ heard, old = 15000 }) {
     useTick();
-    if (heard === undefined) return html`<span class="age">never heard</span>`;
+    if (heard === undefined) return html`<span class="age">${say.neverHeard}</span>`;
     const ms = Math.max(0, hubNow() - heard);
-    return html`<span class="age ${ms > old ? "old" : ""}">${spanShort(ms)} ago</span>`;
+    return html`<span class="age ${ms > old ? "old" : ""}">${say.ago(spanShort(ms))}</span>`;
 }
 
 /** @param {Node} n */
@@ -24,7 +25,7 @@ const nodeHref = (n) => `/node/${encodeURIComponent(n.name)}`;
 
 /** " ×8"; with a filter that leaves some out " 6 of 8". @param {Node} n @param {number} count */
 function howMany(n, count) {
-    if (n.of) return ` ${count} of ${n.of}`;
+    if (n.of) return ` ${say.someOf(count, n.of)}`;
     return count > 1 ? ` ×${count}` : "";
 }
 
@@ -37,7 +38,7 @@ export function Head({ n, count }) {
     return html`<div class="head">
         <span class="title"><a class="name" href=${nodeHref(n)} title=${n.name}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${howMany(n, count)}</span></span>
         ${shares.length > 0 && html`<span class="dim load shares" title=${diskNote(n)}>${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
-        ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
+        ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">${say.load} ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
     </div>`;
 }
 
@@ -77,8 +78,8 @@ export const NodeTile = keyed(
             <div class="marks">
                 ${devices.map((d, i) => {
                     const by = bookedBy(d);
-                    const who = [holderOf(d), by && `booked by ${by}`].filter(Boolean).join(", ");
-                    return html`<a key=${d.uuid} class="dot ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="${nodeName(n)} GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
+                    const who = [holderOf(d), by && say.bookedBy(by)].filter(Boolean).join(", ");
+                    return html`<a key=${d.uuid} class="dot ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="${nodeName(n)} GPU ${indexOf(d)}: ${stateName(d.state)}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
                 })}
                 ${!devices.length && html`<span class="dim">${UNKNOWN}</span>`}
             </div>

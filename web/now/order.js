@@ -1,24 +1,25 @@
 /* order.js: the order in which nodes stand, and the headings they stand under. */
 import { devicesOf, fullness, modelOf } from "../kit/model.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** pick: of their GPUs only these. @typedef {{ title: string, ids: string[], pick?: Set<string> }} Group */
 
 /** @type {[string, string][]} */
-export const SORTS = [["name", "name"], ["free", "free first"], ["use", "busiest first"], ["memory", "memory free"], ["trouble", "trouble first"]];
+export const SORTS = [["name", say.name], ["free", say.freeFirst], ["use", say.busiestFirst], ["memory", say.memoryFree], ["trouble", say.troubleFirst]];
 const LABELS = 12; /* that one may group by */
 
 /** By what nodes can be grouped: their model, a label that some have ("rack"); in the heat grid each GPU by the team that is on it. @param {Node[]} nodes @param {boolean} cells @returns {[string, string][]} */
 export function groupsOf(nodes, cells) {
     const labels = new Set(nodes.flatMap((n) => Object.keys(n.labels ?? {})));
     const teams = cells && nodes.some((n) => n.devices.some((d) => d.processes.some((p) => p.teams?.length)));
-    return [["none", "none"], ["model", "model"], ...(teams ? [/** @type {[string, string]} */ (["team", "team"])] : []), ...[...labels].sort().slice(0, LABELS).map((l) => /** @type {[string, string]} */ ([`label:${l}`, l]))];
+    return [["none", say.none], ["model", say.model], ...(teams ? [/** @type {[string, string]} */ (["team", say.team])] : []), ...[...labels].sort().slice(0, LABELS).map((l) => /** @type {[string, string]} */ ([`label:${l}`, l]))];
 }
 
 /** Whose it is, of a GPU that is somebody's. @param {import("../kit/types").Device} d */
 function teamOf(d) {
-    if (d.state !== "held" && d.state !== "busy") return "nobody's";
-    return d.processes.find((p) => p.teams?.length)?.teams?.[0] ?? "in no team";
+    if (d.state !== "held" && d.state !== "busy") return say.nobodys;
+    return d.processes.find((p) => p.teams?.length)?.teams?.[0] ?? say.inNoTeam;
 }
 
 /** Every GPU under its team; a node may stand under several. @param {Node[]} nodes @returns {Group[]} */
@@ -33,7 +34,7 @@ function byTeam(nodes) {
             g.pick.add(d.uuid);
             groups.set(title, g);
         }
-    const last = (/** @type {string} */ title) => Number(title === "nobody's") * 2 + Number(title === "in no team");
+    const last = (/** @type {string} */ title) => Number(title === say.nobodys) * 2 + Number(title === say.inNoTeam);
     return [...groups.values()].sort((a, b) => last(a.title) - last(b.title) || natural.compare(a.title, b.title));
 }
 
@@ -41,9 +42,9 @@ const natural = new Intl.Collator(undefined, { numeric: true });
 
 /** @param {Node} n @param {string} group */
 function titleOf(n, group) {
-    if (group === "model") return modelOf(n) || "no GPUs";
+    if (group === "model") return modelOf(n) || say.withoutGpus;
     const name = group.slice("label:".length);
-    return n.labels?.[name] ?? `no ${name}`;
+    return n.labels?.[name] ?? say.withoutLabel(name);
 }
 
 /** @param {Node} n @param {(d: import("../kit/types").Device) => number} of */

@@ -2,8 +2,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { book } from "../book/book.js";
 import { useBookings } from "../book/bookings.js";
-import { stateOf } from "../kit/facts.js";
-import { bytes, exactTime, metric, moment, percent, spanShort, UNKNOWN } from "../kit/format.js";
+import { stateName, stateOf } from "../kit/facts.js";
+import { bytes, exactTime, inUnit, metric, moment, percent, spanShort, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, live } from "../kit/live.js";
@@ -13,7 +13,8 @@ import { sheet } from "../kit/sheet.js";
 import { heardOf, level } from "./host.js";
 import { heading } from "./layout.js";
 import { Age, Head } from "./node.js";
-import { deviceSentence, nodeLabel, nodeTrouble } from "./words.js";
+import { deviceSentence, nodeLabel, nodeTrouble } from "./sentences.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
@@ -27,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
 const OVER_MS = 2 * DAY_MS; /* for so long one that ended is shown */
 
 /** What is left of it, rounded up: "3 h", "2 d" @param {number} ms */
-const left = (ms) => (ms > DAY_MS ? `${Math.ceil(ms / DAY_MS)}\u00a0d` : `${Math.max(1, Math.ceil(ms / HOUR_MS))}\u00a0h`);
+const left = (ms) => (ms > DAY_MS ? inUnit(Math.ceil(ms / DAY_MS), 0) : inUnit(Math.max(1, Math.ceil(ms / HOUR_MS)), 1));
 
 /** The last booking of each GPU that has ended and may still matter. @param {Booking[]} rows @param {number} now */
 export function endedOf(rows, now) {
@@ -40,7 +41,7 @@ export function endedOf(rows, now) {
 
 /** @param {{ b: DeviceBooking | Booking, when: string, over?: boolean }} props */
 function Booked({ b, when, over }) {
-    return html`<span class="booked ${over ? "dim" : ""}" title="${exactTime(b.from)} to ${exactTime(b.until)}">${b.person} ${when}${b.comment ? html` <span class="dim">${b.comment}</span>` : ""}</span> `;
+    return html`<span class="booked ${over ? "dim" : ""}" title=${say.fromTo(exactTime(b.from), exactTime(b.until))}>${b.person} ${when}${b.comment ? html` <span class="dim">${b.comment}</span>` : ""}</span> `;
 }
 
 /** @param {{ d: Device, node: string, ended?: Booking }} props */
@@ -48,9 +49,9 @@ function Reservation({ d, node, ended }) {
     const { booking, next } = d;
     const now = hubNow();
     if (booking) return html`<${Booked} b=${booking} when=${`(${left(booking.until - now)})`} />`;
-    return html`${ended && html`<${Booked} b=${ended} when=${`(${spanShort(now - ended.until)} ago)`} over />`}
-        ${next && html`<${Booked} b=${next} when=${`from ${moment(next.from, now)}`} />`}
-        ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label="book ${node} GPU ${indexOf(d)}" onClick=${() => book({ devices: [d.uuid] })}>book</button>`}`;
+    return html`${ended && html`<${Booked} b=${ended} when=${`(${say.ago(spanShort(now - ended.until))})`} over />`}
+        ${next && html`<${Booked} b=${next} when=${say.from(moment(next.from, now))} />`}
+        ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label=${say.bookThis(`${node} GPU ${indexOf(d)}`)} onClick=${() => book({ devices: [d.uuid] })}>${say.book}</button>`}`;
 }
 
 /** pid@user (share of the GPU's memory) @param {{ d: Device }} props */
@@ -58,7 +59,7 @@ function Processes({ d }) {
     const total = d.metrics.mem_total;
     if (!isFresh(d)) return html`<span class="dim">${deviceSentence(d, hubNow())}</span>`;
     const all = [...d.processes].sort((a, b) => (b.mem ?? 0) - (a.mem ?? 0)).map((p) => {
-        const more = [isGone(p) && GONE_WORDS, p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && `since ${exactTime(p.start)}`].filter(Boolean).join(", ");
+        const more = [isGone(p) && GONE_WORDS, p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && say.since(exactTime(p.start))].filter(Boolean).join(", ");
         return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
     });
     return html`${all}${d.note && html`<span class="dim">${d.note}</span>`}`;
@@ -69,10 +70,10 @@ function Row({ d, node, ended }) {
     const m = isFresh(d) ? d.metrics : {};
     const full = isFresh(d) ? fullness(d) : undefined;
     return html`<tr class=${d.state}>
-        <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="${node} GPU ${indexOf(d)}: ${d.state}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
+        <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="${node} GPU ${indexOf(d)}: ${stateName(d.state)}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
         <td class="model" title=${d.name}>${modelName(d)}</td>
         <td class="num ${level("gpu", m.util)}">${metric("util", m.util)}</td>
-        <td class="num ${level("gpu", full)}" title="${metric("mem_used", m.mem_used)} of ${metric("mem_total", d.metrics.mem_total)}">${full === undefined ? UNKNOWN : percent(full)}</td>
+        <td class="num ${level("gpu", full)}" title=${say.of(metric("mem_used", m.mem_used), metric("mem_total", d.metrics.mem_total))}>${full === undefined ? UNKNOWN : percent(full)}</td>
         <td class="num">${metric("mem_util", m.mem_util)}</td>
         <td class="num">${metric("temp", m.temp)}</td>
         <td class="reservation"><${Reservation} d=${d} node=${node} ended=${ended} /></td>
@@ -80,7 +81,7 @@ function Row({ d, node, ended }) {
     </tr>`;
 }
 
-const COLUMNS = [["GPU", ""], ["model", "model"], ["use", "num"], ["memory", "num"], ["access", "num"], ["temp.", "num"], ["reservation", "reservation"], ["processes", "procs"]];
+const COLUMNS = [["GPU", ""], [say.model, "model"], [say.use, "num"], [say.memory, "num"], [say.access, "num"], [say.temp, "num"], [say.reservation, "reservation"], [say.processes, "procs"]];
 
 /** @param {{ n: Node, folded: boolean, fold: (id: string) => void, ended: Map<string, Booking> }} props */
 function Panel({ n, folded, fold, ended }) {
@@ -88,12 +89,12 @@ function Panel({ n, folded, fold, ended }) {
     const trouble = nodeTrouble(n);
     return html`<section class="node panel ${n.state}" aria-label=${nodeLabel(n, devices)}>
         <div class="panel-top">
-            <button type="button" class="icon" aria-expanded=${!folded} aria-label="${folded ? "unfold" : "fold"} ${n.name}" onClick=${() => fold(n.id)}>${folded ? "▸" : "▾"}</button>
+            <button type="button" class="icon" aria-expanded=${!folded} aria-label=${folded ? say.unfold(n.name) : say.fold(n.name)} onClick=${() => fold(n.id)}>${folded ? "▸" : "▾"}</button>
             <${Head} n=${n} count=${devices.length} /><${Age} ...${heardOf(n)} />
         </div>
         ${!folded && trouble && html`<p class="trouble">${trouble}</p>`}
         ${!folded && devices.length > 0 && html`<table class="numbers">
-            <thead><tr>${COLUMNS.map(([name, kind]) => html`<th scope="col" class=${kind} title=${name === "access" ? "memory access rate" : ""}>${name}</th>`)}</tr></thead>
+            <thead><tr>${COLUMNS.map(([name, kind]) => html`<th scope="col" class=${kind} title=${name === say.access ? say.accessMeans : ""}>${name}</th>`)}</tr></thead>
             <tbody>${devices.map((d) => html`<${Row} key=${d.uuid} d=${d} node=${nodeName(n)} ended=${ended.get(d.uuid)} />`)}</tbody>
         </table>`}
     </section>`;
@@ -124,6 +125,6 @@ export function Table({ groups, now, narrow }) {
         }));
         return g.title && nodes.length ? [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...panels] : panels;
     });
-    return html`${all.length > 1 && html`<p class="fold-all"><button type="button" class="plain" onClick=${() => keep(open ? [...folded, ...all] : [...folded].filter((id) => !all.includes(id)))}>${open ? "fold all" : "unfold all"}</button></p>`}
+    return html`${all.length > 1 && html`<p class="fold-all"><button type="button" class="plain" onClick=${() => keep(open ? [...folded, ...all] : [...folded].filter((id) => !all.includes(id)))}>${open ? say.foldAll : say.unfoldAll}</button></p>`}
         <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => l.what()} />`;
 }

@@ -14,6 +14,7 @@ import { Answer, Counts } from "./answer.js";
 import { Details } from "./details.js";
 import { headWidth, layOut, LAYOUTS, NARROW } from "./layout.js";
 import { groupsOf, inOrder, SORTS } from "./order.js";
+import { say } from "./words.en.js";
 
 const Table = later(() => import("./table.js"), "Table");
 const Grid = later(() => import("./grid.js"), "Grid");
@@ -67,10 +68,10 @@ function Cluster() {
         ${(nodes.length > 0 || filter) && html`<div class="strip" key="strip">
             <${Counts} nodes=${nodes} sum=${sum} bars=${layout === "rows" || layout === "cards"} />
             <div class="controls">
-                ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
-                <${Choice} name="group" label="group" options=${groups} value=${group} otherwise="none" />
-                <${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="name" />
-                <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
+                ${sort !== "name" && html`<button type="button" title=${say.keepPlace} onClick=${() => setResort(resort + 1)}>${say.sortAgain}</button>`}
+                <${Choice} name="group" label=${say.group} options=${groups} value=${group} otherwise="none" />
+                <${Choice} name="sort" label=${say.sort} options=${SORTS} value=${sort} otherwise="name" />
+                <${Choice} name="layout" label=${say.as} options=${LAYOUTS} value=${layout} remember />
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>

@@ -1,11 +1,12 @@
 /* runs.js: what somebody ran lately: jobs by their names, and the stretches in which programs of theirs were on GPUs. */
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { bytes, count, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
+import { bytes, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { filterOf, Person } from "../kit/person.js";
 import { href } from "../kit/router.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 /** @typedef {import("../kit/types").Span} Span */
@@ -69,21 +70,21 @@ export function useRuns(kind, name) {
 export function Runs({ runs, more, wrong, whose }) {
     const now = hubNow();
     const memory = runs.some((r) => r.memory !== null);
-    return html`<section class="asking" aria-label="Runs">
-        <h2>runs of the last 7 days</h2>
+    return html`<section class="asking" aria-label=${say.runs}>
+        <h2>${say.runsOfWeek}</h2>
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
-        ${!runs.length && !wrong && html`<p class="dim">none that was noticed</p>`}
-        ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Runs of the last 7 days"><table class="asked">
-            <thead><tr><th scope="col">what</th>${whose && html`<th scope="col">person</th>`}<th scope="col">GPUs</th><th scope="col">from</th><th scope="col" class="num">for</th>${memory && html`<th scope="col" class="num">memory at most</th>`}</tr></thead>
+        ${!runs.length && !wrong && html`<p class="dim">${say.noneNoticed}</p>`}
+        ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${say.runsOfWeek}><table class="asked">
+            <thead><tr><th scope="col">${say.what}</th>${whose && html`<th scope="col">${say.person}</th>`}<th scope="col">${say.gpus}</th><th scope="col">${say.from}</th><th scope="col" class="num">${say.howLong}</th>${memory && html`<th scope="col" class="num">${say.memoryMost}</th>`}</tr></thead>
             <tbody>${runs.slice(0, MANY).map((r) => html`<tr>
                 <th scope="row" title=${r.what}>${r.what}${r.kind && html` <span class="dim">${r.kind}</span>`}</th>
                 ${whose && html`<td>${r.who && html`<${Person} name=${r.who} />`}</td>`}
                 <td>${r.where}</td>
                 <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>
-                <td class="num">${Number.isNaN(r.end) ? "end not known" : span(r.end - r.start)}${r.going ? ", still there" : ""}</td>
+                <td class="num">${Number.isNaN(r.end) ? say.endNotKnown : span(r.end - r.start)}${r.going ? `, ${say.stillThere}` : ""}</td>
                 ${memory && html`<td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>`}
             </tr>`)}</tbody>
         </table></div>`}
-        ${runs.length > MANY && html`<p class="dim">and ${more ? "many" : count(runs.length - MANY, "run")} more, from before</p>`}
+        ${runs.length > MANY && html`<p class="dim">${more ? say.manyMoreRuns : say.moreRuns(runs.length - MANY)}</p>`}
     </section>`;
 }

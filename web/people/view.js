@@ -1,9 +1,9 @@
 /* view.js: the view /people: who holds what now: how many GPUs, how much memory, since when, and what of it is idle. */
 import { useEffect } from "preact/hooks";
 import { Empty, NoMatch, Refused } from "../kit/empty.js";
-import { stateOf } from "../kit/facts.js";
+import { stateName, stateOf } from "../kit/facts.js";
 import { FilterBox } from "../kit/filterbox.js";
-import { bytes, count, exactTime, span, UNKNOWN } from "../kit/format.js";
+import { bytes, exactTime, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, watch } from "../kit/live.js";
 import { devicesOf, indexOf, isFresh, nodeName, tally, usersOf } from "../kit/model.js";
@@ -11,6 +11,7 @@ import { Person } from "../kit/person.js";
 import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { Idle, WhoToAsk } from "./asking.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
@@ -47,15 +48,15 @@ function peopleOf(nodes) {
 function Place({ place: { node, devices } }) {
     return html`<span class="held-at">
         <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>
-        ${devices.map(({ d, index }) => html`<a class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" title="${node.name} GPU ${index}: ${d.state}"
-            aria-label="${node.name} GPU ${index}, ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span></a>`)}
+        ${devices.map(({ d, index }) => html`<a class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" title="${node.name} GPU ${index}: ${stateName(d.state)}"
+            aria-label="${node.name} GPU ${index}, ${stateName(d.state)}"><span class="mark">${stateOf.get(d.state)?.mark}</span></a>`)}
     </span>`;
 }
 
 /** @param {{ p: Holder, now: number }} props */
 function Row({ p, now }) {
     return html`<tr>
-        <th scope="row">${p.name ? html`<${Person} name=${p.name} />` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
+        <th scope="row">${p.name ? html`<${Person} name=${p.name} />` : html`<span class="dim" title=${say.unknownMeans}>${say.unknown}</span>`}</th>
         <td class="num">${p.gpus}</td>
         <td class="num">${p.idle ? html`<span class="held"><span class="mark">${stateOf.get("held")?.mark}</span> ${p.idle}</span>` : ""}</td>
         <td class="num">${p.mem ? bytes(p.mem) : UNKNOWN}</td>
@@ -74,15 +75,15 @@ export default function People() {
     const ready = status === "live" || status === "past";
     return html`<div class="people ${status}">
         <div class="lead">
-            <h1>${people.length ? `${known} ${known === 1 ? "person holds" : "people hold"} ${count(people.reduce((n, p) => n + p.gpus, 0), "GPU")}` : "nobody holds a GPU"}</h1>
+            <h1>${people.length ? say.peopleHold(known, people.reduce((n, p) => n + p.gpus, 0)) : say.nobodyHolds}</h1>
             <${FilterBox} />
         </div>
         ${people.length > 0 && html`<div class="scroll"><table class="list">
-            <thead><tr><th scope="col">person</th><th scope="col" class="num">GPUs</th><th scope="col" class="num">idle</th><th scope="col" class="num">memory</th>
-                <th scope="col" class="num">for</th><th scope="col">where</th></tr></thead>
+            <thead><tr><th scope="col">${say.person}</th><th scope="col" class="num">${say.gpus}</th><th scope="col" class="num">${say.idle}</th><th scope="col" class="num">${say.memory}</th>
+                <th scope="col" class="num">${say.howLong}</th><th scope="col">${say.where}</th></tr></thead>
             <tbody>${people.map((p) => html`<${Row} key=${p.name} p=${p} now=${hubNow()} />`)}</tbody>
         </table></div>`}
-        ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title="Nobody holds a GPU just now"><p><a href="/">Which are free</a></p><//>` : html`<${NoMatch} />`)}
+        ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title=${say.nobodyNow}><p><a href="/">${say.whichFree}</a></p><//>` : html`<${NoMatch} />`)}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
     </div>
     ${status === "live" && nodes.length > 0 && html`<div class="beside"><${Idle} /><${WhoToAsk} free=${tally(nodes, hubNow()).by.free ?? 0} /></div>`}`;

@@ -4,7 +4,7 @@ import { useSession } from "../access/session.js";
 import { useBookings } from "../book/bookings.js";
 import { BookList } from "../book/list.js";
 import { Empty, Refused } from "../kit/empty.js";
-import { count, percent, span } from "../kit/format.js";
+import { percent, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
 import { devicesOf, isFresh, nodeName, usersOf } from "../kit/model.js";
@@ -18,6 +18,7 @@ import { Stack } from "../usage/stack.js";
 import { COLUMNS, columnsOf, dayLabel, figure, usageUrl, written } from "../usage/usage.js";
 import { useAnswer } from "./asking.js";
 import { Runs, useRuns } from "./runs.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Usage} Usage */
@@ -33,12 +34,12 @@ function holding(nodes, kind, name) {
     const all = nodes.flatMap((n) => devicesOf(n).map((d) => ({ n, d })));
     const there = all.filter(({ d }) => isFresh(d) && d.processes.length);
     const unheard = all.filter(({ d }) => !isFresh(d)).length;
-    const rest = unheard ? `${there.length ? ", and " : ""}held ${count(unheard, "GPU")} when last heard of` : "";
-    if (!there.length) return rest || "holds no GPU now";
+    const rest = unheard ? say.heldWhenLast(unheard) : "";
+    if (!there.length) return rest || say.holdsNone;
     const on = [...new Set(there.map(({ n }) => nodeName(n)))].join(", ");
     const idle = there.filter(({ d }) => d.state === "held").length;
     const since = Math.min(...there.flatMap(({ d }) => usersOf(d)).filter((u) => kind !== "person" || u.user === name).map((u) => u.start));
-    return `holds ${count(there.length, "GPU")} on ${on}${idle ? `, ${idle === there.length ? "all" : idle} without work` : ""}${Number.isFinite(since) ? `, for ${span(hubNow() - since)}` : ""}${rest}`;
+    return say.holds(there.length, on, idle, Number.isFinite(since) ? span(hubNow() - since) : "", rest);
 }
 
 /** Every day from the first to the last that is counted; labels are days of the hub's zone. @param {UsageRow[]} rows */
@@ -58,19 +59,19 @@ function Used({ by, kind, name }) {
     const { days, rows } = daysOf(mine);
     const hours = (/** @type {"busy" | "idle"} */ of) => rows.map((r) => Number(r?.[of] ?? 0) / 3600);
     const into = kind === "person" ? "device" : "person";
-    return html`<section aria-label="Usage" ref=${box}>
-        <h2>GPU-hours a day</h2>
-        <${Stack} title="GPU-hours a day" unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
-            parts=${[{ name: "at work", colour: "busy", v: hours("busy") }, { name: "held without work", colour: "held", v: hours("idle") }]} />
-        <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />at work</li><li><i class="swatch" style=${{ background: "var(--held)" }} />held without work</li>
-            <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>by ${into === "device" ? "GPU" : into}</a></li></ul>
+    return html`<section aria-label=${say.usage} ref=${box}>
+        <h2>${say.hoursADay}</h2>
+        <${Stack} title=${say.hoursADay} unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
+            parts=${[{ name: say.atWork, colour: "busy", v: hours("busy") }, { name: say.heldIdle, colour: "held", v: hours("idle") }]} />
+        <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />${say.atWork}</li><li><i class="swatch" style=${{ background: "var(--held)" }} />${say.heldIdle}</li>
+            <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>${say.by(into)}</a></li><li>${say.daysOf(by.zone)}</li></ul>
     </section>`;
 }
 
 /** The sums as facts. @param {{ all: Usage, row: UsageRow }} props */
 function Sums({ all, row }) {
-    return html`<dl class="facts" aria-label="Usage of 30 days">
-        <div><dt>30 days</dt><dd>${row.held ? `${percent(Number(row.busy ?? 0) / row.held)} at work` : ""}</dd></div>
+    return html`<dl class="facts" aria-label=${say.usageOf30}>
+        <div><dt>${say.days30}</dt><dd>${row.held ? say.shareAtWork(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
         ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${c.name === "cost" ? all.currency : c.unit}</dd></div>`)}
     </dl>`;
 }
@@ -80,10 +81,10 @@ function Members({ all }) {
     const [held, , , idle] = COLUMNS;
     const rows = all.rows.filter((r) => r.key && r.held).sort((a, b) => Number(b.held) - Number(a.held));
     if (!rows.length) return null;
-    return html`<section class="asking" aria-label="Members">
-        <h2>its people, in 30 days</h2>
+    return html`<section class="asking" aria-label=${say.members}>
+        <h2>${say.itsPeople}</h2>
         <div class="scroll"><table class="asked">
-            <thead><tr><th scope="col">person</th><th scope="col" class="num">held h</th><th scope="col" class="num">at work</th><th scope="col" class="num">long idle h</th></tr></thead>
+            <thead><tr><th scope="col">${say.person}</th><th scope="col" class="num">${say.heldHours}</th><th scope="col" class="num">${say.atWork}</th><th scope="col" class="num">${say.longIdleHours}</th></tr></thead>
             <tbody>${rows.map((r) => html`<tr key=${r.key}><th scope="row"><${Person} name=${r.key} /></th><td class="num">${written(held, r)}</td>
                 <td class="num">${percent(Number(r.busy ?? 0) / Number(r.held))}</td><td class="num">${written(idle, r)}</td></tr>`)}</tbody>
         </table></div>
@@ -93,17 +94,16 @@ function Members({ all }) {
 /** Who may change what is theirs, and whether that is the reader. @param {{ kind: string, name: string, open: boolean }} props */
 function WhoCan({ kind, name, open }) {
     const { role, person } = useSession();
-    const [who, whose] = kind === "team" ? ["the person", "a person's"] : [name, `${name}'s`];
-    const you = role === "admin" ? "You are an admin." : person === name ? "That is you." : person ? `You are ${person}.` : role === "none" ? html`<a href=${href("/login", { to: location.pathname })}>Log in</a>` : "";
-    return html`<dl class="facts" aria-label="Who can change this"><div><dt>who can change this</dt><dd>${open ? `Anybody can book in ${whose} name. Only ${who} and admins can` : `Only ${who} and admins can change ${whose} bookings and places in line, and`} silence ${whose} critical alerts. ${you}</dd></div></dl>`;
+    const you = role === "admin" ? say.youAdmin : person === name ? say.thatIsYou : person ? say.youAre(person) : role === "none" ? html`<a href=${href("/login", { to: location.pathname })}>${say.logIn}</a>` : "";
+    return html`<dl class="facts" aria-label=${say.whoCan}><div><dt>${say.whoCan}</dt><dd>${open ? say.anybodyCan(kind, name) : say.onlyCan(kind, name)} ${you}</dd></div></dl>`;
 }
 
 /** @param {{ nodes: Node[] }} props */
 function Holds({ nodes }) {
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     let first = true;
-    return html`<section aria-label="Held now" ref=${box}>
-        <h2>held now</h2>
+    return html`<section aria-label=${say.heldNow} ref=${box}>
+        <h2>${say.heldNow}</h2>
         ${nodes.filter((n) => devicesOf(n).length).map((n) => html`<div class="held-on" key=${n.id}>
             <a class="name" href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a>
             <div class="cells">${devicesOf(n).map((d) => {
@@ -112,7 +112,7 @@ function Holds({ nodes }) {
                 return one;
             })}</div>
         </div>`)}
-        ${!nodes.length && html`<p class="dim">nothing. <a href="/">Which GPUs are free</a></p>`}
+        ${!nodes.length && html`<p class="dim">${say.nothing} <a href="/">${say.whichGpusFree}</a></p>`}
         <${Details} of=${box} />
     </section>`;
 }
@@ -148,14 +148,14 @@ function One({ kind, name }) {
     const booked = known.rows.filter((b) => people.includes(b.person) && b.state !== "over");
     const used = by.rows.some((/** @type {UsageRow} */ r) => r.key === name && r.held);
     if (!there.length && !used && !runs.runs.length && !runs.wrong && !booked.length) {
-        return html`<${Empty} title="Nothing is known of ${kind === "team" ? "a team called " : ""}${name}"><p>No GPU in use now, nothing used in the last 30 days, nothing booked. <a href="/people">Who does</a></p><//>`;
+        return html`<${Empty} title=${say.nothingKnown(kind, name)}><p>${say.nothingUsed} <a href="/people">${say.whoDoes}</a></p><//>`;
     }
     const teams = kind === "team" ? [] : all.rows.filter((/** @type {UsageRow} */ r) => r.key && r.held).map((/** @type {UsageRow} */ r) => r.key);
     return html`<div class="one">
         <div class="lead">
-            <h1>${name} <span class="dim">${kind === "team" ? "team" : teams.map((/** @type {string} */ t, /** @type {number} */ i) => html`${i > 0 && ", "}<a href=${pathOf("team", t)}>${t}</a>`)}</span></h1>
+            <h1>${name} <span class="dim">${kind === "team" ? say.team : teams.map((/** @type {string} */ t, /** @type {number} */ i) => html`${i > 0 && ", "}<a href=${pathOf("team", t)}>${t}</a>`)}</span></h1>
             <p class="sentence">${holding(there, kind, name)}</p>
-            <p><a href=${href("/", { filter: wanted })}>on Now</a> · <a href=${href("/history", { filter: wanted })}>the last day</a></p>
+            <p><a href=${href("/", { filter: wanted })}>${say.onNow}</a> · <a href=${href("/history", { filter: wanted })}>${say.lastDay}</a></p>
         </div>
         <div class="sides">
             <aside>
@@ -166,7 +166,7 @@ function One({ kind, name }) {
                 <${Holds} nodes=${there} />
                 ${used && html`<${Used} by=${by} kind=${kind} name=${name} />`}
                 ${kind === "team" && html`<${Members} all=${all} />`}
-                ${booked.length > 0 ? html`<${BookList} rows=${booked} title="booked" />` : html`<section aria-label="Bookings"><h2>booked</h2><p class="dim">nothing. <a href="/bookings">All bookings</a></p></section>`}
+                ${booked.length > 0 ? html`<${BookList} rows=${booked} title=${say.booked} />` : html`<section aria-label=${say.bookings}><h2>${say.booked}</h2><p class="dim">${say.nothing} <a href="/bookings">${say.allBookings}</a></p></section>`}
                 ${(kind === "person" || runs.runs.length > 0 || runs.wrong) && html`<${Runs} ...${runs} whose=${kind === "team"} />`}
             </div>
         </div>

@@ -1,5 +1,7 @@
 /* stack.js: a chart of stacked bars: a bar is a period, its parts are who had how much of it. */
 import { html } from "../kit/html.js";
+import { locale } from "../kit/language.js";
+import { say } from "./words.en.js";
 
 /** @typedef {{ name: string, colour: string, v: number[] }} Part one value per bar */
 
@@ -26,8 +28,8 @@ export function Stack({ title, unit, labels, parts, write, width, pick }) {
     const every = Math.max(1, Math.ceil((n * 64) / Math.max(width, 64)));
     const places = step >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log10(step)));
     const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
-    return html`<figure class="stack" role="img" aria-label="${title}: ${labels.length ? `${labels.length} bars, the highest ${write(Math.max(...totals))}` : "nothing"}">
-        <div class="stack-y" aria-hidden="true">${ticks.map((v) => html`<span style=${{ bottom: `${(100 * v) / top}%` }}>${v.toLocaleString(undefined, { maximumFractionDigits: places })}${v === ticks.at(-1) ? ` ${unit}` : ""}</span>`)}</div>
+    return html`<figure class="stack" role="img" aria-label="${title}: ${labels.length ? say.bars(labels.length, write(Math.max(...totals))) : say.nothing}">
+        <div class="stack-y" aria-hidden="true">${ticks.map((v) => html`<span style=${{ bottom: `${(100 * v) / top}%` }}>${v.toLocaleString(locale, { maximumFractionDigits: places })}${v === ticks.at(-1) ? ` ${unit}` : ""}</span>`)}</div>
         <div class="stack-plot" aria-hidden="true">
             <svg viewBox="0 0 ${n} ${HEIGHT}" preserveAspectRatio="none">
                 ${ticks.map((v) => html`<line x1="0" x2=${n} y1=${y(v)} y2=${y(v)} />`)}

@@ -1,4 +1,5 @@
 /* trends.js: sums of the whole cluster over time, out of the rows that the hub counts per model. */
+import { locale } from "../kit/language.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 
@@ -41,15 +42,24 @@ export function meansOf(usage) {
 /** @param {Mean} m */
 export const allOf = (m) => m.busy + m.idle + m.free + m.unused + m.down;
 
-/** What a week is like: for each weekday, Monday first, and hour the mean of a number; undefined where there is none. Labels are "2026-11-15 14:00". @param {Mean[]} hours @param {(m: Mean) => number} of @returns {(number | undefined)[][]} */
+/** What a week is like: for each weekday, Sunday first, and hour the mean of a number; undefined where there is none. Labels are "2026-11-15 14:00". @param {Mean[]} hours @param {(m: Mean) => number} of @returns {(number | undefined)[][]} */
 export function weekOf(hours, of) {
     const sums = Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => ({ n: 0, sum: 0 })));
     for (const m of hours) {
         const [day, hour] = m.label.split(/[ T]/);
-        const at = sums[(new Date(`${day}T00:00Z`).getUTCDay() + 6) % 7]?.[Number.parseInt(hour)];
+        const at = sums[new Date(`${day}T00:00Z`).getUTCDay()]?.[Number.parseInt(hour)];
         if (!at) continue;
         at.n++;
         at.sum += of(m);
     }
     return sums.map((row) => row.map(({ n, sum }) => (n ? sum / n : undefined)));
 }
+
+/** Where a week begins, 7 is Sunday; Monday where the browser does not tell. */
+function firstDay() {
+    const reader = /** @type {any} */ (new Intl.Locale(locale ?? navigator.language));
+    return (reader.getWeekInfo?.() ?? reader.weekInfo)?.firstDay ?? 1;
+}
+
+/** The days of a week in the reader's order; 0 is Sunday. */
+export const weekdays = [0, 1, 2, 3, 4, 5, 6].map((i) => (firstDay() + i) % 7);

@@ -1,30 +1,35 @@
 /* usage.js: questions about what the hub has counted, by person, team, node and so on; the titles, units and digits of its columns. */
 import { ask } from "../kit/api.js";
-import { UNKNOWN } from "../kit/format.js";
+import { number, UNKNOWN } from "../kit/format.js";
+import { dates } from "../kit/language.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
 /** @typedef {import("../kit/types").Usage} Usage */
 
 /** @type {[string, string][]} */
-export const BY = [["person", "person"], ["team", "team"], ["project", "project"], ["company", "company"], ["node", "node"], ["model", "model"], ["device", "GPU"], ["job", "job"]];
+export const BY = [["person", say.person], ["team", say.team], ["project", say.project], ["company", say.company], ["node", say.node], ["model", say.model], ["device", "GPU"], ["job", say.job]];
 /** @type {[string, string][]} */
-export const LAST = [["1d", "day"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"], ["365d", "year"]];
+export const LAST = [["1d", say.oneDay], ["7d", say.days(7)], ["30d", say.days(30)], ["90d", say.days(90)], ["365d", say.oneYear]];
 /** @type {[string, string][]} */
-export const PERIODS = [["hour", "hour"], ["day", "day"], ["week", "week"], ["month", "month"]];
+export const PERIODS = [["hour", say.hour], ["day", say.day], ["week", say.week], ["month", say.month]];
+
+/** "GPU", "day": what one of these words of the URL is called. @param {string} word */
+export const nounOf = (word) => [...BY, ...PERIODS].find(([v]) => v === word)?.[1] ?? word;
 
 /** Into what it is broken down when one asks for more. @type {Record<string, string>} */
 export const INTO = { team: "person", project: "person", company: "person", person: "device", node: "device", model: "node", device: "person" };
 
 /** A row's name where it has none. @type {Record<string, string>} */
-const NOBODY = { person: "nobody known", team: "in no team", project: "in no project", company: "of no company", job: "outside of jobs" };
+const NOBODY = { person: say.nobodyKnown, team: say.inNoTeam, project: say.inNoProject, company: say.ofNoCompany, job: say.outsideJobs };
 
 /** @param {string} by @param {string | null | undefined} key @param {string} [name] */
-export const nameOf = (by, key, name) => (key === null || key === undefined || key === "" ? (name ? "held by nobody" : NOBODY[by] ?? "unknown") : name ?? key);
+export const nameOf = (by, key, name) => (key === null || key === undefined || key === "" ? (name ? say.heldByNobody : NOBODY[by] ?? say.unknown) : name ?? key);
 
 /** What tells rows apart: two have no key, nobody known and what GPUs used while nobody held them. @param {UsageRow} r */
 export const rowId = (r) => r.key ?? `-${r.name ?? ""}`;
 
-const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const date = dates({ day: "numeric", month: "short", timeZone: "UTC" });
 
 /** The hub's label of a day as the reader writes it, "16 Nov"; of a week its number. @param {string} label */
 export const dayLabel = (label) => (/^\d{4}-\d\d-\d\d$/.test(label) ? date.format(Date.parse(label)) : label.replace(/^\d{4}-/, ""));
@@ -36,21 +41,21 @@ const HOUR_S = 3600;
  * @type {{ name: keyof UsageRow, title: string, unit: string, scale: number, digits: number, help: string }[]}
  */
 export const COLUMNS = [
-    { name: "held", title: "held", unit: "h", scale: HOUR_S, digits: 1, help: "GPU-hours: a process or memory of theirs was on it; shared GPUs are split" },
-    { name: "busy", title: "busy", unit: "h", scale: HOUR_S, digits: 1, help: "of these, it worked" },
-    { name: "idle", title: "idle", unit: "h", scale: HOUR_S, digits: 1, help: "of these, it did nothing" },
-    { name: "idle_long", title: "long idle", unit: "h", scale: HOUR_S, digits: 1, help: "of the idle ones, in spells of half an hour or more, or as the hub is told" },
-    { name: "free", title: "free", unit: "h", scale: HOUR_S, digits: 1, help: "nobody was on it" },
-    { name: "booked_unused", title: "booked, unused", unit: "h", scale: HOUR_S, digits: 1, help: "booked and nobody on it" },
-    { name: "down", title: "down", unit: "h", scale: HOUR_S, digits: 1, help: "nothing was heard of it" },
-    { name: "memory", title: "memory", unit: "GiB h", scale: 2 ** 30 * HOUR_S, digits: 0, help: "GiB held times hours" },
-    { name: "energy", title: "energy", unit: "kWh", scale: 3.6e6, digits: 1, help: "as the GPUs measured it" },
-    { name: "cost", title: "cost", unit: "", scale: 1, digits: 2, help: "hours held times the price of the model" },
-    { name: "co2", title: "CO₂", unit: "kg", scale: 1000, digits: 1, help: "energy times what the hub is told a kWh does" },
+    { name: "held", title: say.held, unit: "h", scale: HOUR_S, digits: 1, help: say.heldMeans },
+    { name: "busy", title: say.busy, unit: "h", scale: HOUR_S, digits: 1, help: say.busyMeans },
+    { name: "idle", title: say.idle, unit: "h", scale: HOUR_S, digits: 1, help: say.idleMeans },
+    { name: "idle_long", title: say.longIdle, unit: "h", scale: HOUR_S, digits: 1, help: say.longIdleMeans },
+    { name: "free", title: say.free, unit: "h", scale: HOUR_S, digits: 1, help: say.freeMeans },
+    { name: "booked_unused", title: say.bookedUnused, unit: "h", scale: HOUR_S, digits: 1, help: say.bookedUnusedMeans },
+    { name: "down", title: say.down, unit: "h", scale: HOUR_S, digits: 1, help: say.downMeans },
+    { name: "memory", title: say.memory, unit: "GiB h", scale: 2 ** 30 * HOUR_S, digits: 0, help: say.memoryMeans },
+    { name: "energy", title: say.energy, unit: "kWh", scale: 3.6e6, digits: 1, help: say.energyMeans },
+    { name: "cost", title: say.cost, unit: "", scale: 1, digits: 2, help: say.costMeans },
+    { name: "co2", title: "CO₂", unit: "kg", scale: 1000, digits: 1, help: say.co2Means },
 ];
 
 /** A number as shown, after the scale. @param {number} v @param {number} digits */
-export const figure = (v, digits) => v.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export const figure = (v, digits) => number(v, digits);
 
 /** Those of which anything is known. @param {UsageRow[]} rows */
 export const columnsOf = (rows) => COLUMNS.filter((c) => rows.some((r) => typeof r[c.name] === "number"));

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { placesOf } from "../book/bookings.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
-import { count, percent, time } from "../kit/format.js";
+import { COMMA, percent, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
 import { pathOf } from "../kit/person.js";
@@ -12,7 +12,8 @@ import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
-import { askUsage, BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
+import { askUsage, BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, nounOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
+import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -51,7 +52,7 @@ function partsOf(all, by, of) {
     /** @type {Map<string, { name: string, colour: string, v: number[] }>} */
     const parts = new Map();
     keys.slice(0, COLOURS.length).forEach((key, i) => parts.set(key, { name: names.get(key) ?? "", colour: COLOURS[i], v: moments.map(() => 0) }));
-    const rest = { name: count(keys.length - COLOURS.length, "other"), colour: "line7", v: moments.map(() => 0) };
+    const rest = { name: say.others(keys.length - COLOURS.length), colour: "line7", v: moments.map(() => 0) };
     for (const r of by.rows) (parts.get(rowId(r)) ?? rest).v[at.get(r.at) ?? 0] += value(r);
     return { moments, parts: keys.length > COLOURS.length ? [...parts.values(), rest] : [...parts.values()], colourOf: (/** @type {UsageRow} */ r) => parts.get(rowId(r))?.colour ?? "line7" };
 }
@@ -73,18 +74,18 @@ function Table({ all, sort, colourOf }) {
     </th>`;
     const into = INTO[all.by];
     const link = (/** @type {UsageRow} */ r) =>
-        into && r.key ? html`<a href=${href("/usage", { ...kept(), by: into, in: `${all.by}:${r.key}` })} title="broken down by ${into === "device" ? "GPU" : into}">${nameOf(all.by, r.key, r.name)}</a>` : html`<span class=${r.key ? "" : "nobody"}>${nameOf(all.by, r.key, r.name)}</span>`;
+        into && r.key ? html`<a href=${href("/usage", { ...kept(), by: into, in: `${all.by}:${r.key}` })} title=${say.brokenDown(nounOf(into))}>${nameOf(all.by, r.key, r.name)}</a>` : html`<span class=${r.key ? "" : "nobody"}>${nameOf(all.by, r.key, r.name)}</span>`;
     const total = all.total;
     return html`<div class="scroll"><table class="list">
         <thead><tr>${head("name", BY.find(([v]) => v === all.by)?.[1] ?? all.by, "", "")}
             ${columns.map((c) => head(c.name, c.title, c.name === "cost" ? all.currency ?? "" : c.unit, c.help))}
-            <th scope="col" class="num" title="busy of held">share busy</th></tr></thead>
+            <th scope="col" class="num" title=${say.shareBusyMeans}>${say.shareBusy}</th></tr></thead>
         <tbody>${rows.map((r) => html`<tr key=${rowId(r)}>
             <th scope="row"><i class="swatch" style=${{ background: `var(--${colourOf(r)})` }} />${link(r)}</th>
             ${columns.map((c) => html`<td class="num">${written(c, r)}</td>`)}
             <td class="num">${r.held ? percent(Number(r.busy ?? 0) / r.held) : ""}</td>
         </tr>`)}</tbody>
-        ${total && html`<tfoot><tr><th scope="row">in all</th>${columns.map((c) => html`<td class="num">${written(c, total)}</td>`)}<td class="num">${total.held ? percent(Number(total.busy ?? 0) / total.held) : ""}</td></tr></tfoot>`}
+        ${total && html`<tfoot><tr><th scope="row">${say.inAll}</th>${columns.map((c) => html`<td class="num">${written(c, total)}</td>`)}<td class="num">${total.held ? percent(Number(total.busy ?? 0) / total.held) : ""}</td></tr></tfoot>`}
     </table></div>`;
 }
 
@@ -103,10 +104,10 @@ function Dates({ from, to }) {
         if (a && b && a <= b) setQuery({ from: a, to: b, last: undefined }, true);
     };
     return html`<form class="dates" onSubmit=${apply}>
-        <label class="choice">from <input type="date" name="from" value=${a} onInput=${(/** @type {any} */ e) => setA(e.currentTarget.value)} /></label>
-        <label class="choice">to <input type="date" name="to" value=${b} onInput=${(/** @type {any} */ e) => setB(e.currentTarget.value)} /></label>
-        <button>show</button>
-        ${from && html`<button type="button" onClick=${() => setQuery({ from: undefined, to: undefined }, true)}>up to now</button>`}
+        <label class="choice">${say.from} <input type="date" name="from" value=${a} onInput=${(/** @type {any} */ e) => setA(e.currentTarget.value)} /></label>
+        <label class="choice">${say.to} <input type="date" name="to" value=${b} onInput=${(/** @type {any} */ e) => setB(e.currentTarget.value)} /></label>
+        <button>${say.showIt}</button>
+        ${from && html`<button type="button" onClick=${() => setQuery({ from: undefined, to: undefined }, true)}>${say.upToNow}</button>`}
     </form>`;
 }
 
@@ -124,7 +125,7 @@ export default function UsageView() {
     const of = chosen("of", COLUMNS.map((c) => [c.name, c.title]), "held");
     const part = partOf(query.get("in") ?? "");
     const range = to ? { from, to, last } : { last };
-    const words = to ? (from === to ? `on ${from}` : `from ${from} to ${to}`) : `in the last ${LAST.find(([v]) => v === last)?.[1] ?? last}`;
+    const words = to ? (from === to ? say.on(from) : say.fromTo(from, to)) : say.inLast(LAST.find(([v]) => v === last)?.[1] ?? last);
     const { got, wrong, old } = useUsage(usageUrl({ by, part, period: "all", ...range }), usageUrl({ by, part, period, ...range }), words);
     const total = got?.all.total;
     const whose = part ? nameOf(part.by, part.key, part.by === "device" ? placesOf([part.key]) : undefined) : "";
@@ -135,34 +136,34 @@ export default function UsageView() {
     const link = (/** @type {string} */ p, format = "csv") => usageUrl({ by, part, period: p, ...range, format });
     return html`<div class="usage" ref=${box}>
         <${Tabs} />
-        <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>all</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
-            ${old && part ? "…" : total && !nothing ? `${written(COLUMNS[0], total)} GPU-hours held ${got?.said}` : `usage ${words}`}${total?.held && !(old && part) ? html`<span class="where">, ${percent((total.busy ?? 0) / total.held)} of them busy</span>` : ""}</h1></div>
+        <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>${say.all}</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
+            ${old && part ? "…" : total && !nothing ? say.hoursHeld(written(COLUMNS[0], total), got?.said) : say.usageOf(words)}${total?.held && !(old && part) ? html`<span class="where">${COMMA}${say.ofThemBusy(percent((total.busy ?? 0) / total.held))}</span>` : ""}</h1></div>
         <div class="strip">
             <span class="controls">
-                <span class="range" role="group" aria-label="by">by ${BY.map(([value, name]) => html`<button type="button" aria-pressed=${value === by} onClick=${() => setQuery({ by: value === "person" ? undefined : value })}>${name}</button>`)}</span>
-                ${!to && html`<${Choice} name="last" label="last" options=${LAST} value=${last} otherwise="30d" />`}
+                <span class="range" role="group" aria-label=${say.by}>${say.by} ${BY.map(([value, name]) => html`<button type="button" aria-pressed=${value === by} onClick=${() => setQuery({ by: value === "person" ? undefined : value })}>${name}</button>`)}</span>
+                ${!to && html`<${Choice} name="last" label=${say.last} options=${LAST} value=${last} otherwise="30d" />`}
                 <${Dates} key=${`${from} ${to}`} from=${from} to=${to} />
             </span>
             ${got && !nothing && html`<span class="controls">
-                <${Choice} name="of" label="chart of" options=${columnsOf(got.all.rows).map((c) => [c.name, c.title])} value=${of} otherwise="held" />
-                <${Choice} name="period" label="per" options=${PERIODS} value=${period} />
-                <span class="dim">CSV: <a download href=${link("all")}>table</a>, <a download href=${link(period)}>per ${period}</a>; <a data-load href=${link(period, "pdf")}>PDF</a></span>
+                <${Choice} name="of" label=${say.chartOf} options=${columnsOf(got.all.rows).map((c) => [c.name, c.title])} value=${of} otherwise="held" />
+                <${Choice} name="period" label=${say.per} options=${PERIODS} value=${period} />
+                <span class="dim">CSV: <a download href=${link("all")}>${say.table}</a>, <a download href=${link(period)}>${say.perPeriod(nounOf(period))}</a>; <a data-load href=${link(period, "pdf")}>PDF</a></span>
             </span>`}
         </div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
-        ${!got && !wrong && html`<p class="dim">reading …</p>`}
-        ${nothing && html`<${Empty} title=${part ? `Nothing is counted of ${whose} in this time` : "Nothing is counted in this time"}>
-            <p>Usage is counted from processes and samples as they arrive; the first numbers stand here a minute or two after the first node reports.</p>
-            <p>For an earlier time choose another range.${part ? "" : html` Who holds what just now is under <a href="/people">People</a>.`}</p>
+        ${!got && !wrong && html`<p class="dim">${say.reading}</p>`}
+        ${nothing && html`<${Empty} title=${part ? say.nothingOf(whose) : say.nothingCounted}>
+            <p>${say.howCounted}</p>
+            <p>${say.otherRange}${part ? "" : html` ${say.whoHoldsUnder(html`<a href="/people">${say.people}</a>`)}`}</p>
         <//>`}
         ${got && drawn && !nothing && html`<div class=${old ? "stale-data" : ""}>
-            <${Stack} title="${column.title} per ${period}" labels=${drawn.moments.map(([, label]) => shortLabel(label, period))} parts=${drawn.parts} width=${Math.max(0, width - 72)}
+            <${Stack} title=${say.titlePer(column.title, nounOf(period))} labels=${drawn.moments.map(([, label]) => shortLabel(label, period))} parts=${drawn.parts} width=${Math.max(0, width - 72)}
                 unit=${unit} write=${(/** @type {number} */ v) => `${figure(v, column.digits)} ${unit}`.trim()}
                 pick=${period === "day" ? (/** @type {number} */ i) => setQuery({ from: drawn.moments[i][1], to: drawn.moments[i][1], last: undefined, period: undefined }, true) : undefined} />
             <ul class="keys-of dim">${drawn.parts.map((p) => html`<li><i class="swatch" style=${{ background: `var(--${p.colour})` }} />${p.name}</li>`)}</ul>
             <${Table} all=${got.all} sort=${query.get("sort") ?? "held"} colourOf=${drawn.colourOf} />
-            <p class="dim">${got.all.waiting ? `${count(got.all.waiting, "hour")} of nodes are still being counted; ` : ""}${got.all.counted_to ? `counted up to ${time(got.all.counted_to)}; ` : ""}days of ${got.all.zone ?? "the hub's zone"}; GPUs shared by several are split by ${got.all.split ?? "memory"}.
-                ${["team", "project"].includes(by) ? ` Who is in two ${by}s counts in both; the sum counts everybody once.` : ""} ${period === "day" ? "Click a day's bar for its hours." : ""}</p>
+            <p class="dim">${got.all.waiting ? say.stillCounted(got.all.waiting) : ""}${got.all.counted_to ? say.countedTo(time(got.all.counted_to)) : ""}${say.daysOf(got.all.zone ?? say.hubsZone)}${say.splitBy(got.all.split ?? "memory")}
+                ${["team", "project"].includes(by) ? say.inTwo(by) : ""} ${period === "day" ? say.clickBar : ""}</p>
         </div>`}
     </div>`;
 }

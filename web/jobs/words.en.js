@@ -1,0 +1,12 @@
+// @ts-nocheck: values have the types that modules give them
+/* words.en.js: the sentences of jobs, in English. */
+
+export const say = {
+    job: (what, from, span) => `${what} from ${from}: ${span}`,
+    stillRunning: "still running",
+    noEnd: "nobody said that it ended",
+    jobs: "jobs",
+    parts: (n) => `${n} ${n === 1 ? "part" : "parts"}`,
+    moreJobs: (n) => `and ${n} more jobs, from before`,
+    tooMany: "there were more than can be shown at once: zoom in",
+};

@@ -1,0 +1,41 @@
+/* sentences.js: states in sentences, as the terminal has them (src/format/words.c). Spans go on counting, so they are made here. */
+import { stateName } from "../kit/facts.js";
+import { COMMA, span } from "../kit/format.js";
+import { GONE_WORDS, holderOf, isGone, nodeName, usersOf } from "../kit/model.js";
+import { say } from "./words.en.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("../kit/types").Device} Device */
+
+/** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s" @param {Device} d @param {number} now */
+export function deviceSentence(d, now) {
+    if (d.state === "free") {
+        const text = d.since ? say.stateFor(stateName(d.state), span(now - d.since)) : stateName(d.state);
+        return d.reason && d.reason !== "nobody on it" ? `${text}: ${d.reason}` : text;
+    }
+    if (d.state !== "held" && d.state !== "busy") return d.reason ? `${stateName(d.state)}: ${d.reason}` : stateName(d.state);
+    const users = usersOf(d);
+    const start = Math.min(...users.map((u) => u.start));
+    let text = `${stateName(d.state)}: ${d.reason}`;
+    if (users.length && holderOf(d)) {
+        text = say.stateBy(stateName(d.state), users.map((u) => u.user).join(", "), Number.isFinite(start) ? span(now - start) : "");
+    }
+    if (d.state === "held" && d.idle_since) text += say.andIdle(span(now - d.idle_since));
+    return users.some(isGone) ? `${text}: ${GONE_WORDS}` : text;
+}
+
+/** What is not as it should be with a node; empty when all is. @param {Node} n */
+export function nodeTrouble(n) {
+    const parts = [];
+    if (n.state !== "up") parts.push(say.nodeStates[n.state] ?? n.state);
+    if (n.reason && n.reason !== "in maintenance") parts.push(n.reason);
+    if (n.clock_off_ms) parts.push(say.clockOff(span(Math.abs(n.clock_off_ms))));
+    if (!n.devices.length && !n.reason) parts.push(say.noGpus);
+    return parts.join(COMMA);
+}
+
+/** "8 GPUs, 3 free" for a screen reader. @param {Node} n @param {Device[]} devices */
+export function nodeLabel(n, devices) {
+    const free = devices.filter((d) => d.state === "free").length;
+    return say.nodeLabel(nodeName(n), devices.length, free);
+}
