@@ -437,6 +437,8 @@ test("two turns are both said over the form that is open; only a place that is g
     release();
     await counts(page.locator(".said"), 3);
     assert.ok(await dialog(page).isVisible());
+    const { y, height } = await dialog(page).boundingBox();
+    assert.ok(Math.abs(y + height / 2 - page.viewportSize().height / 2) < 2, `the form stands in the middle: ${y}, ${height}`);
     await says(page.locator(".said").nth(0), /^dgx4:1 is free/);
     await says(page.locator(".said").nth(2), "a place in line is lost: there is no wait 4 close");
     for (let i = 0; i < 3; i++) assert.ok(await isOnTop(page.locator(".said").nth(i)), `message ${i} lies behind the form`);
