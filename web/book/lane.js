@@ -1,6 +1,6 @@
 /* lane.js: one GPU's time: what is booked, as bars one can take hold of, and under them who was really on it. */
 import { stateName, stateOf } from "../kit/facts.js";
-import { exactTime, moment, span } from "../kit/format.js";
+import { COMMA, exactTime, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { devicesOf, holderOf, indexOf, modelName, nodeName } from "../kit/model.js";
@@ -92,7 +92,7 @@ function statesOf(devices) {
     /** @type {Map<string, number>} */
     const by = new Map();
     for (const d of devices) by.set(d.state, (by.get(d.state) ?? 0) + 1);
-    return [...by].map(([state, n], i) => html`${i > 0 && ", "}<span class=${state}><span class="mark">${stateOf.get(/** @type {any} */ (state))?.mark}</span> ${say.many(n, stateName(state))}</span>`);
+    return [...by].map(([state, n], i) => html`${i > 0 && COMMA}<span class=${state}><span class="mark">${stateOf.get(/** @type {any} */ (state))?.mark}</span> ${say.many(n, stateName(state))}</span>`);
 }
 
 /** A node whose GPUs are folded away: its bookings one under the other; without any, what its GPUs do. @param {{ n: Node, by: Map<string, Booking[]>, time: Time }} props */

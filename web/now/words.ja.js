@@ -25,7 +25,7 @@ export const say = {
     power: "電力",
     temperature: "温度",
     ofLimit: "上限比 100 %",
-    freeFor: (span) => `あと${span}`,
+    freeFor: (span) => `残${span}`,
     booked: "予約",
     bookedBy: (who) => `${who} が予約`,
     used: (share) => `使用率 ${share}`,

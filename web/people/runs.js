@@ -1,7 +1,7 @@
 /* runs.js: what somebody ran lately: jobs by their names, and the stretches in which programs of theirs were on GPUs. */
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { bytes, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
+import { bytes, COMMA, exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { filterOf, Person } from "../kit/person.js";
@@ -81,7 +81,7 @@ export function Runs({ runs, more, wrong, whose }) {
                 ${whose && html`<td>${r.who && html`<${Person} name=${r.who} />`}</td>`}
                 <td>${r.where}</td>
                 <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>
-                <td class="num">${Number.isNaN(r.end) ? say.endNotKnown : span(r.end - r.start)}${r.going ? `, ${say.stillThere}` : ""}</td>
+                <td class="num">${Number.isNaN(r.end) ? say.endNotKnown : span(r.end - r.start)}${r.going ? `${COMMA}${say.stillThere}` : ""}</td>
                 ${memory && html`<td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>`}
             </tr>`)}</tbody>
         </table></div>`}

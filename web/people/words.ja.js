@@ -8,7 +8,7 @@ export const say = {
     many: "多い",
     most: "最多",
     whoToAsk: "GPU について相談できる人",
-    areFree: (n) => `${n} GPU 空いています。相談は不要です。`,
+    areFree: (n) => `${n} GPU が空いています。相談は不要です。`,
     noneFree: "現在、空きはありません。",
     askMeans: "現在と平均の占有 GPU 数です。共用 GPU はメモリで按分します。",
     peopleGpus: "利用者と GPU",

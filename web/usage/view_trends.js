@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
-import { percent, power, UNKNOWN } from "../kit/format.js";
+import { COMMA, percent, power, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { dates } from "../kit/language.js";
 import { hubNow, watch } from "../kit/live.js";
@@ -151,7 +151,7 @@ export default function TrendsView() {
             <section class="asking" aria-label=${say.aWeek}>
                 <h2>${say.weekIsLike}</h2>
                 <div class="controls"><${Choice} name="of" label=${say.show} options=${Object.entries(WEEK).map(([name, { words }]) => [name, words])} value=${of} otherwise="work" />
-                    <span class="dim">${UNITS[/** @type {keyof typeof UNITS} */ (of)]}, ${say.meanOf4}</span></div>
+                    <span class="dim">${UNITS[/** @type {keyof typeof UNITS} */ (of)]}${COMMA}${say.meanOf4}</span></div>
                 <${Week} hours=${got.hours} of=${of} />
             </section>
             <${Months} months=${got.months} currency=${got.currency} />
