@@ -36,6 +36,6 @@ export function Help({ close }) {
             <div><dt><span class="mark">⚑</span> ${say.booked}</dt><dd>${say.bookedMeans}</dd></div>
         </dl>
         <p class="dim">muster ${facts.muster} · <a data-load href="/api/v1/state">JSON</a> · <a data-load href="/metrics">Prometheus</a> · <a data-load href="/?term=true&detail=true">${say.text}</a></p>
-        <form method="dialog"><button>${say.close}</button><${Language} /></form>
+        <form method="dialog"><${Language} /><button>${say.close}</button></form>
     </dialog>`;
 }
