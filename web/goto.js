@@ -1,6 +1,6 @@
 /* goto.js: what Ctrl-K opens: type a part of a name and go there: a view, a node, a GPU, a person, a saved filter. It is loaded when it is first asked for. */
 import { render } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask } from "./kit/api.js";
 import { stateName, stateOf } from "./kit/facts.js";
 import { saved } from "./kit/filters.js";
@@ -61,7 +61,7 @@ function Goto({ nodes, close }) {
     const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
     const [text, setText] = useState("");
     const [at, setAt] = useState(0);
-    useEffect(() => box.current?.showModal(), []);
+    useLayoutEffect(() => box.current?.showModal(), []);
     const goals = useMemo(() => goalsOf(nodes), [nodes]);
     const shown = best(goals, text);
     /** @param {Goal} g */

@@ -1,5 +1,5 @@
 /* help.js: the help that "?" opens: the keys, and what the marks of the states mean. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { facts, stateName, states } from "./kit/facts.js";
 import { html } from "./kit/html.js";
 import { choose, language, LANGUAGES } from "./kit/language.js";
@@ -24,7 +24,7 @@ function Language() {
 /** @param {{ close: () => void }} props */
 export function Help({ close }) {
     const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
-    useEffect(() => box.current?.showModal(), []);
+    useLayoutEffect(() => box.current?.showModal(), []);
     return html`<dialog class="help" ref=${box} onClose=${close} aria-labelledby="help-title">
         <h2 id="help-title">${say.help}</h2>
         <dl class="keys">

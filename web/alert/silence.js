@@ -1,5 +1,5 @@
 /* silence.js: the form that silences alerts. What the hub refuses stays in the form, beside the hub's sentence. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { inUnit } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { silence } from "./alerts.js";
@@ -16,7 +16,7 @@ export function SilenceForm({ rule, node, close }) {
     const [draft, setDraft] = useState({ rule, node, for: "4h", reason: "" });
     const [wrong, setWrong] = useState("");
     const [busy, setBusy] = useState(false);
-    useEffect(() => {
+    useLayoutEffect(() => {
         const back = /** @type {HTMLElement | null} */ (document.activeElement);
         box.current?.showModal();
         /** @type {HTMLElement | null | undefined} */

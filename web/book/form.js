@@ -1,6 +1,6 @@
 /* form.js: the form that books GPUs or changes a booking, over whatever view asked for it. What the hub refuses stays in the
  * form beside the hub's sentence, so nothing typed is lost. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { stateName, stateOf } from "../kit/facts.js";
 import { inUnit, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
@@ -81,7 +81,7 @@ function Form({ draft, known, close }) {
     const [person, setPerson] = useState(draft.person ?? whoUsually(known));
     const [wrong, setWrong] = useState(draft.wrong ?? "");
     const [busy, setBusy] = useState(false);
-    useEffect(() => {
+    useLayoutEffect(() => {
         box.current?.showModal();
         const first = person ? "button.main" : "input[name=person], button.main";
         /** @type {NodeListOf<HTMLElement> | undefined} */

@@ -1,5 +1,5 @@
 /* wait.js: the form "tell me when it is free": gets in line for a GPU, as `muster wait --tell` does. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../kit/html.js";
 import { indexOf, nodeName } from "../kit/model.js";
 import { setPref } from "../kit/prefs.js";
@@ -22,7 +22,7 @@ function Form({ n, d, known, close }) {
     const [here, setHere] = useState(canNotify() && Notification.permission === "granted");
     const [wrong, setWrong] = useState("");
     const [busy, setBusy] = useState(false);
-    useEffect(() => {
+    useLayoutEffect(() => {
         box.current?.showModal();
         /** @type {HTMLElement | null | undefined} */
         const first = box.current?.querySelector(person ? "button.main" : "input[name=person], button.main");
