@@ -101,14 +101,15 @@ static inline void pg_stop(struct pg_server *s, int signal)
 
 static inline void pg_new(struct pg_server *s)
 {
-    char *pw, *argv[] = {PG_BIN "/initdb", "-D",       NULL,   "-U",
-                         PG_USER,          "--pwfile", NULL,   "-A",
-                         "scram-sha-256",  "-E",       "UTF8", "--locale=C.UTF-8",
-                         "--no-sync",      NULL};
+    char *argv[] = {PG_BIN "/initdb", "-D",       NULL,   "-U",
+                    PG_USER,          "--pwfile", NULL,   "-A",
+                    "scram-sha-256",  "-E",       "UTF8", "--locale=C.UTF-8",
+                    "--no-sync",      NULL};
 
     *s = (struct pg_server){.dir = dir_new()};
-    AUTO_FREE char *data = argv[2] = mem_fmt("%s/data", s->dir);
-    AUTO_FREE char *file = argv[6] = pw = mem_fmt("%s/password", s->dir);
+    AUTO_FREE char *data = mem_fmt("%s/data", s->dir), *pw = mem_fmt("%s/password", s->dir);
+    argv[2] = data;
+    argv[6] = pw;
     assert_int_equal(file_write(pw, 0644, PG_PASSWORD "\n", strlen(PG_PASSWORD) + 1, NULL), 0);
     if (geteuid() == 0) {
         const struct passwd *who = getpwnam("postgres");
@@ -123,7 +124,6 @@ static inline void pg_new(struct pg_server *s)
 static inline void pg_free(struct pg_server *s)
 {
     char *argv[] = {"/bin/rm", "-rf", s->dir, NULL};
-    AUTO_FREE char *log = NULL;
 
     if (s->pid)
         pg_stop(s, SIGINT);
