@@ -212,11 +212,22 @@ struct db_stmt *db_stmt(struct db_stmts *s, size_t i)
     return s->v[i] && !s->v[i]->bad ? s->v[i] : prepare(s, i);
 }
 
+void db_bind_value(struct db_stmt *st, int i, const struct db_value *v)
+{
+    if (v->type == DB_IS_INT)
+        db_bind_int(st, i, v->number);
+    else if (v->type == DB_IS_TEXT)
+        db_bind_str(st, i, v->s);
+    else
+        db_bind_bytes(st, i, v->s);
+}
+
 struct db_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n)
 {
     struct db_stmt *st = db_stmt(s, i);
 
-    st->engine->bind(st, 1, v, n);
+    for (size_t k = 0; k < n; k++)
+        db_bind_value(st, (int)k + 1, &v[k]);
     return st;
 }
 

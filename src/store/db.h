@@ -42,8 +42,7 @@ struct db_value {
     struct str s;
 };
 #define DB_INT(n)   ((struct db_value){.number = (n)})
-#define DB_STR(t)   ((struct db_value){.type = DB_IS_TEXT, .s = (t)})
-#define DB_TEXT(t)  DB_STR(str_of(t))
+#define DB_TEXT(t)  ((struct db_value){.type = DB_IS_TEXT, .s = str_of(t)})
 #define DB_BYTES(b) ((struct db_value){.type = DB_IS_BYTES, .s = (b)})
 
 /* What an engine can do, in the words of the functions below. */
@@ -69,7 +68,9 @@ struct db_engine {
     struct db_stmt *(*prepare)(struct db *db, const char *sql, bool keep); /* keep: it will be run often */
     void (*finish)(struct db_stmt *st);                                    /* accepts NULL */
     int (*place)(struct db_stmt *st, const char *name);
-    void (*bind)(struct db_stmt *st, int first, const struct db_value *v, size_t n);
+    void (*bind_int)(struct db_stmt *st, int i, int64_t v);
+    void (*bind_text)(struct db_stmt *st, int i, struct str v);
+    void (*bind_bytes)(struct db_stmt *st, int i, struct str v);
     int (*step)(struct db_stmt *st);
     void (*reset)(struct db_stmt *st);
     bool (*is_null)(struct db_stmt *st, int i);
@@ -144,6 +145,7 @@ struct db_stmt *db_stmt(struct db_stmts *s, size_t i); /* never NULL */
     db_bind((s), (i), (const struct db_value[]){__VA_ARGS__},                                                          \
             sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
 struct db_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n);
+void db_bind_value(struct db_stmt *st, int i, const struct db_value *v);
 /* The same, run: for one that gives no rows. 0 or -errno. */
 #define DB_RUN(s, i, ...) db_run(DB_STMT((s), (i), __VA_ARGS__))
 int db_run(struct db_stmt *st); /* it is ready again afterwards */
@@ -156,21 +158,21 @@ int db_list(struct db_stmt *st, size_t size, void (*read)(struct db_stmt *st, vo
             struct err *err);
 
 /* Binding and reading, short. What a statement has no place for is left out. */
-static inline void db_bind_value(struct db_stmt *st, int i, struct db_value v)
-{
-    st->engine->bind(st, i, &v, 1);
-}
 static inline void db_bind_int(struct db_stmt *st, int i, int64_t v)
 {
-    db_bind_value(st, i, DB_INT(v));
+    st->engine->bind_int(st, i, v);
+}
+static inline void db_bind_str(struct db_stmt *st, int i, struct str v)
+{
+    st->engine->bind_text(st, i, v);
 }
 static inline void db_bind_text(struct db_stmt *st, int i, const char *v)
 {
-    db_bind_value(st, i, DB_TEXT(v));
+    db_bind_str(st, i, str_of(v));
 }
 static inline void db_bind_bytes(struct db_stmt *st, int i, struct str v)
 {
-    db_bind_value(st, i, DB_BYTES(v));
+    st->engine->bind_bytes(st, i, v);
 }
 static inline int db_place(struct db_stmt *st, const char *name) /* of ":name"; 0: it has none */
 {

@@ -47,7 +47,7 @@ static int put_devices(struct records *r, const struct job_fact *j)
         struct db_stmt *st = db_stmt(&r->st, R_PUT_JOB_DEVICE);
         if (!one.len)
             continue;
-        db_bind_value(st, 1, DB_STR(one));
+        db_bind_str(st, 1, one);
         db_bind_int(st, 2, class_of(j));
         db_bind_int(st, 3, j->start_ms);
         db_bind_int(st, 4, j->id);

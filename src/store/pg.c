@@ -305,37 +305,57 @@ static char *clean_text(struct str s)
     return mem_str(buf_str(&b).p);
 }
 
-static void bind_value(struct pg_stmt *s, int i, const struct db_value *v)
+/* Where it goes, what was there before freed; NULL: the statement has no place for it. */
+static struct pg_room *take_room(struct pg_stmt *s, int no, int *ret)
 {
-    struct pg_room *room = &s->rooms[i];
+    int i = no > 0 && no < PG_PLACES ? s->places.at[no] - 1 : -1;
 
-    free(room->cleaned);
-    room->cleaned = NULL;
-    if (v->type == DB_IS_INT) {
-        room->number = (int64_t)htobe64((uint64_t)v->number);
-        s->values[i] = (const char *)&room->number;
-        s->lengths[i] = (int)sizeof(room->number);
-        s->types[i] = OID_INT8;
-        return;
-    }
-    s->values[i] = v->s.len ? v->s.p : "";
-    s->lengths[i] = (int)v->s.len;
-    s->types[i] = v->type == DB_IS_TEXT ? OID_TEXT : OID_BYTES;
-    if (v->type == DB_IS_TEXT && !is_clean(v->s)) {
-        s->values[i] = room->cleaned = clean_text(v->s);
-        s->lengths[i] = (int)strlen(room->cleaned);
-    }
+    if (i < 0)
+        return NULL;
+    free(s->rooms[i].cleaned);
+    s->rooms[i].cleaned = NULL;
+    *ret = i;
+    return &s->rooms[i];
 }
 
-static void bind_values(struct db_stmt *st, int first, const struct db_value *v, size_t n)
+static void bind_as(struct pg_stmt *s, int i, Oid type, const void *p, size_t len)
 {
-    struct pg_stmt *s = stmt_of(st);
+    s->values[i] = p;
+    s->lengths[i] = (int)len;
+    s->types[i] = type;
+}
 
-    for (size_t k = 0; k < n; k++) {
-        int no = first + (int)k;
-        if (no > 0 && no < PG_PLACES && s->places.at[no])
-            bind_value(s, s->places.at[no] - 1, &v[k]);
+static void bind_int(struct db_stmt *st, int no, int64_t v)
+{
+    int i = 0;
+    struct pg_room *room = take_room(stmt_of(st), no, &i);
+
+    if (!room)
+        return;
+    room->number = (int64_t)htobe64((uint64_t)v);
+    bind_as(stmt_of(st), i, OID_INT8, &room->number, sizeof(room->number));
+}
+
+static void bind_text(struct db_stmt *st, int no, struct str v)
+{
+    int i = 0;
+    struct pg_room *room = take_room(stmt_of(st), no, &i);
+
+    if (!room)
+        return;
+    if (!is_clean(v)) {
+        room->cleaned = clean_text(v);
+        v = str_of(room->cleaned);
     }
+    bind_as(stmt_of(st), i, OID_TEXT, v.len ? v.p : "", v.len);
+}
+
+static void bind_bytes(struct db_stmt *st, int no, struct str v)
+{
+    int i = 0;
+
+    if (take_room(stmt_of(st), no, &i))
+        bind_as(stmt_of(st), i, OID_BYTES, v.len ? v.p : "", v.len);
 }
 
 /* The types are those of the values that are bound, so it is prepared when it is run for the first time. */
@@ -677,7 +697,9 @@ const struct db_engine pg_engine = {
     .prepare = prepare,
     .finish = finish,
     .place = find_place,
-    .bind = bind_values,
+    .bind_int = bind_int,
+    .bind_text = bind_text,
+    .bind_bytes = bind_bytes,
     .step = step,
     .reset = reset,
     .is_null = is_null,

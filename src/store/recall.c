@@ -99,7 +99,7 @@ static void bind_as(struct db_stmt *st, const char *name, struct db_value v)
     int at = db_place(st, name);
 
     if (at)
-        db_bind_value(st, at, v);
+        db_bind_value(st, at, &v);
 }
 
 int records_get(struct records *r, const struct store_get *g, struct err *err)

@@ -196,19 +196,19 @@ static int find_place(struct db_stmt *st, const char *name)
     return sqlite3_bind_parameter_index(stmt_of(st), name);
 }
 
-static void bind_values(struct db_stmt *st, int first, const struct db_value *v, size_t n)
+static void bind_int(struct db_stmt *st, int i, int64_t v)
 {
-    sqlite3_stmt *h = stmt_of(st);
+    sqlite3_bind_int64(stmt_of(st), i, v);
+}
 
-    for (size_t k = 0; k < n; k++) {
-        int at = first + (int)k;
-        if (v[k].type == DB_IS_INT)
-            sqlite3_bind_int64(h, at, v[k].number);
-        else if (v[k].type == DB_IS_TEXT)
-            sqlite3_bind_text(h, at, v[k].s.len ? v[k].s.p : "", (int)v[k].s.len, SQLITE_STATIC);
-        else
-            sqlite3_bind_blob64(h, at, v[k].s.len ? v[k].s.p : "", v[k].s.len, SQLITE_STATIC);
-    }
+static void bind_text(struct db_stmt *st, int i, struct str v)
+{
+    sqlite3_bind_text(stmt_of(st), i, v.len ? v.p : "", (int)v.len, SQLITE_STATIC);
+}
+
+static void bind_bytes(struct db_stmt *st, int i, struct str v)
+{
+    sqlite3_bind_blob64(stmt_of(st), i, v.len ? v.p : "", v.len, SQLITE_STATIC);
 }
 
 static int step(struct db_stmt *st)
@@ -546,7 +546,9 @@ const struct db_engine sqlite_engine = {
     .prepare = prepare,
     .finish = finish,
     .place = find_place,
-    .bind = bind_values,
+    .bind_int = bind_int,
+    .bind_text = bind_text,
+    .bind_bytes = bind_bytes,
     .step = step,
     .reset = reset,
     .is_null = is_null,

@@ -106,7 +106,7 @@ static void cut_text(struct db_stmt *st, const struct record_field *f, const cha
         return;
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n--;
-    db_bind_value(st, f->no, DB_STR(str_n(text, n)));
+    db_bind_str(st, f->no, str_n(text, n));
 }
 
 struct db_stmt *wandb_stmt_record(struct wandb_store *s, size_t i, const struct record_kind *kind, const void *record)
