@@ -20,7 +20,7 @@ const PAUSE_MS = 120; /* while dragging */
 const PLAY_MS = 1000; /* a moment is looked at this long */
 const PLAY_STEPS = 96; /* from one end to the other */
 const NEAR_PX = 6;
-const MARKS = 150; /* of alerts, at most */
+const MARK_PX = 16; /* of the window's width for each mark of an alert: the strip is not all of it */
 
 /** The last moment that is offered: the present, to the minute. */
 const present = () => Math.floor(Date.now() / 60000) * 60000;
@@ -103,12 +103,12 @@ export function Travel() {
 
     const left = (/** @type {number} */ t) => ({ left: `${(100 * (t - from)) / length}%` });
     const alerts = past?.alerts.filter((a) => a.since >= from) ?? [];
-    const narrow = document.documentElement.clientWidth < 672;
-    const places = narrow ? MARKS / 4 : MARKS;
+    const width = document.documentElement.clientWidth;
+    const places = Math.round(width / MARK_PX);
     const place = (/** @type {Alert} */ a) => Math.round((places * (a.since - from)) / length);
     const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
     for (const a of alerts) if (a.severity === "critical") marks.set(place(a), a);
-    const words = narrow ? 5 : 9; /* along the axis; one at its very end would be cut */
+    const words = width < 672 ? 5 : 9; /* along the axis; one at its very end would be cut */
     return html`<section class="travel" aria-label=${say.overTime}>
         <span class="play"><button type="button" aria-pressed=${playing} onClick=${() => {
             if (!playing && at >= to) travel(from);
