@@ -22,10 +22,10 @@
 #include "backup/bundle.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "sql/sqlite.h"
 #include "store/chunks.h"
 #include "store/log.h"
 #include "store/schema.h"
-#include "store/sqlite.h"
 #include "wandb/store_sql.h"
 
 enum { TRIES = 50, ROWS_BYTES = 256 << 10, LOG_STEP = 256, FILE_MOST = 1 << 20, WAIT_MS = 20 };

@@ -15,11 +15,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "sql/sqlite.h"
 #include "store/chunks.h"
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/schema.h"
-#include "store/sqlite.h"
 #include "wandb/store_sql.h"
 
 #define UNFINISHED "unfinished" /* in a folder that may be thrown away */

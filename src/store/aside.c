@@ -9,10 +9,10 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "sql/sqlite.h"
 #include "store/lock.h"
 #include "store/main_db.h"
 #include "store/schema.h"
-#include "store/sqlite.h"
 
 #define DAMAGED ".damaged"
 #define MISSING ".missing"

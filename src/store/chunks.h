@@ -13,7 +13,7 @@
 #pragma once
 
 #include "codec/table.h"
-#include "store/db.h"
+#include "sql/db.h"
 
 #define CHUNK_FINAL 2
 

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/thread.h"
+#include "sql/sqlite.h"
 #include "store/compact_merge.h"
 #include "store/past.h"
-#include "store/sqlite.h"
 
 #define TICK_MS      60000     /* a round at least this often */
 #define STEP_BYTES   (1 << 20) /* chunks that go into one transaction, about */

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "sql/record_sql.h"
 #include "store/main_db.h"
-#include "store/record_sql.h"
 #include "store/schema.h"
 
 #define CLASS_BITS  16 /* class 0 is below 2^16 ms, about a minute; each next is four times as long */

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "store/sqlite.h"
+#include "sql/sqlite.h"
 
 #define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
 

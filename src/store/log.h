@@ -9,8 +9,8 @@
  */
 #pragma once
 
+#include "sql/db.h"
 #include "store/aside.h"
-#include "store/db.h"
 #include "store/index.h"
 #include "store/samples.h"
 

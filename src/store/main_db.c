@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "sql/record_sql.h"
 #include "store/kinds.h"
-#include "store/record_sql.h"
 #include "store/schema.h"
 #include "store/usage_table.h"
 

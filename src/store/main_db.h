@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "store/db.h"
+#include "sql/db.h"
 #include "store/index.h"
 #include "store/log.h"
 #include "store/samples.h"

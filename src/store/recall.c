@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "sql/record_sql.h"
 #include "store/kinds.h"
 #include "store/main_db.h"
-#include "store/record_sql.h"
 #include "store/samples.h"
 #include "store/schema.h"
 #include "store/usage_table.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "store/record_sql.h"
+#include "sql/record_sql.h"
 #include "wandb/store.h"
 
 enum {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "model/record.h"
-#include "store/db.h"
+#include "sql/db.h"
 
 struct buf;
 

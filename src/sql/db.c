@@ -1,15 +1,15 @@
 /* db.c: tables that are made and brought up to date, statements that are prepared once and run often: over any engine.
  */
-#include "store/db.h"
+#include "sql/db.h"
 
 #include <errno.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "store/pg.h"
-#include "store/record_sql.h"
-#include "store/sqlite.h"
+#include "sql/pg.h"
+#include "sql/record_sql.h"
+#include "sql/sqlite.h"
 
 #define SQL_MAX 16384
 

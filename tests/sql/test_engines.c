@@ -10,10 +10,10 @@
 #include "pg_server.h"
 #include "store_dir.h"
 
+#include "sql/pg_text.h"
+#include "sql/record_sql.h"
 #include "store/chunks.h"
 #include "store/kinds.h"
-#include "store/pg_text.h"
-#include "store/record_sql.h"
 #include "store/schema.h"
 #include "store/usage_table.h"
 

@@ -1,5 +1,5 @@
 /* pg_text.c: reads SQL word by word and writes it as PostgreSQL wants it. */
-#include "store/pg_text.h"
+#include "sql/pg_text.h"
 
 #include <ctype.h>
 #include <string.h>

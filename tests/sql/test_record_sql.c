@@ -5,8 +5,8 @@
 #include "store_dir.h"
 
 #include "base/buf.h"
+#include "sql/record_sql.h"
 #include "store/kinds.h"
-#include "store/record_sql.h"
 #include "store/schema.h"
 
 struct pet {

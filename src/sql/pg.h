@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "store/db.h"
+#include "sql/db.h"
 
 extern const struct db_engine pg_engine;
 bool pg_is_place(const char *place); /* postgres://... */

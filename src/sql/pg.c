@@ -2,7 +2,7 @@
  * pg.c: connections, transactions and statements over libpq. Values and rows are binary. Rows are read one by one as
  * they come; when another statement is to be run meanwhile, those still to come are kept until they are asked for.
  */
-#include "store/pg.h"
+#include "sql/pg.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "store/pg_lib.h"
-#include "store/pg_text.h"
+#include "sql/pg_lib.h"
+#include "sql/pg_text.h"
 
 #define SQL_MAX     65536
 #define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */

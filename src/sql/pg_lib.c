@@ -1,5 +1,5 @@
 /* pg_lib.c: loads libpq and looks up all the calls we make, or says what is missing. */
-#include "store/pg_lib.h"
+#include "sql/pg_lib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

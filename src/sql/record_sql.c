@@ -1,5 +1,5 @@
 /* record_sql.c: writes SQL, binds values and reads rows in loops over the fields of a record. */
-#include "store/record_sql.h"
+#include "sql/record_sql.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
  * sqlite.c: opening SQLite files the one way this store wants them, and turning SQLite's answers into ours.
  * Durability rests on two settings made here: WAL, and synchronous=FULL (the WAL is synced at every commit).
  */
-#include "store/sqlite.h"
+#include "sql/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>

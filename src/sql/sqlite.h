@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "store/db.h"
+#include "sql/db.h"
 
 #define DB_PAGE 4096
 
