@@ -45,7 +45,7 @@ ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) $(if $(and $(SANFLAG),$(findstring clang,$(
 # The lean agent: these folders, and what it needs of others. (It plays no recorded trace and reads no stream of frames.)
 AGENT_OUT := src/collect/trace.c src/wire/stream.c
 AGENT_SRC := $(filter-out $(AGENT_OUT),$(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c collect/*.c wire/*.c agent/*.c))) \
-             $(addprefix src/,$(addprefix uplink/,backlog.c badge.c packets.c segment.c sender.c spool.c) net/http.c net/curl_lib.c cmd/agent.c agent_main.c)
+             $(addprefix src/,$(addprefix uplink/,backlog.c badge.c hubs.c packets.c segment.c sender.c spool.c) net/http.c net/curl_lib.c cmd/agent.c agent_main.c)
 LIB_SRC   := $(wildcard src/*/*.c) src/features.c
 ASSETS    := $(wildcard src/*/*.S)
 

@@ -20,6 +20,7 @@
 #include "base/notify.h"
 #include "base/order.h"
 #include "base/timer.h"
+#include "uplink/hubs.h"
 #include "uplink/sender.h"
 #include "wire/wire.h"
 
@@ -336,7 +337,7 @@ static struct sender *agent_find_sender(const struct agent *a, const struct send
 {
     AUTO_BUF want = BUF_INIT(1024);
 
-    sender_folder(conf, &want);
+    hubs_folder(conf->hub, conf->state_dir, &want);
     for (size_t i = 0; i < a->n_senders; i++)
         if (sender_has_folder(a->senders[i], buf_str(&want)))
             return a->senders[i];

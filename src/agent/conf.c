@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/fact.h"
-#include "uplink/sender.h"
+#include "uplink/hubs.h"
 
 #define HUB_TEXT_MAX 4096 /* of addresses that stand in for each other */
 
@@ -74,10 +75,10 @@ static bool conf_hubs_meet(const char *a, const char *b)
     while (str_cut(&rest_a, ',', &one_a)) {
         struct str rest_b = str_of(b), one_b;
         AUTO_BUF leaf_a = BUF_INIT(1024);
-        sender_leaf(one_a, &leaf_a);
+        hub_leaf(one_a, &leaf_a);
         while (str_cut(&rest_b, ',', &one_b)) {
             AUTO_BUF leaf_b = BUF_INIT(1024);
-            sender_leaf(one_b, &leaf_b);
+            hub_leaf(one_b, &leaf_b);
             if (one_a.p != one_b.p && str_eq_str(buf_str(&leaf_a), buf_str(&leaf_b)))
                 return true;
         }
@@ -115,9 +116,9 @@ static int conf_check_pin(const struct agent_conf *c, struct err *err)
     for (; r == 0 && str_cut(&rest, ',', &one); n++)
         r = conf_check_pins(c->pin, one, err);
     for (size_t i = 0; r == 0 && n > 1 && i < c->hub.n; i++)
-        if (sender_hubs(c->hub.v[i]) != n)
+        if (hubs_count(c->hub.v[i]) != n)
             r = err_set(err, -EINVAL, "%zu pins for %zu hubs: give one for all, or one each", n,
-                        sender_hubs(c->hub.v[i]));
+                        hubs_count(c->hub.v[i]));
     return r;
 }
 

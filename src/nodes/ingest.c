@@ -11,6 +11,7 @@
 #include "hub/look.h"
 #include "nodes/feature.h"
 #include "nodes/named.h"
+#include "nodes/pace.h"
 
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
 #define REQUEST_COST (16 << 10)     /* a request's own work, as bytes to unpack */
@@ -22,9 +23,6 @@
 #define GONE_MS      90000 /* silent for so long before we started: "last heard" on disk is up to a minute old */
 #define REFUSED_MS   60000
 #define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
-#define RATE_MAX     2000 /* requests a second that agents are asked for because somebody watches */
-#define PHASE_MS     100  /* agents send together: a burst costs less than a trickle … */
-#define PHASE_GROUP  1000 /* … but not all of ten thousand in one moment */
 
 /* One request on its way through. */
 struct post {
@@ -65,12 +63,6 @@ struct waiting {
 
 /* ---- answers ---- */
 
-/* Somebody looks at the state now, or did a moment ago. */
-static bool is_watched(const struct hub *h, int64_t now_ms)
-{
-    return now_ms - h->api.watched_ms < 30000 && now_ms >= h->api.watched_ms;
-}
-
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
 {
     int64_t *said_ms = &h->said_ms[fnv64(about, strlen(about)) % ARRAY_LEN(h->said_ms)];
@@ -78,14 +70,6 @@ bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
         return false;
     *said_ms = now_ms;
     return true;
-}
-
-static int64_t phase_of(const struct hub *h, const char *key, int64_t interval_ms)
-{
-    uint64_t groups = 1 + live_count(h->live) / PHASE_GROUP, sum = 0;
-    for (const char *c = key; *c; c++)
-        sum = sum * 31 + (unsigned char)*c;
-    return (int64_t)(PHASE_MS + PHASE_MS * (sum % groups)) % interval_ms;
 }
 
 static const struct nodes_settings *settings_of(const struct hub *h)
@@ -105,11 +89,8 @@ static void answer_reply(struct waiting *w, struct reply *rp)
     }
     a->n_need = w->n_need;
     memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
-    a->interval_ms = settings_of(h)->interval;
-    if (is_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
-        a->interval_ms =
-            MIN(a->interval_ms, MAX(settings_of(h)->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
-    a->phase_ms = phase_of(h, w->key, a->interval_ms);
+    a->interval_ms = pace_interval_ms(h, a->time_ms);
+    a->phase_ms = pace_phase_ms(h, w->key, a->interval_ms);
     a->retry_ms = 0;
     mem_copy_str(a->token, sizeof(a->token), w->token);
     rp->type = "text/plain; charset=utf-8";

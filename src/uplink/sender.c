@@ -4,8 +4,6 @@
  */
 #include "uplink/sender.h"
 
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -13,6 +11,7 @@
 #include "base/rand.h"
 #include "base/timer.h"
 #include "uplink/backlog.h"
+#include "uplink/hubs.h"
 #include "uplink/packets.h"
 
 #define ACK_MS           1000
@@ -77,42 +76,12 @@ static void sender_disconnect(struct sender *s);
 
 /* ---- hubs that stand in for each other ---- */
 
-/* The i-th of a list with commas between; of one with a single item that one. */
-static struct str list_item(const char *list, size_t i)
-{
-    struct str rest = str_of(list), one = STR("");
-
-    for (size_t k = 0; k <= i && str_cut(&rest, ',', &one);)
-        k++;
-    return one;
-}
-
-size_t sender_hubs(const char *list)
-{
-    size_t n = 1;
-
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
-/* Where it is in the list; 0, the first, when it is not there. */
-static size_t find_hub(const char *list, const char *hub)
-{
-    size_t n = sender_hubs(list);
-
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(list_item(list, i), hub))
-            return i;
-    return 0;
-}
-
 static void choose_hub(struct sender *s, size_t i)
 {
     s->at = i;
-    s->n_hubs = sender_hubs(s->conf.hub);
+    s->n_hubs = hubs_count(s->conf.hub);
     s->over = false;
-    struct str hub = list_item(s->conf.hub, i);
+    struct str hub = hubs_item(s->conf.hub, i);
     free(s->hub);
     s->hub = mem_strn(hub.p, hub.len);
 }
@@ -642,33 +611,6 @@ static void send_back(void *arg)
 
 /* ---- life ---- */
 
-void sender_leaf(struct str s, struct buf *out)
-{
-    if (!str_skip(&s, "https://"))
-        str_skip(&s, "http://");
-    for (size_t i = 0; i < s.len && i < 200; i++) {
-        char c = s.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                     (c == '.' && i > 0);
-        buf_addc(out, plain ? c : '_');
-    }
-}
-
-void sender_folder(const struct sender_conf *c, struct buf *out)
-{
-    size_t n = sender_hubs(c->hub);
-
-    for (size_t i = 0; i < n && c->state_dir; i++) {
-        buf_reset(out);
-        sender_leaf(list_item(c->hub, i), out);
-        AUTO_FREE char *dir = mem_fmt("%s/hubs/%s", c->state_dir, out->p);
-        if (access(dir, F_OK) == 0)
-            return;
-    }
-    buf_reset(out);
-    sender_leaf(list_item(c->hub, 0), out);
-}
-
 bool sender_has_folder(const struct sender *s, struct str folder)
 {
     return str_eq(folder, s->folder);
@@ -687,7 +629,7 @@ static char *sender_dir(const struct sender_conf *c, const char *folder, bool sp
 static void sender_connect(struct sender *s)
 {
     AUTO_BUF url = BUF_INIT(4096);
-    struct str key = s->conf.pin ? list_item(s->conf.pin, s->at) : STR("");
+    struct str key = s->conf.pin ? hubs_item(s->conf.pin, s->at) : STR("");
     AUTO_FREE char *pin = key.len ? mem_strn(key.p, key.len) : NULL;
     struct http_conf hc = {.ca_file = s->conf.ca_file, .pin = pin, .proxy = s->conf.proxy};
 
@@ -729,7 +671,7 @@ int sender_new(struct sender **ret, struct event_base *loop, struct http *http, 
                            .pace.phase_ms = -1, .back_limit = CATCH_MAX);
     AUTO_BUF folder = BUF_INIT(1024);
 
-    sender_folder(conf, &folder);
+    hubs_folder(conf->hub, conf->state_dir, &folder);
     s->folder = mem_str(buf_str(&folder).p);
     choose_hub(s, 0);
     int r = sender_open(s, err);
@@ -750,7 +692,7 @@ int sender_check(const struct sender_conf *conf, struct err *err)
     AUTO_BUF folder = BUF_INIT(1024);
     struct badge *badge = NULL;
 
-    sender_folder(conf, &folder);
+    hubs_folder(conf->hub, conf->state_dir, &folder);
     AUTO_FREE char *dir = sender_dir(conf, folder.p, false);
     int r = badge_open(&badge, &conf->badge, dir, err);
 
@@ -772,7 +714,7 @@ void sender_reload(struct sender *s, const struct sender_conf *conf)
     timer_stop(s->back.timer);
     timer_stop(s->ack);
     s->conf = *conf;
-    choose_hub(s, find_hub(conf->hub, s->hub));
+    choose_hub(s, hubs_find(conf->hub, s->hub));
     backlog_name(s->backlog, conf->hub);
     s->live.failures = s->back.failures = 0;
     s->late = false;

@@ -66,13 +66,7 @@ void sender_free(struct sender *s); /* what is not acknowledged goes to disk fir
  * stay. */
 int sender_check(const struct sender_conf *conf, struct err *err);
 void sender_reload(struct sender *s, const struct sender_conf *conf);
-size_t sender_hubs(const char *list); /* how many stand in for each other */
-/* A name for one hub's folder: the URL without its scheme, made safe. */
-void sender_leaf(struct str hub, struct buf *out);
-/* The folder of the state, below state_dir or spool_dir: of several hubs the first that has one, else that of the first
- * of them; so it stays when hubs are added, or given in another order. */
-void sender_folder(const struct sender_conf *conf, struct buf *out);
-bool sender_has_folder(const struct sender *s, struct str folder);
+bool sender_has_folder(const struct sender *s, struct str folder); /* as hubs_folder names it */
 
 void sender_push(struct sender *s, struct packet *p); /* takes a reference of its own */
 void sender_beat(struct sender *s);                   /* speak now, unless a pause is due after a failure */

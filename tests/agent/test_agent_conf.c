@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "test.h"
+#include "uplink/hubs.h"
 #include "uplink/sender.h"
 
 static int load(struct agent_conf *c, struct err *err, const char *const *flags)
@@ -191,7 +192,7 @@ static void a_hubs_folder_has_a_name_that_cannot_climb(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF b = BUF_INIT(1024);
-        sender_leaf(str_of(cases[i].url), &b);
+        hub_leaf(str_of(cases[i].url), &b);
         print_message("'%s'\n", cases[i].url);
         assert_null(strchr(b.p, '/'));
         assert_true(b.p[0] != '.');

@@ -1,0 +1,29 @@
+/* pace.c: how often agents are asked to send, and when within that time. */
+#include "nodes/pace.h"
+
+#include "nodes/feature.h"
+
+#define WATCHED_MS  30000 /* somebody looked at the state so lately */
+#define RATE_MAX    2000  /* requests a second that agents are asked for because somebody watches */
+#define PHASE_MS    100   /* agents send together: a burst costs less than a trickle … */
+#define PHASE_GROUP 1000  /* … but not all of ten thousand in one moment */
+
+int64_t pace_interval_ms(const struct hub *h, int64_t now_ms)
+{
+    const struct nodes_settings *s = feature_settings(&h->conf, &nodes_feature);
+    int64_t age_ms = now_ms - h->api.watched_ms;
+
+    if (age_ms < 0 || age_ms >= WATCHED_MS)
+        return s->interval;
+    /* more nodes than that make a second of requests, and nobody sees them all */
+    return MIN(s->interval, MAX(s->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
+}
+
+int64_t pace_phase_ms(const struct hub *h, const char *node, int64_t interval_ms)
+{
+    uint64_t groups = 1 + live_count(h->live) / PHASE_GROUP, sum = 0;
+
+    for (const char *c = node; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    return (int64_t)(PHASE_MS + PHASE_MS * (sum % groups)) % interval_ms;
+}
