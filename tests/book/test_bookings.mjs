@@ -402,7 +402,7 @@ test("of a GPU that is taken one is told when it is free: by this page where no 
     await looksRight(page, "bookings-in-line");
     const gone = await fetch(`${url}/api/v1/bookings/${taken.body.id}?person=lee`, { method: "DELETE" });
     assert.equal(gone.status, 200);
-    await says(page.locator(".said"), /^dgx4:6 is free, and yours until \d\d:\d\d close$/);
+    await says(page.locator(".said"), /^dgx4:6 is free, and yours until (\w+ )?\d\d:\d\d close$/);
     assert.match((await page.evaluate(() => window.told))[0], /^dgx4:6 is free, and yours until/);
     await page.locator(".said").getByRole("button", { name: "close" }).click();
     await page.getByRole("button", { name: "give back dgx4:6" }).click();
