@@ -1,5 +1,5 @@
 /*
- * clock.c: the two clocks, the calendar, and time as people and protocols write it. UTC only: no zone files, no locale.
+ * clock.c: the clocks, the calendar, and time as people and protocols write it. UTC only: no zone files, no locale.
  * The calendar is the usual one counted from 1 March 0000, so that the leap day comes last in a year.
  */
 #include "base/clock.h"
@@ -42,6 +42,13 @@ int64_t clock_mono_us(void)
     int64_t fixed = atomic_load_explicit(&clock_test_ms, memory_order_relaxed);
 
     return fixed >= 0 ? fixed * 1000 : clock_us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_boot_ms(void)
+{
+    int64_t fixed = atomic_load_explicit(&clock_test_ms, memory_order_relaxed);
+
+    return fixed >= 0 ? fixed : clock_us(CLOCK_BOOTTIME) / 1000;
 }
 
 int64_t clock_thread_us(void)

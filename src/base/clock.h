@@ -13,9 +13,10 @@
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
+int64_t clock_boot_ms(void);   /* as clock_mono_ms, but it goes on while the machine sleeps: for what others go by */
 int64_t clock_thread_us(void); /* what this thread has had of a processor; no test moves it */
 void clock_set_for_test(
-    int64_t wall_ms); /* both clocks stand still at this until set again; -1 returns to the real ones */
+    int64_t wall_ms); /* these clocks stand still at this until set again; -1 returns to the real ones */
 
 /* "2026-11-15T10:46:12.345Z" into out[32]. */
 const char *clock_iso(int64_t wall_ms, char out[32]);

@@ -1,0 +1,212 @@
+/*
+ * lease.c: a lease is a row. Its epoch is part of a key, so that taking it (which changes the key) waits for whoever
+ * holds the row with FOR KEY SHARE, and keeping it (which does not) goes on beside them.
+ */
+#include "sql/lease.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define MAGIC 0x6d737468 /* "msth" */
+
+const struct db_kind lease_kind = {
+    .magic = MAGIC,
+    .version = 1,
+    .schema = "CREATE TABLE lease(name TEXT PRIMARY KEY, holder INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+              " until TIMESTAMPTZ NOT NULL, UNIQUE(name, epoch));"
+              "CREATE TABLE hub(id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,"
+              " conf TEXT NOT NULL, started TIMESTAMPTZ NOT NULL);",
+};
+
+enum { TAKEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, DROP_LEASES, COUNT };
+
+/* clock_timestamp: a statement may have waited. A holder that stops within its transaction must not keep others from
+ * taking the lease for ever. */
+#define LATER        "clock_timestamp() + ?3 * interval '1 ms'"
+#define MS_OF(time)  "(extract(epoch FROM " time ") * 1000)::bigint"
+#define HUB_NAME     "'hub/' || h.id"
+#define GONE_FOR(ms) "until < clock_timestamp() - " ms " * interval '1 ms'"
+static const char *const texts[COUNT] = {
+    [TAKEN] = "SELECT 1 FROM lease WHERE name = ?1 AND until >= clock_timestamp()",
+    [TAKE] = "INSERT INTO lease AS l (name, holder, epoch, until) VALUES(?1, ?2, 1, " LATER ")"
+             " ON CONFLICT(name) DO UPDATE SET holder = ?2, epoch = l.epoch + 1, until = " LATER
+             " WHERE l.until < clock_timestamp() RETURNING epoch",
+    [KEEP] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND holder = ?2 AND epoch = ?4"
+             " AND until >= clock_timestamp()",
+    [GIVE_UP] = "UPDATE lease SET until = '-infinity' WHERE name = ?1 AND holder = ?2 AND epoch = ?3",
+    [FENCE] = "SELECT 1, set_config('idle_in_transaction_session_timeout', '10s', true) FROM lease"
+              " WHERE name = ?1 AND epoch = ?2 FOR KEY SHARE",
+    [ADD_HUB] = "INSERT INTO hub(url, name, version, conf, started) VALUES(?1, ?2, ?3, ?4, clock_timestamp())"
+                " RETURNING id",
+    [CHANGE_HUB] = "UPDATE hub SET url = ?2, conf = ?3 WHERE id = ?1",
+    [HUBS] = "SELECT h.id, h.url, h.name, h.version, h.conf, " MS_OF(
+        "h.started") ", CASE WHEN isfinite(l.until) THEN " MS_OF("l.until") " ELSE 0 END,"
+                                                                            " coalesce((l.until >= "
+                                                                            "clock_timestamp())::int, 0),"
+                                                                            " coalesce((a.holder = h.id AND a.until >= "
+                                                                            "clock_timestamp())::int, 0), " MS_OF(
+                                                                                "clock_timestamp()") " FROM hub h LEFT "
+                                                                                                     "JOIN lease l ON "
+                                                                                                     "l.name "
+                                                                                                     "= " HUB_NAME
+                                                                                                     " LEFT JOIN lease "
+                                                                                                     "a ON a.name = "
+                                                                                                     "'" LEASE_LEADER
+                                                                                                     "'"
+                                                                                                     " ORDER BY h.id",
+    [DROP_HUBS] = "DELETE FROM hub h WHERE started < clock_timestamp() - ?1 * interval '1 ms' AND NOT EXISTS"
+                  " (SELECT 1 FROM lease WHERE name = " HUB_NAME " AND NOT " GONE_FOR("?1") ")",
+    [DROP_LEASES] = "DELETE FROM lease l WHERE name LIKE 'hub/%' AND " GONE_FOR(
+        "?1") " AND NOT EXISTS (SELECT 1 FROM hub h WHERE l.name = " HUB_NAME ")",
+};
+
+void leases_init(struct leases *s, struct db *db)
+{
+    db_stmts_init(&s->st, db, texts, COUNT);
+}
+
+void leases_fini(struct leases *s)
+{
+    db_stmts_fini(&s->st);
+}
+
+void lease_init(struct lease *l, const char *name, int64_t holder, int64_t ms)
+{
+    *l = (struct lease){.holder = holder, .ms = ms};
+    mem_copy_str(l->name, sizeof(l->name), name);
+}
+
+/* Counted from before the server was asked. */
+static void set_held(struct lease *l, int64_t asked_ms)
+{
+    atomic_store(&l->stop_ms, asked_ms + l->ms * 2 / 3);
+}
+
+static void set_lost(struct lease *l)
+{
+    atomic_store(&l->stop_ms, 0);
+}
+
+/* In a transaction, whose commit says whether a standby has it, too. */
+static int take_row(struct leases *s, const struct lease *l, int64_t *ret_epoch, struct err *err)
+{
+    struct db *db = s->st.db;
+    int r = db_begin(db, true), got = 0;
+
+    if (r == 0)
+        r = db_exec(db, "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '10s'");
+    if (r == 0)
+        r = got = db_one(DB_STMT(&s->st, TAKE, DB_TEXT(l->name), DB_INT(l->holder), DB_INT(l->ms)), ret_epoch, NULL);
+    r = db_end(db, r);
+    if (r < 0)
+        db_fail(db, r, "take a lease in", err);
+    return r == -EBUSY ? 0 : r < 0 ? r : got; /* busy: whoever had it is at its end still */
+}
+
+int lease_take(struct leases *s, struct lease *l, struct err *err)
+{
+    int64_t asked_ms = clock_boot_ms(), epoch = 0;
+    int r = db_one(DB_STMT(&s->st, TAKEN, DB_TEXT(l->name)), &epoch, err);
+
+    if (r == 0)
+        r = take_row(s, l, &epoch, err);
+    else if (r == 1)
+        r = 0;
+    if (r != 1)
+        return r;
+    set_lost(l);
+    atomic_store(&l->epoch, epoch);
+    set_held(l, asked_ms);
+    return 1;
+}
+
+int lease_keep(struct leases *s, struct lease *l, struct err *err)
+{
+    int64_t asked_ms = clock_boot_ms();
+    int r = DB_RUN(&s->st, KEEP, DB_TEXT(l->name), DB_INT(l->holder), DB_INT(l->ms), DB_INT(atomic_load(&l->epoch)));
+
+    if (r < 0)
+        return db_fail(s->st.db, r, "keep a lease in", err);
+    if (db_changes(s->st.db) == 0) {
+        set_lost(l);
+        return 0;
+    }
+    set_held(l, asked_ms);
+    return 1;
+}
+
+int lease_give_up(struct leases *s, struct lease *l, struct err *err)
+{
+    set_lost(l); /* first: from here on nothing is done in its name */
+    int r = DB_RUN(&s->st, GIVE_UP, DB_TEXT(l->name), DB_INT(l->holder), DB_INT(atomic_load(&l->epoch)));
+    return r < 0 ? db_fail(s->st.db, r, "give up a lease in", err) : 0;
+}
+
+bool lease_holds(const struct lease *l)
+{
+    return clock_boot_ms() < atomic_load(&l->stop_ms);
+}
+
+int lease_fence(struct leases *s, const char *name, int64_t epoch, struct err *err)
+{
+    int64_t one;
+
+    return db_one(DB_STMT(&s->st, FENCE, DB_TEXT(name), DB_INT(epoch)), &one, err);
+}
+
+/* ---- hubs ---- */
+
+const char *lease_of_hub(int64_t id, char out[LEASE_NAME_MAX])
+{
+    snprintf(out, LEASE_NAME_MAX, "hub/%lld", (long long)id);
+    return out;
+}
+
+int hub_row_add(struct leases *s, const struct hub_row *row, int64_t *ret_id, struct err *err)
+{
+    int r = db_one(DB_STMT(&s->st, ADD_HUB, DB_TEXT(row->url), DB_TEXT(row->name), DB_TEXT(row->version),
+                           DB_TEXT(row->conf)),
+                   ret_id, err);
+
+    return r == 1 ? 0 : r < 0 ? r : err_set(err, -EIO, "the server gave this hub no number");
+}
+
+int hub_row_change(struct leases *s, int64_t id, const char *url, const char *conf, struct err *err)
+{
+    int r = DB_RUN(&s->st, CHANGE_HUB, DB_INT(id), DB_TEXT(url), DB_TEXT(conf));
+
+    return r < 0 ? db_fail(s->st.db, r, "write", err) : 0;
+}
+
+static void read_hub(struct db_stmt *st, void *to)
+{
+    struct hub_row *h = to;
+
+    *h = (struct hub_row){.id = db_number(st, 0),
+                          .started_ms = db_number(st, 5),
+                          .until_ms = db_number(st, 6),
+                          .here = db_number(st, 7) != 0,
+                          .leads = db_number(st, 8) != 0,
+                          .now_ms = db_number(st, 9)};
+    mem_copy_str(h->url, sizeof(h->url), db_text(st, 1));
+    mem_copy_str(h->name, sizeof(h->name), db_text(st, 2));
+    mem_copy_str(h->version, sizeof(h->version), db_text(st, 3));
+    mem_copy_str(h->conf, sizeof(h->conf), db_text(st, 4));
+}
+
+int hub_rows(struct leases *s, struct hub_row **ret, size_t *ret_n, struct err *err)
+{
+    return db_list(db_stmt(&s->st, HUBS), sizeof(**ret), read_hub, ret, ret_n, err);
+}
+
+int64_t hub_rows_drop(struct leases *s, int64_t gone_ms, struct err *err)
+{
+    int r = DB_RUN(&s->st, DROP_HUBS, DB_INT(gone_ms));
+    int64_t n = db_changes(s->st.db);
+
+    if (r == 0)
+        r = DB_RUN(&s->st, DROP_LEASES, DB_INT(gone_ms));
+    return r < 0 ? db_fail(s->st.db, r, "write", err) : n;
+}
