@@ -6,8 +6,11 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "sql/pg_lib.h"
@@ -29,9 +32,10 @@ struct pg_db {
     uint64_t connections;   /* what was prepared in an earlier one is gone */
     uint64_t statements;    /* for names */
     int64_t changes;
-    bool in;     /* within a transaction */
-    bool unsure; /* the server warned: of a commit it does so when the wait for the standby was cut off */
-    int failed;  /* the last failure */
+    int64_t limit_ms; /* pg_set_limit */
+    bool in;          /* within a transaction */
+    bool unsure;      /* the server warned: of a commit it does so when the wait for the standby was cut off */
+    int failed;       /* the last failure */
     char why[256];
 };
 
@@ -122,6 +126,49 @@ static void hear_notice(void *arg, const PGresult *res)
         d->unsure = true;
 }
 
+/* ---- waiting ---- */
+
+/* What is to be sent is, or an answer is there: 0. The connection is given up when it takes too long. */
+static void wait_for(struct pg_db *d, int64_t until_ms)
+{
+    int unsent = d->pq.flush(d->c);
+    struct pollfd p = {.fd = d->pq.socket(d->c), .events = (short)(POLLIN | (unsent == 1 ? POLLOUT : 0))};
+    int64_t left = d->limit_ms ? MAX(until_ms - clock_mono_ms(), 0) : -1;
+
+    if (unsent < 0 || p.fd < 0)
+        return;
+    if (poll(&p, 1, (int)MIN(left, INT32_MAX)) == 0)
+        shutdown(p.fd, SHUT_RDWR); /* libpq finds it closed */
+    d->pq.consume(d->c);
+}
+
+static PGresult *get_result(struct pg_db *d)
+{
+    int64_t until_ms = d->limit_ms ? clock_mono_ms() + d->limit_ms : 0;
+
+    while (!is_lost(d) && d->pq.is_busy(d->c))
+        wait_for(d, until_ms);
+    return d->pq.get_result(d->c);
+}
+
+/* Of several the last, but what failed comes before it. */
+static PGresult *get_last_result(struct pg_db *d)
+{
+    PGresult *last = NULL;
+
+    for (PGresult *res; (res = get_result(d));) {
+        bool keep = d->pq.result_status(last) == PGRES_FATAL_ERROR && last;
+        d->pq.clear(keep ? res : last);
+        last = keep ? last : res;
+    }
+    return last;
+}
+
+void pg_set_limit(struct db *db, int64_t ms)
+{
+    of(db)->limit_ms = ms;
+}
+
 /* ---- statements that are run as they are ---- */
 
 static void settle(struct pg_db *d);
@@ -140,7 +187,7 @@ static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
 static int run_text(struct pg_db *d, const char *sql, const char *command)
 {
     settle(d);
-    return finish_exec(d, d->pq.exec(d->c, sql), command);
+    return finish_exec(d, d->pq.query(d->c, sql) ? get_last_result(d) : NULL, command);
 }
 
 /* What failed before is what is told. */
@@ -170,12 +217,26 @@ static int connect_again(struct pg_db *d)
 {
     d->pq.reset(d->c);
     d->connections++;
+    d->pq.nonblocking(d->c, 1);
     return is_lost(d) ? keep_why(d, -ENOTCONN, d->pq.error(d->c)) : 0;
+}
+
+/* While nothing is asked the server says something when it ends the connection. */
+static void hear_the_end(struct pg_db *d)
+{
+    for (int i = 0; i < 4 && !is_lost(d); i++) {
+        struct pollfd p = {.fd = d->pq.socket(d->c), .events = POLLIN};
+        if (poll(&p, 1, 0) < 1)
+            return;
+        d->pq.consume(d->c);
+    }
 }
 
 /* Within a transaction a lost connection stays lost. */
 static int make_ready(struct pg_db *d)
 {
+    if (!d->in && !d->active)
+        hear_the_end(d);
     if (!is_lost(d))
         return 0;
     return d->in ? -ENOTCONN : connect_again(d);
@@ -184,10 +245,15 @@ static int make_ready(struct pg_db *d)
 static int begin_transaction(struct db *db, bool write)
 {
     struct pg_db *d = of(db);
+    char sql[160];
     int r = make_ready(d);
 
+    snprintf(sql, sizeof(sql), "BEGIN%s; SET LOCAL statement_timeout = %lld",
+             write ? "" : " ISOLATION LEVEL REPEATABLE READ READ ONLY", (long long)d->limit_ms);
+    if (!d->limit_ms)
+        *strchr(sql, ';') = 0;
     if (r == 0)
-        r = run_text(d, write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", NULL);
+        r = run_text(d, sql, NULL);
     d->in = r == 0;
     return r;
 }
@@ -358,6 +424,14 @@ static void bind_bytes(struct db_stmt *st, int no, struct str v)
         bind_as(stmt_of(st), i, OID_BYTES, v.len ? v.p : "", v.len);
 }
 
+void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes)
+{
+    int i = 0;
+
+    if (take_room(stmt_of(st), place, &i))
+        bind_as(stmt_of(st), i, type, bytes.p, bytes.len);
+}
+
 /* The types are those of the values that are bound, so it is prepared when it is run for the first time. */
 static int start(struct pg_stmt *s)
 {
@@ -368,7 +442,8 @@ static int start(struct pg_stmt *s)
         return r;
     settle(d);
     if (s->connection != d->connections) {
-        r = finish_exec(d, d->pq.prepare(d->c, s->name, s->sql, s->places.n, s->types), NULL);
+        bool sent = d->pq.prepare(d->c, s->name, s->sql, s->places.n, s->types);
+        r = finish_exec(d, sent ? get_last_result(d) : NULL, NULL);
         if (r < 0)
             return r;
         s->connection = d->connections;
@@ -387,7 +462,7 @@ static PGresult *next_result(struct pg_stmt *s)
 
     if (s->at_rest < s->n_rest)
         return s->rest[s->at_rest++];
-    return d->active == s ? d->pq.get_result(d->c) : NULL;
+    return d->active == s ? get_result(d) : NULL;
 }
 
 /* Another statement is to be run: what is still to come is kept. */
@@ -395,7 +470,7 @@ static void settle(struct pg_db *d)
 {
     struct pg_stmt *s = d->active;
 
-    for (PGresult *res; s && (res = d->pq.get_result(d->c));)
+    for (PGresult *res; s && (res = get_result(d));)
         VEC_ADD(s->rest, s->n_rest, s->cap_rest, res);
     d->active = NULL;
 }
@@ -615,6 +690,7 @@ static int connect_first(struct pg_db *d, const char *url, struct err *err)
     if (is_lost(d))
         return fail_connect(d, err);
     d->pq.on_notice(d->c, hear_notice, d);
+    d->pq.nonblocking(d->c, 1);
     return 0;
 }
 

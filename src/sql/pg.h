@@ -12,3 +12,14 @@
 
 extern const struct db_engine pg_engine;
 bool pg_is_place(const char *place); /* postgres://... */
+static inline bool pg_is(const struct db *db)
+{
+    return db->engine == &pg_engine;
+}
+/* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */
+void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
+/*
+ * From now on no statement and no commit is waited for longer than this: the connection is dropped then, and it gives
+ * -ENOTCONN. (A commit that waits for a standby the server itself does not end.) 0: as long as it takes.
+ */
+void pg_set_limit(struct db *db, int64_t ms);

@@ -21,8 +21,13 @@
     X(needs_password, "PQconnectionNeedsPassword", int, (const PGconn *))                                              \
     X(used_password, "PQconnectionUsedPassword", int, (const PGconn *))                                                \
     X(on_notice, "PQsetNoticeReceiver", PQnoticeReceiver, (PGconn *, PQnoticeReceiver, void *))                        \
-    X(exec, "PQexec", PGresult *, (PGconn *, const char *))                                                            \
-    X(prepare, "PQprepare", PGresult *, (PGconn *, const char *, const char *, int, const Oid *))                      \
+    X(socket, "PQsocket", int, (const PGconn *))                                                                       \
+    X(nonblocking, "PQsetnonblocking", int, (PGconn *, int))                                                           \
+    X(flush, "PQflush", int, (PGconn *))                                                                               \
+    X(consume, "PQconsumeInput", int, (PGconn *))                                                                      \
+    X(is_busy, "PQisBusy", int, (PGconn *))                                                                            \
+    X(query, "PQsendQuery", int, (PGconn *, const char *))                                                             \
+    X(prepare, "PQsendPrepare", int, (PGconn *, const char *, const char *, int, const Oid *))                         \
     X(send, "PQsendQueryPrepared", int,                                                                                \
       (PGconn *, const char *, int, const char *const *, const int *, const int *, int))                               \
     X(single_row, "PQsetSingleRowMode", int, (PGconn *))                                                               \

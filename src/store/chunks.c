@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "sql/pg.h"
 
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
 
@@ -27,7 +28,8 @@ const struct db_kind chunks_kind = {
     .upgrades = upgrades,
     .shrinks = true,
     .schema = TABLES,
-    .pg_schema = TABLES "; ALTER TABLE chunk ALTER bytes SET STORAGE EXTERNAL", /* small already, and read in parts */
+    .pg_schema = TABLES "; ALTER TABLE chunk ALTER bytes SET STORAGE EXTERNAL;" /* small already, and read in parts */
+                        "CREATE TABLE chunk_change(n INTEGER NOT NULL); INSERT INTO chunk_change VALUES(1)",
 };
 
 #define SUMS "SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000)"
@@ -95,6 +97,8 @@ void chunks_rollback(struct chunks *c)
 
 int chunks_end(struct chunks *c, int r, struct err *err)
 {
+    if (r >= 0 && pg_is(c->db)) /* SQLite counts by itself */
+        r = db_run(db_stmt(&c->st, C_CHANGED));
     if (r >= 0)
         r = db_commit(c->db);
     if (r < 0) {
@@ -156,9 +160,20 @@ int chunks_put(struct chunks *c, const struct chunk_row *row)
                       DB_BYTES(row->bytes));
 }
 
-int chunks_drop(struct chunks *c, int64_t id)
+struct db *chunks_db(struct chunks *c)
 {
-    return CHUNKS_RUN(c, C_DROP, DB_INT(id));
+    return c->db;
+}
+
+/* 0 where the statement changed a row: else another hub was faster. */
+static int changed_one(struct chunks *c, int r)
+{
+    return r == 0 && db_changes(c->db) == 0 ? -ESTALE : r;
+}
+
+int chunks_drop(struct chunks *c, int64_t id, bool summed)
+{
+    return changed_one(c, CHUNKS_RUN(c, C_DROP, DB_INT(id), DB_INT(summed)));
 }
 
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all)
@@ -168,7 +183,7 @@ int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool 
 
 int chunks_set_summed(struct chunks *c, int64_t id)
 {
-    return CHUNKS_RUN(c, C_SUMMED, DB_INT(id));
+    return changed_one(c, CHUNKS_RUN(c, C_SUMMED, DB_INT(id)));
 }
 
 int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,

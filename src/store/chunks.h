@@ -22,6 +22,7 @@ struct chunks;
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err);
 void chunks_close(struct chunks *c);
 int64_t chunks_file_bytes(const char *dir);
+struct db *chunks_db(struct chunks *c); /* for what goes into the same transaction */
 
 int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment until the end */
 /* Commits or, where something failed (r < 0) or fails now, rolls back: 0 or -errno. */
@@ -38,7 +39,8 @@ struct chunk_row {
 };
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret); /* 1, 0 (not there), -errno */
 int chunks_put(struct chunks *c, const struct chunk_row *row);
-int chunks_drop(struct chunks *c, int64_t id);
+/* -ESTALE: it is not there any more, or in hours by now: another hub was faster. */
+int chunks_drop(struct chunks *c, int64_t id, bool summed);
 int chunks_set_summed(struct chunks *c, int64_t id);
 /* Its chunks get level 2; if not all, only those that are in hours do. */
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all);

@@ -8,8 +8,10 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/thread.h"
+#include "sql/pg.h"
 #include "sql/sqlite.h"
 #include "store/compact_merge.h"
+#include "store/log_rows.h"
 #include "store/past.h"
 
 #define TICK_MS      60000     /* a round at least this often */
@@ -17,6 +19,7 @@
 #define GRACE_MS     900000    /* a bucket is over this long after its end: the last log of it has come by then */
 #define DROP_STEP    64        /* chunks per transaction */
 #define VACUUM_PAGES 256
+#define LIMIT_MS     120000 /* so long a server may take for one statement */
 
 struct pending { /* a chunk on its way */
     struct chunk_row row;
@@ -44,6 +47,8 @@ struct compact {
     const char *owner; /* of what is in the table */
     char owner_room[NODE_KEY_MAX];
     int64_t log;
+    struct rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
+    struct row_log row_log;         /* the one at hand */
     uint32_t damaged;
     bool look; /* whether the indexes of chunks are sound */
 
@@ -138,6 +143,10 @@ static int commit_pending(struct compact *c, const struct chunk_mark *m, struct 
 {
     int r = chunks_begin(c->db, true);
 
+    if (r == 0 && c->chunk_rows) { /* R4 */
+        r = rows_fence(c->chunk_rows, &c->row_log);
+        r = r == 0 ? -ESTALE : r;
+    }
     order_pending(c);
     for (size_t i = 0; i < c->n_pending && r >= 0; i++) {
         r = chunks_node(c->db, c->pending[i].node, true, &c->pending[i].row.node);
@@ -174,12 +183,12 @@ static void note_row(void *arg, int64_t row, int64_t node, UNUSED int64_t at_ms)
 
 COMPARE(by_node, struct work_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
 
-static int compact_row(struct compact *c, struct work *x, const char *sent_by, int64_t row)
+static int compact_row(struct compact *c, struct work *x, const struct log_key *key, int64_t row)
 {
     struct store_batch sb;
     struct batch b;
-    const char *node = alias_resolve(x->aliases, x->n_aliases, sent_by, c->log, row);
-    int r = log_reader_get(x->l, row, &sb, NULL);
+    const char *node = alias_resolve(x->aliases, x->n_aliases, key->key, c->log, row);
+    int r = log_reader_get(x->l, key->id, row, &sb, NULL);
 
     if (r == -EUCLEAN) {
         x->bad = true;
@@ -196,7 +205,7 @@ static int compact_row(struct compact *c, struct work *x, const char *sent_by, i
         mem_copy_str(c->owner_room, sizeof(c->owner_room), node);
     }
     if (r >= 0)
-        table_add(c->table, &b, facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, sent_by, sb.facts), sb.shift_ms);
+        table_add(c->table, &b, facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, key->key, sb.facts), sb.shift_ms);
     return MIN(r, 0);
 }
 
@@ -212,7 +221,7 @@ static int compact_rows(struct compact *c, struct work *x, int64_t upto, struct 
             return -ECANCELED;
         size_t at = COUNT_BEFORE(x->n_rows, k, x->rows[k].node < key->id);
         for (; at < x->n_rows && x->rows[at].node == key->id && r == 0; at++)
-            r = compact_row(c, x, key->key, x->rows[at].row);
+            r = compact_row(c, x, key, x->rows[at].row);
         if (r == 0)
             r = write_table(c);
         if (r == 0 && c->pending_bytes >= STEP_BYTES)
@@ -221,10 +230,18 @@ static int compact_rows(struct compact *c, struct work *x, int64_t upto, struct 
     return r;
 }
 
+static int open_log(struct compact *c, int64_t log, struct log_reader **ret, struct err *err)
+{
+    if (!c->rows)
+        return log_reader_open(ret, c->dir, log, true, err);
+    *ret = log_reader_of_rows(c->rows, log);
+    return 0;
+}
+
 static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err *err)
 {
     struct work x = {0};
-    int r = log_reader_open(&x.l, c->dir, log, true, err);
+    int r = open_log(c, log, &x.l, err);
 
     if (r == -ENOENT)
         return 0; /* dropped for its age a moment ago */
@@ -250,12 +267,14 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
         r = commit_pending(c, &(struct chunk_mark){.log = log, .done = true}, err);
     table_reset(c->table);
     drop_pending(c);
+    if (c->rows)
+        rows_rest(c->rows);
     log_reader_close(x.l);
     if (r == 0 && x.bad) {
         c->damaged++;
         log_set_aside(c->dir, log, NULL);
     }
-    if (r == 0)
+    if (r == 0 && !c->rows)
         writer_compacted(c->w, log);
     FREE_ALL(x.keys, x.rows, x.aliases);
     return r;
@@ -283,6 +302,8 @@ static int merge_tiers(struct compact *c, bool hours)
             hurt = r;
             r = 0;
         }
+        if (r == -ESTALE || r == -EBUSY) /* another hub was faster */
+            r = 0;
     }
     return r == 0 ? hurt : r;
 }
@@ -358,7 +379,8 @@ static int retain(struct compact *c)
 static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_marks, struct err *err)
 {
     AUTO_FREE struct alias *v = NULL;
-    size_t n = 0, from = n_marks && marks[0].log == 0 ? (size_t)marks[0].upto : 0;
+    const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == 0);
+    size_t n = 0, from = m ? (size_t)m->upto : 0;
     int r = records_aliases(c->rec, &v, &n, err);
 
     if (r < 0 || n <= from)
@@ -395,6 +417,90 @@ static int compact_logs(struct compact *c, struct err *err)
     return r;
 }
 
+/* ---- the same where logs are rows ---- */
+
+static bool leads(const struct compact *c)
+{
+    return !c->conf.leads || c->conf.leads(c->conf.cluster);
+}
+
+/* Logs of hubs that are gone become ours. */
+static int adopt_logs(struct compact *c, struct row_log *v, size_t n, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r >= 0 && c->conf.gone; i++) {
+        if (v[i].owner == c->conf.hub || !c->conf.gone(c->conf.cluster, v[i].owner))
+            continue;
+        r = rows_adopt(c->rows, &v[i], c->conf.hub, err);
+        if (r == 1) {
+            v[i].owner = c->conf.hub;
+            v[i].epoch++;
+        }
+    }
+    return MIN(r, 0);
+}
+
+/* One of ours, which nobody writes to: sealed, made into chunks, dropped when it is time. */
+static int finish_rows(struct compact *c, struct row_log *l, const struct chunk_mark *m, struct err *err)
+{
+    int r = 1;
+
+    if (!l->sealed)
+        r = rows_seal(c->rows, l, c->conf.now_ms ? c->conf.now_ms() : 0, err);
+    if (r != 1)
+        return r;
+    c->row_log = *l;
+    if (!(m && m->done))
+        r = compact_log(c, l->n, m ? m->upto : 0, err);
+    else if (l->ripe)
+        r = rows_drop(c->chunk_rows, l, err);
+    return r == -ESTALE ? 0 : MIN(r, 0); /* it was adopted by another */
+}
+
+/* Rows of compacted logs that are too old go, and with them runs and blobs; so do partitions. */
+static int forget_rows(struct compact *c, struct err *err)
+{
+    int64_t now = c->conf.now_ms ? c->conf.now_ms() : 0, oldest = 0;
+    int r = records_begin(c->rec, err);
+
+    if (r < 0)
+        return r;
+    if (now && c->conf.keep_raw_ms)
+        r = records_drop_old_logs(c->rec, now - c->conf.keep_raw_ms);
+    if (r == 0)
+        r = records_oldest_log(c->rec, &oldest);
+    if (r == 0)
+        r = records_drop_before(c->rec, oldest);
+    r = records_end(c->rec, r, err);
+    if (r == 0 && now)
+        rows_tidy_days(c->rows, now); /* tried again in the next round */
+    return r;
+}
+
+static int compact_rows_logs(struct compact *c, struct err *err)
+{
+    AUTO_FREE struct log_ref *own = NULL;
+    AUTO_FREE struct row_log *logs = NULL;
+    AUTO_FREE struct chunk_mark *marks = NULL;
+    size_t n_marks = 0, n_logs = 0, n_own = writer_logs(c->w, &own);
+    int64_t current = n_own ? own[n_own - 1].n : 0; /* those before it nobody writes to any more */
+    int r = chunks_marks(c->db, &marks, &n_marks);
+
+    if (r == 0 && leads(c))
+        r = rehome(c, marks, n_marks, err);
+    if (r == 0)
+        r = rows_list(c->rows, &logs, &n_logs, err);
+    if (r == 0 && leads(c))
+        r = adopt_logs(c, logs, n_logs, err);
+    for (size_t i = 0; i < n_logs && r == 0; i++) {
+        bool ours = logs[i].owner == c->conf.hub && (logs[i].n < current || logs[i].epoch > 0);
+        if (ours)
+            r = stopping(c) ? -ECANCELED : finish_rows(c, &logs[i], FIND(marks, n_marks, x, x->log == logs[i].n), err);
+    }
+    return r == 0 && leads(c) ? forget_rows(c, err) : r;
+}
+
 static int compact_round(struct compact *c, struct err *err)
 {
     int r = 0, more = 0;
@@ -404,15 +510,16 @@ static int compact_round(struct compact *c, struct err *err)
         c->damaged += r == 1;
         c->look = r == -ENOSPC;
     }
-    r = compact_logs(c, err);
-    if (r == 0)
+    r = c->rows ? compact_rows_logs(c, err) : compact_logs(c, err);
+    if (r == 0 && leads(c))
         r = merge_all(c);
-    if (r != -ECANCELED) /* what fails above must not keep old data for ever, nor a full disk full */
+    if (r != -ECANCELED && leads(c)) /* what fails above must not keep old data for ever, nor a full disk full */
         more = retain(c);
     r = r == 0 ? more : r;
     c->look |= r == -EUCLEAN;
     if (r < 0 && r != -ECANCELED && !*err->msg)
-        err_set(err, r, "cannot compact '%s/history.db': %s", c->dir, strerror(-r));
+        err_set(err, r, "cannot compact %s%s%s: %s", c->rows ? "the store's batches" : "'", c->rows ? "" : c->dir,
+                c->rows ? "" : "/history.db'", strerror(-r));
     chunks_tidy(c->db, true);
     err->code = r == -ECANCELED ? 0 : r;
     writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged, err);
@@ -490,8 +597,10 @@ static int open_db(struct compact *c, struct err *err)
     char to[ASIDE_NAME] = "";
     struct err why = {0};
     bool used = false;
-    int r = was_used(c, &used, err);
 
+    if (c->conf.url)
+        return chunks_open(&c->db, c->dir, DB_WRITE, err);
+    int r = was_used(c, &used, err);
     if (r < 0)
         return r;
     if (used) { /* else it may have been made a moment ago */
@@ -522,9 +631,15 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->settled, NULL);
     int r = c->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno))
-                           : records_open(&c->rec, conf->dir, DB_READ, err);
+                           : records_open(&c->rec, conf->dir, conf->url ? DB_BESIDE : DB_READ, err);
     if (r == 0)
         r = open_db(c, err);
+    if (r == 0 && conf->url) {
+        pg_set_limit(records_db(c->rec), LIMIT_MS);
+        pg_set_limit(chunks_db(c->db), LIMIT_MS);
+        c->rows = rows_new(records_db(c->rec));
+        c->chunk_rows = rows_new(chunks_db(c->db));
+    }
     if (r == 0) {
         c->dec = conf->decoder->make();
         c->table = table_new();
@@ -563,6 +678,8 @@ void compact_close(struct compact *c)
     facts_fini(&c->facts);
     if (c->dec)
         c->conf.decoder->end(c->dec);
+    rows_free(c->rows);
+    rows_free(c->chunk_rows);
     records_close(c->rec);
     chunks_close(c->db);
     if (c->wake_fd >= 0)

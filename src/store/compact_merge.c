@@ -65,7 +65,7 @@ static int replace_chunks(struct chunks *db, const struct gathered *g, const str
     if (r == 0)
         r = chunks_put(db, merged);
     for (size_t i = 0; i < g->n && r == 0; i++)
-        r = chunks_drop(db, g->rows[i].id);
+        r = chunks_drop(db, g->rows[i].id, g->rows[i].summed);
     return chunks_end(db, r, NULL);
 }
 

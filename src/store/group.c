@@ -27,20 +27,39 @@ void group_reset(struct commit_group *g)
 
 /* ---- records ---- */
 
-static int group_put_record(struct store_op *op, struct records *r, struct log *log, int64_t batches_before)
+/* The log that is written to. */
+struct group_log {
+    int64_t n, last_row;
+    bool shared; /* it is rows, and other hubs write others */
+};
+
+/*
+ * Up to the last batch that was queued before it. Of several hubs' logs all that were begun by now: the writer begins
+ * another behind this commit, in which nothing follows it.
+ */
+static int group_take_over(const struct op_take_over *o, struct records *r, const struct group_log *log,
+                           int64_t batches_before)
+{
+    int64_t n = log->n;
+    int code = log->shared ? records_last_log(r, &n, NULL) : 0;
+
+    if (code < 0)
+        return code;
+    return records_take_over(r, o->from, o->to, n, log->shared ? UINT32_MAX : log->last_row + batches_before);
+}
+
+static int group_put_record(struct store_op *op, struct records *r, const struct group_log *log, int64_t batches_before)
 {
     switch (op->kind) {
     case OP_BLOB: {
         struct op_blob *o = (struct op_blob *)op;
-        return records_put_blob(r, o->node->key, o->kind, o->id, log_sum(log)->n, o->bytes);
+        return records_put_blob(r, o->node->key, o->kind, o->id, log->n, o->bytes);
     }
     case OP_NODE:
         return records_put(r, STORE_NODE, &((struct op_node *)op)->n);
-    case OP_TAKE_OVER: { /* up to the last batch that was queued before it */
+    case OP_TAKE_OVER: {
         struct op_take_over *o = (struct op_take_over *)op;
-        if (!o->to[0])
-            return records_drop_node(r, o->from);
-        return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);
+        return o->to[0] ? group_take_over(o, r, log, batches_before) : records_drop_node(r, o->from);
     }
     case OP_JOB_CHANGE: {
         struct op_job_change *o = (struct op_job_change *)op;
@@ -70,7 +89,14 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
     return 0;
 }
 
-static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log)
+/* What an engine will never take: the rest must not wait for it. */
+static bool group_is_refused(int code)
+{
+    return code == -EINVAL || code == -EMSGSIZE;
+}
+
+static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r,
+                             const struct group_log *log)
 {
     int64_t batches = 0;
     int code = 0;
@@ -80,15 +106,18 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
             batches += (int64_t)((struct op_append *)op)->n;
             continue;
         }
+        if (op->refused)
+            continue;
         code = group_put_record(op, r, log, batches);
         g->records++;
-        if (code == -EINVAL || code == -EMSGSIZE) { /* SQLite will never take this one: the rest must not wait for it */
+        if (group_is_refused(code)) {
             g->lost++;
-            code = 0;
+            op->refused = true;
+            code = log->shared ? -EAGAIN : 0; /* there the transaction is lost with it */
         }
     }
     for (size_t i = 0; i < g->n_touches && code == 0; i++)
-        code = records_touch_blob(r, g->touches[i].node->key, g->touches[i].id, log_sum(log)->n);
+        code = records_touch_blob(r, g->touches[i].node->key, g->touches[i].id, log->n);
     return code;
 }
 
@@ -103,12 +132,14 @@ static bool group_has_records(const struct commit_group *g, const struct store_o
 int group_write_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log,
                         struct err *err)
 {
+    const struct group_log at = {.n = log_sum(log)->n, .last_row = log_last_row(log)};
+
     if (!group_has_records(g, ops))
         return 0;
     int code = records_begin(r, err);
     if (code < 0)
         return code;
-    code = records_end(r, group_put_records(g, ops, r, log), err);
+    code = records_end(r, group_put_records(g, ops, r, &at), err);
     g->wrote |= code == 0;
     for (struct store_op *op = ops; op && code == 0; op = op->next)
         op->durable = op->kind != OP_APPEND;
@@ -195,4 +226,82 @@ int group_write_batches(struct commit_group *g, struct store_op *ops, struct log
     r = log_commit(log, err);
     g->wrote |= r == 0;
     return r;
+}
+
+/* ---- both as rows ---- */
+
+/* What may be new goes to the log; the server says which of it is. */
+static void group_collect(struct commit_group *g, struct op_append *a, struct rows_log *log)
+{
+    bool fresh = false;
+
+    for (size_t i = 0; i < a->n; i++) {
+        struct op_batch *b = &a->v[i];
+        bool known = seen_has(&b->node->seen, b->b.run, b->b.number);
+        fresh |= !known;
+        b->known = false;
+        b->put = !known && group_add_key(g, b->node, b->b.run, b->b.number);
+        if (b->put)
+            b->row = rows_log_put(log, b->node, &b->b);
+        g->put += b->put;
+        g->repeats += !b->put;
+    }
+    a->fresh = fresh;
+}
+
+static void group_sort_out(struct commit_group *g, struct op_append *a, const struct rows_log *log)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        struct op_batch *b = &a->v[i];
+        b->known = b->put && !rows_log_took(log, b->row);
+        g->bytes += b->put && !b->known ? b->b.bytes.len : 0;
+        g->put -= b->known;
+        g->repeats += b->known;
+        b->put &= !b->known;
+    }
+}
+
+static int group_send(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log, bool any,
+                      struct err *err)
+{
+    const struct group_log at = {.n = rows_log_sum(log)->n, .shared = true};
+    int code = records_begin(r, err);
+
+    if (code < 0)
+        return code;
+    g->records = 0;
+    code = group_put_records(g, ops, r, &at);
+    if (code == 0 && any)
+        code = rows_log_send(log);
+    return records_end(r, code, err);
+}
+
+int group_write_rows(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log,
+                     struct err *err)
+{
+    int code;
+
+    group_size_keys(g, ops);
+    rows_log_reset(log);
+    for (struct store_op *op = ops; op; op = op->next)
+        if (op->kind == OP_APPEND)
+            group_collect(g, (struct op_append *)op, log);
+    bool any = g->put > 0;
+    if (!any && !group_has_records(g, ops))
+        return 0;
+    do {
+        if (err)
+            *err = (struct err){0};
+        code = group_send(g, ops, r, log, any, err);
+    } while (code == -EAGAIN); /* without what was refused */
+    rows_log_done(log, code == 0);
+    g->wrote = code == 0;
+    for (struct store_op *op = ops; op; op = op->next)
+        if (op->kind == OP_APPEND && code == 0)
+            group_sort_out(g, (struct op_append *)op, log);
+        else
+            op->durable = code == 0 && op->kind != OP_APPEND;
+    if (code < 0)
+        g->put = g->repeats = 0;
+    return code;
 }

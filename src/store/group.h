@@ -1,6 +1,7 @@
-/* group.h: one commit: everything that was queued, written in one transaction per file. */
+/* group.h: one commit: everything that was queued, written in one transaction per file; on PostgreSQL, in one. */
 #pragma once
 
+#include "store/log_rows.h"
 #include "store/logs.h"
 #include "store/op.h"
 
@@ -31,3 +32,7 @@ int group_write_records(struct commit_group *g, struct store_op *ops, struct rec
                         struct err *err);
 /* Batches of ops into the log; sets batch->put, clears append->fresh where all is kept already. Nothing to do is 0. */
 int group_write_batches(struct commit_group *g, struct store_op *ops, struct log *log, struct err *err);
+/* Both on PostgreSQL; batches that are there already, from whichever hub, are known. -ESTALE: the log is not ours any
+ * more; -EBUSY: another hub was in the way, and it is worth another try. */
+int group_write_rows(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log,
+                     struct err *err);

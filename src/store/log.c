@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "sql/sqlite.h"
+#include "store/log_rows.h"
 
 #define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
 
@@ -369,7 +370,14 @@ static const char *const reader_sql[LR_COUNT] = {
 struct log_reader {
     struct db *db;
     struct db_stmts st;
+    struct rows *rows; /* NULL: a file */
+    int64_t n;         /* which log, of rows */
 };
+
+struct log_reader *log_reader_of_rows(struct rows *rows, int64_t n)
+{
+    return NEW(struct log_reader, .rows = rows, .n = n);
+}
 
 int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err)
 {
@@ -394,20 +402,27 @@ void log_reader_close(struct log_reader *l)
     free(l);
 }
 
+/* The moment of rows is whose connection they are on. */
 void log_reader_begin(struct log_reader *l)
 {
-    if (!db_in_transaction(l->db))
+    if (!l->rows && !db_in_transaction(l->db))
         db_begin(l->db, false);
 }
 
 void log_reader_whole(struct log_reader *l)
 {
+    if (l->rows)
+        return;
     db_exec(l->db, "PRAGMA cache_size=-1024"); /* KiB: a node's rows lie all along a log, and its neighbours' beside */
     log_reader_begin(l);
 }
 
 void log_reader_end(struct log_reader *l)
 {
+    if (l->rows) {
+        rows_rest(l->rows);
+        return;
+    }
     if (l->st.v[LR_GET])
         db_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */
     db_rollback(l->db);
@@ -423,12 +438,16 @@ static void read_key(struct db_stmt *st, void *to)
 
 int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, struct err *err)
 {
+    if (l->rows)
+        return rows_nodes(l->rows, l->n, ret, ret_n, err);
     return db_list(db_stmt(&l->st, LR_NODES), sizeof(**ret), read_key, ret, ret_n, err);
 }
 
 int log_reader_rows(struct log_reader *l, int64_t before,
                     void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err)
 {
+    if (l->rows)
+        return rows_each(l->rows, l->n, before, each, arg, err);
     struct db_stmt *st = DB_STMT(&l->st, LR_ROWS, DB_INT(before));
     int r;
 
@@ -437,8 +456,10 @@ int log_reader_rows(struct log_reader *l, int64_t before,
     return r;
 }
 
-int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err)
+int log_reader_get(struct log_reader *l, int64_t node, int64_t row, struct store_batch *ret, struct err *err)
 {
+    if (l->rows)
+        return rows_get(l->rows, l->n, node, row, ret, err);
     struct db_stmt *st = db_stmt(&l->st, LR_GET);
 
     db_reset(st); /* of the last call */

@@ -6,6 +6,8 @@
  *
  * G1 A batch is in it whole or not at all. G2 Once log_commit returned 0 it survives power loss. G3 Nothing is ever
  * changed or deleted in it. G4 It does not look for repeats: the index does, over all files.
+ *
+ * On PostgreSQL logs are rows: log_rows.h. Whoever reads one need not know which it is.
  */
 #pragma once
 
@@ -44,9 +46,11 @@ void log_finish(const char *dir, int64_t n); /* the same for one sealed before a
 
 int log_open_read(struct db **ret, const char *path, bool sealed, struct err *err); /* for what reads it its own way */
 
-/* A log open for reading a node at a time. */
+/* A log open for reading a node at a time: a file, or rows (log_rows.h), which must outlive it. */
 struct log_reader;
+struct rows;
 int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err);
+struct log_reader *log_reader_of_rows(struct rows *rows, int64_t n);
 void log_reader_close(struct log_reader *l);
 struct log_key {
     int64_t id;
@@ -61,8 +65,9 @@ int log_reader_rows(struct log_reader *l, int64_t before,
 void log_reader_begin(struct log_reader *l);
 void log_reader_whole(struct log_reader *l); /* as begin, for whoever will read all of it, node after node */
 void log_reader_end(struct log_reader *l);
-/* One row; ret's bytes are good until the next call. 1, 0 (no such row), -errno. ret->node is not set. */
-int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err);
+/* One row of the node with this number; ret's bytes are good until the next call. 1, 0 (no such row), -errno.
+ * ret->node is not set. */
+int log_reader_get(struct log_reader *l, int64_t node, int64_t row, struct store_batch *ret, struct err *err);
 
 char *log_path(const char *dir, int64_t n); /* the caller frees it */
 /* Numbers of the log files there, ascending; the caller frees *ret. ret_last: the highest ever used, set-aside ones

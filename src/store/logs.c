@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "store/log_rows.h"
 
 #define ROTATE_MS    3600000
 #define COMPACT_MS   600000 /* with compaction: the span of a fresh chunk */
@@ -21,7 +22,11 @@ struct logs {
     char *dir;
     struct records *rec;
     struct log *cur; /* NULL: none, or it could not be made */
-    int64_t last;    /* the highest number used */
+    /* PostgreSQL instead of files */
+    struct rows *shared;
+    struct rows_log *cur_rows;
+    int64_t hub, oldest; /* oldest: of all hubs, when last looked at */
+    int64_t last;        /* the highest number used */
     int64_t opened_ms;
     struct log_sum *sealed; /* by number */
     size_t n, cap;
@@ -76,6 +81,11 @@ static int logs_put_seen(struct logs *g, struct index_node *const *nodes, size_t
 
 static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err)
 {
+    if (g->shared) {
+        rows_log_free(g->cur_rows);
+        g->cur_rows = NULL;
+        return 0;
+    }
     struct log_sum sum = *log_sum(g->cur);
     int r = records_begin(g->rec, err);
 
@@ -197,6 +207,12 @@ int logs_open(struct logs **ret, const struct store_conf *conf, struct records *
     size_t n = 0;
 
     logs_conf(g, conf);
+    if (conf->url) { /* what is kept already the server knows */
+        g->shared = rows_new(records_db(r));
+        g->hub = conf->hub;
+        *ret = g;
+        return 0;
+    }
     int code = log_list(g->dir, &files, &n, &g->last, err);
     if (code == 0)
         code = records_last_log(r, &last, err);
@@ -221,6 +237,8 @@ void logs_close(struct logs *g)
     if (!g)
         return;
     log_close(g->cur);
+    rows_log_free(g->cur_rows);
+    rows_free(g->shared);
     free(g->sealed);
     free(g->dir);
     free(g);
@@ -228,31 +246,57 @@ void logs_close(struct logs *g)
 
 /* ---- in use ---- */
 
-int logs_current(struct logs *g, struct log **ret, struct err *err)
+int logs_current(struct logs *g, struct err *err)
 {
     struct index none = {0}; /* a new file has nothing to tell it */
+    int r;
 
-    if (!g->cur) {
-        int r = log_open(&g->cur, g->dir, g->last + 1, &none, err);
+    if (g->cur || g->cur_rows)
+        return 0;
+    if (g->shared) {
+        r = rows_log_begin(&g->cur_rows, g->shared, g->hub, g->now_ms ? g->now_ms() : 0, err);
+    } else {
+        r = log_open(&g->cur, g->dir, g->last + 1, &none, err);
         index_fini(&none);
-        if (r < 0)
-            return r;
-        g->last++;
-        g->opened_ms = clock_mono_ms();
+        g->last += r == 0;
     }
-    *ret = g->cur;
-    return 0;
+    if (r == 0)
+        g->opened_ms = clock_mono_ms();
+    return r;
+}
+
+struct log *logs_file(struct logs *g)
+{
+    return g->cur;
+}
+
+struct rows_log *logs_rows(struct logs *g)
+{
+    return g->cur_rows;
+}
+
+/* Of the current one; NULL: there is none. */
+static const struct log_sum *logs_sum(const struct logs *g)
+{
+    return g->cur_rows ? rows_log_sum(g->cur_rows) : g->cur ? log_sum(g->cur) : NULL;
 }
 
 int64_t logs_number(const struct logs *g)
 {
-    return g->cur ? log_sum(g->cur)->n : 0;
+    const struct log_sum *s = logs_sum(g);
+
+    return s ? s->n : 0;
 }
 
 void logs_set_aside(struct logs *g)
 {
     int64_t n = logs_number(g);
 
+    if (g->shared) {
+        rows_log_free(g->cur_rows);
+        g->cur_rows = NULL;
+        return;
+    }
     log_close(g->cur);
     g->cur = NULL;
     if (log_set_aside(g->dir, n, NULL) == 0)
@@ -261,29 +305,34 @@ void logs_set_aside(struct logs *g)
 
 bool logs_full(const struct logs *g)
 {
-    const struct log_sum *s = g->cur ? log_sum(g->cur) : NULL;
-
+    const struct log_sum *s = logs_sum(g);
     int64_t most = g->rotate_bytes;
-    if (s && g->rotate_most)
-        most = MAX(most, MIN(g->rotate_most, log_nodes(g->cur) * ROTATE_NODE));
+
+    if (s && g->rotate_most) {
+        int64_t nodes = g->cur ? log_nodes(g->cur) : rows_log_nodes(g->cur_rows);
+        most = MAX(most, MIN(g->rotate_most, nodes * ROTATE_NODE));
+    }
     return s && s->batches && (s->bytes >= most || clock_mono_ms() - g->opened_ms >= g->rotate_ms);
 }
 
 bool logs_any(const struct logs *g)
 {
-    return g->cur && log_sum(g->cur)->batches;
+    const struct log_sum *s = logs_sum(g);
+
+    return s && (s->batches || g->shared);
 }
 
 int logs_rotate(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err)
 {
-    struct log *next;
     int r = logs_seal(g, nodes, n, err);
 
-    return r < 0 ? r : logs_current(g, &next, err);
+    return r < 0 ? r : logs_current(g, err);
 }
 
 int64_t logs_bytes(const struct logs *g)
 {
+    if (g->shared)
+        return rows_bytes(g->shared);
     int64_t sum = g->cur ? log_file_bytes(g->dir, log_sum(g->cur)->n) : 0;
 
     for (size_t i = 0; i < g->n; i++)
@@ -339,11 +388,26 @@ static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
     return records_end(g->rec, r, NULL) == 0 ? oldest : 0;
 }
 
+/* Runs and blobs that nobody speaks of any more: another hub may have dropped their logs. */
+static int64_t logs_retain_rows(struct logs *g)
+{
+    int64_t oldest = 0, before = g->oldest, now = g->now_ms ? g->now_ms() : 0;
+
+    if (!g->compacts && g->keep_ms && now && g->cur_rows)
+        rows_drop_older(g->shared, g->hub, logs_number(g), now - g->keep_ms, NULL);
+    if (records_oldest_log(g->rec, &oldest) < 0)
+        return 0;
+    g->oldest = oldest;
+    return before && oldest > before ? oldest : 0;
+}
+
 int64_t logs_retain(struct logs *g)
 {
     int64_t dropped[64];
     size_t n = 0, i;
 
+    if (g->shared)
+        return logs_retain_rows(g);
     while (n < ARRAY_LEN(dropped) && (i = logs_too_old(g)) < g->n) {
         if (log_unlink(g->dir, g->sealed[i].n) < 0)
             break;
@@ -360,7 +424,7 @@ size_t logs_list(const struct logs *g, struct log_ref **ret)
 
     for (size_t i = 0; i < g->n; i++)
         v[n++] = (struct log_ref){g->sealed[i].n, true};
-    if (g->cur)
+    if (g->cur || g->cur_rows)
         v[n++] = (struct log_ref){logs_number(g), false};
     *ret = v;
     return n;

@@ -5,6 +5,9 @@
  * Sealing is one transaction in muster.db: the file's row in `logs`, and the ranges of the runs it touched in `seen`.
  * A file without a row is read again at the next open, so a crash at any point loses nothing. Dropping unlinks first
  * and forgets the row after, for the same reason.
+ *
+ * On PostgreSQL there are only this hub's own: the one being written, and a new one begun; what follows a log's end is
+ * the compactor's (compact.c), and log_rows.h says in which order.
  */
 #pragma once
 
@@ -19,10 +22,12 @@ struct logs;
 int logs_open(struct logs **ret, const struct store_conf *conf, struct records *r, struct index *x, struct err *err);
 void logs_close(struct logs *g);
 
-/* The log to write to, made if there is none. */
-int logs_current(struct logs *g, struct log **ret, struct err *err);
+/* The log to write to is made if there is none: then one of the two below is not NULL. */
+int logs_current(struct logs *g, struct err *err);
+struct log *logs_file(struct logs *g);
+struct rows_log *logs_rows(struct logs *g);
 int64_t logs_number(const struct logs *g); /* of the current one; 0: none */
-void logs_set_aside(struct logs *g);       /* the current one is damaged */
+void logs_set_aside(struct logs *g);       /* the current one is damaged; as rows: it is given up, another follows */
 
 bool logs_full(const struct logs *g); /* the current one should be sealed */
 bool logs_any(const struct logs *g);  /* it has anything in it */

@@ -46,6 +46,11 @@ int64_t records_file_bytes(const char *dir)
     return db_file_bytes(path);
 }
 
+struct db *records_db(struct records *r)
+{
+    return r->db;
+}
+
 uint64_t records_steps(struct records *r)
 {
     return db_stmts_steps(&r->st);

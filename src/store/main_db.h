@@ -14,6 +14,7 @@ struct records;
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);
 void records_close(struct records *r);
 int64_t records_file_bytes(const char *dir);
+struct db *records_db(struct records *r); /* for what goes into the same transaction */
 
 /* Writing: between begin and end. After any failure nothing was kept. */
 int records_begin(struct records *r, struct err *err);

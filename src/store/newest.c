@@ -9,6 +9,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "store/log_rows.h"
 #include "store/past.h"
 
 #define LOGS_MAX 4  /* a log is ten minutes, as a rule */
@@ -118,14 +119,6 @@ static void walk_log(struct newest *x, const struct log_ref *ref, bool count)
         note_damage(x, ref->n, &why);
 }
 
-/* Whom the rows go to. */
-struct reading {
-    const struct alias *aliases;
-    size_t n_aliases;
-    int (*each)(void *arg, const struct store_batch *b);
-    void *arg;
-};
-
 struct chosen {
     struct pick p;
     uint32_t node;
@@ -151,7 +144,7 @@ static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **re
 }
 
 /* The rows chosen of one log, and what each returned if that was not 0. */
-static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_t n, const struct reading *to)
+static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_t n, const struct newest_to *to)
 {
     struct log_reader *l = NULL;
     struct err why = {0};
@@ -163,7 +156,7 @@ static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_
         note_damage(x, v[0].p.log, &why);
     for (size_t i = 0; i < n && !stop && (r >= 0 || r == -EUCLEAN) && l; i++) {
         struct store_batch b;
-        r = log_reader_get(l, v[i].p.row, &b, &why);
+        r = log_reader_get(l, 0, v[i].p.row, &b, &why);
         if (r < 0)
             note_damage(x, v[i].p.log, &why);
         if (r < 1)
@@ -175,12 +168,26 @@ static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_
     return stop;
 }
 
+static int give_row(void *arg, const struct store_batch *b, int64_t log, int64_t row)
+{
+    const struct newest_to *to = arg;
+    struct store_batch now = *b;
+
+    now.node = alias_resolve(to->aliases, to->n_aliases, b->node, log, row);
+    return to->each(to->arg, &now);
+}
+
+int newest_of_rows(struct rows *x, const struct newest_ask *ask, const struct newest_to *to, struct err *err)
+{
+    return rows_newest(x, ask->back_ms, ask->max, give_row, (void *)to, err);
+}
+
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
                 size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                 void *arg, struct err *err)
 {
     struct newest x = {.dir = dir, .err = err};
-    struct reading to = {aliases, n_aliases, each, arg};
+    struct newest_to to = {aliases, n_aliases, each, arg};
     struct chosen *v = NULL;
     size_t first = n_logs > LOGS_MAX ? n_logs - LOGS_MAX : 0, at = first;
     int stop = 0;

@@ -13,6 +13,7 @@ struct store_op {
     struct store_op *next;
     enum op_kind kind;
     bool durable; /* set by the writer: it need not be tried again */
+    bool refused; /* so: the engine will never take it */
     size_t size;  /* of the allocation: what the queue is bounded by */
 };
 
@@ -20,6 +21,7 @@ struct op_batch {
     struct index_node *node;
     struct store_batch b; /* bytes point behind the op */
     bool put;             /* set by the writer: this one is in the log; a repeat is not */
+    bool known;           /* so: a repeat of one that is durable, from whichever hub */
     int64_t row;          /* and where */
 };
 struct op_append {

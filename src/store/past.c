@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "store/log_rows.h"
 #include "store/past_session.h"
 
 #define TRIES      8
@@ -76,6 +77,7 @@ struct reading {
     int tier;
     struct names names;
     const char *name; /* being read */
+    int64_t id;       /* its number in the log; files need none */
     struct chunk_cache_group *group;
     struct chunk_cache_chunk *chunk;
 };
@@ -162,17 +164,17 @@ static int read_chunks(struct reading *g)
     return r == 0 && g->tier == TIER_HOUR ? read_tier(g, TIER_MINUTE, true) : r;
 }
 
-static int read_row(struct reading *g, struct log_reader *l, int64_t log, int64_t row, struct err *err)
+static int read_row(struct reading *g, struct past_log *l, int64_t row, struct err *err)
 {
     const struct store_decoder *dec = g->x->p->dec;
     struct store_batch sb;
     struct batch b;
 
-    if (!is_ours(g, log, row))
+    if (!is_ours(g, l->n, row))
         return 0;
     if (stopped(g))
         return -ECANCELED;
-    int r = log_reader_get(l, row, &sb, err);
+    int r = log_reader_get(l->l, g->id, row, &sb, err);
     if (r <= 0 || sb.at_ms >= g->sink->to_ms)
         return MIN(r, 0);
     if (dec->batch(g->r->dec, sb.bytes, &b, NULL) < 0) {
@@ -215,7 +217,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
     for (size_t i = 0; i < n && r == 0; i++) {
         struct store_batch sb;
         struct batch b;
-        r = stopped(g) ? -ECANCELED : log_reader_get(l->l, rows[i], &sb, err);
+        r = stopped(g) ? -ECANCELED : log_reader_get(l->l, g->id, rows[i], &sb, err);
         if (r < 0)
             continue;
         if (r == 0) { /* a piece must leave none out */
@@ -298,8 +300,22 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
     }
     r = MIN(r, 0);
     for (; i < n && r == 0; i++)
-        r = read_row(g, l->l, l->n, rows[i], err);
+        r = read_row(g, l, rows[i], err);
     return r;
+}
+
+/* The same where logs are rows: the server finds them. */
+static int read_rows_of(struct reading *g, struct past_log *l, const struct name *name, int64_t upto, struct err *err)
+{
+    AUTO_FREE int64_t *rows = NULL;
+    size_t n = 0;
+    int r = rows_node(g->r->rows, name->key, &g->id, err);
+
+    g->name = name->key;
+    if (r != 1 || g->id <= upto)
+        return MIN(r, 0);
+    r = rows_of(g->r->rows, l->n, g->id, &rows, &n, err);
+    return r < 0 ? r : read_rows(g, l, rows, n, err);
 }
 
 /* One name's batches in one log, of which nodes up to `upto` are in chunks. */
@@ -359,7 +375,7 @@ static int read_log(struct reading *g, const struct log_ref *log, struct err *er
     if (r < 0)
         return r == -ENODATA ? 0 : r;
     for (size_t i = 0; i < g->names.n && r == 0; i++)
-        r = read_log_name(g, l, &g->names.v[i], upto, err);
+        r = g->r->rows ? read_rows_of(g, l, &g->names.v[i], upto, err) : read_log_name(g, l, &g->names.v[i], upto, err);
     if (r == -EUCLEAN) { /* it will be set aside when it is compacted */
         g->sink->damaged++;
         r = 0;
@@ -417,6 +433,8 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 
     if (!x)
         x = own;
+    if (x->begun && p->shared)
+        past_session_rest(x); /* what came since then is there as well */
     for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
         if (i) {
             s->reset(s);

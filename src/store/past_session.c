@@ -5,15 +5,18 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "sql/pg.h"
+#include "store/log_rows.h"
 
 #define POOL_KEEP   4 /* readers kept open */
 #define SHELF_BYTES (1280u << 10)
 #define FRESH_BYTES (4u << 20)
+#define LIMIT_MS    60000 /* so long a question waits for a server */
 
 struct past *past_new(const struct store_conf *conf, struct writer *w)
 {
-    struct past *p = NEW(struct past, .dir = mem_str(conf->dir), .dec = conf->decoder, .w = w,
-                         .fresh = w ? fresh_new(FRESH_BYTES) : NULL);
+    struct past *p = NEW(struct past, .dir = mem_str(conf->dir), .shared = conf->url != NULL, .dec = conf->decoder,
+                         .w = conf->url ? NULL : w, .fresh = w ? fresh_new(FRESH_BYTES) : NULL);
 
     pthread_mutex_init(&p->lock, NULL);
     return p;
@@ -35,6 +38,7 @@ static void reader_free(struct past *p, struct past_reader *r)
         open_log_fini(&r->logs[i]);
     chunk_cache_free(r->shelf);
     chunk_cells_fini(&r->cells);
+    rows_free(r->rows);
     chunks_close(r->chunks);
     records_close(r->rec);
     facts_fini(&r->facts);
@@ -80,6 +84,12 @@ int past_reader_get(struct past *p, struct past_reader **ret, struct err *err)
         reader_free(p, r);
         return code;
     }
+    if (p->shared && r->chunks) {
+        pg_set_limit(chunks_db(r->chunks), LIMIT_MS);
+        r->rows = rows_new(chunks_db(r->chunks));
+    }
+    if (p->shared)
+        pg_set_limit(records_db(r->rec), LIMIT_MS);
     r->dec = p->dec->make();
     r->shelf = chunk_cache_new(SHELF_BYTES);
     *ret = r;
@@ -111,11 +121,11 @@ void past_session_rest(struct history_session *x)
 {
     struct past_reader *r = x->r;
 
-    if (r && r->chunks)
-        chunks_rollback(r->chunks);
     for (size_t i = 0; r && i < PAST_LOGS_KEEP; i++)
         if (r->logs[i].n)
             log_reader_end(r->logs[i].l);
+    if (r && r->chunks)
+        chunks_rollback(r->chunks);
     FREE_ALL(x->aliases, x->logs, x->marks);
     if (r)
         past_reader_put(x->p, r);
@@ -128,6 +138,21 @@ void past_session_free(struct history_session *x)
         return;
     past_session_rest(x);
     free(x);
+}
+
+/* Those of all hubs. */
+static int list_rows(struct history_session *x, struct err *err)
+{
+    AUTO_FREE struct row_log *v = NULL;
+    size_t n = 0;
+    int r = x->r->rows ? rows_list(x->r->rows, &v, &n, err) : 0;
+
+    if (r < 0)
+        return r;
+    x->logs = mem_zero(n, sizeof(*x->logs));
+    for (size_t i = 0; i < n; i++)
+        x->logs[x->n_logs++] = (struct log_ref){v[i].n, v[i].sealed};
+    return 0;
 }
 
 /* Beside a running hub: what the folder says. */
@@ -167,10 +192,12 @@ int past_session_begin(struct history_session *x, struct err *err)
     code = records_aliases(r->rec, &x->aliases, &x->n_aliases, err);
     if (code == 0 && x->p->w)
         x->n_logs = writer_logs(x->p->w, &x->logs);
-    else if (code == 0)
+    else if (code == 0 && !x->p->shared)
         code = list_logs(x, err);
     if (code == 0 && r->chunks)
         code = chunks_begin(r->chunks, false);
+    if (code == 0 && x->p->shared)
+        code = list_rows(x, err);
     if (code == 0 && r->chunks)
         code = chunks_marks(r->chunks, &x->marks, &x->n_marks);
     int64_t version = 0;
@@ -240,7 +267,11 @@ int past_log_open(struct history_session *x, const struct log_ref *log, struct p
         free_one = &x->r->logs[0];
         open_log_fini(free_one);
     }
-    int r = log_reader_open(&free_one->l, x->p->dir, log->n, log->sealed, err);
+    int r = 0;
+    if (x->p->shared)
+        free_one->l = log_reader_of_rows(x->r->rows, log->n);
+    else
+        r = log_reader_open(&free_one->l, x->p->dir, log->n, log->sealed, err);
     if (r < 0)
         return r;
     free_one->n = log->n;

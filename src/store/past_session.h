@@ -28,6 +28,7 @@ struct past_log {
 /* Connections, and what was learned over them. One thread's at a time. */
 struct past_reader {
     struct chunks *chunks;
+    struct rows *rows; /* over the connection of chunks; NULL: logs are files */
     struct records *rec;
     void *dec;
     struct facts_cache facts;
@@ -40,8 +41,9 @@ struct past_reader {
 
 struct past {
     char *dir;
+    bool shared; /* on PostgreSQL: logs are rows, of several hubs */
     const struct store_decoder *dec;
-    struct writer *w;
+    struct writer *w; /* NULL: beside a running hub, or shared */
     pthread_mutex_t lock;
     struct past_reader *idle;
     int n_idle;

@@ -1,13 +1,14 @@
 /*
- * records.h: a durable home for batches, blobs, records, in files of SQLite. Nothing above here knows that
- * SQLite exists.
+ * records.h: a durable home for batches, blobs, records, in files of SQLite, or on a PostgreSQL server that several
+ * hubs share. Nothing above here knows that either exists.
  *
  * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice
  * is kept once. T3 A batch is kept whole or not at all. T4 The caller's thread never waits for the disk: one writer
  * thread commits at most every commit_ms. T5 done is called on the caller's loop, in the order of appends, exactly once
  * each; only what is refused before it is queued (queue full, -EAGAIN; bad, -EINVAL) is told at once. T6 Nothing here
  * logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a sentence. T8 When the disk
- * is full, appends fail with -ENOSPC and work again when there is space.
+ * is full, appends fail with -ENOSPC and work again when there is space; when the server is away, with -ENOTCONN, and
+ * when it is back. On a server T2 holds for all its hubs together, and a synchronous standby counts as T1's disk.
  *
  * All calls on one store come from one thread, but for those samples.h lets any thread make; done may call anything
  * here but store_close. Puts without a result (blobs, nodes, processes, events) are tried again until they are durable;
@@ -40,6 +41,13 @@ struct store_conf {
                                             little is kept */
     const struct store_decoder *decoder; /* samples.h; NULL: batches stay in their logs, and there is no history */
     int64_t queue_bytes;                 /* what may wait for the disk; 0: 64 MiB */
+
+    /* Several hubs share one store on PostgreSQL: */
+    const char *url;                          /* postgres://..., in place of dir; NULL: a folder */
+    int64_t hub;                              /* the number of this one, which no other start of one has */
+    bool (*gone)(void *cluster, int64_t hub); /* that hub will write no more; NULL: nobody ever is */
+    bool (*leads)(void *cluster);             /* this one does what needs no more than one; NULL: it does */
+    void *cluster;                            /* for these two, which any thread asks */
 };
 
 struct store_node {

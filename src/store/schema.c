@@ -161,6 +161,29 @@ static const char *const upgrades[] = {
     "CREATE TRIGGER tokens_put AFTER INSERT ON tokens FOR EACH STATEMENT EXECUTE FUNCTION token_put();"                \
     "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION token_enrolled();"
 
+/*
+ * Batches are rows there, and several hubs write them; log_rows.h says how. A partition for each day is made ahead, the
+ * other one takes what is of no such day. sealed_at NULL: its owner still writes that log. `taken` is what `seen` is
+ * in a folder, in rows: batches that were in a log before it was sealed.
+ */
+#define PG_BATCHES                                                                                                     \
+    "CREATE SEQUENCE log_number;"                                                                                      \
+    "ALTER TABLE logs ADD owner INTEGER NOT NULL DEFAULT 0, ADD epoch INTEGER NOT NULL DEFAULT 0,"                     \
+    " ADD sealed_at timestamptz DEFAULT now();"                                                                        \
+    "CREATE INDEX logs_open ON logs(n) WHERE compacted = 0;"                                                           \
+    "CREATE TABLE batch_node(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"                                       \
+    "CREATE TABLE batch(day date NOT NULL, node INTEGER NOT NULL, run INTEGER NOT NULL, number INTEGER NOT NULL,"      \
+    " log INTEGER NOT NULL, row INTEGER NOT NULL, at INTEGER NOT NULL, shift INTEGER NOT NULL,"                        \
+    " facts INTEGER NOT NULL, procs INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(node, run, number, day))"       \
+    " PARTITION BY RANGE(day);"                                                                                        \
+    "ALTER TABLE batch ALTER bytes SET STORAGE EXTERNAL;" /* small already */                                          \
+    "CREATE INDEX batch_log ON batch(log, row);"                                                                       \
+    "CREATE TABLE batch_other PARTITION OF batch DEFAULT;"                                                             \
+    "CREATE TABLE taken(node INTEGER NOT NULL, run INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"   \
+    " log INTEGER NOT NULL);"                                                                                          \
+    "CREATE INDEX taken_at ON taken(node, run, first);"                                                                \
+    "CREATE INDEX taken_log ON taken(log);"
+
 #define OTHER_TABLES JOB_TABLES USAGE_TABLES PROC_INDEXES
 const struct db_kind records_kind = {
     .records = main_records,
@@ -168,7 +191,8 @@ const struct db_kind records_kind = {
     .version = 8,
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
-    .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS,
+    .pg_schema =
+        MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS PG_BATCHES,
 };
 
 #define PUT(table)                                                                                                     \

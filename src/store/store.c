@@ -1,5 +1,6 @@
 /*
- * store.c: the store in a folder: muster.db, history.db, log-N.db, and a lock so that only one hub has them. Puts go to
+ * store.c: the store in a folder: muster.db, history.db, log-N.db, and a lock so that only one hub has them; or on
+ * PostgreSQL, for several. Puts go to
  * the writer thread; questions are answered on the caller's thread over a connection of its own.
  */
 #include "store/store.h"
@@ -9,15 +10,17 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "sql/pg.h"
 #include "store/chunks.h"
 #include "store/lock.h"
+#include "store/log_rows.h"
 #include "store/newest.h"
 
 /* ---- open and close ---- */
 
 static int say_damage(const char *dir, int r, struct err *err)
 {
-    if (r != -EUCLEAN)
+    if (r != -EUCLEAN || pg_is_place(dir))
         return r;
     return err_prefix(err, r,
                       "'%s/muster.db' is damaged: nothing was changed. Put back a copy (`muster restore`), or what "
@@ -36,6 +39,7 @@ void store_close(struct store *s)
     s->w = NULL; /* a done that appends now is refused */
     if (s->has_done)
         done_fini(&s->done);
+    rows_free(s->rows);
     records_close(s->rec);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
@@ -43,18 +47,26 @@ void store_close(struct store *s)
     free(s);
 }
 
-int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err)
+/* The folder is there, sound, and ours alone. */
+static int own_folder(struct store *s, struct err *err)
 {
-    struct store *s = NEW(struct store, .conf = *conf, .lock_fd = -1);
+    int r = file_mkdirs(s->conf.dir, 0700, err);
 
-    s->conf.dir = mem_str(conf->dir);
+    if (r == 0)
+        r = store_lock(s->conf.dir, &s->lock_fd, err);
+    return r < 0 ? r : aside_check(s->conf.dir, err);
+}
+
+int store_open(struct store **ret, const struct store_conf *given, struct event_base *loop, struct err *err)
+{
+    struct store *s = NEW(struct store, .conf = *given, .lock_fd = -1);
+    const struct store_conf *conf = &s->conf;
+
+    s->conf.dir = mem_str(given->url ? given->url : given->dir);
+    s->conf.url = given->url ? s->conf.dir : NULL;
     if (err)
         *err = (struct err){0};
-    int r = file_mkdirs(conf->dir, 0700, err);
-    if (r == 0)
-        r = store_lock(conf->dir, &s->lock_fd, err);
-    if (r == 0)
-        r = aside_check(conf->dir, err);
+    int r = conf->url ? 0 : own_folder(s, err);
     if (r == 0) {
         r = done_init(&s->done, loop);
         s->has_done = r == 0;
@@ -73,6 +85,8 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
         store_close(s);
         return r;
     }
+    if (conf->url)
+        s->rows = rows_new(records_db(s->rec));
     *ret = s;
     return 0;
 }
@@ -82,11 +96,13 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
     AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
     struct store *s = NEW(struct store, .conf = {.dir = mem_str(dir), .decoder = decoder}, .lock_fd = -1);
     struct chunks *c = NULL;
+    bool shared = pg_is_place(dir);
 
+    s->conf.url = shared ? s->conf.dir : NULL;
     if (err)
         *err = (struct err){0};
-    int r = file_mkdirs(dir, 0700, err);
-    if (r == 0)
+    int r = shared ? 0 : file_mkdirs(dir, 0700, err);
+    if (r == 0 && !shared)
         r = aside_check(dir, err);
     if (r == 0)
         r = done_init(&s->done, NULL);
@@ -97,7 +113,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
         store_close(s);
         return r;
     }
-    if (decoder && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
+    if (decoder && !shared && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
         chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
     s->past = decoder ? past_new(&s->conf, NULL) : NULL;
     *ret = s;
@@ -238,6 +254,8 @@ int store_each_batch(struct store *s, const struct newest_ask *newest,
     int r = records_aliases(s->rec, &aliases, &n_aliases, err);
     if (r < 0 || !s->w)
         return r;
+    if (s->rows)
+        return newest_of_rows(s->rows, newest, &(struct newest_to){aliases, n_aliases, each, arg}, err);
     size_t n = writer_logs(s->w, &logs);
     return newest_each(s->conf.dir, logs, n, aliases, n_aliases, newest->back_ms, newest->max, each, arg, err);
 }

@@ -6,11 +6,12 @@
 
 struct store {
     struct store_conf
-        conf; /* as it was opened; beside a running hub all zero but for dir, which is ours, and decoder */
+        conf; /* as it was opened; beside a running hub all zero but for dir, which is ours (or the url), and decoder */
     int lock_fd;
     struct done_queue done;
     bool has_done;
     struct records *rec; /* the caller's */
+    struct rows *rows;   /* NULL: a folder, or tools */
     struct writer *w;    /* NULL: tools */
     struct compact *compact;
     struct past *past; /* NULL: no decoder */

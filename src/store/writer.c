@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "sql/pg.h"
 #include "store/group.h"
 #include "store/usage_table.h"
 
@@ -23,6 +24,7 @@
 #define LOOK_ROUNDS 64         /* and after so many commits when much does */
 #define DROP_ROWS   256        /* old records go so many at a time: a commit that waits behind them hardly notices */
 #define RETRY_MS    1000       /* what could not be written is tried again after this, if nothing else comes */
+#define TRIES       4          /* on a server that other hubs write to, too */
 
 struct writer {
     /* set at open */
@@ -37,6 +39,7 @@ struct writer {
     /* the thread's own */
     struct records *rec;
     struct logs *logs;
+    bool shared; /* with other hubs, on PostgreSQL */
     struct commit_group group;
     unsigned rounds;
     int64_t keep_records_ms, keep_usage_ms;
@@ -127,23 +130,42 @@ static void writer_list(struct writer *w)
 
 static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
 {
-    struct log *log;
-    int r = logs_current(w->logs, &log, err);
+    int r = logs_current(w->logs, err);
 
     group_reset(&w->group);
     if (r < 0)
         return r;
-    writer_find_touches(w, ops, log_sum(log)->n);
-    r = group_write_records(&w->group, ops, w->rec, log, err);
+    writer_find_touches(w, ops, logs_number(w->logs));
+    if (w->shared)
+        r = group_write_rows(&w->group, ops, w->rec, logs_rows(w->logs), err);
+    else
+        r = group_write_records(&w->group, ops, w->rec, logs_file(w->logs), err);
     if (r < 0) {
         pthread_mutex_lock(&w->lock);
         writer_undo_touches(w);
         pthread_mutex_unlock(&w->lock);
         return r;
     }
-    r = group_write_batches(&w->group, ops, log, err);
+    if (!w->shared)
+        r = group_write_batches(&w->group, ops, logs_file(w->logs), err);
     if (r == -EUCLEAN)
         logs_set_aside(w->logs);
+    return r;
+}
+
+/* The same on a server: the log may be another hub's by now, or another commit be in the way. */
+static int writer_write_shared(struct writer *w, struct store_op *ops, struct err *err)
+{
+    int r = 0;
+
+    for (int i = 0; i < TRIES; i++) {
+        *err = (struct err){0};
+        r = writer_write(w, ops, err);
+        if (r < 0 && r != -EBUSY) /* perhaps it was committed: R5 of log_rows.h */
+            logs_set_aside(w->logs);
+        if (r != -EBUSY && r != -ESTALE)
+            break;
+    }
     return r;
 }
 
@@ -171,7 +193,7 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
         }
         struct op_append *a = (struct op_append *)op;
         for (size_t i = 0; op->kind == OP_APPEND && r == 0 && i < a->n; i++)
-            if (a->v[i].put) {
+            if (a->v[i].put || a->v[i].known) {
                 seen_add(&a->v[i].node->seen, a->v[i].b.run, a->v[i].b.number, log);
                 if (w->notes)
                     index_add_row(a->v[i].node, log, a->v[i].row);
@@ -203,7 +225,7 @@ static void writer_commit(struct writer *w, struct store_op *ops)
     struct err err = {0};
     struct op_list old = {0};
     bool failed = false;
-    int r = writer_write(w, ops, &err);
+    int r = w->shared ? writer_write_shared(w, ops, &err) : writer_write(w, ops, &err);
 
     if (w->listed != logs_number(w->logs))
         writer_list(w);
@@ -330,29 +352,44 @@ static void writer_wait(struct writer *w)
     }
 }
 
+/*
+ * With the lock: what is to be committed now. On a server a takeover ends it, and the log (group.c says why): more may
+ * follow.
+ */
+static struct store_op *writer_take_queue(struct writer *w, bool *ret_more)
+{
+    struct store_op *ops = w->queue.head, *op = ops;
+
+    for (; op && !(w->shared && op->kind == OP_TAKE_OVER); op = op->next)
+        if (op->kind == OP_NODE)
+            ((struct op_node *)op)->node->queued = NULL;
+    w->queue.head = op ? op->next : NULL;
+    w->news = w->hurry = *ret_more = w->queue.head != NULL;
+    if (op) {
+        op->next = NULL;
+        w->seal = true;
+    }
+    return ops;
+}
+
 static void *writer_main(void *arg)
 {
     struct writer *w = arg;
-    bool stop = false;
+    bool stop = false, more = false;
 
     while (!stop) {
         pthread_mutex_lock(&w->lock);
         writer_wait(w);
-        stop = w->stop;
         uint64_t asked = w->flush_asked;
-        struct store_op *ops = w->flying = w->queue.head;
-        for (struct store_op *op = ops; op; op = op->next)
-            if (op->kind == OP_NODE)
-                ((struct op_node *)op)->node->queued = NULL;
-        w->queue.head = NULL;
-        w->news = w->hurry = false;
+        struct store_op *ops = w->flying = writer_take_queue(w, &more);
+        stop = w->stop && !more;
         pthread_mutex_unlock(&w->lock);
 
         if (ops)
             writer_commit(w, ops);
         writer_upkeep(w, !ops);
         pthread_mutex_lock(&w->lock);
-        w->flush_done = asked;
+        w->flush_done = more ? w->flush_done : asked;
         if (!ops)
             w->last = (struct err){0};
         pthread_cond_broadcast(&w->flushed);
@@ -649,23 +686,25 @@ int writer_flush(struct writer *w, struct err *err)
 
 int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err)
 {
-    struct writer *w = NEW(struct writer, .commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS,
-                           .queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES, .done = done,
-                           .dir = mem_str(conf->dir), .keep_records_ms = conf->keep_records_ms,
-                           .keep_usage_ms = conf->keep_usage_ms, .now_ms = conf->now_ms, .wake_fd = wake_new());
-    struct log *first;
+    struct writer *w =
+        NEW(struct writer, .commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS,
+            .queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES, .done = done,
+            .dir = mem_str(conf->dir), .keep_records_ms = conf->keep_records_ms, .keep_usage_ms = conf->keep_usage_ms,
+            .now_ms = conf->now_ms, .wake_fd = wake_new(), .shared = conf->url != NULL);
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);
     int r = w->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
     if (r == 0)
         r = records_open(&w->rec, conf->dir, DB_WRITE, err);
+    if (r == 0 && w->shared)
+        pg_set_limit(records_db(w->rec), ROWS_LIMIT_MS);
     if (r == 0)
         r = logs_open(&w->logs, conf, w->rec, &w->index, err);
     if (r == 0) {
-        int made = logs_current(w->logs, &first, NULL); /* a full disk must not stop the hub from starting */
-        w->notes = conf->decoder != NULL && made == 0;
-        w->notes_from = w->notes ? index_row(log_sum(first)->n, log_last_row(first) + 1) : UINT64_MAX;
+        int made = logs_current(w->logs, NULL); /* a full disk must not stop the hub from starting */
+        w->notes = conf->decoder != NULL && made == 0 && !w->shared; /* of other hubs' logs there are none */
+        w->notes_from = w->notes ? index_row(logs_number(w->logs), log_last_row(logs_file(w->logs)) + 1) : UINT64_MAX;
         writer_list(w);
         w->stat.damaged = logs_damaged(w->logs);
         w->stat.files_bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);

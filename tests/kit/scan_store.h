@@ -7,6 +7,39 @@
 #include "base/mem.h"
 #include "store/store.h"
 
+/* The same of rows, which are those of all logs: each gets the log's number too. */
+static inline int scan_rows(const char *url,
+                            int (*each)(void *arg, const struct store_batch *b, int64_t log, int64_t row), void *arg,
+                            struct err *err)
+{
+    struct records *rec;
+    int r = records_open(&rec, url, DB_READ, err), more = 0;
+
+    if (r < 0)
+        return r;
+    struct db_stmt *st =
+        db_prepare(records_db(rec), "SELECT b.row, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes,"
+                                    " b.log FROM batch b JOIN batch_node n ON n.id = b.node ORDER BY b.log, b.row");
+    while (r == 0 && (more = db_step(st)) == 1) {
+        struct store_batch b = {
+            .node = db_text(st, 1),
+            .run = (uint64_t)db_number(st, 2),
+            .number = (uint64_t)db_number(st, 3),
+            .at_ms = db_number(st, 4),
+            .shift_ms = db_number(st, 5),
+            .facts = (uint64_t)db_number(st, 6),
+            .procs = (uint64_t)db_number(st, 7),
+            .bytes = db_bytes(st, 8),
+        };
+        r = each(arg, &b, db_number(st, 9), db_number(st, 0));
+    }
+    if (r == 0 && more < 0)
+        r = db_fail(records_db(rec), more, "read", err);
+    db_finish(st);
+    records_close(rec);
+    return r;
+}
+
 /* Read-only, beside a writer or not. each gets the row's number too. */
 static inline int scan_log(const char *dir, int64_t n, bool sealed,
                            int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg, struct err *err)
@@ -62,6 +95,12 @@ static inline int scan_row(void *arg, const struct store_batch *b, int64_t row)
     return sc->stopped;
 }
 
+static inline int scan_shared_row(void *arg, const struct store_batch *b, int64_t log, int64_t row)
+{
+    ((struct scan *)arg)->log = log;
+    return scan_row(arg, b, row);
+}
+
 /* Every durable batch, oldest log first, in the order of appends. Stops when each returns other than 0, and returns
  * that. A damaged log costs only itself: the others are read, then -EUCLEAN is returned with a sentence naming it. */
 static inline int scan_store(const struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg,
@@ -81,6 +120,10 @@ static inline int scan_store(const struct store *s, int (*each)(void *arg, const
     if (r == 0)
         r = records_load_logs(rec, &sealed, &n_sealed, err);
     records_close(rec);
+    if (r == 0 && s->conf.url) {
+        sc.aliases = aliases;
+        return scan_rows(s->conf.url, scan_shared_row, &sc, err);
+    }
     if (r == 0)
         r = log_list(s->conf.dir, &logs, &n, NULL, err);
     if (r < 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "sql/pg.h"
 #include "store/samples.h"
 
 static inline char *dir_new(void)
@@ -71,13 +72,25 @@ static inline void dir_free(char *dir)
     free(dir);
 }
 
-/* The hub's own store, which commits at once. It has no decoder, so there is no history. */
-static inline struct store *store_new_for_test(const char *dir, struct event_base *loop)
+/* Where a store is: a folder, or a server, on which each is another hub. */
+static inline void conf_place(struct store_conf *conf, const char *place)
 {
+    static int64_t hubs;
+
+    conf->dir = place;
+    conf->url = pg_is_place(place) ? place : NULL;
+    conf->hub = ++hubs;
+}
+
+/* The hub's own store, which commits at once. It has no decoder, so there is no history. */
+static inline struct store *store_new_for_test(const char *place, struct event_base *loop)
+{
+    struct store_conf conf = {.commit_ms = 1};
     struct store *s = NULL;
     struct err err = {0};
 
-    if (store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, loop, &err) < 0) {
+    conf_place(&conf, place);
+    if (store_open(&s, &conf, loop, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
         abort();
     }

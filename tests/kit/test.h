@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,5 +22,21 @@
         cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY")); /* a pattern; NULL: all */                                 \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                              \
     }
+
+/*
+ * For a file whose tests start somebody's server: the first runs in ./test, all the others in ./test --long, which says
+ * so by MUSTER_TEST_MARKED; by hand MUSTER_TEST_ONLY=pattern picks from all of them.
+ */
+#define RUN_SOME(tests, setup, teardown) run_some((tests), sizeof(tests) / sizeof((tests)[0]), (setup), (teardown))
+static inline int run_some(const struct CMUnitTest *tests, size_t n, CMFixtureFunction setup,
+                           CMFixtureFunction teardown)
+{
+    const char *only = getenv("MUSTER_TEST_ONLY"), *marked = getenv("MUSTER_TEST_MARKED");
+
+    cmocka_set_test_filter(only);
+    if (marked && strcmp(marked, "long") == 0)
+        return _cmocka_run_group_tests("long", tests + 1, n - 1, setup, teardown);
+    return _cmocka_run_group_tests("tests", tests, only ? n : 1, setup, teardown);
+}
 
 #endif

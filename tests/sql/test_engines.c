@@ -538,7 +538,7 @@ static void live_of_chunks(const char *place, struct buf *out)
     assert_int_equal(chunks_begin(c, true), 0);
     assert_int_equal(chunks_set_summed(c, 1), 0);
     assert_int_equal(chunks_final(c, a, 1, 0, false), 0);
-    assert_int_equal(chunks_drop(c, 2), 0);
+    assert_int_equal(chunks_drop(c, 2, true), 0);
     assert_int_equal(chunks_drop_mark(c, 3), 0);
     buf_addf(out, "rehome %d, dropped %d\n", chunks_rehome(c, "a", "b", 6), chunks_drop_bucket(c, 1, 0, 2));
     assert_int_equal(chunks_end(c, 0, &err), 0);

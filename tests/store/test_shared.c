@@ -1,0 +1,496 @@
+/*
+ * test_shared.c: stores of several hubs on one PostgreSQL server: each sees what the others have, a batch that reaches
+ * several of them is kept once, and what a hub left behind is taken up. R1 to R5 are in log_rows.h.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "history_model.h"
+#include "pg_server.h"
+
+#include "sql/pg.h"
+#include "store/log_rows.h"
+#include "store/store.h"
+
+static struct pg_server server;
+static int64_t now_ms;
+static bool is_gone[8]; /* by hub */
+
+static int64_t tell_now(void)
+{
+    return now_ms;
+}
+
+static bool tell_gone(void *arg, int64_t hub)
+{
+    (void)arg;
+    return hub < (int64_t)ARRAY_LEN(is_gone) && is_gone[hub];
+}
+
+static struct store *open_hub(const char *url, int64_t hub)
+{
+    struct store_conf conf =
+        {.url = url, .hub = hub, .commit_ms = 1, .now_ms = tell_now, .gone = tell_gone, .decoder = &hub_decoder};
+    struct store *s = NULL;
+    struct err err = {0};
+
+    if (store_open(&s, &conf, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_string_equal(err.msg, "");
+    return s;
+}
+
+static void settle(struct store *s)
+{
+    struct err err = {0};
+
+    if (store_settle(s, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void flush(struct store *s)
+{
+    struct err err = {0};
+
+    if (store_flush(s, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static int64_t ask(struct store *s, const char *sql)
+{
+    struct db *db = records_db(s->rec);
+    int64_t v = -1;
+
+    if (db_int(db, sql, &v) < 0) {
+        struct err err = {0};
+        db_fail(db, -EIO, "ask", &err);
+        fail_msg("%s", err.msg);
+    }
+    return v;
+}
+
+static void tell(struct store *s, const char *sql)
+{
+    assert_int_equal(db_exec(records_db(s->rec), sql), 0);
+}
+
+/* All frames of logs that are in chunks go, as they do a while after they were sealed. */
+static void ripen(struct store *s)
+{
+    tell(s, "UPDATE logs SET sealed_at = sealed_at - interval '2 min'");
+}
+
+/* Of every second batch each hub gets one; both get every third. */
+static void send_to_two(struct store *a, struct store *b, struct h_model *m, int64_t from, int minutes)
+{
+    for (int i = 0; i < minutes * 6; i++)
+        for (unsigned node = 0; node < H_NODES; node++) {
+            const struct h_sent *sent = h_batch(m, node, from + i * 10000, 5, 2000);
+            if (i % 2 || i % 3 == 0)
+                h_send(a, m, sent, NULL, NULL);
+            if (i % 2 == 0 || i % 3 == 0)
+                h_send(b, m, sent, NULL, NULL);
+        }
+    flush(a);
+    flush(b);
+}
+
+static void send_all_again(struct store *to, const struct h_model *m)
+{
+    for (size_t i = 0; i < m->n_sent; i++)
+        h_send(to, m, &m->sent[i], NULL, NULL);
+    flush(to);
+}
+
+static void check_both(struct store *a, struct store *b, const struct h_model *m)
+{
+    h_check_all(a, m, H0, H0 + 2 * H_HOUR);
+    h_check_all(b, m, H0, H0 + 2 * H_HOUR);
+}
+
+/* T2, H1, over two hubs, from the first commit until nothing is left of the rows. */
+static void two_hubs_have_one_history(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct h_model m;
+    struct store_stat st;
+
+    (void)unused;
+    h_init(&m, 21);
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    send_to_two(a, b, &m, H0, 3);
+    check_both(a, b, &m); /* in rows */
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), m.n_sent);
+    settle(a);
+    check_both(a, b, &m); /* one hub's in chunks, the other's in rows */
+    send_to_two(b, a, &m, H0 + 180000, 3);
+    send_all_again(b, &m);
+    check_both(a, b, &m);
+    settle(b);
+    settle(a);
+    check_both(a, b, &m);
+    send_all_again(a, &m);
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), m.n_sent); /* they are still there */
+    ripen(a);
+    settle(a);
+    settle(b);
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), 0);
+    assert_int_equal(ask(a, "SELECT count(*) FROM mark JOIN logs ON n = log WHERE batches > 0"), 0);
+    check_both(a, b, &m);
+    store_close(a);
+    a = open_hub(url, 3); /* knows nothing of them itself */
+    send_all_again(a, &m);
+    send_all_again(b, &m);
+    store_stat(a, &st);
+    assert_int_equal(st.batches, 0);
+    assert_int_equal(st.repeats, m.n_sent);
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), 0);
+    now_ms = H0 + 40 * 24 * H_HOUR; /* all buckets are over, and all days */
+    settle(a);
+    settle(b);
+    assert_int_equal(ask(a, "SELECT count(*) FROM chunk WHERE level < 2"), 0);
+    assert_int_equal(ask(a, "SELECT count(*) FROM pg_class WHERE relname LIKE 'batch_202311%' AND relkind = 'r'"), 0);
+    check_both(a, b, &m);
+    send_all_again(a, &m); /* their partitions are gone */
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), 0);
+    store_close(b);
+    store_close(a);
+    h_fini(&m);
+}
+
+/* A run's numbers become one range, however they came; ranges keep apart what is missing. */
+static void what_was_taken_is_few_ranges(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store_batch b = {.node = "n", .at_ms = H0, .bytes = STR("x")};
+    static const uint64_t numbers[][6] = {{1, 2, 3, 9, 20, 0},
+                                          {4, 5, 11, 0},
+                                          {10, 6, 0},
+                                          {UINT64_MAX, UINT64_MAX - 1, INT64_MAX, 1ull << 63, 0}};
+
+    (void)unused;
+    now_ms = H0;
+    struct store *s[2] = {open_hub(url, 1), open_hub(url, 2)};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        for (size_t k = 0; numbers[i][k]; k++) {
+            b.run = i == 3 ? UINT64_MAX : 7;
+            b.number = numbers[i][k];
+            store_append(s[i % 2], &b, 1, NULL, NULL);
+        }
+        flush(s[i % 2]);
+        settle(s[i % 2]); /* seals */
+    }
+    assert_int_equal(ask(s[0], "SELECT count(*) FROM taken WHERE run = 7"), 3); /* 1-6, 9-11, 20 */
+    assert_int_equal(ask(s[0], "SELECT count(*) FROM taken WHERE run = 7 AND first = 1 AND last = 6"), 1);
+    assert_int_equal(ask(s[0], "SELECT count(*) FROM taken WHERE run = 7 AND first = 9 AND last = 11"), 1);
+    assert_int_equal(ask(s[0], "SELECT count(*) FROM taken WHERE run = -1"), 3); /* as numbers with a sign */
+    store_close(s[0]);
+    store_close(s[1]);
+}
+
+/* R4: what a hub that is gone left is taken up, from rows and from chunks half made. */
+static void logs_of_a_hub_that_is_gone_are_adopted(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 22);
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    send_to_two(a, b, &m, H0, 3);
+    store_close(a);
+    settle(b);
+    assert_int_equal(ask(b, "SELECT count(*) FROM logs WHERE owner = 1 AND sealed_at IS NULL"),
+                     1); /* it may be there */
+    is_gone[1] = true;
+    settle(b);
+    is_gone[1] = false;
+    assert_int_equal(ask(b, "SELECT count(*) FROM logs WHERE owner = 1"), 0);
+    assert_int_equal(ask(b, "SELECT count(*) FROM logs WHERE epoch = 1 AND sealed_at IS NOT NULL"), 1);
+    h_check_all(b, &m, H0, H0 + H_HOUR);
+    ripen(b);
+    settle(b);
+    assert_int_equal(ask(b, "SELECT count(*) FROM batch"), 0);
+    h_check_all(b, &m, H0, H0 + H_HOUR);
+    a = open_hub(url, 3);
+    send_all_again(a, &m);
+    h_check_all(a, &m, H0, H0 + H_HOUR);
+    store_close(a);
+    store_close(b);
+    h_fini(&m);
+}
+
+/* R2: it was only thought to be gone. */
+static void who_was_thought_gone_begins_another_log(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 23);
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    for (int i = 0; i < 3; i++) {
+        send_to_two(a, b, &m, H0 + i * 180000, 3);
+        is_gone[1] = true;
+        settle(b);
+        is_gone[1] = false;
+        check_both(a, b, &m);
+    }
+    assert_true(ask(a, "SELECT count(*) FROM logs WHERE epoch = 1") >= 3);
+    ripen(a);
+    settle(a);
+    settle(b);
+    check_both(a, b, &m);
+    store_close(a);
+    store_close(b);
+    h_fini(&m);
+}
+
+struct outcome {
+    int n, last;
+};
+
+static void note(void *arg, int result)
+{
+    struct outcome *o = arg;
+
+    o->n++;
+    o->last = result;
+}
+
+/* T8: appends are refused, records wait, and all goes on when it is back. */
+static void a_server_that_is_away_comes_back(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct outcome refused = {0}, taken = {0};
+    struct h_model m;
+    struct history h;
+    struct history_ask q = {.node = "aa",
+                            .devices = h_devices,
+                            .metrics = h_metrics,
+                            .n_devices = 1,
+                            .n_metrics = 1,
+                            .from_ms = H0,
+                            .to_ms = H0 + H_HOUR,
+                            .step_ms = 60000,
+                            .tier = -1};
+
+    (void)unused;
+    h_init(&m, 24);
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    send_to_two(a, b, &m, H0, 2);
+    pg_stop(&server, SIGQUIT);
+    const struct h_sent *sent = h_batch(&m, 0, H0 + 300000, 5, 2000);
+    store_put(a, STORE_NODE, &(struct store_node){.key = "kept"}, 1, NULL, NULL);
+    h_send(a, &m, sent, note, &refused);
+    assert_true(store_flush(a, NULL) < 0);
+    assert_int_equal(refused.n, 1);
+    assert_true(refused.last < 0);
+    assert_true(store_history(b, &q, &h, NULL) < 0);
+    assert_true(store_settle(b, NULL) < 0);
+    pg_start(&server);
+    h_send(a, &m, sent, note, &taken);
+    flush(a);
+    assert_int_equal(taken.n, 1);
+    assert_int_equal(taken.last, 0);
+    check_both(a, b, &m);
+    assert_int_equal(ask(b, "SELECT count(*) FROM nodes WHERE key = 'kept'"), 1);
+    h_send(b, &m, sent, NULL, NULL);
+    flush(b);
+    settle(a);
+    settle(b);
+    check_both(a, b, &m);
+    store_close(a);
+    store_close(b);
+    h_fini(&m);
+}
+
+/* R1: what conflicts alone is acknowledged by a transaction that writes. */
+static void a_repeat_is_acknowledged_by_a_commit_that_writes(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store_batch one = {.node = "n", .run = 1, .number = 1, .at_ms = H0, .bytes = STR("frame")};
+    struct outcome o = {0};
+
+    (void)unused;
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    store_append(a, &one, 1, note, &o);
+    flush(a);
+    int64_t before = ask(b, "SELECT max(n) FROM logs WHERE owner = 2");
+    AUTO_FREE char *sql = mem_fmt("SELECT xmin::text::bigint FROM logs WHERE n = %lld", (long long)before);
+    int64_t was = ask(b, sql);
+    store_append(b, &one, 1, note, &o);
+    flush(b);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.last, 0);
+    assert_true(ask(b, sql) != was);
+    assert_int_equal(ask(b, "SELECT count(*) FROM batch"), 1);
+    store_close(a);
+    store_close(b);
+}
+
+struct pusher {
+    struct store *s;
+    struct h_model *m;
+    size_t from;
+};
+
+static void *push_all(void *arg)
+{
+    const struct pusher *p = arg;
+
+    for (size_t i = 0; i < p->m->n_sent; i++) {
+        h_send(p->s, p->m, &p->m->sent[(i + p->from) % p->m->n_sent], NULL, NULL);
+        if (i % 25 == 0)
+            store_settle(p->s, NULL); /* one that loses a race is tried again */
+    }
+    return NULL;
+}
+
+/* All hubs get everything at once, and compact and merge meanwhile. */
+static void hubs_race_and_nothing_is_lost_or_doubled(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store *s[3];
+    struct pusher p[3];
+    pthread_t t[3];
+    struct h_model m;
+    uint64_t batches = 0;
+
+    (void)unused;
+    h_init(&m, 25);
+    now_ms = H0 + 40 * 24 * H_HOUR;
+    for (int i = 0; i < 60; i++)
+        for (unsigned node = 0; node < H_NODES; node++)
+            h_batch(&m, node, H0 + i * 60000, 5, 2000);
+    for (size_t i = 0; i < 3; i++) {
+        s[i] = open_hub(url, (int64_t)i + 1);
+        p[i] = (struct pusher){s[i], &m, i * 20};
+        assert_int_equal(pthread_create(&t[i], NULL, push_all, &p[i]), 0);
+    }
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    for (size_t i = 0; i < 3; i++) {
+        struct store_stat st;
+        flush(s[i]);
+        store_stat(s[i], &st);
+        batches += st.batches;
+        assert_int_equal(st.batches + st.repeats, m.n_sent);
+    }
+    assert_int_equal(batches, m.n_sent);
+    for (size_t i = 0; i < 3; i++)
+        settle(s[i]);
+    for (size_t i = 0; i < 3; i++) {
+        h_check_all(s[i], &m, H0, H0 + 2 * H_HOUR);
+        store_close(s[i]);
+    }
+    h_fini(&m);
+}
+
+/* A node takes another's place: what came before is its, from whichever hub; what comes after is not. */
+static void a_takeover_counts_for_all_hubs(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 26);
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    send_to_two(a, b, &m, H0, 2);
+    size_t before = m.n;
+    store_take_over(a, "aa", "bb");
+    for (int i = 0; i < 12; i++)
+        h_send(a, &m, h_batch(&m, 0, H0 + 600000 + i * 10000, 5, 2000), NULL, NULL);
+    flush(a);
+    for (size_t i = 0; i < before; i++)
+        m.v[i].node = m.v[i].node == 0 ? 1 : m.v[i].node;
+    check_both(a, b, &m);
+    settle(a);
+    check_both(a, b, &m);
+    settle(b);
+    check_both(a, b, &m);
+    ripen(a);
+    settle(a);
+    settle(b);
+    check_both(a, b, &m);
+    store_close(a);
+    store_close(b);
+    h_fini(&m);
+}
+
+struct newest {
+    char text[1024];
+};
+
+static int add_newest(void *arg, const struct store_batch *b)
+{
+    struct newest *x = arg;
+    size_t len = strlen(x->text);
+
+    snprintf(x->text + len, sizeof(x->text) - len, "%s/%llu ", b->node, (unsigned long long)b->number);
+    return 0;
+}
+
+static void a_start_finds_the_newest_of_all_hubs(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct newest x = {0};
+
+    (void)unused;
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    for (unsigned i = 1; i <= 4; i++) {
+        struct store_batch one = {.node = "n", .run = 1, .number = i, .at_ms = H0 + i * 1000, .bytes = STR("frame")};
+        store_append(i % 2 ? a : b, &one, 1, NULL, NULL);
+        one.node = "other";
+        one.at_ms -= 100000;
+        store_append(i % 2 ? b : a, &one, 1, NULL, NULL);
+        flush(a);
+        flush(b);
+    }
+    struct store *c = open_hub(url, 3);
+    assert_int_equal(store_each_batch(c, &(struct newest_ask){.back_ms = 1000, .max = 100}, add_newest, &x, NULL), 0);
+    assert_string_equal(x.text, "other/3 other/4 n/3 n/4 ");
+    store_close(a);
+    store_close(b);
+    store_close(c);
+}
+
+static int start_server(void **unused)
+{
+    (void)unused;
+    pg_new(&server);
+    return 0;
+}
+
+static int end_server(void **unused)
+{
+    (void)unused;
+    pg_free(&server);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_hubs_have_one_history),
+        cmocka_unit_test(what_was_taken_is_few_ranges),
+        cmocka_unit_test(logs_of_a_hub_that_is_gone_are_adopted),
+        cmocka_unit_test(who_was_thought_gone_begins_another_log),
+        cmocka_unit_test(a_server_that_is_away_comes_back),
+        cmocka_unit_test(a_repeat_is_acknowledged_by_a_commit_that_writes),
+        cmocka_unit_test(hubs_race_and_nothing_is_lost_or_doubled),
+        cmocka_unit_test(a_takeover_counts_for_all_hubs),
+        cmocka_unit_test(a_start_finds_the_newest_of_all_hubs),
+    };
+
+    return RUN_SOME(tests, start_server, end_server);
+}
