@@ -18,6 +18,7 @@
 #include "base/order.h"
 #include "collect/device_slots.h"
 #include "collect/piped.h"
+#include "collect/proc_cpu.h"
 #include "collect/proc_table.h"
 #include "collect/who.h"
 #include "model/state.h"
@@ -51,6 +52,7 @@ struct child {
     struct source sources[SOURCES_MAX];
     struct device_slots slots;
     struct who *who;
+    struct proc_cpu *cpu;
     struct proc_table proc_table;
     struct proc_list procs_sent;
     struct proc_use *uses_sent;
@@ -313,6 +315,7 @@ static int child_tick(struct child *c, int64_t at_ms)
     if (c->status != COLLECT_OK) /* nothing was read: the status says so, no empty tick */
         return 0;
     child_who(c);
+    proc_cpu_read(c->cpu, &c->slots, clock_mono_ms());
     if (child_send_procs(c))
         child_send_tick(c);
     return 0;
@@ -366,6 +369,7 @@ static void child_fini(struct child *c)
     }
     device_slots_fini(&c->slots);
     who_free(c->who);
+    proc_cpu_free(c->cpu);
     proc_table_fini(&c->proc_table);
     proc_list_fini(&c->procs_sent);
     buf_fini(&c->out);
@@ -425,6 +429,7 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
             c->sources[c->n_sources++].ops = table[i];
     c->who = who_new(proc_root, conf->cmdline);
     who_set_pods(c->who, "/var/log/pods");
+    c->cpu = proc_cpu_new(proc_root);
     child_take(c, true);
     r = child_loop(c);
     child_fini(c);

@@ -14,7 +14,7 @@
 
 struct buf;
 
-#define CHILD_MSG_MAX    (200u << 10) /* below the usual socket buffer, 208 KiB */
+#define CHILD_MSG_MAX    (256u << 10) /* below the usual socket buffer, 208 KiB, which the kernel doubles when asked */
 #define CHILD_USES_MAX   2048
 #define CHILD_VALUES_MAX 2048 /* of custom metrics, per tick */
 

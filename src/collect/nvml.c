@@ -423,9 +423,15 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
         c->asks = mem_grow(c->asks, c->n_asks, sizeof(c->asks[0]));
     }
     struct nvml_ask *asks = c->asks;
+    int64_t clock_hz = 0; /* a MIG instance has its GPU's, which comes before it */
     for (size_t i = 0; i < c->list.n; i++) {
         struct nvml_ask *a = &asks[i];
         read_dev(c, i, reading_add(r), a, now_ms);
+        const struct sample *s = &r->devices[i].sample;
+        if (!c->list.v[i]->parent)
+            clock_hz = sample_has(s, M_clock_sm) ? s->v[M_clock_sm] : 0;
+        if (c->slow && clock_hz > 0)
+            nvml_slow_clock(c->slow, i, clock_hz);
         if (a->worst > o.worst && a->worst >= NVML_STALE)
             o = (struct outcome){.worst = a->worst, .rc = a->rc};
         open += c->list.v[i]->handle != NULL;
@@ -465,14 +471,17 @@ static bool read_news(struct collector *c, struct reading *r)
     return mig;
 }
 
-static void note_stuck(struct collector *c, struct reading *r, int64_t now_ms)
+/* Why values are missing, of devices that have no other remark. */
+static void note_missing(struct collector *c, struct reading *r, int64_t now_ms)
 {
-    if (!c->slow || nvml_slow_stuck_ms(c->slow, now_ms) < STUCK_MS)
-        return;
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (!r->devices[i].fact.note[0])
-            mem_copy_str(r->devices[i].fact.note, sizeof(r->devices[i].fact.note),
-                         "some values are missing: a call to the driver does not return");
+    bool stuck = c->slow && nvml_slow_stuck_ms(c->slow, now_ms) >= STUCK_MS;
+    for (size_t i = 0; i < r->n_devices && c->slow; i++) {
+        struct device_fact *f = &r->devices[i].fact;
+        const char *why =
+            stuck ? "some values are missing: a call to the driver does not return" : nvml_slow_no_gpm(c->slow, i);
+        if (why && !f->note[0])
+            mem_copy_str(f->note, sizeof(f->note), why);
+    }
 }
 
 /* After the tick: is the list of devices still right, is the driver still there? */
@@ -526,7 +535,7 @@ static int nvml_read(struct collector *c, struct reading *ret, struct err *err)
     if (!c->connected)
         return 0;
     o.rescan |= read_news(c, ret) || (c->slow && nvml_slow_mig_changed(c->slow));
-    note_stuck(c, ret, now_ms);
+    note_missing(c, ret, now_ms);
     return look_after(c, ret, o, now_ms, err);
 }
 
@@ -564,7 +573,15 @@ static void be_picky(struct collector *c, const struct bits *want)
                                            {M_mem_used, M_mem_total},
                                            {M_nvlink_tx, M_nvlink_rx},
                                            {M_rows_remapped, M_rows_pending}};
+    static const enum metric needs[][2] =
+        {{M_work, M_tensor_active}, {M_work, M_fp64_active},  {M_work, M_fp32_active},    {M_work, M_fp16_active},
+         {M_work, M_int_active},    {M_work, M_dram_active},  {M_flops, M_tensor_active}, {M_flops, M_hmma_active},
+         {M_flops, M_imma_active},  {M_flops, M_dfma_active}, {M_flops, M_fp64_active},   {M_flops, M_fp32_active},
+         {M_flops, M_dram_active},  {M_flops, M_clock_sm}}; /* what it is computed from */
     struct bits w = *want;
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+        if (bits_has(want, needs[i][0]))
+            bits_set(&w, needs[i][1]);
     for (size_t i = 0; i < 2 * ARRAY_LEN(twins); i++) { /* twice: what follows from what follows */
         const enum metric *t = twins[i % ARRAY_LEN(twins)];
         if (bits_has(&w, t[0]) || bits_has(&w, t[1])) {

@@ -25,6 +25,7 @@ void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
     d->first.have = (struct bits){0};
     d->absent = d->dear.absent = (struct bits){0};
     d->dear.links = d->dear.gpm = -1;
+    d->dear.gpm_refused = false;
     d->dear.link_at_ms = 0;
     d->dear.procs_begun = d->dear.no_rows = d->dear.no_procs = false;
     memset(d->dear.due_ms, 0, sizeof(d->dear.due_ms));
@@ -97,6 +98,14 @@ int nvml_identify_mig(const struct nvml *lib, const struct nvml_dev *gpu, unsign
     return 0;
 }
 
+int nvml_mig_sms(const struct nvml *lib, nvml_handle instance)
+{
+    struct nvml_attributes at = {0};
+    if (!lib->attributes || lib->attributes(instance, &at) != 0 || at.gi_slices != at.ci_slices || at.sms > 4096)
+        return 0;
+    return (int)at.sms;
+}
+
 bool nvml_may_ask(const struct nvml_ask *a, enum metric m)
 {
     return a->worst == NVML_GOOD && !bits_has(a->absent, m);
@@ -126,6 +135,7 @@ void nvml_answer(struct nvml_ask *a, enum metric m, int rc, int64_t v)
 void nvml_ask_limits(struct nvml_ask *a)
 {
     NVML_ASK(a, M_power_limit, 1, power_limit, &u);
+    NVML_ASK(a, M_power_default, 1, power_default, &u);
     NVML_ASK(a, M_clock_sm_max, 1000000, clock_max, NVML_CLOCK_SM, &u);
     NVML_ASK(a, M_clock_mem_max, 1000000, clock_max, NVML_CLOCK_MEM, &u);
     NVML_ASK(a, M_pcie_gen, 1, pcie_gen, &u);

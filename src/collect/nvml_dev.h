@@ -14,6 +14,7 @@ struct nvml_dev {
     nvml_handle handle;  /* NULL: cannot be asked now, being lost or asleep */
     nvml_handle parent;  /* a MIG instance's GPU; NULL otherwise */
     unsigned gi;         /* a MIG instance's GPU instance */
+    int sms;             /* multiprocessors of a MIG instance that has its GPU instance to itself; 0: not known */
     size_t instances;    /* MIG instances that follow it in the list */
     bool seen;           /* while the list is made: found again */
     bool may_sleep;      /* the driver lets it suspend when nobody holds it open */
@@ -41,7 +42,9 @@ struct nvml_dev {
         int8_t links; /* NVLink: -1 not known, 0 none, 1 some */
         int8_t gpm;   /* -1 not known, 0 none, 1 yes */
         void *gpm_sample[2];
-        bool gpm_begun; /* gpm_sample[0] holds the last one */
+        bool gpm_begun;   /* gpm_sample[0] holds the last one */
+        bool gpm_refused; /* gpm is 0 for want of rights */
+        int64_t clock_hz; /* of the multiprocessors since the last round; 0: not known */
     } dear;
 };
 
@@ -57,6 +60,9 @@ int nvml_identify_mig(const struct nvml *lib, const struct nvml_dev *gpu, unsign
                       unsigned *ret_gi, struct device_fact *fact);
 /* How many MIG instances there may be; 0 with MIG off, -1 where there is no MIG. */
 int nvml_mig_slots(const struct nvml *lib, nvml_handle gpu);
+
+/* How many multiprocessors an instance has; 0 where it shares them, or the driver does not tell. */
+int nvml_mig_sms(const struct nvml *lib, nvml_handle instance);
 
 /* A round of questions to one device. Once it is lost, or the driver is, the rest is not asked. */
 struct nvml_ask {

@@ -65,16 +65,21 @@ struct nvml_gpm_metric {
     double value;
     const char *short_name, *long_name, *unit;
 };
-#define NVML_GPM_METRICS 9
+#define NVML_GPM_METRICS 16
 struct nvml_gpm_get {
     unsigned version, count;
     void *first, *second;
     struct nvml_gpm_metric metric[NVML_GPM_METRICS]; /* the library touches only count of them */
 };
+struct nvml_attributes { /* of a MIG instance */
+    unsigned sms, copy, dec, enc, jpeg, ofa, gi_slices, ci_slices;
+    nvml_u64 memory_mib;
+};
 _Static_assert(sizeof(struct nvml_memory_v2) == 40 && sizeof(struct nvml_pci) == 68 && sizeof(struct nvml_sample) == 16,
                "NVML's ABI");
 _Static_assert(sizeof(struct nvml_process_sample) == 32 && sizeof(struct nvml_field) == 40, "NVML's ABI");
 _Static_assert(sizeof(struct nvml_event) == 32 && sizeof(struct nvml_gpm_metric) == 40, "NVML's ABI");
+_Static_assert(sizeof(struct nvml_attributes) == 40, "NVML's ABI");
 
 enum {
     NVML_CLOCK_SM = 1,
@@ -115,6 +120,7 @@ enum {
     X(MAYBE, temperature, "nvmlDeviceGetTemperature", NULL, (nvml_handle, unsigned, unsigned *))                       \
     X(MAYBE, power, "nvmlDeviceGetPowerUsage", NULL, (nvml_handle, unsigned *))                                        \
     X(MAYBE, power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL, (nvml_handle, unsigned *))                          \
+    X(MAYBE, power_default, "nvmlDeviceGetPowerManagementDefaultLimit", NULL, (nvml_handle, unsigned *))               \
     X(MAYBE, energy, "nvmlDeviceGetTotalEnergyConsumption", NULL, (nvml_handle, nvml_u64 *))                           \
     X(MAYBE, clock, "nvmlDeviceGetClockInfo", NULL, (nvml_handle, unsigned, unsigned *))                               \
     X(MAYBE, clock_max, "nvmlDeviceGetMaxClockInfo", NULL, (nvml_handle, unsigned, unsigned *))                        \
@@ -161,7 +167,8 @@ enum {
     X(MAYBE, mig_mode, "nvmlDeviceGetMigMode", NULL, (nvml_handle, unsigned *, unsigned *))                            \
     X(MAYBE, mig_max, "nvmlDeviceGetMaxMigDeviceCount", NULL, (nvml_handle, unsigned *))                               \
     X(MAYBE, mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex", NULL, (nvml_handle, unsigned, nvml_handle *))          \
-    X(MAYBE, mig_gi, "nvmlDeviceGetGpuInstanceId", NULL, (nvml_handle, unsigned *))
+    X(MAYBE, mig_gi, "nvmlDeviceGetGpuInstanceId", NULL, (nvml_handle, unsigned *))                                    \
+    X(MAYBE, attributes, "nvmlDeviceGetAttributes_v2", NULL, (nvml_handle, struct nvml_attributes *))
 
 struct nvml {
     void *so;
@@ -188,6 +195,7 @@ enum nvml_verdict {
     NVML_DEAD,    /* the driver went away: shut down, unload, try later */
 };
 enum {
+    NVML_NO_PERMISSION = 4,
     NVML_NOT_FOUND = 6,
     NVML_TOO_SMALL = 7,
     NVML_TIMEOUT = 10,

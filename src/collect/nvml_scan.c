@@ -150,6 +150,7 @@ static int take_instances(struct nvml_list *l, const struct nvml *lib, struct nv
             continue;
         d->fact = f;
         d->gi = gi;
+        d->sms = nvml_mig_sms(lib, handle);
         d->parent = gpu->handle;
         nvml_dev_open(d, handle);
         gpu->instances++;

@@ -31,6 +31,8 @@ enum {
 struct inbox {
     struct sample fresh;
     int64_t new_ecc;
+    int64_t clock_sum, n_clock; /* the multiprocessors' clock at the ticks since the last GPM reading */
+    const char *no_gpm;         /* why there is no activity; NULL: there is, or nobody knows yet */
     bool has_procs;
     bool sm_known;
     int64_t sm_from_ms; /* processes first seen before this were there the whole round */
@@ -129,10 +131,26 @@ static void job_busy(struct job *j)
     nvml_answer(j->ask, M_busy, rc, dear->busy_us);
 }
 
+/* The mean clock since the last time, which the ticks read anyway. */
+static int64_t take_clock(struct nvml_slow *s, size_t i)
+{
+    struct inbox *in = &s->inbox[i];
+    LOCKED(&s->lock);
+    int64_t hz = in->n_clock ? in->clock_sum / in->n_clock : 0;
+    in->clock_sum = in->n_clock = 0;
+    return hz;
+}
+
 static void job_gpm(struct job *j)
 {
-    if (!nvml_gpm_read(j->ask, j->d) && j->d->dear.gpm == 1)
-        j->d->dear.due_ms[JOB_GPM] = j->now_ms + SOON_MS;
+    struct nvml_dear *dear = &j->d->dear;
+    dear->clock_hz = take_clock(j->s, j->i);
+    if (!nvml_gpm_read(j->ask, j->d) && dear->gpm == 1)
+        dear->due_ms[JOB_GPM] = j->now_ms + SOON_MS;
+    LOCKED(&j->s->lock);
+    j->s->inbox[j->i].no_gpm = dear->gpm_refused ? "work is not measured: the driver wants admin rights for it"
+                               : dear->gpm == 0  ? "work is not measured: GPUs before Hopper do not tell it"
+                                                 : NULL;
 }
 
 /* Blocks 20 ms for each direction. */
@@ -319,6 +337,8 @@ static void job_rare(struct job *j)
     ask_ecc(j, M_ecc_uncorrected, 1);
     ask_rows(j);
     NVML_ASK(j->ask, M_power_limit, 1, power_limit, &u);
+    NVML_ASK(j->ask, M_power_default, 1, power_default, &u);
+    NVML_ASK(j->ask, M_clock_sm_max, 1000000, clock_max, NVML_CLOCK_SM, &u);
     NVML_ASK(j->ask, M_pcie_gen, 1, pcie_gen, &u);
     NVML_ASK(j->ask, M_pcie_width, 1, pcie_width, &u);
     NVML_ASK(j->ask, M_pcie_replay, 1, pcie_replay, &u);
@@ -327,8 +347,9 @@ static void job_rare(struct job *j)
 
 /*
  * On an H200 with driver 580 one call costs, in processor time: sample buffer 1.5 to 2.7 ms, process utilisation 1.4 to
- * 2.6 ms, energy 4.4 ms, MIG mode 0.3 ms, GPM 0.2 ms, the rest of the rare ones 1 ms together. The periods keep their
- * sum at about half a millisecond a second. The order counts: links before gpm before pcie.
+ * 2.6 ms, energy 4.4 ms, MIG mode 0.3 ms, GPM 1.7 ms (0.3 for the sample, 1.4 for 14 values), the rest of the rare ones
+ * 1 ms together. The periods keep their sum at about half a millisecond a second. The order counts: links before gpm
+ * before pcie.
  */
 static const struct {
     int64_t every_ms;
@@ -465,6 +486,19 @@ void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any)
 {
     LOCKED(&s->lock);
     s->inbox[i].has_procs = any;
+}
+
+void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz)
+{
+    LOCKED(&s->lock);
+    s->inbox[i].clock_sum += hz;
+    s->inbox[i].n_clock++;
+}
+
+const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i)
+{
+    LOCKED(&s->lock);
+    return s->inbox[i].no_gpm;
 }
 
 void nvml_slow_ecc_now(struct nvml_slow *s, size_t i)

@@ -24,6 +24,8 @@ void nvml_slow_take(struct nvml_slow *s, size_t i, struct sample *ret, int64_t *
 /* SM use of a process first seen at since_ms, in 0.01 %; -1 unknown. */
 int32_t nvml_slow_sm(struct nvml_slow *s, size_t i, int32_t pid, int64_t since_ms);
 void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any); /* without any it need not ask about them */
+void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz);   /* what its multiprocessors run at, each tick */
+const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i);       /* why it tells no activity, in words; or NULL */
 void nvml_slow_ecc_now(struct nvml_slow *s, size_t i);             /* the driver told of an error: look at once */
 
 int nvml_slow_bad(struct nvml_slow *s);                          /* an NVML code bad for the whole driver, or 0 */

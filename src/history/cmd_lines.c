@@ -60,7 +60,7 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
             to->v[k] = json_is_number(one) ? json_number_value(one) : NAN;
         static const char *const units[] = {"",        "ratio", "bytes",     "bytes_per_second",
                                             "celsius", "watts", "joules",    "hertz",
-                                            "seconds", "mask",  "per_second"};
+                                            "seconds", "mask",  "teraflops", "per_second"};
         to->chart = (struct chart){.title = to->title, .unit = "", .n = json_array_size(v), .v = to->v};
         for (size_t u = 0; unit && u < ARRAY_LEN(units); u++)
             if (strcmp(unit, units[u]) == 0)

@@ -14,9 +14,9 @@ const struct metric_info metrics[M_COUNT] = {
 };
 
 const char *const unit_names[UNIT_COUNT] = {
-    [UNIT_NONE] = "",           [UNIT_RATIO] = "ratio", [UNIT_BYTES] = "bytes",   [UNIT_BYTES_S] = "bytes_per_second",
-    [UNIT_CELSIUS] = "celsius", [UNIT_WATTS] = "watts", [UNIT_JOULES] = "joules", [UNIT_HERTZ] = "hertz",
-    [UNIT_SECONDS] = "seconds", [UNIT_MASK] = "mask",
+    [UNIT_NONE] = "",           [UNIT_RATIO] = "ratio", [UNIT_BYTES] = "bytes",     [UNIT_BYTES_S] = "bytes_per_second",
+    [UNIT_CELSIUS] = "celsius", [UNIT_WATTS] = "watts", [UNIT_JOULES] = "joules",   [UNIT_HERTZ] = "hertz",
+    [UNIT_SECONDS] = "seconds", [UNIT_MASK] = "mask",   [UNIT_FLOPS] = "teraflops",
 };
 
 int metric_by_name(struct str name)
@@ -83,6 +83,8 @@ int metric_human(struct buf *out, enum metric m, int64_t v)
         return buf_addf(out, "%.0f s", base);
     case UNIT_MASK:
         return throttle_words(out, (uint64_t)v);
+    case UNIT_FLOPS:
+        return buf_addf(out, base < 10 ? "%.1f TFLOP/s" : "%.0f TFLOP/s", base);
     case UNIT_NONE:
     case UNIT_COUNT:
         break;

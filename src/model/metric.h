@@ -29,6 +29,7 @@ enum unit {
     UNIT_HERTZ,
     UNIT_SECONDS,
     UNIT_MASK,
+    UNIT_FLOPS, /* 10^12 a second */
     UNIT_COUNT
 };
 enum kind { KIND_GAUGE, KIND_COUNTER };

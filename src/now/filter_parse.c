@@ -199,6 +199,7 @@ static const char *const unit_wants[UNIT_COUNT] = {
     [UNIT_CELSIUS] = "a temperature such as 80", [UNIT_WATTS] = "a power such as 300W",
     [UNIT_JOULES] = "an energy such as 2kWh",    [UNIT_HERTZ] = "a clock such as 1500MHz",
     [UNIT_SECONDS] = "a time such as 2h",        [UNIT_MASK] = "a number",
+    [UNIT_FLOPS] = "TFLOP/s such as 300",
 };
 
 static bool cut_suffix(struct str s, const char *suffix, struct str *ret)
@@ -225,7 +226,8 @@ static bool number_of(struct str s, enum unit unit, int64_t per, int64_t *ret)
         {UNIT_JOULES, "Wh", 3600, 1},    {UNIT_JOULES, "MJ", 1000000, 1}, {UNIT_JOULES, "kJ", 1000, 1},
         {UNIT_JOULES, "J", 1, 1},        {UNIT_JOULES, "", 1, 1},         {UNIT_HERTZ, "GHz", 1000000000, 1},
         {UNIT_HERTZ, "MHz", 1000000, 1}, {UNIT_HERTZ, "kHz", 1000, 1},    {UNIT_HERTZ, "Hz", 1, 1},
-        {UNIT_NONE, "", 1, 1},           {UNIT_MASK, "", 1, 1},
+        {UNIT_NONE, "", 1, 1},           {UNIT_MASK, "", 1, 1},           {UNIT_FLOPS, "PFLOP/s", 1000, 1},
+        {UNIT_FLOPS, "TFLOP/s", 1, 1},   {UNIT_FLOPS, "", 1, 1},
     };
     struct str digits;
 

@@ -429,7 +429,11 @@ static void mig_instances_are_devices_with_a_parent(void **unused)
         usleep(5000);
     }
     assert_int_equal(value(2, M_util), 6000);
+    assert_int_equal(value(2, M_active), 6000);
     assert_int_equal(value(2, M_sm_active), 5400);
+    assert_int_equal(value(2, M_work), 3600);
+    assert_true(has(2, M_flops)); /* of its 16 multiprocessors, at its GPU's clock */
+    assert_in_range(value(2, M_flops), 30000, 50000);
 }
 
 static void mig_instances_that_come_and_go_are_followed(void **unused)

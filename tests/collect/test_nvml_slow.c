@@ -165,10 +165,19 @@ static void rates_and_activity_come_from_gpm_or_else_from_older_calls(void **unu
         enum metric m;
         int64_t today, old; /* -1: absent */
     } cases[] = {
+        {M_active, 8000, -1},
         {M_sm_active, 7200, -1},
         {M_sm_occupancy, 4000, -1},
         {M_tensor_active, 4800, -1},
+        {M_hmma_active, 4800, -1},
+        {M_imma_active, 0, -1},
+        {M_dfma_active, 0, -1},
+        {M_fp64_active, 80, -1},
+        {M_fp32_active, 400, -1},
+        {M_fp16_active, 0, -1},
+        {M_int_active, 2000, -1},
         {M_dram_active, 2600, -1},
+        {M_work, 4800, -1},
         {M_pcie_tx, 1024 * 1024, 1024000},
         {M_pcie_rx, 512 * 1024, 512000},
         {M_nvlink_tx, 2048 * 1024, 2048 * 1024},
@@ -193,6 +202,90 @@ static void rates_and_activity_come_from_gpm_or_else_from_older_calls(void **unu
         }
         rounds_end(&r);
     }
+}
+
+static void flops_need_a_known_model_and_a_clock(void **unused)
+{
+    static const struct {
+        const char *name;
+        int64_t mhz[2];                                 /* at the ticks between two readings; 0: no tick */
+        int64_t gflops;                                 /* -1: absent */
+    } cases[] = {{"NVIDIA H200", {1400, 1600}, 389284}, /* 0.48 x 132 x 4096 x 1.5 GHz */
+                 {"NVIDIA H200", {0, 0}, -1},
+                 {"NVIDIA A100-SXM4-80GB", {1400, 1600}, -1}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rounds r;
+        int64_t ecc;
+        rounds_start(&r, TODAY, "util 0 80");
+        mem_copy_str(r.dev->fact.name, sizeof(r.dev->fact.name), cases[i].name);
+        nvml_slow_clock(r.slow, 0, 300000000); /* of before the first reading: not of this span */
+        round_of(&r, &ecc);
+        later(5000, "util 0 80");
+        for (size_t k = 0; k < 2; k++)
+            if (cases[i].mhz[k])
+                nvml_slow_clock(r.slow, 0, cases[i].mhz[k] * 1000000);
+        struct sample s = round_of(&r, &ecc);
+        print_message("%s\n", cases[i].name);
+        assert_int_equal(s.v[M_work], 4800);
+        assert_int_equal(sample_has(&s, M_flops), cases[i].gflops >= 0);
+        if (cases[i].gflops >= 0)
+            assert_int_equal(s.v[M_flops], cases[i].gflops);
+        rounds_end(&r);
+    }
+}
+
+static void a_driver_that_refuses_activity_is_said_to(void **unused)
+{
+    static const struct {
+        const char *script, *note; /* NULL: none */
+        int lib;
+    } cases[] = {{"", NULL, TODAY},
+                 {"rc nvmlGpmSampleGet 4", "work is not measured: the driver wants admin rights for it", TODAY},
+                 {"rc nvmlGpmQueryDeviceSupport 4", "work is not measured: the driver wants admin rights for it",
+                  TODAY},
+                 {"rc nvmlGpmMetricsGet 4", "work is not measured: the driver wants admin rights for it", TODAY},
+                 {"gpm 0 0", "work is not measured: GPUs before Hopper do not tell it", TODAY},
+                 {"", "work is not measured: GPUs before Hopper do not tell it", OLD}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rounds r;
+        int64_t ecc;
+        char script[256];
+        struct sample s = {0};
+        snprintf(script, sizeof(script), "util 0 80\n%s", cases[i].script);
+        rounds_start(&r, cases[i].lib, script);
+        for (int k = 0; k < 3; k++) {
+            s = round_of(&r, &ecc);
+            later(5000, script);
+        }
+        const char *note = nvml_slow_no_gpm(r.slow, 0);
+        print_message("'%s': %s\n", cases[i].script, note ? note : "-");
+        assert_int_equal(note == NULL, cases[i].note == NULL);
+        if (note)
+            assert_string_equal(note, cases[i].note);
+        for (enum metric m = 0; m < M_COUNT; m++)
+            if (m == M_active || m == M_sm_active || m == M_tensor_active || m == M_work || m == M_fp32_active)
+                assert_int_equal(sample_has(&s, m), cases[i].note == NULL); /* absent, never 0 */
+        rounds_end(&r);
+    }
+}
+
+static void a_reading_of_activity_is_two_calls(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "util 0 80");
+    for (int second = 0; second < 60; second++) {
+        round_of(&r, &ecc);
+        later(1000, "util 0 80");
+    }
+    /* 16 values or one cost the same number of calls, and none is made for the clock. */
+    assert_in_range(stub_calls("nvmlGpmSampleGet", 0), 12, 14);
+    assert_in_range(stub_calls("nvmlGpmMetricsGet", -1), 11, 13);
+    assert_int_equal(stub_calls("nvmlDeviceGetClockInfo", 0), 0);
+    rounds_end(&r);
 }
 
 static void without_nvlink_its_rate_is_absent_not_zero(void **unused)
@@ -263,6 +356,7 @@ static void a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown(void *
 SCENES(SCENE(busy_seconds_count_every_sample_once), SCENE(an_empty_gpu_is_looked_at_less_often_and_nothing_is_lost),
        SCENE(busy_seconds_go_on_when_the_clock_is_set_back), SCENE(busy_seconds_are_absent_without_samples),
        SCENE(dear_values_come_on_their_own_schedule), SCENE(rates_and_activity_come_from_gpm_or_else_from_older_calls),
-       SCENE(without_nvlink_its_rate_is_absent_not_zero), SCENE(pages_count_where_rows_are_not_remapped),
-       SCENE(new_uncorrected_errors_are_counted_once),
+       SCENE(flops_need_a_known_model_and_a_clock), SCENE(a_driver_that_refuses_activity_is_said_to),
+       SCENE(a_reading_of_activity_is_two_calls), SCENE(without_nvlink_its_rate_is_absent_not_zero),
+       SCENE(pages_count_where_rows_are_not_remapped), SCENE(new_uncorrected_errors_are_counted_once),
        SCENE(a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown))

@@ -532,9 +532,9 @@ static void a_filter_tells_what_it_depends_on(void **unused)
 static void every_metric_can_be_asked_for(void **unused)
 {
     static const char *const values[UNIT_COUNT] =
-        {[UNIT_NONE] = "1",     [UNIT_RATIO] = "1%",  [UNIT_BYTES] = "1K",   [UNIT_BYTES_S] = "1K/s",
-         [UNIT_CELSIUS] = "1",  [UNIT_WATTS] = "1W",  [UNIT_JOULES] = "1kJ", [UNIT_HERTZ] = "1kHz",
-         [UNIT_SECONDS] = "1h", [UNIT_MASK] = "power"};
+        {[UNIT_NONE] = "1",     [UNIT_RATIO] = "1%",   [UNIT_BYTES] = "1K",      [UNIT_BYTES_S] = "1K/s",
+         [UNIT_CELSIUS] = "1",  [UNIT_WATTS] = "1W",   [UNIT_JOULES] = "1kJ",    [UNIT_HERTZ] = "1kHz",
+         [UNIT_SECONDS] = "1h", [UNIT_MASK] = "power", [UNIT_FLOPS] = "1TFLOP/s"};
     struct node_now n = {.state = NODE_UP};
     struct device_now d = {.state = DEV_FREE};
 

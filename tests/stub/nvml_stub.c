@@ -357,6 +357,7 @@ NUMBER(nvmlDeviceGetBrand, WHOLE, 14)
 NUMBER(nvmlDeviceGetPowerUsage, WHOLE, gpu_power_mw(g))
 NUMBER(nvmlDeviceGetEnforcedPowerLimit, WHOLE, g->limit)
 NUMBER(nvmlDeviceGetPowerManagementLimit, WHOLE, g->limit)
+NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, WHOLE, g->deflimit)
 NUMBER(nvmlDeviceGetPerformanceState, WHOLE, g->pstate)
 NUMBER(nvmlDeviceGetFanSpeed, WHOLE, g->fan)
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, WHOLE, g->pciegen)
@@ -832,8 +833,19 @@ static double gpm_value(const struct gpu *g, unsigned id, double util, double me
         return util * 0.9;
     case 3:
         return util * 0.5;
+    case 4:
+        return util * 0.25;
     case 5:
+    case 7:
         return util * 0.6;
+    case 6:
+    case 9:
+    case 13:
+        return 0;
+    case 11:
+        return util * 0.01;
+    case 12:
+        return util * 0.05;
     case 10:
         return memutil;
     case 20:

@@ -42,6 +42,7 @@ enum { MAX_GPUS = 64, MAX_MIG = 7, MAX_RULES = 64, MAX_PROCS = 256, MAX_EVENTS =
     X(memtemp, -1)                                                                                                     \
     X(power, -1)                                                                                                       \
     X(limit, 700000)                                                                                                   \
+    X(deflimit, 700000)                                                                                                \
     X(smclk, -1)                                                                                                       \
     X(memclk, 3201)                                                                                                    \
     X(maxsmclk, 1980)                                                                                                  \

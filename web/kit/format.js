@@ -52,6 +52,7 @@ const writers = {
     hertz: (v) => scaled(v, 1000, ["Hz", "kHz", "MHz", "GHz"]),
     seconds: (v) => span(v * 1000),
     mask: (v) => "0x" + v.toString(16),
+    teraflops: (v) => number(v, v < 10 ? 1 : 0) + NBSP + "TFLOP/s",
 };
 
 /** Of many GPUs: "750 W", "14.5 kW" @param {number} watts */

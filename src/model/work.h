@@ -1,0 +1,26 @@
+/*
+ * work.h: what a GPU really did, from the activity of its parts: `work` and the estimate `flops`. Pure. Neither comes
+ * from utilisation or power: a kernel of one thread has 100 % of the one, and full power says little of what it is for.
+ */
+#pragma once
+
+#include "model/metric.h"
+
+/* Activity in stored steps (0 to 10000) at which a GPU waits for its memory and little else: docs/collect.md. */
+enum { BOUND_DRAM = 6000, BOUND_TENSOR = 1000 };
+
+/* What one GPU model does in one clock of one SM: peak.def. */
+struct gpu_peak {
+    const char *name; /* models whose name begins so */
+    int sms;
+    int hmma, imma, dfma, fp64, fp32; /* operations per SM and clock */
+};
+const struct gpu_peak *gpu_peak_of(const char *model); /* NULL: not known */
+
+/* The highest activity of any part. False unless all parts are known: the missing one may be the busy one. */
+bool work_of(const struct sample *s, int64_t *ret);
+/*
+ * Estimated operations, in stored steps of M_flops, of this many SMs at this clock: the largest of what the pipes did,
+ * not their sum, since one feeds the other. False where an input is missing or the memory is what limits.
+ */
+bool flops_of(const struct gpu_peak *peak, int sms, int64_t clock_hz, const struct sample *s, int64_t *ret);
