@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/plain.h"
+#include "model/work.h"
 
 const char *const vendor_words[VENDOR_COUNT] = {"", "nvidia", "amd", "intel"};
 
@@ -76,6 +77,8 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
     }
     if (d->state == DEV_HELD && d->idle_since_ms)
         buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - device_idle_ms(d)), span));
+    else if (holders(d, who).len && strcmp(d->reason, SPIN_WORDS) == 0)
+        buf_adds(out, ": " SPIN_WORDS);
     if (device_has_gone(d))
         buf_adds(out, ": " PROC_GONE_WORDS);
 }

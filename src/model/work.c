@@ -29,6 +29,12 @@ bool work_of(const struct sample *s, int64_t *ret)
     return true;
 }
 
+bool work_spins(const struct sample *s)
+{
+    return sample_has(s, M_active) && sample_has(s, M_sm_active) && s->v[M_active] >= SPIN_ACTIVE &&
+           s->v[M_sm_active] < SPIN_SM;
+}
+
 bool flops_of(const struct gpu_peak *peak, int sms, int64_t clock_hz, const struct sample *s, int64_t *ret)
 {
     if (!peak || sms <= 0 || clock_hz <= 0 || !sample_has(s, M_tensor_active) || !sample_has(s, M_dram_active))

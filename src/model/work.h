@@ -8,6 +8,9 @@
 
 /* Activity in stored steps (0 to 10000) at which a GPU waits for its memory and little else: docs/collect.md. */
 enum { BOUND_DRAM = 6000, BOUND_TENSOR = 1000 };
+/* And at which something runs, yet next to nothing is done: a kernel that spins, or waits for another GPU. */
+enum { SPIN_ACTIVE = 9000, SPIN_SM = 500 };
+#define SPIN_WORDS "runs, but does almost nothing"
 
 /* What one GPU model does in one clock of one SM: peak.def. */
 struct gpu_peak {
@@ -19,6 +22,7 @@ const struct gpu_peak *gpu_peak_of(const char *model); /* NULL: not known */
 
 /* The highest activity of any part. False unless all parts are known: the missing one may be the busy one. */
 bool work_of(const struct sample *s, int64_t *ret);
+bool work_spins(const struct sample *s); /* false also where that is not known */
 /*
  * Estimated operations, in stored steps of M_flops, of this many SMs at this clock: the largest of what the pipes did,
  * not their sum, since one feeds the other. False where an input is missing or the memory is what limits.

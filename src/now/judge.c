@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "model/work.h"
 
 #define GIB          ((int64_t)1 << 30)
 #define MIB          ((int64_t)1 << 20)
@@ -212,7 +213,7 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
     if (out_of_sight(rule, n, d, now_ms, &v) || is_split(n, d, &v))
         return v;
     if (awake && works(rule, d, &known)) {
-        settle(&v, DEV_BUSY, WHY_WORKS);
+        settle(&v, DEV_BUSY, work_spins(&d->now) ? WHY_SPINS : WHY_WORKS);
     } else if (awake && d->state == DEV_BUSY && d->idle_since_ms && age(now_ms, d->idle_since_ms) < BUSY_KEEP_MS) {
         settle(&v, DEV_BUSY, WHY_WORKED);
         v.until_ms = MIN(v.until_ms, d->idle_since_ms + BUSY_KEEP_MS);
@@ -289,6 +290,7 @@ static const struct {
     [WHY_SPLIT] = {.before = "split into ", .amount = COUNT, .after = " MIG instance", .after_many = " MIG instances"},
     [WHY_SPLIT_BUSY] = {.amount = COUNT, .after = " MIG instance working", .after_many = " MIG instances working"},
     [WHY_WORKS] = {.before = "working"},
+    [WHY_SPINS] = {.before = SPIN_WORDS},
     [WHY_WORKED] = {.before = "worked within the last minute"},
     [WHY_NEVER_HEARD] = {.before = "no news since the hub started"},
     [WHY_NO_NEWS] = {.before = "no news for ", .amount = SPAN},

@@ -22,6 +22,7 @@ enum why {
     WHY_SPLIT,         /* amount: MIG instances */
     WHY_SPLIT_BUSY,
     WHY_WORKS,
+    WHY_SPINS,
     WHY_WORKED,
     WHY_NEVER_HEARD,
     WHY_NO_NEWS,    /* amount: ms */

@@ -56,6 +56,17 @@ test("money is said of GPUs that are held without work for hours, where a price 
     }
 });
 
+test("a GPU whose kernel spins is busy with somebody, and said to do almost nothing", async (t) => {
+    const { url } = await theDemo();
+    const state = await json(`${url}/api/v1/state`);
+    const busy = state.nodes.flatMap((n) => n.devices).find((d) => d.state === "busy" && d.processes.length);
+    busy.reason = "runs, but does almost nothing";
+    const page = await open(t, url);
+    await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: state }));
+    await page.goto(`${url}/gpu/${busy.uuid}?at=${state.at}`);
+    await says(page.locator(".lead .sentence"), /busy by .*: runs, but does almost nothing$/);
+});
+
 test("a tab that nobody looks at goes on saying how many are free", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url);

@@ -169,6 +169,34 @@ static void other_signs_of_work_count(void **unused)
     }
 }
 
+static void a_kernel_that_spins_is_busy_and_said_to_do_nothing(void **unused)
+{
+    static const struct {
+        int64_t active, sm; /* -1: not told */
+        const char *reason;
+    } cases[] = {{9999, 76, "runs, but does almost nothing"},
+                 {9000, 499, "runs, but does almost nothing"},
+                 {9000, 500, "working"},
+                 {8999, 76, "working"},
+                 {-1, 76, "working"}, /* utilisation alone says nothing of it */
+                 {9999, -1, "working"}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct device_now d = {.at_ms = NOW};
+        struct node_now n = {.at_ms = NOW, .collect = COLLECT_OK, .n_devices = 1, .devices = &d};
+        char reason[160];
+
+        print_message("active %d, SM %d\n", (int)cases[i].active, (int)cases[i].sm);
+        sample_set(&d.now, M_util, 10000);
+        if (cases[i].active >= 0)
+            sample_set(&d.now, M_active, cases[i].active);
+        if (cases[i].sm >= 0)
+            sample_set(&d.now, M_sm_active, cases[i].sm);
+        assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_BUSY);
+        assert_string_equal(reason, cases[i].reason);
+    }
+}
+
 static void a_sleeping_device_and_one_in_maintenance(void **unused)
 {
     struct device_now d = {.fact = {.asleep = true}};
@@ -245,6 +273,7 @@ static void a_node_is_down_to_the_second_where_that_is_meant(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_device_is_what_the_rule_says), cmocka_unit_test(an_unknown_preset_is_refused),
-      cmocka_unit_test(other_signs_of_work_count), cmocka_unit_test(a_sleeping_device_and_one_in_maintenance),
-      cmocka_unit_test(a_long_note_is_cut_at_a_letter), cmocka_unit_test(a_slow_sender_is_not_stale_between_ticks),
+      cmocka_unit_test(other_signs_of_work_count), cmocka_unit_test(a_kernel_that_spins_is_busy_and_said_to_do_nothing),
+      cmocka_unit_test(a_sleeping_device_and_one_in_maintenance), cmocka_unit_test(a_long_note_is_cut_at_a_letter),
+      cmocka_unit_test(a_slow_sender_is_not_stale_between_ticks),
       cmocka_unit_test(a_node_is_down_to_the_second_where_that_is_meant))

@@ -21,6 +21,7 @@ export function deviceSentence(d, now) {
         text = say.stateBy(stateName(d.state), users.map((u) => u.user).join(", "), Number.isFinite(start) ? span(now - start) : "");
     }
     if (d.state === "held" && d.idle_since) text += say.andIdle(span(now - d.idle_since));
+    if (d.state === "busy" && d.reason.startsWith("runs") && holderOf(d)) text += `: ${d.reason}`;
     return users.some(isGone) ? `${text}: ${GONE_WORDS}` : text;
 }
 
