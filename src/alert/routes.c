@@ -184,6 +184,8 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     }
     if (!texts[0][0] && !texts[1][0] && !texts[2][0])
         return reply_problem(rp, 400, "say what to be silent about: rule, node or person; \"*\" is every rule");
+    if (!words_are_ours(a, str_of(texts[1]), rp))
+        return REPLY_NOW;
     if (!texts[3][0])
         return reply_problem(rp, 400, "say why: {\"reason\": \"...\"}");
     if (!texts[4][0] == !texts[5][0])

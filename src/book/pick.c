@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "now/sites.h"
 
 #define NEAR_MS 600000 /* a booking that begins within this is one from now on */
 
@@ -80,6 +81,9 @@ static int take_word(struct live *l, struct str w, const struct node_now **node,
 
     if (d)
         return take(n, d, ret, err);
+    int r = site_refuse(l, w, err);
+    if (r < 0)
+        return r;
     if (colon > 0) {
         char name[NAME_MAX_LEN] = "";
         snprintf(name, sizeof(name), "%.*s", MIN(colon, (int)sizeof(name) - 1), w.p);

@@ -126,6 +126,8 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
         return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
+        if (!words_are_ours(a, s, rp))
+            return false;
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
             return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
         buf_addf(&words, "%s%.*s", words.len ? "," : "", STR_ARG(s));
@@ -158,7 +160,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (fresh && strcmp(key, "model") == 0)
         return take_str(v, key, NAME_MAX_LEN, &d->model, rp);
     if (fresh && strcmp(key, "node") == 0)
-        return take_str(v, key, NAME_MAX_LEN, &d->node, rp);
+        return take_str(v, key, NAME_MAX_LEN, &d->node, rp) && words_are_ours(a, d->node, rp);
     if (fresh && strcmp(key, "count") == 0) {
         d->count = json_integer_value(v);
         return (json_is_integer(v) && d->count > 0 && d->count <= BOOKING_DEVICES) ||

@@ -227,6 +227,8 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     const struct booking *const *holds = book_all(a->book, &n_holds);
     int r = book_for(book_auth_of(&a->hub->conf), &who, q->person, person, &err);
 
+    if (!words_are_ours(a, q->wish.node, rp))
+        return REPLY_NOW;
     if (r < 0)
         return reply_refused(rp, r, &err);
     for (size_t i = 0; i < n_holds; i++)

@@ -1,10 +1,7 @@
 /* client.h: asking a hub, for the command line: one request, one answer, an error in words. */
 #pragma once
 
-#include <jansson.h>
-
-#include "base/err.h"
-#include "base/str.h"
+#include "stream/asking.h"
 
 struct buf;
 
@@ -38,7 +35,10 @@ int client_get(const struct client_conf *conf, int64_t limit_ms, const struct bu
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err);
 /* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
-json_t *client_json(struct str answer);
+static inline json_t *client_json(struct str answer)
+{
+    return asking_json(answer);
+}
 /* Asks, and what must be one object is it: *ret, the caller's. raw gets the bytes. 0 or -errno with a sentence. */
 int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
                       json_t **ret, struct buf *raw, struct err *err);
@@ -53,18 +53,7 @@ bool client_folder(const struct client_conf *conf, char ret[4096]);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
 /* "… answered something else than a hub would". -EREMOTEIO. */
 int client_no_hub(const struct client_conf *conf, struct err *err);
-
-/*
- * An answer read as it comes, for as long as it lasts: server-sent events. One thread follows; another may stop it at
- * any time, which ends a wait at once. conf is borrowed.
- */
-struct client_line;
-struct client_line *client_line_new(const struct client_conf *conf);
-void client_line_free(struct client_line *l);
-/* Until it ends, take says no (negative), nothing came for quiet_ms, or it is stopped. tick: about once a second.
- * -ECANCELED when stopped; else -errno with a sentence. */
-int client_line_follow(struct client_line *l, const char *path, int64_t quiet_ms,
-                       int (*take)(void *arg, struct str piece), void (*tick)(void *arg), void *arg, struct err *err);
-void client_line_sleep(struct client_line *l, int64_t ms); /* or until it is stopped */
-void client_line_stop(struct client_line *l);              /* from any thread, for good */
-bool client_line_stopped(const struct client_line *l);
+/* Whom it will ask, for stream/: borrowed from conf, and shown of this thread. Without its token. */
+struct asking_conf client_whom(const struct client_conf *conf);
+/* The token to send: flag or environment, file, or what a local hub left for its own user. Empty when there is none. */
+int client_token(const struct client_conf *conf, struct buf *ret, struct err *err);

@@ -207,6 +207,9 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     json_str(j, "name", str_of(n->name));
     if (n->display)
         json_str(j, "display", str_of(n->display));
+    json_some(j, "site", n->site);
+    if (n->site_url)
+        json_str(j, "site_url", str_of(n->site_url));
     json_cstr(j, "state", node_words[n->state]);
     json_str(j, "reason", str_of(n->reason));
     flag(j, "never_sampled", n->never_sampled);

@@ -23,7 +23,8 @@ struct parse {
     struct err *err;
     size_t budget;   /* bytes of structs that may still be made */
     char where[128]; /* "nodes[3].devices[0]" */
-    bool bad; /* something is wrong, and the first such thing was said: what is read from then on counts no more */
+    bool bad;   /* something is wrong, and the first such thing was said: what is read from then on counts no more */
+    bool guest; /* render.h: of a hub that is followed */
 };
 
 static void refuse(struct parse *p, const char *key, const char *why)
@@ -65,6 +66,8 @@ static const char *get_shown(struct parse *p, const json_t *o, const char *key)
 {
     char text[NAME_MAX_LEN] = "";
 
+    if (p->guest)
+        return NULL;
     TEXT(o, key, text);
     return text[0] ? names_keep(str_of(text)) : NULL;
 }
@@ -382,6 +385,8 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
     d->booking = get_booking(p, o, "booking");
     d->next = get_booking(p, o, "next");
     int r = dev_state_by_word(str_of(state));
+    if (r < 0 && p->guest)
+        r = DEV_UNKNOWN;
     if (r < 0)
         refuse(p, "state", "is not a state of a device");
     d->state = (enum dev_state)MAX(r, 0);
@@ -413,6 +418,7 @@ static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct no
     NEED(o, "id", n->key);
     NEED(o, "name", n->name);
     n->display = get_shown(p, o, "display");
+    TEXT(o, "site", n->site);
     NEED(o, "state", state);
     TEXT(o, "reason", n->reason);
     TEXT(o, "belonged_to", n->was);
@@ -433,7 +439,7 @@ static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct no
     get_custom_facts(p, o, &n->fact);
     get_metrics(p, o, &n->now);
     int r = node_state_by_word(str_of(state));
-    if (r < 0)
+    if (r < 0 && !p->guest)
         refuse(p, "state", "is not a state of a node");
     n->state = (enum node_state)MAX(r, 0);
     n->collect = (enum collect_state)MAX(WHICH(COLLECT_STATES, i, strcmp(collect, collect_words[i]) == 0), 0);
@@ -443,23 +449,21 @@ static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct no
     get_custom(p, o, &n->fact, n->at_ms, &n->custom, &n->n_custom);
 }
 
-static void get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struct node_now *nodes, size_t n)
+/* The i-th, with its devices. */
+static void get_whole_node(struct parse *p, const json_t *o, size_t i, int64_t now_ms, struct node_now *n)
 {
-    for (size_t i = 0; i < n && !p->bad; i++) {
-        const json_t *o = json_array_get(list, i);
-        json_t *devices;
+    json_t *devices;
 
-        snprintf(p->where, sizeof(p->where), "nodes[%zu]", i);
-        get_node(p, o, now_ms, &nodes[i]);
-        size_t count = get_array(p, o, "devices", DEVICES_MAX, sizeof(*nodes->devices), &devices);
-        if (!count)
-            continue;
-        nodes[i].devices = mem_zero(count, sizeof(*nodes->devices));
-        nodes[i].n_devices = count;
-        for (size_t k = 0; k < count && !p->bad; k++) {
-            snprintf(p->where, sizeof(p->where), "nodes[%zu].devices[%zu]", i, k);
-            get_device(p, json_array_get(devices, k), &nodes[i].fact, now_ms, &nodes[i].devices[k]);
-        }
+    snprintf(p->where, sizeof(p->where), "nodes[%zu]", i);
+    get_node(p, o, now_ms, n);
+    size_t count = get_array(p, o, "devices", DEVICES_MAX, sizeof(*n->devices), &devices);
+    if (!count)
+        return;
+    n->devices = mem_zero(count, sizeof(*n->devices));
+    n->n_devices = count;
+    for (size_t k = 0; k < count && !p->bad; k++) {
+        snprintf(p->where, sizeof(p->where), "nodes[%zu].devices[%zu]", i, k);
+        get_device(p, json_array_get(devices, k), &n->fact, now_ms, &n->devices[k]);
     }
 }
 
@@ -468,6 +472,26 @@ void read_state_fini(struct read_state *s)
     for (size_t i = 0; i < s->n; i++)
         node_now_fini(&s->nodes[i]);
     free(s->nodes);
+}
+
+int node_parse(struct str text, int64_t at_ms, bool guest, struct node_now *ret, struct err *err)
+{
+    struct parse p = {.err = err, .budget = text.len * PER_BYTE + (1u << 20), .guest = guest};
+    struct node_now n = {0};
+    json_error_t bad;
+
+    if (text.len > TEXT_MAX)
+        return err_set(err, -EMSGSIZE, "node: %zu bytes are too many", text.len);
+    json_auto_t *o = json_loadb(text.p, text.len, 0, &bad);
+    if (!o)
+        return err_set(err, -EBADMSG, "node: %s", bad.text);
+    get_whole_node(&p, o, 0, at_ms, &n);
+    if (p.bad) {
+        node_now_fini(&n);
+        return -EBADMSG;
+    }
+    *ret = n;
+    return 0;
 }
 
 int state_parse(struct str text, struct read_state *ret, struct err *err)
@@ -494,7 +518,8 @@ int state_parse(struct str text, struct read_state *ret, struct err *err)
     if (!list)
         refuse(p, "nodes", "is missing");
     s.nodes = mem_zero(MAX(s.n, 1), sizeof(*s.nodes));
-    get_nodes(p, list, s.at_ms, s.nodes, s.n);
+    for (size_t i = 0; i < s.n && !p->bad; i++)
+        get_whole_node(p, json_array_get(list, i), i, s.at_ms, &s.nodes[i]);
     if (p->bad) {
         read_state_fini(&s);
         return -EBADMSG;

@@ -101,4 +101,7 @@ struct read_state {
     char words[FILTER_SAID];
 };
 int state_parse(struct str json, struct read_state *ret, struct err *err);
+/* One element of "nodes", by itself, as of at_ms of the hub's clock. guest: of a hub that this one follows, on any
+ * thread: names that are shown are not its (names.h), and a state that is not known here is unknown. */
+int node_parse(struct str json, int64_t at_ms, bool guest, struct node_now *ret, struct err *err);
 void read_state_fini(struct read_state *s);

@@ -106,6 +106,8 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
         return reply_problem(rp, 400, "%s", err.msg);
     if (at_ms > rq->now_ms)
         return reply_problem(rp, 400, "at is a time to come: leave it out for the state now");
+    if (!words_are_ours(a, node, rp))
+        return REPLY_NOW;
     if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
     if (!request_filter(rq, rp, &filter))

@@ -51,6 +51,10 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
  * for there is no such node, or it has no such GPU. (now/) */
 bool device_named(const struct api *a, struct str word, struct reply *rp, struct str *ret);
 
+/* False: this word, or one of several with commas between, names a node or a device of a hub that this one only
+ * follows; rp has a 403 that says where to go instead. (now/) */
+bool words_are_ours(const struct api *a, struct str words, struct reply *rp);
+
 /*
  * A question about the past: it may take long, so the hub answers it beside its loop. Made by a route, with copies of
  * all it needs; run fills rp, and may neither touch api nor live.
@@ -123,6 +127,7 @@ struct route {
     bool any;         /* whoever asks, with any token or none; one that is given must be good */
     bool agents;      /* where a member may, an agent may too */
     bool write;       /* changes something: Origin is checked */
+    bool sites;       /* knows the nodes of followed hubs; else node, device and the path may not name one */
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
     size_t max_body;

@@ -40,9 +40,9 @@ struct feature {
     void (*close)(void *self); /* there is no store any more */
 };
 extern const struct feature *const features[]; /* src/features.c; NULL at the end */
-extern const struct feature access_feature, alert_feature, book_feature, compat_feature, history_feature, hub_feature,
-    jobs_feature, nodes_feature, notify_feature, now_feature, people_feature, relay_feature, report_feature,
-    slack_feature, usage_feature, wandb_feature;
+extern const struct feature access_feature, alert_feature, book_feature, compat_feature, follow_feature,
+    history_feature, hub_feature, jobs_feature, nodes_feature, notify_feature, now_feature, people_feature,
+    relay_feature, report_feature, slack_feature, usage_feature, wandb_feature;
 #define FEATURES_MAX 32
 /* Of a feature whose settings are in its settings.def (base/opt_def.h). */
 #define FEATURE_SETTINGS(name) .settings = name##_opts, .settings_size = sizeof(struct name##_settings)

@@ -6,7 +6,7 @@
 /* What each feature answers: the table stands with its handlers. */
 extern const struct route access_routes[], now_routes[], nodes_routes[], book_routes[], jobs_routes[], history_routes[],
     usage_routes[], alert_routes[], report_routes[], slack_routes[], notify_routes[], wandb_routes[], compat_routes[],
-    hub_routes[];
+    follow_routes[], hub_routes[];
 
 #define GET (METHOD_GET | METHOD_HEAD) /* of a route that is read */
 

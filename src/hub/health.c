@@ -51,7 +51,7 @@ static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *r
 
 /* clang-format off */
 const struct route hub_routes[] = {
-    {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
+    {GET, "/node/{node*}", ROLE_NONE, .open = true, .sites = true, .summary = "The page: one node, by name or id", .handle = get_page},
     {GET, "/history", ROLE_NONE, .open = true, .summary = "The page: the night strip, what every GPU did and whose it was", .handle = get_page},
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/trends", ROLE_NONE, .open = true, .summary = "The page: use, power and what was free over weeks and months", .handle = get_page},

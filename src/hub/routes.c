@@ -240,5 +240,9 @@ enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
     if (rq->body.len > rq->route->max_body)
         return reply_problem(rp, 413, "the body is %zu bytes; this path takes at most %zu", rq->body.len,
                              rq->route->max_body);
+    if (!rq->route->sites &&
+        (!words_are_ours(a, request_query(rq, "node"), rp) || !words_are_ours(a, request_query(rq, "device"), rp) ||
+         (str_starts(rq->path, "/api/") && !words_are_ours(a, rq->tail, rp))))
+        return REPLY_NOW;
     return rq->route->handle(a, rq, rp);
 }

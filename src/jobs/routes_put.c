@@ -149,6 +149,8 @@ static bool take_devices(const struct api *a, json_t *v, char **ret, struct repl
         return reply_wrong(rp, "devices must be a list of at most 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
+        if (!words_are_ours(a, s, rp))
+            return false;
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
             return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
         if (!device_named(a, s, rp, &s))
@@ -200,6 +202,8 @@ static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
 {
     const char *name = json_string_value(v);
     const struct node_now *n = name && name[0] ? live_find(a->live, name) : NULL;
+    if (!n && name && !words_are_ours(a, str_of(name), rp))
+        return false;
     if (!n)
         return reply_refuse(rp, name ? 404 : 400, "no node is called '%.128s'; /api/v1/nodes lists them",
                             name ? name : "");

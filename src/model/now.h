@@ -60,12 +60,15 @@ struct device_now {
     bool split;                  /* in a filtered view: it has MIG instances, listed or not */
 };
 
+#define SITE_NAME_MAX 32
 struct node_now {
-    char key[NODE_KEY_MAX];  /* id in text; the public "id" */
-    char name[NAME_MAX_LEN]; /* an admin's name for it, else its own */
-    const char *display;     /* what screens call it (names.h); NULL: its name */
-    char address[64];        /* where it last came from */
-    char *labels;            /* what sources of names say of it (labels.h); NULL: nothing. The node's */
+    char site[SITE_NAME_MAX]; /* of which hub that this one follows; "": its own */
+    const char *site_url;     /* where its page is; NULL: not known. Borrowed */
+    char key[NODE_KEY_MAX];   /* id in text; the public "id" */
+    char name[NAME_MAX_LEN];  /* an admin's name for it, else its own */
+    const char *display;      /* what screens call it (names.h); NULL: its name */
+    char address[64];         /* where it last came from */
+    char *labels;             /* what sources of names say of it (labels.h); NULL: nothing. The node's */
     enum node_state state;
     char reason[160];
     int64_t since_ms;

@@ -54,7 +54,7 @@ static size_t step_end(const struct picture *p)
 /* NULL: it is gone. */
 static const struct node_now *node_at(const struct picture *p, struct api *a, size_t i)
 {
-    const struct node_now *n = live_find(a->live, p->nodes[i].key);
+    const struct node_now *n = live_any(a->live, p->nodes[i].key);
     return n && strcmp(n->key, p->nodes[i].key) == 0 ? n : NULL;
 }
 
@@ -134,6 +134,51 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
     return done || d->out.err;
 }
 
+void draw_list_begin(struct buf *out, const struct view *v)
+{
+    struct json j = json_on(out);
+
+    buf_adds(out, "retry: 2000\nevent: begin\ndata: ");
+    json_obj(&j, NULL);
+    json_int(&j, "at", v->at_ms);
+    json_bool(&j, "demo", v->demo);
+    json_cstr(&j, "muster", MUSTER_VERSION);
+    json_end_obj(&j);
+    buf_adds(out, "\n\n");
+}
+
+void draw_list_node(struct buf *out, const struct view *v, const struct node_now *n)
+{
+    buf_adds(out, "event: node\ndata: ");
+    render_node(out, v, n);
+    buf_adds(out, "\n\n");
+}
+
+void draw_list_end(struct buf *out)
+{
+    buf_adds(out, "event: whole\ndata: {}\n\n");
+}
+
+static bool list_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t from = d->out.len, end = step_end(p);
+    const struct node_now *n;
+    bool twin;
+
+    if (!p->begun)
+        draw_list_begin(&d->out, &p->view);
+    p->begun = true;
+    while (d->out.len - from < bytes && !d->out.err && (n = next_node(p, a, end, &twin)))
+        draw_list_node(&d->out, &p->view, n);
+    bool done = p->at == p->n;
+    if (done)
+        draw_list_end(&d->out);
+    if (d->out.len > from && !d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
+        d->out.err = -EIO;
+    return done || d->out.err;
+}
+
 static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
@@ -199,9 +244,9 @@ struct drawing *draw_state(const struct view *v, struct filter *f)
     return &picture_new(v, f, state_step)->d;
 }
 
-struct drawing *draw_snapshot(const struct view *v, struct filter *f)
+struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool own)
 {
-    struct picture *p = picture_new(v, f, snapshot_step);
+    struct picture *p = picture_new(v, f, own ? list_step : snapshot_step);
 
     p->d.piece = BUF_INIT(DRAW_MAX);
     p->lent = true;

@@ -5,6 +5,7 @@
 
 static const struct filter_field fields[] = {
     {"host", "node", TAKE_NAME, GET_NODE_TEXT, offsetof(struct node_now, name)},
+    {"site", NULL, TAKE_NAME, GET_NODE_TEXT, offsetof(struct node_now, site)},
     {"driver", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.driver)},
     {"cuda", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.cuda)},
     {"os", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.os)},

@@ -10,6 +10,7 @@
 #include "model/labels.h"
 #include "model/names.h"
 #include "now/gpu_index.h"
+#include "now/sites.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
 #define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
@@ -37,12 +38,22 @@ struct live {
     bool unsorted;
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
+    struct sites sites;
+    bool every_old; /* one of ours came or went */
+    size_t n_every[2];
+    const struct node_now **every[2]; /* the same with those of sites; [1]: all */
     char notice[NOTICE_MAX];
 };
 
 static struct live_node *own(struct node_now *n)
 {
     return (struct live_node *)n;
+}
+
+/* Nodes come, go or are called otherwise. */
+static void unsort(struct live *l)
+{
+    l->unsorted = l->every_old = true;
 }
 
 static void changed(struct live *l, struct live_node *n)
@@ -68,14 +79,14 @@ static void index_add(struct live *l, struct live_node *n)
 {
     lookup_add(&l->by_key, lookup_hash(n->now.key), n);
     lookup_add(&l->by_name, lookup_hash(n->now.name), n);
-    l->unsorted = true;
+    unsort(l);
 }
 
 static void index_remove(struct live *l, struct live_node *n)
 {
     lookup_drop(&l->by_key, lookup_hash(n->now.key), n);
     lookup_drop(&l->by_name, lookup_hash(n->now.name), n);
-    l->unsorted = true;
+    unsort(l);
 }
 
 static struct live_node *find_key(const struct live *l, const char *key)
@@ -126,6 +137,13 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
         }
     }
     return d;
+}
+
+/* Those of other hubs have their names here, too, and no price: nothing is counted of them. */
+void live_guest_call(const struct live *l, struct node_now *n)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        names_find(l->names, n->devices[i].fact.name, &n->devices[i].display, &n->devices[i].brief);
 }
 
 /* What others say of it and its model: names and prices. */
@@ -211,6 +229,43 @@ const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n
     }
     *ret_n = all ? l->n : l->n_shown;
     return all ? l->sorted : l->shown;
+}
+
+struct sites *live_sites(struct live *l)
+{
+    return &l->sites;
+}
+
+void live_guest_changed(struct live *l, struct node_now *n)
+{
+    l->version++;
+    if (n)
+        n->version = l->version;
+}
+
+struct node_now *live_any(struct live *l, const char *key_or_name)
+{
+    struct node_now *n = live_find(l, key_or_name);
+
+    return n ? n : sites_find(&l->sites, key_or_name);
+}
+
+const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n)
+{
+    if (!l->sites.n)
+        return live_nodes(l, all, ret_n);
+    for (int i = 0; i < 2 && (l->every_old || l->sites.unsorted); i++) {
+        size_t own;
+        const struct node_now *const *v = live_nodes(l, i, &own);
+        l->n_every[i] = own + l->sites.n;
+        l->every[i] = mem_grow(l->every[i], l->n_every[i], sizeof(*v));
+        memcpy(l->every[i], v, own * sizeof(*v));
+        sites_list(&l->sites, l->every[i] + own);
+        SORT(l->every[i], l->n_every[i], node_cmp);
+    }
+    l->every_old = l->sites.unsorted = false;
+    *ret_n = l->n_every[all];
+    return l->every[all];
 }
 
 /* ---- judging ---- */
@@ -328,7 +383,8 @@ void live_free(struct live *l)
     lookup_fini(&l->by_key);
     lookup_fini(&l->by_name);
     names_free(l->names);
-    FREE_ALL(l->v, l->sorted, l->shown, l);
+    sites_fini(l);
+    FREE_ALL(l->v, l->sorted, l->shown, l->every[0], l->every[1], l);
 }
 
 static void call_all(struct live *l)
@@ -344,6 +400,7 @@ void live_set_names(struct live *l, struct names *names)
     names_free(l->names);
     l->names = names;
     call_all(l);
+    sites_call(l);
 }
 
 void live_set_prices(struct live *l, live_price_fn *price, const void *arg, const char *currency)
@@ -419,7 +476,7 @@ void live_admin(struct live *l, struct node_now *now, const char *name, bool ret
     mem_copy_str(n->admin_name, sizeof(n->admin_name), name ? name : "");
     n->given = name_is_nth(n->own_name, n->admin_name);
     if (now->retired != retired)
-        l->unsorted = true;
+        unsort(l);
     now->retired = retired;
     take_name(l, n);
     node_make_remark(n);

@@ -142,3 +142,6 @@ size_t live_count(const struct live *l);
 /* Borrowed, sorted by name in natural order (dgx2 before dgx10); retired ones left out unless all. Valid until a node
  * is added or dropped. */
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n);
+/* The same with those of followed hubs (sites.h), for screens. */
+struct node_now *live_any(struct live *l, const char *key_or_name);
+const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n);

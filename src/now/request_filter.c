@@ -3,7 +3,7 @@
 #include "now/filter.h"
 
 #include "hub/api.h"
-#include "now/live.h"
+#include "now/sites.h"
 #include "people/people.h"
 
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret)
@@ -39,11 +39,24 @@ static bool is_place(struct str word)
            word.p[colon + 1] <= '9';
 }
 
+bool words_are_ours(const struct api *a, struct str words, struct reply *rp)
+{
+    struct str one;
+    struct err err = {0};
+
+    while (words.len && a->live && str_cut(&words, ',', &one))
+        if (site_refuse(a->live, str_trim(one), &err) < 0)
+            return reply_refuse(rp, 403, "%s", err.msg);
+    return true;
+}
+
 bool device_named(const struct api *a, struct str word, struct reply *rp, struct str *ret)
 {
     const struct node_now *n;
     const struct device_now *d = live_named_device(a->live, word, &n);
 
+    if (!words_are_ours(a, word, rp))
+        return false;
     *ret = d ? str_of(d->fact.uuid) : word;
     if (d || !is_place(word))
         return true;

@@ -32,10 +32,12 @@ static void select_fini(struct select *s)
 #define AUTO_SELECT __attribute__((cleanup(select_fini))) struct select
 
 /* The view this reader may have, of one node or of all. False: rp says why not. */
-static bool select_view(struct api *a, const struct request *rq, struct str node, bool all, struct select *s,
+enum { SEL_ALL = 1, SEL_SITES = 2 }; /* retired nodes, too; those of followed hubs, too */
+static bool select_view(struct api *a, const struct request *rq, struct str node, int which, struct select *s,
                         struct reply *rp)
 {
-    struct view_ask ask = {.all = all,
+    struct view_ask ask = {.all = which & SEL_ALL,
+                           .sites = which & SEL_SITES,
                            .demo = a->demo,
                            .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
                            .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
@@ -138,7 +140,7 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     if (request_query(rq, "at").len)
         return a->get_state_at(a, rq, rp);
     a->watched_ms = rq->now_ms;
-    if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
+    if (!select_view(a, rq, request_query(rq, "node"), (all ? SEL_ALL : 0) | SEL_SITES, &s, rp))
         return REPLY_NOW;
     /* Weak: the same facts; ages go on counting and the reader can do that alone. */
     uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
@@ -179,7 +181,7 @@ static enum reply_how get_summary(struct api *a, struct request *rq, struct repl
 {
     AUTO_SELECT s = {0};
 
-    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+    if (!select_view(a, rq, request_query(rq, "node"), SEL_SITES, &s, rp))
         return REPLY_NOW;
     enum reply_how how;
     if (draw_view(a, rq, &s, "summary", make_summary, NULL, rp, &how))
@@ -207,7 +209,7 @@ static enum reply_how get_filter(struct api *a, struct request *rq, struct reply
 static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+    if (!select_view(a, rq, request_query(rq, "node"), request_flag(rq, "own") ? 0 : SEL_SITES, &s, rp))
         return REPLY_NOW;
     a->watched_ms = rq->now_ms;
     return streams_open(a->hub->streams, rq, rp);
@@ -262,7 +264,7 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     char what[64];
     struct page_ask ask = {.page = page};
     a->watched_ms = rq->now_ms;
-    if (!select_view(a, rq, node, false, &s, rp))
+    if (!select_view(a, rq, node, SEL_SITES, &s, rp))
         return REPLY_NOW;
     int64_t number = request_int(rq, "page", 0, -1, INT32_MAX);
     if (number < 0)
@@ -320,7 +322,7 @@ static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct re
         return reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE);
     if (!reads_here(a, rq))
         return get_page(a, rq, rp);
-    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+    if (!select_view(a, rq, str_n("", 0), SEL_SITES, &s, rp))
         return REPLY_NOW;
     rp->type = "text/html; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
@@ -376,7 +378,7 @@ static enum reply_how get_metrics(struct api *a, struct request *rq, struct repl
 {
     AUTO_SELECT s = {0};
     struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
-    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+    if (!select_view(a, rq, str_n("", 0), 0, &s, rp))
         return REPLY_NOW;
     rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                : "text/plain; version=0.0.4; charset=utf-8";
@@ -413,13 +415,13 @@ static enum reply_how reply_states(struct api *a, struct request *rq, struct rep
 static enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    return select_view(a, rq, str_n("", 0), false, &s, rp) ? reply_states(a, rq, rp, &s) : REPLY_NOW;
+    return select_view(a, rq, str_n("", 0), 0, &s, rp) ? reply_states(a, rq, rp, &s) : REPLY_NOW;
 }
 
 static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    if (!select_view(a, rq, rq->tail, false, &s, rp))
+    if (!select_view(a, rq, rq->tail, 0, &s, rp))
         return reply_vesta_404(rp, "host not found.");
     if (request_flag(rq, "term"))
         return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
@@ -509,7 +511,7 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
         return a->get_spans(a, rq, rp);
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (!device_named(a, request_query(rq, "device"), rp, &device) ||
-        !select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        !select_view(a, rq, request_query(rq, "node"), SEL_SITES, &s, rp))
         return REPLY_NOW;
     if (csv)
         rp->type = "text/csv; charset=utf-8";
@@ -521,21 +523,21 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
 
 /* clang-format off */
 const struct route now_routes[] = {
-    {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
+    {GET, "/", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
      .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: so many of them, from 1 on (vesta_page_hosts), 0 all; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
-    {GET, "/index.php", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
+    {GET, "/index.php", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
      .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
-    {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
+    {GET, "/gpu_table", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
-    {GET, "/gpu/{device}", ROLE_NONE, .any = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
-    {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
+    {GET, "/gpu/{device*}", ROLE_NONE, .any = true, .sites = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
+    {GET, "/api/v1/state", ROLE_NONE, .sites = true, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
-    {GET, "/api/v1/summary", ROLE_NONE, .summary = "How many GPUs are free, busy, held or broken now, and that in a sentence",
+    {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "How many GPUs are free, busy, held or broken now, and that in a sentence",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
     {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
-    {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
-     .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
-    {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",
+    {GET, "/api/v1/stream", ROLE_NONE, .sites = true, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
+     .params = "node: id or name of one node; own: without nodes of hubs that this one follows, each an event of its own between `begin` and `whole` (docs/follow.md); filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
+    {GET, "/api/v1/processes", ROLE_NONE, .sites = true, .summary = "Processes on the devices now; with from, those that were there since",
      .params = "from: time, for processes gone by; to: time, now unless told; device: UUID or NODE:N of one GPU; user: login, with from; person: one under whatever logins (docs/people.md), with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
      .params = "filter: which GPUs (docs/filter.md)", .handle = get_metrics},

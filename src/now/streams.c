@@ -35,6 +35,7 @@ struct group {
     struct group *next;
     char node[NODE_KEY_MAX]; /* empty: all */
     bool show_cmd;
+    bool own; /* for hubs that follow this one: without those it follows itself */
     char reader[64];
     struct filter *filter; /* NULL: none */
     uint64_t seen_version; /* of live, when items were last brought up to date */
@@ -67,6 +68,7 @@ struct streams {
     struct api *api;
     size_t n, max, max_per_address;
     struct conn_limit *per_address;
+    char *hub; /* who we are, for hubs that follow; NULL: not known yet */
     struct group *groups;
     struct reader *readers;
 };
@@ -106,18 +108,18 @@ static bool same_filter(const struct filter *a, const struct filter *b)
 }
 
 /* Takes the filter. */
-static struct group *group_get(struct streams *s, const char *node, bool show_cmd, const char *reader,
+static struct group *group_get(struct streams *s, const char *node, bool own, bool show_cmd, const char *reader,
                                struct filter *filter)
 {
     struct group *g = s->groups;
-    while (g && (strcmp(g->node, node) != 0 || g->show_cmd != show_cmd || strcmp(g->reader, reader) != 0 ||
-                 !same_filter(g->filter, filter)))
+    while (g && (strcmp(g->node, node) != 0 || g->own != own || g->show_cmd != show_cmd ||
+                 strcmp(g->reader, reader) != 0 || !same_filter(g->filter, filter)))
         g = g->next;
     if (g) {
         filter_free(filter);
         return g;
     }
-    g = NEW(struct group, .next = s->groups, .s = s, .show_cmd = show_cmd, .filter = filter);
+    g = NEW(struct group, .next = s->groups, .s = s, .own = own, .show_cmd = show_cmd, .filter = filter);
     mem_copy_str(g->node, sizeof(g->node), node);
     mem_copy_str(g->reader, sizeof(g->reader), reader);
     return s->groups = g;
@@ -126,6 +128,7 @@ static struct group *group_get(struct streams *s, const char *node, bool show_cm
 static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, struct view *ret)
 {
     struct view_ask ask = {.node = g->node[0] ? g->node : NULL,
+                           .sites = !g->own,
                            .demo = s->api->demo,
                            .show_cmd = g->show_cmd,
                            .reader = g->reader};
@@ -138,9 +141,7 @@ static bool group_view(struct streams *s, const struct group *g, int64_t now_ms,
 static struct blob *node_event(const struct view *v, const struct node_now *n)
 {
     struct buf b = BUF_INIT(EVENT_MAX);
-    buf_adds(&b, "event: node\ndata: ");
-    render_node(&b, v, n);
-    buf_adds(&b, "\n\n");
+    draw_list_node(&b, v, n);
     if (b.err) {
         buf_reset(&b);
         buf_adds(&b, ": a node too large to send\n\n");
@@ -271,6 +272,27 @@ static void reader_clock(const struct reader *r, int64_t now_ms)
     httpd_stream_write(r->conn, text, (size_t)n);
 }
 
+/* Who we are, to a hub that follows. */
+static void reader_hub(const struct reader *r)
+{
+    const char *hub = r->g->own ? r->g->s->hub : NULL;
+    AUTO_BUF b = BUF_INIT(16384);
+    if (!hub)
+        return;
+    buf_addf(&b, "event: hub\ndata: %s\n\n", hub);
+    httpd_stream_write(r->conn, b.p, b.len);
+}
+
+void streams_hub(struct streams *s, const char *json)
+{
+    if (s->hub && strcmp(s->hub, json) == 0)
+        return;
+    free(s->hub);
+    s->hub = mem_str(json);
+    for (struct reader *r = s->readers; r; r = r->next)
+        reader_hub(r);
+}
+
 static void reader_notice(const struct reader *r, const char *notice)
 {
     AUTO_BUF b = BUF_INIT(4096);
@@ -333,16 +355,23 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     g->snapshot = NULL;
     if (v.n >= DRAW_NODES) {
         struct easel *e = ((struct hub *)s->api->hub)->easel;
-        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter), on_drawn, g);
+        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter, g->own), on_drawn, g);
         return NULL;
     }
     if (g->filter)
         view_filter(&v, g->filter, &arena);
-    buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
-    render_state(&b, &v);
-    while (b.len && b.p[b.len - 1] == '\n')
-        buf_cut(&b, b.len - 1);
-    buf_adds(&b, "\n\n");
+    if (g->own) {
+        draw_list_begin(&b, &v);
+        for (size_t i = 0; i < v.n; i++)
+            draw_list_node(&b, &v, v.nodes[i]);
+        draw_list_end(&b);
+    } else {
+        buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
+        render_state(&b, &v);
+        while (b.len && b.p[b.len - 1] == '\n')
+            buf_cut(&b, b.len - 1);
+        buf_adds(&b, "\n\n");
+    }
     g->snapshot = blob_new(&b);
     g->snapshot_ms = clock_mono_ms();
     return g->snapshot;
@@ -352,7 +381,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
 {
     char node[NAME_MAX_LEN];
     struct str name = request_query(rq, "node");
-    bool show_cmd = s->api->show_cmd || rq->who->role == ROLE_ADMIN;
+    bool show_cmd = s->api->show_cmd || rq->who->role == ROLE_ADMIN, own = request_flag(rq, "own");
     if (s->n >= s->max) {
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
         return reply_problem(rp, 503, "%zu readers are connected, as many as max_streams allows", s->n);
@@ -365,7 +394,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     node[MIN(name.len, sizeof(node) - 1)] = 0;
     if (node[0]) { /* by key: a rename must not end the stream */
         struct view v;
-        struct view_ask ask = {.node = node};
+        struct view_ask ask = {.node = node, .sites = !own};
         if (view_of(s->api->live, &ask, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'", node);
         mem_copy_str(node, sizeof(node), v.nodes[0]->key);
@@ -380,8 +409,8 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
                              "%zu readers are connected from your address, as many as max_streams_per_address allows",
                              s->max_per_address);
     }
-    struct group *g =
-        group_get(s, node, show_cmd, rq->who->role == ROLE_MEMBER && !show_cmd ? rq->who->token.person : "", filter);
+    struct group *g = group_get(s, node, own, show_cmd,
+                                rq->who->role == ROLE_MEMBER && !show_cmd ? rq->who->token.person : "", filter);
     struct reader *r = NEW(struct reader, .g = g);
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
     if (rq->who->by_cookie) {
@@ -398,6 +427,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     r->seq = g->snapshot_seq;
     r->waits = !snapshot;
     r->conn = httpd_stream(rq, "text/event-stream", reader_free, r);
+    reader_hub(r);
     reader_clock(r, rq->now_ms);
     if (snapshot)
         reader_snapshot(r, snapshot);
@@ -503,5 +533,5 @@ void streams_free(struct streams *s)
         return;
     streams_reset(s);
     conn_limit_free(s->per_address);
-    free(s);
+    FREE_ALL(s->hub, s);
 }

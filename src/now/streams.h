@@ -16,6 +16,7 @@ void streams_set_max(struct streams *s, size_t max, size_t max_per_address); /* 
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp);
 void streams_push(struct streams *s, int64_t now_ms);     /* send what changed; several times a second */
 void streams_tell(struct streams *s, const char *notice); /* what the hub has to say of itself; "": nothing any more */
+void streams_hub(struct streams *s, const char *json);    /* who we are, for hubs that follow this one; one line */
 void streams_beat(struct streams *s, int64_t now_ms);     /* the time to every reader, so that dead ones are found; who
                                                              would not be let in any more is dropped */
 void streams_reset(struct streams *s);                    /* rights changed: everybody connects again */

@@ -9,7 +9,7 @@
 
 int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret)
 {
-    const struct node_now *one = ask->node ? live_find(l, ask->node) : NULL;
+    const struct node_now *one = !ask->node ? NULL : ask->sites ? live_any(l, ask->node) : live_find(l, ask->node);
 
     if (ask->node && !one)
         return -ENOENT;
@@ -24,7 +24,7 @@ int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct v
                          .notice = live_notice(l)};
     mem_copy_str(ret->reader, sizeof(ret->reader), ask->reader ? ask->reader : "");
     if (!ask->node) /* asked for by name, a retired one is shown too */
-        ret->nodes = live_nodes(l, ask->all, &ret->n);
+        ret->nodes = (ask->sites ? live_shown : live_nodes)(l, ask->all, &ret->n);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 struct view_ask {
     const char *node; /* key or name; NULL: all */
     bool all;         /* retired ones too */
+    bool sites;       /* those of hubs that are followed, too */
     bool demo, show_cmd;
     const char *reader;
 };

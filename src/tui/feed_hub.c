@@ -12,20 +12,10 @@
 #include "base/order.h"
 #include "base/thread.h"
 #include "cli/client.h"
-#include "cli/sse.h"
-#include "format/render.h"
+#include "stream/reader.h"
 #include "tui/feed.h"
 
-enum { QUIET_MS = 20000, AGAIN_MS = 1000, AGAIN_MAX_MS = 15000, ROWS_EVERY_MS = 5000, LANE_EVERY_MS = 10000 };
-
-/* Nodes by key. An entry of what waits may be NULL: that node is gone. */
-struct nodes {
-    size_t n, cap;
-    struct entry {
-        char key[NODE_KEY_MAX];
-        struct node_now *node;
-    } * v;
-};
+enum { QUIET_MS = 20000, AGAIN_MAX_MS = 15000, ROWS_EVERY_MS = 5000, LANE_EVERY_MS = 10000 };
 
 /* Events, or alerts. */
 struct hub_rows {
@@ -39,155 +29,24 @@ struct hub_rows {
 
 struct hub_feed {
     struct client_conf conf; /* a shallow copy */
-    struct client_line *line;
-    pthread_t thread;
+    struct hub_reader *reader;
     int wake;
-    struct sse sse;   /* the thread's */
-    int64_t again_ms; /* the thread's */
     struct hub_rows events, alerts;
+    int64_t clock_ms;          /* the thread's: the hub's clock less our monotonic one */
     struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
     int64_t answered_ms;       /* and when; 0: never */
     pthread_mutex_t lock;      /* of what follows */
-    struct nodes waiting;
-    bool whole;       /* what waits is everything: others are gone */
-    bool demo;        /* as the last snapshot has it */
-    int64_t clock_ms; /* the hub's clock less our monotonic one */
-    bool connected;
-    char notice[NOTICE_MAX], why[400];
-    struct lanes_ask ask;     /* what the screen would see of the past; n 0: nothing */
-    struct lanes *lanes_news; /* newer than past; NULL: none */
+    struct lanes_ask ask;      /* what the screen would see of the past; n 0: nothing */
+    struct lanes *lanes_news;  /* newer than past; NULL: none */
     /* the screen's */
-    struct nodes now;
+    struct stream_news now; /* all there is, and what was last said beside it */
     const struct node_now **list;
-    bool shown_demo;
-    int64_t shown_clock_ms;
     bool ready;
-    char shown_notice[NOTICE_MAX], status[460];
-    char currency[16], shown_currency[16];
+    char status[460];
     struct lanes *past;
 };
 
-/* ---- nodes by key ---- */
-
-static struct entry *nodes_find(const struct nodes *s, const char *key, size_t *ret_at)
-{
-    size_t at = COUNT_BEFORE(s->n, i, strcmp(s->v[i].key, key) < 0);
-
-    if (at < s->n && strcmp(s->v[at].key, key) == 0)
-        return &s->v[at];
-    *ret_at = at;
-    return NULL;
-}
-
-static void node_free(struct node_now *n)
-{
-    if (n)
-        node_now_fini(n);
-    free(n);
-}
-
-/* Takes node over; NULL stands for one that is gone. */
-static void nodes_put(struct nodes *s, const char *key, struct node_now *node)
-{
-    size_t at = 0;
-    struct entry *e = nodes_find(s, key, &at);
-
-    if (!e) {
-        VEC_INSERT(s->v, s->n, s->cap, at, (struct entry){0});
-        e = &s->v[at];
-        mem_copy_str(e->key, sizeof(e->key), key);
-    }
-    node_free(e->node);
-    e->node = node;
-}
-
-static void nodes_reset(struct nodes *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        node_free(s->v[i].node);
-    s->n = 0;
-}
-
-static void nodes_fini(struct nodes *s)
-{
-    nodes_reset(s);
-    free(s->v);
-}
-
 /* ---- the thread ---- */
-
-static int take_state(struct hub_feed *f, struct str json, bool whole)
-{
-    struct read_state s;
-    struct err err = {0};
-    int r = state_parse(json, &s, &err);
-
-    if (r < 0)
-        return r;
-    LOCKED(&f->lock);
-    if (whole) {
-        nodes_reset(&f->waiting);
-        f->whole = true;
-        f->demo = s.demo;
-        f->clock_ms = s.at_ms - clock_mono_ms();
-        f->connected = true;
-        memcpy(f->notice, s.notice, NOTICE_MAX);
-        memcpy(f->currency, s.currency, sizeof(f->currency));
-    }
-    for (size_t i = 0; i < s.n; i++) {
-        struct node_now *one = mem_alloc(sizeof(*one));
-        *one = s.nodes[i];
-        nodes_put(&f->waiting, one->key, one);
-    }
-    free(s.nodes);
-    return 0;
-}
-
-/* A member of a small object: clock, gone, notice. */
-static int take_small(struct hub_feed *f, struct str name, struct str data)
-{
-    json_auto_t *o = client_json(data);
-    const char *id = json_string_value(json_object_get(o, "id"));
-    const char *notice = json_string_value(json_object_get(o, "notice"));
-    json_t *now = json_object_get(o, "now");
-
-    LOCKED(&f->lock);
-    if (str_eq(name, "clock") && json_is_integer(now) && json_integer_value(now) > 0) {
-        f->clock_ms = json_integer_value(now) - clock_mono_ms();
-    } else if (str_eq(name, "gone") && id && strlen(id) < NODE_KEY_MAX) {
-        nodes_put(&f->waiting, id, NULL);
-    } else if (str_eq(name, "notice") && notice && str_utf8_ok(str_of(notice))) {
-        mem_copy_str(f->notice, sizeof(f->notice), notice);
-    }
-    return json_is_object(o) ? 0 : -EBADMSG;
-}
-
-static int take_event(void *arg, struct str name, struct str data)
-{
-    struct hub_feed *f = arg;
-
-    if (str_eq(name, "snapshot")) {
-        f->again_ms = AGAIN_MS;
-        return take_state(f, data, true);
-    }
-    if (!str_eq(name, "node"))
-        return take_small(f, name, data);
-    AUTO_BUF b = BUF_INIT(SSE_EVENT_MAX + 128);
-    int64_t at = f->clock_ms + clock_mono_ms(); /* only this thread writes it */
-    buf_addf(&b, "{\"at\":%lld,\"nodes\":[", (long long)at);
-    buf_addstr(&b, data);
-    buf_adds(&b, "]}");
-    return b.err ? b.err : take_state(f, buf_str(&b), false);
-}
-
-static int take_piece(void *arg, struct str piece)
-{
-    struct hub_feed *f = arg;
-    int r = sse_take(&f->sse, piece, take_event, f);
-
-    wake_ring(f->wake);
-    return r;
-}
 
 static void event_text(const json_t *o, const char *key, char *to, size_t size)
 {
@@ -357,35 +216,25 @@ static bool past_due(struct hub_feed *f)
     return due;
 }
 
-static void on_tick(void *arg)
+static void on_tick(void *arg, int64_t clock_ms)
 {
     struct hub_feed *f = arg;
 
+    f->clock_ms = clock_ms;
     ask_rows(f, &f->events, &kind_events);
     ask_rows(f, &f->alerts, &kind_alerts);
     if (past_due(f))
         ask_past(f);
 }
 
-static void *follow(void *arg)
+static void ring(void *arg)
 {
-    struct hub_feed *f = arg;
+    wake_ring(((struct hub_feed *)arg)->wake);
+}
 
-    f->again_ms = AGAIN_MS;
-    while (!client_line_stopped(f->line)) {
-        struct err err = {0};
-        sse_fini(&f->sse);
-        f->sse = SSE_INIT;
-        client_line_follow(f->line, "/api/v1/stream", QUIET_MS, take_piece, on_tick, f, &err);
-        pthread_mutex_lock(&f->lock);
-        f->connected = false;
-        mem_copy_str(f->why, sizeof(f->why), err.msg);
-        pthread_mutex_unlock(&f->lock);
-        wake_ring(f->wake);
-        client_line_sleep(f->line, f->again_ms);
-        f->again_ms = MIN(f->again_ms * 2, AGAIN_MAX_MS);
-    }
-    return NULL;
+static int find_token(void *arg, struct buf *ret, struct err *err)
+{
+    return client_token(arg, ret, err);
 }
 
 /* ---- the screen's side ---- */
@@ -397,26 +246,15 @@ static int hub_fd(void *arg)
 
 COMPARE(by_name, struct node_now *const, str_natural((*x)->name, (*y)->name) ?: strcmp((*x)->key, (*y)->key))
 
-static void apply(struct hub_feed *f, struct nodes *news, bool whole)
+static void list_nodes(struct hub_feed *f)
 {
-    size_t n = 0, shown = 0;
+    size_t shown = 0;
 
-    if (whole)
-        nodes_reset(&f->now);
-    for (size_t i = 0; i < news->n; i++) {
-        nodes_put(&f->now, news->v[i].key, news->v[i].node);
-        news->v[i].node = NULL;
-    }
-    f->list = mem_grow(f->list, f->now.n + 1, sizeof(*f->list));
-    for (size_t i = 0; i < f->now.n; i++) {
-        struct entry e = f->now.v[i];
-        if (!e.node)
-            continue;
-        f->now.v[n++] = e;
-        if (!e.node->retired)
-            f->list[shown++] = e.node;
-    }
-    f->now.n = n;
+    stream_nodes_tidy(&f->now.nodes);
+    f->list = mem_grow(f->list, f->now.nodes.n + 1, sizeof(*f->list));
+    for (size_t i = 0; i < f->now.nodes.n; i++)
+        if (!f->now.nodes.v[i]->node->retired)
+            f->list[shown++] = f->now.nodes.v[i]->node;
     f->list[shown] = NULL;
     qsort(f->list, shown, sizeof(*f->list), by_name);
 }
@@ -424,25 +262,21 @@ static void apply(struct hub_feed *f, struct nodes *news, bool whole)
 static bool hub_read(void *arg)
 {
     struct hub_feed *f = arg;
-    struct nodes news;
+    struct stream_news news;
+    struct reader_said said;
 
     wake_clear(f->wake);
-    pthread_mutex_lock(&f->lock);
-    news = f->waiting;
-    f->waiting = (struct nodes){0};
-    bool whole = f->whole;
-    f->whole = false;
-    f->shown_demo = f->demo;
-    f->shown_clock_ms = f->clock_ms;
-    memcpy(f->shown_notice, f->notice, NOTICE_MAX);
-    memcpy(f->shown_currency, f->currency, sizeof(f->currency));
-    f->ready |= whole;
-    if (f->connected)
+    hub_reader_take(f->reader, &news, &said);
+    bool changed = news.begun || news.nodes.n;
+    f->ready |= news.begun;
+    stream_news_merge(&f->now, &news);
+    if (said.connected)
         f->status[0] = 0;
-    else if (f->why[0])
-        snprintf(f->status, sizeof(f->status), "%s; trying again", f->why);
+    else if (said.why[0])
+        snprintf(f->status, sizeof(f->status), "%s; trying again", said.why);
     else
         snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
+    pthread_mutex_lock(&f->lock);
     bool told = take_news(&f->events);
     told |= take_news(&f->alerts);
     told |= f->lanes_news != NULL;
@@ -452,10 +286,8 @@ static bool hub_read(void *arg)
         f->lanes_news = NULL;
     }
     pthread_mutex_unlock(&f->lock);
-    bool changed = whole || news.n;
     if (changed)
-        apply(f, &news, whole);
-    nodes_fini(&news);
+        list_nodes(f);
     return changed || told || f->status[0];
 }
 
@@ -463,13 +295,13 @@ static void hub_view(void *arg, struct view *ret)
 {
     struct hub_feed *f = arg;
 
-    *ret = (struct view){.nodes = f->list, .demo = f->shown_demo, .show_cmd = true};
+    *ret = (struct view){.nodes = f->list, .demo = f->now.demo, .show_cmd = true};
     while (f->list && f->list[ret->n])
         ret->n++;
     if (f->ready)
-        ret->at_ms = f->shown_clock_ms + clock_mono_ms();
-    ret->notice = f->shown_notice[0] ? f->shown_notice : NULL;
-    ret->currency = f->shown_currency;
+        ret->at_ms = f->now.clock_ms + clock_mono_ms();
+    ret->notice = f->now.notice[0] ? f->now.notice : NULL;
+    ret->currency = f->now.currency;
 }
 
 static const char *hub_status(void *arg)
@@ -510,13 +342,9 @@ static void hub_close(void *arg)
 {
     struct hub_feed *f = arg;
 
-    client_line_stop(f->line);
-    pthread_join(f->thread, NULL);
-    client_line_free(f->line);
-    sse_fini(&f->sse);
+    hub_reader_free(f->reader);
     pthread_mutex_destroy(&f->lock);
-    nodes_fini(&f->waiting);
-    nodes_fini(&f->now);
+    stream_nodes_fini(&f->now.nodes);
     FREE_ALL(f->list, f->events.news, f->events.v, f->alerts.news, f->alerts.v);
     lanes_free(f->past);
     lanes_free(f->lanes_news);
@@ -528,14 +356,21 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
 {
     struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = wake_new());
 
-    f->line = client_line_new(&f->conf);
+    struct hub_reader_conf how = {.line = {.ask = client_whom(&f->conf), .token = find_token, .token_arg = &f->conf},
+                                  .path = "/api/v1/stream",
+                                  .event_max = SSE_EVENT_MAX,
+                                  .quiet_ms = QUIET_MS,
+                                  .again_max_ms = AGAIN_MAX_MS,
+                                  .wake = ring,
+                                  .tick = on_tick,
+                                  .arg = f};
     pthread_mutex_init(&f->lock, NULL);
     snprintf(f->status, sizeof(f->status), "asking %s…", client_url(conf));
-    int r = f->wake < 0 ? -errno : -pthread_create(&f->thread, NULL, follow, f);
+    int r =
+        f->wake < 0 ? err_set(err, -errno, "cannot start: %s", strerror(errno)) : hub_reader_new(&how, &f->reader, err);
     if (r < 0) {
-        client_line_free(f->line);
         free(f);
-        return err_set(err, r, "cannot start: %s", strerror(-r));
+        return r;
     }
     *ret = (struct feed){f,          client_url(conf), false, hub_fd, hub_read,   hub_view, hub_status,
                          hub_events, hub_past,         NULL,  NULL,   hub_alerts, hub_close};

@@ -345,6 +345,8 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
                             .by_user = str_eq(by, "user"),
                             .gap_ms = request_int(rq, "gap", GAP_MS / 1000, 0, 86400ll * 366) * 1000,
                             .limit = (size_t)request_int(rq, "limit", SPANS, 1, SPANS_MAX)};
+    if (!words_are_ours(a, node, rp) || !words_are_ours(a, device, rp))
+        return REPLY_NOW;
     if (by.len && !what.by_user && !str_eq(by, "process"))
         return reply_problem(rp, 400, "by '%.*s' is not known: there are process and user", (int)MIN(by.len, 40u),
                              by.p);

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "cli/sse.h"
+#include "stream/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

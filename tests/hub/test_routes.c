@@ -225,7 +225,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
     static const struct {
         const char *path, *method, *want;
     } table[] = {
-        {"/node/{node}", "GET", "+++++++++"},
+        {"/node/{node*}", "GET", "+++++++++"},
         {"/history", "GET", "+++++++++"},
         {"/usage", "GET", "+++++++++"},
         {"/trends", "GET", "+++++++++"},
@@ -253,7 +253,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/", "GET", "+++++++++"}, /* the page; its text is another matter, below */
         {"/index.php", "GET", "+++++++++"},
         {"/gpu_table", "GET", "+++++++++"},
-        {"/gpu/{device}", "GET", "+++++++++"},
+        {"/gpu/{device*}", "GET", "+++++++++"},
         {"/api/v1/state", "GET", "1+133++3+"},
         {"/api/v1/summary", "GET", "1+133++3+"},
         {"/api/v1/filter", "GET", "+++++++++"},
@@ -263,9 +263,9 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/states/", "GET", "1+133++3+"},
         {"/states/{host}/", "GET", "1+133++3+"},
         {"/api/v1/nodes", "GET", "1+133++3+"},
-        {"/api/v1/nodes/{id}", "PATCH", "111333+33"},
-        {"/api/v1/nodes/{node}", "DELETE", "111333+33"},
-        {"/api/v1/nodes/{node}/join", "POST", "111333+33"},
+        {"/api/v1/nodes/{id*}", "PATCH", "111333+33"},
+        {"/api/v1/nodes/{node*}", "DELETE", "111333+33"},
+        {"/api/v1/nodes/{node*}/join", "POST", "111333+33"},
         {"/api/v1/events", "GET", "1+133++3+"},
         {"/api/v1/batches", "POST", "111++33+3"},
         {"/api/v1/sources", "GET", "1+133++3+"},
@@ -316,6 +316,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/register/", "GET", "?????????"},
         {"/update/host/{id}", "POST", "?????????"},
         {"/notification/send_notification/slack/", "POST", "?????????"},
+        {"/api/v1/sites", "GET", "1+133++3+"},
     };
     static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,  ROLE_NONE,  ROLE_AGENT, ROLE_ENROLL,
                                       ROLE_MEMBER, ROLE_ADMIN, ROLE_RELAY, ROLE_READER};
@@ -363,7 +364,7 @@ static void the_page_is_for_everybody_and_its_text_for_readers(void **unused)
                  {"/gpu_table?term", "10.0.0.9", 401},
                  {"/people", "10.0.0.9", 200},
                  {"/node/", "10.0.0.9", 404},
-                 {"/node/a/b", "10.0.0.9", 404},
+                 {"/node/a/b", "10.0.0.9", 200}, /* of a site */
                  {"/node/a%20b", "10.0.0.9", 200},
                  {"/assets/", "10.0.0.9", 404},
                  {"/assets/nodes/x.js", "10.0.0.9", 404}};

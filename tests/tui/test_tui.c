@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "cli/sse.h"
+#include "stream/sse.h"
 #include "tui/top.h"
 #include "view_fixture.h"
 

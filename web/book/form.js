@@ -5,7 +5,7 @@ import { stateName, stateOf } from "../kit/facts.js";
 import { inUnit, moment, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
-import { devicesOf, indexOf, modelName, nodeName } from "../kit/model.js";
+import { devicesOf, indexOf, modelName, nodeName, ownNodes } from "../kit/model.js";
 import { setPref } from "../kit/prefs.js";
 import { firstFree, placesOf, release, room, save, setUsual, whereIs } from "./bookings.js";
 import { openOver } from "./over.js";
@@ -33,17 +33,18 @@ const fromText = (text) => new Date(text).getTime();
 /** @param {{ devices: string[], pick: (devices: string[]) => void }} props */
 function Gpus({ devices, pick }) {
     const at = whereIs(devices[0]);
-    const first = at?.n ?? live.nodes.find((n) => devicesOf(n).length);
+    const nodes = ownNodes(live.nodes);
+    const first = at?.n ?? nodes.find((n) => devicesOf(n).length);
     const [id, setId] = useState(first?.id ?? "");
-    const node = live.nodes.find((n) => n.id === id);
+    const node = nodes.find((n) => n.id === id);
     /** @param {string} uuid */
     const flip = (uuid) => pick(devices.includes(uuid) ? devices.filter((d) => d !== uuid) : [...devices, uuid]);
     return html`<div class="gpus">
-        ${live.nodes.length > 1
+        ${nodes.length > 1
             ? html`<select aria-label=${say.node} value=${id} onChange=${(/** @type {any} */ e) => {
                 setId(e.currentTarget.value);
                 pick([]);
-            }}>${live.nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${nodeName(n)}</option>`)}</select>`
+            }}>${nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${nodeName(n)}</option>`)}</select>`
             : html`<span>${node && nodeName(node)}</span>`}
         ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${modelName(d)}, ${stateName(d.state)}">
             <input type="checkbox" checked=${devices.includes(d.uuid)} onChange=${() => flip(d.uuid)} /> ${indexOf(d)} <span class="mark">${stateOf.get(d.state)?.mark}</span>
@@ -53,7 +54,7 @@ function Gpus({ devices, pick }) {
 
 /** @param {{ n: number, model: string, set: (n: number, model: string) => void }} props */
 function AnyOf({ n, model, set }) {
-    const models = [...new Set(live.nodes.flatMap((one) => devicesOf(one).map((d) => d.name)))].sort();
+    const models = [...new Set(ownNodes(live.nodes).flatMap((one) => devicesOf(one).map((d) => d.name)))].sort();
     return html`<div class="gpus">
         <input type="number" aria-label=${say.howMany} min="1" max="256" value=${n} onInput=${(/** @type {any} */ e) => set(Number(e.currentTarget.value), model)} /> ${say.of}
         <select aria-label=${say.model} value=${model} onChange=${(/** @type {any} */ e) => set(n, e.currentTarget.value)}>

@@ -2,7 +2,7 @@
 import { session } from "../access/session.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
-import { usersOf } from "../kit/model.js";
+import { siteHref, usersOf } from "../kit/model.js";
 import { pref } from "../kit/prefs.js";
 import { book, tellWhenFree } from "./book.js";
 import { say } from "./words.en.js";
@@ -19,6 +19,7 @@ function isMine(d) {
 /** @param {{ n: Node, d: Device }} props */
 export function Offer({ n, d }) {
     if (live.at !== undefined || d.state === "lost") return null;
+    if (n.site) return html`<p class="dim">${say.atSite(html`<a href=${siteHref(n, d)}>${n.site}</a>`)}</p>`;
     const wait = (d.state === "busy" || d.state === "held") && !isMine(d);
     if (!wait && d.booking) return null;
     return html`<p>

@@ -9,7 +9,7 @@ import { COMMA, moment } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, watch } from "../kit/live.js";
-import { devicesOf, modelBrief, nodeName } from "../kit/model.js";
+import { devicesOf, modelBrief, nodeName, ownNodes } from "../kit/model.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
 import { useLive, useNews, useTick, whileSeen } from "../kit/use.js";
@@ -112,7 +112,8 @@ function Turn({ from, days, today }) {
 
 export default function BookingsView() {
     const { query } = usePlace();
-    const { nodes, generation, status, problem, filter } = useLive();
+    const { nodes: all, generation, status, problem, filter } = useLive();
+    const nodes = ownNodes(all);
     const narrow = NARROW.matches;
     const days = chosen("days", SHOWN, narrow ? "1" : "7", true);
     const time = daysShown(query, days, hubNow());

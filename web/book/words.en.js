@@ -47,6 +47,7 @@ export const say = {
     logIn: "log in",
     proxySilent: "The proxy in front of the hub does not say who you are, so nothing can be booked.",
     tellMe: "tell me when it is free",
+    atSite: (site) => ["Booked and waited for at its own site: ", site],
     book: "book",
     elsewhere: (n) => `${count(n, "GPU")} elsewhere`,
     noNodeHas: (n) => `${count(n, "GPU")} no node has now`,

@@ -46,6 +46,7 @@ export const say = {
     logIn: "ログイン",
     proxySilent: "ハブの前のプロキシが利用者名を伝えないため、予約できません。",
     tellMe: "空いたら知らせる",
+    atSite: (site) => ["予約と待機は元のサイトで: ", site],
     book: "予約する",
     elsewhere: (n) => `ほか ${n} GPU`,
     noNodeHas: (n) => `現在どのノードにもない ${n} GPU`,

@@ -30,6 +30,15 @@ export function indexOf(d) {
 /** "dgx1:3", as commands print it and take it. @param {Node} n @param {Device} d */
 export const placeOf = (n, d) => `${n.name}:${indexOf(d)}`;
 
+/** Those of this hub: of others that it follows nothing is booked or kept here. @param {Node[]} nodes */
+export const ownNodes = (nodes) => (nodes.some((n) => n.site) ? nodes.filter((n) => !n.site) : nodes);
+
+/** As its own hub calls it: without the site that stands before it. @param {Node} n @param {string} name */
+export const nameAtSite = (n, name) => (n.site && name.startsWith(`${n.site}/`) ? name.slice(n.site.length + 1) : name);
+
+/** Its page at the hub it belongs to. @param {Node} n @param {Device} [d] */
+export const siteHref = (n, d) => `${n.site_url ?? ""}/${d ? "gpu" : "node"}/${encodeURIComponent(nameAtSite(n, d ? placeOf(n, d) : n.name))}`;
+
 /** A GPU by its UUID or by NODE:N. node without d: there is such a node, and no such GPU on it. @param {Node[]} nodes @param {string} word @returns {{ node?: Node, d?: Device }} */
 export function gpuNamed(nodes, word) {
     for (const node of nodes) {

@@ -150,6 +150,9 @@ export interface Node {
     name: string;
     /** What screens call it. */
     display?: string;
+    /** Of another hub that this one follows, and where its page is. */
+    site?: string;
+    site_url?: string;
     state: "up" | "down" | "hung" | "paused" | "maintenance";
     reason: string;
     since?: number;

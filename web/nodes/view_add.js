@@ -17,7 +17,7 @@ const LASTS = "1d";
 
 /** Nodes that were not there when the command was made. @param {{ before: Set<string> }} props */
 function Arrivals({ before }) {
-    const fresh = useLive().nodes.filter((n) => !before.has(n.id));
+    const fresh = useLive().nodes.filter((n) => !n.site && !before.has(n.id));
     if (!fresh.length) return html`<p class="waiting" role="status">${say.waiting}</p>`;
     return html`<ul class="arrivals" role="status">
         ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a> ${say.isHere(n.devices.length, modelOf(n))}</li>`)}

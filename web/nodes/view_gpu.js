@@ -8,7 +8,7 @@ import { metricLabel, metrics, stateOf } from "../kit/facts.js";
 import { metric, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
-import { gpuNamed, indexOf, isFresh, modelName, nodeName, placeOf } from "../kit/model.js";
+import { gpuNamed, indexOf, isFresh, modelName, nodeName, placeOf, siteHref } from "../kit/model.js";
 import { go, usePlace } from "../kit/router.js";
 import { useLive, useTick, useTitle } from "../kit/use.js";
 import { deviceSentence } from "../now/sentences.js";
@@ -92,8 +92,10 @@ export default function Gpu({ arg }) {
                 ]} />
             </aside>`}
             <div class="main">
-                <${Timeline} key=${uuid} device=${uuid} node=${node?.id} uuid=${uuid} names=${names} lines=${line} limits=${limitsOf(m)} below=${d && html`<${Processes} devices=${[d]} />`}
-                    fresh=${d && isFresh(d) ? { at: d.heard, metrics: m } : undefined}><${Pick} scope="device" names=${names} usual=${USUAL} /><//>
+                ${node?.site
+                    ? html`<p>${say.pastAtSite(html`<a href=${siteHref(node, d)}>${node.site}</a>`)}</p>${d && html`<${Processes} devices=${[d]} />`}`
+                    : html`<${Timeline} key=${uuid} device=${uuid} node=${node?.id} uuid=${uuid} names=${names} lines=${line} limits=${limitsOf(m)} below=${d && html`<${Processes} devices=${[d]} />`}
+                        fresh=${d && isFresh(d) ? { at: d.heard, metrics: m } : undefined}><${Pick} scope="device" names=${names} usual=${USUAL} /><//>`}
             </div>
         </div>
     </div>`;

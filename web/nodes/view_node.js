@@ -8,7 +8,7 @@ import { metricLabel } from "../kit/facts.js";
 import { COMMA, metric, number, percent, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
-import { devicesOf, modelOf, nodeName } from "../kit/model.js";
+import { devicesOf, modelOf, nodeName, siteHref } from "../kit/model.js";
 import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
@@ -67,7 +67,7 @@ export default function NodeView({ arg }) {
     return html`<div class="one">
         <div class="lead">
             <h1>${nodeName(n)} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
-            <${Keep} n=${n} />
+            ${!n.site && html`<${Keep} n=${n} />`}
             <p class="sentence ${n.state}">${trouble || say.up}${heard === undefined ? "" : html`${COMMA}<span class="dim">${say.heardAgo(span(hubNow() - heard))}</span>`}</p>
         </div>
         <div class="sides">
@@ -99,9 +99,11 @@ export default function NodeView({ arg }) {
                 ${devices.length
                     ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} node=${nodeName(n)} first=${i === 0} />`)}</div><${Details} of=${box} />`
                     : html`<${Empty} title=${say.noGpusHere}><p>${n.reason || say.noDriver} ${say.doctor(html`<code>muster doctor</code>`)}</p><//>`}
-                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} limits=${limits} several=${devices.length} below=${devices.length > 0 && html`<${Processes} devices=${devices} />`} usual=${RANGE}
-                    above=${devices.length > 0 ? (/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />` : undefined}>
-                    ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>
+                ${n.site
+                    ? html`<p>${say.pastAtSite(html`<a href=${siteHref(n)}>${n.site}</a>`)}</p><${Processes} devices=${devices} />`
+                    : html`<${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} limits=${limits} several=${devices.length} below=${devices.length > 0 && html`<${Processes} devices=${devices} />`} usual=${RANGE}
+                        above=${devices.length > 0 ? (/** @type {any} */ shown) => html`<${NodeStrip} node=${n.id} gpus=${devices.length} shown=${shown} />` : undefined}>
+                        ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>`}
             </div>
         </div>
     </div>`;

@@ -57,6 +57,7 @@ export const say = {
     corrected: (bad, fixed) => `${bad} uncorrected, ${fixed} corrected`,
     driver: "driver",
     noSuchNode: (name) => `There is no node called ${name}`,
+    pastAtSite: (site) => ["This hub only follows that site. What was is kept there: ", site],
     maybeRenamed: "It may have been renamed or retired.",
     allNodes: "All nodes",
     up: "up",

@@ -56,6 +56,7 @@ export const say = {
     corrected: (bad, fixed) => `訂正不能 ${bad}、訂正済み ${fixed}`,
     driver: "ドライバー",
     noSuchNode: (name) => `${name} というノードはありません`,
+    pastAtSite: (site) => ["このハブはそのサイトを表示しているだけです。過去の記録は元のサイトにあります: ", site],
     maybeRenamed: "名前の変更または廃止の可能性があります。",
     allNodes: "すべてのノード",
     up: "正常",

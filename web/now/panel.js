@@ -5,7 +5,7 @@ import { metricLabel, stateOf } from "../kit/facts.js";
 import { bytes, exactTime, metric, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
-import { indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
+import { indexOf, isFresh, modelName, nameAtSite, nodeName, usersOf } from "../kit/model.js";
 import { Person } from "../kit/person.js";
 import { useTick } from "../kit/use.js";
 import { deviceSentence } from "./sentences.js";
@@ -56,11 +56,11 @@ function Numbers({ d }) {
     return html`<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** @param {{ d: Device }} props */
-function Take({ d }) {
+/** @param {{ n: Node, d: Device }} props */
+function Take({ n, d }) {
     const [done, setDone] = useState(false);
     if (d.state !== "free") return null;
-    const line = d.mig === undefined ? `CUDA_VISIBLE_DEVICES=${d.index}` : `CUDA_VISIBLE_DEVICES=${d.uuid}`;
+    const line = d.mig === undefined ? `CUDA_VISIBLE_DEVICES=${d.index}` : `CUDA_VISIBLE_DEVICES=${nameAtSite(n, d.uuid)}`;
     const copy = () => navigator.clipboard?.writeText(line).then(() => setDone(true), () => {});
     return html`<p class="take"><code>${line}</code> <button type="button" onClick=${copy}>${done ? say.copied : say.copy}</button></p>`;
 }
@@ -86,7 +86,7 @@ function DeviceFacts({ n, d }) {
         ${!isFresh(d) && html`<p class="dim">${say.lastSeen}</p>`}
         <${Numbers} d=${d} />
         <${Booked} n=${n} d=${d} />
-        <${Take} d=${d} />
+        <${Take} n=${n} d=${d} />
         <p class="dim" title=${d.heard === undefined ? "" : exactTime(d.heard)}>${age}</p>`;
 }
 

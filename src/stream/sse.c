@@ -1,5 +1,5 @@
 /* sse.c: reads the format of server-sent events, with the line ends our hub writes: LF alone. */
-#include "cli/sse.h"
+#include "stream/sse.h"
 
 #include <errno.h>
 

@@ -1,0 +1,101 @@
+/* asking.c: a libcurl handle made ready for one request to a hub. */
+#include "stream/asking.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/plain.h"
+
+#define CONNECT_MS 5000
+
+json_t *asking_json(struct str answer)
+{
+    AUTO_BUF clean = BUF_INIT(plain_room(answer));
+
+    plain_answer(&clean, answer);
+    return clean.len ? json_loadb(clean.p, clean.len, 0, NULL) : NULL;
+}
+
+int asking_refused(const struct asking_conf *conf, long status, struct str body, struct err *err)
+{
+    int code = status == 404                    ? -ENOENT
+               : status == 401 || status == 403 ? -EACCES
+               : status == 409                  ? -EEXIST
+               : status == 400                  ? -EINVAL
+                                                : -EREMOTEIO;
+    json_auto_t *j = asking_json(body);
+    const char *detail = json_string_value(json_object_get(j, "detail"));
+    AUTO_BUF line = BUF_INIT(65536);
+
+    plain_line(&line, str_of(detail));
+    if (detail)
+        err_set(err, code, "%s", line.p ? line.p : "");
+    else
+        err_set(err, code, "'%s' answered HTTP %ld", conf->shown, status);
+    return code;
+}
+
+static void set_trust(CURL *c, const struct asking_conf *conf)
+{
+    if (conf->ca_file && conf->ca_file[0])
+        curl_easy_setopt(c, CURLOPT_CAINFO, conf->ca_file);
+    if (conf->pin && conf->pin[0]) { /* the pin alone is the trust: a self-signed hub has no other */
+        curl_easy_setopt(c, CURLOPT_PINNEDPUBLICKEY, conf->pin);
+        curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+void asking_fini(struct asking *q)
+{
+    curl_slist_free_all(q->headers);
+    curl_easy_cleanup(q->c);
+    q->headers = NULL;
+    q->c = NULL;
+}
+
+int asking_init(struct asking *q, const struct asking_conf *conf, const char *method, const char *path,
+                const char *type, struct str body, struct err *err)
+{
+    AUTO_BUF kind = BUF_INIT(256);
+    AUTO_BUF url = BUF_INIT(8192);
+    AUTO_BUF auth = BUF_INIT(8192);
+    struct str base = str_of(conf->url);
+
+    while (str_ends(base, "/"))
+        base.len--;
+    buf_addstr(&url, base);
+    buf_adds(&url, path);
+    CURL *c = curl_easy_init();
+    if (!c)
+        return err_set(err, -ENOMEM, "cannot start an HTTP request");
+    q->c = c;
+    buf_addf(&kind, "Content-Type:%s%s", body.len ? " " : "", body.len ? type : "");
+    q->headers = curl_slist_append(NULL, kind.p);
+    if (conf->token && conf->token[0]) {
+        buf_addf(&auth, "Authorization: Bearer %s", conf->token);
+        q->headers = curl_slist_append(q->headers, auth.p);
+    }
+    q->why[0] = 0;
+    curl_easy_setopt(c, CURLOPT_URL, url.p);
+    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, q->headers);
+    curl_easy_setopt(c, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
+    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
+    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, q->why);
+    set_trust(c, conf);
+    if (body.len) {
+        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+        curl_easy_setopt(c, CURLOPT_POSTFIELDS, body.p);
+    }
+    return 0;
+}
+
+int asking_unreachable(const struct asking_conf *conf, const struct asking *q, CURLcode rc, struct err *err)
+{
+    return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", conf->shown,
+                   q->why[0] ? q->why : curl_easy_strerror(rc));
+}
