@@ -14,7 +14,7 @@
 
 #define CHILDREN_MAX 16384 /* bytes of one list: some two thousand processes */
 
-struct member {
+struct cpu_proc {
     int32_t pid, ppid;
     uint64_t start;      /* clock ticks since boot */
     int64_t own, ended;  /* ticks so far: its own, and those of children it has waited for */
@@ -38,7 +38,7 @@ struct proc_cpu {
     unsigned round;
     size_t files;
     size_t n, cap;
-    struct member *v; /* by pid */
+    struct cpu_proc *v; /* by pid */
     size_t n_pids, cap_pids;
     int32_t *pids; /* of all trees, one after the other */
     size_t n_trees, cap_trees;
@@ -48,7 +48,7 @@ struct proc_cpu {
 
 /* ---- one process ---- */
 
-static struct member *find_member(const struct proc_cpu *p, int32_t pid)
+static struct cpu_proc *find_member(const struct proc_cpu *p, int32_t pid)
 {
     size_t at = COUNT_BEFORE(p->n, i, p->v[i].pid < pid);
 
@@ -56,7 +56,7 @@ static struct member *find_member(const struct proc_cpu *p, int32_t pid)
 }
 
 /* Fields of /proc/PID/stat, numbered as in proc(5); the name in parentheses may hold anything. */
-static bool read_stat(struct proc_cpu *p, int32_t pid, struct member *ret)
+static bool read_stat(struct proc_cpu *p, int32_t pid, struct cpu_proc *ret)
 {
     char path[512], text[1024];
     struct str field;
@@ -71,18 +71,18 @@ static bool read_stat(struct proc_cpu *p, int32_t pid, struct member *ret)
     for (int i = 3; i <= 22; i++)
         if (!str_word(&rest, &field) || ((i == 4 || (i >= 14 && i <= 17) || i == 22) && !str_uint(field, &f[i])))
             return false;
-    *ret = (struct member){.pid = pid,
-                           .ppid = (int32_t)f[4],
-                           .start = f[22],
-                           .own = (int64_t)(f[14] + f[15]),
-                           .ended = (int64_t)(f[16] + f[17])};
+    *ret = (struct cpu_proc){.pid = pid,
+                             .ppid = (int32_t)f[4],
+                             .start = f[22],
+                             .own = (int64_t)(f[14] + f[15]),
+                             .ended = (int64_t)(f[16] + f[17])};
     return true;
 }
 
 /* Read it, once in a round. False when it is gone. */
 static bool take_member(struct proc_cpu *p, int32_t pid)
 {
-    struct member now, *old = find_member(p, pid);
+    struct cpu_proc now, *old = find_member(p, pid);
     if (old && old->round == p->round)
         return true;
     if (!read_stat(p, pid, &now))
@@ -125,7 +125,7 @@ static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, 
     p->files++;
     int n = file_read_small(path, p->children, CHILDREN_MAX);
     if (n < 0) { /* a thread that has ended; the first stays as long as the process, unless the kernel has no list */
-        struct member gone;
+        struct cpu_proc gone;
         return strtol(tid, NULL, 10) != pid || !read_stat(p, pid, &gone);
     }
     if (n >= CHILDREN_MAX - 1)
@@ -189,7 +189,7 @@ static void drop_ended(struct proc_cpu *p)
 {
     size_t kept = 0;
     for (size_t i = 0; i < p->n; i++) {
-        struct member *parent = p->v[i].round == p->round ? NULL : find_member(p, p->v[i].ppid);
+        struct cpu_proc *parent = p->v[i].round == p->round ? NULL : find_member(p, p->v[i].ppid);
         if (parent && parent->round == p->round)
             parent->ended_known += p->v[i].own + p->v[i].ended;
     }
@@ -203,7 +203,7 @@ static void tell_tree(const struct proc_cpu *p, const struct tree *t, int64_t ms
 {
     int64_t ticks = 0, top = 0;
     for (size_t i = t->first; i < t->first + t->n; i++) {
-        const struct member *m = find_member(p, p->pids[i]);
+        const struct cpu_proc *m = find_member(p, p->pids[i]);
         if (!m)
             continue; /* a child that ended as we came */
         if (!m->known && i - t->first < t->roots)

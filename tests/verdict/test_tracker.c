@@ -1,0 +1,251 @@
+/*
+ * test_tracker.c: the rules over one GPU, second by second over recorded jobs (tests/data/truework.csv): each fires on
+ * the job it is for and on no other. What was not recorded is put together from recorded seconds, and says so.
+ */
+#include "base/order.h"
+#include "truework.h"
+#include "verdict/pauses.h"
+#include "verdict/tracker.h"
+
+#define T0  1794768949000
+#define GIB ((int64_t)1 << 30)
+
+/* A second of a scene: which recorded job, and what is different. */
+typedef void second_fn(size_t t, struct sample *s);
+
+static struct sample mixed(const struct sample *a, const struct sample *b, double share)
+{
+    struct sample s = *a;
+    for (enum metric m = 0; m < M_COUNT; m++)
+        if (sample_has(a, m) && sample_has(b, m))
+            s.v[m] = (int64_t)((double)a->v[m] * share + (double)b->v[m] * (1 - share));
+    return s;
+}
+
+static void take_job(const char *job, size_t t, struct sample *s)
+{
+    int64_t mem = s->v[M_mem_used];
+    *s = *truework_at(job, t);
+    if (mem)
+        sample_set(s, M_mem_used, mem);
+}
+
+/* Put together from recorded seconds: */
+static void low_limit(size_t t, struct sample *s)
+{
+    (void)t;
+    sample_set(s, M_power_limit, 400000);
+}
+static void low_limit_not_felt(size_t t, struct sample *s)
+{
+    low_limit(t, s);
+    sample_set(s, M_throttle, 0);
+}
+static void low_clock(size_t t, struct sample *s)
+{
+    (void)t;
+    sample_set(s, M_clock_sm, s->v[M_clock_sm] / 2);
+}
+static void too_hot(size_t t, struct sample *s)
+{
+    low_clock(t, s);
+    sample_set(s, M_throttle, 0x24);
+}
+static void now_and_then(size_t t, struct sample *s) /* a notebook: 8 % of each second, with little memory */
+{
+    *s = mixed(truework_at("gpt", t), truework_at("idle", t), 0.08);
+    sample_set(s, M_throttle, 0);
+    sample_set(s, M_mem_used, 20 * GIB);
+}
+static void no_work_after_a_minute(size_t t, struct sample *s)
+{
+    if (t >= 100)
+        take_job("idle", t, s);
+}
+static void checkpoints(size_t t, struct sample *s) /* eight seconds every forty */
+{
+    if (t % 40 >= 32)
+        take_job("idle", t, s);
+}
+static void stalling(size_t t, struct sample *s) /* as long, at odd times */
+{
+    static const size_t at[] = {20, 35, 140, 180, 195, 270};
+    for (size_t i = 0; i < ARRAY_LEN(at); i++)
+        if (t >= at[i] && t < at[i] + 8)
+            take_job("idle", t, s);
+}
+static void slow_loader(size_t t, struct sample *s) /* with one process that does it all */
+{
+    (void)t;
+    sample_set(s, M_host_cpu, 1100);
+    sample_set(s, M_host_cpu_top, 1000);
+}
+static void half_a_minute(size_t t, struct sample *s) /* then it is well for as long */
+{
+    if (t / 40 % 2 == 0)
+        take_job("gpt", t, s);
+}
+static void no_activity(size_t t, struct sample *s) /* an older GPU */
+{
+    (void)t;
+    for (enum metric m = M_sm_active; m <= M_flops; m++)
+        if (m != M_busy)
+            bits_clear(&s->have, m);
+    bits_clear(&s->have, M_active);
+}
+
+static const struct scene {
+    const char *name, *job;
+    second_fn *change; /* NULL: as recorded */
+    int rule;          /* the one that fires; -1: none */
+    const char *evidence;
+} scenes[] = {
+    {"idle", "idle", NULL, -1, NULL},
+    {"bf16 matrix products", "bf16", NULL, -1, NULL},
+    {"tf32", "tf32", NULL, -1, NULL},
+    {"fp8", "fp8", NULL, -1, NULL},
+    {"a GPT trains", "gpt", NULL, -1, NULL},
+    {"small products", "small", NULL, ADVICE_small_kernels, "active 34 %, SM 19 %"},
+    {"fp32", "fp32", NULL, ADVICE_fp32, "active 100 %, fp32 77 %, tensor 0 %"},
+    {"the GPT in fp32 by mistake", "gpt-fp32", NULL, ADVICE_fp32, "active 100 %, fp32 66 %, tensor 3 %"},
+    {"a copy", "copy", NULL, ADVICE_memory_bound, "active 99 %, memory bandwidth 89 %, tensor 0 %"},
+    {"decoding", "gemv", NULL, ADVICE_memory_bound, "active 97 %, memory bandwidth 76 %, tensor 3 %"},
+    {"one thread that spins", "spin", NULL, ADVICE_spinning, "active 100 %, SM 1 %"},
+    {"100 ms of waiting for data", "gpt-stall", NULL, ADVICE_starved, "active 60 %, SM 53 %"},
+    {"the same with a loader", "gpt-stall", slow_loader, ADVICE_starved,
+     "active 60 %, SM 53 %, the busiest process uses 1.0 cores: it is what limits"},
+    {"a lower power limit", "gpt", low_limit, ADVICE_power_capped,
+     "active 100 %, clock 80 % of its highest, limit 400 of 700 W"},
+    {"a lower limit that is not reached", "gpt", low_limit_not_felt, -1, NULL},
+    {"half of the clock", "gpt", low_clock, ADVICE_power_capped, NULL},
+    {"heat", "gpt", too_hot, ADVICE_hot, "active 100 %, clock 40 % of its highest"},
+    {"a notebook", "gpt", now_and_then, ADVICE_slice, "at most 20.0 GiB of 140 GiB, work 4 %"},
+    {"an end of which nobody told the GPU", "gpt", no_work_after_a_minute, ADVICE_idle_tail, NULL},
+    {"checkpoints", "gpt", checkpoints, ADVICE_pauses, "7 pauses of 8 s on average, every 40 s: 20 % of the time"},
+    {"stalls", "gpt", stalling, ADVICE_stalls, NULL},
+    {"fp32 for forty seconds at a time", "gpt-fp32", half_a_minute, -1, NULL},
+    {"an older GPU", "spin", no_activity, -1, NULL},
+};
+
+/* Seconds of a scene; of every so many the mean is read, as an agent does. */
+static struct tracker *replay(const struct scene *c, size_t seconds, size_t every)
+{
+    struct tracker *w = tracker_new(ADVICE_READING_MS);
+    for (size_t t = 0; t + every <= seconds; t += every) {
+        struct sample sum = {0};
+        for (size_t k = 0; k < every; k++) {
+            struct sample s = *truework_at(c->job, t + k);
+            if (c->change)
+                c->change(t + k, &s);
+            sum = k ? mixed(&sum, &s, (double)k / (double)(k + 1)) : s;
+        }
+        sum.at_ms = T0 + (int64_t)(t + every) * 1000;
+        tracker_add(w, &sum);
+    }
+    return w;
+}
+
+static void each_rule_fires_on_the_job_it_is_for_and_on_no_other(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(scenes); i++)
+        for (size_t every = 1; every <= 5; every += 4) {
+            struct advice a[ADVICE_COUNT];
+            struct tracker *w = replay(&scenes[i], 300, every);
+            size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+            print_message("%s, every %zu s:%s\n", scenes[i].name, every, n ? "" : " nothing");
+            for (size_t k = 0; k < n; k++)
+                print_message("    %s: %s. %s\n", advice_rules[a[k].rule].title, a[k].evidence,
+                              advice_rules[a[k].rule].remedy);
+            assert_int_equal(n, scenes[i].rule >= 0);
+            if (n) {
+                assert_int_equal(a[0].rule, scenes[i].rule);
+                assert_true(a[0].evidence[0] && a[0].ms >= 30000 && a[0].from_ms >= T0);
+                if (scenes[i].evidence && every == 1)
+                    assert_string_equal(a[0].evidence, scenes[i].evidence);
+            }
+            tracker_free(w);
+        }
+}
+
+static void every_rule_of_one_gpu_has_a_scene(void **unused)
+{
+    (void)unused;
+    for (int r = 0; r < ADVICE_COUNT; r++) {
+        assert_true(advice_rules[r].name[0] && advice_rules[r].title[0] && advice_rules[r].remedy[0]);
+        assert_true(r == ADVICE_straggler || ANY(ARRAY_LEN(scenes), i, scenes[i].rule == r));
+    }
+}
+
+static void a1_nothing_is_told_before_a_minute_and_over_a_hole(void **unused)
+{
+    const struct scene spin = {"spin", "spin", NULL, ADVICE_spinning, NULL};
+    struct advice a[ADVICE_COUNT];
+    struct tracker *w = replay(&spin, 60, 1);
+    struct sample s = *truework_at("spin", 0);
+    (void)unused;
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0); /* the first reading stands for nothing yet: 59 s */
+    s.at_ms = T0 + 61000;
+    tracker_add(w, &s);
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_true(a[0].now);
+    assert_int_equal(a[0].ms, 60000);
+    assert_int_equal(a[0].from_ms, T0 + 1000);
+    tracker_free(w);
+    w = replay(&spin, 50, 1);
+    for (int i = 0; i < 40; i++) { /* nobody knows what was in the ten minutes between */
+        s.at_ms = T0 + 650000 + i * 1000;
+        tracker_add(w, &s);
+    }
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0);
+    tracker_free(w);
+}
+
+static void what_is_over_is_told_as_such(void **unused)
+{
+    const struct scene fp32 = {"fp32", "gpt-fp32", NULL, ADVICE_fp32, NULL};
+    struct advice a[ADVICE_COUNT];
+    struct tracker *w = replay(&fp32, 101, 1);
+    (void)unused;
+    for (int i = 0; i < 100; i++) {
+        struct sample s = *truework_at("gpt", (size_t)i);
+        s.at_ms = T0 + 102000 + i * 1000;
+        tracker_add(w, &s);
+    }
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_int_equal(a[0].rule, ADVICE_fp32);
+    assert_false(a[0].now);
+    assert_int_equal(a[0].ms, 100000);
+    tracker_free(w);
+}
+
+static void healthy_replays_with_spread_raise_nothing(void **unused)
+{
+    static const char *const jobs[] = {"bf16", "tf32", "fp8", "gpt"};
+    uint64_t seed = 42;
+    (void)unused;
+    for (int run = 0; run < 100; run++) {
+        struct tracker *w = tracker_new(ADVICE_READING_MS);
+        struct advice a[ADVICE_COUNT];
+        for (size_t t = 0; t < 600; t++) {
+            struct sample s = *truework_at(jobs[run % ARRAY_LEN(jobs)], t + (size_t)run);
+            for (enum metric m = 0; m < M_COUNT; m++) {
+                seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+                if (m != M_throttle && m != M_mem_total && m != M_clock_sm_max && m != M_power_default &&
+                    m != M_power_limit) /* four percent either way */
+                    s.v[m] = (int64_t)((double)s.v[m] * (0.96 + 0.08 * (double)(seed >> 40) / (double)(1 << 24)));
+            }
+            s.at_ms = T0 + (int64_t)t * 1000;
+            tracker_add(w, &s);
+        }
+        size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+        if (n)
+            fail_msg("run %d: %s: %s", run, advice_rules[a[0].rule].title, a[0].evidence);
+        tracker_free(w);
+    }
+}
+
+TESTS(cmocka_unit_test(each_rule_fires_on_the_job_it_is_for_and_on_no_other),
+      cmocka_unit_test(every_rule_of_one_gpu_has_a_scene),
+      cmocka_unit_test(a1_nothing_is_told_before_a_minute_and_over_a_hole),
+      cmocka_unit_test(what_is_over_is_told_as_such), cmocka_unit_test(healthy_replays_with_spread_raise_nothing))
