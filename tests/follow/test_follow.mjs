@@ -33,6 +33,8 @@ test("a site's nodes stand beside one's own, lead to their own page, and are sta
 
     await page.goto(`${a.url}/?filter=site:munich`);
     await counts(page.locator("section.node"), 2);
+    await page.goto(`${a.url}/?group=site`);
+    await says(page.locator("main"), /munich .*this hub/);
     await page.goto(`${a.url}/?layout=grid`);
     await page.waitForSelector(".heat-at");
     await until("a cell of the site", async () => /munich\/dgx1/.test(await page.locator(".heat-grid").evaluate((e) => e.outerHTML)));

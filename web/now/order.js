@@ -9,11 +9,11 @@ import { say } from "./words.en.js";
 export const SORTS = [["name", say.name], ["free", say.freeFirst], ["use", say.busiestFirst], ["memory", say.memoryFree], ["trouble", say.troubleFirst]];
 const LABELS = 12; /* that one may group by */
 
-/** By what nodes can be grouped: their model, a label that some have ("rack"); in the heat grid each GPU by the team that is on it. @param {Node[]} nodes @param {boolean} cells @returns {[string, string][]} */
+/** By what nodes can be grouped: their model, the site they are of, a label that some have ("rack"); in the heat grid each GPU by the team that is on it. @param {Node[]} nodes @param {boolean} cells @returns {[string, string][]} */
 export function groupsOf(nodes, cells) {
     const labels = new Set(nodes.flatMap((n) => Object.keys(n.labels ?? {})));
     const teams = cells && nodes.some((n) => n.devices.some((d) => d.processes.some((p) => p.teams?.length)));
-    return [["none", say.none], ["model", say.model], ...(teams ? [/** @type {[string, string]} */ (["team", say.team])] : []), ...[...labels].sort().slice(0, LABELS).map((l) => /** @type {[string, string]} */ ([`label:${l}`, l]))];
+    return [["none", say.none], ["model", say.model], ...(nodes.some((n) => n.site) ? [/** @type {[string, string]} */ (["site", say.site])] : []), ...(teams ? [/** @type {[string, string]} */ (["team", say.team])] : []), ...[...labels].sort().slice(0, LABELS).map((l) => /** @type {[string, string]} */ ([`label:${l}`, l]))];
 }
 
 /** Whose it is, of a GPU that is somebody's. @param {import("../kit/types").Device} d */
@@ -43,6 +43,7 @@ const natural = new Intl.Collator(undefined, { numeric: true });
 /** @param {Node} n @param {string} group */
 function titleOf(n, group) {
     if (group === "model") return modelOf(n) || say.withoutGpus;
+    if (group === "site") return n.site ?? say.thisHub;
     const name = group.slice("label:".length);
     return n.labels?.[name] ?? say.withoutLabel(name);
 }

@@ -57,6 +57,8 @@ export const say = {
     nobodys: "nobody's",
     inNoTeam: "in no team",
     withoutGpus: "no GPUs",
+    site: "site",
+    thisHub: "this hub",
     withoutLabel: (name) => `no ${name}`,
     user: "user",
     program: "program",

@@ -56,6 +56,8 @@ export const say = {
     nobodys: "使用者なし",
     inNoTeam: "チームなし",
     withoutGpus: "GPU なし",
+    site: "サイト",
+    thisHub: "このハブ",
     withoutLabel: (name) => `${name} なし`,
     user: "ユーザー",
     program: "プログラム",
