@@ -142,6 +142,16 @@ int db_make_tables(struct db *db, const struct db_kind *kind)
     return db_end(db, r < 0 ? r : db->engine->set_version(db, kind));
 }
 
+bool db_has_table(struct db *db, const char *name)
+{
+    struct db_stmt *st = db_prepare(db, db->engine->columns);
+
+    db_bind_text(st, 1, name);
+    bool has = db_step(st) == 1;
+    db_finish(st);
+    return has;
+}
+
 bool db_lacks_columns(struct db *db, const struct db_kind *kind)
 {
     for (const struct record_kind *const *k = kind->records; k && *k; k++)

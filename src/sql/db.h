@@ -101,6 +101,7 @@ void db_close(struct db *db);
 int64_t db_file_bytes(const char *path); /* with its WAL; 0: not there */
 /* For an engine that opens one: all tables of that kind as they are now, columns too. */
 int db_make_tables(struct db *db, const struct db_kind *kind);
+bool db_has_table(struct db *db, const char *name);
 bool db_lacks_columns(struct db *db, const struct db_kind *kind);
 int db_add_columns(struct db *db, const struct db_kind *kind);
 

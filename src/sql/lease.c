@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define MAGIC 0x6d737468 /* "msth" */
+#define MAGIC 0x6d736c73 /* "msls" */
 
 const struct db_kind lease_kind = {
     .magic = MAGIC,

@@ -646,6 +646,21 @@ static int set_version(struct db *db, const struct db_kind *kind)
     return r;
 }
 
+void pg_print_tables(const struct db_kind *kind, struct buf *out)
+{
+    AUTO_BUF text = BUF_INIT(SQL_MAX);
+    struct pg_places none;
+    struct str rest, part;
+
+    pg_text(kind->pg_schema ? kind->pg_schema : kind->schema, &none, &text);
+    rest = buf_str(&text);
+    while (rest.len && str_cut(&rest, ';', &part)) /* a line each; so are those of a function */
+        if (str_trim(part).len)
+            buf_addf(out, "%.*s;\n", STR_ARG(str_trim(part)));
+    buf_addf(out, "INSERT INTO muster_version(magic, version) VALUES(%lld, %lld);\n", (long long)kind->magic,
+             (long long)kind->version);
+}
+
 /* ---- opening ---- */
 
 bool pg_is_place(const char *place)
@@ -653,8 +668,7 @@ bool pg_is_place(const char *place)
     return str_starts(str_of(place), "postgres://") || str_starts(str_of(place), "postgresql://");
 }
 
-/* Without its password, nor what follows a question mark, where one may stand too. */
-static char *shown_place(const char *url)
+char *pg_shown_place(const char *url)
 {
     struct str all = str_n(url, strcspn(url, "?"));
     int scheme = str_find(all, "://"), at = str_find(all, "@");
@@ -736,7 +750,7 @@ static void close_connection(struct db *db)
 
 static int open_server(struct db **ret, const char *url, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
-    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine}, .place = shown_place(url));
+    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine}, .place = pg_shown_place(url));
     int r = pg_lib_load(&d->pq, err);
 
     if (r == 0)

@@ -16,6 +16,10 @@ static inline bool pg_is(const struct db *db)
 {
     return db->engine == &pg_engine;
 }
+/* The URL without its password, nor what follows a question mark, where one may stand too. For free(). */
+char *pg_shown_place(const char *url);
+/* The statements by which tables of a kind are made. */
+void pg_print_tables(const struct db_kind *kind, struct buf *out);
 /* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */
 void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
 /*

@@ -47,8 +47,8 @@ struct compact {
     const char *owner; /* of what is in the table */
     char owner_room[NODE_KEY_MAX];
     int64_t log;
-    struct rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
-    struct row_log row_log;         /* the one at hand */
+    struct batch_rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
+    struct row_log row_log;               /* the one at hand */
     uint32_t damaged;
     bool look; /* whether the indexes of chunks are sound */
 

@@ -370,11 +370,11 @@ static const char *const reader_sql[LR_COUNT] = {
 struct log_reader {
     struct db *db;
     struct db_stmts st;
-    struct rows *rows; /* NULL: a file */
-    int64_t n;         /* which log, of rows */
+    struct batch_rows *rows; /* NULL: a file */
+    int64_t n;               /* which log, of rows */
 };
 
-struct log_reader *log_reader_of_rows(struct rows *rows, int64_t n)
+struct log_reader *log_reader_of_rows(struct batch_rows *rows, int64_t n)
 {
     return NEW(struct log_reader, .rows = rows, .n = n);
 }

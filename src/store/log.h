@@ -48,9 +48,9 @@ int log_open_read(struct db **ret, const char *path, bool sealed, struct err *er
 
 /* A log open for reading a node at a time: a file, or rows (log_rows.h), which must outlive it. */
 struct log_reader;
-struct rows;
+struct batch_rows;
 int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err);
-struct log_reader *log_reader_of_rows(struct rows *rows, int64_t n);
+struct log_reader *log_reader_of_rows(struct batch_rows *rows, int64_t n);
 void log_reader_close(struct log_reader *l);
 struct log_key {
     int64_t id;

@@ -29,7 +29,7 @@ static const char *const rows_sql[B_COUNT] = {
 #include "store/log_rows.def"
 };
 
-struct rows {
+struct batch_rows {
     struct db *db;
     struct db_stmts st;
     int64_t known;      /* nodes that got their number over it */
@@ -41,15 +41,15 @@ struct rows {
 
 #define RUN(x, stmt, ...) DB_RUN(&(x)->st, (stmt), __VA_ARGS__)
 
-struct rows *rows_new(struct db *db)
+struct batch_rows *rows_new(struct db *db)
 {
-    struct rows *x = NEW(struct rows, .db = db);
+    struct batch_rows *x = NEW(struct batch_rows, .db = db);
 
     db_stmts_init(&x->st, db, rows_sql, B_COUNT);
     return x;
 }
 
-void rows_free(struct rows *x)
+void rows_free(struct batch_rows *x)
 {
     if (!x)
         return;
@@ -57,20 +57,20 @@ void rows_free(struct rows *x)
     free(x);
 }
 
-void rows_rest(struct rows *x)
+void rows_rest(struct batch_rows *x)
 {
     if (x->st.v[B_GET])
         db_reset(x->st.v[B_GET]);
     x->at = (struct rows_place){0};
 }
 
-static int fail_write(struct rows *x, int r, struct err *err)
+static int fail_write(struct batch_rows *x, int r, struct err *err)
 {
     return db_fail(x->db, r, "write", err);
 }
 
 /* Ends a transaction: what it gave, or -errno. */
-static int end(struct rows *x, int r, struct err *err)
+static int end(struct batch_rows *x, int r, struct err *err)
 {
     int code = r > 0 ? db_commit(x->db) : r;
 
@@ -102,7 +102,7 @@ static void day_name(int64_t day, char name[32], char date[16])
 }
 
 /* A day of which the other partition has rows gets none; it is no failure. */
-static void make_day(struct rows *x, int64_t day)
+static void make_day(struct batch_rows *x, int64_t day)
 {
     char name[32], next[32], from[16], to[16], sql[200];
     int64_t one;
@@ -119,7 +119,7 @@ static void make_day(struct rows *x, int64_t day)
     db_exec(x->db, "RESET lock_timeout");
 }
 
-static void make_days(struct rows *x, int64_t now_ms)
+static void make_days(struct batch_rows *x, int64_t now_ms)
 {
     int64_t today = day_of(now_ms);
 
@@ -133,7 +133,7 @@ static void read_name(struct db_stmt *st, void *to)
 }
 
 /* Nobody may put a batch of that day between the look and the drop. */
-static int drop_day(struct rows *x, const char *name)
+static int drop_day(struct batch_rows *x, const char *name)
 {
     AUTO_FREE char *lock =
                        mem_fmt("SET LOCAL lock_timeout = 2000; LOCK TABLE batch, %s IN ACCESS EXCLUSIVE MODE", name),
@@ -154,7 +154,7 @@ static int drop_day(struct rows *x, const char *name)
     return db_end(x->db, r);
 }
 
-int rows_tidy_days(struct rows *x, int64_t now_ms)
+int rows_tidy_days(struct batch_rows *x, int64_t now_ms)
 {
     char before[32], date[16], (*names)[32] = NULL;
     size_t n = 0;
@@ -167,7 +167,7 @@ int rows_tidy_days(struct rows *x, int64_t now_ms)
     return r;
 }
 
-int64_t rows_bytes(struct rows *x)
+int64_t rows_bytes(struct batch_rows *x)
 {
     int64_t n = 0;
 
@@ -180,7 +180,7 @@ int64_t rows_bytes(struct rows *x)
 enum { A_DAY, A_NODE, A_RUN, A_NUMBER, A_ROW, A_AT, A_SHIFT, A_FACTS, A_PROCS, A_BYTES, A_COUNT };
 
 struct rows_log {
-    struct rows *x;
+    struct batch_rows *x;
     int64_t hub;
     struct log_sum sum, old_sum; /* old: as it was before the reset */
     int64_t rows, first;         /* the last row's number; and before the reset */
@@ -197,7 +197,7 @@ struct rows_log {
     size_t n_fresh, cap_fresh;
 };
 
-int rows_log_begin(struct rows_log **ret, struct rows *x, int64_t hub, int64_t now_ms, struct err *err)
+int rows_log_begin(struct rows_log **ret, struct batch_rows *x, int64_t hub, int64_t now_ms, struct err *err)
 {
     int64_t n = 0;
 
@@ -349,12 +349,12 @@ static void read_log(struct db_stmt *st, void *to)
                                              .ripe = db_number(st, 4) != 0};
 }
 
-int rows_list(struct rows *x, struct row_log **ret, size_t *ret_n, struct err *err)
+int rows_list(struct batch_rows *x, struct row_log **ret, size_t *ret_n, struct err *err)
 {
     return db_list(db_stmt(&x->st, B_LIST), sizeof(**ret), read_log, ret, ret_n, err);
 }
 
-int rows_fence(struct rows *x, const struct row_log *l)
+int rows_fence(struct batch_rows *x, const struct row_log *l)
 {
     int64_t one;
 
@@ -362,7 +362,7 @@ int rows_fence(struct rows *x, const struct row_log *l)
 }
 
 /* R2, R3: the log's row first, which waits for a commit under way; then what that left is seen. */
-int rows_seal(struct rows *x, const struct row_log *l, int64_t now_ms, struct err *err)
+int rows_seal(struct batch_rows *x, const struct row_log *l, int64_t now_ms, struct err *err)
 {
     int64_t one;
     int r = db_begin(x->db, true);
@@ -379,7 +379,7 @@ int rows_seal(struct rows *x, const struct row_log *l, int64_t now_ms, struct er
     return end(x, r, err);
 }
 
-int rows_adopt(struct rows *x, const struct row_log *l, int64_t hub, struct err *err)
+int rows_adopt(struct batch_rows *x, const struct row_log *l, int64_t hub, struct err *err)
 {
     int r = RUN(x, B_ADOPT, DB_INT(l->n), DB_INT(l->owner), DB_INT(l->epoch), DB_INT(hub));
 
@@ -387,7 +387,7 @@ int rows_adopt(struct rows *x, const struct row_log *l, int64_t hub, struct err 
 }
 
 /* In steps, none of which lasts long; the mark stays until the last. */
-int rows_drop(struct rows *x, const struct row_log *l, struct err *err)
+int rows_drop(struct batch_rows *x, const struct row_log *l, struct err *err)
 {
     int64_t went = 1;
 
@@ -408,7 +408,7 @@ int rows_drop(struct rows *x, const struct row_log *l, struct err *err)
     return 1;
 }
 
-int rows_drop_older(struct rows *x, int64_t hub, int64_t current, int64_t before_ms, struct err *err)
+int rows_drop_older(struct batch_rows *x, int64_t hub, int64_t current, int64_t before_ms, struct err *err)
 {
     int r = RUN(x, B_DROP_OLDER, DB_INT(hub), DB_INT(current), DB_INT(before_ms));
 
@@ -417,7 +417,7 @@ int rows_drop_older(struct rows *x, int64_t hub, int64_t current, int64_t before
 
 /* ---- reading ---- */
 
-int rows_node(struct rows *x, const char *key, int64_t *ret, struct err *err)
+int rows_node(struct batch_rows *x, const char *key, int64_t *ret, struct err *err)
 {
     return db_one(DB_STMT(&x->st, B_NODE, DB_TEXT(key)), ret, err);
 }
@@ -430,12 +430,12 @@ static void read_key(struct db_stmt *st, void *to)
     mem_copy_str(k->key, sizeof(k->key), db_text(st, 1));
 }
 
-int rows_nodes(struct rows *x, int64_t log, struct log_key **ret, size_t *ret_n, struct err *err)
+int rows_nodes(struct batch_rows *x, int64_t log, struct log_key **ret, size_t *ret_n, struct err *err)
 {
     return db_list(DB_STMT(&x->st, B_NODES, DB_INT(log)), sizeof(**ret), read_key, ret, ret_n, err);
 }
 
-int rows_each(struct rows *x, int64_t log, int64_t before,
+int rows_each(struct batch_rows *x, int64_t log, int64_t before,
               void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err)
 {
     struct db_stmt *st = DB_STMT(&x->st, B_ROWS, DB_INT(log), DB_INT(before));
@@ -451,7 +451,7 @@ static void read_row(struct db_stmt *st, void *to)
     *(int64_t *)to = db_number(st, 0);
 }
 
-int rows_of(struct rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err)
+int rows_of(struct batch_rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err)
 {
     return db_list(DB_STMT(&x->st, B_ROWS_OF, DB_INT(log), DB_INT(node)), sizeof(**ret), read_row, ret, ret_n, err);
 }
@@ -469,7 +469,7 @@ static struct store_batch batch_of(struct db_stmt *st)
     };
 }
 
-int rows_get(struct rows *x, int64_t log, int64_t node, int64_t row, struct store_batch *ret, struct err *err)
+int rows_get(struct batch_rows *x, int64_t log, int64_t node, int64_t row, struct store_batch *ret, struct err *err)
 {
     struct rows_place *at = &x->at;
     struct db_stmt *st = db_stmt(&x->st, B_GET);
@@ -492,7 +492,7 @@ int rows_get(struct rows *x, int64_t log, int64_t node, int64_t row, struct stor
     return 1;
 }
 
-int rows_newest(struct rows *x, int64_t back_ms, size_t max,
+int rows_newest(struct batch_rows *x, int64_t back_ms, size_t max,
                 int (*each)(void *arg, const struct store_batch *b, int64_t log, int64_t row), void *arg,
                 struct err *err)
 {

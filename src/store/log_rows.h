@@ -18,15 +18,15 @@
 #define ROWS_LIMIT_MS 10000 /* so long a writer waits for the server: then it is away */
 
 /* Statements over somebody's connection. */
-struct rows;
-struct rows *rows_new(struct db *db);
-void rows_free(struct rows *x);
-void rows_rest(struct rows *x); /* before a transaction ends: nothing more is read of what rows_get gave */
+struct batch_rows;
+struct batch_rows *rows_new(struct db *db);
+void rows_free(struct batch_rows *x);
+void rows_rest(struct batch_rows *x); /* before a transaction ends: nothing more is read of what rows_get gave */
 
 /* ---- writing ---- */
 struct rows_log;
 /* A new log of this hub, its row committed. now_ms 0: not known, and no partitions are made ahead. */
-int rows_log_begin(struct rows_log **ret, struct rows *x, int64_t hub, int64_t now_ms, struct err *err);
+int rows_log_begin(struct rows_log **ret, struct batch_rows *x, int64_t hub, int64_t now_ms, struct err *err);
 void rows_log_free(struct rows_log *l);
 const struct log_sum *rows_log_sum(const struct rows_log *l);
 int64_t rows_log_nodes(const struct rows_log *l); /* that sent this hub anything */
@@ -45,29 +45,31 @@ struct row_log {
     int64_t n, owner, epoch;
     bool sealed, ripe; /* ripe: its frames may go */
 };
-int rows_list(struct rows *x, struct row_log **ret, size_t *ret_n, struct err *err); /* not compacted, by number */
+int rows_list(struct batch_rows *x, struct row_log **ret, size_t *ret_n,
+              struct err *err); /* not compacted, by number */
 /* These are transactions of their own: 1; 0: somebody else was faster; -errno. */
-int rows_seal(struct rows *x, const struct row_log *l, int64_t now_ms, struct err *err);
-int rows_adopt(struct rows *x, const struct row_log *l, int64_t hub, struct err *err);
+int rows_seal(struct batch_rows *x, const struct row_log *l, int64_t now_ms, struct err *err);
+int rows_adopt(struct batch_rows *x, const struct row_log *l, int64_t hub, struct err *err);
 /* Frames of a log that is in chunks, and is ripe, go, and its mark. */
-int rows_drop(struct rows *x, const struct row_log *l, struct err *err);
+int rows_drop(struct batch_rows *x, const struct row_log *l, struct err *err);
 /* Within a transaction: 1 while the log is still its owner's; it stays so until the end. 0, -errno. */
-int rows_fence(struct rows *x, const struct row_log *l);
+int rows_fence(struct batch_rows *x, const struct row_log *l);
 /* Without chunks: logs of this hub whose newest batch is older go. How many, or -errno. */
-int rows_drop_older(struct rows *x, int64_t hub, int64_t current, int64_t before_ms, struct err *err);
-int rows_tidy_days(struct rows *x, int64_t now_ms); /* partitions of days long gone that are empty go. 0 or -errno */
-int64_t rows_bytes(struct rows *x);                 /* of the whole database; 0: not known */
+int rows_drop_older(struct batch_rows *x, int64_t hub, int64_t current, int64_t before_ms, struct err *err);
+int rows_tidy_days(struct batch_rows *x,
+                   int64_t now_ms);       /* partitions of days long gone that are empty go. 0 or -errno */
+int64_t rows_bytes(struct batch_rows *x); /* of the whole database; 0: not known */
 
 /* ---- reading ---- */
-int rows_node(struct rows *x, const char *key, int64_t *ret, struct err *err); /* its number: 1, 0, -errno */
-int rows_nodes(struct rows *x, int64_t log, struct log_key **ret, size_t *ret_n, struct err *err);
-int rows_each(struct rows *x, int64_t log, int64_t before,
+int rows_node(struct batch_rows *x, const char *key, int64_t *ret, struct err *err); /* its number: 1, 0, -errno */
+int rows_nodes(struct batch_rows *x, int64_t log, struct log_key **ret, size_t *ret_n, struct err *err);
+int rows_each(struct batch_rows *x, int64_t log, int64_t before,
               void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err);
 /* Numbers of a node's rows in a log, ascending; the caller frees. */
-int rows_of(struct rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err);
+int rows_of(struct batch_rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err);
 /* As log_reader_get; asked in the order of rows it costs one question for each node and log. */
-int rows_get(struct rows *x, int64_t log, int64_t node, int64_t row, struct store_batch *ret, struct err *err);
+int rows_get(struct batch_rows *x, int64_t log, int64_t node, int64_t row, struct store_batch *ret, struct err *err);
 /* As newest_each says, of all hubs. where: log and row, for aliases. */
-int rows_newest(struct rows *x, int64_t back_ms, size_t max,
+int rows_newest(struct batch_rows *x, int64_t back_ms, size_t max,
                 int (*each)(void *arg, const struct store_batch *b, int64_t log, int64_t row), void *arg,
                 struct err *err);

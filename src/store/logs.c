@@ -23,7 +23,7 @@ struct logs {
     struct records *rec;
     struct log *cur; /* NULL: none, or it could not be made */
     /* PostgreSQL instead of files */
-    struct rows *shared;
+    struct batch_rows *shared;
     struct rows_log *cur_rows;
     int64_t hub, oldest; /* oldest: of all hubs, when last looked at */
     int64_t last;        /* the highest number used */

@@ -51,6 +51,11 @@ struct db *records_db(struct records *r)
     return r->db;
 }
 
+bool records_half_moved(struct records *r)
+{
+    return db_has_table(r->db, STORE_MOVING);
+}
+
 uint64_t records_steps(struct records *r)
 {
     return db_stmts_steps(&r->st);

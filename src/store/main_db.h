@@ -16,6 +16,8 @@ void records_close(struct records *r);
 int64_t records_file_bytes(const char *dir);
 struct db *records_db(struct records *r); /* for what goes into the same transaction */
 
+bool records_half_moved(struct records *r); /* a move into it is not finished */
+
 /* Writing: between begin and end. After any failure nothing was kept. */
 int records_begin(struct records *r, struct err *err);
 /* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */

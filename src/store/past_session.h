@@ -28,7 +28,7 @@ struct past_log {
 /* Connections, and what was learned over them. One thread's at a time. */
 struct past_reader {
     struct chunks *chunks;
-    struct rows *rows; /* over the connection of chunks; NULL: logs are files */
+    struct batch_rows *rows; /* over the connection of chunks; NULL: logs are files */
     struct records *rec;
     void *dec;
     struct facts_cache facts;

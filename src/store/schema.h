@@ -4,6 +4,9 @@
 
 #include "store/main_db.h"
 
+/* The table that says that a move into this store is under way (backup/move.c): until its end no hub opens it. */
+#define STORE_MOVING "moving"
+
 enum { /* before these: what puts a record, by enum store_kind */
        R_BEFORE = STORE_TABLES - 1,
 #define QUERY(name, sql) R_##name,

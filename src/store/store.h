@@ -10,9 +10,9 @@ struct store {
     int lock_fd;
     struct done_queue done;
     bool has_done;
-    struct records *rec; /* the caller's */
-    struct rows *rows;   /* NULL: a folder, or tools */
-    struct writer *w;    /* NULL: tools */
+    struct records *rec;     /* the caller's */
+    struct batch_rows *rows; /* NULL: a folder, or tools */
+    struct writer *w;        /* NULL: tools */
     struct compact *compact;
     struct past *past; /* NULL: no decoder */
     bool loaded;       /* thread is to wait for the disk no more: */

@@ -697,6 +697,8 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
     int r = w->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
     if (r == 0)
         r = records_open(&w->rec, conf->dir, DB_WRITE, err);
+    if (r == 0 && records_half_moved(w->rec))
+        r = err_set(err, -EBUSY, "a move into this store is not finished: go on with `muster store move FROM TO`");
     if (r == 0 && w->shared)
         pg_set_limit(records_db(w->rec), ROWS_LIMIT_MS);
     if (r == 0)

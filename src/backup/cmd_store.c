@@ -1,0 +1,253 @@
+/* cmd_store.c: `muster store`: a store on PostgreSQL made, looked at, read through, and moved to or from a folder. */
+#include <errno.h>
+
+#include "backup/move.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "format/render.h"
+#include "model/rows.h"
+#include "sql/pg.h"
+
+struct store_cmd_conf {
+    char *store, *password_file;
+    bool print, json, quiet;
+};
+
+static const struct opt store_opts[] = {
+    OPT(store_cmd_conf, store, 's', OPT_STR, NULL, "URL", "the store, where no PLACE is given", .url = true),
+    OPT(store_cmd_conf, password_file, 0, OPT_PATH, NULL, "FILE",
+        "file with the password for it; ~/.pgpass does as well"),
+    OPT(store_cmd_conf, print, 0, OPT_BOOL, NULL, NULL, "init: only print the statements"),
+    OPT(store_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "status, check: as JSON"),
+    OPT(store_cmd_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    {0},
+};
+const struct opt_cmd store_help = {
+    .name = "muster store",
+    .summary = "a store that several hubs share: make it, look at it, move into it",
+    .args = "init|status|check|move [PLACE] [TO]",
+    .about =
+        "PLACE is postgres://USER@HOST/DATABASE; for check and move a hub's data folder, too. `init` makes the tables, "
+        "or brings them up to date, which a hub that starts does as well. `status` says which hubs there are, which of "
+        "them leads, and how far behind compaction is. `check` reads every chunk and every batch. `move` FROM TO takes "
+        "a folder's store to a server, or back: while no hub uses either; broken off, the same command goes on; FROM "
+        "is left as it is. Certificates, the local token and W&B's runs stay in the hub's data folder.",
+    .examples = "muster store init postgres://muster@db/muster  # once; the role must own the database\n"
+                "muster store status postgres://muster@db/muster  # who leads, and how far behind what is\n"
+                "muster store check /var/lib/muster  # is all of it readable?\n"
+                "muster store move /var/lib/muster postgres://muster@db/muster  # then `muster hub --store` there",
+    .opts = store_opts,
+    .conf_size = sizeof(struct store_cmd_conf),
+    .no = (const int[]){EBUSY, ENOTEMPTY, ENODATA, ENOTSUP, 0},
+};
+
+/* ---- init ---- */
+
+static int init_store(const struct store_cmd_conf *conf, const char *url, struct err *err)
+{
+    AUTO_BUF out = BUF_INIT(1 << 20);
+
+    if (conf->print) {
+        store_print_tables(&out);
+        return cli_print(&store_help, &out);
+    }
+    int r = store_init(url, err);
+    if (r >= 0 && !conf->quiet)
+        fprintf(stderr, "%s\n", r ? "the tables are there" : "the tables are there already, and up to date");
+    return MIN(r, 0);
+}
+
+/* ---- status ---- */
+
+static void add_bytes(struct buf *out, const char *what, int64_t bytes)
+{
+    buf_addf(out, "%s ", what);
+    render_amount(out, "bytes", (double)bytes);
+}
+
+static void write_status_json(struct buf *out, const struct status_sum *s)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    json_arr(&j, "hubs");
+    for (size_t i = 0; i < s->n_hubs; i++) {
+        const struct status_hub *h = &s->hubs[i];
+        char iso[32];
+        json_obj(&j, NULL);
+        json_int(&j, "id", h->id);
+        json_cstr(&j, "name", h->name);
+        json_some(&j, "url", h->url);
+        json_cstr(&j, "version", h->version);
+        json_cstr(&j, "started", clock_iso(h->started_ms, iso));
+        json_bool(&j, "here", h->here);
+        json_bool(&j, "leads", h->leads);
+        json_bool(&j, "settings_differ", h->differs);
+        json_int(&j, "batches_waiting", h->batches);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_int(&j, "logs_waiting", s->logs);
+    json_int(&j, "batches_waiting", s->batches);
+    json_fixed(&j, "behind_s", s->behind_ms, 1000);
+    json_int(&j, "chunks", s->chunks);
+    json_int(&j, "bytes", s->bytes);
+    json_int(&j, "chunk_bytes", s->chunk_bytes);
+    json_int(&j, "batch_bytes", s->batch_bytes);
+    json_bool(&j, "moving", s->moving);
+    json_arr(&j, "versions");
+    for (size_t i = 0; i < ARRAY_LEN(s->versions); i++)
+        json_int(&j, NULL, s->versions[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+static const char *word_of(const struct status_hub *h)
+{
+    return h->leads ? "leads" : h->here ? "here" : "gone";
+}
+
+static void write_status(struct buf *out, const struct status_sum *s)
+{
+    static const struct column_spec cols[] =
+        {{.name = "hub", .title = "HUB", .type = CELL_INT, .weight = 9},
+         {.name = "name", .title = "NAME", .weight = 8},
+         {.name = "state", .title = "STATE", .weight = 9},
+         {.name = "url", .title = "ADDRESS", .weight = 7},
+         {.name = "version", .title = "VERSION", .weight = 5},
+         {.name = "started", .title = "STARTED", .weight = 4},
+         {.name = "waiting", .title = "BATCHES WAITING", .type = CELL_INT, .right = true, .weight = 6},
+         {.name = "note", .title = "NOTE", .weight = 6}};
+    AUTO_ROWS r = ROWS_OF(cols);
+    char iso[32], span[24];
+
+    for (size_t i = 0; i < s->n_hubs; i++) {
+        const struct status_hub *h = &s->hubs[i];
+        struct cell *c = rows_add(&r);
+        cell_int(&c[0], h->id);
+        cell_some_text(&c[1], h->name);
+        cell_text(&c[2], str_of(word_of(h)));
+        cell_some_text(&c[3], h->url);
+        cell_some_text(&c[4], h->version);
+        cell_text(&c[5], str_of(clock_iso(h->started_ms, iso)));
+        cell_int(&c[6], h->batches);
+        cell_some_text(&c[7], h->differs ? "its settings differ from the leader's" : "");
+    }
+    if (s->n_hubs)
+        render_rows_text(out, &r, &(struct term){.width = cli_width(160), .colour = false});
+    else
+        buf_adds(out, "no hub uses it\n");
+    buf_addf(out, "%lld batches in %lld logs are not in chunks yet", (long long)s->batches, (long long)s->logs);
+    if (s->behind_ms > 0)
+        buf_addf(out, ", the oldest since %s", clock_span(s->behind_ms, span));
+    buf_addf(out, "\n%lld chunks; ", (long long)s->chunks);
+    add_bytes(out, "chunks", s->chunk_bytes);
+    add_bytes(out, ", batches", s->batch_bytes);
+    add_bytes(out, ", all", s->bytes);
+    buf_addf(out, "\n%s", s->moving ? "a move into it is not finished: go on with `muster store move`\n" : "");
+}
+
+static int show_status(const struct store_cmd_conf *conf, const char *url, struct err *err)
+{
+    AUTO_BUF out = BUF_INIT(8 << 20);
+    struct status_sum s;
+    int r = store_status(url, &s, err);
+
+    if (r == 0 && conf->json)
+        write_status_json(&out, &s);
+    else if (r == 0)
+        write_status(&out, &s);
+    free(s.hubs);
+    if (r < 0)
+        return r;
+    return conf->json ? cli_print_json(&store_help, &out) : cli_print(&store_help, &out);
+}
+
+/* ---- check ---- */
+
+static int check_store(const struct store_cmd_conf *conf, const char *place, struct err *err)
+{
+    AUTO_BUF out = BUF_INIT(4096);
+    struct progress p;
+    struct check_sum s;
+
+    progress_start(&p, "reading", "pieces", 0, conf->quiet);
+    int r = store_check(place, &(struct backup_watch){progress_watch, &p}, &s, err);
+    progress_end(&p);
+    if (r < 0)
+        return r;
+    bool bad = s.damaged_chunks || s.damaged_batches || s.astray;
+    if (conf->json)
+        json_print(&out,
+                   "{'nodes':%lld,'chunks':%lld,'chunk_bytes':%lld,'damaged_chunks':%lld,'batches':%lld,"
+                   "'damaged_batches':%lld,'astray':%lld}\n",
+                   (long long)s.nodes, (long long)s.chunks, (long long)s.bytes, (long long)s.damaged_chunks,
+                   (long long)s.batches, (long long)s.damaged_batches, (long long)s.astray);
+    else
+        buf_addf(&out,
+                 "%lld nodes, %lld chunks (%lld damaged), %lld batches not yet in chunks (%lld damaged), %lld rows of "
+                 "no log\n",
+                 (long long)s.nodes, (long long)s.chunks, (long long)s.damaged_chunks, (long long)s.batches,
+                 (long long)s.damaged_batches, (long long)s.astray);
+    r = conf->json ? cli_print_json(&store_help, &out) : cli_print(&store_help, &out);
+    return r == EXIT_OK && bad ? EXIT_NO : r;
+}
+
+/* ---- move ---- */
+
+static int move_store(const struct store_cmd_conf *conf, const char *from, const char *to, struct err *err)
+{
+    struct progress p;
+    struct move_sum s;
+
+    progress_start(&p, "moving", "rows", 0, conf->quiet);
+    int r = store_move(from, to, &(struct backup_watch){progress_watch, &p}, &s, err);
+    progress_end(&p);
+    if (r == 0 && !conf->quiet)
+        fprintf(stderr, "%s%lld chunks and %lld records are there, and counted; what was moved from is left as it is\n",
+                s.resumed ? "went on where it had stopped: " : "", (long long)s.chunks, (long long)s.records);
+    return r;
+}
+
+/* libpq takes it from the environment. */
+static int take_password(const char *path, struct err *err)
+{
+    AUTO_BUF text = BUF_INIT(4096);
+    int r = path ? file_read(path, 4096, &text, err) : 0;
+
+    if (path && r == 0) {
+        AUTO_FREE char *word = mem_strn(str_trim(buf_str(&text)).p, str_trim(buf_str(&text)).len);
+        setenv("PGPASSWORD", word, 1);
+    }
+    return r;
+}
+
+int cmd_store(struct cmd_call *c)
+{
+    const struct store_cmd_conf *conf = c->conf;
+    const char *verb = c->argc ? c->argv[0] : "", *place = c->argc > 1 ? c->argv[1] : conf->store;
+    bool init = strcmp(verb, "init") == 0, status = strcmp(verb, "status") == 0, check = strcmp(verb, "check") == 0,
+         move = strcmp(verb, "move") == 0;
+
+    if (!(init || status || check || move) || (move ? c->argc != 3 : c->argc > 2))
+        return err_set(&c->err, -EINVAL, "expected init, status or check and a PLACE, or move FROM TO");
+    if (!place && !(init && conf->print))
+        return err_set(&c->err, -EINVAL, "say which store: postgres://USER@HOST/DATABASE");
+    if ((status || (init && !conf->print)) && !pg_is_place(place))
+        return err_set(&c->err, -EINVAL,
+                       "'%s' is no postgres://...: a folder has one hub, and `muster doctor` looks after it", place);
+    int r = take_password(conf->password_file, &c->err);
+    if (r < 0)
+        return cli_fail(&store_help, EXIT_REACH, "%s", c->err.msg);
+    return init     ? init_store(conf, place, &c->err)
+           : status ? show_status(conf, place, &c->err)
+           : check  ? check_store(conf, place, &c->err)
+                    : move_store(conf, place, c->argv[2], &c->err);
+}
