@@ -327,6 +327,10 @@ size_t tracker_tell(const struct tracker *w, struct advice *ret, size_t max)
     size_t n = 0;
     for (size_t r = 0; r < ADVICE_COUNT && n < max; r++)
         n += tell_rule(w, (enum advice_rule)r, &ret[n]);
+    if (n > 1) /* that it needs little is the news only where nothing else is why */
+        for (size_t i = 0; i < n; i++)
+            if (ret[i].rule == ADVICE_slice)
+                memmove(&ret[i], &ret[i + 1], (--n - i) * sizeof(*ret));
     return n;
 }
 

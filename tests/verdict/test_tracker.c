@@ -57,6 +57,11 @@ static void now_and_then(size_t t, struct sample *s) /* a notebook: 8 % of each 
     sample_set(s, M_throttle, 0);
     sample_set(s, M_mem_used, 20 * GIB);
 }
+static void little_memory(size_t t, struct sample *s)
+{
+    (void)t;
+    sample_set(s, M_mem_used, 2 * GIB);
+}
 static void no_work_after_a_minute(size_t t, struct sample *s)
 {
     if (t >= 100)
@@ -106,6 +111,9 @@ static const struct scene {
     {"fp8", "fp8", NULL, -1, NULL},
     {"a GPT trains", "gpt", NULL, -1, NULL},
     {"small products", "small", NULL, ADVICE_small_kernels, "active 34 %, SM 19 %"},
+    {"small products, little memory", "small", little_memory, ADVICE_small_kernels, NULL},
+    {"a thread that spins, little memory", "spin", little_memory, ADVICE_spinning, NULL},
+    {"a GPT, little memory", "gpt", little_memory, -1, NULL},
     {"fp32", "fp32", NULL, ADVICE_fp32, "active 100 %, fp32 77 %, tensor 0 %"},
     {"the GPT in fp32 by mistake", "gpt-fp32", NULL, ADVICE_fp32, "active 100 %, fp32 66 %, tensor 3 %"},
     {"a copy", "copy", NULL, ADVICE_memory_bound, "active 99 %, memory bandwidth 89 %, tensor 0 %"},
