@@ -72,6 +72,11 @@ void render_series_json_end(struct buf *out, const struct series_frame *f)
         buf_addf(out, ",\"filled\":\"%s\"", f->filled);
     if (f->damaged)
         buf_addf(out, ",\"damaged\":%u", f->damaged);
+    if (f->missing[0]) {
+        struct json j = {.out = out};
+        buf_adds(out, ",\"missing\":");
+        json_cstr(&j, NULL, f->missing);
+    }
     buf_adds(out, "}\n");
 }
 

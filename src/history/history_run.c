@@ -10,8 +10,9 @@
 #include "history/history_plan.h"
 #include "history/holds.h"
 
-#define RATE_BACK_MS  120000ll /* a counter's value this old still tells a rate; older is a gap */
-#define LATELY_MS     HOUR_MS  /* newer than this nothing can have left the raw tier */
+#define AHEAD_BINS    (1u << 20) /* of nodes that are asked in one question: 40 MB */
+#define RATE_BACK_MS  120000ll   /* a counter's value this old still tells a rate; older is a gap */
+#define LATELY_MS     HOUR_MS    /* newer than this nothing can have left the raw tier */
 #define AVERAGE_EXTRA 100
 
 /* ---- bins to numbers ---- */
@@ -120,10 +121,12 @@ struct run {
     bool any;
     struct heap *heaps;
     size_t n_heaps, cap_heaps;
-    struct holds holds; /* of the node at hand, where the group is by user */
-    int64_t *held;      /* one series of one user */
-    bool too_much;      /* more groups than are given at once */
-    size_t next_heap;   /* likely to be added to: devices come with their metrics in the same order */
+    struct holds holds;    /* of the node at hand, where the group is by user */
+    int64_t *held;         /* one series of one user */
+    bool too_much;         /* more groups than are given at once */
+    size_t next_heap;      /* likely to be added to: devices come with their metrics in the same order */
+    struct history *ahead; /* of the next nodes */
+    size_t n_ahead, next_ahead;
 };
 
 static const char *const tier_words[TIER_COUNT] = {"raw", "minute", "hour"};
@@ -313,50 +316,136 @@ static unsigned fields_of(const struct history_query *q)
     return fields ? fields : BIN_SUM;
 }
 
-/* The node's devices, or the node itself: one question to the store, all metrics at once. */
+/* What is asked of a node at once: its devices, or itself; all metrics that these have. */
+struct node_ask {
+    struct history_ask ask;
+    size_t *which; /* of the query's metrics */
+    const char **names, **devices;
+};
+
+static void node_ask_fini(struct node_ask *k)
+{
+    FREE_ALL(k->which, k->names, k->devices);
+}
+
+/* False: there is nothing to ask. Ended with node_ask_fini in any case. */
+static bool node_ask_make(struct node_ask *k, const struct run *r, const struct plan_node *p, bool self)
+{
+    const struct history_query *q = r->q;
+    size_t n = 0, n_devices = self ? p->self : p->n_devices;
+    int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
+
+    *k = (struct node_ask){0};
+    if (n_devices == 0)
+        return false;
+    k->which = mem_zero(q->n_metrics + 1, sizeof(*k->which));
+    k->names = mem_zero(q->n_metrics + 1, sizeof(*k->names));
+    k->devices = mem_zero(n_devices, sizeof(*k->devices));
+    for (size_t i = 0; i < q->n_metrics; i++)
+        if (self ? p->scales[i].node : p->scales[i].device) {
+            k->which[n] = i;
+            k->names[n++] = q->metrics[i].name;
+        }
+    for (size_t i = 0; i < n_devices; i++)
+        k->devices[i] = self ? "" : p->devices[i].uuid;
+    k->ask = (struct history_ask){.node = p->key,
+                                  .devices = k->devices,
+                                  .metrics = k->names,
+                                  .n_devices = n_devices,
+                                  .n_metrics = n,
+                                  .from_ms = r->frame.from_ms - back_ms,
+                                  .to_ms = r->frame.to_ms,
+                                  .step_ms = r->frame.step_ms,
+                                  .fields = r->fields,
+                                  .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)};
+    return n > 0;
+}
+
+/* ---- several nodes in one question, where an archive answers ---- */
+
+static void ahead_fini(struct run *r)
+{
+    for (size_t i = 0; i < r->n_ahead; i++)
+        history_fini(&r->ahead[i]);
+    free(r->ahead);
+    r->ahead = NULL;
+    r->n_ahead = r->next_ahead = 0;
+}
+
+/* As many nodes from first on as fit, at least one. *ret: the one behind them. */
+static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
+{
+    const struct history_query *q = r->q;
+    struct node_ask *asks = NULL;
+    size_t n = 0, cap = 0, bins = 0, i = first;
+    int code = 0;
+
+    ahead_fini(r);
+    *ret = first + 1;
+    if (!r->past->histories || group_by_holder(q->group))
+        return 0;
+    for (; i < q->n_nodes && bins < AHEAD_BINS; i++)
+        for (int self = 0; self < 2; self++) {
+            struct node_ask k;
+            if (node_ask_make(&k, r, &q->nodes[i], self)) {
+                bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before);
+                VEC_ADD(asks, n, cap, k);
+            } else {
+                node_ask_fini(&k);
+            }
+        }
+    AUTO_FREE struct history_ask *plain = mem_zero(n + 1, sizeof(*plain));
+    for (size_t k = 0; k < n; k++) {
+        plain[k] = asks[k].ask;
+        plain[k].session = r->past->session;
+        plain[k].stop = r->past->stop;
+        plain[k].arg = r->past->stop_arg;
+    }
+    if (n > 1) {
+        r->ahead = mem_zero(n, sizeof(*r->ahead));
+        code = r->past->histories(r->past->store, plain, n, r->ahead, err);
+        r->n_ahead = code == 0 ? n : 0;
+        *ret = i;
+    }
+    for (size_t k = 0; k < n; k++)
+        node_ask_fini(&asks[k]);
+    free(asks);
+    return code;
+}
+
+/* ---- one node ---- */
+
 static int ask_node(struct run *r, const struct plan_node *p, bool self, struct err *err)
 {
     const struct history_query *q = r->q;
-    const char *names[PLAN_METRICS], *itself = "";
-    size_t which[PLAN_METRICS], n_names = 0;
-
-    for (size_t i = 0; i < q->n_metrics; i++)
-        if (self ? p->scales[i].node : p->scales[i].device) {
-            which[n_names] = i;
-            names[n_names++] = q->metrics[i].name;
-        }
-    size_t n_devices = self ? p->self : p->n_devices;
-    if (n_names == 0 || n_devices == 0)
-        return 0;
-    AUTO_FREE const char **devices = mem_zero(n_devices, sizeof(*devices));
-    for (size_t i = 0; i < n_devices; i++)
-        devices[i] = self ? itself : p->devices[i].uuid;
-    int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
     struct history h = {0};
     struct coarser more = {.tier = -1};
-    struct history_ask ask = {.node = p->key,
-                              .devices = devices,
-                              .metrics = names,
-                              .n_devices = n_devices,
-                              .n_metrics = n_names,
-                              .from_ms = r->frame.from_ms - back_ms,
-                              .to_ms = r->frame.to_ms,
-                              .step_ms = r->frame.step_ms,
-                              .fields = r->fields,
-                              .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)};
-    int code = past_history(r->past, ask, &h, err);
-    if (code < 0)
-        return code;
-    if (h.n != r->n + r->before || h.n_series != n_devices * n_names)
+    struct node_ask k;
+    int code = 0;
+
+    if (!node_ask_make(&k, r, p, self)) {
+        node_ask_fini(&k);
+        return 0;
+    }
+    if (r->next_ahead < r->n_ahead) { /* they were asked in this order */
+        h = r->ahead[r->next_ahead];
+        r->ahead[r->next_ahead++] = (struct history){0};
+    } else {
+        code = past_history(r->past, k.ask, &h, err);
+    }
+    if (code == 0 && (h.n != r->n + r->before || h.n_series != k.ask.n_devices * k.ask.n_metrics))
         code = err_set(err, -EIO, "the store gave %zu bins where %zu were asked for", h.n, r->n + r->before);
     if (code == 0 && q->chosen && q->tier < 0)
-        code = coarser_read(&more, r->past, &ask, &h, err);
+        code = coarser_read(&more, r->past, &k.ask, &h, err);
     r->frame.damaged += h.damaged + more.h.damaged;
-    for (size_t d = 0; code == 0 && d < n_devices; d++)
-        for (size_t m = 0; m < n_names; m++)
-            give(r, p, self ? NULL : &p->devices[d], which[m], &h, &more, d * n_names + m);
+    if (h.missing[0])
+        mem_copy_str(r->frame.missing, sizeof(r->frame.missing), h.missing);
+    for (size_t d = 0; code == 0 && d < k.ask.n_devices; d++)
+        for (size_t m = 0; m < k.ask.n_metrics; m++)
+            give(r, p, self ? NULL : &p->devices[d], k.which[m], &h, &more, d * k.ask.n_metrics + m);
     history_fini(&h);
     coarser_fini(&more);
+    node_ask_fini(&k);
     return code;
 }
 
@@ -366,6 +455,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     int64_t from_ms = q->from_ms / step_ms * step_ms, to_ms = (q->to_ms + step_ms - 1) / step_ms * step_ms;
     bool rates = q->usual ? ANY(q->n_metrics, i, q->metrics[i].no < 0 || metrics[q->metrics[i].no].kind == KIND_COUNTER)
                           : ANY(q->n_aggs, a, q->aggs[a] == AGG_RATE);
+    size_t ahead = 0;
     int code = 0;
 
     r->frame = (struct series_frame){.from_ms = from_ms,
@@ -381,7 +471,9 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     r->sink->start(r->sink->arg, &r->frame);
     for (size_t i = 0; code == 0 && i < q->n_nodes; i++) {
         bool users = group_by_holder(q->group);
-        if (users)
+        if (i == ahead)
+            code = ask_ahead(r, i, &ahead, err);
+        if (code == 0 && users)
             code = holds_read(&r->holds, r->past, q, i, &r->frame, err);
         if (code == 0 && (!users || r->holds.n))
             code = ask_node(r, &q->nodes[i], false, err);
@@ -395,6 +487,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
             code = err_set(err, -ECANCELED, "stopped");
     }
     heaps_end(r, code == 0);
+    ahead_fini(r);
     free(r->v);
     free(r->held);
     if (code == 0)

@@ -59,6 +59,7 @@ static void on_worker(struct work_job *j)
     struct past_source past = {.store = q->h->store,
                                .dir = q->h->data,
                                .history = store_history,
+                               .histories = q->h->archive ? store_histories : NULL,
                                .session = store_session(q->h->store),
                                .stop = job_stopped,
                                .stop_arg = j,

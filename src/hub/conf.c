@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "clickhouse/clickhouse.h"
 #include "hub/feature.h"
 
 #define OPTS_MAX 200
@@ -73,5 +74,5 @@ int hub_conf_check(UNUSED void *self, const struct hub_conf *conf, UNUSED void *
         return err_set(err, -EINVAL, "tls_cert and tls_key belong together: one of them is missing");
     if (conf->tls && conf->tls_cert)
         return err_set(err, -EINVAL, "tls makes a certificate of its own; with tls_cert and tls_key leave it out");
-    return 0;
+    return conf->samples ? clickhouse_check(&(struct click_conf){.url = conf->samples}, err) : 0;
 }

@@ -9,6 +9,7 @@
 #include "store/records.h"
 #include "wire/wire.h"
 
+struct archive;
 struct book;
 struct easel;
 struct compress;
@@ -30,6 +31,7 @@ struct hub {
     struct buf addresses; /* where it listens, a line each */
     struct live *live;
     struct store *store;
+    struct archive *archive; /* where samples are kept for longer; NULL: nowhere */
     struct httpd *httpd;
     struct api api;
     struct peers *peers;

@@ -44,6 +44,9 @@ static void own_notice(const struct store_stat *st, char out[NOTICE_MAX])
         snprintf(out, NOTICE_MAX, "store full: new samples are kept, but history cannot be compacted");
     else if (st->history_error)
         snprintf(out, NOTICE_MAX, "history is not kept up: %.180s", st->history_why);
+    else if (st->archive_error)
+        snprintf(out, NOTICE_MAX, "samples are kept here and wait for ClickHouse (%llu logs, %lld MB): %.120s",
+                 (unsigned long long)st->archive_logs, (long long)(st->archive_bytes >> 20), st->archive_why);
     else if (doubt_ms)
         snprintf(out, NOTICE_MAX,
                  "the hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
@@ -85,6 +88,10 @@ void self_status(void *self, struct status *s)
         {"muster_hub_store_damaged_logs", "log files set aside since the start", true, st.damaged},
         {"muster_hub_store_damaged_columns", "columns of history that could not be read since the start", true,
          st.damaged_columns},
+        {"muster_hub_samples_rows", "rows that ClickHouse took since the start", true, st.archive_rows},
+        {"muster_hub_samples_waiting_bytes", "what waits for ClickHouse", false, (uint64_t)st.archive_bytes},
+        {"muster_hub_samples_failing", "1 while ClickHouse does not take samples", false, st.archive_error != 0},
+        {"muster_hub_samples_missed", "logs that were too old before ClickHouse took them", true, st.archive_missed},
         {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing goes by age", false,
          trusted_clock_now_doubt() != 0},
     };

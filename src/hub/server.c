@@ -23,6 +23,7 @@
 #include "base/timer.h"
 #include "base/workers.h"
 #include "base/zone.h"
+#include "clickhouse/clickhouse.h"
 #include "http/compress.h"
 #include "http/ports.h"
 #include "http/room.h"
@@ -318,9 +319,13 @@ static int open_store(struct hub *h, const struct hub_conf *conf, struct err *er
                             .rotate_ms = conf->rotate,
                             .now_ms = trusted_clock_now_ms};
     struct err warn = {0};
+    struct click_conf samples = {conf->samples, conf->samples_password_file, conf->keep_samples};
     int r = file_mkdirs(h->data, 0700, err);
+    if (r == 0 && conf->samples)
+        r = clickhouse_open(&h->archive, &samples, err);
     if (r < 0)
         return r;
+    sc.archive = h->archive;
     r = store_open(&h->store, &sc, h->loop, &warn);
     if (r < 0)
         return err_set(err, r, "%s", warn.msg);
@@ -499,6 +504,7 @@ void hub_close(struct hub *h)
     easel_free(h->easel);
     h->easel = NULL;
     store_close(h->store); /* every done is called: late replies go out or away */
+    clickhouse_close(h->archive);
     h->store = NULL;
     features_close(&s->hub.features);
     httpd_free(h->httpd);

@@ -28,4 +28,5 @@ struct series_frame {
     const char *filled; /* the coarser one that gaps were filled from; NULL: none was needed, or had more */
     bool users;         /* groups by user */
     uint32_t damaged;   /* columns that could not be read */
+    char missing[160];  /* the archive of what is not kept here did not answer: why; "": nothing is missing */
 };

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "sql/pg.h"
 #include "sql/sqlite.h"
+#include "store/archive.h"
 #include "store/compact_merge.h"
 #include "store/log_rows.h"
 #include "store/past.h"
@@ -453,7 +454,7 @@ static int finish_rows(struct compact *c, struct row_log *l, const struct chunk_
     c->row_log = *l;
     if (!(m && m->done))
         r = compact_log(c, l->n, m ? m->upto : 0, err);
-    else if (l->ripe)
+    else if (l->ripe && (!c->conf.archive || due_rows(writer_due(c->w), l->n, c->conf.keep_raw_ms)))
         r = rows_drop(c->chunk_rows, l, err);
     return r == -ESTALE ? 0 : MIN(r, 0); /* it was adopted by another */
 }

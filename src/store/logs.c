@@ -30,6 +30,10 @@ struct logs {
     int64_t opened_ms;
     struct log_sum *sealed; /* by number */
     size_t n, cap;
+    struct log_sum *due; /* by number; in chunks, and not in the archive yet */
+    size_t n_due, cap_due;
+    uint64_t missed;
+    bool archives;
     int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes, rotate_most;
     bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
     int64_t (*now_ms)(void);
@@ -42,6 +46,7 @@ static void logs_conf(struct logs *g, const struct store_conf *conf)
     g->keep_bytes = conf->keep_bytes;
     g->now_ms = conf->now_ms;
     g->compacts = conf->decoder != NULL;
+    g->archives = conf->archive && !conf->url;
     g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : conf->decoder ? COMPACT_MS : ROTATE_MS;
     g->rotate_bytes = conf->rotate_bytes ? conf->rotate_bytes : ROTATE_BYTES;
     g->rotate_most = conf->rotate_bytes || g->keep_bytes ? 0 : ROTATE_MOST;
@@ -59,10 +64,18 @@ static void logs_add_sealed(struct logs *g, struct log_sum sum)
     VEC_INSERT(g->sealed, g->n, g->cap, at, sum);
 }
 
-static void logs_remove_sealed(struct logs *g, size_t i)
+static void logs_add_due(struct logs *g, struct log_sum sum)
 {
-    memmove(&g->sealed[i], &g->sealed[i + 1], (g->n - i - 1) * sizeof(g->sealed[0]));
-    g->n--;
+    size_t at = COUNT_BEFORE(g->n_due, i, g->due[i].n < sum.n);
+
+    sum.bytes = log_file_bytes(g->dir, sum.n);
+    VEC_INSERT(g->due, g->n_due, g->cap_due, at, sum);
+}
+
+static void remove_sum(struct log_sum *v, size_t *n, size_t i)
+{
+    memmove(&v[i], &v[i + 1], (*n - i - 1) * sizeof(v[0]));
+    --*n;
 }
 
 /* ---- sealing ---- */
@@ -139,6 +152,10 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
         while (at < n_files && files[at] < v[i].n)
             at++;
         bool there = at < n_files && files[at] == v[i].n;
+        if (v[i].compacted && there && g->archives) {
+            logs_add_due(g, v[i]);
+            continue;
+        }
         if (v[i].compacted) { /* we were killed before it was unlinked */
             r = there ? log_unlink(g->dir, v[i].n) : 0;
             if (r < 0)
@@ -176,7 +193,7 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
     for (size_t i = 0; i < n_files && r == 0; i++) {
         struct err why = {0};
         struct log *l;
-        if (ANY(g->n, k, g->sealed[k].n == files[i]))
+        if (ANY(g->n, k, g->sealed[k].n == files[i]) || ANY(g->n_due, k, g->due[k].n == files[i]))
             continue;
         AUTO_FREE char *path = log_path(g->dir, files[i]);
         if (access(path, F_OK) < 0) /* set aside a moment ago */
@@ -240,6 +257,7 @@ void logs_close(struct logs *g)
     rows_log_free(g->cur_rows);
     rows_free(g->shared);
     free(g->sealed);
+    free(g->due);
     free(g->dir);
     free(g);
 }
@@ -337,7 +355,46 @@ int64_t logs_bytes(const struct logs *g)
 
     for (size_t i = 0; i < g->n; i++)
         sum += g->sealed[i].bytes;
+    for (size_t i = 0; i < g->n_due; i++)
+        sum += g->due[i].bytes;
     return sum;
+}
+
+/* ---- what waits for the archive ---- */
+
+size_t logs_due(const struct logs *g, struct log_sum **ret)
+{
+    *ret = mem_dup(g->due, g->n_due, sizeof(**ret));
+    return g->n_due;
+}
+
+int logs_sent(struct logs *g, int64_t n)
+{
+    size_t i = FIRST(g->n_due, k, g->due[k].n == n);
+    int r = i < g->n_due ? log_unlink(g->dir, n) : 0;
+
+    if (r == 0 && i < g->n_due)
+        remove_sum(g->due, &g->n_due, i);
+    return r;
+}
+
+uint64_t logs_missed(const struct logs *g)
+{
+    return g->missed;
+}
+
+/* Before the rows of these go: a file without a row would be taken for a new one. */
+static int logs_miss_old(struct logs *g)
+{
+    int64_t now = g->keep_ms && g->now_ms ? g->now_ms() : 0;
+    int r = 0;
+
+    while (r == 0 && g->n_due &&
+           ((now && now - g->due[0].last_ms > g->keep_ms) || (g->keep_bytes && logs_bytes(g) > g->keep_bytes))) {
+        r = logs_sent(g, g->due[0].n);
+        g->missed += r == 0;
+    }
+    return r;
 }
 
 /* The first sealed file that has to go, or g->n. */
@@ -358,8 +415,10 @@ static size_t logs_too_old(const struct logs *g)
 static int logs_forget_old(struct logs *g, int64_t *ret_oldest)
 {
     int64_t oldest = 0;
-    int r = g->keep_ms && g->now_ms ? records_drop_old_logs(g->rec, g->now_ms() - g->keep_ms) : 0;
+    int r = logs_miss_old(g);
 
+    if (r == 0 && g->keep_ms && g->now_ms)
+        r = records_drop_old_logs(g->rec, g->now_ms() - g->keep_ms);
     if (r == 0)
         r = records_oldest_log(g->rec, &oldest);
     if (oldest == 0)
@@ -408,11 +467,12 @@ int64_t logs_retain(struct logs *g)
 
     if (g->shared)
         return logs_retain_rows(g);
+    logs_miss_old(g);
     while (n < ARRAY_LEN(dropped) && (i = logs_too_old(g)) < g->n) {
         if (log_unlink(g->dir, g->sealed[i].n) < 0)
             break;
         dropped[n++] = g->sealed[i].n;
-        logs_remove_sealed(g, i);
+        remove_sum(g->sealed, &g->n, i);
     }
     return n ? logs_forget(g, dropped, n) : 0;
 }
@@ -445,11 +505,14 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
     r = records_end(g->rec, r, err);
     if (r < 0)
         return r;
+    struct log_sum sum = g->sealed[i];
+    remove_sum(g->sealed, &g->n, i);
+    if (g->archives) {
+        logs_add_due(g, sum);
+        return 0;
+    }
     r = log_unlink(g->dir, n); /* a file that stays is unlinked at the next start */
-    if (r == 0)
-        r = file_sync_dir(g->dir);
-    logs_remove_sealed(g, i);
-    return r;
+    return r == 0 ? file_sync_dir(g->dir) : r;
 }
 
 void logs_tidy(struct logs *g)

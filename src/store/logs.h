@@ -8,6 +8,8 @@
  *
  * On PostgreSQL there are only this hub's own: the one being written, and a new one begun; what follows a log's end is
  * the compactor's (compact.c), and log_rows.h says in which order.
+ * With an archive (archive.h) the file of a log that is in chunks stays until it was sent there or is too old: it is
+ * due, and in none of the other lists.
  */
 #pragma once
 
@@ -45,6 +47,9 @@ size_t logs_list(const struct logs *g, struct log_ref **ret); /* all that have a
  * batch that comes again is still known. *ret_oldest: as logs_retain says.
  */
 int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *err);
+size_t logs_due(const struct logs *g, struct log_sum **ret); /* by number; the caller frees */
+int logs_sent(struct logs *g, int64_t n);                    /* the archive has it: its file goes. 0 or -errno */
+uint64_t logs_missed(const struct logs *g);                  /* how many were due and had to go */
 void logs_tidy(struct logs *g);
 int64_t logs_bytes(const struct logs *g);
 uint32_t logs_damaged(const struct logs *g);

@@ -23,6 +23,7 @@ struct history_session *past_session_new(struct past *p);
 void past_session_free(struct history_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
+int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err); /* the caller frees */
 /* As store_node_at and store_each say. */
 int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err);

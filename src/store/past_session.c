@@ -110,6 +110,18 @@ void past_reader_put(struct past *p, struct past_reader *r)
         reader_free(p, r);
 }
 
+int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err)
+{
+    struct past_reader *r;
+    int code = past_reader_get(p, &r, err);
+
+    if (code < 0)
+        return code;
+    code = records_aliases(r->rec, ret, ret_n, err);
+    past_reader_put(p, r);
+    return code;
+}
+
 /* ---- a session ---- */
 
 struct history_session *past_session_new(struct past *p)
@@ -169,10 +181,9 @@ static int list_logs(struct history_session *x, struct err *err)
         return r;
     x->logs = mem_zero(n, sizeof(*x->logs));
     for (size_t i = 0; i < n; i++) {
-        x->logs[x->n_logs] = (struct log_ref){.n = files[i]};
-        for (size_t k = 0; k < n_sealed; k++)
-            x->logs[x->n_logs].sealed |= sealed[k].n == files[i];
-        x->n_logs++;
+        const struct log_sum *row = FIND(sealed, n_sealed, one, one->n == files[i]);
+        if (!row || !row->compacted) /* else it is in chunks, and the file waits for the archive */
+            x->logs[x->n_logs++] = (struct log_ref){.n = files[i], .sealed = row != NULL};
     }
     return 0;
 }

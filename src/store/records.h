@@ -24,6 +24,7 @@
 #include "model/note.h"
 #include "model/usage.h"
 
+struct archive;
 struct event_base;
 struct store_decoder;
 
@@ -48,6 +49,7 @@ struct store_conf {
     bool (*gone)(void *cluster, int64_t hub); /* that hub will write no more; NULL: nobody ever is */
     bool (*leads)(void *cluster);             /* this one does what needs no more than one; NULL: it does */
     void *cluster;                            /* for these two, which any thread asks */
+    struct archive *archive; /* archive.h: keeps samples for longer than the store; outlives it. NULL: none */
 };
 
 struct store_node {
@@ -126,6 +128,12 @@ struct store_stat {
     uint32_t damaged;         /* log files set aside as NAME.damaged since open */
     uint32_t damaged_columns; /* of history that could not be read when it was merged, since open */
     uint64_t waits;           /* for the disk on the thread that called store_loaded */
+    int archive_error;        /* 0, or -errno of what was last asked of the archive */
+    char archive_why[200];    /* the same as a sentence */
+    uint64_t archive_rows;    /* that it took since open */
+    uint64_t archive_logs;    /* that wait for it now, */
+    int64_t archive_bytes;    /* their size */
+    uint64_t archive_missed;  /* logs that were too old before it took them, since open */
 };
 
 struct store;

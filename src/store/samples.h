@@ -90,9 +90,10 @@ struct history_ask {
 struct history {
     int64_t from_ms, step_ms;
     size_t n_series, n;
-    struct bin *v;    /* n_series * n */
-    int tier;         /* which was read */
-    uint32_t damaged; /* columns that could not be read */
+    struct bin *v;     /* n_series * n */
+    int tier;          /* which was read */
+    uint32_t damaged;  /* columns that could not be read */
+    char missing[160]; /* the archive, which alone has some of it, did not answer: why; "": nothing is missing */
 };
 
 /*
@@ -103,6 +104,9 @@ struct history {
 struct history_session *store_session(struct store *s);
 void store_session_end(struct history_session *x);
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
+/* Of several nodes at once, over one span, with one step and tier: what is in an archive is one question to it. ret:
+ * one for each, all of them or none. */
+int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);
 void history_fini(struct history *h);
 
 /* Exact raw points of one series in time order, for export and for the state at a moment. Stops when each returns other

@@ -84,6 +84,12 @@ static void bins_add(struct bins_sink *b, size_t at, const struct part_bin *p)
         b->last_ms[at] = was.last_ms;
 }
 
+void bins_put(struct bins_sink *b, size_t series, size_t bin, const struct part_bin *p)
+{
+    if (series < b->h.n_series && bin < b->h.n)
+        bins_add(b, series * b->h.n + bin, p);
+}
+
 /* n values, all of them there and in one bin. */
 static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_t last_ms, unsigned fields)
 {

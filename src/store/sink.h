@@ -43,6 +43,7 @@ struct bins_sink {
 };
 int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
 void bins_fini(struct bins_sink *b); /* h too, unless it was taken */
+void bins_put(struct bins_sink *b, size_t series, size_t bin, const struct part_bin *p); /* from elsewhere */
 
 /* ---- points of one series ---- */
 struct point {

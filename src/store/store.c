@@ -34,6 +34,7 @@ void store_close(struct store *s)
     if (!s)
         return;
     past_free(s->past); /* first: the last to close a file removes its WAL, and a reader cannot */
+    archiver_close(s->archiver);
     compact_close(s->compact);
     writer_close(s->w);
     s->w = NULL; /* a done that appends now is refused */
@@ -79,6 +80,8 @@ int store_open(struct store **ret, const struct store_conf *given, struct event_
         r = compact_open(&s->compact, conf, s->w, err);
         s->past = past_new(conf, s->w);
     }
+    if (r == 0 && conf->decoder && conf->archive)
+        r = archiver_open(&s->archiver, conf, s->w, err);
     if (r == 0)
         r = records_open(&s->rec, conf->dir, DB_BESIDE, err);
     if (r < 0) {
@@ -157,6 +160,11 @@ int store_settle(struct store *s, struct err *err)
         r = store_flush(s, err);
         if (r == 0)
             r = compact_settle(s->compact, err);
+    }
+    if (r == 0 && s->archiver) {
+        r = store_flush(s, err); /* what is in chunks is due now */
+        if (r == 0)
+            r = archiver_settle(s->archiver, err);
     }
     return r < 0 ? r : store_flush(s, err); /* files of compacted logs go with this one */
 }
@@ -305,27 +313,79 @@ static int choose_tier(const struct store_conf *conf, const struct history_ask *
         return tier;
     for (tier = TIER_HOUR; tier > TIER_RAW && (ask->step_ms < tier_bin_ms(tier) || ask->step_ms % tier_bin_ms(tier));)
         tier--;
-    while (tier < TIER_HOUR && conf->now_ms && keep[tier] && ask->from_ms < conf->now_ms() - keep[tier])
+    while (tier < TIER_HOUR && !conf->archive && conf->now_ms && keep[tier] &&
+           ask->from_ms < conf->now_ms() - keep[tier])
         tier++;
     return tier;
 }
 
+static void put_archived(void *arg, size_t ask, size_t series, size_t bin, const struct part_bin *p)
+{
+    struct bins_sink *v = arg;
+
+    bins_put(&v[ask], series, bin, p);
+}
+
+/* What lies before until, which was not read here. That the archive does not answer is told beside what there is. */
+static int read_archive(struct store *s, struct bins_sink *v, size_t n, int64_t until, struct err *err)
+{
+    AUTO_FREE struct archive_ask *asks = mem_zero(n, sizeof(*asks));
+    AUTO_FREE struct alias *aliases = NULL;
+    size_t n_aliases = 0;
+    struct err why = {0};
+    struct archive_out out = {.each = put_archived, .arg = v, .stop = v[0].ask->stop, .stop_arg = v[0].ask->arg};
+    int r = past_aliases(s->past, &aliases, &n_aliases, err);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++) {
+        struct archive_name *names;
+        asks[i] = (struct archive_ask){.ask = v[i].ask,
+                                       .from_ms = v[i].h.from_ms,
+                                       .to_ms = MIN(until, v[i].s.to_ms),
+                                       .n_names = archive_names(aliases, n_aliases, v[i].ask->node, &names)};
+        asks[i].names = names;
+    }
+    r = s->conf.archive->bins(s->conf.archive, asks, n, &out, &why);
+    for (size_t i = 0; i < n; i++) {
+        free((struct archive_name *)asks[i].names);
+        if (r < 0)
+            mem_copy_str(v[i].h.missing, sizeof(v[i].h.missing), why.msg);
+    }
+    return r == -ECANCELED || r == -E2BIG ? err_set(err, r, "%s", why.msg) : 0;
+}
+
+int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err)
+{
+    AUTO_FREE struct bins_sink *v = mem_zero(n, sizeof(*v));
+    int tier = n ? choose_tier(&s->conf, asks) : TIER_RAW, r = 0;
+    int64_t until = archive_until(&s->conf, tier);
+    bool older = false;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = bins_init(&v[i], &asks[i], tier, err);
+        v[i].s.session = asks[i].session;
+        older = r == 0 && until > v[i].s.from_ms;
+        v[i].s.from_ms = MAX(v[i].s.from_ms, MIN(until, v[i].s.to_ms));
+        if (r == 0 && v[i].s.from_ms < v[i].s.to_ms)
+            r = read_into(s, asks[i].node, tier, &v[i].s, err);
+    }
+    if (r == 0 && older && s->past)
+        r = read_archive(s, v, n, until, err);
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0) {
+            ret[i] = v[i].h;
+            ret[i].damaged = v[i].s.damaged;
+            v[i].h = (struct history){0};
+        }
+        bins_fini(&v[i]);
+    }
+    return r;
+}
+
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
-    struct bins_sink b;
-    int tier = choose_tier(&s->conf, ask);
-    int r = bins_init(&b, ask, tier, err);
-
-    b.s.session = ask->session;
-    if (r == 0)
-        r = read_into(s, ask->node, tier, &b.s, err);
-    if (r == 0) {
-        *ret = b.h;
-        ret->damaged = b.s.damaged;
-        b.h = (struct history){0};
-    }
-    bins_fini(&b);
-    return r;
+    return store_histories(s, ask, 1, ret, err);
 }
 
 int store_points(struct store *s, const char *node, const char *device, const char *metric, int64_t from_ms,

@@ -1,6 +1,7 @@
 /* store.h: a store that is open, for the files of this folder. */
 #pragma once
 
+#include "store/archive.h"
 #include "store/compact.h"
 #include "store/past.h"
 
@@ -14,8 +15,9 @@ struct store {
     struct batch_rows *rows; /* NULL: a folder, or tools */
     struct writer *w;        /* NULL: tools */
     struct compact *compact;
-    struct past *past; /* NULL: no decoder */
-    bool loaded;       /* thread is to wait for the disk no more: */
+    struct archiver *archiver; /* NULL: no archive */
+    struct past *past;         /* NULL: no decoder */
+    bool loaded;               /* thread is to wait for the disk no more: */
     pthread_t thread;
     uint64_t waits; /* how often it did all the same */
 };

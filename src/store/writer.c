@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "sql/pg.h"
+#include "store/archive.h"
 #include "store/group.h"
 #include "store/usage_table.h"
 
@@ -46,6 +47,8 @@ struct writer {
     int64_t (*now_ms)(void);
     bool dropping;  /* there are more old records: go on in the next round */
     int64_t listed; /* the current log when logs_now was made */
+
+    struct due_logs due; /* has a lock of its own */
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -118,13 +121,15 @@ static void writer_undo_touches(struct writer *w)
 static void writer_list(struct writer *w)
 {
     struct log_ref *v;
-    size_t n = logs_list(w->logs, &v);
+    struct log_sum *due;
+    size_t n = logs_list(w->logs, &v), n_due = logs_due(w->logs, &due);
 
     pthread_mutex_lock(&w->lock);
     free(w->logs_now);
     w->logs_now = v;
     w->n_logs_now = n;
     pthread_mutex_unlock(&w->lock);
+    due_list(&w->due, due, n_due, logs_missed(w->logs));
     w->listed = logs_number(w->logs);
 }
 
@@ -297,6 +302,20 @@ static void writer_drop_compacted(struct writer *w)
         malloc_trim(0); /* what compaction needed: the next comes in minutes */
 }
 
+/* Files of logs that the archive has go. What fails is tried again. */
+static void writer_drop_sent(struct writer *w)
+{
+    int64_t log = due_take_sent(&w->due);
+    bool any = log != 0;
+
+    for (; log && logs_sent(w->logs, log) == 0; log = due_take_sent(&w->due))
+        ;
+    if (log)
+        due_sent(&w->due, log);
+    if (any)
+        writer_list(w);
+}
+
 static void writer_drop_records(struct writer *w)
 {
     int64_t before_ms = w->now_ms && w->keep_records_ms ? w->now_ms() - w->keep_records_ms : 0;
@@ -320,14 +339,16 @@ static void writer_upkeep(struct writer *w, bool quiet)
     if (full)
         writer_rotate(w);
     writer_drop_compacted(w);
+    writer_drop_sent(w);
     bool look = full || quiet || ++w->rounds % LOOK_ROUNDS == 0;
     if (look || w->dropping)
         writer_drop_records(w);
     if (!look)
         return;
+    uint64_t missed = logs_missed(w->logs);
     int64_t oldest = logs_retain(w->logs);
     int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
-    if (oldest)
+    if (oldest || missed != logs_missed(w->logs))
         writer_list(w);
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; oldest && i < w->index.n; i++)
@@ -620,6 +641,7 @@ void writer_stat(struct writer *w, struct store_stat *ret)
     ret->queue_bytes = w->bytes;
     ret->files_bytes += w->history_bytes;
     ret->damaged_columns = w->history_damaged;
+    due_stat(&w->due, ret);
 }
 
 size_t writer_logs(struct writer *w, struct log_ref **ret)
@@ -648,6 +670,20 @@ void writer_compacted(struct writer *w, int64_t log)
 {
     LOCKED(&w->lock);
     VEC_ADD(w->compacted, w->n_compacted, w->cap_compacted, log);
+    w->news = true;
+    if (w->idle)
+        wake_ring(w->wake_fd);
+}
+
+struct due_logs *writer_due(struct writer *w)
+{
+    return &w->due;
+}
+
+void writer_sent(struct writer *w, int64_t log)
+{
+    due_sent(&w->due, log);
+    LOCKED(&w->lock);
     w->news = true;
     if (w->idle)
         wake_ring(w->wake_fd);
@@ -694,6 +730,7 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);
+    due_init(&w->due);
     int r = w->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
     if (r == 0)
         r = records_open(&w->rec, conf->dir, DB_WRITE, err);
@@ -741,6 +778,7 @@ void writer_close(struct writer *w)
     index_fini(&w->index);
     free(w->logs_now);
     free(w->compacted);
+    due_fini(&w->due);
     pthread_cond_destroy(&w->flushed);
     pthread_mutex_destroy(&w->lock);
     if (w->wake_fd >= 0)

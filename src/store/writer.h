@@ -38,5 +38,7 @@ size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t 
 void writer_seal(struct writer *w);                   /* begin a new log with the next commit or flush */
 void writer_compacted(struct writer *w, int64_t log); /* it is in chunks and may go */
 void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg); /* called on the writer's thread; NULL: none */
+struct due_logs *writer_due(struct writer *w);                           /* archive.h */
+void writer_sent(struct writer *w, int64_t log);                         /* the archive has it: its file goes */
 /* For writer_stat; why: how the last round behind ended, code 0: well. */
 void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why);

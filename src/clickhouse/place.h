@@ -1,0 +1,22 @@
+/* place.h: where samples are kept: clickhouse://user@host:8123,other:8123/database?replicated&secure */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define CLICK_HOSTS 8u
+#define CLICK_WORD  64u
+
+struct click_place {
+    char user[CLICK_WORD], database[CLICK_WORD];
+    char hosts[CLICK_HOSTS][264]; /* host:port, tried in this order */
+    size_t n_hosts;
+    bool secure;     /* https */
+    bool replicated; /* the tables are, with ZooKeeper and the macros {shard} and {replica} */
+    int64_t quorum;  /* so many replicas have a row before it is taken for kept; 0: the one that was asked */
+};
+
+/* -EINVAL with a sentence. A password in it is refused: those are read from a file. */
+int click_place_read(struct str url, struct click_place *ret, struct err *err);
