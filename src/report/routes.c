@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "hub/handlers.h"
+#include "people/people.h"
 #include "report/feature.h"
 
 static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
@@ -50,11 +51,12 @@ static void scheduled_json(struct json *j, const struct scheduled_now *x)
 
 static enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
-    size_t n;
+    size_t n, companies = 0;
     const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
 
     struct json j = reply_object(rp, 1u << 20);
     json_int(&j, "at", rq->now_ms);
+    json_int(&j, "companies", a->people && people_companies(a->people, &companies) ? (int64_t)companies : 0);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++)
         scheduled_json(&j, &v[i]);

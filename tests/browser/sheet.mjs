@@ -58,7 +58,7 @@ async function addresses(t, h) {
 
 /** Until nothing comes any more; a page that never rests is taken as it is. */
 async function atRest(page) {
-    await page.locator("main > *:visible").first().waitFor(); /* printed it is another than on the screen */
+    await page.locator("main > *:visible, #print > *:visible").first().waitFor(); /* printed it may be another than on the screen */
     let before = -1;
     for (let i = 0; i < 12; i++) {
         await page.waitForTimeout(300);
@@ -81,17 +81,17 @@ async function take(t, h, cluster, [view, address], look) {
         await page.evaluate(() => dispatchEvent(new Event("beforeprint"))); /* as a browser does that prints */
         await atRest(page);
     }
+    try {
+        clean(page); /* before the picture: Firefox says of it that its style is refused */
+    } catch (e) {
+        wrong.push(`${name}: ${e.message}`);
+    }
     const file = path.join(SHEET, `${name}.png`);
     await page.screenshot({ path: file, caret: "initial" });
     taken.push({ cluster, view, look, file });
     const found = cluster === "1000" || media ? [] : await layoutProblems(page);
     if (cluster === "demo" && !media) found.push(...(await axeFindings(page)));
     wrong.push(...found.map((f) => `${name}: ${f}`));
-    try {
-        clean(page);
-    } catch (e) {
-        wrong.push(`${name}: ${e.message}`);
-    }
     await page.context().close();
 }
 

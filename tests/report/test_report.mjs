@@ -36,4 +36,6 @@ test("where none is set up it is said how", async (t) => {
     const page = await open(t, h.url + "/reports");
     await says(page.locator("h1"), "no reports");
     await page.getByText("The section reports of muster.yaml").waitFor();
+    assert.equal(await page.locator(".error").count(), 0);
+    clean(page); /* nothing is asked for that is not there */
 });

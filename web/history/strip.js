@@ -108,6 +108,9 @@ function place(s, from, to) {
 function Track({ s, r, above }) {
     const bin = (/** @type {number} */ i) => s.from + i * s.step;
     const said = (/** @type {{ from: number, what: string }} */ w) => above?.node === r.node && above.wrong?.some((o) => o.from === w.from && o.what === w.what);
+    const late = s.now - 0.3 * (s.to - s.from);
+    const narrow = (/** @type {{ from: number, to: number | null }} */ w) => w.to === null && w.from > late;
+    const covered = r.wrong?.some((w) => narrow(w) && !said(w)) ? late : Infinity; /* its words stand over what was before it */
     return html`<div class="night-track">
         <svg viewBox="0 0 ${r.work.length} 1" preserveAspectRatio="none" role="img" aria-label=${inWords(r, s)}>
             ${Array.from({ length: LEVELS }, (_, level) => {
@@ -116,9 +119,9 @@ function Track({ s, r, above }) {
             })}
         </svg>
         ${r.idle.map(([a, b]) => html`<i class="unworked" style=${place(s, bin(a), bin(b))} />`)}
-        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}><em><${Holders} who=${who} /></em></span>`)}
+        ${r.held.map(([a, b, who]) => html`<span class="holder" style=${place(s, bin(a), bin(b))}>${bin(a) < covered && html`<em><${Holders} who=${who} /></em>`}</span>`)}
         ${r.booked?.map((b) => html`<span class="outline" style=${place(s, b.from, b.to)}><em>${say.bookedName} <${Person} name=${b.person} /></em></span>`)}
-        ${r.wrong?.map((w) => html`<span aria-hidden="true" class="wrong ${w.to === null && s.now - w.from < 0.3 * (s.to - s.from) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` ${say.since(moment(w.from, s.now))}` : ""}</em>`}</span>`)}
+        ${r.wrong?.map((w) => html`<span aria-hidden="true" class="wrong ${narrow(w) ? "narrow" : ""}" style=${place(s, w.from, w.to)}>${!said(w) && html`<em>✕ ${w.what}${w.to === null && w.from > s.from ? ` ${say.since(moment(w.from, s.now))}` : ""}</em>`}</span>`)}
     </div>`;
 }
 

@@ -113,6 +113,7 @@ export default function ReportsView() {
         </table></div>`}
         ${one && html`<section class="asking" aria-label=${say.preview}><h2>${say.asWouldBe(one.name)}</h2>
             <${Preview} key=${one.name} url="${url}?format=text" picture="${url}?format=png" name=${one.name} /></section>`}
-        ${got && html`<${Companies} shown=${show === COMPANIES} period=${period} />`}
+        ${got?.companies === 0 && show === COMPANIES && rows.length > 0 && html`<p class="dim">${say.noCompany}</p>`}
+        ${got?.companies > 0 && html`<${Companies} shown=${show === COMPANIES} period=${period} />`}
     </div>`;
 }

@@ -27,6 +27,7 @@ export const say = {
     reports: "reports",
     many: (n) => count(n, "report"),
     none: "no reports",
+    noCompany: "No company is known: the section companies of muster.yaml says which there are.",
     noneSetUp: "None is set up",
     section: (name) => ["The section ", name, " of muster.yaml says which:"],
     report: "report",

@@ -26,6 +26,7 @@ export const say = {
     reports: "レポート",
     many: (n) => `レポート ${n} 件`,
     none: "レポートはありません",
+    noCompany: "会社が設定されていません。muster.yaml の companies で設定します。",
     noneSetUp: "設定されていません",
     section: (name) => ["muster.yaml の ", name, " で設定します:"],
     report: "レポート",
