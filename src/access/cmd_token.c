@@ -54,7 +54,7 @@ static int check_new(const struct token_conf *conf, struct err *err)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
-        return err_set(err, -EINVAL, "--role: expected agent, enroll, relay, member, admin or reader");
+        return err_set(err, -EINVAL, "--role: expected agent, enroll, relay, member, admin, reader or hub");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
         return err_set(err, -EINVAL, "a member's token names a person: --person LOGIN");
     if (role == ROLE_READER && conf->person && conf->person[0])

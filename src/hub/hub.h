@@ -59,6 +59,9 @@ struct hub {
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
     int64_t aside_ms;                   /* when that was looked at, monotonic; 0: never */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
+    bool shows;                         /* what is taken in now is another hub's to store */
+    bool tells;                         /* other hubs share the store, and are told what is taken: */
+    struct buf shared;                  /* nodes/share.h */
 };
 
 /* Something that goes on is logged once a minute, not each time. */

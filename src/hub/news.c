@@ -13,7 +13,8 @@ void hub_event(struct hub *h, const char *node, const char *device, const struct
 {
     hub_news(h,
              &(struct news){.kind = NEWS_EVENT, .now_ms = clock_wall_ms(), .node = node, .device = device, .event = e});
-    store_put(h->store, STORE_EVENT, &(struct store_event){node, device, *e}, 1, NULL, NULL);
+    if (!h->shows)
+        store_put(h->store, STORE_EVENT, &(struct store_event){node, device, *e}, 1, NULL, NULL);
 }
 
 void hub_time(struct hub *h, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)

@@ -17,7 +17,7 @@ static void parameter(struct json *j, struct str name, const char *where, struct
 
 static void operation(struct json *j, const struct route *r, const char *method)
 {
-    static const char *const need[ROLE_COUNT] = {"read", "agent", "enroll", "member", "admin", "relay", "read"};
+    static const char *const need[ROLE_COUNT] = {"read", "agent", "enroll", "member", "admin", "relay", "read", "hub"};
     struct str rest = str_of(r->params), one, name;
     const char *open = strchr(r->path, '{'), *close = open ? strchr(open, '}') : NULL;
     json_obj(j, method);

@@ -109,6 +109,8 @@ static bool may(const struct api *a, const struct request *rq)
         return rq->who->role == ROLE_AGENT || rq->who->role == ROLE_ENROLL || rq->who->role == ROLE_RELAY;
     case ROLE_RELAY:
         return rq->who->role == ROLE_RELAY;
+    case ROLE_HUB:
+        return rq->who->role == ROLE_HUB;
     case ROLE_MEMBER:
         return rq->who->role == ROLE_MEMBER || rq->who->role == ROLE_ADMIN ||
                (r->agents && rq->who->role == ROLE_AGENT);
@@ -119,8 +121,14 @@ static bool may(const struct api *a, const struct request *rq)
 
 static bool refuse(const struct api *a, const struct request *rq, struct reply *rp)
 {
-    static const char *const made_with[ROLE_COUNT] = {"member --person YOUR-LOGIN", "agent", "enroll",
-                                                      "member --person YOUR-LOGIN", "admin", "relay"};
+    static const char *const made_with[ROLE_COUNT] = {"member --person YOUR-LOGIN",
+                                                      "agent",
+                                                      "enroll",
+                                                      "member --person YOUR-LOGIN",
+                                                      "admin",
+                                                      "relay",
+                                                      "reader",
+                                                      "hub"};
     const char *need = made_with[rq->route->need];
     if (rq->route->need == ROLE_NONE && !comes_from(a, rq))
         return reply_refuse(rp, 403, "reading is for the addresses of read_from, and %s is none of them", rq->peer);

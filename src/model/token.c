@@ -1,7 +1,7 @@
 /* token.c: the words for roles. */
 #include "model/token.h"
 
-const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay", "reader"};
+const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay", "reader", "hub"};
 
 int role_by_word(struct str s)
 {

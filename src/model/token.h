@@ -3,7 +3,17 @@
 
 #include "model/fact.h"
 
-enum role { ROLE_NONE, ROLE_AGENT, ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN, ROLE_RELAY, ROLE_READER, ROLE_COUNT };
+enum role {
+    ROLE_NONE,
+    ROLE_AGENT,
+    ROLE_ENROLL,
+    ROLE_MEMBER,
+    ROLE_ADMIN,
+    ROLE_RELAY,
+    ROLE_READER,
+    ROLE_HUB,
+    ROLE_COUNT
+};
 extern const char *const role_words[ROLE_COUNT];
 int role_by_word(struct str s); /* or -1; "none" is not a role one can have */
 

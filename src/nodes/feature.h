@@ -17,6 +17,19 @@ uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact
 /* The node and its record, made if new. NULL: there are too many. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
 
+/* ---- shown.c ---- */
+enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp);
+void nodes_tell_others(struct hub *h, bool tell); /* whether what is taken is kept for other hubs */
+struct taken {                                    /* a request that was taken */
+    const char *key, *address;
+    struct str hello; /* its frame */
+    const struct frame *frames;
+    size_t n_frames, n_batches;
+    const struct store_batch *batches;
+};
+void nodes_tell(struct hub *h, const struct taken *p);
+void nodes_take_shared(struct hub *h, struct buf *ret); /* since the last time: the caller's; empty: nothing */
+
 /* ---- twins.c ---- */
 /* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
  * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */

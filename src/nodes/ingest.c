@@ -30,6 +30,7 @@ struct post {
     struct request *rq;
     struct reply *rp;
     struct hello hello;
+    struct str hello_frame;
     char key[NODE_KEY_MAX];
     struct peer *peer;  /* NULL until it is known */
     struct node_now *n; /* the same */
@@ -295,6 +296,7 @@ static bool post_read(struct post *p)
         return bad_frames(p, "the first frame must be HELLO");
     if (wire_hello(&f, &p->hello, &err) < 0)
         return bad_frames(p, err.msg);
+    p->hello_frame = f.whole;
     if (!post_key(p))
         return false;
     while ((got = wire_next(&r, &f, &err)) == 1) {
@@ -686,6 +688,9 @@ static enum reply_how post_take(struct post *p)
         free(w);
         return REPLY_NOW;
     }
+    if (h->tells)
+        nodes_tell(h,
+                   &(struct taken){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append, p->append});
     p->peer->in_flight++;
     httpd_patient(p->rq);
     w->late = httpd_late(p->rq);

@@ -21,6 +21,7 @@ struct peers {
     void *arg;
     int64_t (*counted)(void *arg, const char *node, int64_t then_ms);
     void *counted_arg;
+    bool quiet;
 };
 
 struct peers *peers_new(struct store *store)
@@ -44,6 +45,11 @@ void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const cha
 int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms)
 {
     return p->counted ? p->counted(p->counted_arg, node, then_ms) : 0;
+}
+
+void peers_quiet(struct peers *p, bool quiet)
+{
+    p->quiet = quiet;
 }
 
 static void peer_free(struct peer *peer)
@@ -186,6 +192,8 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
                            .ended = ended,
                            .kind = t->kind,
                            .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
+    if (p->quiet)
+        return;
     record_unpack(&proc_wire, t->fact, &sp.fact);
     tell_change(p, peer, t);
     t->saved_ms = t->last_ms;

@@ -30,6 +30,7 @@ struct peer {
     int64_t shift_ms;        /* added to the times it sends */
     int64_t refused_ms;
     unsigned in_flight; /* requests waiting for the disk */
+    bool wanting;       /* blobs of it are on their way from the store (shown.c) */
     bool shares;        /* another node has GPUs of it, too (twins.c) */
     struct {
         uint64_t told, own; /* facts as its agent names them, and as they are kept */
@@ -63,6 +64,8 @@ void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, i
  * can have made it; 0: there is none. */
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);
 int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms); /* asks that; 0: nobody did */
+/* From now on processes are another hub's to put: they are only known here. */
+void peers_quiet(struct peers *p, bool quiet);
 void peers_free(struct peers *p);
 struct peer *peers_find(const struct peers *p, const char *key);
 struct peer *peers_get(struct peers *p, const char *key); /* made if it is not there */

@@ -198,6 +198,7 @@ static void close_nodes(void *self)
     struct hub *h = self;
     peers_free(h->peers);
     sources_said_free(h->api.sources);
+    nodes_tell_others(h, false);
 }
 
 /* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */

@@ -10,6 +10,7 @@
 #include "hub/past.h"
 #include "model/names.h"
 #include "nodes/feature.h"
+#include "nodes/share.h"
 #include "now/view.h"
 
 #define EVENTS_LOOK 2000 /* so many are looked at where not all are wanted */
@@ -331,6 +332,8 @@ const struct route nodes_routes[] = {
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
+    {METHOD_POST, "/api/v1/shared", ROLE_HUB, .write = true, .max_body = SHARE_MAX,
+     .summary = "Batches that another hub of the same store took and keeps (docs/scale.md): they are shown here, too", .handle = post_shared},
     {GET, "/api/v1/sources", ROLE_NONE, .summary = "Where relays have names of nodes from, how many, and which sources fail and why (docs/discovery.md)", .handle = get_sources},
     {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .max_body = 256u << 10,
      .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}], kept for two minutes; or labels of its nodes: {\"labels\": {NODE: {NAME: VALUE}}}", .handle = post_sources},

@@ -1,0 +1,225 @@
+/*
+ * shown.c: batches that another hub of the same store took. It keeps them and says what they mean (records, events,
+ * usage); here they are shown, so that this hub answers for every node. Blobs that did not come along are read from
+ * the store, beside the loop; until then the batch is passed over, and the next one shows it.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "hub/look.h"
+#include "nodes/feature.h"
+#include "nodes/share.h"
+
+struct showing { /* one node's part of a message */
+    struct hub *h;
+    struct peer *peer;
+    struct node_now *n;
+    int64_t now_ms;
+    const struct share *share;
+};
+
+/* ---- blobs ---- */
+
+struct wanted {            /* on their way from the store */
+    struct look_read read; /* first */
+    struct hub *h;
+    char key[NODE_KEY_MAX];
+    uint64_t facts, procs;
+    struct buf facts_bytes, procs_bytes;
+};
+
+static void take_facts(struct hub *h, struct node_now *n, uint64_t id, const struct frame *f, int64_t now_ms)
+{
+    struct node_fact facts = {0};
+    if (f->type == FRAME_FACTS && wire_facts(f, &facts, NULL) == 0) {
+        live_facts(h->live, n, id, &facts, now_ms);
+        hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
+    }
+    node_fact_fini(&facts);
+}
+
+static void take_procs(struct hub *h, struct node_now *n, uint64_t id, const struct frame *f, int64_t now_ms)
+{
+    struct proc_list procs = {0};
+    if (f->type == FRAME_PROCS && wire_procs(f, &procs, NULL) == 0)
+        live_procs(h->live, n, id, &procs, now_ms);
+    proc_list_fini(&procs);
+}
+
+static int read_wanted(struct look_read *r, struct store *s, UNUSED struct err *err)
+{
+    struct wanted *w = (struct wanted *)r;
+    if (w->facts)
+        store_get_blob(s, w->key, w->facts, &w->facts_bytes, NULL);
+    if (w->procs)
+        store_get_blob(s, w->key, w->procs, &w->procs_bytes, NULL);
+    return 0;
+}
+
+static void wanted_come(struct look_read *r)
+{
+    struct wanted *w = (struct wanted *)r;
+    struct peer *peer = peers_find(w->h->peers, w->key);
+    struct node_now *n = peer ? live_find(w->h->live, w->key) : NULL;
+    struct frame f;
+    if (peer)
+        peer->wanting = false;
+    if (r->code == 0 && n && strcmp(n->key, w->key) == 0) {
+        int64_t now_ms = n->at_ms;
+        w->h->shows = true;
+        if (w->facts_bytes.len && wire_one(buf_str(&w->facts_bytes), &f, NULL) == 0)
+            take_facts(w->h, n, w->facts, &f, now_ms);
+        if (w->procs_bytes.len && wire_one(buf_str(&w->procs_bytes), &f, NULL) == 0)
+            take_procs(w->h, n, w->procs, &f, now_ms);
+        w->h->shows = false;
+    }
+    buf_fini(&w->facts_bytes);
+    buf_fini(&w->procs_bytes);
+    free(w);
+}
+
+static void want_blobs(const struct showing *x, uint64_t facts, uint64_t procs)
+{
+    if (x->peer->wanting)
+        return;
+    struct wanted *w =
+        NEW(struct wanted, .read = {.read = read_wanted, .done = wanted_come, .blobs = true}, .h = x->h,
+            .facts = live_knows(x->n, facts, 0) ? 0 : facts, .procs = live_knows(x->n, 0, procs) ? 0 : procs);
+    mem_copy_str(w->key, sizeof(w->key), x->n->key);
+    x->peer->wanting = look_read(x->h, &w->read, NULL) == 0;
+    if (!x->peer->wanting)
+        free(w);
+}
+
+/* Those that came along with the batch. */
+static void take_brought(const struct showing *x, uint64_t facts, uint64_t procs)
+{
+    for (size_t i = 0; i < x->share->n; i++) {
+        struct frame f;
+        if (wire_one(x->share->v[i].whole, &f, NULL) < 0)
+            continue;
+        if (f.type == FRAME_FACTS && f.id == facts && !live_knows(x->n, facts, 0))
+            take_facts(x->h, x->n, facts, &f, x->now_ms);
+        if (f.type == FRAME_PROCS && f.id == procs && !live_knows(x->n, 0, procs))
+            take_procs(x->h, x->n, procs, &f, x->now_ms);
+    }
+}
+
+/* ---- batches ---- */
+
+/* Who hears of it (alerts, streams) hears it here as well; the record is the other hub's. */
+static void tell_events(const struct showing *x, const struct batch *b, int64_t shift_ms)
+{
+    for (size_t i = 0; i < b->n_events; i++) {
+        struct node_event e = b->events[i];
+        if (e.kind >= EVENT_BOOKED || !peer_may_tell(x->peer, x->now_ms))
+            continue;
+        bool device = e.slot >= 1 && (size_t)e.slot <= live_slots(x->n);
+        e.at_ms = MIN(e.at_ms + shift_ms, x->now_ms);
+        hub_event(x->h, x->n->key, device ? x->n->devices[e.slot - 1].fact.uuid : NULL, &e);
+    }
+}
+
+static void show_batch(const struct showing *x, const struct share_frame *t, const struct frame *f)
+{
+    struct batch b;
+    if (!peer_is_news(x->peer, f->key.run, f->key.number) || wire_batch(x->h->dec, f, &b, NULL) < 0)
+        return;
+    int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + t->shift_ms : 0;
+    if (newest_ms <= x->n->sample_at_ms)
+        return;
+    if (!live_knows(x->n, t->facts, t->procs))
+        take_brought(x, t->facts, t->procs);
+    if (!live_knows(x->n, t->facts, t->procs))
+        want_blobs(x, t->facts, t->procs);
+    b.facts = t->facts; /* as they are kept: see registry.c */
+    b.procs = t->procs;
+    tell_events(x, &b, t->shift_ms);
+    live_batch(x->h->live, x->n, &b, t->shift_ms, x->now_ms);
+    if (live_knows(x->n, t->facts, t->procs) && x->n->collect != COLLECT_HUNG)
+        peer_track(x->h->peers, x->peer, x->n, newest_ms);
+}
+
+static void show(struct hub *h, const struct share *t, int64_t now_ms)
+{
+    struct showing x = {.h = h, .now_ms = now_ms, .share = t};
+    char key[NODE_KEY_MAX], address[64];
+    struct frame f;
+    struct hello hello;
+
+    snprintf(key, sizeof(key), "%.*s", (int)t->key.len, t->key.p);
+    snprintf(address, sizeof(address), "%.*s", (int)t->address.len, t->address.p);
+    for (size_t i = 0; i < t->n; i++) {
+        if (wire_one(t->v[i].whole, &f, NULL) < 0)
+            continue;
+        if (f.type == FRAME_HELLO && !x.n && wire_hello(&f, &hello, NULL) == 0) {
+            x.peer = ingest_node(h, key, hello.name, now_ms, &x.n);
+            if (!x.peer)
+                return;
+            live_hello(h->live, x.n, &hello, address, now_ms);
+            x.peer->heard = true;
+        } else if (f.type == FRAME_BATCH && x.n) {
+            show_batch(&x, &t->v[i], &f);
+        }
+    }
+}
+
+enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct hub *h = a->hub;
+    struct rd r = rd_of(rq->body.p, rq->body.len);
+    struct err err = {0};
+    struct share t;
+    size_t n = 0;
+    int got = share_check_start(&r, &err);
+
+    h->shows = true;
+    peers_quiet(h->peers, true);
+    while (got >= 0 && (got = share_next(&r, &t, &err)) == 1) {
+        show(h, &t, rq->now_ms);
+        n++;
+    }
+    peers_quiet(h->peers, false);
+    h->shows = false;
+    if (got < 0)
+        return reply_problem(rp, 400, "%s", err.msg);
+    struct json j = reply_object(rp, 256);
+    json_int(&j, "nodes", (int64_t)n);
+    return reply_object_end(rp, &j);
+}
+
+/* ---- what is to be told ---- */
+
+void nodes_tell_others(struct hub *h, bool tell)
+{
+    buf_fini(&h->shared);
+    h->shared = (struct buf){0};
+    h->tells = tell;
+}
+
+void nodes_take_shared(struct hub *h, struct buf *ret)
+{
+    *ret = h->shared;
+    h->shared = (struct buf){0};
+}
+
+void nodes_tell(struct hub *h, const struct taken *p)
+{
+    struct share t = {.key = str_of(p->key), .address = str_of(p->address)};
+    size_t first = p->n_batches > SHARE_BATCHES ? p->n_batches - SHARE_BATCHES : 0;
+
+    t.v[t.n++] = (struct share_frame){.whole = p->hello};
+    for (size_t i = 0; i < p->n_frames && t.n < SHARE_FRAMES - SHARE_BATCHES; i++)
+        if (p->frames[i].type != FRAME_BATCH)
+            t.v[t.n++] = (struct share_frame){.whole = p->frames[i].whole};
+    for (size_t i = first; i < p->n_batches; i++)
+        t.v[t.n++] =
+            (struct share_frame){p->batches[i].facts, p->batches[i].procs, p->batches[i].shift_ms, p->batches[i].bytes};
+    if (h->shared.max == 0) {
+        h->shared = BUF_INIT(SHARE_MAX);
+        share_start(&h->shared);
+    }
+    if (share_put(&h->shared, &t) < 0 && hub_may_say(h, "shared", clock_wall_ms()))
+        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
+}
