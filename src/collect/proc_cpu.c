@@ -110,8 +110,8 @@ static bool take_member(struct proc_cpu *p, int32_t pid)
 
 static void add_pid(struct proc_cpu *p, const struct tree *t, int32_t pid)
 {
-    bool there = ANY(p->n_pids - t->first, i, p->pids[t->first + i] == pid);
-    if (pid > 0 && !there && p->n_pids < (size_t)2 * PROC_CPU_FILES)
+    size_t n = p->n_pids - t->first;
+    if (pid > 0 && !ANY(n, i, p->pids[t->first + i] == pid) && p->n_pids < (size_t)2 * PROC_CPU_FILES)
         VEC_ADD(p->pids, p->n_pids, p->cap_pids, pid);
 }
 

@@ -13,7 +13,7 @@
 #define GIB           ((int64_t)1 << 30)
 #define THERMAL       0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP     0x4
-#define IDLE_TAIL_MS  120000
+#define IDLE_TAIL_MS  90000
 #define STARVED_CORES 0.95 /* of one process: as fast as a core is */
 
 /* One reading, as shares; NAN: not known, which no comparison is true of. */

@@ -109,9 +109,9 @@ def make_job(name, torch):
 
         def save():
             step()
-            if time.time() - last[0] > 30:
+            if time.time() - last[0] > 22:
                 torch.cuda.synchronize()
-                until = time.time() + 8
+                until = time.time() + 12  # long enough for a reading of 5 s that has nothing else in it
                 while time.time() < until:
                     torch.save(body.state_dict(), os.path.join(tempfile.gettempdir(), f"muster-work-{os.getpid()}"))
                 os.unlink(os.path.join(tempfile.gettempdir(), f"muster-work-{os.getpid()}"))
@@ -132,7 +132,7 @@ def run_job(name, seconds):
     for _ in range(3):
         piece()
     torch.cuda.synchronize()
-    work_s = seconds * 0.4 if name == "idle-tail" else seconds
+    work_s = seconds * 0.45 if name == "idle-tail" else seconds
     t0, n = time.time(), 0
     while time.time() - t0 < work_s:
         for _ in range(4):
