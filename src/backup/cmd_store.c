@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
+#include "clickhouse/clickhouse.h"
 #include "format/render.h"
 #include "model/rows.h"
 #include "sql/pg.h"
@@ -34,7 +35,8 @@ const struct opt_cmd store_help = {
     .args = "init|status|check|move [PLACE] [TO]",
     .about =
         "PLACE is postgres://USER@HOST/DATABASE; for check and move a hub's data folder, too. `init` makes the tables, "
-        "or brings them up to date, which a hub that starts does as well. `status` says which hubs there are, which of "
+        "or brings them up to date, which a hub that starts does as well; so it does for samples in "
+        "clickhouse://USER@HOST/DATABASE. `status` says which hubs there are, which of "
         "them leads, and how far behind compaction is. `check` reads every chunk and every batch. `move` FROM TO takes "
         "a folder's store to a server, or back: while no hub uses either; broken off, the same command goes on; FROM "
         "is left as it is. Certificates, the local token and W&B's runs stay in the hub's data folder.",
@@ -54,10 +56,16 @@ static int init_store(const struct store_cmd_conf *conf, const char *url, struct
     AUTO_BUF out = BUF_INIT(1 << 20);
 
     if (conf->print) {
-        store_print_tables(&out);
-        return cli_print(&store_help, &out);
+        int code = clickhouse_is_place(url) ? clickhouse_print(url, &out, err) : 0;
+        if (!clickhouse_is_place(url))
+            store_print_tables(&out);
+        return code < 0 ? code : cli_print(&store_help, &out);
     }
-    int r = store_init(url, err);
+    int r = clickhouse_is_place(url)
+                ? clickhouse_init(&(struct click_conf){.url = url, .password_file = conf->password_file}, err)
+                : store_init(url, err);
+    if (r >= 0 && clickhouse_is_place(url))
+        r = 1;
     if (r >= 0 && !conf->quiet)
         fprintf(stderr, "%s\n", r ? "the tables are there" : "the tables are there already, and up to date");
     return MIN(r, 0);
@@ -240,7 +248,7 @@ int cmd_store(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "expected init, status or check and a PLACE, or move FROM TO");
     if (!place && !(init && conf->print))
         return err_set(&c->err, -EINVAL, "say which store: postgres://USER@HOST/DATABASE");
-    if ((status || (init && !conf->print)) && !pg_is_place(place))
+    if ((status || (init && !conf->print)) && !pg_is_place(place) && !(init && clickhouse_is_place(place)))
         return err_set(&c->err, -EINVAL,
                        "'%s' is no postgres://...: a folder has one hub, and `muster doctor` looks after it", place);
     int r = take_password(conf->password_file, &c->err);

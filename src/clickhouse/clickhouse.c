@@ -321,6 +321,31 @@ int clickhouse_check(const struct click_conf *conf, struct err *err)
     return click_place_read(str_of(conf->url), &p, err);
 }
 
+bool clickhouse_is_place(const char *url)
+{
+    return url && str_starts(str_of(url), "clickhouse://");
+}
+
+int clickhouse_init(const struct click_conf *conf, struct err *err)
+{
+    struct archive *a;
+    int r = clickhouse_open(&a, conf, err);
+
+    if (r < 0)
+        return r;
+    r = a->look(a, 0, err);
+    clickhouse_close(a);
+    return r;
+}
+
+int clickhouse_print(const char *url, struct buf *out, struct err *err)
+{
+    struct click_place p;
+    int r = click_place_read(str_of(url), &p, err);
+
+    return r < 0 ? r : click_print(out, &p);
+}
+
 int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct err *err)
 {
     struct click *c = NEW(struct click,

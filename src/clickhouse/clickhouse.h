@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 struct archive;
+struct buf;
 
 struct click_conf {
     const char *url;           /* place.h */
@@ -15,3 +16,8 @@ struct click_conf {
 int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct err *err);
 void clickhouse_close(struct archive *a);
 int clickhouse_check(const struct click_conf *conf, struct err *err); /* would it be understood? */
+
+/* For `muster store init`. */
+bool clickhouse_is_place(const char *url);
+int clickhouse_init(const struct click_conf *conf, struct err *err);     /* makes the tables, or adds what they lack */
+int clickhouse_print(const char *url, struct buf *out, struct err *err); /* the statements, and what was not tried */

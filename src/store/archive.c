@@ -29,7 +29,7 @@ struct archiver {
 
     /* the thread's own */
     struct records *rec;
-    struct rows *rows; /* on PostgreSQL */
+    struct batch_rows *rows; /* on PostgreSQL */
     void *dec;
     struct facts_cache facts;
     int64_t log; /* so many rows of this one, in the order they are sent, are there already */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "history_model.h"
+#include "mem_archive.h"
 #include "pg_server.h"
 
 #include "sql/pg.h"
@@ -464,6 +465,56 @@ static void a_start_finds_the_newest_of_all_hubs(void **unused)
     store_close(c);
 }
 
+/* A1 on PostgreSQL: frames stay until the archive has them, and then go. */
+static void frames_wait_for_the_archive(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct mem_archive x;
+    struct h_model m;
+    struct store_stat st;
+    struct store *s = NULL;
+    struct store_conf conf = {.url = url,
+                              .hub = 1,
+                              .commit_ms = 1,
+                              .now_ms = tell_now,
+                              .decoder = &hub_decoder,
+                              .keep_raw_ms = 24 * H_HOUR,
+                              .archive = &x.a};
+
+    (void)unused;
+    h_init(&m, 31);
+    mem_archive_init(&x);
+    mem_archive_set(&x, true, false);
+    now_ms = H0;
+    assert_int_equal(store_open(&s, &conf, NULL, NULL), 0);
+    for (int i = 0; i < 6; i++)
+        for (unsigned node = 0; node < H_NODES; node++)
+            h_send(s, &m, h_batch(&m, node, H0 + i * 10000, 5, 2000), NULL, NULL);
+    flush(s);
+    store_settle(s, NULL);
+    ripen(s);
+    for (int i = 0; i < 3; i++)
+        assert_true(store_settle(s, NULL) < 0);
+    assert_int_equal(ask(s, "SELECT count(*) FROM batch"), m.n_sent);
+    store_stat(s, &st);
+    assert_true(st.archive_logs == 1 && st.archive_error == -EIO);
+    mem_archive_set(&x, false, false);
+    for (int i = 0; i < 3; i++)
+        settle(s);
+    assert_int_equal(ask(s, "SELECT count(*) FROM batch"), 0);
+    assert_int_equal(x.n, m.n);
+    store_stat(s, &st);
+    assert_true(st.archive_logs == 0 && st.archive_error == 0 && st.archive_missed == 0);
+    now_ms = H0 + 30 * H_HOUR; /* what is a day old is asked there */
+    settle(s);
+    for (unsigned node = 0; node < H_NODES; node++)
+        h_check(s, &m, node, H0, H0 + H_HOUR, 1000, TIER_RAW);
+    assert_true(x.asked > 0);
+    store_close(s);
+    mem_archive_fini(&x);
+    h_fini(&m);
+}
+
 static int start_server(void **unused)
 {
     (void)unused;
@@ -483,6 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_hubs_have_one_history),
         cmocka_unit_test(what_was_taken_is_few_ranges),
+        cmocka_unit_test(frames_wait_for_the_archive),
         cmocka_unit_test(logs_of_a_hub_that_is_gone_are_adopted),
         cmocka_unit_test(who_was_thought_gone_begins_another_log),
         cmocka_unit_test(a_server_that_is_away_comes_back),
