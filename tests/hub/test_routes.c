@@ -314,9 +314,9 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/wandb", "GET", "1+133++3+3"},
         {"/", "POST", "3333333333"}, /* bookings.auth is token here */
         {"/index.php", "POST", "3333333333"},
-        {"/register/", "GET", "?????????"},
-        {"/update/host/{id}", "POST", "?????????"},
-        {"/notification/send_notification/slack/", "POST", "?????????"},
+        {"/register/", "GET", "??????????"},
+        {"/update/host/{id}", "POST", "??????????"},
+        {"/notification/send_notification/slack/", "POST", "??????????"},
         {"/api/v1/sites", "GET", "1+133++3+3"},
     };
     static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,  ROLE_NONE,  ROLE_AGENT,  ROLE_ENROLL,
