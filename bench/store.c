@@ -3,7 +3,8 @@
  * the store fed as fast as it takes them, and against the store fed evenly as a cluster would. One run, one disk, the
  * same rows. Prints rows per second, CPU of the whole process per row and per million samples, and the ratio.
  *
- *   build/bench/store [ROWS [BYTES [SAMPLES [PER_SECOND]]]]
+ *   build/bench/store [ROWS [BYTES [SAMPLES [PER_SECOND [URL]]]]]      URL: postgres://..., an empty database; its own
+ *                                                                      CPU is not counted
  */
 #include <event2/event.h>
 #include <sqlite3.h>
@@ -21,6 +22,8 @@
 struct bench {
     int64_t rows, bytes, samples, per_second;
     char *dir, *frame;
+    const char *url; /* NULL: a folder */
+    uint64_t run;    /* of the first node; another for each part */
     char keys[NODES][40];
 };
 struct figure {
@@ -126,7 +129,7 @@ static void feed_one(struct feed *f)
     int64_t i = f->next++;
     struct store_batch b = {
         .node = f->b->keys[i % NODES],
-        .run = 0x1234567890abcdef + (uint64_t)(i % NODES),
+        .run = f->b->run + (uint64_t)(i % NODES),
         .number = (uint64_t)(i / NODES),
         .facts = 0x1122334455667788,
         .procs = 0x1122334455667788,
@@ -156,9 +159,11 @@ static void feed_done(void *arg, int result)
 static struct store *feed_open(struct bench *b, const char *leaf, struct event_base *loop)
 {
     AUTO_FREE char *dir = mem_fmt("%s/%s", b->dir, leaf);
-    struct store_conf conf = {.dir = dir};
+    struct store_conf conf = {.dir = dir, .url = b->url, .hub = 1};
     struct store *s;
     struct err err = {0};
+
+    b->run += 0x1234567890abcdef;
 
     if (store_open(&s, &conf, loop, &err) < 0) {
         fprintf(stderr, "bench: %s\n", err.msg);
@@ -271,6 +276,7 @@ int main(int argc, char **argv)
         .bytes = argument(argc, argv, 2, 340),
         .samples = argument(argc, argv, 3, 240),
         .per_second = argument(argc, argv, 4, 125),
+        .url = argc > 5 ? argv[5] : NULL,
     };
     const char *tmp = getenv("TMPDIR");
     AUTO_FREE char *dir = b.dir = mem_fmt("%s/muster-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");

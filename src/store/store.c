@@ -16,6 +16,8 @@
 #include "store/log_rows.h"
 #include "store/newest.h"
 
+#define LIMIT_MS 60000
+
 /* ---- open and close ---- */
 
 static int say_damage(const char *dir, int r, struct err *err)
@@ -58,6 +60,13 @@ static int own_folder(struct store *s, struct err *err)
     return r < 0 ? r : aside_check(s->conf.dir, err);
 }
 
+/* Whoever asks a server that hangs is told so, in the end. */
+static void limit_waits(struct store *s)
+{
+    if (s->conf.url)
+        pg_set_limit(records_db(s->rec), LIMIT_MS);
+}
+
 int store_open(struct store **ret, const struct store_conf *given, struct event_base *loop, struct err *err)
 {
     struct store *s = NEW(struct store, .conf = *given, .lock_fd = -1);
@@ -88,6 +97,7 @@ int store_open(struct store **ret, const struct store_conf *given, struct event_
         store_close(s);
         return r;
     }
+    limit_waits(s);
     if (conf->url)
         s->rows = rows_new(records_db(s->rec));
     *ret = s;
@@ -118,6 +128,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
     }
     if (decoder && !shared && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
         chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
+    limit_waits(s);
     s->past = decoder ? past_new(&s->conf, NULL) : NULL;
     *ret = s;
     return 0;

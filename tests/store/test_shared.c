@@ -312,6 +312,44 @@ static void a_server_that_is_away_comes_back(void **unused)
     h_fini(&m);
 }
 
+/* All processes of the server but the one that takes connections. */
+static void signal_backends(const char *sign)
+{
+    AUTO_FREE char *pid = mem_fmt("%d", (int)server.pid);
+    char *argv[] = {"/usr/bin/pkill", (char *)sign, "-P", pid, NULL};
+
+    assert_int_equal(pg_run(&server, argv), 0);
+}
+
+/* A server that hangs is one that is away: the writer waits no longer than it said, and the batch is kept in the end.
+ */
+static void a_server_that_hangs_is_given_up(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store_batch one = {.node = "n", .run = 1, .number = 1, .at_ms = H0, .bytes = STR("frame")};
+    struct outcome o = {0};
+
+    (void)unused;
+    now_ms = H0;
+    struct store *a = open_hub(url, 1);
+    store_append(a, &one, 1, note, &o);
+    flush(a);
+    assert_int_equal(o.last, 0);
+    signal_backends("-STOP");
+    one.number = 2;
+    store_append(a, &one, 1, note, &o);
+    assert_int_equal(store_flush(a, NULL), -ENOTCONN);
+    assert_int_equal(o.n, 2);
+    assert_int_equal(o.last, -ENOTCONN);
+    signal_backends("-CONT");
+    store_append(a, &one, 1, note, &o);
+    flush(a);
+    assert_int_equal(o.n, 3);
+    assert_int_equal(o.last, 0);
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), 2);
+    store_close(a);
+}
+
 /* R1: what conflicts alone is acknowledged by a transaction that writes. */
 static void a_repeat_is_acknowledged_by_a_commit_that_writes(void **unused)
 {
@@ -538,6 +576,7 @@ int main(void)
         cmocka_unit_test(logs_of_a_hub_that_is_gone_are_adopted),
         cmocka_unit_test(who_was_thought_gone_begins_another_log),
         cmocka_unit_test(a_server_that_is_away_comes_back),
+        cmocka_unit_test(a_server_that_hangs_is_given_up),
         cmocka_unit_test(a_repeat_is_acknowledged_by_a_commit_that_writes),
         cmocka_unit_test(hubs_race_and_nothing_is_lost_or_doubled),
         cmocka_unit_test(a_takeover_counts_for_all_hubs),
