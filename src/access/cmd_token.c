@@ -8,18 +8,23 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/data_folder.h"
+#include "cluster/place.h"
 #include "format/render.h"
 #include "model/rows.h"
 #include "store/records.h"
 
 struct token_conf {
-    char *data, *hub, *role, *person, *node, *note;
+    char *data, *hub, *store, *password_file, *role, *person, *node, *note;
     int64_t expires, uses;
     bool json;
 };
 
 static const struct opt token_opts[] = {
     DATA_FOLDER_OPTS(token_conf),
+    OPT(token_conf, store, 0, OPT_STR, NULL, "URL",
+        "the hubs' PostgreSQL server, as they are told it: postgres://USER@HOST/DATABASE", .url = true),
+    OPTN(token_conf, "store_password_file", password_file, 0, OPT_PATH, NULL, "FILE",
+         "file with the password for it; ~/.pgpass does as well"),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
         "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
         "admin, reader (reads everything, writes nothing: Prometheus, wall screens)"),
@@ -40,7 +45,8 @@ const struct opt_cmd token_help = {
     .summary = "make, list and revoke tokens",
     .args = "new|list|revoke [ID]",
     .about = "`new` prints the token alone on standard output, once: only a hash of it is kept. `revoke` takes effect "
-             "at the next request. Works beside a running hub, as a user who may write its data folder.",
+             "at the next request. Works beside a running hub, as a user who may write its data folder; of hubs that "
+             "share a store with --store.",
     .examples = "muster token new --role enroll --expires 1d --uses 20 > enroll.token  # for adding 20 nodes today\n"
                 "muster token new --role member --person kim  # for kim's browser and command line\n"
                 "muster token new --role reader --note prometheus  # reads, writes nothing\n"
@@ -166,9 +172,10 @@ int cmd_token(struct cmd_call *c)
     int role = is_new ? check_new(conf, &c->err) : 0;
     if (role < 0)
         return role;
-    int r = data_folder(conf->data, conf->hub, dir, &c->err); /* a token in a folder no hub has would let nobody in */
+    AUTO_FREE char *place = conf->store ? place_of(conf->store, conf->password_file, &c->err) : NULL;
+    int r = place || conf->store ? 0 : data_folder(conf->data, conf->hub, dir, &c->err); /* no hub's: nobody gets in */
     if (r == 0)
-        r = store_open_tools(&s, dir, NULL, &c->err);
+        r = conf->store && !place ? -EINVAL : store_open_tools(&s, place ? place : dir, NULL, &c->err);
     if (r < 0)
         return cli_fail(&token_help, EXIT_REACH, "%s", c->err.msg);
     r = is_new ? new_token(s, conf, role, &c->err) : is_list ? list(s, conf) : revoke_token(s, c->argv[1]);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/lookup.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "http/address.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
@@ -172,6 +173,22 @@ static void drop_session(struct sessions *s, size_t i)
 {
     drop_note(s, note_id(s->v[i]->hash));
     remove_session(s, i);
+}
+
+void sessions_take(struct sessions *s, const struct note *n, bool gone, int64_t now_ms)
+{
+    struct session x = {0}, *there;
+    size_t i = FIRST(s->n, k, note_id(s->v[k]->hash) == n->id);
+
+    if (gone && i < s->n)
+        remove_session(s, i);
+    if (gone || !read_session(n->bytes, &x) || note_id(x.hash) != n->id || x.until_ms <= now_ms)
+        return;
+    there = find_session(s, x.hash);
+    if (there)
+        there->used_ms = MAX(there->used_ms, x.used_ms);
+    else if (s->n < SESSIONS_MAX)
+        add_session(s, &x);
 }
 
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
@@ -345,6 +362,13 @@ static int load_access(void *self, struct err *err)
     return r < 0 ? r : sessions_load(h->sessions, h->started_ms, err);
 }
 
+static void hear_news(void *self, const struct news *w)
+{
+    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    if (n && n->kind == NOTE_SESSION)
+        sessions_take(((struct hub *)self)->sessions, n, w->record->gone, w->now_ms);
+}
+
 static void tick(void *self, UNUSED int64_t now_ms)
 {
     tokens_tick(self);
@@ -364,5 +388,6 @@ const struct feature access_feature = {.name = "access",
                                        .prepare = check_settings,
                                        .take = take_settings,
                                        .load = load_access,
+                                       .hear = hear_news,
                                        .tick = tick,
                                        .close = close_access};

@@ -16,6 +16,7 @@
 #define ONCE_MS            600000
 #define ONCE_MAX           32 /* links at once */
 
+struct note;
 struct sessions;
 
 #define SETTINGS access
@@ -23,6 +24,8 @@ struct sessions;
 
 struct sessions *sessions_new(struct store *store, struct tokens *tokens);
 void sessions_free(struct sessions *s);
+/* Another hub let a browser in, or out. */
+void sessions_take(struct sessions *s, const struct note *n, bool gone, int64_t now_ms);
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err);
 size_t sessions_count(const struct sessions *s);
 

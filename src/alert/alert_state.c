@@ -95,6 +95,36 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
     }
 }
 
+/* It does not count any more: the next look, or what is taken next, ends it. */
+static void drop_entry(struct alert_states *w, struct entry *e)
+{
+    free(e->a);
+    *e = w->v[--w->n];
+    lookup_fini(&w->by_key);
+    for (size_t i = 0; i < w->n; i++)
+        lookup_add_place(&w->by_key, w->v[i].key, i);
+}
+
+void alert_states_take(struct alert_states *w, const struct alert *a, const struct alert_rule *r)
+{
+    struct entry *e = find(w, a->rule, a->subject);
+
+    w->last_id = MAX(w->last_id, a->id);
+    if (a->notice || !e)
+        alert_states_load(w, a, r);
+    else if (!a->resolved_ms && a->id >= e->a->id)
+        replace(e, a);
+    else if (a->resolved_ms && a->id == e->a->id)
+        drop_entry(w, e);
+}
+
+void alert_states_settle(struct alert_states *w, int64_t now_ms)
+{
+    w->started_ms = now_ms;
+    for (size_t i = 0; i < w->n; i++)
+        w->v[i].before = w->v[i].a->fired_ms != 0;
+}
+
 void alert_states_set_last(struct alert_states *w, int64_t id)
 {
     w->last_id = MAX(w->last_id, id);

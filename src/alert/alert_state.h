@@ -22,6 +22,10 @@ struct alert_states *alert_states_new(int64_t now_ms);
 void alert_states_free(struct alert_states *w);
 /* Read back: it fired, and was not resolved; or a notice. r NULL: its rule is not there any more. */
 void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
+/* Another hub, which leads, says how it is. */
+void alert_states_take(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
+/* This hub leads from now on: what fired before is not resolved at once (W2). */
+void alert_states_settle(struct alert_states *w, int64_t now_ms);
 void alert_states_set_last(struct alert_states *w, int64_t id); /* numbers given out so far */
 
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */

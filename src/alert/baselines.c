@@ -22,7 +22,7 @@ struct baselines {
 struct errand {          /* a job */
     struct work_job job; /* first */
     struct baselines *x;
-    char dir[512], zone[ZONE_NAME_MAX];
+    char dir[HUB_PLACE_MAX], zone[ZONE_NAME_MAX];
     struct usage_baseline_ask ask;
     struct people *people;
     struct arena mem; /* of nodes */
@@ -92,7 +92,7 @@ static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
                          .x = x,
                          .ask = {.hour_ms = hour_ms, .sums = {.each = each_of, .stop = job_stopped, .stop_arg = k}},
                          .people = people_ref(x->h->api.people)};
-    mem_copy_str(k->dir, sizeof(k->dir), x->h->data);
+    mem_copy_str(k->dir, sizeof(k->dir), x->h->place);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
     const struct node_now *const *v = live_nodes(x->h->live, true, &k->ask.sums.n_nodes);
     k->ask.sums.nodes = sums_nodes(&k->mem, v, k->ask.sums.n_nodes);

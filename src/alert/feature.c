@@ -48,6 +48,7 @@ struct hub_alerts {
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
+    bool led; /* this hub led when it last looked */
 };
 
 #define SETTINGS alert
@@ -222,10 +223,70 @@ static int load_alerts(void *self, struct err *err)
 
 /* ---- what happens ---- */
 
-static void hear_event(void *self, const struct news *n)
+static size_t silence_at(const struct hub_alerts *d, int64_t id)
+{
+    return FIRST(d->n_silences, i, d->silences[i]->id == id);
+}
+
+/* As the hub that leads has it. */
+static void take_alert(struct hub_alerts *d, const struct note *n, int64_t now_ms)
+{
+    struct alert *a = alert_read(n->bytes, NULL);
+    size_t i;
+
+    if (!a)
+        return;
+    alert_states_take(d->watch, a, alert_rules_find(d->rules, a->rule));
+    alert_teller_take(d->teller, a, now_ms);
+    if (a->resolved_ms) {
+        i = FIRST(d->n_past, k, d->past[k]->id == a->id);
+        if (i == d->n_past) {
+            keep_past(d, a);
+            return;
+        }
+        free(d->past[i]);
+        d->past[i] = a;
+        return;
+    }
+    free(a);
+}
+
+static void take_silence(struct hub_alerts *d, const struct note *n, int64_t now_ms)
+{
+    struct silence *s = silence_read(n->bytes, NULL);
+    size_t i = s ? silence_at(d, s->id) : 0;
+
+    d->last_silence = MAX(d->last_silence, n->id);
+    if (!s)
+        return;
+    if (i < d->n_silences) {
+        free(d->silences[i]);
+        d->silences[i] = d->silences[--d->n_silences];
+    }
+    if (s->until_ms > now_ms)
+        VEC_ADD(d->silences, d->n_silences, d->cap_silences, s);
+    else
+        free(s);
+}
+
+static void take_record(struct hub_alerts *d, const struct other_record *r, int64_t now_ms)
+{
+    const struct note *n = r->kind == STORE_NOTE ? r->record : NULL;
+
+    if (n && !r->gone && n->kind == NOTE_ALERT)
+        take_alert(d, n, now_ms);
+    else if (n && !r->gone && n->kind == NOTE_SILENCE)
+        take_silence(d, n, now_ms);
+    else if (n && !r->gone && n->kind == NOTE_GPUS)
+        gpus_take(d->gpus, n);
+}
+
+static void hear_news(void *self, const struct news *n)
 {
     if (n->kind == NEWS_EVENT)
         keep_event(self, n->node, n->device, n->event);
+    else if (n->kind == NEWS_RECORD)
+        take_record(self, n->record, n->now_ms);
 }
 
 static void forget_old(struct hub_alerts *d, int64_t now_ms)
@@ -262,7 +323,7 @@ static void changed(void *arg, const struct alert *a)
 
     alert_write(a, &b);
     struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
-    store_put(d->h->store, STORE_NOTE, &n, 1, kept, NULL);
+    hub_put_once(d->h, STORE_NOTE, &n, 1, kept, NULL);
     if (a->resolved_ms) {
         keep_over(d, a, d->looked_ms);
         keep_past(d, alert_copy(a));
@@ -328,6 +389,15 @@ static void look_at_all(void *self, int64_t now_ms)
 
     if (now_ms - d->looked_ms < MAX(LOOK_MS, d->rest_ms) && now_ms >= d->looked_ms)
         return;
+    bool leads = hub_leads(d->h);
+    if (leads && !d->led && !hub_is_alone(d->h))
+        alert_states_settle(d->watch, now_ms);
+    d->led = leads;
+    if (!leads) { /* whoever does says what is wrong */
+        forget_old(d, now_ms);
+        d->looked_ms = now_ms;
+        return;
+    }
     int64_t begin_us = clock_thread_us();
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
@@ -394,11 +464,6 @@ struct writing {
     bool over; /* it is not in force any more */
 };
 
-static size_t silence_at(const struct hub_alerts *d, int64_t id)
-{
-    return FIRST(d->n_silences, i, d->silences[i]->id == id);
-}
-
 /* It is stored; d NULL: the hub ends. */
 static void settle_silence(struct hub_alerts *d, struct writing *w)
 {
@@ -447,12 +512,14 @@ static enum reply_how put_silence(struct hub *h, struct request *rq, const struc
     return REPLY_LATER;
 }
 
-enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struct silence *s)
+enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     struct silence to = *s;
 
-    to.id = ++d->last_silence;
+    to.id = d->last_silence = hub_next_id(h, IDS_NOTE, d->last_silence + 1);
+    if (!to.id)
+        return reply_problem(rp, 503, "the hub's PostgreSQL server is away, nothing was changed: try again");
     return put_silence(h, rq, &to, false);
 }
 
@@ -477,7 +544,7 @@ const struct feature alert_feature = {
     .drop = drop_rules,
     .take = take_rules,
     .load = load_alerts,
-    .hear = hear_event,
+    .hear = hear_news,
     .tick = look_at_all,
     .close = close_alerts,
 };

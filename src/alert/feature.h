@@ -13,7 +13,7 @@
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;
 void hub_alerts_now(struct hub *h, struct alerts_now *ret);
-enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struct silence *s);
+enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s);
 enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
 const struct alert_rules *hub_alerts_rules(struct hub *h);
 struct alert_rules *hub_alerts_rules_again(struct hub *h); /* the same, the caller's own */

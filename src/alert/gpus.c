@@ -82,6 +82,11 @@ static void take_note(void *arg, const struct note *n)
     }
 }
 
+void gpus_take(struct gpus *g, const struct note *n)
+{
+    take_note(g, n);
+}
+
 int gpus_load(struct gpus *g, struct store *store, struct err *err)
 {
     g->store = store;

@@ -214,7 +214,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
                         .owner = rq->who->role == ROLE_ADMIN ? "" : person_of(rq)};
     if (rq->who->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
         return REPLY_NOW;
-    return hub_alerts_silence(a->hub, rq, &s);
+    return hub_alerts_silence(a->hub, rq, rp, &s);
 }
 
 static enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)

@@ -4,6 +4,8 @@
  */
 #include "alert/teller.h"
 
+#include <errno.h>
+
 #include "alert/tell.h"
 #include "base/log.h"
 #include "base/order.h"
@@ -52,6 +54,18 @@ void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t no
     if (a->closed_ms || (!a->told_ms && !unheard))
         return;
     VEC_ADD(t->over, t->n_over, t->cap_over, (struct over){alert_copy(a), now_ms});
+}
+
+void alert_teller_take(struct alert_teller *t, const struct alert *a, int64_t now_ms)
+{
+    size_t i = FIRST(t->n_over, k, t->over[k].a->id == a->id);
+
+    if (i < t->n_over) {
+        free(t->over[i].a);
+        t->over[i] = t->over[--t->n_over];
+    }
+    if (a->resolved_ms)
+        alert_teller_over(t, a, now_ms);
 }
 
 size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
@@ -103,7 +117,7 @@ static void told(void *arg, int result)
     if (result < 0)
         log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
     for (size_t i = 0; i < t->n; i++) {
-        if (t->t->h->outbox)
+        if (t->t->h->outbox && result != -ESTALE) /* else another hub leads, and tells it itself */
             outbox_put(t->t->h->outbox, t->v[i]);
         free(t->v[i]);
     }
@@ -148,7 +162,7 @@ static void put_told(struct telling *t, struct notes *w)
         at += w->v[i].bytes.len;
     }
     if (w->n)
-        store_put(t->t->h->store, STORE_NOTE, w->v, w->n, told, t);
+        hub_put_once(t->t->h, STORE_NOTE, w->v, w->n, told, t);
     else
         told(t, 0);
     free(w->v);

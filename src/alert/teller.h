@@ -14,6 +14,8 @@ struct alert_teller *alert_teller_new(struct hub *h);
 void alert_teller_free(struct alert_teller *t);
 /* This alert is over: whoever was told of it is to be told that; of a notice, and of a critical one that nobody was
  * told of yet, that it was. Read back after a restart, too. */
+/* Another hub, which leads, says how it is: it may have told of it. */
+void alert_teller_take(struct alert_teller *t, const struct alert *a, int64_t now_ms);
 void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms);
 size_t alert_teller_passed(const struct alert_teller *t,
                            const char *channel); /* persons not told for want of an address */

@@ -84,6 +84,25 @@ void book_load(struct book *b, const struct booking *h, int64_t now_ms)
     b->due_ms = INT64_MIN;
 }
 
+void book_take(struct book *b, const struct booking *h, int64_t now_ms)
+{
+    struct entry *e = find(b, h->id);
+    struct booking **to = e && e->pending ? &e->was : e ? &e->h : NULL;
+
+    if (!to) {
+        if (booking_end_ms(h) > now_ms)
+            book_load(b, h, now_ms);
+        tell_change(b);
+        return;
+    }
+    if (*to && (*to)->changes > h->changes)
+        return; /* what came late is older than what is known */
+    free(*to);
+    *to = booking_copy(h);
+    b->due_ms = INT64_MIN;
+    tell_change(b);
+}
+
 void book_set_last(struct book *b, int64_t id)
 {
     b->last_id = MAX(b->last_id, id);

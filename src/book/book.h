@@ -22,6 +22,8 @@ void book_watch(struct book *b, void (*changed)(void *arg), void *arg);
 
 /* Read back from the store: as it is, whatever it overlaps. */
 void book_load(struct book *b, const struct booking *h, int64_t now_ms);
+/* Another hub changed it, or made it. Begun here and not settled yet, this is what it was. */
+void book_take(struct book *b, const struct booking *h, int64_t now_ms);
 /* Numbers given out so far; the next is one more. */
 void book_set_last(struct book *b, int64_t id);
 int64_t book_next_id(struct book *b);

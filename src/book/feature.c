@@ -99,6 +99,26 @@ static void show_all(struct hub *h, const char *devices, int64_t now_ms)
             show_device(h, live_find(h->live, p.n->key), (size_t)(p.d - p.n->devices), now_ms, now_ms);
 }
 
+/* What another hub booked. A wait that is written again was heard of there. */
+static void take_booking(struct hub *h, const struct booking *x, int64_t now_ms)
+{
+    const struct booking *was = book_find(h->book, x->id);
+    AUTO_FREE char *left = mem_str(was ? was->devices : "");
+
+    book_take(h->book, x, now_ms);
+    if (hold_waits(x))
+        queue_heard(hub_book_of(h)->queue, x->id, now_ms);
+    show_all(h, left, now_ms);
+    show_all(h, x->devices, now_ms);
+}
+
+static void hear_news(void *self, const struct news *w)
+{
+    if (w->kind == NEWS_RECORD && w->record->kind == STORE_BOOKING)
+        take_booking(((struct hub_book *)self)->h, w->record->record, w->now_ms);
+    show_bookings(self, w);
+}
+
 /* ---- writing ---- */
 
 struct writing {
@@ -124,7 +144,7 @@ static void on_moved(void *arg, const struct booking *x, enum booking_state to)
     show_all(m->h, x->devices, m->now_ms);
     if (to == BOOKING_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
-    if (to == BOOKING_OVER && hold_waits(x))
+    if (to == BOOKING_OVER && hold_waits(x) && hub_leads(m->h))
         waits_over(m->h, x);
 }
 
@@ -158,7 +178,11 @@ static void written(void *arg, int result)
         rp.status = 303;
         mem_copy_str(rp.location, sizeof(rp.location), w->back);
     }
-    if (w->late && !x && result == -ENOSPC)
+    if (w->late && !x && (result == -EEXIST || result == -ESTALE))
+        reply_problem(&rp, 409,
+                      result == -EEXIST ? "somebody else was faster, at another hub: try again"
+                                        : "it was changed at another hub just now: try again");
+    else if (w->late && !x && result == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");
     else if (w->late && !x)
         reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
@@ -176,7 +200,9 @@ static int start(struct hub *h, struct booking *x, const char *by, const struct 
     const struct booking *was = x->id ? book_find(h->book, x->id) : NULL;
     bool fresh = !x->id;
     if (fresh)
-        x->id = book_next_id(h->book);
+        x->id = hub_is_alone(h) ? book_next_id(h->book) : hub_next_id(h, IDS_BOOKING, 0);
+    if (!x->id)
+        return -ENOTCONN;
     int r = book_begin(h->book, x);
     if (r < 0)
         return r;
@@ -216,6 +242,8 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
     struct reply answer = {0};
     if (r == -EBUSY)
         reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
+    else if (r == -ENOTCONN)
+        reply_problem(&answer, 503, "the hub's PostgreSQL server is away, nothing was booked: try again");
     else if (r == -ENOSPC)
         reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
     else
@@ -282,7 +310,8 @@ static void tick(void *self, int64_t now_ms)
 {
     struct hub *h = ((struct hub_book *)self)->h;
     begin_and_end(h, now_ms);
-    waits_tick(h, now_ms);
+    if (hub_leads(h))
+        waits_tick(h, now_ms);
 }
 
 static void close_book(void *self)
@@ -300,7 +329,7 @@ const struct feature book_feature = {
     .open = open_book,
     .prepare = check_settings,
     .load = load_bookings,
-    .hear = show_bookings,
+    .hear = hear_news,
     .tick = tick,
     .close = close_book,
 };

@@ -153,6 +153,12 @@ void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
     struct gpu_request w;
 
     queue_heard(hub_book_of(hub)->queue, h->id, now_ms);
+    if (hold_waits(h) && !hub_leads(hub) && now_ms - h->changed_ms >= QUEUE_LEASE_MS / 4) {
+        struct booking heard = *h; /* whoever leads must know */
+        heard.changed_ms = now_ms;
+        heard.changes++;
+        bookings_write(hub, &heard, h->person, NULL, NULL);
+    }
     if (hold_waits(h) || booking_state(h, now_ms) != BOOKING_ACTIVE)
         return;
     wish_read(h, &w);

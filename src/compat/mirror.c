@@ -445,7 +445,7 @@ static bool start(struct mirror *m, enum io what)
 
 void mirror_tick(struct mirror *m, int64_t now_ms)
 {
-    if (!m->path || m->doing || m->pending)
+    if (!m->path || m->doing || m->pending || !hub_leads(m->h))
         return;
     if (m->file && m->agreed && (m->look || now_ms >= m->look_ms)) {
         m->look = false;

@@ -55,7 +55,7 @@ static int each_beside(void *arg, const struct store_each *e, struct err *err)
 static void on_worker(struct work_job *j)
 {
     struct question *q = (struct question *)j;
-    struct beside beside = {.dir = q->h->data, .hub = q->h->store};
+    struct beside beside = {.dir = q->h->place, .hub = q->h->store};
     struct past_source past = {.store = q->h->store,
                                .dir = q->h->data,
                                .history = store_history,

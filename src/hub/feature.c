@@ -23,6 +23,16 @@ int features_check(const struct hub_conf *conf, struct err *err)
     return r;
 }
 
+int features_join(const struct feature *const *list, struct hub *h, const struct hub_conf *conf,
+                  struct store_conf *store, struct err *err)
+{
+    int r = 0;
+    for (; *list && r == 0; list++)
+        if ((*list)->join)
+            r = (*list)->join(h, conf, store, err);
+    return r;
+}
+
 void features_open(struct features *f, const struct feature *const *list, struct hub *h)
 {
     f->list = list;

@@ -6,6 +6,7 @@
 #include "hub/conf.h"
 #include "hub/feature.h"
 #include "hub/news.h"
+#include "hub/others.h"
 #include "store/records.h"
 #include "wire/wire.h"
 
@@ -23,6 +24,8 @@ struct streams;
 struct tokens;
 struct work;
 
+#define HUB_PLACE_MAX 2048
+
 struct hub {
     struct event_base *loop;
     struct features features;
@@ -31,6 +34,8 @@ struct hub {
     struct buf addresses; /* where it listens, a line each */
     struct live *live;
     struct store *store;
+    char *place; /* where that is: the data folder, or a server's URL with its password */
+    struct others others;
     struct archive *archive; /* where samples are kept for longer; NULL: nowhere */
     struct httpd *httpd;
     struct api api;

@@ -57,7 +57,7 @@ static void read_beside(struct work_job *j)
     struct look_read *r = read_of(j);
     struct looks *l = r->l;
 
-    r->code = l->store ? 0 : store_open_tools(&l->store, l->h->data, NULL, &r->err);
+    r->code = l->store ? 0 : store_open_tools(&l->store, l->h->place, NULL, &r->err);
     if (r->code == 0)
         r->code = r->read(r, l->store, &r->err);
 }

@@ -15,6 +15,7 @@
 
 struct hub;
 struct node_event;
+struct other_record;
 
 enum news_kind {
     NEWS_EVENT,   /* something happened: event */
@@ -22,6 +23,7 @@ enum news_kind {
     NEWS_RENAMED, /* what was kept under the key was is node's from now on, and was is no more */
     NEWS_TIME,    /* what is known of [from_ms, to_ms] is not what it was: whoever counted that counts again */
     NEWS_PEOPLE,  /* who is who changed */
+    NEWS_RECORD,  /* another hub changed record (others.h) */
     NEWS_END,     /* the hub will end: who listens is let go */
 };
 
@@ -33,6 +35,7 @@ struct news {
     const char *device; /* of an event: its uuid; NULL: the node's */
     const struct node_event *event;
     int64_t from_ms, to_ms;
+    const struct other_record *record;
 };
 void hub_news(struct hub *h, const struct news *n);
 

@@ -321,11 +321,14 @@ static int open_store(struct hub *h, const struct hub_conf *conf, struct err *er
     struct err warn = {0};
     struct click_conf samples = {conf->samples, conf->samples_password_file, conf->keep_samples};
     int r = file_mkdirs(h->data, 0700, err);
+    if (r == 0)
+        r = features_join(features, h, conf, &sc, err);
     if (r == 0 && conf->samples)
         r = clickhouse_open(&h->archive, &samples, err);
     if (r < 0)
         return r;
     sc.archive = h->archive;
+    h->place = mem_str(sc.url ? sc.url : h->data);
     r = store_open(&h->store, &sc, h->loop, &warn);
     if (r < 0)
         return err_set(err, r, "%s", warn.msg);
@@ -507,6 +510,8 @@ void hub_close(struct hub *h)
     clickhouse_close(h->archive);
     h->store = NULL;
     features_close(&s->hub.features);
+    if (h->others.leave)
+        h->others.leave(h->others.arg);
     httpd_free(h->httpd);
     zone_free(h->zone);
     cache_free(h->api.cache);
@@ -525,5 +530,6 @@ void hub_close(struct hub *h)
     free(s->names);
     buf_fini(&s->hub.addresses);
     opt_fini(hub_opts, &h->conf);
+    free(h->place);
     free(s);
 }

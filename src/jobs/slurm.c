@@ -142,7 +142,7 @@ static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const stru
                                   .attrs = attrs.err ? "" : attrs.p};
     open_add(d, id, n->key, start_ms);
     hub_time(d->h, n->key, start_ms, d->polled_ms, d->polled_ms);
-    store_put(d->h->store, STORE_JOB, &fact, 1, stored, NULL);
+    hub_put_once(d->h, STORE_JOB, &fact, 1, stored, NULL);
 }
 
 static void end_jobs(struct hub_slurm *d)
@@ -157,7 +157,7 @@ static void end_jobs(struct hub_slurm *d)
         }
         struct job_change c = {.id = o->id, .end_ms = MAX(d->polled_ms, o->start_ms)};
         hub_time(d->h, o->node, o->start_ms, d->polled_ms, d->polled_ms);
-        store_put(d->h->store, STORE_JOB_CHANGE, &c, 1, stored, NULL);
+        hub_put_once(d->h, STORE_JOB_CHANGE, &c, 1, stored, NULL);
     }
     d->n = kept;
 }
@@ -251,6 +251,10 @@ static void look(void *self)
     struct hub_slurm *d = self;
     struct err err = {0};
     slurm_jobs_fini(&d->jobs);
+    if (!hub_leads(d->h)) {
+        timer_after(d->timer, d->every_ms);
+        return;
+    }
     if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
         fail(d, err.msg);
 }

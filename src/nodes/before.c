@@ -29,7 +29,7 @@ struct before {
     struct arena mem;
     struct before_node *nodes;
     size_t n, told, at; /* told: live knows of those before it. at: the one that is read */
-    char dir[512];
+    char dir[HUB_PLACE_MAX];
     int64_t now_ms, busy_util;
 };
 
@@ -131,7 +131,7 @@ void before_read(struct hub *h)
     size_t n;
     const struct node_now *const *v = live_nodes(h->live, false, &n);
 
-    mem_copy_str(k->dir, sizeof(k->dir), h->data);
+    mem_copy_str(k->dir, sizeof(k->dir), h->place);
     k->nodes = arena_alloc(&k->mem, n + 1, sizeof(*k->nodes));
     for (size_t i = 0; i < n; i++) {
         struct before_node *to = &k->nodes[k->n];

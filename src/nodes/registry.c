@@ -311,11 +311,52 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
     return 0;
 }
 
+/* Another hub heard of a node first, or an admin named it there. What it has comes with its batches. */
+static void take_node(struct hub *h, const struct store_node *rec)
+{
+    struct node_now *n = live_find(h->live, rec->key);
+    struct peer *peer = peers_find(h->peers, rec->key);
+    if (!n || !peer || strcmp(n->key, rec->key) != 0) {
+        load_node(h, rec);
+        return;
+    }
+    bool admin =
+        strcmp(peer->rec.name, rec->name) != 0 || n->retired != rec->retired || n->maintenance != rec->maintenance;
+    if (!peer->heard)
+        peer->rec = *rec;
+    mem_copy_str(peer->rec.name, sizeof(peer->rec.name), rec->name);
+    if (!admin)
+        return;
+    live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
+    twins_again(h, n, clock_wall_ms());
+}
+
+static void drop_node(struct hub *h, const char *key)
+{
+    const struct node_now *n = live_find(h->live, key);
+    const struct peer *peer = peers_find(h->peers, key);
+    if (!n || !peer || peer->heard || strcmp(n->key, key) != 0)
+        return; /* it sends to us: it is there */
+    peers_drop(h->peers, key);
+    live_drop(h->live, key);
+}
+
+static void hear_news(void *self, const struct news *w)
+{
+    if (w->kind != NEWS_RECORD || w->record->kind != STORE_NODE)
+        return;
+    if (w->record->gone)
+        drop_node(self, ((const struct store_node *)w->record->record)->key);
+    else
+        take_node(self, w->record->record);
+}
+
 const struct feature nodes_feature = {.name = "nodes",
                                       FEATURE_SETTINGS(nodes),
                                       .routes = nodes_routes,
                                       .open = open_nodes,
                                       .load = load_all,
+                                      .hear = hear_news,
                                       .status = add_status,
                                       .stop = save_all,
                                       .close = close_nodes};

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/order.h"
+#include "base/rand.h"
 #include "base/zone.h"
 #include "format/note.h"
 #include "hub/handlers.h"
@@ -203,7 +204,12 @@ const struct channels *outbox_channels(const struct outbox *o)
 
 int64_t outbox_next_id(struct outbox *o)
 {
-    return ++o->last_id;
+    int64_t id = hub_next_id(o->carriers.h, IDS_NOTE, o->last_id + 1);
+
+    if (!id) /* the server is away: one that nobody else has, and that is not stored either */
+        id = o->last_id + 1 + (int64_t)(rand_u64() >> 24);
+    o->last_id = MAX(o->last_id, id);
+    return id;
 }
 
 /* ---- in and out ---- */
@@ -306,6 +312,37 @@ static int load_messages(void *self, struct err *err)
 
     o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
     return MIN(store_each(h->store, EACH_NOTE(NOTE_MESSAGE, load_message, o, .open = true), err), 0);
+}
+
+/* ---- what other hubs do ---- */
+
+/* Unless it is under way here. */
+static void forget_message(struct outbox *o, int64_t id)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        struct box *b = o->v[i];
+        size_t at = FIRST(b->n, k, b->v[k]->id == id);
+        if (at < b->n && b->sending != id)
+            box_take(b, at);
+    }
+}
+
+static bool is_under_way(const struct outbox *o, int64_t id)
+{
+    return ANY(o->n, i, o->v[i]->sending == id);
+}
+
+/* What another hub wants to be sent, and what it sent. */
+static void hear_news(void *self, const struct news *w)
+{
+    struct outbox *o = self;
+    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+
+    if (!n || n->kind != NOTE_MESSAGE || is_under_way(o, n->id))
+        return;
+    forget_message(o, n->id);
+    if (!w->record->gone)
+        load_message(o, n);
 }
 
 /* ---- how it went ---- */
@@ -443,12 +480,45 @@ static size_t under_way(const struct outbox *o, const char *channel)
     return n;
 }
 
+static void box_send(struct box *b, const struct channel *c, const struct carrier *carrier, const struct message *m)
+{
+    struct err err = {0};
+
+    b->carrier = carrier;
+    int r = carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
+    if (r < 0)
+        on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
+}
+
+/* Stored by whoever leads: it is ours to send. */
+static void claimed(void *arg, int result)
+{
+    struct box *b = arg;
+    const struct channel *c = channels_find(b->o->channels, b->channel);
+    const struct carrier *carrier = c ? carrier_of(&b->o->carriers, c->type) : NULL;
+    size_t at = FIRST(b->n, i, b->v[i]->id == b->sending);
+
+    if (result == 0 && carrier && at < b->n && hub_leads(b->o->carriers.h))
+        box_send(b, c, carrier, b->v[at]);
+    else
+        b->sending = 0;
+}
+
+/* Of several hubs one sends it, and that is written down before. What was on its way when that one died goes again. */
+static void box_claim(struct box *b, const struct message *m)
+{
+    AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
+
+    message_write(m, &bytes);
+    struct note n = {.kind = NOTE_MESSAGE, .id = m->id, .bytes = buf_str(&bytes)};
+    hub_put_once(b->o->carriers.h, STORE_NOTE, &n, 1, claimed, b);
+}
+
 static void box_tick(struct box *b, int64_t now_ms)
 {
     const struct channel *c = channels_find(b->o->channels, b->channel);
     const struct carrier *carrier = c ? carrier_of(&b->o->carriers, c->type) : NULL;
     int64_t mono_ms = clock_mono_ms();
-    struct err err = {0};
 
     if (b->sending)
         return;
@@ -465,10 +535,10 @@ static void box_tick(struct box *b, int64_t now_ms)
     const struct message *m = b->v[at[0]];
     b->sending = m->id;
     b->began_mono = mono_ms;
-    b->carrier = carrier;
-    int r = carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
-    if (r < 0)
-        on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
+    if (hub_is_alone(b->o->carriers.h))
+        box_send(b, c, carrier, m);
+    else
+        box_claim(b, m);
 }
 
 /* A box to somebody is there while something is in it, or shows for a while that it failed. */
@@ -482,7 +552,7 @@ static void send_due(void *self, int64_t now_ms)
     struct outbox *o = self;
     size_t n = 0;
 
-    for (size_t i = 0; i < o->n; i++) /* each has its turn to be the first */
+    for (size_t i = 0; i < o->n && hub_leads(o->carriers.h); i++) /* each has its turn to be the first */
         box_tick(o->v[(i + o->turn) % o->n], now_ms);
     o->turn++;
     for (size_t i = 0; i < o->n; i++) {
@@ -573,6 +643,7 @@ const struct feature notify_feature = {
     .drop = drop_channels,
     .take = take_channels,
     .load = load_messages,
+    .hear = hear_news,
     .tick = send_due,
     .close = close_outbox,
 };

@@ -103,7 +103,8 @@ static void take_rule(void *self, void *next)
 
 static void tell_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
-    hub_event(arg, n->key, NULL, e);
+    if (e->kind != EVENT_DOWN || hub_leads(arg)) /* that nothing is heard of it no hub hears, and one says */
+        hub_event(arg, n->key, NULL, e);
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
 

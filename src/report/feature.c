@@ -138,6 +138,15 @@ static int load_marks(void *self, struct err *err)
     return MIN(store_each(d->h->store, EACH_NOTE(NOTE_REPORT, load_mark, d), err), 0);
 }
 
+/* Another hub saw to it. */
+static void hear_news(void *self, const struct news *w)
+{
+    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+
+    if (n && n->kind == NOTE_REPORT && !w->record->gone)
+        load_mark(self, n);
+}
+
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
@@ -151,8 +160,8 @@ static void pass_over(struct hub_schedules *d, struct mark *m, int64_t done_ms)
 
     m->done_ms = done_ms;
     mark_write(m, &b);
-    store_put(d->h->store, STORE_NOTE, &(struct note){.kind = NOTE_REPORT, .id = m->id, .bytes = buf_str(&b)}, 1, kept,
-              NULL);
+    hub_put_once(d->h, STORE_NOTE, &(struct note){.kind = NOTE_REPORT, .id = m->id, .bytes = buf_str(&b)}, 1, kept,
+                 NULL);
 }
 
 /* ---- messages ---- */
@@ -257,7 +266,10 @@ static void put(struct making *k)
         notes[n] = (struct note){.kind = NOTE_REPORT, .id = m.id, .bytes = buf_str(&bytes[n])};
         n++;
     }
-    store_put(k->h->store, STORE_NOTE, notes, n, stored, k);
+    if (k->late) /* somebody asked this hub for it */
+        store_put(k->h->store, STORE_NOTE, notes, n, stored, k);
+    else
+        hub_put_once(k->h, STORE_NOTE, notes, n, stored, k);
     for (size_t i = 0; i < n; i++)
         buf_fini(&bytes[i]);
 }
@@ -373,7 +385,7 @@ static void send_due(void *self, int64_t now_ms)
     if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
         return;
     d->looked_ms = now_ms;
-    for (size_t i = 0; i < d->list->n; i++)
+    for (size_t i = 0; i < d->list->n && hub_leads(d->h); i++)
         if (d->list->v[i].n_channels)
             look(d, &d->list->v[i], now_ms);
 }
@@ -424,6 +436,7 @@ const struct feature report_feature = {
     .drop = drop_reports,
     .take = take_reports,
     .load = load_marks,
+    .hear = hear_news,
     .tick = send_due,
     .close = close_reports,
 };

@@ -62,6 +62,7 @@ struct hub_slack {
     size_t n_known;
     struct asking *first;
     size_t n_asking;
+    bool led; /* its line is open as that of a hub that leads */
 };
 
 /* ---- settings ---- */
@@ -116,6 +117,7 @@ static void take_section(void *self, void *next)
         slack_line_keep(d->line, c); /* nothing of it changed: the connection stays */
     else
         slack_line_set(d->line, on ? d->link : NULL, on ? c : NULL);
+    d->led = true;
     slack_conf_free(old);
 }
 
@@ -229,6 +231,16 @@ static int load_answers(void *self, struct err *err)
     struct newest x = {.d = d};
 
     return MIN(store_each(d->h->store, EACH_NOTE(NOTE_BOT, load_answered, &x), err), 0);
+}
+
+/* Another hub answered it. */
+static void hear_news(void *self, const struct news *w)
+{
+    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    struct newest x = {.d = self};
+
+    if (n && n->kind == NOTE_BOT && !w->record->gone)
+        load_answered(&x, n);
 }
 
 /* ---- questions ---- */
@@ -496,6 +508,10 @@ static void tick(void *self, UNUSED int64_t now_ms)
         return;
     if (!d->own[0] && !d->auth && d->link && now >= d->auth_mono)
         ask_auth(d);
+    bool leads = hub_leads(d->h);
+    if (leads != d->led) /* of several hubs one listens to Slack */
+        slack_line_set(d->line, leads ? d->link : NULL, leads ? d->conf : NULL);
+    d->led = leads;
     slack_line_tick(d->line);
     for (struct asking *a = d->first; a; a = next) {
         next = a->next;
@@ -537,6 +553,7 @@ const struct feature slack_feature = {
     .drop = drop_section,
     .take = take_section,
     .load = load_answers,
+    .hear = hear_news,
     .tick = tick,
     .close = close_slack,
 };

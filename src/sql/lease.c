@@ -17,7 +17,8 @@ const struct db_kind lease_kind = {
     .schema = "CREATE TABLE lease(name TEXT PRIMARY KEY, holder INTEGER NOT NULL, epoch INTEGER NOT NULL,"
               " until TIMESTAMPTZ NOT NULL, UNIQUE(name, epoch));"
               "CREATE TABLE hub(id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,"
-              " conf TEXT NOT NULL, started TIMESTAMPTZ NOT NULL);",
+              " conf TEXT NOT NULL, started TIMESTAMPTZ NOT NULL);"
+              "CREATE SEQUENCE booking_ids INCREMENT 16; CREATE SEQUENCE note_ids INCREMENT 64;",
 };
 
 enum { TAKEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, DROP_LEASES, COUNT };

@@ -73,10 +73,10 @@ static int code_of(const char *state)
         const char *state;
         int code;
     } codes[] = {
-        {"08", -ENOTCONN},   {"57P", -ENOTCONN}, {"28", -EACCES},       {"42501", -EACCES},
-        {"53100", -ENOSPC},  {"53200", -ENOMEM}, {"53300", -EBUSY},     {"40", -EBUSY},
-        {"55P03", -EBUSY},   {"25006", -EROFS},  {"57014", -ECANCELED}, {"XX001", -EUCLEAN},
-        {"XX002", -EUCLEAN}, {"22", -EINVAL},    {"23", -EINVAL},       {"54", -EMSGSIZE},
+        {"08", -ENOTCONN},     {"57P", -ENOTCONN},  {"28", -EACCES},     {"42501", -EACCES}, {"53100", -ENOSPC},
+        {"53200", -ENOMEM},    {"53300", -EBUSY},   {"40", -EBUSY},      {"55P03", -EBUSY},  {"25006", -EROFS},
+        {"57014", -ECANCELED}, {"XX001", -EUCLEAN}, {"XX002", -EUCLEAN}, {"22", -EINVAL},    {"23P01", -EEXIST},
+        {"23", -EINVAL},       {"54", -EMSGSIZE},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(codes); i++)
@@ -659,6 +659,33 @@ void pg_print_tables(const struct db_kind *kind, struct buf *out)
             buf_addf(out, "%.*s;\n", STR_ARG(str_trim(part)));
     buf_addf(out, "INSERT INTO muster_version(magic, version) VALUES(%lld, %lld);\n", (long long)kind->magic,
              (long long)kind->version);
+}
+
+/* ---- waiting ---- */
+
+static bool take_notes(struct pg_db *d)
+{
+    bool any = false;
+
+    for (PGnotify *n; (n = d->pq.notifies(d->c)); any = true)
+        d->pq.free_memory(n);
+    return any;
+}
+
+int pg_wait(struct db *db, int wake_fd, int64_t ms)
+{
+    struct pg_db *d = of(db);
+
+    if (is_lost(d))
+        return -ENOTCONN;
+    if (take_notes(d)) /* that came with an answer */
+        return 1;
+    struct pollfd p[] = {{.fd = d->pq.socket(d->c), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
+    if (poll(p, ARRAY_LEN(p), (int)MIN(ms, INT32_MAX)) <= 0 || !p[0].revents)
+        return 0;
+    if (!d->pq.consume(d->c) || is_lost(d))
+        return keep_failure(d, NULL);
+    return take_notes(d);
 }
 
 /* ---- opening ---- */

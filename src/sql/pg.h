@@ -27,3 +27,8 @@ void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
  * -ENOTCONN. (A commit that waits for a standby the server itself does not end.) 0: as long as it takes.
  */
 void pg_set_limit(struct db *db, int64_t ms);
+/*
+ * Until somebody says NOTIFY on a channel that this connection listens to (1), wake_fd can be read, or the time is over
+ * (0). -ENOTCONN: the connection was lost, and who listens must say so again. Outside of a transaction.
+ */
+int pg_wait(struct db *db, int wake_fd, int64_t ms);

@@ -28,6 +28,8 @@
     X(is_busy, "PQisBusy", int, (PGconn *))                                                                            \
     X(query, "PQsendQuery", int, (PGconn *, const char *))                                                             \
     X(prepare, "PQsendPrepare", int, (PGconn *, const char *, const char *, int, const Oid *))                         \
+    X(notifies, "PQnotifies", PGnotify *, (PGconn *))                                                                  \
+    X(free_memory, "PQfreemem", void, (void *))                                                                        \
     X(send, "PQsendQueryPrepared", int,                                                                                \
       (PGconn *, const char *, int, const char *const *, const int *, const int *, int))                               \
     X(single_row, "PQsetSingleRowMode", int, (PGconn *))                                                               \

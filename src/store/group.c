@@ -95,10 +95,23 @@ static bool group_is_refused(int code)
     return code == -EINVAL || code == -EMSGSIZE;
 }
 
+/* 1, or 0: whoever put it does not lead any more, and it is not done; led: the epoch that was looked at. */
+static int group_may(struct store_op *op, struct records *r, int64_t *led)
+{
+    if (!op->epoch || op->epoch == *led)
+        return 1;
+    int code = records_leads(r, op->epoch);
+    if (code == 1)
+        *led = op->epoch;
+    else if (code == 0 && op_is_told(op))
+        ((struct op_told *)op)->result = -ESTALE;
+    return code;
+}
+
 static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r,
                              const struct group_log *log)
 {
-    int64_t batches = 0;
+    int64_t batches = 0, led = 0;
     int code = 0;
 
     for (struct store_op *op = ops; op && code == 0; op = op->next) {
@@ -106,10 +119,15 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
             batches += (int64_t)((struct op_append *)op)->n;
             continue;
         }
-        if (op->refused)
+        int may = op->refused ? 0 : group_may(op, r, &led);
+        if (may < 0)
+            return may;
+        if (may == 0)
             continue;
         code = group_put_record(op, r, log, batches);
         g->records++;
+        if (code == -EEXIST) /* as its result says; the transaction is sound */
+            code = 0;
         if (group_is_refused(code)) {
             g->lost++;
             op->refused = true;

@@ -4,8 +4,11 @@
  */
 #include "store/main_db.h"
 
+#include <errno.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
+#include "sql/pg.h"
 #include "sql/record_sql.h"
 #include "store/kinds.h"
 #include "store/schema.h"
@@ -25,6 +28,7 @@ int records_open(struct records **ret, const char *dir, enum db_mode mode, struc
     db_stmts_init(&rec->st, db, records_sql, R_COUNT);
     rec->st.records = records_kind.records;
     rec->st.pg = records_pg;
+    leases_init(&rec->leases, db);
     *ret = rec;
     return 0;
 }
@@ -34,6 +38,7 @@ void records_close(struct records *r)
     if (!r)
         return;
     usage_known_free(r->known);
+    leases_fini(&r->leases);
     db_stmts_fini(&r->st);
     db_close(r->db);
     free(r);
@@ -64,6 +69,11 @@ uint64_t records_steps(struct records *r)
 int records_fail(struct records *r, int code, struct err *err)
 {
     return db_fail(r->db, code, "write", err);
+}
+
+int records_leads(struct records *r, int64_t epoch)
+{
+    return lease_fence(&r->leases, LEASE_LEADER, epoch, NULL);
 }
 
 int records_begin(struct records *r, struct err *err)
@@ -114,6 +124,22 @@ int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t
     return RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(log));
 }
 
+/* -EEXIST: another hub was faster, and the transaction goes on without it. */
+static int put_exclusive(struct records *r, size_t stmt, enum store_kind kind, const void *record)
+{
+    int code = db_exec(r->db, "SAVEPOINT exclusive");
+    if (code < 0)
+        return code;
+    struct db_stmt *st = db_stmt(&r->st, stmt);
+    record_bind(st, main_records[kind], record);
+    code = db_run(st);
+    if (code == -EEXIST) {
+        int undone = db_exec(r->db, "ROLLBACK TO SAVEPOINT exclusive");
+        return undone < 0 ? undone : code;
+    }
+    return code < 0 ? code : db_exec(r->db, "RELEASE SAVEPOINT exclusive");
+}
+
 int records_put(struct records *r, enum store_kind kind, const void *record)
 {
     size_t stmt = kind;
@@ -124,6 +150,8 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
         stmt = R_DROP_NOTE;
     if (kind == STORE_USAGE_MARK && ((const struct usage_mark *)record)->seq <= 0)
         stmt = R_DROP_USAGE_MARKS_AT;
+    if (kind == STORE_BOOKING && r->db->engine == &pg_engine && db_in_transaction(r->db))
+        return put_exclusive(r, stmt, kind, record);
     struct db_stmt *st = db_stmt(&r->st, stmt);
     record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
     return db_run(st);

@@ -12,9 +12,10 @@ enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_TAKE_OVER, OP_RECORDS, OP_JOB_CHA
 struct store_op {
     struct store_op *next;
     enum op_kind kind;
-    bool durable; /* set by the writer: it need not be tried again */
-    bool refused; /* so: the engine will never take it */
-    size_t size;  /* of the allocation: what the queue is bounded by */
+    bool durable;  /* set by the writer: it need not be tried again */
+    bool refused;  /* so: the engine will never take it */
+    int64_t epoch; /* it is done by whoever leads in this one; 0: by anybody */
+    size_t size;   /* of the allocation: what the queue is bounded by */
 };
 
 struct op_batch {

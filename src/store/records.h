@@ -185,6 +185,10 @@ enum store_kind {
  * used_ms change, and nothing of one that was revoked meanwhile.
  */
 int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
+/* The same by whoever led in this epoch (sql/lease.h): -ESTALE, also as a result, if another does by now. 0: by any
+ * hub; below: by none. */
+int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
+                  void *arg);
 /* A token or a setting (a small named secret, made by the caller once), durable when it returns, also beside a hub. */
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err);
 

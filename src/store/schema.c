@@ -184,6 +184,71 @@ static const char *const upgrades[] = {
     "CREATE INDEX taken_at ON taken(node, run, first);"                                                                \
     "CREATE INDEX taken_log ON taken(log);"
 
+/* clang-format off */
+/*
+ * Which transaction of which hub changed a row last, for the other hubs (cluster/feed.h). What was dropped is in gone:
+ * a note by its kind and number, a node by its key. When a node was last heard of changes all the time and is no news.
+ */
+#define PG_BY_HUB "coalesce(substring(current_setting('application_name') FROM 'muster-hub-([0-9]+)')::bigint, 0)"
+#define PG_CHANGED(table)                                                                                              \
+    "ALTER TABLE " table " ADD changed xid8 NOT NULL DEFAULT '0', ADD by_hub INTEGER NOT NULL DEFAULT 0;"              \
+    "CREATE INDEX " table "_changed ON " table "(changed);"
+#define PG_TELLS(table, name, when)                                                                                    \
+    "CREATE TRIGGER " table "_" name " BEFORE " when " EXECUTE FUNCTION row_changed();"
+#define PG_IS_GONE(kind, id, key)                                                                                      \
+    "INSERT INTO gone(kind, id, key, changed, by_hub, at) VALUES(" kind ", " id ", " key ", pg_current_xact_id(), "    \
+    PG_BY_HUB ", clock_timestamp()); PERFORM pg_notify('muster', ''); RETURN NULL;"
+#define PG_NODE_NEWS                                                                                                   \
+    "(new.key, new.name, new.own_name, new.retired, new.maintenance, new.demo, new.facts) IS DISTINCT "                \
+    "FROM (old.key, old.name, old.own_name, old.retired, old.maintenance, old.demo, old.facts)"
+#define PG_FEED                                                                                                        \
+    PG_CHANGED("nodes")                                                                                                \
+    PG_CHANGED("holds")                                                                                                \
+    PG_CHANGED("notes")                                                                                                \
+    PG_CHANGED("settings")                                                                                             \
+    PG_CHANGED("usage_marks")                                                                                          \
+    "CREATE TABLE gone(kind INTEGER NOT NULL, id INTEGER NOT NULL, key TEXT NOT NULL, changed xid8 NOT NULL,"          \
+    " by_hub INTEGER NOT NULL, at TIMESTAMPTZ NOT NULL);"                                                              \
+    "CREATE INDEX gone_changed ON gone(changed);"                                                                      \
+    PG_FUNCTION("row_changed", "new.changed := pg_current_xact_id(); new.by_hub := " PG_BY_HUB                         \
+                               "; PERFORM pg_notify('muster', ''); RETURN new;")                                       \
+    PG_FUNCTION("note_gone", PG_IS_GONE("old.kind", "old.id", "''"))                                                   \
+    PG_FUNCTION("node_gone", PG_IS_GONE("0", "0", "old.key"))                                                          \
+    PG_TELLS("nodes", "first", "INSERT ON nodes FOR EACH ROW")                                                         \
+    PG_TELLS("nodes", "news", "UPDATE ON nodes FOR EACH ROW WHEN (" PG_NODE_NEWS ")")                                  \
+    PG_TELLS("holds", "news", "INSERT OR UPDATE ON holds FOR EACH ROW")                                                \
+    PG_TELLS("notes", "news", "INSERT OR UPDATE ON notes FOR EACH ROW")                                                \
+    PG_TELLS("settings", "news", "INSERT OR UPDATE ON settings FOR EACH ROW")                                          \
+    PG_TELLS("usage_marks", "news", "INSERT OR UPDATE ON usage_marks FOR EACH ROW")                                    \
+    "CREATE TRIGGER notes_gone AFTER DELETE ON notes FOR EACH ROW EXECUTE FUNCTION note_gone();"                       \
+    "CREATE TRIGGER nodes_gone AFTER DELETE ON nodes FOR EACH ROW EXECUTE FUNCTION node_gone();"                       \
+    "CREATE TRIGGER nodes_moved AFTER UPDATE OF key ON nodes FOR EACH ROW WHEN (old.key <> new.key)"                   \
+    " EXECUTE FUNCTION node_gone();"
+
+/*
+ * Who has which device when, so that no two hubs give it away at once: not to two people, and not twice to one, but for
+ * what they waited for inside a booking of their own (book/book.h, B1). What is over when it is put is nobody's any
+ * more.
+ */
+#define PG_BOOKED                                                                                                      \
+    "CREATE EXTENSION IF NOT EXISTS btree_gist;"                                                                       \
+    "CREATE TABLE booked(hold INTEGER NOT NULL, device TEXT NOT NULL, span int8range NOT NULL,"                        \
+    " kind INTEGER NOT NULL, person TEXT NOT NULL,"                                                                    \
+    " EXCLUDE USING gist (device WITH =, span WITH &&, person WITH <>),"                                               \
+    " EXCLUDE USING gist (device WITH =, span WITH &&, kind WITH =));"                                                 \
+    "CREATE INDEX booked_hold ON booked(hold);"                                                                        \
+    PG_FUNCTION("hold_put",                                                                                            \
+                "DELETE FROM booked WHERE hold = new.id; INSERT INTO booked(hold, device, span, kind, person)"         \
+                " SELECT DISTINCT new.id, d, int8range(new.from_ms, greatest(new.from_ms, e)), new.kind, new.person"   \
+                " FROM unnest(string_to_array(new.devices, ',')) d, (SELECT CASE WHEN new.released_ms > 0"             \
+                " AND new.released_ms < new.until_ms THEN new.released_ms ELSE new.until_ms END) AS t(e)"              \
+                " WHERE d <> '' AND e > new.from_ms AND e > extract(epoch FROM clock_timestamp()) * 1000;"             \
+                " RETURN NULL;")                                                                                       \
+    PG_FUNCTION("hold_gone", "DELETE FROM booked WHERE hold = old.id; RETURN NULL;")                                   \
+    "CREATE TRIGGER holds_booked AFTER INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION hold_put();"            \
+    "CREATE TRIGGER holds_unbooked AFTER DELETE ON holds FOR EACH ROW EXECUTE FUNCTION hold_gone();"
+/* clang-format on */
+
 #define OTHER_TABLES JOB_TABLES USAGE_TABLES PROC_INDEXES
 const struct db_kind records_kind = {
     .records = main_records,
@@ -191,8 +256,8 @@ const struct db_kind records_kind = {
     .version = 8,
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
-    .pg_schema =
-        MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS PG_BATCHES,
+    .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS
+        PG_BATCHES PG_FEED PG_BOOKED,
 };
 
 #define PUT(table)                                                                                                     \

@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include "sql/lease.h"
 #include "store/main_db.h"
 
 /* The table that says that a move into this store is under way (backup/move.c): until its end no hub opens it. */
@@ -20,6 +21,7 @@ struct records {
     struct db *db;
     struct db_stmts st;
     struct usage_known *known; /* usage_table.c */
+    struct leases leases;
 };
 
 int records_moment(struct records *r, struct err *err); /* what is read until records_rollback is of one moment */

@@ -180,11 +180,16 @@ int store_settle(struct store *s, struct err *err)
     return r < 0 ? r : store_flush(s, err); /* files of compacted logs go with this one */
 }
 
+static int refuse_as(struct store *s, int why, store_done_fn *done, void *arg)
+{
+    done_add(&s->done, (struct done){done, arg, why});
+    done_wake(&s->done);
+    return why;
+}
+
 static int refuse_put(struct store *s, store_done_fn *done, void *arg)
 {
-    done_add(&s->done, (struct done){done, arg, -EROFS});
-    done_wake(&s->done);
-    return -EROFS;
+    return refuse_as(s, -EROFS, done, arg);
 }
 
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
@@ -231,7 +236,15 @@ int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *r
 
 int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {
-    return s->w ? writer_put(s->w, kind, v, n, done, arg) : refuse_put(s, done, arg);
+    return s->w ? writer_put(s->w, 0, kind, v, n, done, arg) : refuse_put(s, done, arg);
+}
+
+int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
+                  void *arg)
+{
+    if (epoch < 0)
+        return refuse_as(s, -ESTALE, done, arg);
+    return s->w ? writer_put(s->w, epoch, kind, v, n, done, arg) : refuse_put(s, done, arg);
 }
 
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err)

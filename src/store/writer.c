@@ -611,13 +611,15 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
     return r;
 }
 
-int writer_put(struct writer *w, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
+int writer_put(struct writer *w, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
+               void *arg)
 {
     if (kind == STORE_NODE)
         return writer_put_node(w, v);
     struct store_op *op = op_records_new(kind, v, n);
     if (!op)
         return -EMSGSIZE;
+    op->epoch = epoch;
     if (op_is_told(op))
         return writer_tell(w, (struct op_told *)op, done, arg);
     LOCKED(&w->lock);

@@ -20,6 +20,7 @@
 struct hub_usage {
     struct hub *h;
     struct tariff *tariff;
+    bool led; /* this hub counted at the last tick */
 };
 
 void usage_now_of(struct hub *h, struct usage_now *ret)
@@ -44,6 +45,8 @@ static void count_again(void *self, const struct news *n)
         ledger_mark_all(h->ledger, n->from_ms, n->to_ms, n->now_ms);
     else if (n->kind == NEWS_RENAMED)
         ledger_move(h->ledger, n->was, n->node, n->now_ms);
+    if (n->kind == NEWS_RECORD && n->record->kind == STORE_USAGE_MARK && hub_leads(((struct hub_usage *)self)->h))
+        ledger_take_mark(((struct hub_usage *)self)->h->ledger, n->record->record, n->now_ms);
 }
 
 static int64_t first_before(void *arg, const char *node, int64_t then_ms)
@@ -145,7 +148,7 @@ static int load_ledger(void *self, struct err *err)
     int r = usage_zones(feature_settings(&h->conf, &usage_feature), zones, &n, err);
     if (r < 0)
         return r;
-    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
+    h->ledger = ledger_new(h->loop, h->store, h->place, h->live, zones, n, &lc);
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
     r = ledger_load(h->ledger, clock_wall_ms(), err);
@@ -155,8 +158,16 @@ static int load_ledger(void *self, struct err *err)
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct hub *h = ((struct hub_usage *)self)->h;
-    ledger_tick(h->ledger, now_ms);
+    struct hub_usage *d = self;
+    struct hub *h = d->h;
+    bool leads = hub_leads(h);
+    if (leads && !d->led && !hub_is_alone(h))
+        ledger_begin(h->ledger);
+    d->led = leads;
+    if (leads)
+        ledger_tick(h->ledger, now_ms);
+    else
+        ledger_rest(h->ledger, now_ms);
     usage_trend_tick(h->usage_trend, now_ms);
 }
 

@@ -26,6 +26,7 @@
 #define SPARE_US  12000 /* of each second, and of a processor: for hours under way, however many nodes there are */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
+#define REST_MS   300000 /* a hub that does not count forgets its marks so often */
 
 struct mark {
     int64_t at_ms, seq;
@@ -79,7 +80,7 @@ struct ledger {
     size_t n, cap, at, over_at; /* at: whose turn it is; over_at: while hours under way wait */
     int64_t grid_ms;            /* hours begin at multiples of an hour plus this */
     int64_t hour_ms;            /* the one under way when we last looked */
-    int64_t seq, retry_ms;
+    int64_t seq, retry_ms, rested_ms;
     int64_t looked_ms; /* when no node that was looked at had anything to count */
     uint64_t counted;
     int64_t puts;                /* of usage, so far */
@@ -493,6 +494,81 @@ static void start_next(struct ledger *l, int64_t now_ms)
         }
     }
     l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: they are not looked at again at once */
+}
+
+/* ---- several hubs ---- */
+
+void ledger_rest(struct ledger *l, int64_t now_ms)
+{
+    if (!l || (now_ms - l->rested_ms < REST_MS && now_ms >= l->rested_ms))
+        return;
+    l->rested_ms = now_ms;
+    for (size_t i = 0; i < l->n && !l->flying; i++)
+        l->nodes[i]->n = 0;
+}
+
+void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_ms)
+{
+    if (!l || hour_of(l, m->at_ms) != m->at_ms || m->at_ms < oldest_hour(l, now_ms) || m->at_ms > hour_of(l, now_ms))
+        return;
+    struct led_node *n = node_get(l, m->node);
+    struct mark *k = mark_get(n, m->at_ms);
+    n->last_ms = n->first_ms ? MAX(n->last_ms, m->at_ms) : m->at_ms;
+    n->first_ms = n->first_ms ? MIN(n->first_ms, m->at_ms) : m->at_ms;
+    l->seq = MAX(l->seq, m->seq);
+    if (k->dirty && k->seq >= m->seq && !k->flying)
+        return;
+    if (!k->dirty)
+        k->since_ms = now_ms;
+    k->dirty = true;
+    k->flying = false;
+    k->touched_ms = now_ms;
+    k->seq = MAX(k->seq, m->seq);
+}
+
+struct left_marks {      /* by whoever counted before */
+    struct work_job job; /* first */
+    struct ledger *l;
+    struct usage_mark *v;
+    char (*names)[NODE_KEY_MAX];
+    size_t n, cap, cap_names;
+};
+
+static void add_left(void *arg, const char *node, int64_t at_ms, int64_t seq)
+{
+    struct left_marks *x = arg;
+
+    VEC_LEAST(x->names, x->cap_names, x->n + 1);
+    mem_copy_str(x->names[x->n], sizeof(x->names[0]), node);
+    VEC_ADD(x->v, x->n, x->cap, (struct usage_mark){.at_ms = at_ms, .seq = seq});
+}
+
+static void read_left(struct work_job *j)
+{
+    struct left_marks *x = (struct left_marks *)j;
+    struct ledger *l = x->l;
+
+    if (l->beside || store_open_tools(&l->beside, l->dir, NULL, NULL) == 0)
+        store_each(l->beside, EACH_USAGE_MARK(add_left, x), NULL);
+}
+
+static void take_left(struct work_job *j)
+{
+    struct left_marks *x = (struct left_marks *)j;
+
+    for (size_t i = 0; i < x->n; i++) {
+        x->v[i].node = x->names[i];
+        ledger_take_mark(x->l, &x->v[i], clock_wall_ms());
+    }
+    FREE_ALL(x->v, x->names, x);
+}
+
+void ledger_begin(struct ledger *l)
+{
+    struct left_marks *x = l ? NEW(struct left_marks, .job = {.run = read_left, .done = take_left}, .l = l) : NULL;
+
+    if (x && work_add(l->work, &x->job, LIMIT_MS) < 0)
+        free(x);
 }
 
 void ledger_tick(struct ledger *l, int64_t now_ms)

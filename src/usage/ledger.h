@@ -39,6 +39,12 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
 /* The first hour of a node that was ever marked, where no sample of then or later can have done it; 0: there is none.
  */
 int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms);
+/* Another hub counts: marks are noted for it, and forgotten here, so that they are put again with what comes next. */
+void ledger_rest(struct ledger *l, int64_t now_ms);
+/* From now on this hub counts: what others left is read, beside the loop. */
+void ledger_begin(struct ledger *l);
+/* Another hub heard of something in that hour. */
+void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_ms);
 void ledger_tick(struct ledger *l, int64_t now_ms);
 /* Count everything again that can be: how many hours. */
 size_t ledger_recount(struct ledger *l, int64_t now_ms);

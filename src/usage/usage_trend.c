@@ -30,7 +30,7 @@ struct seed {            /* a job */
     struct work_job job; /* first */
     struct usage_trend *a;
     struct people *people;
-    char dir[512];
+    char dir[HUB_PLACE_MAX];
     int64_t now_ms, hour_ms;
     int code; /* of reading */
     struct trend trend;
@@ -112,7 +112,7 @@ static void read_back(struct usage_trend *a, int64_t now_ms)
     struct hub *h = a->h;
     struct seed *k = NEW(struct seed, .job = {.run = seed_run, .done = seed_done}, .a = a,
                          .people = people_ref(h->api.people), .now_ms = now_ms);
-    mem_copy_str(k->dir, sizeof(k->dir), h->data);
+    mem_copy_str(k->dir, sizeof(k->dir), h->place);
     a->again = is_waiting(a, now_ms);
     a->seeding = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
     if (!a->seeding) { /* too much is asked at once: at the next tick */

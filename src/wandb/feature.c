@@ -146,22 +146,36 @@ static const struct wandb_settings *settings_of(const struct hub_wandb *d)
 
 /* ---- what is kept over a restart ---- */
 
-static void state_load(struct hub_wandb *d)
+static void state_read(struct hub_wandb *d, struct str rest)
 {
-    AUTO_BUF b = {0};
-    struct str rest, word;
+    struct str word;
     int64_t v[3] = {0};
-    struct err err = {0};
 
-    d->loaded = true;
-    if (store_get(d->h->store, GET_SETTING(KEPT_AS, &b), &err) != 1)
-        return;
-    rest = buf_str(&b);
     for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
         str_int(word, &v[i]);
     d->turns[PULL].slot_ms = d->turns[PULL].done_ms = v[0];
     d->turns[CHECK].slot_ms = d->turns[CHECK].done_ms = v[1];
     d->event_id = v[2];
+}
+
+static void state_load(struct hub_wandb *d)
+{
+    AUTO_BUF b = {0};
+    struct err err = {0};
+
+    d->loaded = true;
+    if (store_get(d->h->store, GET_SETTING(KEPT_AS, &b), &err) == 1)
+        state_read(d, buf_str(&b));
+}
+
+/* Another hub, which leads, pulled. */
+static void hear_news(void *self, const struct news *w)
+{
+    const struct store_setting *s =
+        w->kind == NEWS_RECORD && w->record->kind == STORE_SETTING ? w->record->record : NULL;
+
+    if (s && strcmp(s->name, KEPT_AS) == 0)
+        state_read(self, s->value);
 }
 
 static void state_keep(struct hub_wandb *d)
@@ -170,7 +184,7 @@ static void state_keep(struct hub_wandb *d)
 
     buf_addf(&b, "%lld %lld %lld ", (long long)d->turns[PULL].done_ms, (long long)d->turns[CHECK].done_ms,
              (long long)d->event_id);
-    int r = store_put(d->h->store, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
+    int r = hub_put_once(d->h, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
         log_warn("wandb", "what was done cannot be noted: %s", strerror(-r));
 }
@@ -377,6 +391,8 @@ static void tick(void *self, int64_t now_ms)
         look(d);
     if (!d->zone || !d->asked_file || d->look)
         return; /* from which day on is not known yet */
+    if (!hub_leads(d->h))
+        return;
     clock_turn(d, PULL, now_ms);
     clock_turn(d, CHECK, now_ms);
     for (int v = 0; v < VERBS && !d->running && !d->look; v++)
@@ -495,6 +511,7 @@ const struct feature wandb_feature = {
     .open = open_wandb,
     .prepare = check_settings,
     .take = take_settings,
+    .hear = hear_news,
     .tick = tick,
     .status = say_failed,
     .stop = stop_running,

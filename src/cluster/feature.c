@@ -1,0 +1,259 @@
+/*
+ * feature.c: joins the other hubs before the store is opened, tells features what the others changed, and says on every
+ * screen what is wrong between them.
+ */
+#include "cluster/feature.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "cluster/member.h"
+#include "cluster/place.h"
+#include "hub/self.h"
+
+#define AWAY_SAID_MS 3000 /* a moment without the server is no news */
+#define OWN_NAMES                                                                                                      \
+    "config,listen,data,start_empty,store,store_password_file,advertise,host_names,log_level,log_format,tls,tls_cert," \
+    "tls_key,max_connections,max_per_address"
+
+#define SETTINGS cluster
+#include "base/opt_def.h"
+
+struct hub_cluster {
+    struct hub *h;
+    struct member *m; /* NULL: it is alone */
+    bool led, away;
+    size_t n;
+};
+
+struct member *cluster_member(struct hub *h)
+{
+    struct hub_cluster *c = feature_self(&h->features, &cluster_feature);
+
+    return c ? c->m : NULL;
+}
+
+/* ---- settings ---- */
+
+/* What hubs have in common, as one word: those that are each one's own are left out. */
+static void conf_hash(const struct hub_conf *conf, char out[24])
+{
+    AUTO_BUF text = BUF_INIT(4u << 20);
+
+    for (const struct opt *o = hub_opts; o->name; o++) {
+        const struct opt one[] = {*o, {0}};
+        if (!str_listed(OWN_NAMES, str_of(o->name)))
+            opt_write(one, conf, &text);
+    }
+    snprintf(out, 24, "%016llx", (unsigned long long)fnv64(text.p, text.len));
+}
+
+static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
+{
+    const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
+
+    if (!c->store)
+        return c->password_file || c->advertise
+                   ? err_set(err, -EINVAL,
+                             "%s: it is for hubs that share a store: store: postgres://USER@HOST/DATABASE",
+                             c->advertise ? "advertise" : "store_password_file")
+                   : 0;
+    int r = place_check(c->store, err);
+    if (r == 0 && c->advertise && !str_starts(str_of(c->advertise), "http://") &&
+        !str_starts(str_of(c->advertise), "https://"))
+        r = err_set(err, -EINVAL, "advertise: it must be an address: http://HOST:PORT");
+    return r;
+}
+
+static void take_settings(void *self, UNUSED void *next)
+{
+    struct hub_cluster *c = self;
+    const struct cluster_settings *s = feature_settings(&c->h->conf, &cluster_feature);
+    char hash[24];
+
+    if (!c->m)
+        return;
+    conf_hash(&c->h->conf, hash);
+    member_tell(c->m, s->advertise ? s->advertise : "", hash);
+}
+
+/* ---- joining ---- */
+
+static bool ask_leads(void *arg, int64_t *ret_epoch)
+{
+    return member_leads(arg, ret_epoch);
+}
+
+static bool ask_leads_now(void *arg)
+{
+    int64_t epoch;
+
+    return member_leads(arg, &epoch);
+}
+
+static bool ask_gone(void *arg, int64_t hub)
+{
+    return member_gone(arg, hub);
+}
+
+static int64_t ask_id(void *arg, enum hub_ids of)
+{
+    return member_next_id(arg, of);
+}
+
+static void leave(void *arg)
+{
+    member_close(arg);
+}
+
+static int join_others(struct hub *h, const struct hub_conf *conf, struct store_conf *store, struct err *err)
+{
+    const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
+    struct member_conf mc = {0};
+    struct member *m = NULL;
+
+    if (!c->store)
+        return 0;
+    AUTO_FREE char *place = place_of(c->store, c->password_file, err);
+    if (!place)
+        return -EINVAL;
+    mc.place = place;
+    if (c->advertise)
+        mem_copy_str(mc.self.url, sizeof(mc.self.url), c->advertise);
+    gethostname(mc.self.name, sizeof(mc.self.name) - 1);
+    mem_copy_str(mc.self.version, sizeof(mc.self.version), MUSTER_VERSION);
+    conf_hash(conf, mc.self.conf);
+    int r = member_open(&m, &mc, err);
+    if (r < 0)
+        return r;
+    h->others = (struct others){.leads = ask_leads, .next_id = ask_id, .leave = leave, .arg = m};
+    store->url = member_place(m);
+    store->hub = member_id(m);
+    store->leads = ask_leads_now;
+    store->gone = ask_gone;
+    store->cluster = m;
+    return 0;
+}
+
+static void *open_cluster(struct hub *h)
+{
+    return NEW(struct hub_cluster, .h = h, .m = h->others.arg);
+}
+
+static void tell_change(void *arg, const struct other_record *r)
+{
+    hub_news(arg, &(struct news){.kind = NEWS_RECORD, .now_ms = clock_wall_ms(), .record = r});
+}
+
+/* Before the others load: what changes from here on they are told. */
+static int follow_others(void *self, struct err *err)
+{
+    struct hub_cluster *c = self;
+
+    if (!c->m)
+        return 0;
+    log_info("cluster", "this is hub %lld of those on one PostgreSQL server", (long long)member_id(c->m));
+    return member_follow(c->m, c->h->loop, tell_change, c->h, err);
+}
+
+/* ---- how it stands ---- */
+
+static void say_changes(void *self, UNUSED int64_t now_ms)
+{
+    struct hub_cluster *c = self;
+    struct member_stat st;
+
+    if (!c->m)
+        return;
+    member_stat(c->m, &st);
+    bool away = st.away_ms > AWAY_SAID_MS;
+    if (st.leads != c->led)
+        log_info("cluster", st.leads ? "this hub leads from now on" : "this hub does not lead any more");
+    if (away != c->away)
+        log_warn("cluster", "%s", away ? st.why : "the PostgreSQL server answers again");
+    if (!away && st.n != c->n)
+        log_info("cluster", "%zu hub%s there", st.n, st.n == 1 ? " is" : "s are");
+    c->led = st.leads;
+    c->away = away;
+    c->n = away ? c->n : st.n;
+}
+
+static const struct hub_row *find_leader(const struct member_stat *st)
+{
+    for (size_t i = 0; i < st->n; i++)
+        if (st->hubs[i].leads)
+            return &st->hubs[i];
+    return NULL;
+}
+
+static void notice_of(const struct hub_cluster *c, const struct member_stat *st, char out[NOTICE_MAX])
+{
+    const struct hub_row *leader = find_leader(st), *own = NULL;
+    char span[24];
+
+    for (size_t i = 0; i < st->n; i++)
+        if (st->hubs[i].id == member_id(c->m))
+            own = &st->hubs[i];
+    if (st->away_ms > AWAY_SAID_MS)
+        snprintf(out, NOTICE_MAX,
+                 "PostgreSQL is away since %s: nothing can be stored or booked, agents keep their samples",
+                 clock_span(st->away_ms, span));
+    else if (!leader)
+        snprintf(out, NOTICE_MAX, "no hub leads: alerts, messages and reports wait until one does");
+    else if (own && strcmp(own->conf, leader->conf) != 0)
+        snprintf(out, NOTICE_MAX,
+                 "the settings of this hub differ from those of the hub that leads (%.64s), whose count",
+                 leader->url[0] ? leader->url : leader->name);
+    else
+        for (size_t i = 0; i < st->n && !out[0]; i++)
+            if (strcmp(st->hubs[i].conf, leader->conf) != 0)
+                snprintf(out, NOTICE_MAX, "the settings of hub %.64s differ from those of the hub that leads",
+                         st->hubs[i].url[0] ? st->hubs[i].url : st->hubs[i].name);
+}
+
+static void cluster_status(void *self, struct status *s)
+{
+    struct hub_cluster *c = self;
+    struct member_stat st;
+
+    if (!c->m)
+        return;
+    member_stat(c->m, &st);
+    if (!s->notice[0])
+        notice_of(c, &st, s->notice);
+    status_metric(s, "muster_hub_leads", "1 on the hub that does what must happen once", false, st.leads);
+    status_metric(s, "muster_hub_hubs", "hubs on this store that are there", false, st.n);
+    status_metric(s, "muster_hub_changes", "records that other hubs changed", true, st.changes);
+    status_metric(s, "muster_hub_store_away_seconds", "how long the PostgreSQL server does not answer", false,
+                  (uint64_t)st.away_ms / 1000);
+}
+
+static void stop_following(void *self)
+{
+    struct hub_cluster *c = self;
+
+    if (c->m)
+        member_unfollow(c->m);
+}
+
+static void close_cluster(void *self)
+{
+    free(self);
+}
+
+const struct feature cluster_feature = {
+    .name = "cluster",
+    FEATURE_SETTINGS(cluster),
+    .join = join_others,
+    .open = open_cluster,
+    .prepare = check_settings,
+    .take = take_settings,
+    .load = follow_others,
+    .tick = say_changes,
+    .status = cluster_status,
+    .stop = stop_following,
+    .close = close_cluster,
+};

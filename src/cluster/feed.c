@@ -1,0 +1,119 @@
+/* feed.c: one look at all tables that the hubs keep in memory, as of one moment. */
+#include "cluster/feed.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "sql/record_sql.h"
+#include "store/kinds.h"
+
+enum { OLDEST, NODES, HOLDS, NOTES, SETTINGS, MARKS, GONE, TIDY, COUNT };
+
+#define SINCE " WHERE changed >= ?100::text::xid8 AND by_hub <> ?101 ORDER BY changed"
+static const char *const texts[COUNT] = {
+    [OLDEST] = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
+    [NODES] = "SELECT {nodes} FROM nodes" SINCE,
+    [HOLDS] = "SELECT {holds} FROM holds" SINCE,
+    [NOTES] = "SELECT {notes} FROM notes" SINCE,
+    [SETTINGS] = "SELECT {settings} FROM settings" SINCE,
+    [MARKS] = "SELECT {usage_marks} FROM usage_marks" SINCE,
+    [GONE] = "SELECT kind, id, key FROM gone" SINCE,
+    [TIDY] = "DELETE FROM gone WHERE at < clock_timestamp() - ?1 * interval '1 ms'",
+};
+
+static const struct {
+    int stmt;
+    enum store_kind kind;
+} tables[] = {{NODES, STORE_NODE},
+              {HOLDS, STORE_BOOKING},
+              {NOTES, STORE_NOTE},
+              {SETTINGS, STORE_SETTING},
+              {MARKS, STORE_USAGE_MARK}};
+
+void feed_init(struct feed *f, struct db *db, int64_t hub)
+{
+    *f = (struct feed){.hub = hub};
+    db_stmts_init(&f->st, db, texts, COUNT);
+    f->st.records = main_records;
+}
+
+void feed_fini(struct feed *f)
+{
+    db_stmts_fini(&f->st);
+}
+
+static void add_item(struct feed_item ***tail, enum store_kind kind, bool gone, const void *record)
+{
+    size_t n = record_pack(main_records[kind], record, NULL);
+    struct feed_item *i = mem_alloc(sizeof(*i) + n);
+
+    *i = (struct feed_item){.kind = kind, .gone = gone};
+    record_pack(main_records[kind], record, i->bytes);
+    **tail = i;
+    *tail = &i->next;
+}
+
+static struct db_stmt *since(struct feed *f, int stmt)
+{
+    struct db_stmt *st = db_stmt(&f->st, (size_t)stmt);
+
+    db_bind_int(st, RECORD_MORE, f->from);
+    db_bind_int(st, RECORD_MORE + 1, f->hub);
+    return st;
+}
+
+static int read_table(struct feed *f, int stmt, enum store_kind kind, struct feed_item ***tail, struct err *err)
+{
+    struct db_stmt *st = since(f, stmt);
+    union any_record rec;
+    int r;
+
+    while ((r = db_next(st, err)) == 1) {
+        record_read(st, main_records[kind], &rec);
+        add_item(tail, kind, false, &rec);
+    }
+    return r;
+}
+
+/* kind: of a note; 0: a node. */
+static int read_gone(struct feed *f, struct feed_item ***tail, struct err *err)
+{
+    struct db_stmt *st = since(f, GONE);
+    int r;
+
+    while ((r = db_next(st, err)) == 1) {
+        struct note n = {.kind = (int32_t)db_number(st, 0), .id = db_number(st, 1), .over_ms = NOTE_GONE};
+        struct store_node node = {0};
+        mem_copy_str(node.key, sizeof(node.key), db_text(st, 2));
+        add_item(tail, n.kind ? STORE_NOTE : STORE_NODE, true, n.kind ? (const void *)&n : &node);
+    }
+    return r;
+}
+
+int feed_read(struct feed *f, struct feed_item ***tail, struct err *err)
+{
+    struct db *db = f->st.db;
+    int64_t oldest = 0;
+    int r = db_begin(db, false);
+
+    if (r < 0)
+        return db_fail(db, r, "read", err);
+    r = db_one(db_stmt(&f->st, OLDEST), &oldest, err);
+    r = MIN(r, 0);
+    if (r == 0 && f->from) { /* what is dropped first: it may have been put again since */
+        r = read_gone(f, tail, err);
+        for (size_t i = 0; i < ARRAY_LEN(tables) && r == 0; i++)
+            r = read_table(f, tables[i].stmt, tables[i].kind, tail, err);
+    }
+    db_rollback(db);
+    if (r == 0)
+        f->from = oldest;
+    return r;
+}
+
+int64_t feed_tidy(struct feed *f, int64_t older_ms)
+{
+    int r = DB_RUN(&f->st, TIDY, DB_INT(older_ms));
+
+    return r < 0 ? r : db_changes(f->st.db);
+}

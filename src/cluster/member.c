@@ -1,0 +1,460 @@
+/*
+ * member.c: the thread. Each round it keeps its leases, looks who is there, takes numbers ahead and reads what changed;
+ * then it waits until somebody notifies, or the next round is due. What fails is tried again in the next round.
+ */
+#include "cluster/member.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cluster/feed.h"
+#include "cluster/ids.h"
+#include "cluster/place.h"
+#include "model/record.h"
+#include "sql/pg.h"
+#include "store/kinds.h"
+
+#define HERE_MS   15000 /* how long the lease of a hub lasts */
+#define LEADER_MS 10000 /* and the leader's: who leads next is known this long after one died */
+#define ROUND_MS  1000
+#define KEEP_MS   2000       /* leases are kept so often */
+#define FEED_MS   5000       /* what changed is read so often without being told */
+#define FORGET_MS 86400000ll /* what is remembered of hubs that are gone, and of what was dropped */
+#define TIDY_MS   600000
+#define FOLLOW_MS 15000 /* for the first look */
+#define IDS_AHEAD 8     /* numbers left when more are taken */
+
+struct id_block {
+    int64_t next, end;
+};
+
+struct member {
+    char *place;
+    int64_t id;
+    struct db *db;
+    struct leases s;
+    struct lease here, leader;
+    struct feed feed;
+    pthread_t thread;
+    bool running;
+    int wake_fd;
+    bool listens;
+    int64_t kept_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
+
+    pthread_mutex_t lock;
+    pthread_cond_t looked;
+    bool stop, follow, following;
+    struct id_block ids[IDS_KINDS], more[IDS_KINDS];
+    struct hub_row hubs[MEMBER_HUBS_MAX];
+    size_t n_hubs;
+    bool hubs_read;
+    int64_t away_since_ms; /* monotonic; 0: it answers */
+    char why[200];
+    char url[256], conf[72];
+    bool told; /* these two are to be written */
+    struct feed_item *items, **tail;
+    uint64_t changes;
+
+    /* the loop's */
+    int loop_fd;
+    struct event *ev;
+    member_changed_fn *changed;
+    void *changed_arg;
+};
+
+/* ---- the thread's rounds ---- */
+
+static void say_away(struct member *m, const struct err *err)
+{
+    LOCKED(&m->lock);
+    if (!m->away_since_ms)
+        m->away_since_ms = MAX(clock_mono_ms(), 1);
+    mem_copy_str(m->why, sizeof(m->why), err->msg);
+}
+
+static void say_there(struct member *m)
+{
+    LOCKED(&m->lock);
+    m->away_since_ms = 0;
+    m->why[0] = 0;
+}
+
+/* It is ours as long as nobody says otherwise. */
+static int hold_lease(struct member *m, struct lease *l, struct err *err)
+{
+    int r = atomic_load(&l->stop_ms) ? lease_keep(&m->s, l, err) : 0;
+
+    return r == 0 ? lease_take(&m->s, l, err) : r;
+}
+
+static int keep_leases(struct member *m, struct err *err)
+{
+    int r = hold_lease(m, &m->here, err);
+
+    return r < 0 ? r : hold_lease(m, &m->leader, err);
+}
+
+static int look_around(struct member *m, struct err *err)
+{
+    AUTO_FREE struct hub_row *rows = NULL;
+    size_t n = 0;
+    int r = hub_rows(&m->s, &rows, &n, err);
+
+    if (r < 0)
+        return r;
+    LOCKED(&m->lock);
+    m->n_hubs = 0;
+    m->hubs_read = true;
+    for (size_t i = 0; i < n && m->n_hubs < MEMBER_HUBS_MAX; i++)
+        if (rows[i].here)
+            m->hubs[m->n_hubs++] = rows[i];
+    return 0;
+}
+
+static int tell_row(struct member *m, struct err *err)
+{
+    char url[sizeof(m->url)], conf[sizeof(m->conf)];
+
+    pthread_mutex_lock(&m->lock);
+    bool told = m->told;
+    mem_copy_str(url, sizeof(url), m->url);
+    mem_copy_str(conf, sizeof(conf), m->conf);
+    m->told = false;
+    pthread_mutex_unlock(&m->lock);
+    int r = told ? hub_row_change(&m->s, m->id, url, conf, err) : 0;
+    if (r < 0) {
+        LOCKED(&m->lock);
+        m->told = true;
+    }
+    return r;
+}
+
+static int take_ids(struct member *m, enum hub_ids of, struct err *err)
+{
+    struct id_block b;
+
+    pthread_mutex_lock(&m->lock);
+    bool low = m->ids[of].end - m->ids[of].next < IDS_AHEAD && m->more[of].next == m->more[of].end;
+    pthread_mutex_unlock(&m->lock);
+    if (!low)
+        return 0;
+    int r = ids_take(m->db, of, &b.next, &b.end, err);
+    if (r < 0)
+        return r;
+    LOCKED(&m->lock);
+    m->more[of] = b;
+    return 0;
+}
+
+static int read_changes(struct member *m, struct err *err)
+{
+    struct feed_item *items = NULL, **tail = &items;
+    int r = feed_read(&m->feed, &tail, err);
+    size_t n = 0;
+
+    for (const struct feed_item *i = items; i; i = i->next)
+        n++;
+    LOCKED(&m->lock);
+    if (items) {
+        *m->tail = items;
+        m->tail = tail;
+        m->changes += n;
+        wake_ring(m->loop_fd);
+    }
+    return r;
+}
+
+static int listen_again(struct member *m, struct err *err)
+{
+    int r = m->listens ? 0 : db_exec(m->db, "LISTEN muster");
+
+    if (r < 0)
+        return db_fail(m->db, r, "listen to", err);
+    m->listens = true;
+    return 0;
+}
+
+/* Of hubs and records that are long gone. Only one needs to. */
+static int tidy(struct member *m, struct err *err)
+{
+    int64_t now_ms = clock_mono_ms(), r;
+
+    if (!lease_holds(&m->leader) || (m->tidied_ms && now_ms - m->tidied_ms < TIDY_MS))
+        return 0;
+    m->tidied_ms = now_ms;
+    r = hub_rows_drop(&m->s, FORGET_MS, err);
+    if (r >= 0)
+        r = feed_tidy(&m->feed, FORGET_MS);
+    return (int)MIN(r, 0);
+}
+
+static int follow(struct member *m, bool told, struct err *err)
+{
+    int r = listen_again(m, err);
+
+    if (r < 0 || !(told || !m->fed_ms || clock_mono_ms() - m->fed_ms >= FEED_MS))
+        return r;
+    m->fed_ms = clock_mono_ms();
+    r = read_changes(m, err);
+    if (r < 0)
+        m->fed_ms = 0;
+    return r;
+}
+
+static int do_round(struct member *m, bool told, bool follows, struct err *err)
+{
+    int64_t now_ms = clock_mono_ms();
+    int r = 0;
+
+    if (!m->kept_ms || now_ms - m->kept_ms >= KEEP_MS) {
+        r = keep_leases(m, err);
+        if (r >= 0)
+            r = look_around(m, err);
+        m->kept_ms = r < 0 ? 0 : now_ms;
+    }
+    if (r >= 0)
+        r = tell_row(m, err);
+    if (r >= 0 && follows)
+        r = follow(m, told, err);
+    for (enum hub_ids of = 0; of < IDS_KINDS && r >= 0 && follows; of++)
+        r = take_ids(m, of, err);
+    return r < 0 ? r : follows ? tidy(m, err) : 0;
+}
+
+/* 1: somebody notified. */
+static int wait_round(struct member *m, bool well)
+{
+    int r = well ? pg_wait(m->db, m->wake_fd, ROUND_MS) : -ENOTCONN;
+
+    if (r < 0) {
+        struct pollfd p = {.fd = m->wake_fd, .events = POLLIN};
+        m->listens = false;
+        if (well)
+            return 0; /* at once: it may be back */
+        poll(&p, 1, ROUND_MS);
+    }
+    wake_clear(m->wake_fd);
+    return MAX(r, 0);
+}
+
+static void *member_main(void *arg)
+{
+    struct member *m = arg;
+    bool told = false, stop = false;
+
+    while (!stop) {
+        struct err err = {0};
+        pthread_mutex_lock(&m->lock);
+        bool follows = m->follow;
+        pthread_mutex_unlock(&m->lock);
+        int r = do_round(m, told, follows, &err);
+        if (r < 0)
+            say_away(m, &err);
+        else
+            say_there(m);
+        pthread_mutex_lock(&m->lock);
+        m->following = follows && r >= 0;
+        stop = m->stop;
+        pthread_cond_broadcast(&m->looked);
+        pthread_mutex_unlock(&m->lock);
+        if (!stop)
+            told = wait_round(m, r >= 0) == 1 || (told && r < 0);
+    }
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+static int join(struct member *m, const struct member_conf *conf, struct err *err)
+{
+    char name[LEASE_NAME_MAX];
+    int r = db_open(&m->db, conf->place, &lease_kind, DB_WRITE, err);
+
+    if (r < 0)
+        return r;
+    leases_init(&m->s, m->db);
+    r = hub_row_add(&m->s, &conf->self, &m->id, err);
+    if (r < 0)
+        return r;
+    m->place = place_for_hub(conf->place, m->id);
+    feed_init(&m->feed, m->db, m->id);
+    lease_init(&m->here, lease_of_hub(m->id, name), m->id, HERE_MS);
+    lease_init(&m->leader, LEASE_LEADER, m->id, LEADER_MS);
+    return keep_leases(m, err);
+}
+
+int member_open(struct member **ret, const struct member_conf *conf, struct err *err)
+{
+    struct member *m = NEW(struct member, .wake_fd = wake_new(), .loop_fd = wake_new());
+
+    m->tail = &m->items;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->looked, NULL);
+    int r = m->wake_fd < 0 || m->loop_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
+    if (r == 0)
+        r = join(m, conf, err);
+    if (r >= 0) {
+        mem_copy_str(m->url, sizeof(m->url), conf->self.url);
+        mem_copy_str(m->conf, sizeof(m->conf), conf->self.conf);
+        r = thread_start(&m->thread, NULL, member_main, m);
+        m->running = r == 0;
+        if (r < 0)
+            err_set(err, r, "cannot start a thread: %s", strerror(-r));
+    }
+    if (r < 0) {
+        member_close(m);
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+static void free_items(struct feed_item *i)
+{
+    while (i) {
+        struct feed_item *next = i->next;
+        free(i);
+        i = next;
+    }
+}
+
+void member_close(struct member *m)
+{
+    if (!m)
+        return;
+    member_unfollow(m);
+    if (m->running) {
+        pthread_mutex_lock(&m->lock);
+        m->stop = true;
+        pthread_mutex_unlock(&m->lock);
+        wake_ring(m->wake_fd);
+        pthread_join(m->thread, NULL);
+        lease_give_up(&m->s, &m->leader, NULL); /* what fails is over in a few seconds anyway */
+        lease_give_up(&m->s, &m->here, NULL);
+    }
+    if (m->id)
+        feed_fini(&m->feed);
+    if (m->db)
+        leases_fini(&m->s);
+    db_close(m->db);
+    free_items(m->items);
+    if (m->wake_fd >= 0)
+        close(m->wake_fd);
+    if (m->loop_fd >= 0)
+        close(m->loop_fd);
+    pthread_cond_destroy(&m->looked);
+    pthread_mutex_destroy(&m->lock);
+    free(m->place);
+    free(m);
+}
+
+int64_t member_id(const struct member *m)
+{
+    return m->id;
+}
+
+const char *member_place(const struct member *m)
+{
+    return m->place;
+}
+
+/* ---- questions ---- */
+
+bool member_leads(const struct member *m, int64_t *ret_epoch)
+{
+    *ret_epoch = atomic_load(&m->leader.epoch);
+    return lease_holds(&m->leader);
+}
+
+/* Not known yet is not gone. */
+bool member_gone(struct member *m, int64_t hub)
+{
+    LOCKED(&m->lock);
+    bool known = m->hubs_read && !m->away_since_ms;
+    for (size_t i = 0; i < m->n_hubs; i++)
+        if (m->hubs[i].id == hub)
+            known = false;
+    return known && hub != m->id;
+}
+
+int64_t member_next_id(struct member *m, enum hub_ids of)
+{
+    LOCKED(&m->lock);
+    struct id_block *b = &m->ids[of];
+    if (b->next == b->end) {
+        *b = m->more[of];
+        m->more[of] = (struct id_block){0};
+    }
+    int64_t id = b->next < b->end ? b->next++ : 0;
+    if (b->end - b->next < IDS_AHEAD)
+        wake_ring(m->wake_fd);
+    return id;
+}
+
+void member_tell(struct member *m, const char *url, const char *conf)
+{
+    LOCKED(&m->lock);
+    m->told |= strcmp(m->url, url) != 0 || strcmp(m->conf, conf) != 0;
+    mem_copy_str(m->url, sizeof(m->url), url);
+    mem_copy_str(m->conf, sizeof(m->conf), conf);
+    wake_ring(m->wake_fd);
+}
+
+void member_stat(struct member *m, struct member_stat *ret)
+{
+    LOCKED(&m->lock);
+    ret->n = m->n_hubs;
+    memcpy(ret->hubs, m->hubs, m->n_hubs * sizeof(m->hubs[0]));
+    ret->away_ms = m->away_since_ms ? MAX(clock_mono_ms() - m->away_since_ms, 1) : 0;
+    mem_copy_str(ret->why, sizeof(ret->why), m->why);
+    ret->leads = lease_holds(&m->leader);
+    ret->changes = m->changes;
+}
+
+/* ---- the loop's side ---- */
+
+static void give_changes(evutil_socket_t fd, UNUSED short what, void *arg)
+{
+    struct member *m = arg;
+    union any_record rec;
+
+    wake_clear(fd);
+    pthread_mutex_lock(&m->lock);
+    struct feed_item *items = m->items;
+    m->items = NULL;
+    m->tail = &m->items;
+    pthread_mutex_unlock(&m->lock);
+    for (struct feed_item *i = items; i; i = i->next) {
+        record_unpack(main_records[i->kind], i->bytes, &rec);
+        m->changed(m->changed_arg, &(struct other_record){i->kind, i->gone, &rec});
+    }
+    free_items(items);
+}
+
+int member_follow(struct member *m, struct event_base *loop, member_changed_fn *changed, void *arg, struct err *err)
+{
+    m->changed = changed;
+    m->changed_arg = arg;
+    m->ev = event_new(loop, m->loop_fd, EV_READ | EV_PERSIST, give_changes, m);
+    if (!m->ev || event_add(m->ev, NULL) < 0)
+        return err_set(err, -ENOMEM, "cannot watch for what other hubs change");
+    int64_t until_ms = clock_boot_ms() + FOLLOW_MS;
+    LOCKED(&m->lock);
+    m->follow = true;
+    wake_ring(m->wake_fd);
+    while (!m->following && clock_boot_ms() < until_ms)
+        pthread_cond_wait(&m->looked, &m->lock); /* a round comes each second */
+    return m->following ? 0 : err_set(err, -ENOTCONN, "%s", m->why[0] ? m->why : "the server does not answer");
+}
+
+void member_unfollow(struct member *m)
+{
+    if (m->ev)
+        event_free(m->ev);
+    m->ev = NULL;
+}

@@ -1,0 +1,38 @@
+/* others.c: asks whether this hub leads, and gives numbers, with or without other hubs. */
+#include "hub/others.h"
+
+#include <errno.h>
+
+#include "hub/hub.h"
+
+static bool leads_as(const struct hub *h, int64_t *ret_epoch)
+{
+    *ret_epoch = 0;
+    return !h->others.leads || h->others.leads(h->others.arg, ret_epoch);
+}
+
+bool hub_leads(const struct hub *h)
+{
+    int64_t epoch;
+
+    return leads_as(h, &epoch);
+}
+
+bool hub_is_alone(const struct hub *h)
+{
+    return !h->others.leads;
+}
+
+int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own)
+{
+    return h->others.next_id ? h->others.next_id(h->others.arg, of) : own;
+}
+
+int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
+{
+    int64_t epoch;
+
+    if (!leads_as(h, &epoch))
+        epoch = -1; /* refused where all others are, so that done is called as always */
+    return store_put_led(h->store, epoch, kind, v, n, done, arg);
+}

@@ -1,0 +1,40 @@
+/*
+ * others.h: other hubs on the same store, as far as features must know of them. src/cluster/ fills it in; a hub that is
+ * alone has none of it, leads, and pays nothing.
+ *
+ * What must happen once (alerts, messages, reports, counting) is begun only while hub_leads, and stored by
+ * hub_put_once: a hub that was stopped meanwhile and goes on writes nothing in the name of a leader it is no more.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/records.h"
+
+struct hub;
+struct hub_conf;
+struct store_conf;
+
+enum hub_ids { IDS_BOOKING, IDS_NOTE, IDS_KINDS }; /* numbers that any hub gives */
+
+struct others {
+    bool (*leads)(void *arg, int64_t *ret_epoch); /* NULL: there are none */
+    int64_t (*next_id)(void *arg, enum hub_ids of);
+    void (*leave)(void *arg); /* when the store is closed */
+    void *arg;
+};
+
+bool hub_leads(const struct hub *h);
+bool hub_is_alone(const struct hub *h);
+/* The next number of such a record; own: of a hub that is alone. 0: there is none now, the server is away. */
+int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own);
+/* As store_put, for what the leader does alone. -ESTALE, also as a result: this hub does not lead any more. */
+int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
+
+/* A record that another hub changed: NEWS_RECORD. Text is borrowed for the call. */
+struct other_record {
+    enum store_kind kind; /* STORE_NODE, STORE_BOOKING, STORE_NOTE, STORE_SETTING, STORE_USAGE_MARK */
+    bool gone;            /* of a node: it is no more; of a note over_ms says so, too */
+    const void *record;
+};

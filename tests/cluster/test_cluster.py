@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+"""Several real hubs on one real PostgreSQL server are one muster: what one is told all know, and what must happen once happens once."""
+import json
+import signal
+import threading
+import time
+
+import hook_standin
+import lib
+import postgres
+import sender
+
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+HOUR = 3600 * 1000
+BELIEVES = ["--rule-stale-after", "1h", "--rule-down-after", "1h", "--commit", "20ms"]  # nodes speak once, for as long as a test may take
+
+
+class Cluster(lib.Case):
+    def open(self, n, *flags):
+        self.pg = postgres.Postgres(self)
+        self.hubs = [self.hub(i, *flags) for i in range(n)]
+        lib.wait_until("all are known to each other", lambda: all(self.metric(h, "muster_hub_hubs") == n for h in self.hubs))
+
+    def hub(self, i, *flags):
+        return self.start_hub(*BELIEVES, "--store", self.pg.url, "--store-password-file", self.pg.password, *flags, data=self.path(f"data{i}"))
+
+    def token(self, role, *flags, data=None):
+        return self.run_ok(lib.MUSTER, "token", "new", "--role", role, "--store", self.pg.url, "--store-password-file", self.pg.password, *flags).strip()
+
+    def metric(self, h, name):
+        for line in lib.ask(h.url + "/metrics")[2].decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        return None
+
+    def leaders(self):
+        return [h for h in self.hubs if h.alive() and self.metric(h, "muster_hub_leads") == 1]
+
+    def leader(self):
+        lib.wait_until("one leads", lambda: len(self.leaders()) == 1)
+        return self.leaders()[0]
+
+    def other(self, h):
+        return next(x for x in self.hubs if x is not h and x.alive())
+
+    def ask(self, h, method, path, token=None, body=None):
+        head = {"Authorization": "Bearer " + token} if token else {}
+        raw = None if body is None else json.dumps(body).encode()
+        status, _, answer = lib.ask(h.url + path, method=method, body=raw, headers=head)
+        return status, json.loads(answer)
+
+    def node(self, name, gpus=1):
+        """A node that every hub has heard of."""
+        node = sender.Node(name)
+        node.all = [node.uuid] + [f"GPU-{name}-{i}" for i in range(1, gpus)]
+        token = self.token("agent")
+        for h in self.hubs:
+            raw = node.stream(node.facts(more=node.all[1:]), node.procs(), node.batch(util=0))
+            status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+            self.assertEqual(status, 200, body)
+        return node
+
+    def bookings(self, h):
+        status, got = self.ask(h, "GET", "/api/v1/bookings")
+        self.assertEqual(status, 200, got)
+        return sorted((r["id"], r["person"]) for r in got["rows"])
+
+    def book(self, h, token, node, begin=HOUR, **more):
+        at = now_ms() + begin
+        return self.ask(h, "POST", "/api/v1/bookings", token, {"devices": node.all, "from": at, "until": at + HOUR, **more})
+
+
+class Bookings(Cluster):
+    def test_what_is_booked_at_one_hub_all_know_and_no_two_give_it_away(self):
+        self.open(2)
+        a, b = self.hubs
+        node, kim, ann = self.node("dgx1"), self.token("member", "--person", "kim"), self.token("member", "--person", "ann")
+        status, row = self.book(a, kim, node)
+        self.assertEqual(status, 201, row)
+        self.assertSoon(lambda: self.bookings(b), [(row["id"], "kim")])
+        self.assertEqual(self.book(b, ann, node)[0], 409)
+        status, over = self.ask(b, "DELETE", f"/api/v1/bookings/{row['id']}", kim)
+        self.assertEqual(status, 200, over)
+        self.assertSoon(lambda: self.bookings(a), [])
+        for k in range(8):  # at once, each time at other hours
+            got = [None, None]
+
+            def go(i, h, token):
+                got[i] = self.book(h, token, node, begin=(2 + 2 * k) * HOUR)
+            threads = [threading.Thread(target=go, args=(0, a, kim)), threading.Thread(target=go, args=(1, b, ann))]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertEqual(sorted(status for status, _ in got), [201, 409], got)
+        self.assertSoon(lambda: self.bookings(a) == self.bookings(b) and len(self.bookings(a)), 8)
+        self.assertEqual(self.pg.sql("SELECT count(*), count(DISTINCT id) FROM holds"), "9|9")
+
+
+RULES = """
+channels:
+  hook: {type: webhook, url: "http://127.0.0.1:%d/hook"}
+alerts:
+  rules:
+    - {name: is-free, when: free, clear: 0s, channel: hook, text: "{place} is free"}
+"""
+
+
+class Leader(Cluster):
+    def set_up(self, *flags):
+        self.hook = hook_standin.started(self)
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(RULES % self.hook.server_port)
+        self.open(2, "--config", self.path("muster.yaml"), *flags)
+
+    def told(self, name):
+        """How often somebody was told of this node."""
+        return sum(name in g["body"].decode() for g in self.hook.of("/hook"))
+
+    def firing(self, h):
+        return sorted(a["place"] for a in lib.ask_json(h.url + "/api/v1/alerts")["rows"] if a["state"] == "firing")
+
+    @lib.long
+    def test_when_the_leader_dies_another_goes_on_and_nobody_is_told_twice(self):
+        self.set_up()
+        first = self.leader()
+        second = self.other(first)
+        self.node("dgx1")
+        lib.wait_until("it is told", lambda: self.told("dgx1") == 1)
+        self.assertSoon(lambda: self.firing(second), self.firing(first))
+        first.kill9()
+        self.assertEqual(self.leader(), second)
+        self.hubs.remove(first)
+        self.node("dgx2")
+        lib.wait_until("the next one is told", lambda: self.told("dgx2") == 1)
+        self.assertEqual(self.told("dgx1"), 1)
+        self.assertEqual(self.pg.sql("SELECT count(*) FROM notes WHERE kind = 3"), "0")
+        self.assertIn("this hub leads from now on", second.text)
+
+
+class Screens(Cluster):
+    def notice(self, h):
+        return lib.ask(h.url + "/?width=200", headers={"User-Agent": "curl/8"})[2].decode()
+
+    @lib.long
+    def test_every_screen_says_what_is_wrong_between_hubs(self):
+        self.open(1)
+        a = self.hubs[0]
+        self.hubs.append(self.hub(1, "--keep-records", "30d"))
+        b = self.hubs[1]
+        lib.wait_until("b says it", lambda: "settings of this hub differ" in self.notice(b))
+        lib.wait_until("a says it", lambda: "differ from those of the hub that leads" in self.notice(a))
+        b.stop()
+        lib.wait_until("all is well", lambda: "differ" not in self.notice(a))
+        self.pg.stop(signal.SIGQUIT)
+        lib.wait_until("it is away", lambda: "PostgreSQL is away" in self.notice(a))
+        self.pg.start()
+        lib.wait_until("it is back", lambda: "PostgreSQL" not in self.notice(a))
+
+    def test_a_password_stays_out_of_addresses(self):
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--store", "postgres://muster:secret@127.0.0.1:1/x", "--data", self.path("data"))
+        self.assertNotEqual(status, 0)
+        self.assertIn("store_password_file", err)
+        self.assertNotIn("secret@", err)
+
+
+if __name__ == "__main__":
+    lib.main()
