@@ -185,8 +185,12 @@ static void ask_past(struct hub_feed *f)
     f->answered_ms = clock_mono_ms();
     conf.limit_ms = 5000;
     buf_adds(&path, "/api/v1/history?metric=util&agg=avg&device=");
+    size_t asked = 0;
     for (size_t i = 0; i < ask->n; i++)
-        buf_addf(&path, "%s%s", i ? "," : "", ask->devices[i]);
+        if (!strchr(ask->devices[i], '/')) /* of a site: its own hub has its past */
+            buf_addf(&path, "%s%s", asked++ ? "," : "", ask->devices[i]);
+    if (!asked)
+        return;
     buf_addf(&path, "&from=%lld&to=%lld&step=%lldms", (long long)ask->from_ms, (long long)to, (long long)ask->step_ms);
     json_auto_t *series = path.err ? NULL : ask_json(&conf, path.p);
     buf_reset(&path);
