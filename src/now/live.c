@@ -259,7 +259,8 @@ const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n
         const struct node_now *const *v = live_nodes(l, i, &own);
         l->n_every[i] = own + l->sites.n;
         l->every[i] = mem_grow(l->every[i], l->n_every[i], sizeof(*v));
-        memcpy(l->every[i], v, own * sizeof(*v));
+        for (size_t k = 0; k < own; k++)
+            l->every[i][k] = v[k];
         sites_list(&l->sites, l->every[i] + own);
         SORT(l->every[i], l->n_every[i], node_cmp);
     }

@@ -66,7 +66,7 @@ static void only_who_asks_for_them_sees_them(void **unused) /* G1 */
 static void who_is_not_on_a_new_list_is_gone(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
-    struct site *s = site_open(l, "a", "http://a"), *t = site_open(l, "b", "http://b");
+    struct site *s = site_open(l, "a", "http://a"), *t = site_open(l, "b", "http://b"); /* and no node of one's own */
 
     (void)unused;
     site_begin(s);
