@@ -61,10 +61,13 @@ test("a GPU whose kernel spins is busy with somebody, and said to do almost noth
     const state = await json(`${url}/api/v1/state`);
     const busy = state.nodes.flatMap((n) => n.devices).find((d) => d.state === "busy" && d.processes.length);
     busy.reason = "runs, but does almost nothing";
+    Object.assign(busy.metrics, { work: 0.0076, flops: 3.25 });
     const page = await open(t, url);
     await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: state }));
-    await page.goto(`${url}/gpu/${busy.uuid}?at=${state.at}`);
-    await says(page.locator(".lead .sentence"), /busy by .*: runs, but does almost nothing$/);
+    await page.goto(`${url}/?at=${state.at}`); /* of the past nothing comes after it */
+    await page.locator(`.cell[data-uuid="${busy.uuid}"]`).hover();
+    await says(page.locator(".details .sentence"), /busy by .*: runs, but does almost nothing$/);
+    await says(page.locator(".details dl"), /utilisation\s*\d+\s% work\s*1\s%/);
 });
 
 test("a tab that nobody looks at goes on saying how many are free", async (t) => {

@@ -72,6 +72,8 @@ export default function Gpu({ arg }) {
             ${d && html`<aside>
                 <${FactList} label=${say.now} rows=${[
                     [metricLabel("util"), isFresh(d) ? metric("util", m.util) : undefined],
+                    [metricLabel("work"), isFresh(d) && m.work !== undefined ? metric("work", m.work) : undefined],
+                    [metricLabel("flops"), isFresh(d) && m.flops !== undefined ? metric("flops", m.flops) : undefined],
                     [metricLabel("mem_used"), isFresh(d) && m.mem_total ? say.of(metric("mem_used", m.mem_used), metric("mem_total", m.mem_total)) : undefined],
                     [metricLabel("power"), !isFresh(d) ? undefined : m.power_limit ? say.of(metric("power", m.power), metric("power_limit", m.power_limit)) : metric("power", m.power)],
                     [metricLabel("temp"), isFresh(d) ? metric("temp", m.temp) : undefined],

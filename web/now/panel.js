@@ -48,6 +48,7 @@ function Numbers({ d }) {
     const m = d.metrics;
     const rows = [
         [metricLabel("util"), metric("util", m.util)],
+        ...(m.work === undefined ? [] : [[metricLabel("work"), metric("work", m.work)]]),
         [say.memory, m.mem_total === undefined ? metric("mem_used", m.mem_used) : say.of(metric("mem_used", m.mem_used), metric("mem_total", m.mem_total))],
         [metricLabel("temp"), metric("temp", m.temp)],
         [metricLabel("power"), m.power_limit === undefined ? metric("power", m.power) : say.of(metric("power", m.power), metric("power_limit", m.power_limit))],
