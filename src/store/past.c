@@ -10,6 +10,7 @@
 #include "store/past_session.h"
 
 #define TRIES      8
+#define MOMENT_MS  1000       /* so long a moment of a server is good for the next node */
 #define CELLS_KEEP (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
 #define PIECE_ROWS 256        /* at most, of a piece when it is made */
 
@@ -433,7 +434,7 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 
     if (!x)
         x = own;
-    if (x->begun && p->shared)
+    if (x->begun && p->shared && clock_mono_ms() - x->begun_ms >= MOMENT_MS)
         past_session_rest(x); /* what came since then is there as well */
     for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
         if (i) {

@@ -4,7 +4,8 @@
  * The list of logs is taken first, then one moment of history.db; where a node's rows are is noted when it is its turn.
  * A log that this moment knows as done is in chunks; any other is read from its file. If a log has left the list since,
  * or its file is gone, it was compacted just now: its rows are forgotten, so the node begins again with a new moment
- * (H1). On PostgreSQL all of it, the logs of all hubs too, is read in one moment of one connection, for each node anew.
+ * (H1). On PostgreSQL all of it, the logs of all hubs too, is read in one moment of one connection, which is a second
+ * old at most.
  */
 #pragma once
 

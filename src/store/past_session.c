@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "sql/pg.h"
@@ -223,6 +224,7 @@ int past_session_begin(struct history_session *x, struct err *err)
     if (code == 0 && x->p->fresh && x->n_logs)
         fresh_drop_before(x->p->fresh, x->logs[0].n);
     x->begun = code == 0;
+    x->begun_ms = clock_mono_ms();
     return code;
 }
 

@@ -60,6 +60,7 @@ struct history_session {
     struct past *p;
     struct past_reader *r;
     bool begun;
+    int64_t begun_ms;
     struct alias *aliases;
     size_t n_aliases;
     struct log_ref *logs;

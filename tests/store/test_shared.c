@@ -350,6 +350,50 @@ static void a_server_that_hangs_is_given_up(void **unused)
     store_close(a);
 }
 
+static void want_standby(const char *name)
+{
+    AUTO_FREE char *sql = mem_fmt("ALTER SYSTEM SET synchronous_standby_names = '%s'", name);
+
+    assert_int_equal(pg_sql(&server, "postgres", sql), 0);
+    assert_int_equal(pg_sql(&server, "postgres", "SELECT pg_reload_conf()"), 0);
+    AUTO_FREE char *look = mem_fmt("DO $$ BEGIN IF current_setting('synchronous_standby_names') <> '%s' THEN RAISE "
+                                   "'not yet'; END IF; END $$",
+                                   name);
+    while (pg_sql(&server, "postgres", look) != 0)
+        usleep(20000);
+}
+
+/* R1, R5: a commit that a standby does not have is not acknowledged; when it has it, the batch is there once. */
+static void a_standby_that_is_away_keeps_commits_from_being_acknowledged(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store_batch one = {.node = "n", .run = 1, .number = 1, .at_ms = H0, .bytes = STR("frame")};
+    struct outcome o = {0};
+
+    (void)unused;
+    now_ms = H0;
+    struct store *a = open_hub(url, 1), *b = open_hub(url, 2);
+    want_standby("nobody");
+    store_append(a, &one, 1, note, &o);
+    assert_true(store_flush(a, NULL) < 0);
+    assert_int_equal(o.n, 1);
+    assert_true(o.last < 0);
+    store_append(b, &one, 1, note, &o); /* waits for the one that waits */
+    assert_true(store_flush(b, NULL) < 0);
+    assert_true(o.last < 0);
+    want_standby("");
+    store_append(b, &one, 1, note, &o);
+    flush(b);
+    assert_int_equal(o.n, 3);
+    assert_int_equal(o.last, 0);
+    store_append(a, &one, 1, note, &o);
+    flush(a);
+    assert_int_equal(o.last, 0);
+    assert_int_equal(ask(a, "SELECT count(*) FROM batch"), 1);
+    store_close(a);
+    store_close(b);
+}
+
 /* R1: what conflicts alone is acknowledged by a transaction that writes. */
 static void a_repeat_is_acknowledged_by_a_commit_that_writes(void **unused)
 {
@@ -577,6 +621,7 @@ int main(void)
         cmocka_unit_test(who_was_thought_gone_begins_another_log),
         cmocka_unit_test(a_server_that_is_away_comes_back),
         cmocka_unit_test(a_server_that_hangs_is_given_up),
+        cmocka_unit_test(a_standby_that_is_away_keeps_commits_from_being_acknowledged),
         cmocka_unit_test(a_repeat_is_acknowledged_by_a_commit_that_writes),
         cmocka_unit_test(hubs_race_and_nothing_is_lost_or_doubled),
         cmocka_unit_test(a_takeover_counts_for_all_hubs),
