@@ -41,7 +41,7 @@ struct click {
     /* the feeding thread's */
     struct click_link *link;
     struct click_rows rows;
-    bool made; /* the tables are there, with all columns */
+    unsigned made; /* a bit for each host: the tables are there, with all columns */
     int64_t tidied_ms;
 
     /* under the lock */
@@ -101,6 +101,27 @@ static int make_tables(struct click *c, struct err *err)
     return r;
 }
 
+/* On each replica, else it would have nothing when it is needed. One that is away is tried again; the one in use must
+ * have them. */
+static int make_everywhere(struct click *c, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < c->place.n_hosts; i++) {
+        struct err why = {0};
+        bool used = click_link_host(c->link) == i;
+        if (c->made >> i & 1)
+            continue;
+        click_link_pin(c->link, i);
+        int code = make_tables(c, &why);
+        click_link_pin(c->link, c->place.n_hosts);
+        c->made |= code == 0 ? 1u << i : 0;
+        if (code < 0 && used)
+            r = err_set(err, code, "%s", why.msg);
+    }
+    return r;
+}
+
 /* Whole days that are older than what is to be kept. */
 static int drop_old(struct click *c, int64_t now_ms, struct err *err)
 {
@@ -140,10 +161,8 @@ static int click_look(struct archive *a, int64_t now_ms, struct err *err)
     struct click *c = own(a);
     int r = run(c, "SELECT 1", (struct str){0}, NULL, LOOK_TIMEOUT_MS, NULL, err);
 
-    if (r == 0 && !c->made) {
-        r = make_tables(c, err);
-        c->made = r == 0;
-    }
+    if (r == 0)
+        r = make_everywhere(c, err);
     if (r == 0 && c->keep_ms && now_ms && (!c->tidied_ms || now_ms - c->tidied_ms > TIDY_MS || now_ms < c->tidied_ms)) {
         r = drop_old(c, now_ms, err);
         c->tidied_ms = r == 0 ? now_ms : c->tidied_ms;
@@ -185,7 +204,7 @@ static int click_send(struct archive *a, struct err *err)
     }
     if (r < 0 && r != -ECANCELED) {
         set_away(c, r, err);
-        c->made = false; /* somebody may have changed the tables */
+        c->made = 0; /* somebody may have changed the tables */
     }
     click_rows_reset(&c->rows);
     return r < 0 ? r : (int)n;

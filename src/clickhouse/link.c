@@ -16,6 +16,8 @@ struct click_link {
     struct curl_slist *headers;
     const struct click_place *place;
     size_t host; /* the one to ask */
+    size_t back; /* the one to go back to */
+    bool pinned;
     const struct click_query *query;
     struct buf *answer;
     char error[CURL_ERROR_SIZE];
@@ -78,6 +80,21 @@ void click_link_free(struct click_link *l)
     l->curl.slist_free_all(l->headers);
     l->curl.global_cleanup();
     free(l);
+}
+
+void click_link_pin(struct click_link *l, size_t host)
+{
+    bool pin = host < l->place->n_hosts;
+
+    if (pin && !l->pinned)
+        l->back = l->host;
+    l->host = pin ? host : l->pinned ? l->back : l->host;
+    l->pinned = pin;
+}
+
+size_t click_link_host(const struct click_link *l)
+{
+    return l->host;
 }
 
 /* "Code: 60, e.displayText() = DB::Exception: Table a.b doesn't exist., e.what() = DB::Exception" */
@@ -156,12 +173,12 @@ int click_ask(struct click_link *l, const struct click_query *q, struct buf *ret
     struct err first = {0};
     int r = -EIO;
 
-    for (size_t i = 0; i < l->place->n_hosts && r == -EIO; i++) {
+    for (size_t i = 0; i < (l->pinned ? 1 : l->place->n_hosts) && r == -EIO; i++) {
         struct err why = {0};
         r = ask_host(l, q, ret, &why);
         if (r < 0 && !first.msg[0])
             first = why;
-        if (r == -EIO)
+        if (r == -EIO && !l->pinned)
             l->host = (l->host + 1) % l->place->n_hosts;
         else if (r < 0)
             first = why;

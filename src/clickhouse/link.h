@@ -12,6 +12,8 @@ struct click_link;
 /* Both are borrowed. stop: asked about once a second while it waits; true ends it with -ECANCELED. */
 int click_link_new(struct click_link **ret, const struct click_place *place, const char *password, struct err *err);
 void click_link_free(struct click_link *l);
+void click_link_pin(struct click_link *l, size_t host); /* this one alone from now on; n_hosts: any again */
+size_t click_link_host(const struct click_link *l);     /* the one that is asked first */
 
 struct click_query {
     const char *sql;

@@ -123,6 +123,26 @@ class Samples(lib.Case):
         self.hub(server, "--keep-samples", "30d")
         lib.wait_until("the older day is gone", lambda: server.number("SELECT min(ts) FROM muster_sample") > now - 31 * 24 * HOUR)
 
+    @lib.long
+    @clickhouse.replicas_needed
+    def test_two_replicas_of_which_one_is_killed(self):
+        keeper = clickhouse.ZooKeeper(self)
+        a, b = (clickhouse.Server(self, name, keeper.config(name)) for name in ("a", "b"))
+        a.url = f"clickhouse://muster@{a.host},{b.host}/default?replicated"
+        now = int(time.time() * 1000) // HOUR * HOUR
+        hub = self.hub(a)
+        self.fill(hub, now - 10 * HOUR)
+        lib.wait_until("all of it is sent", lambda: self.sent(hub) and a.number(ROWS) > 0)
+        before = a.number(ROWS)
+        lib.wait_until("the other has it, too", lambda: b.number(ROWS) == before)
+        a.kill()
+        self.fill(hub, now - 5 * HOUR)
+        lib.wait_until("it goes to the other", lambda: self.sent(hub) and b.number(ROWS) > before)
+        after = b.number(ROWS)
+        self.assertEqual(after, b.number("SELECT uniqExact(node, dev, ts) FROM muster_sample"))
+        a.start()
+        lib.wait_until("the first has all of it again", lambda: a.number(ROWS) == after)
+
 
 if __name__ == "__main__":
     lib.main()

@@ -2,6 +2,7 @@
 import base64
 import os
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -40,6 +41,7 @@ class Server:
     def start(self):
         as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
         self.process = self.case.start(*as_nobody, PROGRAM, f"--config-file={self.dir}/config.xml", cwd=self.dir)
+        self.case.addCleanup(self.process.kill9)  # asked to end, it takes its time
         lib.wait_until("ClickHouse answers", self.answers)
 
     def answers(self):
@@ -66,3 +68,33 @@ class Server:
 
     def flags(self):
         return ("--samples", self.url, "--samples-password-file", self.password_file)
+
+
+ZOOKEEPER = "/usr/share/java/zookeeper.jar"
+replicas_needed = unittest.skipUnless(PROGRAM and os.path.exists(ZOOKEEPER) and shutil.which("java"), "zookeeper is not installed")
+
+
+class ZooKeeper:
+    """One of its own; .config is what a ClickHouse server must be told of it."""
+
+    def __init__(self, case):
+        self.case, self.port = case, lib.free_port()
+        os.makedirs(case.path("zookeeper"))
+        with open(case.path("zookeeper/zoo.cfg"), "w", encoding="ascii") as f:
+            f.write(f"tickTime=500\ndataDir={case.path('zookeeper')}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=ruok\n")
+        self.process = case.start("java", "-Xmx128m", "-cp", f"{ZOOKEEPER}:/usr/share/java/slf4j-simple.jar", "org.apache.zookeeper.server.quorum.QuorumPeerMain", case.path("zookeeper/zoo.cfg"))
+        lib.wait_until("ZooKeeper answers", self.answers)
+
+    def answers(self):
+        if not self.process.alive():
+            raise AssertionError(f"ZooKeeper ended: {self.process.text}")
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as c:
+                c.sendall(b"ruok")
+                return c.recv(4) == b"imok"
+        except OSError:
+            return False
+
+    def config(self, replica):
+        return (f"<zookeeper><node><host>127.0.0.1</host><port>{self.port}</port></node><session_timeout_ms>4000</session_timeout_ms></zookeeper>"
+                f"<macros><shard>1</shard><replica>{replica}</replica></macros>")

@@ -6,7 +6,7 @@
 
 #define DAY (24 * H_HOUR)
 
-static int64_t now_ms;
+static _Atomic int64_t now_ms; /* threads ask */
 
 static int64_t tell_now(void)
 {
