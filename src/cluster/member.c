@@ -21,6 +21,7 @@
 
 #define HERE_MS   15000 /* how long the lease of a hub lasts */
 #define LEADER_MS 10000 /* and the leader's: who leads next is known this long after one died */
+#define ANSWER_MS 4000  /* a server that takes longer is away */
 #define ROUND_MS  1000
 #define KEEP_MS   2000       /* leases are kept so often */
 #define FEED_MS   5000       /* what changed is read so often without being told */
@@ -277,6 +278,7 @@ static int join(struct member *m, const struct member_conf *conf, struct err *er
 
     if (r < 0)
         return r;
+    pg_set_limit(m->db, ANSWER_MS);
     leases_init(&m->s, m->db);
     r = hub_row_add(&m->s, &conf->self, &m->id, err);
     if (r < 0)

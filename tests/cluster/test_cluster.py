@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Several real hubs on one real PostgreSQL server are one muster: what one is told all know, and what must happen once happens once."""
 import json
+import os
 import signal
 import threading
 import time
@@ -141,6 +142,24 @@ class Leader(Cluster):
         self.assertEqual(self.told("dgx1"), 1)
         self.assertEqual(self.pg.sql("SELECT count(*) FROM notes WHERE kind = 3"), "0")
         self.assertIn("this hub leads from now on", second.text)
+
+    @lib.long
+    def test_a_leader_that_was_stopped_for_too_long_does_nothing_more(self):
+        self.set_up()
+        first = self.leader()
+        second = self.other(first)
+        os.kill(first.p.pid, signal.SIGSTOP)
+        try:
+            lib.wait_until("another leads", lambda: self.metric(second, "muster_hub_leads") == 1)
+            self.hubs.remove(first)
+            self.node("dgx1")
+            lib.wait_until("it is told", lambda: self.told("dgx1") == 1)
+        finally:
+            os.kill(first.p.pid, signal.SIGCONT)
+        lib.wait_until("it knows", lambda: self.metric(first, "muster_hub_leads") == 0)
+        self.assertSoon(lambda: self.firing(first), self.firing(second))
+        self.assertEqual(self.told("dgx1"), 1)
+        self.assertEqual(self.pg.sql("SELECT epoch FROM lease WHERE name = 'leader'"), "2")
 
 
 class Screens(Cluster):
