@@ -7,7 +7,7 @@ import { clean, counts, folder, hub, layoutProblems, looksRight, open, says, sim
 test("a site's nodes stand beside one's own, lead to their own page, and are stale when it is away", async (t) => {
     const b = await hub(t);
     const a = await hub(t, { flags: ["--config", await config(t, [{ name: "munich", url: b.url }])] });
-    await simulate(t, b, 2, "--prefix", "dgx", "--seed", 2);
+    const nodes = await simulate(t, b, 2, "--prefix", "dgx", "--seed", 2);
     await simulate(t, a, 1, "--prefix", "own");
     const page = await open(t, a.url);
     await counts(page.locator("section.node"), 3);
@@ -45,6 +45,7 @@ test("a site's nodes stand beside one's own, lead to their own page, and are sta
 
     await page.goto(a.url);
     await counts(page.locator("section.node"), 3);
+    await nodes.stop("SIGKILL"); /* or it would go on trying */
     await b.p.stop("SIGKILL");
     await says(page.locator("section.node", { hasText: "munich/dgx1" }).locator(".trouble"), /the site munich is not followed since \d/);
     await until("the head says it", async () => /the site munich is not followed since \d/.test(await words(page.locator("body"))) && (await page.locator(".cell.stale").count()) === 16);
