@@ -72,6 +72,22 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     clean(page);
 }, 240000);
 
+test("who has GPUs on very many nodes is said in one sentence", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 80);
+    let most;
+    await until("somebody is on many", async () => {
+        const { nodes } = await json(h.url + "/api/v1/state");
+        const on = new Map();
+        for (const n of nodes) for (const user of new Set(n.devices.flatMap((d) => d.processes).map((p) => p.person ?? p.user))) on.set(user, (on.get(user) ?? 0) + 1);
+        most = [...on].sort((a, b) => b[1] - a[1])[0];
+        return most?.[1] > 12;
+    });
+    const page = await open(t, `${h.url}/person/${most[0]}`);
+    await says(page.locator(".sentence"), /^holds \d+ GPUs on (\S+, ){7}\S+ and \d+ more nodes/);
+    clean(page);
+});
+
 test("a person's runs are asked for by person: the hub knows their logins", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url);

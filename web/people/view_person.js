@@ -28,6 +28,7 @@ await sheet("later.css");
 
 const LAST = "30d";
 const DAY_MS = 86400000;
+const NAMED = 8; /* nodes in the sentence; the list below has them all */
 
 /** What they hold, in a sentence. @param {Node[]} nodes @param {string} kind @param {string} name */
 function holding(nodes, kind, name) {
@@ -36,7 +37,8 @@ function holding(nodes, kind, name) {
     const unheard = all.filter(({ d }) => !isFresh(d)).length;
     const rest = unheard ? say.heldWhenLast(unheard) : "";
     if (!there.length) return rest || say.holdsNone;
-    const on = [...new Set(there.map(({ n }) => nodeName(n)))].join(", ");
+    const names = [...new Set(there.map(({ n }) => nodeName(n)))];
+    const on = names.length > NAMED + 1 ? say.andMore(names.slice(0, NAMED).join(", "), names.length - NAMED) : names.join(", ");
     const idle = there.filter(({ d }) => d.state === "held").length;
     const since = Math.min(...there.flatMap(({ d }) => usersOf(d)).filter((u) => kind !== "person" || u.user === name).map((u) => u.start));
     return say.holds(there.length, on, idle, Number.isFinite(since) ? span(hubNow() - since) : "", rest);

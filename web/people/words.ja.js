@@ -49,6 +49,7 @@ export const say = {
     nobodyNow: "現在、占有されている GPU はありません",
     whichFree: "空いている GPU",
     heldWhenLast: (n) => `最終報告時に ${n} GPU を占有`,
+    andMore: (names, n) => `${names} ほか ${n} ノード`,
     holdsNone: "現在、占有している GPU はありません",
     holds: (n, on, idle, span, rest) => `${on} の ${n} GPU を占有${span && `(${span})`}${idle ? `、${idle === n ? "すべて" : `うち ${idle} が`}稼働なし` : ""}${rest && `、${rest}`}`,
     usage: "使用量",
