@@ -25,6 +25,7 @@
 struct hub_cluster {
     struct hub *h;
     struct member *m; /* NULL: it is alone */
+    char url[256];    /* as the others were told */
     bool led, away;
     size_t n;
 };
@@ -68,16 +69,37 @@ static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED
     return r;
 }
 
+/* Where it is reached: with the port it listens on where none is said. "": not known yet, or never. */
+static void own_url(const struct hub_cluster *c, char out[256])
+{
+    const struct cluster_settings *s = feature_settings(&c->h->conf, &cluster_feature);
+    const char *host = s->advertise ? strstr(s->advertise, "://") + 3 : NULL;
+    struct str rest = buf_str(&c->h->addresses), first = {0};
+
+    out[0] = 0;
+    if (!host)
+        return;
+    const char *port = strrchr(host, ']') ? strchr(strrchr(host, ']'), ':') : strchr(host, ':');
+    if (port) {
+        mem_copy_str(out, 256, s->advertise);
+    } else if (str_cut(&rest, '\n', &first) && first.len < 200) {
+        size_t colon = first.len;
+        while (colon && first.p[colon - 1] != ':')
+            colon--;
+        snprintf(out, 256, "%s:%.*s", s->advertise, (int)(first.len - colon), first.p + colon);
+    }
+}
+
 static void take_settings(void *self, UNUSED void *next)
 {
     struct hub_cluster *c = self;
-    const struct cluster_settings *s = feature_settings(&c->h->conf, &cluster_feature);
     char hash[24];
 
     if (!c->m)
         return;
     conf_hash(&c->h->conf, hash);
-    member_tell(c->m, s->advertise ? s->advertise : "", hash);
+    own_url(c, c->url);
+    member_tell(c->m, c->url, hash);
 }
 
 /* ---- joining ---- */
@@ -102,6 +124,20 @@ static bool ask_gone(void *arg, int64_t hub)
 static int64_t ask_id(void *arg, enum hub_ids of)
 {
     return member_next_id(arg, of);
+}
+
+static size_t ask_there(void *arg, struct other_hub *ret, size_t max)
+{
+    struct member_stat st;
+    size_t n = 0;
+
+    member_stat(arg, &st);
+    for (size_t i = 0; i < st.n && n < max; i++)
+        if (st.hubs[i].id != member_id(arg)) {
+            ret[n].id = st.hubs[i].id;
+            mem_copy_str(ret[n++].url, sizeof(ret->url), st.hubs[i].url);
+        }
+    return n;
 }
 
 static void leave(void *arg)
@@ -129,7 +165,7 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     int r = member_open(&m, &mc, err);
     if (r < 0)
         return r;
-    h->others = (struct others){.leads = ask_leads, .next_id = ask_id, .leave = leave, .arg = m};
+    h->others = (struct others){.leads = ask_leads, .next_id = ask_id, .there = ask_there, .leave = leave, .arg = m};
     store->url = member_place(m);
     store->hub = member_id(m);
     store->leads = ask_leads_now;
@@ -168,6 +204,8 @@ static void say_changes(void *self, UNUSED int64_t now_ms)
 
     if (!c->m)
         return;
+    if (!c->url[0]) /* the port is known once it listens */
+        take_settings(self, NULL);
     member_stat(c->m, &st);
     bool away = st.away_ms > AWAY_SAID_MS;
     if (st.leads != c->led)

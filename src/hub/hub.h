@@ -21,6 +21,7 @@ struct ledger;
 struct looks;
 struct sessions;
 struct streams;
+struct telling;
 struct tokens;
 struct work;
 
@@ -66,6 +67,7 @@ struct hub {
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
     bool shows;                         /* what is taken in now is another hub's to store */
     bool tells;                         /* other hubs share the store, and are told what is taken: */
+    struct telling *telling;            /* nodes/tell.c */
     struct buf shared;                  /* nodes/share.h */
 };
 

@@ -23,6 +23,11 @@ bool hub_is_alone(const struct hub *h)
     return !h->others.leads;
 }
 
+size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max)
+{
+    return h->others.there ? h->others.there(h->others.arg, ret, max) : 0;
+}
+
 int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own)
 {
     return h->others.next_id ? h->others.next_id(h->others.arg, of) : own;

@@ -18,15 +18,23 @@ struct store_conf;
 
 enum hub_ids { IDS_BOOKING, IDS_NOTE, IDS_KINDS }; /* numbers that any hub gives */
 
+#define OTHER_HUBS_MAX 64
+struct other_hub { /* one that is there */
+    int64_t id;
+    char url[256]; /* where it is reached; "": it does not say */
+};
+
 struct others {
     bool (*leads)(void *arg, int64_t *ret_epoch); /* NULL: there are none */
     int64_t (*next_id)(void *arg, enum hub_ids of);
+    size_t (*there)(void *arg, struct other_hub *ret, size_t max);
     void (*leave)(void *arg); /* when the store is closed */
     void *arg;
 };
 
 bool hub_leads(const struct hub *h);
 bool hub_is_alone(const struct hub *h);
+size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max); /* that are there, without this one */
 /* The next number of such a record; own: of a hub that is alone. 0: there is none now, the server is away. */
 int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own);
 /* As store_put, for what the leader does alone. -ESTALE, also as a result: this hub does not lead any more. */

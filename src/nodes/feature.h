@@ -30,6 +30,11 @@ struct taken {                                    /* a request that was taken */
 void nodes_tell(struct hub *h, const struct taken *p);
 void nodes_take_shared(struct hub *h, struct buf *ret); /* since the last time: the caller's; empty: nothing */
 
+/* ---- tell.c ---- */
+struct telling;
+int telling_new(struct hub *h, struct telling **ret, struct err *err); /* while the hub loads */
+void telling_free(struct telling *t);                                  /* accepts NULL */
+
 /* ---- twins.c ---- */
 /* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
  * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */

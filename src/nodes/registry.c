@@ -165,6 +165,8 @@ static int load_all(void *self, struct err *err)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
     if (r >= 0)
         resume(h);
+    if (r >= 0 && !hub_is_alone(h))
+        r = telling_new(h, &h->telling, err);
     live_tick(h->live, clock_wall_ms());
     return r;
 }
@@ -196,6 +198,7 @@ static void save_all(void *self)
 static void close_nodes(void *self)
 {
     struct hub *h = self;
+    telling_free(h->telling);
     peers_free(h->peers);
     sources_said_free(h->api.sources);
     nodes_tell_others(h, false);

@@ -103,6 +103,33 @@ class Bookings(Cluster):
         self.assertEqual(self.pg.sql("SELECT count(*), count(DISTINCT id) FROM holds"), "9|9")
 
 
+class Live(Cluster):
+    def post(self, h, node, token, *frames):
+        status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+        self.assertEqual(status, 200, body)
+
+    def util(self, h, name):
+        _, got = self.ask(h, "GET", "/api/v1/state")
+        devices = [d for n in got["nodes"] if n["name"] == name for d in n["devices"]]
+        return devices[0]["metrics"].get("util") if devices else None
+
+    def test_any_hub_shows_what_a_node_sends_to_one_of_them(self):
+        self.open(2, "--advertise", "http://127.0.0.1")
+        a, b = self.hubs
+        node, token = sender.Node("dgx1"), self.token("agent")
+        self.post(a, node, token, node.facts(), node.procs(), node.batch(util=4200))
+        self.assertSoon(lambda: self.util(b, "dgx1"), self.util(a, "dgx1"))
+        for util in (4300, 4400):
+            self.post(a, node, token, node.batch(util=util))
+            self.assertSoon(lambda: (self.util(a, "dgx1"), self.util(b, "dgx1")), (util / 10000, util / 10000))
+        self.post(b, node, token, node.batch(util=4500))  # its agent goes to the next one
+        self.assertSoon(lambda: (self.util(a, "dgx1"), self.util(b, "dgx1")), (0.45, 0.45))
+        self.assertEqual(self.pg.sql("SELECT count(*), count(DISTINCT (node, run, number)) FROM batch"), "4|4")
+        a.kill9()
+        self.post(b, node, token, node.batch(util=4600))
+        self.assertSoon(lambda: self.util(b, "dgx1"), 0.46)
+
+
 RULES = """
 channels:
   hook: {type: webhook, url: "http://127.0.0.1:%d/hook"}

@@ -1,0 +1,183 @@
+/*
+ * tell.c: tells the other hubs of the same store what this one took (share.h), twice a second. A hub that does not
+ * answer misses what would be too much to keep for it: the next batch of each node shows it again.
+ */
+#include <errno.h>
+#include <event2/event.h>
+
+#include "access/auth.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/order.h"
+#include "net/http.h"
+#include "nodes/feature.h"
+#include "nodes/share.h"
+
+#define EVERY_MS   500
+#define TIMEOUT_MS 5000
+#define AGAIN_MS   2000 /* after it failed */
+#define KEEP_BYTES (4u << 20)
+#define TOKEN_NAME "hub_token" /* the setting with the token that all of them use */
+
+struct listener { /* another hub */
+    struct other_hub hub;
+    struct http_call *call;
+    struct buf waiting;
+    int64_t again_ms; /* monotonic */
+    bool failed;
+};
+
+struct telling {
+    struct hub *h;
+    struct http *http;
+    struct event *timer;
+    char token[64];
+    struct listener *v[OTHER_HUBS_MAX];
+    size_t n;
+};
+
+/* ---- the token ---- */
+
+/* Made by the first hub of a store; two that start at once may make two, and both are good. */
+static int own_token(struct hub *h, char text[64], struct err *err)
+{
+    AUTO_BUF known = BUF_INIT(256);
+    struct store_token t = {.created_ms = clock_wall_ms()};
+    int r = store_get(h->store, GET_SETTING(TOKEN_NAME, &known), err);
+
+    if (r == 1 && known.len < 64) {
+        memcpy(text, known.p, known.len);
+        text[known.len] = 0;
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    token_new(t.id, t.hash, text);
+    mem_copy_str(t.role, sizeof(t.role), role_words[ROLE_HUB]);
+    mem_copy_str(t.note, sizeof(t.note), "hubs of this store, for each other");
+    r = store_put_now(h->store, STORE_TOKEN, &t, err);
+    if (r == 0)
+        r = store_put_now(h->store, STORE_SETTING, &(struct store_setting){TOKEN_NAME, str_of(text)}, err);
+    return r;
+}
+
+/* ---- one listener ---- */
+
+static void listener_free(struct listener *l)
+{
+    http_call_free(l->call);
+    buf_fini(&l->waiting);
+    free(l);
+}
+
+static void on_told(void *arg, const struct http_result *r)
+{
+    struct listener *l = arg;
+    bool failed = r->status != 200;
+
+    if (failed && !l->failed)
+        log_warn("cluster", "hub %s is not told what nodes send here: %s%.*s", l->hub.url, r->error,
+                 r->status ? (int)MIN(r->body.len, 200u) : 0, r->status ? r->body.p : "");
+    else if (!failed && l->failed)
+        log_info("cluster", "hub %s is told again what nodes send here", l->hub.url);
+    l->failed = failed;
+    l->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
+}
+
+static void listener_add(struct listener *l, struct str message)
+{
+    size_t start = sizeof("MUSH"); /* its first bytes, which a message has once */
+
+    if (l->waiting.len + message.len > KEEP_BYTES)
+        buf_reset(&l->waiting);
+    if (l->waiting.max == 0)
+        l->waiting = BUF_INIT(SHARE_MAX);
+    buf_addstr(&l->waiting, l->waiting.len ? str_n(message.p + start, message.len - start) : message);
+}
+
+static void listener_send(struct listener *l, const char *token)
+{
+    if (!l->waiting.len || http_busy(l->call) || clock_mono_ms() < l->again_ms)
+        return;
+    if (http_post(l->call, token, &l->waiting, TIMEOUT_MS, NULL) < 0)
+        l->again_ms = clock_mono_ms() + AGAIN_MS;
+    buf_fini(&l->waiting);
+    l->waiting = (struct buf){0};
+}
+
+/* ---- all of them ---- */
+
+static struct listener *listener_new(struct telling *t, const struct other_hub *hub)
+{
+    AUTO_FREE char *url = mem_fmt("%s/api/v1/shared", hub->url);
+    struct listener *l = NEW(struct listener, .hub = *hub);
+
+    l->call = http_call_new(t->http, &(struct http_conf){.url = url, .proxy = "none"}, on_told, l);
+    return l;
+}
+
+/* Who is there now, under which address. */
+static void look_around(struct telling *t)
+{
+    struct other_hub now[OTHER_HUBS_MAX];
+    size_t n = hub_others(t->h, now, OTHER_HUBS_MAX), kept = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        bool there = ANY(n, k, now[k].id == t->v[i]->hub.id && strcmp(now[k].url, t->v[i]->hub.url) == 0);
+        if (there)
+            t->v[kept++] = t->v[i];
+        else
+            listener_free(t->v[i]);
+    }
+    t->n = kept;
+    for (size_t i = 0; i < n && t->n < OTHER_HUBS_MAX; i++)
+        if (now[i].url[0] && !ANY(t->n, k, t->v[k]->hub.id == now[i].id))
+            t->v[t->n++] = listener_new(t, &now[i]);
+}
+
+static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
+{
+    struct telling *t = arg;
+    AUTO_BUF message = {0};
+
+    look_around(t);
+    nodes_take_shared(t->h, &message);
+    for (size_t i = 0; i < t->n; i++) {
+        if (message.len)
+            listener_add(t->v[i], buf_str(&message));
+        listener_send(t->v[i], t->token);
+    }
+}
+
+int telling_new(struct hub *h, struct telling **ret, struct err *err)
+{
+    const struct timeval every = {.tv_usec = EVERY_MS * 1000};
+    struct telling *t = NEW(struct telling, .h = h);
+    int r = own_token(h, t->token, err);
+
+    if (r == 0)
+        r = http_new(&t->http, h->loop, err);
+    t->timer = r == 0 ? event_new(h->loop, -1, EV_PERSIST, on_timer, t) : NULL;
+    if (r == 0 && (!t->timer || event_add(t->timer, &every) < 0))
+        r = err_set(err, -ENOMEM, "cannot start a timer");
+    if (r < 0) {
+        telling_free(t);
+        return r;
+    }
+    nodes_tell_others(h, true);
+    *ret = t;
+    return 0;
+}
+
+void telling_free(struct telling *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        listener_free(t->v[i]);
+    if (t->timer)
+        event_free(t->timer);
+    if (t->http)
+        http_free(t->http);
+    free(t);
+}
