@@ -2,7 +2,10 @@
 """Several real hubs on one real PostgreSQL server are one muster: what one is told all know, and what must happen once happens once."""
 import json
 import os
+import re
+import shutil
 import signal
+import tempfile
 import threading
 import time
 
@@ -213,6 +216,33 @@ class Screens(Cluster):
         self.assertNotEqual(status, 0)
         self.assertIn("store_password_file", err)
         self.assertNotIn("secret@", err)
+
+
+class Try(lib.Case):
+    """./run --cluster: hubs, PostgreSQL and haproxy together."""
+    @lib.long
+    def test_a_hub_is_killed_and_the_address_goes_on(self):
+        data = tempfile.mkdtemp(prefix="muster-cluster-")
+        os.chmod(data, 0o755)  # the server runs as somebody else
+        self.addCleanup(shutil.rmtree, data, ignore_errors=True)
+        port = lib.free_port()
+        p = self.start(os.path.join(lib.TOP, "tools/cluster"), "3", "--data", data, "--port", str(port))
+        url = p.wait_line(r"muster: (http://\S+)").group(1)
+        hubs = [p.wait_line(rf"hub {i}\s+(http://\S+)\s+process (\d+)") for i in (1, 2, 3)]
+
+        def nodes(at):
+            status, _, body = lib.ask(at + "/api/v1/summary")
+            return json.loads(body)["nodes"] if status == 200 else status
+        for at in [url] + [m.group(1) for m in hubs]:
+            self.assertSoon(lambda at=at: nodes(at), 6)
+        os.kill(int(hubs[0].group(2)), signal.SIGKILL)
+        p.wait_line("hub 1 has ended")
+        for _ in range(6):  # each is asked in turn
+            self.assertSoon(lambda: nodes(url), 6)
+
+        def leading():
+            return sum(bool(re.search(rb"^muster_hub_leads 1$", lib.ask(m.group(1) + "/metrics")[2], re.M)) for m in hubs[1:])
+        lib.wait_until("one of the others leads", lambda: leading() == 1)
 
 
 if __name__ == "__main__":
