@@ -69,6 +69,7 @@ class Samples(lib.Case):
             whole, device="*", metric="util", agg="count", tier="raw", step="1h", **{"from": (end - 2 * HOUR) // 1000, "to": end // 1000}).values()))
         # what is older than a day is not kept here any more, raw: it comes from there
         span = {"from": (end - HOUR) // 1000, "to": (end - HOUR // 2) // 1000}
+        lib.wait_until("the hub has seen that it is back", lambda: not self.history(hub, tier="raw", device="*", metric="util", step="1m", **span).get("missing"))
         for words in ({"metric": "util,power,mem_used,energy", "agg": "avg,min,max,sum,last,count", "step": "10s"}, {"metric": "cpu,ram_used", "agg": "avg,last", "step": "30s"},
                       {"metric": "util", "group": "all", "step": "10s"}, {"metric": "energy", "step": "1m"}):
             words = {"tier": "raw", "device": "*", **words, **span}
