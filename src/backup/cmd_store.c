@@ -184,7 +184,7 @@ static int check_store(const struct store_cmd_conf *conf, const char *place, str
 {
     AUTO_BUF out = BUF_INIT(4096);
     struct progress p;
-    struct check_sum s;
+    struct store_sum s;
 
     progress_start(&p, "reading", "pieces", 0, conf->quiet);
     int r = store_check(place, &(struct backup_watch){progress_watch, &p}, &s, err);

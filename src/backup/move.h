@@ -21,13 +21,13 @@ int store_move(const char *from, const char *to, const struct backup_watch *watc
                struct err *err);
 
 /* ---- looking at one ---- */
-struct check_sum {
+struct store_sum {
     int64_t nodes, chunks, damaged_chunks, bytes;
     int64_t batches, damaged_batches; /* that are not in chunks yet */
     int64_t astray;                   /* rows of logs that are not there any more */
 };
 /* Reads every chunk and every batch, beside a running hub or not. */
-int store_check(const char *place, const struct backup_watch *watch, struct check_sum *ret, struct err *err);
+int store_check(const char *place, const struct backup_watch *watch, struct store_sum *ret, struct err *err);
 
 struct status_hub {
     int64_t id, logs, batches; /* what it has still to make into chunks */

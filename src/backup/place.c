@@ -65,7 +65,7 @@ void store_print_tables(struct buf *out)
 
 struct checking {
     const struct backup_watch *watch;
-    struct check_sum *sum;
+    struct store_sum *sum;
     void *dec;
     int64_t done, total;
 };
@@ -143,14 +143,14 @@ static int check_rows(struct checking *c, struct db *db, struct err *err)
     return r;
 }
 
-int store_check(const char *place, const struct backup_watch *watch, struct check_sum *ret, struct err *err)
+int store_check(const char *place, const struct backup_watch *watch, struct store_sum *ret, struct err *err)
 {
     struct checking c = {.watch = watch, .sum = ret};
     struct records *rec = NULL;
     struct chunks *chunks = NULL;
     int r = records_open(&rec, place, DB_READ, err);
 
-    *ret = (struct check_sum){0};
+    *ret = (struct store_sum){0};
     if (r < 0)
         return r;
     c.dec = hub_decoder.make();

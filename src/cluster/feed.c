@@ -30,14 +30,14 @@ static const struct {
               {SETTINGS, STORE_SETTING},
               {MARKS, STORE_USAGE_MARK}};
 
-void feed_init(struct feed *f, struct db *db, int64_t hub)
+void feed_init(struct change_feed *f, struct db *db, int64_t hub)
 {
-    *f = (struct feed){.hub = hub};
+    *f = (struct change_feed){.hub = hub};
     db_stmts_init(&f->st, db, texts, COUNT);
     f->st.records = main_records;
 }
 
-void feed_fini(struct feed *f)
+void feed_fini(struct change_feed *f)
 {
     db_stmts_fini(&f->st);
 }
@@ -53,7 +53,7 @@ static void add_item(struct feed_item ***tail, enum store_kind kind, bool gone, 
     *tail = &i->next;
 }
 
-static struct db_stmt *since(struct feed *f, int stmt)
+static struct db_stmt *since(struct change_feed *f, int stmt)
 {
     struct db_stmt *st = db_stmt(&f->st, (size_t)stmt);
 
@@ -62,7 +62,7 @@ static struct db_stmt *since(struct feed *f, int stmt)
     return st;
 }
 
-static int read_table(struct feed *f, int stmt, enum store_kind kind, struct feed_item ***tail, struct err *err)
+static int read_table(struct change_feed *f, int stmt, enum store_kind kind, struct feed_item ***tail, struct err *err)
 {
     struct db_stmt *st = since(f, stmt);
     union any_record rec;
@@ -76,7 +76,7 @@ static int read_table(struct feed *f, int stmt, enum store_kind kind, struct fee
 }
 
 /* kind: of a note; 0: a node. */
-static int read_gone(struct feed *f, struct feed_item ***tail, struct err *err)
+static int read_gone(struct change_feed *f, struct feed_item ***tail, struct err *err)
 {
     struct db_stmt *st = since(f, GONE);
     int r;
@@ -90,7 +90,7 @@ static int read_gone(struct feed *f, struct feed_item ***tail, struct err *err)
     return r;
 }
 
-int feed_read(struct feed *f, struct feed_item ***tail, struct err *err)
+int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
 {
     struct db *db = f->st.db;
     int64_t oldest = 0;
@@ -111,7 +111,7 @@ int feed_read(struct feed *f, struct feed_item ***tail, struct err *err)
     return r;
 }
 
-int64_t feed_tidy(struct feed *f, int64_t older_ms)
+int64_t feed_tidy(struct change_feed *f, int64_t older_ms)
 {
     int r = DB_RUN(&f->st, TIDY, DB_INT(older_ms));
 

@@ -16,13 +16,13 @@ struct feed_item {
     char bytes[]; /* as record_pack writes it */
 };
 
-struct feed {
+struct change_feed {
     struct db_stmts st;
     int64_t hub;  /* whose own changes are left out */
     int64_t from; /* the first transaction to be looked at; 0: none yet */
 };
-void feed_init(struct feed *f, struct db *db, int64_t hub);
-void feed_fini(struct feed *f);
+void feed_init(struct change_feed *f, struct db *db, int64_t hub);
+void feed_fini(struct change_feed *f);
 /* What changed since the last time, for free(), onto *tail. From the first time on nothing is missed. */
-int feed_read(struct feed *f, struct feed_item ***tail, struct err *err);
-int64_t feed_tidy(struct feed *f, int64_t older_ms); /* forgets what was dropped so long ago */
+int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err);
+int64_t feed_tidy(struct change_feed *f, int64_t older_ms); /* forgets what was dropped so long ago */

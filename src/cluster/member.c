@@ -40,7 +40,7 @@ struct member {
     struct db *db;
     struct leases s;
     struct lease here, leader;
-    struct feed feed;
+    struct change_feed feed;
     pthread_t thread;
     bool running;
     int wake_fd;

@@ -16,7 +16,7 @@ int share_start(struct buf *out)
     return buf_u8(out, VERSION);
 }
 
-int share_put(struct buf *out, const struct share *t)
+int share_put(struct buf *out, const struct hub_share *t)
 {
     size_t before = out->len;
 
@@ -49,7 +49,7 @@ int share_check_start(struct rd *r, struct err *err)
     return 0;
 }
 
-int share_next(struct rd *r, struct share *ret, struct err *err)
+int share_next(struct rd *r, struct hub_share *ret, struct err *err)
 {
     if (rd_left(r) == 0 && !r->bad)
         return 0;

@@ -17,13 +17,13 @@ struct share_frame {
     int64_t shift_ms;
     struct str whole;
 };
-struct share {
+struct hub_share {
     struct str key, address;
     size_t n;
     struct share_frame v[SHARE_FRAMES];
 };
 
 int share_start(struct buf *out);
-int share_put(struct buf *out, const struct share *t); /* 0, or -EMSGSIZE: nothing was added */
+int share_put(struct buf *out, const struct hub_share *t); /* 0, or -EMSGSIZE: nothing was added */
 int share_check_start(struct rd *r, struct err *err);
-int share_next(struct rd *r, struct share *ret, struct err *err); /* 1, 0 at the end, -EBADMSG */
+int share_next(struct rd *r, struct hub_share *ret, struct err *err); /* 1, 0 at the end, -EBADMSG */

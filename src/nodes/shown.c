@@ -16,7 +16,7 @@ struct showing { /* one node's part of a message */
     struct peer *peer;
     struct node_now *n;
     int64_t now_ms;
-    const struct share *share;
+    const struct hub_share *share;
 };
 
 /* ---- blobs ---- */
@@ -141,7 +141,7 @@ static void show_batch(const struct showing *x, const struct share_frame *t, con
         peer_track(x->h->peers, x->peer, x->n, newest_ms);
 }
 
-static void show(struct hub *h, const struct share *t, int64_t now_ms)
+static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
 {
     struct showing x = {.h = h, .now_ms = now_ms, .share = t};
     char key[NODE_KEY_MAX], address[64];
@@ -170,7 +170,7 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
     struct hub *h = a->hub;
     struct rd r = rd_of(rq->body.p, rq->body.len);
     struct err err = {0};
-    struct share t;
+    struct hub_share t;
     size_t n = 0;
     int got = share_check_start(&r, &err);
 
@@ -206,7 +206,7 @@ void nodes_take_shared(struct hub *h, struct buf *ret)
 
 void nodes_tell(struct hub *h, const struct taken *p)
 {
-    struct share t = {.key = str_of(p->key), .address = str_of(p->address)};
+    struct hub_share t = {.key = str_of(p->key), .address = str_of(p->address)};
     size_t first = p->n_batches > SHARE_BATCHES ? p->n_batches - SHARE_BATCHES : 0;
 
     t.v[t.n++] = (struct share_frame){.whole = p->hello};

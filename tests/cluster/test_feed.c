@@ -37,7 +37,7 @@ static void put_note(struct records *r, int64_t id, int64_t over_ms)
 }
 
 /* "+1 -2 ": notes that were put and dropped. */
-static const char *read_feed(struct feed *f, struct buf *out)
+static const char *read_feed(struct change_feed *f, struct buf *out)
 {
     struct feed_item *items = NULL, **tail = &items;
     union any_record rec;
@@ -63,7 +63,7 @@ static void what_commits_late_is_not_missed(void **unused)
     AUTO_FREE char *url = pg_base(&server);
     AUTO_BUF out = BUF_INIT(4096);
     struct records *early = records_of(url, 1), *late = records_of(url, 2), *own = records_of(url, 3);
-    struct feed f;
+    struct change_feed f;
     (void)unused;
 
     feed_init(&f, own->db, 3);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rd r = rd_of(data, size);
     struct err err = {0};
-    static struct share t, u;
+    static struct hub_share t, u;
 
     if (share_check_start(&r, &err) < 0)
         return 0;

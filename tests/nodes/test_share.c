@@ -49,7 +49,10 @@ static void say(struct hub *h, struct sender *s, int64_t util, bool facts, struc
                       .at_ms = &at_ms,
                       .n_columns = 1,
                       .columns = &c};
-    struct share t = {.key = str_of(s->key), .address = STR("192.0.2.7"), .n = 1, .v = {{.whole = buf_str(&s->hello)}}};
+    struct hub_share t = {.key = str_of(s->key),
+                          .address = STR("192.0.2.7"),
+                          .n = 1,
+                          .v = {{.whole = buf_str(&s->hello)}}};
 
     buf_reset(&s->batch);
     assert_int_equal(wire_put_batch(h->enc, &s->batch, &b), 0);
@@ -155,7 +158,7 @@ static void what_was_taken_is_what_is_told(void **unused)
 {
     struct hub *h = whole_hub_open("");
     struct sender s;
-    struct share t;
+    struct hub_share t;
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(65536), again = {0};
 
