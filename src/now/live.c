@@ -271,81 +271,10 @@ const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n
 
 /* ---- judging ---- */
 
-static int64_t device_since(const struct node_now *n, const struct device_now *d, const struct verdict *v,
-                            int64_t now_ms)
-{
-    if (v->state == DEV_HUNG)
-        return n->collect_since_ms;
-    if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
-        return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
-    return now_ms;
-}
-
-static bool judge_one(struct live *l, struct live_node *n, size_t i, int64_t now_ms)
-{
-    struct device_now *d = &n->now.devices[i];
-    struct live_dev *ld = &n->devs[i];
-    struct verdict v = judge_device(&l->rule, &n->now, d, now_ms);
-    bool moved = (int)d->state != v.state;
-
-    n->next_ms = MIN(n->next_ms, v.until_ms);
-    if (moved || !d->since_ms)
-        d->since_ms = v.state == DEV_FREE && ld->left_ms ? ld->left_ms : device_since(&n->now, d, &v, now_ms);
-    if (v.state <= DEV_IN_SIGHT)
-        ld->left_ms = 0;
-    if (!moved && ld->why == v.why && ld->amount == v.amount)
-        return false;
-    d->state = (enum dev_state)v.state;
-    ld->why = v.why;
-    ld->amount = v.amount;
-    char booked[160];
-    const char *told = v.why == WHY_UNREADABLE || v.why == WHY_PAUSED ? n->why_told
-                       : v.why == WHY_BOOKED                          ? judge_booked(d, booked)
-                                                                      : d->fact.note;
-    judge_words(&v, told, d->reason);
-    return true;
-}
-
-/* Everything a node is, judged again; true when a screen would show a difference. */
-static bool judge_all(struct live *l, struct live_node *n, int64_t now_ms)
-{
-    struct verdict v = judge_node(&l->rule, &n->now, n->stopped, n->chance_ms, now_ms);
-    bool moved = (int)n->now.state != v.state, differs = moved || n->why != v.why || n->amount != v.amount;
-
-    if (moved || !n->now.since_ms)
-        n->now.since_ms = v.state == NODE_DOWN && n->now.at_ms ? n->now.at_ms
-                          : v.state == NODE_HUNG               ? n->now.collect_since_ms
-                                                               : now_ms;
-    n->next_ms = v.until_ms;
-    if (n->refused[0] && now_ms >= n->refused_until_ms) {
-        n->refused[0] = 0;
-        differs = true;
-    }
-    if (differs) {
-        n->now.state = (enum node_state)v.state;
-        n->why = v.why;
-        n->amount = v.amount;
-        judge_words(&v, n->why_told, n->now.reason);
-    }
-    if (n->refused[0]) {
-        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->refused);
-        n->next_ms = MIN(n->next_ms, n->refused_until_ms);
-    } else if (!n->now.reason[0] && n->remark[0]) {
-        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->remark);
-    }
-    for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
-        if (n->now.devices[i].fact.parent[0])
-            differs |= judge_one(l, n, i, now_ms);
-    for (size_t i = 0; i < n->now.n_devices; i++)
-        if (!n->now.devices[i].fact.parent[0])
-            differs |= judge_one(l, n, i, now_ms);
-    return differs;
-}
-
 static void judge_again(struct live *l, struct live_node *n, bool differs, int64_t now_ms)
 {
     if (now_ms > 0) /* 0: read back from records, the first tick judges it */
-        differs |= judge_all(l, n, now_ms);
+        differs |= node_judge(n, &l->rule, now_ms);
     if (differs)
         changed(l, n);
 }
@@ -791,7 +720,7 @@ void live_tick(struct live *l, int64_t now_ms)
             if (!n->now.retired)
                 tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no news for ", now_ms - from);
         }
-        if ((back || now_ms >= n->next_ms) && judge_all(l, n, now_ms))
+        if ((back || now_ms >= n->next_ms) && node_judge(n, &l->rule, now_ms))
             changed(l, n);
     }
 }

@@ -375,3 +375,75 @@ void node_make_remark(struct live_node *n)
                  twice == 1 ? "" : "s");
     n->why = WHY_NOT_YET; /* words are made again */
 }
+
+/* ---- judging ---- */
+
+static int64_t device_since(const struct node_now *n, const struct device_now *d, const struct verdict *v,
+                            int64_t now_ms)
+{
+    if (v->state == DEV_HUNG)
+        return n->collect_since_ms;
+    if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
+        return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
+    return now_ms;
+}
+
+static bool judge_one(struct live_node *n, const struct state_rule *rule, size_t i, int64_t now_ms)
+{
+    struct device_now *d = &n->now.devices[i];
+    struct live_dev *ld = &n->devs[i];
+    struct verdict v = judge_device(rule, &n->now, d, now_ms);
+    bool moved = (int)d->state != v.state;
+
+    n->next_ms = MIN(n->next_ms, v.until_ms);
+    if (moved || !d->since_ms)
+        d->since_ms = v.state == DEV_FREE && ld->left_ms ? ld->left_ms : device_since(&n->now, d, &v, now_ms);
+    if (v.state <= DEV_IN_SIGHT)
+        ld->left_ms = 0;
+    if (!moved && ld->why == v.why && ld->amount == v.amount)
+        return false;
+    d->state = (enum dev_state)v.state;
+    ld->why = v.why;
+    ld->amount = v.amount;
+    char booked[160];
+    const char *told = v.why == WHY_UNREADABLE || v.why == WHY_PAUSED ? n->why_told
+                       : v.why == WHY_BOOKED                          ? judge_booked(d, booked)
+                                                                      : d->fact.note;
+    judge_words(&v, told, d->reason);
+    return true;
+}
+
+bool node_judge(struct live_node *n, const struct state_rule *rule, int64_t now_ms)
+{
+    struct verdict v = judge_node(rule, &n->now, n->stopped, n->chance_ms, now_ms);
+    bool moved = (int)n->now.state != v.state, differs = moved || n->why != v.why || n->amount != v.amount;
+
+    if (moved || !n->now.since_ms)
+        n->now.since_ms = v.state == NODE_DOWN && n->now.at_ms ? n->now.at_ms
+                          : v.state == NODE_HUNG               ? n->now.collect_since_ms
+                                                               : now_ms;
+    n->next_ms = v.until_ms;
+    if (n->refused[0] && now_ms >= n->refused_until_ms) {
+        n->refused[0] = 0;
+        differs = true;
+    }
+    if (differs) {
+        n->now.state = (enum node_state)v.state;
+        n->why = v.why;
+        n->amount = v.amount;
+        judge_words(&v, n->why_told, n->now.reason);
+    }
+    if (n->refused[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->refused);
+        n->next_ms = MIN(n->next_ms, n->refused_until_ms);
+    } else if (!n->now.reason[0] && n->remark[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->remark);
+    }
+    for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
+        if (n->now.devices[i].fact.parent[0])
+            differs |= judge_one(n, rule, i, now_ms);
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        if (!n->now.devices[i].fact.parent[0])
+            differs |= judge_one(n, rule, i, now_ms);
+    return differs;
+}

@@ -57,3 +57,5 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
 bool node_set_booking(struct booking_now **at, const struct booking_now *to);
 void node_make_remark(struct live_node *n); /* of its name, its GPUs and whose they were */
 void node_free(struct live_node *n);
+/* Everything a node is, judged again; true when a screen would show a difference. */
+bool node_judge(struct live_node *n, const struct state_rule *rule, int64_t now_ms);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "sql/pg_lib.h"
+#include "sql/pg_tables.h"
 #include "sql/pg_text.h"
 
 #define SQL_MAX     65536
@@ -620,47 +621,6 @@ static int own_tables(struct db *db)
     return r;
 }
 
-static int get_version(struct db *db, const struct db_kind *kind, int64_t *ret)
-{
-    int64_t there = 0;
-    int r = db_int(db, "SELECT (to_regclass('muster_version') IS NOT NULL)::int", &there);
-
-    if (r < 0 || !there)
-        return r;
-    struct db_stmt *st = db_prepare(db, "SELECT version FROM muster_version WHERE magic = ?1");
-    db_bind_int(st, 1, kind->magic);
-    r = db_one(st, ret, NULL);
-    db_finish(st);
-    return MIN(r, 0);
-}
-
-static int set_version(struct db *db, const struct db_kind *kind)
-{
-    struct db_stmt *st = db_prepare(db, "INSERT INTO muster_version(magic, version) VALUES(?1, ?2)"
-                                        " ON CONFLICT(magic) DO UPDATE SET version = ?2");
-
-    db_bind_int(st, 1, kind->magic);
-    db_bind_int(st, 2, kind->version);
-    int r = db_run(st);
-    db_finish(st);
-    return r;
-}
-
-void pg_print_tables(const struct db_kind *kind, struct buf *out)
-{
-    AUTO_BUF text = BUF_INIT(SQL_MAX);
-    struct pg_places none;
-    struct str rest, part;
-
-    pg_text(kind->pg_schema ? kind->pg_schema : kind->schema, &none, &text);
-    rest = buf_str(&text);
-    while (rest.len && str_cut(&rest, ';', &part)) /* a line each; so are those of a function */
-        if (str_trim(part).len)
-            buf_addf(out, "%.*s;\n", STR_ARG(str_trim(part)));
-    buf_addf(out, "INSERT INTO muster_version(magic, version) VALUES(%lld, %lld);\n", (long long)kind->magic,
-             (long long)kind->version);
-}
-
 /* ---- waiting ---- */
 
 static bool take_notes(struct pg_db *d)
@@ -748,7 +708,7 @@ static int check_version(struct pg_db *d, const struct db_kind *kind, int64_t ve
 static int bring_up_to_date(struct pg_db *d, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
     int64_t version = 0;
-    int r = get_version(&d->db, kind, &version);
+    int r = pg_get_version(&d->db, kind, &version);
 
     if (r < 0)
         return fail(&d->db, r, "read", err);
@@ -807,8 +767,8 @@ const struct db_engine pg_engine = {
     .give_back = give_back,
     .read_part = read_part,
     .own_tables = own_tables,
-    .get_version = get_version,
-    .set_version = set_version,
+    .get_version = pg_get_version,
+    .set_version = pg_set_version,
     .columns = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(?1) AND attnum > 0"
                " AND NOT attisdropped",
     .prepare = prepare,

@@ -1,0 +1,50 @@
+/* pg_tables.c: the version of tables on a PostgreSQL server, and the tables as text. */
+#include "sql/pg_tables.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "sql/pg.h"
+#include "sql/pg_text.h"
+
+#define SQL_MAX 65536
+
+int pg_get_version(struct db *db, const struct db_kind *kind, int64_t *ret)
+{
+    int64_t there = 0;
+    int r = db_int(db, "SELECT (to_regclass('muster_version') IS NOT NULL)::int", &there);
+
+    if (r < 0 || !there)
+        return r;
+    struct db_stmt *st = db_prepare(db, "SELECT version FROM muster_version WHERE magic = ?1");
+    db_bind_int(st, 1, kind->magic);
+    r = db_one(st, ret, NULL);
+    db_finish(st);
+    return MIN(r, 0);
+}
+
+int pg_set_version(struct db *db, const struct db_kind *kind)
+{
+    struct db_stmt *st = db_prepare(db, "INSERT INTO muster_version(magic, version) VALUES(?1, ?2)"
+                                        " ON CONFLICT(magic) DO UPDATE SET version = ?2");
+
+    db_bind_int(st, 1, kind->magic);
+    db_bind_int(st, 2, kind->version);
+    int r = db_run(st);
+    db_finish(st);
+    return r;
+}
+
+void pg_print_tables(const struct db_kind *kind, struct buf *out)
+{
+    AUTO_BUF text = BUF_INIT(SQL_MAX);
+    struct pg_places none;
+    struct str rest, part;
+
+    pg_text(kind->pg_schema ? kind->pg_schema : kind->schema, &none, &text);
+    rest = buf_str(&text);
+    while (rest.len && str_cut(&rest, ';', &part)) /* a line each; so are those of a function */
+        if (str_trim(part).len)
+            buf_addf(out, "%.*s;\n", STR_ARG(str_trim(part)));
+    buf_addf(out, "INSERT INTO muster_version(magic, version) VALUES(%lld, %lld);\n", (long long)kind->magic,
+             (long long)kind->version);
+}
