@@ -69,7 +69,7 @@ int click_place_read(struct str url, struct click_place *ret, struct err *err)
         return r;
     int at = str_rfind(s, "@");
     struct str user = at >= 0 ? str_n(s.p, (size_t)at) : STR("");
-    s = str_drop(s, (size_t)(at + 1));
+    s = str_drop(s, at >= 0 ? (size_t)at + 1 : 0);
     if (str_find(user, ":") >= 0)
         return err_set(err, -EINVAL,
                        "samples: a password does not belong into the address: put it into a file and name that with "

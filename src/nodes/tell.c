@@ -151,7 +151,7 @@ static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 
 int telling_new(struct hub *h, struct telling **ret, struct err *err)
 {
-    const struct timeval every = {.tv_usec = EVERY_MS * 1000};
+    const struct timeval every = {.tv_usec = EVERY_MS * 1000L};
     struct telling *t = NEW(struct telling, .h = h);
     int r = own_token(h, t->token, err);
 
