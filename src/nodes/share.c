@@ -9,6 +9,7 @@
 #define ADDRESS_MAX 64
 
 static const char magic[] = {'M', 'U', 'S', 'H'};
+_Static_assert(sizeof(magic) + 1 == SHARE_START, "magic and version");
 
 int share_start(struct buf *out)
 {

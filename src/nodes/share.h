@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#define SHARE_START   5           /* bytes before the first node */
 #define SHARE_FRAMES  64          /* of one node in one message */
 #define SHARE_BATCHES 8           /* the newest of a request: older ones change nothing that is shown */
 #define SHARE_MAX     (16u << 20) /* of one message */

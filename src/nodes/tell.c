@@ -86,13 +86,11 @@ static void on_told(void *arg, const struct http_result *r)
 
 static void listener_add(struct listener *l, struct str message)
 {
-    size_t start = sizeof("MUSH"); /* its first bytes, which a message has once */
-
     if (l->waiting.len + message.len > KEEP_BYTES)
         buf_reset(&l->waiting);
     if (l->waiting.max == 0)
         l->waiting = BUF_INIT(SHARE_MAX);
-    buf_addstr(&l->waiting, l->waiting.len ? str_n(message.p + start, message.len - start) : message);
+    buf_addstr(&l->waiting, l->waiting.len ? str_drop(message, SHARE_START) : message);
 }
 
 static void listener_send(struct listener *l, const char *token)
