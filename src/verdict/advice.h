@@ -29,5 +29,6 @@ struct advice {
     enum advice_rule rule;
     int64_t from_ms, ms; /* since when, and how long it was true in all */
     bool now;            /* it still is */
+    double lost;         /* share of that time that heeding it would give back; 0: nobody knows */
     char evidence[200];  /* "active 59 %, SM 53 %, busiest process 1.0 cores" */
 };

@@ -13,11 +13,9 @@ static void keep_pause(struct pauses *p)
 {
     if (p->ms < PAUSE_LEAST_MS)
         return;
-    if (p->n == PAUSES_MAX) {
-        memmove(&p->v[0], &p->v[1], (PAUSES_MAX - 1) * sizeof(p->v[0]));
-        p->n--;
-    }
-    p->v[p->n++] = (struct pause){p->at_ms, p->ms};
+    if (p->n == PAUSES_MAX)
+        memmove(&p->v[0], &p->v[1], --p->n * sizeof(p->v[0]));
+    VEC_ADD(p->v, p->n, p->cap, ((struct pause){p->at_ms, p->ms}));
     p->longest_ms = MAX(p->longest_ms, p->ms);
 }
 
@@ -48,26 +46,39 @@ static int by_ms(const void *a, const void *b)
     return ORDER(*(const int64_t *)a, *(const int64_t *)b);
 }
 
+/* All that count into v, with the one that goes on. */
+static size_t list_pauses(const struct pauses *p, struct pause v[PAUSES_MAX + 1])
+{
+    size_t n = p->n;
+    if (n)
+        memcpy(v, p->v, n * sizeof(*v));
+    if (n && p->ms >= PAUSE_LEAST_MS && p->ms <= 2 * p->longest_ms)
+        v[n++] = (struct pause){p->at_ms, p->ms};
+    return n;
+}
+
 bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *ret)
 {
+    struct pause v[PAUSES_MAX + 1];
     int64_t gaps[PAUSES_MAX], sum_ms = 0;
     char span[24], every[24];
-    if (p->n < PAUSES_LEAST)
+    size_t count = list_pauses(p, v), n = count - 1; /* n: how many gaps, and the last one */
+    if (count < PAUSES_LEAST)
         return false;
-    for (size_t i = 0; i < p->n; i++)
-        sum_ms += p->v[i].ms;
-    size_t n = p->n - 1;
+    for (size_t i = 0; i < count; i++)
+        sum_ms += v[i].ms;
     for (size_t i = 0; i < n; i++)
-        gaps[i] = p->v[i + 1].at_ms - p->v[i].at_ms;
+        gaps[i] = v[i + 1].at_ms - v[i].at_ms;
     qsort(gaps, n, sizeof(gaps[0]), by_ms);
-    int64_t middle = gaps[n / 2], slack = MAX(middle / 5, 2 * p->step_ms), all_ms = p->v[n].at_ms - p->v[0].at_ms;
+    int64_t middle = gaps[n / 2], slack = MAX(middle / 5, 2 * p->step_ms), all_ms = v[n].at_ms - v[0].at_ms;
     bool steady = gaps[0] >= middle - slack && gaps[n - 1] <= middle + slack;
-    double share = (double)(sum_ms - p->v[n].ms) / (double)MAX(all_ms, 1);
-    if (share < SHARE_LEAST || steady != (rule == ADVICE_pauses))
+    double share = (double)(sum_ms - v[n].ms) / (double)MAX(all_ms, 1);
+    if (all_ms < ADVICE_MS || share < SHARE_LEAST || steady != (rule == ADVICE_pauses))
         return false;
-    *ret = (struct advice){.rule = rule, .from_ms = p->v[0].at_ms, .ms = sum_ms, .now = p->ms > 0};
+    bool now = MAX(p->worked_ms, p->at_ms + p->ms) - v[n].at_ms <= 2 * gaps[n - 1];
+    *ret = (struct advice){.rule = rule, .from_ms = v[0].at_ms, .ms = all_ms, .now = now, .lost = MIN(share, 1)};
     AUTO_BUF b = BUF_INIT(200);
-    buf_addf(&b, "%zu pauses of %s on average, ", p->n, clock_span(sum_ms / (int64_t)p->n, span));
+    buf_addf(&b, "%zu pauses of %s on average, ", count, clock_span(sum_ms / (int64_t)count, span));
     if (steady)
         buf_addf(&b, "every %s", clock_span(middle, every));
     else
@@ -75,4 +86,10 @@ bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *r
     buf_addf(&b, ": %.0f %% of the time", share * 100);
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
+}
+
+void pauses_fini(struct pauses *p)
+{
+    free(p->v);
+    *p = (struct pauses){0};
 }

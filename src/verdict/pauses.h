@@ -7,21 +7,23 @@
 #include "verdict/advice.h"
 
 #define PAUSE_ACTIVE 0.1 /* below this it does not work */
-enum { PAUSES_MAX = 64, PAUSES_LEAST = 4 };
+enum { PAUSES_MAX = 32, PAUSES_LEAST = 4 };
 
 struct pauses {
-    size_t n; /* of v, oldest first */
+    size_t n, cap;
     struct pause {
         int64_t at_ms, ms;
-    } v[PAUSES_MAX];
+    } * v;              /* those that ended, oldest first */
     int64_t at_ms, ms;  /* the one that goes on; ms 0: it works */
     int64_t longest_ms; /* of all that ended */
     int64_t step_ms;    /* the longest of the last readings: times are not known better than that */
     int64_t worked_ms;  /* when it last worked; 0: never yet, or not since a hole */
 };
 
+void pauses_fini(struct pauses *p);
 /* A reading that ends at at_ms and stands for ms. */
 void pauses_add(struct pauses *p, bool pause, int64_t at_ms, int64_t ms);
 void pauses_break(struct pauses *p); /* nothing is known of a time now */
-/* rule: ADVICE_pauses or ADVICE_stalls. True when it is so, with ret filled. */
+/* rule: ADVICE_pauses or ADVICE_stalls. True when it is so, with ret filled. The one that goes on counts unless it is
+ * far longer than those before: then it is no pause, its work has ended. */
 bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *ret);

@@ -2,109 +2,182 @@
 #include "verdict/straggler.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 
 #define LEAST_CHANGE 0.12 /* of a logarithm: an eighth less, or more */
 #define TIMES_SPREAD 5    /* and so many times what the others, or its own minutes, scatter */
 #define WORKS_SM     0.05
+#define MINUTE_MS    60000
 
 static const struct {
     const char *name, *unit;
     double least, per; /* less than that says nothing; so many make one of what is shown */
 } values[SIBLING_VALUES] = {{"power", " W", 60, 1}, {"SM", " %", 0.02, 0.01}, {"NVLink", " GB/s", 1e7, 1e9}};
 
-static double mean_of(const double *v, size_t from, size_t to)
+/* ---- one GPU ---- */
+
+void sibling_minute(struct sibling *s, const double v[SIBLING_VALUES])
+{
+    if (!s->n_first && !(v[SIBLING_SM] >= WORKS_SM))
+        return;
+    for (int k = 0; k < SIBLING_VALUES && s->n_first < STRAGGLER_FIRST; k++) {
+        double by = log(MAX(v[k], 1e-9)); /* what is not known stays so: such a first minute makes no verdict */
+        s->first[k] += (float)v[k];
+        s->logs[k] += (float)by;
+        s->squares[k] += (float)(by * by);
+    }
+    if (s->n_first < STRAGGLER_FIRST) {
+        s->n_first++;
+        return;
+    }
+    if (s->n_last == STRAGGLER_LAST)
+        memmove(&s->last[0], &s->last[1], --s->n_last * sizeof(s->last[0]));
+    for (int k = 0; k < SIBLING_VALUES; k++)
+        s->last[s->n_last][k] = (float)v[k];
+    s->n_last++;
+}
+
+static double linked(const struct sample *s)
+{
+    return sample_has(s, M_nvlink_rx) && sample_has(s, M_nvlink_tx)
+               ? (double)s->v[M_nvlink_rx] + (double)s->v[M_nvlink_tx]
+               : NAN;
+}
+
+static void end_minute(struct sibling *s, int64_t next)
+{
+    double v[SIBLING_VALUES];
+    for (int k = 0; k < SIBLING_VALUES; k++) {
+        v[k] = s->of[k] ? (double)s->sum[k] / s->of[k] : NAN;
+        s->sum[k] = 0;
+        s->of[k] = 0;
+    }
+    if (s->minute)
+        sibling_minute(s, v);
+    if (s->minute && next > s->minute + 1)
+        s->n_last = 0; /* nobody knows what was in between */
+    s->minute = next;
+}
+
+void sibling_add(struct sibling *s, const struct sample *r)
+{
+    const double v[SIBLING_VALUES] =
+        {[SIBLING_POWER] = sample_has(r, M_power) ? (double)r->v[M_power] / (double)metrics[M_power].per : NAN,
+         [SIBLING_SM] = sample_has(r, M_sm_active) ? (double)r->v[M_sm_active] / (double)metrics[M_sm_active].per : NAN,
+         [SIBLING_LINK] = linked(r)};
+    int64_t minute = r->at_ms / MINUTE_MS;
+    if (minute > s->minute)
+        end_minute(s, minute);
+    for (int k = 0; k < SIBLING_VALUES; k++)
+        if (!isnan(v[k])) {
+            s->sum[k] += (float)v[k];
+            s->of[k]++;
+        }
+}
+
+static double mean_first(const struct sibling *s, enum sibling_value what)
+{
+    return (double)s->first[what] / STRAGGLER_FIRST;
+}
+
+static double mean_last(const struct sibling *s, enum sibling_value what)
 {
     double sum = 0;
-    for (size_t i = from; i < to; i++)
-        sum += v[i]; /* NAN stays NAN: a minute that is not known makes no verdict */
-    return sum / (double)(to - from);
+    for (int t = 0; t < STRAGGLER_LAST; t++)
+        sum += (double)s->last[t][what];
+    return sum / STRAGGLER_LAST;
 }
 
-/* The first minute in which at least half of them work: what comes before is loading. */
-static size_t first_minute(const struct sibling *g, size_t n, size_t minutes)
+/* How much a GPU's own minutes scatter while it is as it should be. */
+static double scatter(const struct sibling *s, enum sibling_value what)
 {
-    for (size_t t = 0; t < minutes; t++) {
-        size_t working = 0;
-        for (size_t i = 0; i < n; i++)
-            working += g[i].v[SIBLING_SM][t] >= WORKS_SM;
-        if (2 * working >= n)
-            return t;
-    }
-    return minutes;
+    double mean = (double)s->logs[what] / STRAGGLER_FIRST;
+    return sqrt(MAX((double)s->squares[what] / STRAGGLER_FIRST - mean * mean, 0));
 }
 
-static double spread_of(const double *v, size_t n, size_t but, double *ret_mean)
+static bool is_asked(const struct sibling *s)
 {
-    double sum = 0, squares = 0, count = (double)n - (but < n);
-    for (size_t i = 0; i < n; i++)
-        if (i != but) {
-            sum += v[i];
-            squares += v[i] * v[i];
+    return s->n_first == STRAGGLER_FIRST && s->n_last == STRAGGLER_LAST && !(mean_last(s, SIBLING_SM) < WORKS_SM);
+}
+
+/* ---- all of a run ---- */
+
+struct change { /* by one value, of those that are asked */
+    const struct sibling *const *g;
+    double *v; /* as a logarithm; NAN: not asked */
+    size_t n, asked;
+    enum sibling_value what;
+};
+
+static double spread_but(const struct change *c, size_t but, double *ret_mean)
+{
+    double sum = 0, squares = 0, count = (double)c->asked - 1;
+    for (size_t i = 0; i < c->n; i++)
+        if (i != but && !isnan(c->v[i])) {
+            sum += c->v[i];
+            squares += c->v[i] * c->v[i];
         }
     *ret_mean = sum / count;
     return sqrt(MAX(squares / count - *ret_mean * *ret_mean, 0));
 }
 
-/* How much a GPU's own minutes scatter while it is as it should be. */
-static double scatter(const double *v, size_t from)
+/* How far GPU i is from the others, as a logarithm; 0: it is not. */
+static double apart_by(const struct change *c, size_t i)
 {
-    double logs[STRAGGLER_FIRST], mean;
-    for (size_t t = 0; t < STRAGGLER_FIRST; t++)
-        logs[t] = log(MAX(v[from + t], 1e-9));
-    return spread_of(logs, STRAGGLER_FIRST, SIZE_MAX, &mean);
-}
-
-/* By one value: how far GPU i is from the others, as a logarithm; 0: it is not. */
-static double apart_by(const struct sibling *g, size_t n, size_t i, enum sibling_value what, const double *change,
-                       size_t from)
-{
-    double mean, spread = spread_of(change, n, i, &mean), by = change[i] - mean;
-    double own = scatter(g[i].v[what], from) / sqrt(STRAGGLER_LAST);
+    double mean, spread = spread_but(c, i, &mean), by = c->v[i] - mean;
+    double own = scatter(c->g[i], c->what) / sqrt(STRAGGLER_LAST);
     return fabs(by) > LEAST_CHANGE && fabs(by) > TIMES_SPREAD * spread && fabs(by) > TIMES_SPREAD * own ? by : 0;
 }
 
-static void tell_apart(const struct sibling *g, size_t n, size_t i, enum sibling_value what, size_t from,
-                       size_t minutes, struct advice *ret)
+static void tell_apart(const struct change *c, size_t i, double by, struct advice *ret)
 {
-    double others = 0, per = values[what].per;
-    for (size_t k = 0; k < n; k++)
-        others += k == i ? 0 : mean_of(g[k].v[what], minutes - STRAGGLER_LAST, minutes) / (double)(n - 1);
-    *ret = (struct advice){.rule = ADVICE_straggler, .now = true};
+    double others = 0, per = values[c->what].per;
+    const char *unit = values[c->what].unit;
+    for (size_t k = 0; k < c->n; k++)
+        others += k == i || isnan(c->v[k]) ? 0 : mean_last(c->g[k], c->what) / (double)(c->asked - 1);
+    *ret = (struct advice){.rule = ADVICE_straggler, .now = true, .lost = 1 - exp(-fabs(by))};
     snprintf(ret->evidence, sizeof(ret->evidence),
-             "%s %.0f%s, the others %.0f%s on average; in its first ten minutes %.0f%s", values[what].name,
-             mean_of(g[i].v[what], minutes - STRAGGLER_LAST, minutes) / per, values[what].unit, others / per,
-             values[what].unit, mean_of(g[i].v[what], from, from + STRAGGLER_FIRST) / per, values[what].unit);
+             "%s %.0f%s, the others %.0f%s on average; in its first ten minutes %.0f%s", values[c->what].name,
+             mean_last(c->g[i], c->what) / per, unit, others / per, unit, mean_first(c->g[i], c->what) / per, unit);
 }
 
-int straggler_find(const struct sibling *g, size_t n, size_t minutes, struct advice *ret)
+/* False: of one that is asked it is not known. */
+static bool measure(struct change *c)
 {
-    size_t from = n >= STRAGGLER_LEAST ? first_minute(g, n, minutes) : minutes;
+    double least = values[c->what].least;
+    c->asked = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        c->v[i] = NAN;
+        if (!is_asked(c->g[i]))
+            continue;
+        double then = mean_first(c->g[i], c->what), now = mean_last(c->g[i], c->what);
+        if (!(then >= least) || !(now >= 0))
+            return false;
+        c->v[i] = log(MAX(now, least) / then);
+        c->asked++;
+    }
+    return c->asked >= STRAGGLER_LEAST;
+}
+
+int straggler_find(const struct sibling *const *g, size_t n, struct advice *ret)
+{
     double most = 0;
     int found = -1;
-    if (from + STRAGGLER_FIRST + STRAGGLER_LAST > minutes)
+    if (n < STRAGGLER_LEAST)
         return -1;
-    double *change = mem_zero(n, sizeof(*change));
-    for (enum sibling_value what = 0; what < SIBLING_VALUES; what++) {
-        bool known = true;
-        for (size_t i = 0; i < n && known; i++) {
-            double then = mean_of(g[i].v[what], from, from + STRAGGLER_FIRST);
-            double now = mean_of(g[i].v[what], minutes - STRAGGLER_LAST, minutes);
-            known = then >= values[what].least && now >= 0;
-            change[i] = log(MAX(now, values[what].least) / then);
-        }
-        for (size_t i = 0; i < n && known; i++) {
-            double by = apart_by(g, n, i, what, change, from);
+    struct change c = {.g = g, .n = n, .v = mem_zero(n, sizeof(double))};
+    for (c.what = 0; c.what < SIBLING_VALUES; c.what++)
+        for (size_t i = measure(&c) ? 0 : n; i < n; i++) {
+            double by = isnan(c.v[i]) ? 0 : apart_by(&c, i);
             if (fabs(by) > fabs(most)) {
                 most = by;
                 found = (int)i;
-                tell_apart(g, n, i, what, from, minutes, ret);
+                tell_apart(&c, i, by, ret);
             }
         }
-    }
-    free(change);
+    free(c.v);
     return found;
 }

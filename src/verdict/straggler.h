@@ -15,13 +15,25 @@ enum {
     STRAGGLER_LEAST = 3,  /* GPUs of a run: of two nobody knows which is apart */
 };
 
+/* Means of a minute: power in W, SM as a share, NVLink both ways in B/s; NAN: not known. */
 enum sibling_value { SIBLING_POWER, SIBLING_SM, SIBLING_LINK, SIBLING_VALUES };
-/* Means of one GPU of a run, minute by minute; NAN: not known. Power in W, SM as a share, NVLink both ways in B/s. */
+/* One GPU of a run: its first minutes of work, and its last. Zero-initialise it. */
 struct sibling {
-    const double *v[SIBLING_VALUES];
+    int64_t minute;              /* that is being summed, since 1970; 0: none */
+    float sum[SIBLING_VALUES];   /* of it */
+    uint16_t of[SIBLING_VALUES]; /* readings in that sum */
+    uint8_t n_first, n_last;
+    float first[SIBLING_VALUES];                /* the sum of the first minutes */
+    float logs[SIBLING_VALUES];                 /* of their logarithms */
+    float squares[SIBLING_VALUES];              /* and of those squared */
+    float last[STRAGGLER_LAST][SIBLING_VALUES]; /* oldest first */
 };
+/* A reading; a minute counts when a reading of a later one comes. */
+void sibling_add(struct sibling *s, const struct sample *reading);
+/* A whole minute, the one after the minute before. What comes before its first work is loading and does not count. */
+void sibling_minute(struct sibling *s, const double v[SIBLING_VALUES]);
 /*
  * Which of n GPUs it is in the last minutes, or -1; ret is filled then (from_ms and ms are 0: the caller knows the
- * time). Too short a run, too few GPUs or values that are not known: -1.
+ * time). Those that do not work now are not asked. Too short a run, too few GPUs or values that are not known: -1.
  */
-int straggler_find(const struct sibling *g, size_t n, size_t minutes, struct advice *ret);
+int straggler_find(const struct sibling *const *g, size_t n, struct advice *ret);

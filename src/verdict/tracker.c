@@ -13,37 +13,52 @@
 #define GIB           ((int64_t)1 << 30)
 #define THERMAL       0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP     0x4
-#define IDLE_TAIL_MS  90000
-#define STARVED_CORES 0.95 /* of one process: as fast as a core is */
+#define STARVED_CORES 0.95  /* of one process: as fast as a core is */
+#define WORKED_MS     30000 /* less work has no tail */
+#define FP32_LOST     0.75  /* tf32 alone does four times as much in the same time, bf16 more */
+#define USUAL_CLOCK   0.7   /* of the highest, at full load */
 
-/* One reading, as shares; NAN: not known, which no comparison is true of. */
+/* What a reading tells, as shares; NAN: not known, which no comparison is true of. */
+enum value { V_NONE, V_ACTIVE, V_SM, V_TENSOR, V_FP32, V_DRAM, V_CLOCK, V_TOP, V_COUNT };
+static const struct {
+    const char *name, *unit;
+    double per;
+} values[V_COUNT] = {[V_ACTIVE] = {"active", " %", 100},
+                     [V_SM] = {"SM", " %", 100},
+                     [V_TENSOR] = {"tensor", " %", 100},
+                     [V_FP32] = {"fp32", " %", 100},
+                     [V_DRAM] = {"memory bandwidth", " %", 100},
+                     [V_CLOCK] = {"clock", " % of its highest", 100},
+                     [V_TOP] = {"the busiest process uses", " cores", 1}};
+
 struct look {
-    double active, sm, tensor, fp32, dram, work;
-    double clock;           /* of the highest */
-    double top;             /* cores of the busiest process */
+    double v[V_COUNT];
+    double work;
     double limit, standard; /* W */
     uint64_t mask;          /* of all ticks since the reading before */
 };
 
+enum { SAYS = 3 };
+/* A rule that is, or was, true for a while; there are as many as that. */
 struct stretch {
+    enum advice_rule rule;
+    float sum[SAYS], of_s[SAYS];        /* of the values that it says; how many seconds those are of */
     int64_t from_ms, true_ms, break_ms; /* the one that goes on */
     int64_t first_ms, kept_ms;          /* those that counted */
-    int64_t sum_ms;                     /* all of the time the sums are of */
-    double active, sm, tensor, fp32, dram, clock, top;
-    int64_t top_ms;
 };
 
 struct tracker {
-    int64_t reading_ms, at_ms; /* at_ms: the last reading; 0: none */
-    struct sample last;        /* the newest of every value */
+    int64_t reading_ms, at_ms;             /* at_ms: the last reading; 0: none */
+    float clock_max, limit, standard, top; /* what comes seldom: the newest; NAN: none yet */
+    int64_t mem, mem_total, peak_mem;      /* 0: not known */
     double clock_sum;
     int n_clock;
+    uint8_t n, cap; /* of v */
+    struct stretch *v;
     uint64_t mask;
-    struct stretch v[ADVICE_COUNT];
     struct pauses pauses;
     int64_t from_ms, all_ms, work_ms, idle_ms; /* idle_ms: since it last worked */
     double work_sum, active_sum;
-    int64_t peak_mem;
 };
 
 const struct advice_info advice_rules[ADVICE_COUNT] = {
@@ -55,27 +70,27 @@ const struct advice_info advice_rules[ADVICE_COUNT] = {
 
 static bool is_spinning(const struct look *k)
 {
-    return k->active >= SPIN_ACTIVE / 1e4 && k->sm < SPIN_SM / 1e4;
+    return k->v[V_ACTIVE] >= SPIN_ACTIVE / 1e4 && k->v[V_SM] < SPIN_SM / 1e4;
 }
 
 static bool is_small(const struct look *k)
 {
-    return k->active >= 0.1 && k->sm / k->active < 0.7 && !is_spinning(k);
+    return k->v[V_ACTIVE] >= 0.1 && k->v[V_SM] / k->v[V_ACTIVE] < 0.7 && !is_spinning(k);
 }
 
 static bool is_starved(const struct look *k)
 {
-    return k->active >= 0.1 && k->active <= 0.85 && k->sm / k->active >= 0.8;
+    return k->v[V_ACTIVE] >= 0.1 && k->v[V_ACTIVE] <= 0.85 && k->v[V_SM] / k->v[V_ACTIVE] >= 0.8;
 }
 
 static bool is_fp32(const struct look *k)
 {
-    return k->fp32 > 0.3 && k->tensor < 0.1;
+    return k->v[V_FP32] > 0.3 && k->v[V_TENSOR] < 0.1;
 }
 
 static bool is_memory_bound(const struct look *k)
 {
-    return k->dram > BOUND_DRAM / 1e4 && k->tensor < BOUND_TENSOR / 1e4;
+    return k->v[V_DRAM] > BOUND_DRAM / 1e4 && k->v[V_TENSOR] < BOUND_TENSOR / 1e4;
 }
 
 static bool is_hot(const struct look *k)
@@ -90,19 +105,20 @@ static bool is_hot(const struct look *k)
 static bool is_capped(const struct look *k)
 {
     bool lower = k->limit < k->standard * 0.99 && k->mask & POWER_CAP;
-    return !is_hot(k) && ((k->active >= 0.1 && lower) || (k->active >= 0.5 && k->clock < 0.55));
+    return !is_hot(k) && ((k->v[V_ACTIVE] >= 0.1 && lower) || (k->v[V_ACTIVE] >= 0.5 && k->v[V_CLOCK] < 0.55));
 }
 
-static const struct {
+static const struct instant_rule {
     enum advice_rule rule;
     bool (*is)(const struct look *k);
-} instant[] = {{ADVICE_spinning, is_spinning},
-               {ADVICE_small_kernels, is_small},
-               {ADVICE_starved, is_starved},
-               {ADVICE_fp32, is_fp32},
-               {ADVICE_memory_bound, is_memory_bound},
-               {ADVICE_power_capped, is_capped},
-               {ADVICE_hot, is_hot}};
+    enum value says[SAYS];
+} instant[] = {{ADVICE_spinning, is_spinning, {V_ACTIVE, V_SM}},
+               {ADVICE_small_kernels, is_small, {V_ACTIVE, V_SM}},
+               {ADVICE_starved, is_starved, {V_ACTIVE, V_SM, V_TOP}},
+               {ADVICE_fp32, is_fp32, {V_ACTIVE, V_FP32, V_TENSOR}},
+               {ADVICE_memory_bound, is_memory_bound, {V_ACTIVE, V_DRAM, V_TENSOR}},
+               {ADVICE_power_capped, is_capped, {V_ACTIVE, V_CLOCK}},
+               {ADVICE_hot, is_hot, {V_ACTIVE, V_CLOCK}}};
 
 /* ---- readings ---- */
 
@@ -113,16 +129,16 @@ static double share(const struct sample *s, enum metric m)
 
 static struct look look_of(struct tracker *w, const struct sample *s)
 {
-    struct look k = {.active = share(s, M_active),
-                     .sm = share(s, M_sm_active),
-                     .tensor = share(s, M_tensor_active),
-                     .fp32 = share(s, M_fp32_active),
-                     .dram = share(s, M_dram_active),
+    struct look k = {.v = {[V_ACTIVE] = share(s, M_active),
+                           [V_SM] = share(s, M_sm_active),
+                           [V_TENSOR] = share(s, M_tensor_active),
+                           [V_FP32] = share(s, M_fp32_active),
+                           [V_DRAM] = share(s, M_dram_active),
+                           [V_CLOCK] = w->n_clock ? w->clock_sum / w->n_clock / w->clock_max : NAN,
+                           [V_TOP] = w->top},
                      .work = share(s, M_work),
-                     .clock = w->n_clock ? w->clock_sum / w->n_clock / share(&w->last, M_clock_sm_max) : NAN,
-                     .top = share(&w->last, M_host_cpu_top),
-                     .limit = share(&w->last, M_power_limit),
-                     .standard = share(&w->last, M_power_default),
+                     .limit = w->limit,
+                     .standard = w->standard,
                      .mask = w->mask};
     w->clock_sum = 0;
     w->n_clock = 0;
@@ -130,7 +146,13 @@ static struct look look_of(struct tracker *w, const struct sample *s)
     return k;
 }
 
-static void stretch_end(struct stretch *t)
+static struct stretch *find_stretch(const struct tracker *w, enum advice_rule rule)
+{
+    return FIND(w->v, w->n, t, t->rule == rule);
+}
+
+/* What was too short to count is forgotten, unless it was true before. */
+static void end_stretch(struct tracker *w, struct stretch *t)
 {
     if (t->true_ms >= ADVICE_MS) {
         if (!t->kept_ms)
@@ -138,56 +160,69 @@ static void stretch_end(struct stretch *t)
         t->kept_ms += t->true_ms;
     }
     t->true_ms = t->break_ms = 0;
+    if (!t->kept_ms)
+        *t = w->v[--w->n];
 }
 
-static void stretch_add(struct stretch *t, const struct look *k, bool is, int64_t at_ms, int64_t ms)
+static void add_stretch(struct tracker *w, const struct instant_rule *r, const struct look *k, int64_t ms)
 {
-    if (!is) {
-        t->break_ms += ms;
-        if (t->true_ms && t->break_ms > ADVICE_BREAK_MS)
-            stretch_end(t);
+    struct stretch *t = find_stretch(w, r->rule);
+    if (!r->is(k)) {
+        if (t && t->true_ms && (t->break_ms += ms) > ADVICE_BREAK_MS)
+            end_stretch(w, t);
         return;
     }
+    if (!t) {
+        if (w->n == w->cap)
+            w->v = mem_grow(w->v, ++w->cap, sizeof(*w->v));
+        t = &w->v[w->n++];
+        *t = (struct stretch){.rule = r->rule};
+    }
     if (!t->true_ms)
-        t->from_ms = at_ms - ms;
+        t->from_ms = w->at_ms - ms;
     t->break_ms = 0;
     t->true_ms += ms;
-    t->sum_ms += ms;
-    double weight = (double)ms;
-    t->active += k->active * weight;
-    t->sm += k->sm * weight;
-    t->tensor += k->tensor * weight;
-    t->fp32 += k->fp32 * weight;
-    t->dram += k->dram * weight;
-    t->clock += k->clock * weight;
-    if (!isnan(k->top)) {
-        t->top += k->top * weight;
-        t->top_ms += ms;
-    }
+    float s = (float)ms / 1000;
+    for (size_t i = 0; i < SAYS; i++)
+        if (r->says[i] && !isnan(k->v[r->says[i]])) {
+            t->sum[i] += (float)k->v[r->says[i]] * s;
+            t->of_s[i] += s;
+        }
 }
 
 /* What was seen for longer than a reading is not known: no rule goes over such a hole. */
 static void break_off(struct tracker *w)
 {
-    for (size_t r = 0; r < ADVICE_COUNT; r++)
-        stretch_end(&w->v[r]);
+    for (size_t i = w->n; i-- > 0;)
+        end_stretch(w, &w->v[i]);
     pauses_break(&w->pauses);
     w->idle_ms = 0;
 }
 
 static void keep_newest(struct tracker *w, const struct sample *s)
 {
-    for (enum metric m = 0; m < M_COUNT; m++)
-        if (sample_has(s, m))
-            sample_set(&w->last, m, s->v[m]);
+    const struct {
+        enum metric m;
+        float *to;
+    } seldom[] = {{M_clock_sm_max, &w->clock_max},
+                  {M_power_limit, &w->limit},
+                  {M_power_default, &w->standard},
+                  {M_host_cpu_top, &w->top}};
+    for (size_t i = 0; i < ARRAY_LEN(seldom); i++)
+        if (sample_has(s, seldom[i].m))
+            *seldom[i].to = (float)share(s, seldom[i].m);
     if (sample_has(s, M_clock_sm)) {
         w->clock_sum += share(s, M_clock_sm);
         w->n_clock++;
     }
     if (sample_has(s, M_throttle))
         w->mask |= (uint64_t)s->v[M_throttle];
-    if (sample_has(s, M_mem_used))
-        w->peak_mem = MAX(w->peak_mem, s->v[M_mem_used]);
+    if (sample_has(s, M_mem_total))
+        w->mem_total = s->v[M_mem_total];
+    if (sample_has(s, M_mem_used)) {
+        w->mem = s->v[M_mem_used];
+        w->peak_mem = MAX(w->peak_mem, w->mem);
+    }
 }
 
 void tracker_add(struct tracker *w, const struct sample *s)
@@ -208,81 +243,90 @@ void tracker_add(struct tracker *w, const struct sample *s)
         ms = w->reading_ms;
     }
     for (size_t i = 0; i < ARRAY_LEN(instant); i++)
-        stretch_add(&w->v[instant[i].rule], &k, instant[i].is(&k), s->at_ms, ms);
-    pauses_add(&w->pauses, k.active < PAUSE_ACTIVE, s->at_ms, ms);
+        add_stretch(w, &instant[i], &k, ms);
+    bool works = k.v[V_ACTIVE] >= PAUSE_ACTIVE;
+    pauses_add(&w->pauses, !works, s->at_ms, ms);
     w->all_ms += ms;
-    w->active_sum += k.active * (double)ms;
+    w->active_sum += k.v[V_ACTIVE] * (double)ms;
     w->work_sum += k.work * (double)ms;
-    if (k.active >= PAUSE_ACTIVE) {
-        w->work_ms += ms;
-        w->idle_ms = 0;
-    } else {
-        w->idle_ms += ms;
-    }
+    w->work_ms += works ? ms : 0;
+    w->idle_ms = works ? 0 : w->idle_ms + ms;
 }
 
 /* ---- advice ---- */
 
-static void add_evidence(struct buf *b, const char *name, double sum, int64_t ms, double per, const char *unit)
+/* The mean of what a rule says while it was true; NAN: not known. */
+static double said(const struct stretch *t, const struct instant_rule *r, enum value what)
 {
-    if (ms > 0 && !isnan(sum))
-        buf_addf(b, per >= 100 ? "%s%s %.0f%s" : "%s%s %.1f%s", b->len ? ", " : "", name, sum / (double)ms * per, unit);
+    size_t i = FIRST(SAYS, k, r->says[k] == what);
+    return i < SAYS && t->of_s[i] > 0 ? (double)(t->sum[i] / t->of_s[i]) : NAN;
 }
 
 /* The values that a rule goes by, as they were on average while it was true. */
-static void tell_evidence(const struct tracker *w, enum advice_rule rule, char ret[200])
+static void tell_evidence(const struct tracker *w, const struct stretch *t, const struct instant_rule *r, char ret[200])
 {
-    const struct stretch *t = &w->v[rule];
-    bool pipes = rule == ADVICE_fp32 || rule == ADVICE_memory_bound;
     AUTO_BUF b = BUF_INIT(200);
-    add_evidence(&b, "active", t->active, t->sum_ms, 100, " %");
-    if (!pipes && rule != ADVICE_hot && rule != ADVICE_power_capped)
-        add_evidence(&b, "SM", t->sm, t->sum_ms, 100, " %");
-    if (rule == ADVICE_fp32)
-        add_evidence(&b, "fp32", t->fp32, t->sum_ms, 100, " %");
-    if (rule == ADVICE_memory_bound)
-        add_evidence(&b, "memory bandwidth", t->dram, t->sum_ms, 100, " %");
-    if (pipes)
-        add_evidence(&b, "tensor", t->tensor, t->sum_ms, 100, " %");
-    if (rule == ADVICE_hot || rule == ADVICE_power_capped)
-        add_evidence(&b, "clock", t->clock, t->sum_ms, 100, " % of its highest");
-    if (rule == ADVICE_power_capped && sample_has(&w->last, M_power_limit) && sample_has(&w->last, M_power_default))
-        buf_addf(&b, ", limit %.0f of %.0f W", share(&w->last, M_power_limit), share(&w->last, M_power_default));
-    if (rule == ADVICE_starved && t->top_ms) {
-        double top = t->top / (double)t->top_ms;
-        buf_addf(&b, ", the busiest process uses %.1f cores%s", top, top >= STARVED_CORES ? ": it is what limits" : "");
+    for (size_t i = 0; i < SAYS; i++) {
+        double v = said(t, r, r->says[i]), per = values[r->says[i]].per;
+        if (!isnan(v))
+            buf_addf(&b, per >= 100 ? "%s%s %.0f%s" : "%s%s %.1f%s", b.len ? ", " : "", values[r->says[i]].name,
+                     v * per, values[r->says[i]].unit);
     }
+    if (r->rule == ADVICE_power_capped && !isnan(w->limit) && !isnan(w->standard))
+        buf_addf(&b, ", limit %.0f of %.0f W", (double)w->limit, (double)w->standard);
+    if (said(t, r, V_TOP) >= STARVED_CORES)
+        buf_adds(&b, ": it is what limits");
     mem_copy_str(ret, 200, b.p);
+}
+
+static double lost_by(const struct stretch *t, const struct instant_rule *r)
+{
+    switch (r->rule) {
+    case ADVICE_spinning:
+        return 1;
+    case ADVICE_small_kernels:
+        return 1 - said(t, r, V_SM);
+    case ADVICE_starved:
+        return 1 - said(t, r, V_ACTIVE);
+    case ADVICE_fp32:
+        return FP32_LOST;
+    case ADVICE_power_capped:
+    case ADVICE_hot:
+        return fmax(0, 1 - said(t, r, V_CLOCK) / USUAL_CLOCK); /* 0 also where the clock is not known */
+    default:
+        return 0;
+    }
 }
 
 static bool tell_stretch(const struct tracker *w, enum advice_rule rule, struct advice *ret)
 {
-    const struct stretch *t = &w->v[rule];
-    bool now = t->true_ms >= ADVICE_MS;
-    if (!now && !t->kept_ms)
+    const struct stretch *t = find_stretch(w, rule);
+    const struct instant_rule *r = FIND(instant, ARRAY_LEN(instant), i, i->rule == rule);
+    bool now = t && t->true_ms >= ADVICE_MS;
+    if (!t || !r || (!now && !t->kept_ms))
         return false;
     *ret = (struct advice){.rule = rule,
                            .from_ms = t->kept_ms ? t->first_ms : t->from_ms,
                            .ms = t->kept_ms + (now ? t->true_ms : 0),
-                           .now = now};
-    tell_evidence(w, rule, ret->evidence);
+                           .now = now,
+                           .lost = lost_by(t, r)};
+    tell_evidence(w, t, r, ret->evidence);
     return true;
 }
 
 /* Little memory and little work, of a GPU that does work: another job would fit beside it. */
 static bool tell_slice(const struct tracker *w, struct advice *ret)
 {
-    int64_t total = sample_has(&w->last, M_mem_total) ? w->last.v[M_mem_total] : 0;
     double work = w->all_ms ? w->work_sum / (double)w->all_ms : NAN;
     if (w->all_ms < ADVICE_MS || !(work < 0.25) || w->active_sum / (double)w->all_ms < 0.01 || w->peak_mem < GIB / 2 ||
-        w->peak_mem >= total / 4)
+        w->peak_mem >= w->mem_total / 4)
         return false;
     AUTO_BUF b = BUF_INIT(200);
-    *ret = (struct advice){.rule = ADVICE_slice, .from_ms = w->from_ms, .ms = w->all_ms, .now = true};
+    *ret = (struct advice){.rule = ADVICE_slice, .from_ms = w->from_ms, .ms = w->all_ms, .now = true, .lost = 0.75};
     buf_adds(&b, "at most ");
     metric_human(&b, M_mem_used, w->peak_mem);
     buf_adds(&b, " of ");
-    metric_human(&b, M_mem_total, total);
+    metric_human(&b, M_mem_total, w->mem_total);
     buf_addf(&b, ", work %.0f %%", work * 100);
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
@@ -291,14 +335,17 @@ static bool tell_slice(const struct tracker *w, struct advice *ret)
 /* Longer than any pause it made before. */
 static bool tell_idle_tail(const struct tracker *w, struct advice *ret)
 {
-    int64_t mem = sample_has(&w->last, M_mem_used) ? w->last.v[M_mem_used] : 0;
     char span[24];
-    if (w->work_ms < ADVICE_MS || w->idle_ms < MAX(IDLE_TAIL_MS, 2 * w->pauses.longest_ms) || mem < GIB)
+    if (w->work_ms < WORKED_MS || w->idle_ms < MAX(ADVICE_MS, 2 * w->pauses.longest_ms) || w->mem < GIB)
         return false;
     AUTO_BUF b = BUF_INIT(200);
-    *ret = (struct advice){.rule = ADVICE_idle_tail, .from_ms = w->at_ms - w->idle_ms, .ms = w->idle_ms, .now = true};
+    *ret = (struct advice){.rule = ADVICE_idle_tail,
+                           .from_ms = w->at_ms - w->idle_ms,
+                           .ms = w->idle_ms,
+                           .now = true,
+                           .lost = 1};
     buf_addf(&b, "no work for %s, ", clock_span(w->idle_ms, span));
-    metric_human(&b, M_mem_used, mem);
+    metric_human(&b, M_mem_used, w->mem);
     buf_adds(&b, " held");
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
@@ -336,10 +383,13 @@ size_t tracker_tell(const struct tracker *w, struct advice *ret, size_t max)
 
 struct tracker *tracker_new(int64_t reading_ms)
 {
-    return NEW(struct tracker, .reading_ms = reading_ms);
+    return NEW(struct tracker, .reading_ms = reading_ms, .clock_max = NAN, .limit = NAN, .standard = NAN, .top = NAN);
 }
 
 void tracker_free(struct tracker *w)
 {
-    free(w);
+    if (!w)
+        return;
+    pauses_fini(&w->pauses);
+    FREE_ALL(w->v, w);
 }

@@ -1,16 +1,13 @@
 /*
  * judge.c: what the rules make of jobs that tests/device/work.py recorded through the agent, and how near `flops` comes
- * to what each job counted. Reads its CSV from standard input: job, tflops, at_ms, then metrics by name in stored
- * steps; an empty cell is absent. Prints a line per job, and 1 is returned when one is not as its column `want` says.
+ * to what each job counted. Reads its CSV (tests/kit/recorded.h) from standard input. Prints a line per job, and 1 is
+ * returned when one is not as its column `want` says.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "recorded.h"
 #include "verdict/tracker.h"
-
-enum { COLUMNS = 64 };
 
 static struct {
     char job[64], want[32];
@@ -42,44 +39,23 @@ static void end_job(void)
 
 int main(void)
 {
-    static char line[65536];
-    int column[COLUMNS], n = 0;
-    if (!fgets(line, sizeof(line), stdin))
+    static struct recorded file;
+    struct recorded_row row;
+    if (!recorded_begin(&file, stdin))
         return 2;
-    struct str rest = str_trim(str_of(line)), cell;
-    while (n < COLUMNS && str_cut(&rest, ',', &cell))
-        column[n++] = metric_by_name(cell);
-    while (fgets(line, sizeof(line), stdin)) {
-        struct sample s = {0};
-        char job[64] = "", want[32] = "";
-        int64_t v, tflops = 0;
-        rest = str_trim(str_of(line));
-        for (int i = 0; i < n && str_cut(&rest, ',', &cell); i++) {
-            if (i == 0)
-                memcpy(job, cell.p, MIN(cell.len, sizeof(job) - 1));
-            else if (i == 1)
-                memcpy(want, cell.p, MIN(cell.len, sizeof(want) - 1));
-            else if (str_fixed(cell, i == 2 ? 1000 : 1, &v)) {
-                if (i == 2)
-                    tflops = v;
-                else if (i == 3)
-                    s.at_ms = v;
-                else if (column[i] >= 0)
-                    sample_set(&s, (enum metric)column[i], v);
-            }
-        }
-        if (strcmp(job, now.job) != 0) {
+    while (recorded_next(&file, &row)) {
+        if (strcmp(row.job, now.job) != 0) {
             end_job();
             memset(&now, 0, sizeof(now));
-            memcpy(now.job, job, sizeof(job));
-            memcpy(now.want, want, sizeof(want));
-            now.counted = (double)tflops / 1000;
+            memcpy(now.job, row.job, sizeof(now.job));
+            memcpy(now.want, row.want, sizeof(now.want));
+            now.counted = row.tflops;
             now.t = tracker_new(ADVICE_READING_MS);
         }
-        tracker_add(now.t, &s);
+        tracker_add(now.t, &row.s);
         now.seconds++;
-        if (sample_has(&s, M_flops)) {
-            now.flops += (double)s.v[M_flops] / 1000;
+        if (sample_has(&row.s, M_flops)) {
+            now.flops += (double)row.s.v[M_flops] / 1000;
             now.n_flops++;
         }
     }

@@ -167,7 +167,7 @@ def prepare():
     """A folder with wiredump and judge, and a token."""
     import lib
     tmp = tempfile.mkdtemp(prefix="muster-work-")
-    flags = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", '-DMUSTER_VERSION="device"', "-Isrc", "-pthread", "-ffunction-sections", "-Wl,--gc-sections"]
+    flags = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", '-DMUSTER_VERSION="device"', "-Isrc", "-Itests/kit", "-pthread", "-ffunction-sections", "-Wl,--gc-sections"]
     src = {d: [os.path.join(d, f) for f in sorted(os.listdir(os.path.join(TOP, d))) if f.endswith(".c")] for d in ("src/base", "src/model", "src/codec", "src/wire", "src/verdict")}
     os.makedirs(tmp + "/tool")
     wire = src["src/base"] + src["src/model"] + src["src/codec"] + src["src/wire"]

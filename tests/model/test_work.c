@@ -100,6 +100,32 @@ static void models_are_known_by_how_their_name_begins(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(flops_are_near_what_was_counted), cmocka_unit_test(memory_bound_jobs_have_no_flops),
+static void sms_and_operations_and_clock_make_the_peaks_of_the_data_sheets(void **unused)
+{
+    static const struct { /* dense, TFLOP/s; MHz */
+        const char *name;
+        double bf16, int8, dfma, fp32, fp64, tensor_mhz, mhz;
+    } cases[] = {{"NVIDIA H200", 989.5, 1979, 67, 67, 34, 1830, 1980},
+                 {"NVIDIA H200 NVL", 835.5, 1671, 60, 60, 30, 1545, 1785},
+                 {"NVIDIA GH200 480GB", 989.5, 1979, 67, 67, 34, 1830, 1980},
+                 {"NVIDIA H100 80GB HBM3", 989.4, 1978.9, 66.9, 66.9, 33.5, 1830, 1980},
+                 {"NVIDIA H100 NVL", 835.5, 1671, 60, 60, 30, 1545, 1785},
+                 {"NVIDIA H100 PCIe", 756, 1513, 51.2, 51.2, 25.6, 1620, 1755}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct gpu_peak *p = gpu_peak_of(cases[i].name);
+        print_message("%s\n", cases[i].name);
+        assert_non_null(p);
+        double tensor = p->sms * cases[i].tensor_mhz / 1e6, plain = p->sms * cases[i].mhz / 1e6;
+        assert_near(p->hmma * tensor / cases[i].bf16, 1, 0.01);
+        assert_near(p->imma * tensor / cases[i].int8, 1, 0.01);
+        assert_near(p->dfma * plain / cases[i].dfma, 1, 0.02); /* data sheets have whole numbers */
+        assert_near(p->fp32 * plain / cases[i].fp32, 1, 0.02);
+        assert_near(p->fp64 * plain / cases[i].fp64, 1, 0.02);
+    }
+}
+
+TESTS(cmocka_unit_test(sms_and_operations_and_clock_make_the_peaks_of_the_data_sheets),
+      cmocka_unit_test(flops_are_near_what_was_counted), cmocka_unit_test(memory_bound_jobs_have_no_flops),
       cmocka_unit_test(work_is_the_busiest_part), cmocka_unit_test(what_is_not_known_is_not_zero),
       cmocka_unit_test(models_are_known_by_how_their_name_begins))

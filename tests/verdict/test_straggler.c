@@ -6,7 +6,6 @@
 enum { GPUS = 8, MINUTES = 40 };
 
 static double v[GPUS][SIBLING_VALUES][MINUTES];
-static struct sibling g[GPUS];
 static uint64_t seed;
 
 static double unit(void)
@@ -28,8 +27,6 @@ static void make_run(uint64_t with, const double *stage)
             v[i][SIBLING_SM][t] = (double)s->v[M_sm_active] / 10000 * at * (0.985 + 0.03 * unit());
             v[i][SIBLING_LINK][t] = 80e9 * at * (0.97 + 0.06 * unit());
         }
-        for (size_t k = 0; k < SIBLING_VALUES; k++)
-            g[i].v[k] = v[i][k];
     }
 }
 
@@ -40,6 +37,19 @@ static void change_from(size_t minute, size_t i, double power, double sm, double
         v[i][SIBLING_SM][t] *= sm;
         v[i][SIBLING_LINK][t] *= link;
     }
+}
+
+/* The first n GPUs over their first minutes. */
+static int find(size_t n, size_t minutes, struct advice *ret)
+{
+    struct sibling s[GPUS] = {0};
+    const struct sibling *list[GPUS];
+    for (size_t i = 0; i < n; i++) {
+        list[i] = &s[i];
+        for (size_t t = 0; t < minutes; t++)
+            sibling_minute(&s[i], (double[]){v[i][SIBLING_POWER][t], v[i][SIBLING_SM][t], v[i][SIBLING_LINK][t]});
+    }
+    return straggler_find(list, n, ret);
 }
 
 static void a_straggler_among_eight_is_found(void **unused)
@@ -62,7 +72,7 @@ static void a_straggler_among_eight_is_found(void **unused)
             for (size_t k = 0; k < GPUS; k++)
                 if ((k == i) != cases[c].others)
                     change_from(25, k, cases[c].power, cases[c].sm, cases[c].link);
-            int found = straggler_find(g, GPUS, MINUTES, &a);
+            int found = find(GPUS, MINUTES, &a);
             print_message("%s: GPU %d: %s\n", cases[c].what, found, found >= 0 ? a.evidence : "-");
             assert_int_equal(found, i);
             assert_int_equal(a.rule, ADVICE_straggler);
@@ -80,7 +90,7 @@ static void a_hundred_healthy_runs_raise_none(void **unused)
             for (size_t i = 0; i < GPUS; i++)
                 change_from(20, i, 0.8, 0.7, 0.7);
         for (size_t minutes = 1; minutes <= MINUTES; minutes++) {
-            int found = straggler_find(g, GPUS, minutes, &a);
+            int found = find(GPUS, minutes, &a);
             if (found >= 0)
                 fail_msg("run %d, minute %zu: GPU %d: %s", (int)run, minutes, found, a.evidence);
         }
@@ -98,10 +108,10 @@ static void minutes_of_loading_before_the_work_do_not_count(void **unused)
             v[i][SIBLING_POWER][t] = 78;
             v[i][SIBLING_LINK][t] = 0;
         }
-    assert_int_equal(straggler_find(g, GPUS, MINUTES, &a), -1);
+    assert_int_equal(find(GPUS, MINUTES, &a), -1);
     change_from(30, 5, 0.7, 0.8, 1);
-    assert_int_equal(straggler_find(g, GPUS, 20, &a), -1); /* not yet */
-    assert_int_equal(straggler_find(g, GPUS, MINUTES, &a), 5);
+    assert_int_equal(find(GPUS, 20, &a), -1); /* not yet */
+    assert_int_equal(find(GPUS, MINUTES, &a), 5);
 }
 
 static void what_is_not_known_makes_no_straggler(void **unused)
@@ -110,15 +120,50 @@ static void what_is_not_known_makes_no_straggler(void **unused)
     (void)unused;
     make_run(3, NULL);
     change_from(25, 2, 0.5, 0.5, 0.5);
-    assert_int_equal(straggler_find(g, GPUS, MINUTES, &a), 2);
-    assert_int_equal(straggler_find(g, 2, MINUTES, &a), -1); /* of two nobody knows which */
-    assert_int_equal(straggler_find(g, GPUS, 12, &a), -1);   /* too short */
+    assert_int_equal(find(GPUS, MINUTES, &a), 2);
+    assert_int_equal(find(2, MINUTES, &a), -1); /* of two nobody knows which */
+    assert_int_equal(find(GPUS, 12, &a), -1);   /* too short */
     v[6][SIBLING_POWER][MINUTES - 1] = NAN;
     v[6][SIBLING_SM][MINUTES - 1] = NAN;
     v[6][SIBLING_LINK][MINUTES - 1] = NAN;
-    assert_int_equal(straggler_find(g, GPUS, MINUTES, &a), -1);
+    assert_int_equal(find(GPUS, MINUTES, &a), -1);
+}
+
+static void one_that_has_ended_is_no_straggler(void **unused)
+{
+    struct advice a;
+    (void)unused;
+    make_run(11, NULL);
+    for (size_t t = 30; t < MINUTES; t++) { /* it ended, the others go on */
+        v[4][SIBLING_SM][t] = 0;
+        v[4][SIBLING_POWER][t] = 78;
+        v[4][SIBLING_LINK][t] = 0;
+    }
+    assert_int_equal(find(GPUS, MINUTES, &a), -1);
+    change_from(25, 1, 0.7, 0.8, 1);
+    assert_int_equal(find(GPUS, MINUTES, &a), 1); /* among those that work */
+    assert_true(a.lost > 0.1 && a.lost < 0.5);
+}
+
+static void readings_make_minutes(void **unused)
+{
+    struct sibling s = {0};
+    struct sample r = *truework_at("gpt", 0);
+    (void)unused;
+    for (int64_t at = 0; at < 14 * 60; at += 5) {
+        r.at_ms = 1794768960000 + at * 1000;
+        sibling_add(&s, &r);
+    }
+    assert_int_equal(s.n_first, STRAGGLER_FIRST);
+    assert_int_equal(s.n_last, STRAGGLER_LAST);
+    assert_near(s.last[2][SIBLING_SM], (double)r.v[M_sm_active] / 1e4, 1e-4);
+    assert_true(isnan(s.last[0][SIBLING_LINK])); /* not recorded */
+    r.at_ms += 180000;
+    sibling_add(&s, &r);
+    assert_int_equal(s.n_last, 0); /* a hole */
 }
 
 TESTS(cmocka_unit_test(a_straggler_among_eight_is_found), cmocka_unit_test(a_hundred_healthy_runs_raise_none),
       cmocka_unit_test(minutes_of_loading_before_the_work_do_not_count),
+      cmocka_unit_test(one_that_has_ended_is_no_straggler), cmocka_unit_test(readings_make_minutes),
       cmocka_unit_test(what_is_not_known_makes_no_straggler))
