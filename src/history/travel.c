@@ -81,15 +81,15 @@ struct values { /* of a device or of the node */
     size_t *n_custom;
 };
 
-/* The newest of the bins, and when: within the bin, but never after the moment asked for. */
+/* The newest of the bins, and when: to the second, and never after the moment asked for. */
 static bool newest(const struct travel *t, const struct history *h, const struct bin *b, size_t *ret_i,
                    int64_t *ret_at_ms)
 {
     for (size_t i = h->n; i-- > 0;)
         if (b[i].count) {
-            int64_t begin_ms = h->from_ms + (int64_t)i * h->step_ms;
             *ret_i = i;
-            *ret_at_ms = t->minutes ? MIN(begin_ms + h->step_ms - 1, t->at_ms) : begin_ms;
+            *ret_at_ms = t->minutes ? MIN(h->from_ms + (int64_t)(i + 1) * h->step_ms - 1, t->at_ms)
+                                    : floor_to(h->last_ms[(size_t)(b - h->v) + i], 1000);
             return true;
         }
     return false;
@@ -124,17 +124,62 @@ static void take_custom(const struct travel *t, const struct history *h, const s
     *to->at_ms = MAX(*to->at_ms, at_ms);
 }
 
+static void note_work(struct device_now *d, int64_t end_ms)
+{
+    d->state = DEV_BUSY;
+    d->idle_since_ms = MAX(d->idle_since_ms, end_ms);
+}
+
 /* Work seen before the newest bin: then the device was busy and is idle since. */
 static void take_work(const struct travel *t, const struct history *h, const struct bin *b, enum metric m,
                       struct device_now *d)
 {
     for (size_t i = h->n; i-- > 0;)
         if (b[i].count && judge_is_work(&t->rule, m, b[i].max)) {
-            int64_t end_ms = MIN(h->from_ms + (int64_t)(i + 1) * h->step_ms, t->at_ms);
-            d->state = DEV_BUSY;
-            d->idle_since_ms = MAX(d->idle_since_ms, end_ms);
+            note_work(d, MIN(h->from_ms + (int64_t)(i + 1) * h->step_ms, t->at_ms));
             return;
         }
+}
+
+/* The same where bins are longer than it should be known: false when it was somewhere within them. */
+static bool guess_work(const struct travel *t, const struct history *h, const struct bin *b, enum metric m,
+                       struct device_now *d)
+{
+    size_t i;
+    int64_t at_ms;
+
+    if (!newest(t, h, b, &i, &at_ms) || !ANY(h->n, k, b[k].count && judge_is_work(&t->rule, m, b[k].max)))
+        return true;
+    if (!judge_is_work(&t->rule, m, b[i].last))
+        return false;
+    note_work(d, MIN(at_ms + 1000, t->at_ms));
+    return true;
+}
+
+/* By the second, of the metrics that tell of work. */
+static int ask_work(const struct travel *t, const struct past_source *past, struct history_ask ask, struct node_now *n,
+                    struct err *err)
+{
+    const char *names[M_COUNT];
+    enum metric which[M_COUNT];
+    size_t n_names = 0;
+    struct history h = {0};
+
+    for (int m = 0; m < M_COUNT; m++)
+        if (judge_tells((enum metric)m)) {
+            which[n_names] = (enum metric)m;
+            names[n_names++] = metrics[m].name;
+        }
+    ask.metrics = names;
+    ask.n_metrics = n_names;
+    ask.step_ms = 1000;
+    ask.fields = BIN_MAX;
+    int r = past_history(past, ask, &h, err);
+    for (size_t d = 0; r == 0 && d < ask.n_devices && h.n_series == ask.n_devices * n_names; d++)
+        for (size_t m = 0; m < n_names; m++)
+            take_work(t, &h, h.v + (d * n_names + m) * h.n, which[m], &n->devices[d]);
+    history_fini(&h);
+    return r;
 }
 
 static int ask_values(const struct travel *t, const struct past_source *past, struct node_now *n, enum scope scope,
@@ -143,7 +188,8 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
     const char *itself[1] = {""};
     enum metric which[M_COUNT];
     size_t n_custom = n->fact.n_custom, n_names = 0, n_known, n_devices = scope == SCOPE_NODE ? 1 : n->n_devices;
-    int64_t step_ms = t->minutes ? MINUTE_MS : 1000, last_ms = t->at_ms / step_ms * step_ms;
+    int64_t fine_ms = t->minutes ? MINUTE_MS : 1000, last_ms = t->at_ms / fine_ms * fine_ms;
+    bool unsure = false;
     AUTO_FREE const char **devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*devices));
     AUTO_FREE const char **names = mem_zero(M_COUNT + n_custom, sizeof(*names));
     struct history h = {0};
@@ -166,8 +212,10 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
                               .n_devices = n_devices,
                               .n_metrics = n_names,
                               .from_ms = MAX(last_ms - TRAVEL_WINDOW_MS, 0),
-                              .to_ms = last_ms + step_ms,
-                              .step_ms = step_ms,
+                              .to_ms = last_ms + fine_ms,
+                              .step_ms = MINUTE_MS,
+                              .fields = BIN_LAST | BIN_MAX,
+                              .exact = true,
                               .tier = t->minutes ? TIER_MINUTE : TIER_RAW};
     int r = past_history(past, ask, &h, err);
     if (r < 0)
@@ -183,13 +231,15 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
                 continue;
             }
             take_value(t, &h, b, which[m], &to);
-            if (dev && judge_tells(which[m]))
+            if (dev && judge_tells(which[m]) && t->minutes)
                 take_work(t, &h, b, which[m], dev);
+            else if (dev && judge_tells(which[m]))
+                unsure |= !guess_work(t, &h, b, which[m], dev);
         }
         n->at_ms = MAX(n->at_ms, *to.at_ms);
     }
     history_fini(&h);
-    return 0;
+    return unsure ? ask_work(t, past, ask, n, err) : 0;
 }
 
 /* ---- processes ---- */

@@ -82,6 +82,7 @@ struct history_ask {
     int tier;                /* enum tier, or -1: the coarsest whose bins fit into step, and that from_ms is kept in */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */
     void *arg;
+    bool exact;                      /* nothing outside [from, to): its first and last bin may be shorter */
     bool once;                       /* nobody asks for this again soon: nothing is made ready for the next time */
     struct history_session *session; /* NULL: one of its own */
 };
@@ -91,6 +92,7 @@ struct history {
     int64_t from_ms, step_ms;
     size_t n_series, n;
     struct bin *v;     /* n_series * n */
+    int64_t *last_ms;  /* so many: when each bin's newest value was; NULL: BIN_LAST is not asked for */
     int tier;          /* which was read */
     uint32_t damaged;  /* columns that could not be read */
     char missing[160]; /* the archive, which alone has some of it, did not answer: why; "": nothing is missing */

@@ -26,10 +26,10 @@ static struct chunk_key column_key(const struct column *c, const struct node_fac
     return (struct chunk_key){.name = custom_name(f, c->metric, room)};
 }
 
-/* The first tick at or after at. */
-static size_t first_tick(const struct chunk *c, int64_t at)
+/* The first of them at or after at. */
+static size_t first_tick(const int64_t *ticks, size_t n, int64_t at)
 {
-    return COUNT_BEFORE(c->n_ticks, i, c->ticks[i] < at);
+    return COUNT_BEFORE(n, i, ticks[i] < at);
 }
 
 /* guess: where it is likely to be. */
@@ -73,15 +73,15 @@ static void bins_add(struct bins_sink *b, size_t at, const struct part_bin *p)
 
     if (to->count == 0) {
         *to = p->b;
-        if (b->last_ms)
-            b->last_ms[at] = p->last_ms;
+        if (b->h.last_ms)
+            b->h.last_ms[at] = p->last_ms;
         return;
     }
-    struct part_bin was = {*to, b->last_ms ? b->last_ms[at] : 0};
+    struct part_bin was = {*to, b->h.last_ms ? b->h.last_ms[at] : 0};
     part_bin_add(&was, p);
     *to = was.b;
-    if (b->last_ms)
-        b->last_ms[at] = was.last_ms;
+    if (b->h.last_ms)
+        b->h.last_ms[at] = was.last_ms;
 }
 
 void bins_put(struct bins_sink *b, size_t series, size_t bin, const struct part_bin *p)
@@ -109,23 +109,29 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
 }
 
-static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
+/* Samples of one series, where the cuts say. have NULL: all are there. */
+static void bins_samples(struct bins_sink *b, size_t series, const int64_t *ticks, int64_t shift_ms, const int64_t *v,
+                         const uint64_t *have)
 {
-    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
-    const uint64_t *have = b->s.cells.have + dev * chunk_words(c->n_ticks);
     size_t i = b->begin, row = series * b->h.n;
 
     for (size_t k = 0; k < b->n_cuts; k++)
         for (size_t end = b->cuts[k].end; i < end;) {
             struct part_bin part;
-            i += chunk_run(have, i, end, false);
-            size_t n = i < end ? chunk_run(have, i, end, true) : 0;
+            i += have ? chunk_run(have, i, end, false) : 0;
+            size_t n = !have ? end - i : i < end ? chunk_run(have, i, end, true) : 0;
             if (n == 0)
                 continue;
-            part_of_run(&part, v + i, n, c->ticks[i + n - 1], b->fields);
+            part_of_run(&part, v + i, n, ticks[i + n - 1] + shift_ms, b->fields);
             bins_add(b, row + b->cuts[k].bin, &part);
             i += n;
         }
+}
+
+static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
+{
+    bins_samples(b, series, c->ticks, 0, chunk_lane(&b->s.cells, dev, 0),
+                 b->s.cells.have + dev * chunk_words(c->n_ticks));
 }
 
 /* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
@@ -165,17 +171,17 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
         }
 }
 
-/* Which of the chunk's ticks are in which bin: the same for all its series. */
-static void bins_cut(struct bins_sink *b, const struct chunk *c)
+/* Which of these ticks are in which bin: the same for all series. */
+static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_t shift_ms)
 {
-    size_t end = first_tick(c, b->s.to_ms);
-    int64_t begin = b->h.from_ms, step = b->h.step_ms;
+    size_t end = first_tick(ticks, n, b->s.to_ms - shift_ms);
+    int64_t begin = b->h.from_ms - shift_ms, step = b->h.step_ms;
     uint32_t bin = 0;
 
     b->n_cuts = 0;
-    b->begin = first_tick(c, b->s.from_ms);
+    b->begin = first_tick(ticks, n, b->s.from_ms - shift_ms);
     for (size_t i = b->begin; i < end;) {
-        int64_t later = c->ticks[i] - begin;
+        int64_t later = ticks[i] - begin;
         if (later >= 2 * step) {
             bin += (uint32_t)(later / step);
             begin += later / step * step;
@@ -183,10 +189,43 @@ static void bins_cut(struct bins_sink *b, const struct chunk *c)
             bin++;
             begin += step;
         }
-        while (i < end && c->ticks[i] - begin < step)
+        while (i < end && ticks[i] - begin < step)
             i++;
         VEC_ADD(b->cuts, b->n_cuts, b->cap_cuts, (struct cut){(uint32_t)i, bin});
     }
+}
+
+/* ---- which of the metrics asked for a column is of: the first, and those after it ---- */
+
+static void index_metrics(struct bins_sink *b)
+{
+    size_t n = b->ask->n_metrics;
+
+    b->by_no = mem_zero(METRIC_CUSTOM, sizeof(*b->by_no));
+    b->next = mem_zero(n, sizeof(*b->next));
+    for (size_t m = n; m-- > 0;) {
+        uint32_t *first = b->keys[m].no < METRIC_CUSTOM ? &b->by_no[b->keys[m].no] : &b->by_no[0];
+        b->next[m] = *first;
+        *first = (uint32_t)m + 1;
+    }
+}
+
+/* From at on, which is as it stands in by_no and next: one behind; 0: there is none. */
+static uint32_t metric_at(const struct bins_sink *b, struct chunk_key key, uint32_t at)
+{
+    while (at && !chunk_key_eq(b->keys[at - 1], key))
+        at = b->next[at - 1];
+    return at;
+}
+
+static uint32_t metric_first(const struct bins_sink *b, struct chunk_key key)
+{
+    return metric_at(b, key, b->by_no[key.no < METRIC_CUSTOM ? key.no : 0]);
+}
+
+static uint32_t metric_next(const struct bins_sink *b, struct chunk_key key, uint32_t at)
+{
+    return metric_at(b, key, b->next[at - 1]);
 }
 
 /* The lanes of a tier that tell the fields. */
@@ -231,7 +270,7 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     size_t guess = 0;
     int r = 0;
 
-    bins_cut(b, c);
+    bins_cut(b, c->ticks, c->n_ticks, 0);
     if (b->n_cuts == 0)
         return 0;
     for (size_t d = 0; d < ask->n_devices; d++) {
@@ -239,42 +278,65 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
         if (b->place[d] >= 0)
             guess = (size_t)b->place[d] + 1;
     }
-    for (size_t k = 0; k < c->n_columns && r == 0; k++)
-        for (size_t m = 0; m < ask->n_metrics && r == 0; m++)
-            if (chunk_key_eq(c->columns[k].key, b->keys[m]))
-                r = bins_column_of(b, c, k, m, tier);
+    for (size_t k = 0; k < c->n_columns && r == 0; k++) {
+        struct chunk_key key = c->columns[k].key;
+        for (uint32_t m = metric_first(b, key); m && r == 0; m = metric_next(b, key, m))
+            r = bins_column_of(b, c, k, m - 1, tier);
+    }
     return r;
 }
 
-static void bins_column(struct bins_sink *b, size_t series, const struct batch *from, const struct column *c,
-                        int64_t shift_ms)
+/* The slots of the devices asked for, -1: it has none of them. */
+static void find_slots(struct bins_sink *b, const struct batch *from, const struct node_fact *f)
 {
-    for (size_t i = 0; i < from->n_ticks; i++) {
-        int64_t at = from->at_ms[i] + shift_ms;
-        if (at < b->s.from_ms || at >= b->s.to_ms || !column_has(c, i))
-            continue;
-        bins_add(b, series * b->h.n + (size_t)((at - b->h.from_ms) / b->h.step_ms),
-                 &(struct part_bin){{1, c->v[i], c->v[i], c->v[i], c->v[i]}, at});
+    size_t n = 0, guess = 1;
+    char room[24];
+
+    for (size_t k = 0; k < from->n_columns; k++)
+        n = MAX(n, from->columns[k].slot + 1u);
+    for (size_t d = 0; d < b->ask->n_devices; d++) {
+        b->place[d] = -1;
+        for (size_t i = 0; i < n && b->place[d] < 0; i++) {
+            unsigned slot = (unsigned)((guess + i) % n);
+            struct str name = slot_name(f, slot, room);
+            if (name.len == b->names[d].len && memcmp(name.p, b->names[d].p, name.len) == 0)
+                b->place[d] = (int)slot;
+        }
+        guess = b->place[d] < 0 ? guess : (size_t)b->place[d] + 1;
     }
+}
+
+/* Of n columns of one metric, by slot. */
+static const struct column *column_of(const struct column *c, size_t n, int slot)
+{
+    size_t guess = slot < c->slot ? n : (size_t)(slot - c->slot);
+
+    if (guess >= n || c[guess].slot != slot)
+        guess = FIRST(n, k, c[k].slot == slot);
+    return guess < n ? &c[guess] : NULL;
 }
 
 static int bins_batch(struct sink *s, const struct batch *from, const struct node_fact *f, int64_t shift_ms)
 {
     struct bins_sink *b = (struct bins_sink *)s;
     const struct history_ask *ask = b->ask;
-    char room[24], room2[24];
+    char room[24];
 
-    for (size_t k = 0; k < from->n_columns; k++) {
+    bins_cut(b, from->at_ms, from->n_ticks, shift_ms);
+    if (b->n_cuts == 0)
+        return 0;
+    find_slots(b, from, f);
+    for (size_t k = 0, end; k < from->n_columns; k = end) {
         const struct column *c = &from->columns[k];
         struct chunk_key key = column_key(c, f, room);
-        for (size_t m = 0; m < ask->n_metrics; m++) {
-            if (!chunk_key_eq(key, b->keys[m]))
-                continue;
-            struct str dev = slot_name(f, c->slot, room2);
-            for (size_t d = 0; d < ask->n_devices; d++)
-                if (str_eq(dev, ask->devices[d]))
-                    bins_column(b, d * ask->n_metrics + m, from, c, shift_ms);
-        }
+        for (end = k + 1; end < from->n_columns && from->columns[end].metric == c->metric;)
+            end++;
+        for (uint32_t m = metric_first(b, key); m; m = metric_next(b, key, m))
+            for (size_t d = 0; d < ask->n_devices; d++) {
+                const struct column *one = b->place[d] < 0 ? NULL : column_of(c, end - k, b->place[d]);
+                if (one)
+                    bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, one->v, one->have);
+            }
     }
     return 0;
 }
@@ -301,7 +363,7 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
         ask->step_ms > 1ll << 52)
         return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
     b->h.step_ms = ask->step_ms;
-    b->h.from_ms = b->s.from_ms = floor_to(ask->from_ms, ask->step_ms);
+    b->h.from_ms = floor_to(ask->from_ms, ask->step_ms);
     uint64_t n = (uint64_t)((ask->to_ms - b->h.from_ms + ask->step_ms - 1) / ask->step_ms);
     if (ask->n_devices > BINS_MAX || ask->n_metrics > BINS_MAX ||
         (ask->n_devices && ask->n_metrics && n > BINS_MAX / ask->n_devices / ask->n_metrics))
@@ -310,10 +372,11 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
     b->h.n_series = ask->n_devices * ask->n_metrics;
     b->h.n = b->h.n_series ? (size_t)n : 0;
     b->h.tier = tier;
-    b->s.to_ms = b->h.from_ms + (int64_t)n * ask->step_ms;
+    b->s.from_ms = ask->exact ? ask->from_ms : b->h.from_ms;
+    b->s.to_ms = ask->exact ? ask->to_ms : b->h.from_ms + (int64_t)n * ask->step_ms;
     b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
     if (b->fields & BIN_LAST)
-        b->last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->last_ms));
+        b->h.last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.last_ms));
     b->keys = mem_zero(ask->n_metrics, sizeof(*b->keys));
     b->place = mem_zero(ask->n_devices, 2 * sizeof(*b->place));
     b->names = mem_zero(ask->n_devices, sizeof(*b->names));
@@ -321,13 +384,14 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
         b->names[i] = str_of(ask->devices[i]);
     for (size_t i = 0; i < ask->n_metrics; i++)
         b->keys[i] = metric_key(ask->metrics[i]);
+    index_metrics(b);
     return 0;
 }
 
 void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
-    FREE_ALL(b->last_ms, b->keys, b->place, b->names, b->cuts);
+    FREE_ALL(b->keys, b->place, b->names, b->cuts, b->by_no, b->next);
     chunk_cells_fini(&b->s.cells);
 }
 
@@ -356,8 +420,8 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
             r = MIN(r, 0);
             continue;
         }
-        size_t end = first_tick(c, s->to_ms);
-        for (size_t i = first_tick(c, s->from_ms); i < end && r == 0; i++)
+        size_t end = first_tick(c->ticks, c->n_ticks, s->to_ms);
+        for (size_t i = first_tick(c->ticks, c->n_ticks, s->from_ms); i < end && r == 0; i++)
             if (chunk_has(&s->cells, (size_t)at, i))
                 r = points_add(p, c->ticks[i], chunk_lane(&s->cells, (size_t)at, 0)[i]);
     }
@@ -501,6 +565,6 @@ void history_fini(struct history *h)
 {
     if (!h)
         return;
-    free(h->v);
+    FREE_ALL(h->v, h->last_ms);
     *h = (struct history){0};
 }

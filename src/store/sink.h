@@ -30,13 +30,13 @@ struct bins_sink {
     struct sink s;
     const struct history_ask *ask;
     struct history h;
-    unsigned fields;  /* as ask says, never 0 */
-    int64_t *last_ms; /* when each bin's newest value was; NULL: BIN_LAST is not asked for */
+    unsigned fields; /* as ask says, never 0 */
     struct str *names;
     struct chunk_key *keys;
-    int *place;   /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
-    size_t begin; /* its first tick that is asked for */
-    struct cut {  /* ticks up to this one, from the cut before, are in this bin */
+    uint32_t *by_no, *next; /* of keys: the first with a number, the next of those with the same; one behind, 0: none */
+    int *place;             /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
+    size_t begin;           /* its first tick that is asked for */
+    struct cut {            /* ticks up to this one, from the cut before, are in this bin */
         uint32_t end, bin;
     } * cuts;
     size_t n_cuts, cap_cuts;

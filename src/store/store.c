@@ -365,7 +365,7 @@ static int read_archive(struct store *s, struct bins_sink *v, size_t n, int64_t 
     for (size_t i = 0; i < n; i++) {
         struct archive_name *names;
         asks[i] = (struct archive_ask){.ask = v[i].ask,
-                                       .from_ms = v[i].h.from_ms,
+                                       .from_ms = v[i].ask->exact ? v[i].ask->from_ms : v[i].h.from_ms,
                                        .to_ms = MIN(until, v[i].s.to_ms),
                                        .n_names = archive_names(aliases, n_aliases, v[i].ask->node, &names)};
         asks[i].names = names;

@@ -169,19 +169,24 @@ static bool hung, known;
 
 static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
-    size_t n = (size_t)((ask->to_ms - ask->from_ms) / ask->step_ms);
+    int64_t from_ms = ask->from_ms / ask->step_ms * ask->step_ms;
+    size_t n = (size_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);
 
     (void)s, (void)err;
-    *ret = (struct history){.from_ms = ask->from_ms,
+    *ret = (struct history){.from_ms = from_ms,
                             .step_ms = ask->step_ms,
                             .n = n,
                             .n_series = ask->n_devices * ask->n_metrics,
-                            .v = mem_zero(ask->n_devices * ask->n_metrics * n, sizeof(*ret->v))};
+                            .v = mem_zero(ask->n_devices * ask->n_metrics * n, sizeof(*ret->v)),
+                            .last_ms = mem_zero(ask->n_devices * ask->n_metrics * n, sizeof(*ret->last_ms))};
     for (size_t d = 0; d < ask->n_devices; d++)
         for (size_t m = 0; m < ask->n_metrics; m++)
             if (!hung && strcmp(ask->devices[d], "GPU-old") == 0 &&
-                (strcmp(ask->metrics[m], "util") == 0 || strcmp(ask->metrics[m], "loss") == 0))
-                ret->v[(d * ask->n_metrics + m) * n + n - 2] = (struct bin){1, 4200, 4200, 4200, 4200};
+                (strcmp(ask->metrics[m], "util") == 0 || strcmp(ask->metrics[m], "loss") == 0)) {
+                size_t at = (d * ask->n_metrics + m) * n + n - 2;
+                ret->v[at] = (struct bin){1, 4200, 4200, 4200, 4200};
+                ret->last_ms[at] = ask->to_ms - 2000;
+            }
     return 0;
 }
 
@@ -249,5 +254,56 @@ static void a_moment_has_the_names_devices_and_states_of_then(void **unused)
     travel_free(t);
 }
 
-TESTS(cmocka_unit_test(a_node_is_known_as_it_was), cmocka_unit_test(processes_of_then_are_found),
+static int64_t works_until_ms;
+
+/* A sample a second: 90 % until then, 0 after it. */
+static int worked_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+{
+    int64_t from_ms = ask->from_ms / ask->step_ms * ask->step_ms;
+    size_t n = (size_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);
+
+    (void)s, (void)err;
+    *ret = (struct history){.from_ms = from_ms,
+                            .step_ms = ask->step_ms,
+                            .n = n,
+                            .n_series = ask->n_devices * ask->n_metrics,
+                            .v = mem_zero(ask->n_devices * ask->n_metrics * n, sizeof(*ret->v)),
+                            .last_ms = mem_zero(ask->n_devices * ask->n_metrics * n, sizeof(*ret->last_ms))};
+    for (size_t m = 0; m < ask->n_metrics; m++)
+        for (int64_t at = ask->from_ms; at < ask->to_ms && strcmp(ask->metrics[m], "util") == 0; at += 1000) {
+            size_t i = m * n + (size_t)((at - from_ms) / ask->step_ms);
+            int64_t v = at <= works_until_ms ? 9000 : 0;
+            ret->v[i] = (struct bin){ret->v[i].count + 1, 0, 0, MAX(ret->v[i].max, v), v};
+            ret->last_ms[i] = at + 300;
+        }
+    return 0;
+}
+
+static void when_work_ended_is_known_to_the_second(void **unused)
+{
+    static struct device_now has[1] = {{.fact = {.uuid = "GPU-one", .mig = -1}}};
+    static struct node_now node = {.key = "aa", .name = "now", .n_devices = 1, .devices = has};
+    const struct node_now *nodes[] = {&node};
+    struct view v = {.n = 1, .nodes = nodes};
+    struct past_source past = {.history = worked_history};
+    static const struct {
+        int64_t until_ms, idle_since_ms;
+    } cases[] = {{T0 - DAY, 0}, {T0, 0}, {T0 - 7000, 0}, {T0 - 47000, T0 - 46000}, {T0 - 100000, T0 - 99000}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct node_now got;
+        struct travel *t = travel_new(&v, &state_rule_default, T0, T0 + MINUTE);
+        works_until_ms = cases[i].until_ms;
+        print_message("%lld\n", (long long)(T0 - works_until_ms));
+        assert_int_equal(travel_node(t, 0, &past, &got, NULL), 1);
+        assert_int_equal(got.devices[0].v_at_ms[M_util], T0);
+        assert_int_equal(got.devices[0].idle_since_ms, cases[i].idle_since_ms);
+        node_now_fini(&got);
+        travel_free(t);
+    }
+}
+
+TESTS(cmocka_unit_test(when_work_ended_is_known_to_the_second), cmocka_unit_test(a_node_is_known_as_it_was),
+      cmocka_unit_test(processes_of_then_are_found),
       cmocka_unit_test(a_moment_has_the_names_devices_and_states_of_then))
