@@ -8,9 +8,9 @@ const REQUESTS = 6;
 const BYTES = 45000;
 
 /** Bytes on the wire, gzipped, until what came fits. */
-function weigh(url, enough) {
+function weigh(url, language, enough) {
     return new Promise((done, failed) => {
-        const headers = { Accept: "text/html, */*", "Accept-Encoding": "gzip" };
+        const headers = { Accept: "text/html, */*", "Accept-Encoding": "gzip", "Accept-Language": language };
         const asked = http.get(url, { headers }, (r) => {
             const plain = zlib.createGunzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
             let bytes = 0;
@@ -30,25 +30,39 @@ function weigh(url, enough) {
     });
 }
 
-test("the first cells need few questions and few bytes", async (t) => {
+const SNAPSHOT = /\nevent: snapshot\n.*\n\n/;
+
+/** What index.html asks for at once, itself and the stream included. */
+async function asked(top, language) {
+    const html = (await weigh(top + "/", language)).text;
+    const files = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => !path.endsWith(".svg"));
+    return ["/", ...files, "/api/v1/stream"];
+}
+
+test("the first cells need few questions", async (t) => {
     const { url } = await demo(t);
     const top = new URL(url).origin;
-    const html = (await weigh(top + "/")).text;
-    const files = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => !path.endsWith(".svg"));
-    const first = ["/", ...files, "/api/v1/stream"];
+    const first = await asked(top, "en");
     assert.ok(first.length <= REQUESTS, first.join(" "));
 
     const page = await open(t, "about:blank");
     await page.route("**", (route) => first.includes(new URL(route.request().url()).pathname) && route.continue()); /* all others wait for ever */
     await page.goto(top, { waitUntil: "commit" });
     await page.waitForSelector(".cell");
-
-    const sizes = [];
-    for (const path of first) sizes.push((await weigh(top + path, path.startsWith("/api/") ? /\nevent: snapshot\n.*\n\n/ : undefined)).bytes);
-    const sum = sizes.reduce((a, b) => a + b);
-    assert.ok(sum <= BYTES, `${sum} bytes: ${first.map((path, i) => `${path} ${sizes[i]}`).join(", ")}`);
-    t.diagnostic(`${first.length} questions, ${sum} bytes: ${sizes.join(" ")}`);
 });
+
+for (const language of ["en", "ja"]) {
+    test(`the first cells need few bytes: ${language}`, async (t) => {
+        const { url } = await demo(t);
+        const top = new URL(url).origin;
+        const first = await asked(top, language);
+        const sizes = [];
+        for (const path of first) sizes.push((await weigh(top + path, language, path.startsWith("/api/") ? SNAPSHOT : undefined)).bytes);
+        const sum = sizes.reduce((a, b) => a + b);
+        assert.ok(sum <= BYTES, `${sum} bytes: ${first.map((path, i) => `${path} ${sizes[i]}`).join(", ")}`);
+        t.diagnostic(`${first.length} questions, ${sum} bytes: ${sizes.join(" ")}`);
+    });
+}
 
 test("every view comes with few files, and what they share comes once", async (t) => {
     const { url } = await demo(t);
