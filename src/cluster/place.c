@@ -21,10 +21,11 @@ static struct str scheme_of(struct str url)
 /* What stands between the scheme and the @, "": nothing does. */
 static struct str user_of(struct str url)
 {
-    struct str rest = str_drop(url, scheme_of(url).len);
-    struct str authority = str_n(rest.p, strcspn(rest.p, "/?"));
-    int at = str_find(authority, "@");
+    struct str rest = str_drop(url, scheme_of(url).len), before_path, authority;
 
+    if (!str_cut(&rest, '/', &before_path) || !str_cut(&before_path, '?', &authority))
+        return STR("");
+    int at = str_find(authority, "@");
     return at > 0 ? str_n(authority.p, (size_t)at) : STR("");
 }
 
@@ -75,8 +76,8 @@ char *place_of(const char *url, const char *password_file, struct err *err)
         return NULL;
     struct str rest = str_drop(all, scheme.len + user.len);
     if (password.len)
-        buf_addf(&out, "%.*s%.*s:%s%s%.*s", STR_ARG(scheme), STR_ARG(user), password.p, user.len ? "" : "@",
-                 STR_ARG(rest));
+        buf_addf(&out, "%.*s%.*s:%s%s%.*s", STR_ARG(scheme), STR_ARG(user), password.p,
+                 str_starts(rest, "@") ? "" : "@", STR_ARG(rest));
     else
         buf_addstr(&out, all);
     add_option(&out, url, "target_session_attrs", "read-write"); /* of several servers the one that takes writes */

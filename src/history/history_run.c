@@ -161,7 +161,7 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
         if (r->q->group == GROUP_NODE      ? k->node_key == s->node_id
             : group_by_holder(r->q->group) ? k->user == s->user /* one pointer per name */
             : r->q->group == GROUP_ALL     ? true
-                                           : strcmp(k->model, s->model) == 0)
+                                           : k->model && s->model && strcmp(k->model, s->model) == 0)
             h = k;
     }
     if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {

@@ -155,22 +155,6 @@ static void numbers_are_given_once_and_above_all_there_are(void **unused)
     records_close(r);
 }
 
-static void a_password_is_taken_from_a_file_and_not_from_the_address(void **unused)
-{
-    AUTO_FREE char *dir = dir_new(), *file = mem_fmt("%s/password", dir);
-    struct err err = {0};
-    (void)unused;
-
-    assert_int_equal(file_write(file, 0600, "a:b@c\n", 6, NULL), 0);
-    AUTO_FREE char *with = place_of("postgres://kim@db/x", file, &err);
-    assert_string_equal(with, "postgres://kim:%61%3A%62%40%63@db/x?target_session_attrs=read-write");
-    AUTO_FREE char *plain = place_of("postgres://db/x?target_session_attrs=any", NULL, &err);
-    assert_string_equal(plain, "postgres://db/x?target_session_attrs=any");
-    assert_null(place_of("postgres://kim:secret@db/x", NULL, &err));
-    assert_null(strstr(err.msg, "secret"));
-    assert_null(place_of("mysql://db/x", NULL, &err));
-}
-
 static int start_server(void **unused)
 {
     (void)unused;
@@ -191,7 +175,6 @@ int main(void)
         cmocka_unit_test(what_commits_late_is_not_missed),
         cmocka_unit_test(no_device_is_booked_twice),
         cmocka_unit_test(numbers_are_given_once_and_above_all_there_are),
-        cmocka_unit_test(a_password_is_taken_from_a_file_and_not_from_the_address),
     };
 
     cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY"));
