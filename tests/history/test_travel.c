@@ -288,7 +288,7 @@ static void when_work_ended_is_known_to_the_second(void **unused)
     struct past_source past = {.history = worked_history};
     static const struct {
         int64_t until_ms, idle_since_ms;
-    } cases[] = {{T0 - DAY, 0}, {T0, 0}, {T0 - 7000, 0}, {T0 - 47000, T0 - 46000}, {T0 - 100000, T0 - 99000}};
+    } cases[] = {{T0 - DAY, 0}, {T0, 0}, {T0 - 7000, 0}, {T0 - 67000, T0 - 66000}, {T0 - 100000, T0 - 99000}};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
