@@ -1,7 +1,8 @@
 /*
  * usage.h: who held which device for how long, in whole numbers: per node and hour, rolled up to days. usage.def says
  * what is counted.
- * Of every device: sum of held + free + unused + down is the time counted, exactly; of every login: busy <= held.
+ * Of every device: sum of held + free + unused + down is the time counted, exactly; of every login: busy <= held,
+ * effective <= measured <= held.
  */
 #pragma once
 
@@ -64,6 +65,12 @@ struct usage_row {
     int64_t cost;  /* in millionths */
     int64_t co2_mg;
 };
+
+/* Energy for each hour of work: millijoules; -1: not known, or nothing was done. */
+static inline int64_t usage_per_work_mj(const struct usage_sum *s)
+{
+    return s->work_ms > 0 ? (int64_t)((__int128)s->work_mj * 3600000 / s->work_ms) : -1;
+}
 
 static inline int64_t usage_wall_ms(const struct usage_row *r) /* all of the time there was */
 {

@@ -211,10 +211,15 @@ static void idle_now(struct scheduled_job *k, struct api *a, const struct schedu
 
 static void pick_slim(const struct usage_table *t, struct rows *r)
 {
-    char *last = t->has_cost ? "cost" : "idle_s";
-    char *names[] = {"key", "held_s", "busy_ratio", t->has_wall ? "free_s" : last, last};
+    char *names[6] = {"key", "held_s", "busy_ratio"};
+    size_t n = 3;
 
-    rows_pick(r, names, t->has_wall ? 5 : 4, NULL);
+    if (t->total.s.work_of_ms > 0)
+        names[n++] = "effective_s";
+    if (t->has_wall)
+        names[n++] = "free_s";
+    names[n++] = t->has_cost ? "cost" : "idle_s";
+    rows_pick(r, names, n, NULL);
 }
 
 static void more_of(char out[80], size_t all, size_t shown)
@@ -232,8 +237,8 @@ static void add_notes(const struct scheduled_job *k, const struct usage_table *t
     if (t && t->waiting)
         buf_addf(notes, "%zu hours are still to be counted: the numbers may grow.\n", t->waiting);
     if (t)
-        buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. GPUs that are shared are split by %s.\n",
-                 t->split);
+        buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. %sGPUs that are shared are split by %s.\n",
+                 t->total.s.work_of_ms > 0 ? "Effective: hours times work. " : "", t->split);
     if (k->missed)
         buf_addf(notes, "%u report%s before this one went out to nobody: the hub was off.\n", k->missed,
                  k->missed > 1 ? "s" : "");

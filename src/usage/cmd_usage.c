@@ -55,7 +55,7 @@ const struct opt_cmd usage_help = {
     .name = "muster usage",
     .summary = "who held which GPUs, for how long, and what they did",
     .args = "",
-    .about = "Held, busy and idle GPU time, energy and cost, out of what agents saw: no scheduler is asked. "
+    .about = "Held, busy, idle and effective GPU time, energy and cost, out of what agents saw: no scheduler is asked. "
              "docs/usage.md says how each number is made. Exit status 1: nothing is counted of then.",
     .examples = "muster usage  # each person, the last 30 days\n"
                 "muster usage --by team --period month --last 365d --format csv > teams.csv\n"

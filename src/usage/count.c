@@ -252,6 +252,25 @@ static int64_t minute_unknown(struct counting *c, const struct count_minute *m, 
     return of_free + of_unused;
 }
 
+/* What it did of that is known, at most the time held, and split as that is. */
+static void minute_did(struct counting *c, const struct count_minute *m, int64_t held, long hour)
+{
+    if (m->work_ms >= 0) {
+        count_split(MIN((int64_t)m->work_ms, held), c->held, c->n_who, c->part);
+        for (size_t k = 0; k < c->n_who; k++) {
+            c->who[k].hours[hour].work_of_ms += c->held[k];
+            c->who[k].hours[hour].work_ms += c->part[k];
+        }
+    }
+    if (m->tensor_ms >= 0) {
+        count_split(MIN((int64_t)m->tensor_ms, held), c->held, c->n_who, c->part);
+        for (size_t k = 0; k < c->n_who; k++) {
+            c->who[k].hours[hour].tensor_of_ms += c->held[k];
+            c->who[k].hours[hour].tensor_ms += c->part[k];
+        }
+    }
+}
+
 /* The minute's sums into the hour it is in (-1: in none of those asked for). */
 static void minute_add(struct counting *c, size_t i, const struct count_minute *m, bool fresh, long hour)
 {
@@ -279,6 +298,7 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
     }
     if (hour < 0)
         return;
+    minute_did(c, m, held, hour);
     struct usage_device *u = &c->ret[hour];
     u->free_ms += free_ms;
     u->unused_ms += unused_ms;
@@ -286,8 +306,10 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
     memcpy(c->w, c->held, c->n_who * sizeof(*c->w));
     c->w[last] = free_ms + unused_ms;
     count_split(mj, c->w, c->n_who + 1, c->part);
-    for (size_t k = 0; k < c->n_who; k++)
+    for (size_t k = 0; k < c->n_who; k++) {
         c->who[k].hours[hour].mj += c->part[k];
+        c->who[k].hours[hour].work_mj += m->work_ms >= 0 ? c->part[k] : 0;
+    }
     u->mj += c->part[last];
 }
 

@@ -4,7 +4,8 @@
  *
  * C1 Per device and hour: held of all + free + unused + down is the time counted, to the millisecond. C2 busy + idle is
  * held, of everybody. C3 An hour's numbers depend on nothing but count_reach_ms before it and count_ahead_ms after it.
- * C4 Energy of all and of nobody is the device's, to the millijoule.
+ * C4 Energy of all and of nobody is the device's, to the millijoule. C5 What is measured of
+ * held is what has a value; effective and tensor are at most that, of everybody, and the device's in all.
  */
 #pragma once
 
@@ -27,6 +28,7 @@ struct count_minute {
     int32_t busy_ms; /* -1 unknown */
     int64_t mem;     /* mean; -1 unknown */
     int64_t mj;
+    int32_t work_ms, tensor_ms; /* the minute times work, times the share of tensor pipes; -1 unknown */
 };
 
 /* Somebody on it: a process, or an allocation without one. */

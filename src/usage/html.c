@@ -54,8 +54,11 @@ static void page_head(struct buf *out, const struct usage_table *t, const char *
     html_cstr(out, t->zone);
     buf_addf(out,
              "; shared GPUs split by %s. Bars: <i style=\"width:1em\"></i> busy, <u style=\"width:1em\"></u> held "
-             "without work.</p>\n",
+             "without work.",
              t->split);
+    if (t->total.s.work_of_ms > 0)
+        buf_adds(out, " " USAGE_EFFECTIVE);
+    buf_adds(out, "</p>\n");
 }
 
 void render_usage_html(struct buf *out, const struct usage_table *t, const char *title)

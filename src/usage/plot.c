@@ -159,6 +159,8 @@ int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *t
         return r;
     paper_heading(paper, heading, 1);
     paper_text(paper, when);
+    if (t->total.s.work_of_ms > 0)
+        paper_text(paper, USAGE_EFFECTIVE);
     if (t->n)
         usage_plot(t, &p, paper, PLOT_PDF, out, err);
     usage_rows(t, &rows);

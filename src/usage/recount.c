@@ -12,8 +12,8 @@
 #define JOBS_MOST 10000
 #define MJ_MOST   10000000000ll /* of a minute; what is more was no energy */
 
-enum { B_UTIL, B_MEM, B_ENERGY, B_POWER, B_BUSY, BINS };
-static const char *const bin_names[BINS] = {"util", "mem_used", "energy", "power", "busy"};
+enum { B_UTIL, B_MEM, B_ENERGY, B_POWER, B_BUSY, B_WORK, B_TENSOR, BINS };
+static const char *const bin_names[BINS] = {"util", "mem_used", "energy", "power", "busy", "work", "tensor_active"};
 
 struct dev {
     const char *uuid, *model;
@@ -175,6 +175,14 @@ static int64_t mean(const struct bin *b)
     return b->count ? b->sum / b->count : -1;
 }
 
+/* A minute times the mean share, in 0.01 %; -1: there is none. */
+static int32_t share_ms(const struct bin *b)
+{
+    int64_t n = b->count, ms = n ? (b->sum * (MINUTE_MS / 10000) + n / 2) / n : -1;
+
+    return (int32_t)MIN(ms, MINUTE_MS);
+}
+
 /* How much a counter grew since the newest value before, at most COUNT_CARRY minutes ago; -1: it does not say. */
 static int64_t grew(const struct bin *b, size_t i, size_t *ret_minutes)
 {
@@ -195,7 +203,10 @@ static void make_minutes(const struct history *h, size_t d, struct count_minute 
         v[k] = h->v + (d * BINS + k) * h->n;
     for (size_t i = 0; i < h->n; i++) {
         int64_t util = mean(&v[B_UTIL][i]), busy_us = grew(v[B_BUSY], i, &over);
-        m[i] = (struct count_minute){.mem = mean(&v[B_MEM][i]), .busy_ms = -1};
+        m[i] = (struct count_minute){.mem = mean(&v[B_MEM][i]),
+                                     .busy_ms = -1,
+                                     .work_ms = share_ms(&v[B_WORK][i]),
+                                     .tensor_ms = share_ms(&v[B_TENSOR][i])};
         for (size_t k = 0; k < BINS; k++)
             m[i].seen |= v[k][i].count > 0;
         if (busy_us >= 0)

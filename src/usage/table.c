@@ -5,6 +5,7 @@
 #include "usage/table.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -33,8 +34,13 @@ static void json_byte_s(struct json *j, const char *key, int64_t mib_s)
 static void row_json(struct json *j, const struct usage_table *t, const struct usage_row *r, bool wall)
 {
 #define SUM(field, unit, name, ...) JSON_##unit(j, name, r->s.field);
+#define SOME(field, unit, name, title, weight, of)                                                                     \
+    if (r->s.of > 0)                                                                                                   \
+        JSON_##unit(j, name, r->s.field);
 #include "model/usage.def"
     json_fixed(j, "idle", r->s.held_ms - r->s.busy_ms, 1000);
+    if (usage_per_work_mj(&r->s) >= 0)
+        json_fixed(j, "energy_per_effective_hour", usage_per_work_mj(&r->s), 1000);
     json_uint(j, "gpus", r->gpus);
     if (t->has_cost)
         json_fixed(j, "cost", r->cost, 1000000);
@@ -136,10 +142,17 @@ static void add_row(struct rows *rows, const struct usage_table *t, const struct
         cell_text(&c[U_NAME], str_of(r->name));
     cell_int(&c[U_GPUS], r->gpus);
 #define SUM(field, ...) cell_int(&c[U_##field], r->s.field);
+#define SOME(field, unit, name, title, weight, of)                                                                     \
+    if (r->s.of > 0)                                                                                                   \
+        cell_int(&c[U_##field], r->s.field);
 #include "model/usage.def"
     if (held > 0)
         cell_int(&c[U_rate], (int64_t)((__int128)r->s.busy_ms * 10000 / held));
     cell_int(&c[U_idle_ms], held - r->s.busy_ms);
+    if (r->s.work_of_ms > 0)
+        cell_int(&c[U_work], (int64_t)((__int128)r->s.work_ms * 10000 / r->s.work_of_ms));
+    if (usage_per_work_mj(&r->s) >= 0)
+        cell_int(&c[U_per_work_mj], usage_per_work_mj(&r->s));
     if (wall) {
         cell_int(&c[U_wall_ms], usage_wall_ms(r));
 #define WALL(field, ...) cell_int(&c[U_##field], r->field);
@@ -149,6 +162,13 @@ static void add_row(struct rows *rows, const struct usage_table *t, const struct
         cell_int(&c[U_cost], r->cost);
     if (t->has_co2)
         cell_int(&c[U_co2_mg], r->co2_mg);
+}
+
+/* "12.4 h", or "12.4 of 20.0 h" where the others of those that were held are not known. */
+static void show_known(struct cell *c, int64_t ms, int64_t of_ms, int64_t held_ms)
+{
+    if (of_ms > 0 && held_ms - of_ms >= HOUR_MS / 20)
+        cell_screen(c, "%.1f of %.1f h", (double)ms / 3600000.0, (double)of_ms / 3600000.0);
 }
 
 /* What people see of the newest row: hours, kWh, money. */
@@ -166,8 +186,14 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_KEY], "(%s)", usage_is_nobody(r) ? r->name : t->by == BY_PERSON ? "unknown" : "none");
         c[U_NAME].absent = true;
     }
+    show_known(&c[U_work_ms], r->s.work_ms, r->s.work_of_ms, r->s.held_ms);
+    show_known(&c[U_tensor_ms], r->s.tensor_ms, r->s.tensor_of_ms, r->s.held_ms);
     if (!c[U_rate].absent)
         cell_screen(&c[U_rate], "%d %%", (int)((c[U_rate].i + 50) / 100));
+    if (!c[U_work].absent)
+        cell_screen(&c[U_work], "%d %%", (int)((c[U_work].i + 50) / 100));
+    if (!c[U_per_work_mj].absent)
+        cell_screen(&c[U_per_work_mj], "%.2f", (double)c[U_per_work_mj].i / 3.6e9);
     cell_screen(&c[U_mj], "%.1f", (double)r->s.mj / 3.6e9);
     if (t->has_cost)
         cell_screen(&c[U_cost], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
@@ -175,18 +201,31 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_co2_mg], "%.1f", (double)r->co2_mg / 1e6);
 }
 
-/* Leaves those that say something on a screen. */
+/* Whether that column stands in a table for people: it is told there, and not in another one's cells. */
+static bool is_shown(const struct usage_table *t, const struct rows *r, size_t k)
+{
+    static const int hidden[] = {U_AT, U_mib_s, U_work_of_ms, U_tensor_of_ms, U_work_mj};
+
+    if (ANY(ARRAY_LEN(hidden), i, hidden[i] == (int)k) || (!t->has_wall && k >= U_wall_ms && k <= U_down_ms))
+        return false;
+    return k == U_KEY || ANY(r->n, i, !r->cells[i * COLS + k].absent);
+}
+
+/* Leaves those that say something on a screen; what was done stands beside busy. */
 static void pick_columns(const struct usage_table *t, struct rows *r)
 {
+    static const int beside[] = {U_work_ms, U_work, U_tensor_ms};
     static const char *const titles[USAGE_BYS] = {"PERSON", "TEAM",  "PROJECT", "COMPANY",
                                                   "NODE",   "MODEL", "GPU",     "JOB"};
     char *names[COLS];
     size_t n = 0;
 
     for (size_t k = 0; k < COLS; k++) {
-        bool any = k == U_KEY || ANY(r->n, i, !r->cells[i * COLS + k].absent);
-        if (k != U_AT && k != U_mib_s && any && (t->has_wall || k < U_wall_ms || k > U_down_ms))
+        if (is_shown(t, r, k) && !ANY(ARRAY_LEN(beside), i, beside[i] == (int)k))
             names[n++] = (char *)columns[k].name;
+        for (size_t i = 0; k == U_rate && i < ARRAY_LEN(beside); i++)
+            if (is_shown(t, r, (size_t)beside[i]))
+                names[n++] = (char *)columns[beside[i]].name;
     }
     rows_pick(r, names, n, NULL);
     for (size_t k = 0; k < n; k++)

@@ -7,6 +7,10 @@
 
 struct buf;
 
+/* What a document says below its heading where anything was measured. */
+#define USAGE_EFFECTIVE                                                                                                \
+    "Effective: hours times work, the busiest part of the GPU; tensor: times its tensor pipes; of: hours measured."
+
 void render_usage_json(struct buf *out, const struct usage_table *t);
 void render_usage_csv(struct buf *out, const struct usage_table *t); /* in seconds and joules */
 /* For a screen: hours, kWh, and a last row of all, in columns that say something there. Ended with rows_fini. */

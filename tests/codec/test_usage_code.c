@@ -35,8 +35,16 @@ static void what_is_written_is_read(void **unused)
     AUTO_BUF b = BUF_INIT(1000);
 
     (void)unused;
-    assert_int_equal(usage_encode(&(struct usage_span){.n = 1, .devices = &device}, &names, &b), 0);
-    same_as((const uint8_t *)b.p, b.len, &device);
+    struct usage_held more = held;
+    struct usage_device d = device;
+    d.held = &more;
+    more.s.work_of_ms = 5;
+    more.s.work_ms = 4;
+    more.s.tensor_of_ms = 3;
+    more.s.tensor_ms = 2;
+    more.s.work_mj = 8;
+    assert_int_equal(usage_encode(&(struct usage_span){.n = 1, .devices = &d}, &names, &b), 0);
+    same_as((const uint8_t *)b.p, b.len, &d);
 }
 
 /* As hours were written before numbers were counted: 4 of a device, 5 of a login. */

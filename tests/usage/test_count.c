@@ -66,6 +66,11 @@ static struct count_minute *minute(struct scene *s, int i) /* of the first hour 
     return &s->minutes[(T0 - s->from_ms) / MINUTE + i];
 }
 
+static struct count_minute sample_of(int32_t busy_ms, int64_t mem, int64_t mj)
+{
+    return (struct count_minute){.seen = true, .busy_ms = busy_ms, .mem = mem, .mj = mj};
+}
+
 static void use(struct scene *s, const char *login, int64_t from, int64_t to, int64_t mem)
 {
     s->uses[s->n_uses++] = (struct count_use){login, T0 + from, T0 + to, mem, -1, false, 0};
@@ -111,7 +116,7 @@ static void a_process_holds_from_its_first_moment_to_its_last(void **unused)
     scene_start(s, &usual, 1);
     use(s, "kim", 10 * MINUTE + 20123, 40 * MINUTE + 5, 4 * GIB);
     for (int i = 15; i < 20; i++)
-        *minute(s, i) = (struct count_minute){true, 45000, 8 * GIB, 600000};
+        *minute(s, i) = sample_of(45000, 8 * GIB, 600000);
     one(s, &mem, &u);
     const struct usage_sum *kim = of(&u, "kim");
     assert_int_equal(kim->held_ms, 40 * MINUTE + 5 - 10 * MINUTE - 20123);
@@ -147,7 +152,7 @@ static void the_first_minute_with_samples_is_whole_of_who_ran_before(void **unus
         for (size_t k = 0; k < s->n_minutes; k++)
             s->minutes[k].seen = false;
         for (int k = cases[i].first; k < 30; k++)
-            *minute(s, k) = (struct count_minute){true, k < 20 ? 0 : MINUTE, 0, 0};
+            *minute(s, k) = sample_of(k < 20 ? 0 : MINUTE, 0, 0);
         use(s, "kim", cases[i].seen, 30 * MINUTE, GIB);
         s->uses[0].began_ms = T0 + cases[i].began;
         one(s, &mem, &u);
@@ -182,7 +187,7 @@ static void a_shared_device_is_split_by_memory(void **unused)
         s->uses[1].sm = 500;
         s->uses[2].sm = 4000;
         for (int m = 0; m < 60; m++)
-            *minute(s, m) = (struct count_minute){true, 30000, 40 * GIB, 1001};
+            *minute(s, m) = sample_of(30000, 40 * GIB, 1001);
         one(s, &mem, &u);
         assert_int_equal(of(&u, "kim")->held_ms, cases[i].kim);
         assert_int_equal(of(&u, "lee")->held_ms, cases[i].lee);
@@ -223,6 +228,45 @@ static void idle_spells_count_only_when_they_are_long(void **unused)
     free(s);
 }
 
+/* Unknown is not zero: what was not measured is in neither number. */
+static void work_counts_where_it_was_measured(void **unused)
+{
+    static const struct {
+        int32_t work, tensor;
+        int64_t held_until; /* in a minute of its own */
+        int64_t effective, tensors;
+    } cases[] = {{30000, 12000, MINUTE, 30000, 12000}, {0, 0, MINUTE, 0, 0},
+                 {-1, 15000, MINUTE, -1, 15000},       {-1, -1, MINUTE, -1, -1},
+                 {45000, 50, 20000, 20000, 50},        {20000, -1, 20000, 20000, -1}};
+    struct scene *s = mem_alloc(sizeof(*s));
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_ARENA mem = {0};
+        struct usage_device u;
+        scene_start(s, &usual, 1);
+        for (size_t m = 0; m < s->n_minutes; m++)
+            s->minutes[m].work_ms = s->minutes[m].tensor_ms = -1;
+        use(s, "kim", 0, 3 * MINUTE, GIB); /* three minutes that nobody measured */
+        use(s, "kim", 10 * MINUTE, 10 * MINUTE + cases[i].held_until, 3 * GIB);
+        use(s, "lee", 10 * MINUTE, 10 * MINUTE + cases[i].held_until, GIB);
+        *minute(s, 2) = (struct count_minute){true, 0, 0, 500, -1, -1};
+        *minute(s, 10) = (struct count_minute){true, 0, 0, 4000, cases[i].work, cases[i].tensor};
+        one(s, &mem, &u);
+        const struct usage_sum *kim = of(&u, "kim"), *lee = of(&u, "lee");
+        bool work = cases[i].effective >= 0, tensor = cases[i].tensors >= 0;
+        print_message("work %d, tensor %d\n", cases[i].work, cases[i].tensor);
+        assert_int_equal(kim->held_ms, 3 * MINUTE + cases[i].held_until * 3 / 4);
+        assert_int_equal(kim->work_of_ms, work ? cases[i].held_until * 3 / 4 : 0);
+        assert_int_equal(kim->tensor_of_ms, tensor ? cases[i].held_until * 3 / 4 : 0);
+        assert_int_equal(kim->work_ms + lee->work_ms, MAX(cases[i].effective, 0));
+        assert_int_equal(kim->tensor_ms + lee->tensor_ms, MAX(cases[i].tensors, 0));
+        assert_in_range(lee->work_ms, MAX(cases[i].effective, 0) / 4, MAX(cases[i].effective, 0) / 4 + 1);
+        assert_int_equal(kim->work_mj, work ? kim->mj - 500 : 0); /* of the measured minutes alone */
+    }
+    free(s);
+}
+
 static void what_nobody_explains_is_somebodys(void **unused)
 {
     static const struct {
@@ -238,7 +282,7 @@ static void what_nobody_explains_is_somebodys(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         scene_start(s, &usual, 1);
-        *minute(s, 5) = (struct count_minute){true, cases[i].busy, cases[i].mem, 0};
+        *minute(s, 5) = sample_of(cases[i].busy, cases[i].mem, 0);
         one(s, &mem, &u);
         print_message("busy %d ms, memory %lld\n", cases[i].busy, (long long)cases[i].mem);
         assert_int_equal(of(&u, "")->held_ms, cases[i].held);
@@ -344,7 +388,10 @@ static void random_scene(struct scene *s)
                                                   how == 1   ? -1
                                                   : how == 2 ? 0
                                                              : (int32_t)pick(0, 60000),
-                                                  how == 3 ? -1 : pick(0, 80 * GIB), pick(0, 1 << 26)};
+                                                  how == 3 ? -1 : pick(0, 80 * GIB),
+                                                  pick(0, 1 << 26),
+                                                  how == 4 ? -1 : (int32_t)pick(0, 60000),
+                                                  how == 5 ? -1 : (int32_t)pick(0, 60000)};
     }
     s->n_uses = (size_t)pick(0, 40);
     for (size_t i = 0; i < s->n_uses; i++) {
@@ -364,7 +411,7 @@ static void random_scene(struct scene *s)
     }
 }
 
-/* C1, C2, C4 */
+/* C1, C2, C4, C5 */
 static void check_sums(const struct scene *s, const struct usage_device *u, size_t hour)
 {
     int64_t held = 0, mj = u->mj, want_mj = 0;
@@ -377,6 +424,9 @@ static void check_sums(const struct scene *s, const struct usage_device *u, size
         assert_true(x->held_ms > 0 && x->busy_ms >= 0 && x->busy_ms <= x->held_ms);
         assert_true(x->long_ms >= 0 && x->long_ms <= x->held_ms - x->busy_ms);
         assert_true(x->mib_s >= 0 && x->mj >= 0);
+        assert_true(x->work_ms >= 0 && x->work_ms <= x->work_of_ms && x->work_of_ms <= x->held_ms); /* C5 */
+        assert_true(x->tensor_ms >= 0 && x->tensor_ms <= x->tensor_of_ms && x->tensor_of_ms <= x->held_ms);
+        assert_true(x->work_mj >= 0 && x->work_mj <= x->mj);
         assert_true(k == 0 || strcmp(u->held[k - 1].login, u->held[k].login) < 0);
     }
     assert_true(u->free_ms >= 0 && u->unused_ms >= 0 && u->down_ms >= 0);
@@ -423,6 +473,6 @@ static void random_histories_add_up_and_count_alike_in_pieces(void **unused)
 TESTS(cmocka_unit_test(nobody_on_it_is_free), cmocka_unit_test(a_process_holds_from_its_first_moment_to_its_last),
       cmocka_unit_test(the_first_minute_with_samples_is_whole_of_who_ran_before),
       cmocka_unit_test(a_shared_device_is_split_by_memory), cmocka_unit_test(idle_spells_count_only_when_they_are_long),
-      cmocka_unit_test(what_nobody_explains_is_somebodys), cmocka_unit_test(a_minute_without_a_sample_is_down),
-      cmocka_unit_test(booked_and_nobody_on_it_is_told_apart), cmocka_unit_test(parts_add_up_to_the_whole),
-      cmocka_unit_test(random_histories_add_up_and_count_alike_in_pieces))
+      cmocka_unit_test(work_counts_where_it_was_measured), cmocka_unit_test(what_nobody_explains_is_somebodys),
+      cmocka_unit_test(a_minute_without_a_sample_is_down), cmocka_unit_test(booked_and_nobody_on_it_is_told_apart),
+      cmocka_unit_test(parts_add_up_to_the_whole), cmocka_unit_test(random_histories_add_up_and_count_alike_in_pieces))

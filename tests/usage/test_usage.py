@@ -9,9 +9,11 @@ import sqlite3
 import time
 
 import lib
+import sender
 
 HOUR = 3600
 NOW = int(time.time())
+POWER, TENSOR, WORK = 8, 33, 54  # metrics.def
 FIELDS = ("held", "busy", "idle", "idle_long", "memory", "energy")
 
 
@@ -216,6 +218,43 @@ class Usage(lib.Case):
             status, _, body = lib.ask(hub.url + "/api/v1/usage?" + query)
             self.assertIn(status, (400, 413), query)
             self.assertIn(word, json.loads(body)["detail"], query)
+
+    def test_effective_hours_are_of_those_that_were_measured(self):
+        """Three hours held by one: without work, with tensor activity alone (as before there was work), with both."""
+        hub = self.start_hub("--usage-zone", "UTC")
+        start = (NOW // HOUR - 4) * HOUR * 1000
+        node = sender.Node("n1")
+        frames = [node.facts(), node.procs((4711, "kim", "python", "python train.py"))]
+        kinds = ({}, {TENSOR: 2500}, {TENSOR: 5000, WORK: 6000, POWER: 500000})
+        frames += [node.batch(at_ms=start + minute * 60000, util=9900, more=kinds[minute // 60]) for minute in range(180)]
+        auth = {"Authorization": "Bearer " + self.token("enroll")}
+        self.assertEqual(lib.ask(hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers={**auth, "Content-Type": "application/octet-stream"})[0], 200)
+        span = f"from={start}&to={start + 3 * HOUR * 1000}"
+        lib.wait_until("it is counted", lambda: self.ask(hub, span)["total"].get("effective"))
+        self.counted(hub)
+        first, second, third = self.ask(hub, span + "&period=hour")["rows"]
+        self.assertEqual([r["effective_measured"] for r in (first, second, third)], [0, 0, HOUR])
+        self.assertEqual([r["tensor_measured"] for r in (first, second, third)], [0, HOUR, HOUR])
+        for r in (first, second):
+            for field in ("effective", "effective_energy", "energy_per_effective_hour"):
+                self.assertNotIn(field, r)
+        self.assertNotIn("tensor", first)
+        self.assertEqual((second["tensor"], third["tensor"], third["effective"]), (HOUR / 4, HOUR / 2, HOUR * 0.6))
+        self.assertEqual(third["effective_energy"], 500 * HOUR)
+        self.assertAlmostEqual(third["energy_per_effective_hour"], 500 * HOUR / 0.6, places=2)
+        for by in ("person", "team", "project", "company", "node", "model", "device", "job"):
+            r = self.ask(hub, f"{span}&by={by}")["rows"][0]
+            self.assertEqual((r["held"], r["effective"], r["effective_measured"], r["tensor"]), (3 * HOUR, 0.6 * HOUR, HOUR, 0.75 * HOUR), by)
+        rows = list(csv.DictReader(io.StringIO(lib.ask(f"{hub.url}/api/v1/usage?{span}&period=hour&format=csv")[2].decode())))
+        self.assertEqual([r["effective_s"] for r in rows], ["", "", "2160"])
+        self.assertEqual([r["tensor_s"] for r in rows], ["", "900", "1800"])
+        self.assertEqual([r["work_ratio"] for r in rows], ["", "", "0.6"])
+        iso = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start // 1000 + s)) for s in (0, 3 * HOUR)]
+        table = self.run_ok(lib.MUSTER, "usage", "--hub", hub.url, "--from", iso[0], "--to", iso[1], "--width", "200")
+        for words in ("EFFECTIVE", "0.6 of 1.0 h", "0.8 of 2.0 h", "60 %", "0.83"):
+            self.assertIn(words, table)
+        self.assertIn("0.6 of 1.0 h", lib.ask(f"{hub.url}/api/v1/usage?{span}&format=html")[2].decode())
+        self.assertNotIn("EFFECTIVE", lib.ask(f"{hub.url}/api/v1/usage?from={start}&to={start + HOUR * 1000}&format=table&width=200")[2].decode())
 
     def test_who_to_ask_and_who_holds_without_work(self):
         hub = self.hub_with(backfill="2d")
