@@ -10,7 +10,7 @@
 #define LIMIT_MS   30000
 #define TOO_MUCH   "too much is being asked at once; try again in a moment"
 #define KEPT_BYTES (64 << 20) /* of requests that wait for one thread */
-#define KEPT_MAX   2          /* records that one request needs: a job, and its parent */
+#define KEPT_MAX   4          /* records that one request needs: a job, and its parent; or what it leads to */
 
 struct looks {
     struct hub *h;

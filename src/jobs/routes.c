@@ -14,6 +14,7 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 #include "hub/past.h"
+#include "jobs/auto.h"
 #include "jobs/routes.h"
 #include "now/filter.h"
 #include "now/live.h"
@@ -22,6 +23,7 @@
 #define JOBS_BYTES (64u << 20)
 #define JOBS       100 /* unless told */
 #define JOBS_MAX   1000
+#define LEADS_MAX  4    /* ids that lead on to others */
 #define JOBS_LOOK  5000 /* with a filter at most so many are looked at */
 
 /* ---- one job in words ---- */
@@ -128,6 +130,11 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
     struct err err = {0};
     int64_t id;
     int r = job_id_parse(rq->tail, &id) ? look_job(a->hub, rq, id, ret, &err) : 0;
+    for (int i = 1; i < LEADS_MAX && r == 1 && (id = auto_joined(*ret)); i++) { /* a run that is part of another one */
+        free(*ret);
+        *ret = NULL;
+        r = look_job(a->hub, rq, id, ret, &err);
+    }
     if (r == 0)
         reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
                       rq->tail.p);
@@ -163,6 +170,8 @@ struct jobs_list {
 static void list_take(void *arg, const struct job_fact *j)
 {
     struct jobs_list *l = arg;
+    if (auto_joined(j))
+        return; /* it is another one by now */
     VEC_ADD(l->v, l->n, l->cap, job_copy(j));
 }
 
@@ -334,8 +343,8 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
 
 /* clang-format off */
 const struct route jobs_routes[] = {
-    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Labelled spans: commands of `muster record`, Dask and Slurm jobs, W&B runs; newest start first (docs/jobs.md)",
-     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
+    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Runs: commands of `muster record`, Dask and Slurm jobs, W&B runs, and processes that nobody labelled; newest start first (docs/jobs.md)",
+     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm, auto (nobody labelled it) or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},

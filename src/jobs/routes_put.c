@@ -12,6 +12,7 @@
 #include "base/when.h"
 #include "hub/hub.h"
 #include "hub/look.h"
+#include "jobs/auto.h"
 #include "jobs/routes.h"
 #include "now/live.h"
 
@@ -109,6 +110,8 @@ static bool take_kind(json_t *v, const char **ret, struct reply *rp)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || strchr("_.-", *c)))
             return reply_wrong(rp, "kind must be of small letters, digits, _ . and -: record, dask, wandb, slurm, or "
                                    "your own");
+    if (strcmp(*ret, AUTO_KIND) == 0)
+        return reply_wrong(rp, "kind auto is the hub's own: of what nobody labelled");
     return true;
 }
 

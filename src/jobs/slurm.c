@@ -6,6 +6,7 @@
  * more often than every 30 s. While squeue fails nothing changes.
  */
 
+#include "jobs/slurm.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
@@ -14,7 +15,6 @@
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/timer.h"
-#include "hub/handlers.h"
 #include "hub/hub.h"
 #include "jobs/squeue.h"
 #include "now/live.h"
@@ -22,12 +22,6 @@
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000
 #define OPEN_MAX 20000 /* jobs on nodes at once */
-
-enum slurm_use { SLURM_AUTO, SLURM_ON, SLURM_OFF };
-static const char *const slurm_words[] = {"auto", "on", "off", NULL};
-
-#define SETTINGS jobs
-#include "base/opt_def.h"
 
 struct open_job {
     int64_t id, start_ms;
@@ -73,10 +67,8 @@ static void load_one(void *arg, const struct job_fact *j)
         open_add(d, j->id, j->node, j->start_ms);
 }
 
-/* Those left open when the hub was last stopped. */
-static int load_open(void *self, struct err *err)
+int slurm_load(struct hub_slurm *d, struct err *err)
 {
-    struct hub_slurm *d = self;
     struct job_ask ask = {.from_ms = d->h->started_ms, .kind = "slurm", .limit = OPEN_MAX};
     return store_each(d->h->store, EACH_JOB(&ask, load_one, d), err);
 }
@@ -261,40 +253,27 @@ static void look(void *self)
 
 /* ---- start, settings and end ---- */
 
-static void *open_slurm(struct hub *h)
+struct hub_slurm *slurm_open(struct hub *h)
 {
     struct hub_slurm *d = NEW(struct hub_slurm, .h = h);
     d->timer = timer_new(h->loop, look, d);
     return d;
 }
 
-/* Look now, where that is asked for. */
-static void take_settings(void *self, void *next)
+void slurm_set(struct hub_slurm *d, enum slurm_use use, int64_t every_ms)
 {
-    struct hub_slurm *d = self;
-    const struct jobs_settings *c = feature_settings(&d->h->conf, &jobs_feature);
-    (void)next;
-    d->every_ms = c->every;
+    d->every_ms = every_ms;
     if (d->running)
         return; /* its end sees to the next one */
     timer_stop(d->timer);
-    if (c->use == SLURM_ON || (c->use == SLURM_AUTO && file_in_path("squeue")))
+    if (use == SLURM_ON || (use == SLURM_AUTO && file_in_path("squeue")))
         timer_after(d->timer, 0);
 }
 
-static void close_slurm(void *self)
+void slurm_close(struct hub_slurm *d)
 {
-    struct hub_slurm *d = self;
     command_stop(d->running);
     timer_free(d->timer);
     slurm_jobs_fini(&d->jobs);
     FREE_ALL(d->v, d);
 }
-
-const struct feature jobs_feature = {.name = "jobs",
-                                     FEATURE_SETTINGS(jobs),
-                                     .routes = jobs_routes,
-                                     .open = open_slurm,
-                                     .take = take_settings,
-                                     .load = load_open,
-                                     .close = close_slurm};

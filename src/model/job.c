@@ -24,6 +24,8 @@ struct job_fact job_changed(const struct job_fact *j, const struct job_change *c
 {
     struct job_fact to = *j;
 
+    to.start_ms = c->start_ms ? c->start_ms : j->start_ms;
+    to.parent = c->parent ? c->parent : j->parent;
     to.end_ms = c->end_ms >= 0 ? c->end_ms : j->end_ms;
     to.name = c->name ? c->name : j->name;
     to.node = c->node ? c->node : j->node;

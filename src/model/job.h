@@ -24,9 +24,9 @@ struct job_fact {
 };
 extern const struct record_kind job_record;
 
-/* What is to be different; NULL and -1: left as it is. */
+/* What is to be different; NULL, -1 for end, 0 for start and parent: left as it is. */
 struct job_change {
-    int64_t id, end_ms;
+    int64_t id, end_ms, start_ms, parent;
     const char *name, *node, *devices, *pids, *attrs;
 };
 

@@ -21,6 +21,8 @@ struct peers {
     void *arg;
     int64_t (*counted)(void *arg, const char *node, int64_t then_ms);
     void *counted_arg;
+    void (*seen)(void *arg, const struct proc_span *sp);
+    void *seen_arg;
     bool quiet;
 };
 
@@ -34,6 +36,12 @@ void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, i
 {
     p->changed = changed;
     p->arg = arg;
+}
+
+void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span *sp), void *arg)
+{
+    p->seen = seen;
+    p->seen_arg = arg;
 }
 
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg)
@@ -192,11 +200,14 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
                            .ended = ended,
                            .kind = t->kind,
                            .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
+    record_unpack(&proc_wire, t->fact, &sp.fact);
+    if (p->seen)
+        p->seen(p->seen_arg, &sp);
+    if (!p->quiet)
+        tell_change(p, peer, t);
+    t->saved_ms = t->last_ms;
     if (p->quiet)
         return;
-    record_unpack(&proc_wire, t->fact, &sp.fact);
-    tell_change(p, peer, t);
-    t->saved_ms = t->last_ms;
     store_put(p->store, STORE_PROC, &sp, 1, NULL, NULL);
 }
 
@@ -359,6 +370,8 @@ static void load_proc(void *arg, const struct proc_span *sp)
     t->last_ms = t->saved_ms = sp->last_ms;
     t->mem_max = sp->mem_max;
     see_more(t, sp->kind, sp->sm);
+    if (p->seen)
+        p->seen(p->seen_arg, sp);
 }
 
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err)

@@ -60,6 +60,9 @@ struct peers *peers_new(struct store *store);
 /* Told before a record is put: something about who was there in [from, to] is different now. */
 void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms),
                  void *arg);
+/* Told of every process on a device that begins, goes on for long or has ended; also of one that is another hub's to
+ * put. */
+void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span *sp), void *arg);
 /* Whoever counts hours registers what it knows of a node's past: its first hour, where no sample of then_ms or later
  * can have made it; 0: there is none. */
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);

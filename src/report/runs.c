@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/order.h"
+#include "jobs/auto.h"
 
 #define SEEN_LATELY_MS 600000              /* when a process was last seen is written down this often */
 #define GAP_MS         600000              /* a tree that was off its devices for longer is another run */
@@ -124,7 +125,8 @@ static void take_job(void *arg, const struct job_fact *j)
 {
     struct making *k = arg;
 
-    if (j->parent || !j->node[0]) /* a part of a job that is there itself, or on no node */
+    /* a part of a job that is there itself, or on no node; what nobody labelled is told by its processes */
+    if (j->parent || !j->node[0] || strcmp(j->kind, AUTO_KIND) == 0)
         return;
     VEC_ADD(k->jobs, k->n_jobs, k->cap_jobs,
             (struct labelled){.j = job_copy(j), .node = host_of(k, j->node), .slurm = slurm_number(j)});

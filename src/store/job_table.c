@@ -82,7 +82,8 @@ int records_change_job(struct records *r, const struct job_change *c)
     struct db_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
     bind_job(st, &j);
     code = db_run(st);
-    if (code < 0 || (class_of(old) == class_of(&j) && strcmp(old->devices, j.devices) == 0))
+    bool found_alike = class_of(old) == class_of(&j) && old->start_ms == j.start_ms;
+    if (code < 0 || (found_alike && strcmp(old->devices, j.devices) == 0))
         return code;
     code = RECORDS_RUN(r, R_DROP_JOB_DEVICES, DB_INT(j.id));
     return code < 0 ? code : put_devices(r, &j);

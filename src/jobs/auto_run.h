@@ -1,0 +1,65 @@
+/* auto_run.h: what auto.c and auto_settle.c share: runs of nodes, as they are kept in memory. */
+#pragma once
+
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "base/lookup.h"
+#include "base/mem.h"
+#include "jobs/auto.h"
+
+enum auto_queue { AUTO_WAITS_NOT, AUTO_BEGINS, AUTO_ENDS, AUTO_QUEUES };
+
+struct auto_proc {
+    int32_t pid, root_pid, ppid;
+    uint16_t device; /* of its run's */
+    bool ended, covered;
+    int64_t start_ms, first_ms, last_ms;
+};
+
+struct auto_run {
+    TAILQ_ENTRY(auto_run) link;
+    enum auto_queue queue;
+    int64_t due_ms;
+    struct auto_node *node;
+    int64_t id, parent, start_ms, last_ms;
+    bool kept;    /* there is a record of it; as it was put last: */
+    bool looking; /* what is stored of its node is being read */
+    int64_t put_start_ms, put_end_ms, put_parent;
+    size_t put_devices;
+    char login[64], name[64], pod[48], container[72];
+    char *cmd; /* NULL: not known */
+    int64_t slurm;
+    uint64_t launch; /* 0: none */
+    bool leads;      /* others of its launch are its parts */
+    uint64_t *groups;
+    char **devices;
+    struct auto_proc *procs;
+    size_t n_groups, cap_groups, n_devices, cap_devices, n_procs, cap_procs;
+    size_t n_active; /* of procs: not ended */
+};
+
+struct auto_node {
+    char key[NODE_KEY_MAX];
+    struct auto_run **runs;
+    size_t n, cap;
+};
+
+struct auto_runs {
+    struct auto_conf conf;
+    struct auto_out out;
+    struct lookup by_node, by_launch;
+    TAILQ_HEAD(, auto_run) queues[AUTO_QUEUES];
+    size_t n;
+};
+
+void auto_queue(struct auto_runs *a, struct auto_run *r, enum auto_queue to, int64_t due_ms);
+void auto_drop(struct auto_runs *a, struct auto_run *r);
+size_t auto_device(struct auto_run *r, struct str uuid); /* its place; made where it is not there */
+/* Gives it an id that no other run of its node, and none of these jobs, has. */
+void auto_name(struct auto_run *r, struct job_fact *const *jobs, size_t n_jobs);
+int64_t auto_until(const struct auto_run *r);
+/* The record id is no run any more, and leads to another job. */
+void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into);
+/* By the jobs of its node: covered, found again, begun, changed or ended. */
+void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *const *jobs, size_t n, int64_t now_ms);

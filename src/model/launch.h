@@ -1,0 +1,19 @@
+/*
+ * launch.h: what a launcher shows of a run over several nodes: the address at which its processes meet, the pod's
+ * owner. Processes with the same words belong together. Pure; what it reads is anybody's text.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+#define LAUNCH_MAX 96
+
+/* "10.0.0.1:29500" of a command line, words with blanks between: torchrun, deepspeed, accelerate, JAX, init methods.
+ * False: it says none, or only this machine's own address. */
+bool launch_of_command(struct str cmd, char ret[LAUNCH_MAX]);
+/* The same of an environment, NULs between: MASTER_ADDR and MASTER_PORT. No other variable is looked at. */
+bool launch_of_environ(struct str environ, char ret[LAUNCH_MAX]);
+/* "lab/llm" of the pods lab/llm-worker-0, lab/llm-master-0 and lab/llm-3. False: the name does not count pods. */
+bool launch_of_pod(struct str pod, char ret[LAUNCH_MAX]);
