@@ -227,24 +227,45 @@ static const struct hub_row *find_leader(const struct member_stat *st)
     return NULL;
 }
 
+/* Without what was being done, and to which server. */
+static const char *reason_of(const char *why)
+{
+    const char *at = strstr(why, "': "), *failed = strstr(why, " failed: ");
+
+    return failed ? failed + 9 : at ? at + 3 : why;
+}
+
+/* "03:41:55 UTC": a time, since a notice that changed each second would be news each second. */
+static const char *time_of(int64_t wall_ms, char out[32])
+{
+    char iso[32];
+
+    clock_iso(wall_ms, iso);
+    snprintf(out, 32, "%.8s UTC", iso + 11);
+    return out;
+}
+
 static void notice_of(const struct hub_cluster *c, const struct member_stat *st, char out[NOTICE_MAX])
 {
     const struct hub_row *leader = find_leader(st), *own = NULL;
-    char span[24];
+    char at[32];
 
     for (size_t i = 0; i < st->n; i++)
         if (st->hubs[i].id == member_id(c->m))
             own = &st->hubs[i];
     if (st->away_ms > AWAY_SAID_MS)
         snprintf(out, NOTICE_MAX,
-                 "PostgreSQL is away since %s: nothing can be stored or booked, agents keep their samples",
-                 clock_span(st->away_ms, span));
+                 "PostgreSQL is away since %s: nothing can be stored or booked, agents keep their samples: %.120s",
+                 time_of(st->away_wall_ms, at), reason_of(st->why));
     else if (!leader)
         snprintf(out, NOTICE_MAX, "no hub leads: alerts, messages and reports wait until one does");
     else if (own && strcmp(own->conf, leader->conf) != 0)
         snprintf(out, NOTICE_MAX,
                  "the settings of this hub differ from those of the hub that leads (%.64s), whose count",
                  leader->url[0] ? leader->url : leader->name);
+    else if (st->missed.id)
+        snprintf(out, NOTICE_MAX, "hub %.64s is away since %s, and did not end in order: the others do its work",
+                 st->missed.url[0] ? st->missed.url : st->missed.name, time_of(st->missed_wall_ms, at));
     else
         for (size_t i = 0; i < st->n && !out[0]; i++)
             if (strcmp(st->hubs[i].conf, leader->conf) != 0)

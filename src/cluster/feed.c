@@ -4,8 +4,11 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "sql/pg.h"
 #include "sql/record_sql.h"
 #include "store/kinds.h"
+
+#define BACK 1000 /* transactions */
 
 enum { OLDEST, NODES, HOLDS, NOTES, SETTINGS, MARKS, GONE, TIDY, COUNT };
 
@@ -98,6 +101,10 @@ int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
 
     if (r < 0)
         return db_fail(db, r, "read", err);
+    if (f->connection != pg_connection(db)) { /* a server that crashed may give the last numbers again */
+        f->from = f->from ? MAX(f->from - BACK, 1) : 0;
+        f->connection = pg_connection(db);
+    }
     r = db_one(db_stmt(&f->st, OLDEST), &oldest, err);
     r = MIN(r, 0);
     if (r == 0 && f->from) { /* what is dropped first: it may have been put again since */

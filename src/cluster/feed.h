@@ -18,8 +18,9 @@ struct feed_item {
 
 struct change_feed {
     struct db_stmts st;
-    int64_t hub;  /* whose own changes are left out */
-    int64_t from; /* the first transaction to be looked at; 0: none yet */
+    int64_t hub;         /* whose own changes are left out */
+    int64_t from;        /* the first transaction to be looked at; 0: none yet */
+    uint64_t connection; /* in which that was so */
 };
 void feed_init(struct change_feed *f, struct db *db, int64_t hub);
 void feed_fini(struct change_feed *f);

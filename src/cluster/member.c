@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/thread.h"
 #include "cluster/feed.h"
 #include "cluster/ids.h"
@@ -25,6 +26,7 @@
 #define ROUND_MS  1000
 #define KEEP_MS   2000       /* leases are kept so often */
 #define FEED_MS   5000       /* what changed is read so often without being told */
+#define QUIET_MS  6000       /* a hub that has not kept its lease for so long is missed */
 #define FORGET_MS 86400000ll /* what is remembered of hubs that are gone, and of what was dropped */
 #define TIDY_MS   600000
 #define FOLLOW_MS 15000 /* for the first look */
@@ -44,7 +46,7 @@ struct member {
     pthread_t thread;
     bool running;
     int wake_fd;
-    bool listens;
+    uint64_t listens;                   /* the connection that does; 0: none */
     int64_t kept_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
 
     pthread_mutex_t lock;
@@ -54,8 +56,11 @@ struct member {
     struct hub_row hubs[MEMBER_HUBS_MAX];
     size_t n_hubs;
     bool hubs_read;
+    struct hub_row missed; /* id 0: none is */
     int64_t away_since_ms; /* monotonic; 0: it answers */
-    char why[200];
+    int64_t away_wall_ms;
+    int64_t there_ms; /* monotonic; since when it answers */
+    char why[480];
     char url[256], conf[72];
     bool told; /* these two are to be written */
     struct feed_item *items, **tail;
@@ -73,14 +78,18 @@ struct member {
 static void say_away(struct member *m, const struct err *err)
 {
     LOCKED(&m->lock);
-    if (!m->away_since_ms)
+    if (!m->away_since_ms) {
         m->away_since_ms = MAX(clock_mono_ms(), 1);
+        m->away_wall_ms = clock_wall_ms();
+    }
     mem_copy_str(m->why, sizeof(m->why), err->msg);
 }
 
 static void say_there(struct member *m)
 {
     LOCKED(&m->lock);
+    if (m->away_since_ms || !m->there_ms)
+        m->there_ms = clock_mono_ms();
     m->away_since_ms = 0;
     m->why[0] = 0;
 }
@@ -100,6 +109,34 @@ static int keep_leases(struct member *m, struct err *err)
     return r < 0 ? r : hold_lease(m, &m->leader, err);
 }
 
+/* Another hub has its place: it was started again. */
+static bool is_back(const struct hub_row *gone, const struct hub_row *rows, size_t n)
+{
+    const char *url = gone->url;
+
+    return ANY(n, k,
+               rows[k].here && rows[k].id > gone->id &&
+                   strcmp(url[0] ? rows[k].url : rows[k].name, url[0] ? url : gone->name) == 0);
+}
+
+/* With the lock: one that did not end in order, and has not kept its lease for a while since this one started. After
+ * the server was away all of them need a moment. */
+static void note_missed(struct member *m, const struct hub_row *rows, size_t n)
+{
+    const struct hub_row *own = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        own = rows[i].id == m->id ? &rows[i] : own;
+    m->missed.id = 0;
+    if (!own || !m->there_ms || m->away_since_ms || clock_mono_ms() - m->there_ms < QUIET_MS)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int64_t quiet_ms = rows[i].now_ms - (rows[i].until_ms - HERE_MS);
+        if (rows[i].until_ms > own->started_ms && quiet_ms > QUIET_MS && &rows[i] != own && !is_back(&rows[i], rows, n))
+            m->missed = rows[i];
+    }
+}
+
 static int look_around(struct member *m, struct err *err)
 {
     AUTO_FREE struct hub_row *rows = NULL;
@@ -114,6 +151,7 @@ static int look_around(struct member *m, struct err *err)
     for (size_t i = 0; i < n && m->n_hubs < MEMBER_HUBS_MAX; i++)
         if (rows[i].here)
             m->hubs[m->n_hubs++] = rows[i];
+    note_missed(m, rows, n);
     return 0;
 }
 
@@ -172,11 +210,14 @@ static int read_changes(struct member *m, struct err *err)
 
 static int listen_again(struct member *m, struct err *err)
 {
-    int r = m->listens ? 0 : db_exec(m->db, "LISTEN muster");
+    uint64_t now = pg_connection(m->db); /* it may be another one since the last round, without a word */
+    int r = m->listens == now ? 0 : db_exec(m->db, "LISTEN muster");
 
     if (r < 0)
         return db_fail(m->db, r, "listen to", err);
-    m->listens = true;
+    if (m->listens != now)
+        m->fed_ms = 0; /* what was said meanwhile nobody heard */
+    m->listens = now;
     return 0;
 }
 
@@ -234,7 +275,7 @@ static int wait_round(struct member *m, bool well)
 
     if (r < 0) {
         struct pollfd p = {.fd = m->wake_fd, .events = POLLIN};
-        m->listens = false;
+        m->listens = 0;
         if (well)
             return 0; /* at once: it may be back */
         poll(&p, 1, ROUND_MS);
@@ -413,9 +454,12 @@ void member_stat(struct member *m, struct member_stat *ret)
     ret->n = m->n_hubs;
     memcpy(ret->hubs, m->hubs, m->n_hubs * sizeof(m->hubs[0]));
     ret->away_ms = m->away_since_ms ? MAX(clock_mono_ms() - m->away_since_ms, 1) : 0;
+    ret->away_wall_ms = m->away_wall_ms;
     mem_copy_str(ret->why, sizeof(ret->why), m->why);
     ret->leads = lease_holds(&m->leader);
     ret->changes = m->changes;
+    ret->missed = m->missed;
+    ret->missed_wall_ms = m->missed.until_ms - HERE_MS;
 }
 
 /* ---- the loop's side ---- */

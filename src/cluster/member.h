@@ -44,9 +44,12 @@ void member_tell(struct member *m, const char *url, const char *conf);
 struct member_stat {
     struct hub_row hubs[MEMBER_HUBS_MAX]; /* those that are there, as last read */
     size_t n;
-    int64_t away_ms; /* how long the server does not answer; 0: it does */
-    char why[200];   /* in words */
+    int64_t away_ms;      /* how long the server does not answer; 0: it does */
+    int64_t away_wall_ms; /* since when */
+    char why[480];        /* in words */
     bool leads;
-    uint64_t changes; /* that others made, since the start */
+    struct hub_row missed;  /* one that is away and did not say that it ends; id 0: none */
+    int64_t missed_wall_ms; /* when it was last heard of, by the server's clock */
+    uint64_t changes;       /* that others made, since the start */
 };
 void member_stat(struct member *m, struct member_stat *ret);

@@ -34,6 +34,7 @@ void nodes_take_shared(struct hub *h, struct buf *ret); /* since the last time: 
 struct telling;
 int telling_new(struct hub *h, struct telling **ret, struct err *err); /* while the hub loads */
 void telling_free(struct telling *t);                                  /* accepts NULL */
+void telling_notice(const struct telling *t, char out[NOTICE_MAX]);    /* who does not answer; accepts NULL */
 
 /* ---- twins.c ---- */
 /* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is

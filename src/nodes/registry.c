@@ -175,6 +175,8 @@ static void add_status(void *self, struct status *s)
 {
     struct hub *h = self;
     if (!s->notice[0])
+        telling_notice(h->telling, s->notice);
+    if (!s->notice[0])
         sources_said_notice(h->api.sources, clock_wall_ms(), s->notice);
     status_metric(s, "muster_hub_batches", "batches taken from agents", true, h->batches);
     status_metric(s, "muster_hub_repeats", "batches that were stored already", true, h->repeats);

@@ -13,18 +13,19 @@
 #include "nodes/feature.h"
 #include "nodes/share.h"
 
-#define EVERY_MS   500
-#define TIMEOUT_MS 5000
-#define AGAIN_MS   2000 /* after it failed */
-#define KEEP_BYTES (4u << 20)
-#define TOKEN_NAME "hub_token" /* the setting with the token that all of them use */
+#define EVERY_MS       500
+#define TIMEOUT_MS     5000
+#define AGAIN_MS       2000 /* after it failed */
+#define FAILED_SAID_MS 1500 /* a moment without an answer is no news */
+#define KEEP_BYTES     (4u << 20)
+#define TOKEN_NAME     "hub_token" /* the setting with the token that all of them use */
 
 struct listener { /* another hub */
     struct other_hub hub;
     struct http_call *call;
     struct buf waiting;
-    int64_t again_ms; /* monotonic */
-    bool failed;
+    int64_t again_ms;  /* monotonic */
+    int64_t failed_ms; /* since when, monotonic; 0: it answers */
 };
 
 struct telling {
@@ -75,12 +76,12 @@ static void on_told(void *arg, const struct http_result *r)
     struct listener *l = arg;
     bool failed = r->status != 200;
 
-    if (failed && !l->failed)
+    if (failed && !l->failed_ms)
         log_warn("cluster", "hub %s is not told what nodes send here: %s%.*s", l->hub.url, r->error,
                  r->status ? (int)MIN(r->body.len, 200u) : 0, r->status ? r->body.p : "");
-    else if (!failed && l->failed)
+    else if (!failed && l->failed_ms)
         log_info("cluster", "hub %s is told again what nodes send here", l->hub.url);
-    l->failed = failed;
+    l->failed_ms = !failed ? 0 : l->failed_ms ? l->failed_ms : clock_mono_ms();
     l->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
 }
 
@@ -95,7 +96,13 @@ static void listener_add(struct listener *l, struct str message)
 
 static void listener_send(struct listener *l, const char *token)
 {
-    if (!l->waiting.len || http_busy(l->call) || clock_mono_ms() < l->again_ms)
+    if (http_busy(l->call) || clock_mono_ms() < l->again_ms)
+        return;
+    if (l->failed_ms && !l->waiting.len) { /* is it back? */
+        l->waiting = BUF_INIT(SHARE_MAX);
+        share_start(&l->waiting);
+    }
+    if (!l->waiting.len)
         return;
     if (http_post(l->call, token, &l->waiting, TIMEOUT_MS, NULL) < 0)
         l->again_ms = clock_mono_ms() + AGAIN_MS;
@@ -144,6 +151,16 @@ static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
         if (message.len)
             listener_add(t->v[i], buf_str(&message));
         listener_send(t->v[i], t->token);
+    }
+}
+
+void telling_notice(const struct telling *t, char out[NOTICE_MAX])
+{
+    for (size_t i = 0; t && i < t->n && !out[0]; i++) {
+        const struct listener *l = t->v[i];
+        if (l->failed_ms && clock_mono_ms() - l->failed_ms > FAILED_SAID_MS)
+            snprintf(out, NOTICE_MAX, "hub %.64s does not answer this hub: it does not show what nodes send here",
+                     l->hub.url);
     }
 }
 

@@ -27,6 +27,21 @@ static int parse_hub(const char *url, char **ret_host, int *ret_port, struct err
     return ok ? 0 : err_set(err, -EINVAL, "--hub: '%s' is not an http:// address", url);
 }
 
+/* A list with commas, as agents take it. */
+static int parse_hubs(const char *urls, struct crowd_place *ret, size_t *ret_n, struct err *err)
+{
+    struct str rest = str_of(urls), one;
+    int r = 0;
+    while (r == 0 && str_cut(&rest, ',', &one)) {
+        AUTO_FREE char *url = mem_strn(one.p, one.len);
+        if (*ret_n == CROWD_HUBS_MAX)
+            return err_set(err, -EINVAL, "--hub: at most %d hubs", CROWD_HUBS_MAX);
+        r = parse_hub(url, &ret[*ret_n].host, &ret[*ret_n].port, err);
+        *ret_n += r == 0;
+    }
+    return r;
+}
+
 static int read_token(const struct simulate_conf *conf, struct buf *ret, struct err *err)
 {
     if (conf->token && conf->token[0])
@@ -41,12 +56,13 @@ static int read_token(const struct simulate_conf *conf, struct buf *ret, struct 
 static int simulate_run(const struct simulate_conf *conf, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);
-    AUTO_FREE char *host = NULL;
+    struct crowd_place hubs[CROWD_HUBS_MAX] = {0};
+    size_t n = 0;
     struct replay *trace = NULL;
     FILE *ledger = NULL;
-    int port = 0, r = read_token(conf, &token, err);
+    int r = read_token(conf, &token, err);
     if (!r)
-        r = parse_hub(conf->hub && conf->hub[0] ? conf->hub : "http://127.0.0.1:8765", &host, &port, err);
+        r = parse_hubs(conf->hub && conf->hub[0] ? conf->hub : "http://127.0.0.1:8765", hubs, &n, err);
     if (!r && conf->actors && conf->ledger && conf->ledger[0])
         r = err_set(err, -EINVAL, "--actors and --ledger do not go together: nodes that repeat others have no ledger");
     if (!r)
@@ -54,17 +70,23 @@ static int simulate_run(const struct simulate_conf *conf, struct err *err)
     if (!r && conf->ledger && conf->ledger[0] && !(ledger = fopen(conf->ledger, "we")))
         r = err_set(err, -errno, "cannot open '%s': %s", conf->ledger, strerror(errno));
     if (!r)
-        r = crowd_run(conf, trace, host, port, token.p, ledger, err);
+        r = crowd_run(conf, trace, hubs, n, token.p, ledger, err);
     if (ledger && fclose(ledger) && !r)
         r = err_set(err, -errno, "cannot write '%s': %s", conf->ledger, strerror(errno));
     replay_free(trace);
+    for (size_t i = 0; i < n; i++)
+        free(hubs[i].host);
     return r;
 }
 
 /* ---- the command ---- */
 
 static const struct opt simulate_opts[] = {
-    OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to (default http://127.0.0.1:8765)", .url = true),
+    OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL",
+        "the hub to send to (default http://127.0.0.1:8765); URL,URL: nodes are spread, and go to the next one when "
+        "one "
+        "fails",
+        .url = true),
     OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "an enroll token; better in a file: a flag shows in ps"),
     OPT(simulate_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),
     OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "nodes", .min = 1, .max = 100000),

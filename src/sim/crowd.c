@@ -6,7 +6,8 @@
  *
  * With an actor for each node (`plain`), a node sends as soon as its actor has closed a batch, in the interval that the
  * hub asks for, and tries again soon after a failure: as an agent does, but for the spool. With fewer actors than nodes
- * they send spread evenly over the interval, whatever phase the hub tells, each from an address of its own.
+ * they send spread evenly over the interval, whatever phase the hub tells, each from an address of its own. Of several
+ * hubs a node begins with one, and goes to the next when that fails it.
  */
 #include "sim/crowd.h"
 
@@ -49,7 +50,8 @@ struct actor {
 struct member {
     struct member *next; /* of those that are due in the same slot */
     struct actor *actor;
-    int fd; /* -1: not connected */
+    size_t hub; /* which of the crowd's */
+    int fd;     /* -1: not connected */
     bool busy, writable, greeted;
     uint64_t took; /* the actor's batch it has */
     struct node_id id;
@@ -64,14 +66,19 @@ struct member {
     int64_t began_ms, interval_ms; /* plain: first tick of the batch being filled, monotonic; as the hub asks */
 };
 
+struct crowd_hub {
+    const char *name;
+    int port;
+    struct sockaddr_storage at;
+    socklen_t len; /* 0: its name is not resolved yet */
+    char host[80];
+};
+
 struct crowd {
     const struct simulate_conf *conf;
     bool plain;
-    const char *name; /* the hub's */
-    int port;
-    struct sockaddr_storage hub;
-    socklen_t hub_len; /* 0: its name is not resolved yet */
-    char host[80];
+    struct crowd_hub hubs[CROWD_HUBS_MAX];
+    size_t n_hubs;
     int epoll;
     FILE *ledger;     /* NULL: none */
     int64_t story_ms; /* of the demo: its opening */
@@ -168,15 +175,17 @@ static void member_fail(struct crowd *c, struct member *m, int status, const cha
         fprintf(stderr, "muster simulate: %s: %s; trying again\n", m->name, why);
     if (m->busy && c->plain)
         m->retry_ms = clock_mono_ms() + 200 + (int64_t)(rand_unit() * 600);
+    if (m->busy)
+        m->hub = (m->hub + 1) % c->n_hubs;
     member_hang_up(m);
 }
 
 /* A node has an address of its own where the hub is on this machine: 127.1.0.1 and up. */
-static int bind_own(const struct crowd *c, size_t no, int fd)
+static int bind_own(const struct crowd *c, const struct crowd_hub *h, size_t no, int fd)
 {
     struct sockaddr_in from = {.sin_family = AF_INET};
     uint32_t own = (127u << 24 | 1u << 16) + (uint32_t)(no / FREE_RANGE << 8) + 1 + (uint32_t)(no % FREE_RANGE);
-    const struct sockaddr_in *hub = (const struct sockaddr_in *)&c->hub;
+    const struct sockaddr_in *hub = (const struct sockaddr_in *)&h->at;
     int on = 1;
     if (c->plain || ntohl(hub->sin_addr.s_addr) >> 24 != 127)
         return 0;
@@ -192,28 +201,29 @@ static void member_watch(struct crowd *c, struct member *m, int op, bool out)
     m->writable = out;
 }
 
-static bool resolve_hub(struct crowd *c)
+static bool resolve_hub(struct crowd_hub *h)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     char port[16];
-    snprintf(port, sizeof(port), "%d", c->port);
-    if (!c->hub_len && getaddrinfo(c->name, port, &hints, &found) == 0 && found->ai_addrlen <= sizeof(c->hub)) {
-        memcpy(&c->hub, found->ai_addr, found->ai_addrlen);
-        c->hub_len = found->ai_addrlen;
+    snprintf(port, sizeof(port), "%d", h->port);
+    if (!h->len && getaddrinfo(h->name, port, &hints, &found) == 0 && found->ai_addrlen <= sizeof(h->at)) {
+        memcpy(&h->at, found->ai_addr, found->ai_addrlen);
+        h->len = found->ai_addrlen;
     }
     if (found)
         freeaddrinfo(found);
-    return c->hub_len;
+    return h->len;
 }
 
 static bool member_connect(struct crowd *c, struct member *m)
 {
-    int on = 1, fd = resolve_hub(c) ? socket(c->hub.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    struct crowd_hub *h = &c->hubs[m->hub];
+    int on = 1, fd = resolve_hub(h) ? socket(h->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)
         return false;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (bind_own(c, (size_t)(m - c->members), fd) < 0 ||
-        (connect(fd, (struct sockaddr *)&c->hub, c->hub_len) < 0 && errno != EINPROGRESS)) {
+    if (bind_own(c, h, (size_t)(m - c->members), fd) < 0 ||
+        (connect(fd, (struct sockaddr *)&h->at, h->len) < 0 && errno != EINPROGRESS)) {
         close(fd);
         return false;
     }
@@ -306,7 +316,7 @@ static void member_send(struct crowd *c, struct member *m)
     buf_addf(&m->out,
              "POST /api/v1/batches HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-muster\r\n"
              "Authorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n",
-             c->host, m->token, c->body.len);
+             c->hubs[m->hub].host, m->token, c->body.len);
     buf_addstr(&m->out, buf_str(&c->body));
     m->busy = m->greeted = true;
     m->sent_ms = clock_mono_ms();
@@ -548,7 +558,8 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
     uint64_t facts_id;
     init_node(c, &own, c->actors[0].node.trace, i);
     wire_put_facts(&facts, &own.id, &own.fact, &facts_id);
-    *m = (struct member){.fd = -1,
+    *m = (struct member){.hub = (size_t)i % c->n_hubs,
+                         .fd = -1,
                          .id = own.id,
                          .run = rand_u64(),
                          .actor = &c->actors[i % c->conf->actors],
@@ -615,24 +626,32 @@ static void stop(struct crowd *c)
     close(c->epoll);
 }
 
-int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const char *host, int port,
+static int set_hub(const struct crowd *c, struct crowd_hub *h, const struct crowd_place *at, struct err *err)
+{
+    struct in_addr ip;
+    h->name = strcmp(at->host, "localhost") == 0 && !c->plain ? "127.0.0.1" : at->host;
+    h->port = at->port;
+    snprintf(h->host, sizeof(h->host), "%.60s:%d", at->host, at->port);
+    if (!c->plain && inet_pton(AF_INET, h->name, &ip) != 1)
+        return err_set(err, -EINVAL, "--actors wants the hub's IPv4 address, and '%s' is none", at->host);
+    return 0;
+}
+
+int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const struct crowd_place *hubs, size_t n,
               const char *token, FILE *ledger, struct err *err)
 {
     struct simulate_conf own = *conf;
-    struct crowd *c = NEW(struct crowd, .conf = &own, .plain = own.actors == 0, .port = port, .ledger = ledger,
-                          .story_ms = clock_wall_ms());
+    struct crowd *c = NEW(struct crowd, .conf = &own, .plain = own.actors == 0, .n_hubs = MIN(n, CROWD_HUBS_MAX),
+                          .ledger = ledger, .story_ms = clock_wall_ms());
     struct sigaction act = {.sa_handler = on_signal};
-    struct in_addr ip;
     own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
-    c->name = strcmp(host, "localhost") == 0 && !c->plain ? "127.0.0.1" : host;
-    snprintf(c->host, sizeof(c->host), "%.60s:%d", host, port);
     int r = allow_files(own.nodes, err);
     if (c->plain)
         r = 0; /* it does what it can */
     if (r == 0 && own.until && clock_parse(own.until, strlen(own.until), &c->story_ms) < 0)
         r = err_set(err, -EINVAL, "--until: '%s' is not a time", own.until);
-    if (r == 0 && !c->plain && inet_pton(AF_INET, c->name, &ip) != 1)
-        r = err_set(err, -EINVAL, "--actors wants the hub's IPv4 address, and '%s' is none", host);
+    for (size_t i = 0; i < c->n_hubs && r == 0; i++)
+        r = set_hub(c, &c->hubs[i], &hubs[i], err);
     c->epoll = r == 0 ? epoll_create1(EPOLL_CLOEXEC) : -1;
     if (r == 0 && c->epoll < 0)
         r = err_set(err, -errno, "cannot wait for sockets: %s", strerror(errno));

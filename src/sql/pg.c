@@ -648,6 +648,11 @@ int pg_wait(struct db *db, int wake_fd, int64_t ms)
     return take_notes(d);
 }
 
+uint64_t pg_connection(const struct db *db)
+{
+    return ((const struct pg_db *)db)->connections;
+}
+
 /* ---- opening ---- */
 
 bool pg_is_place(const char *place)

@@ -32,3 +32,6 @@ void pg_set_limit(struct db *db, int64_t ms);
  * (0). -ENOTCONN: the connection was lost, and who listens must say so again. Outside of a transaction.
  */
 int pg_wait(struct db *db, int wake_fd, int64_t ms);
+/* Which of its connections it is: another number than before, and what was said to the server in the last one is
+ * forgotten. */
+uint64_t pg_connection(const struct db *db);

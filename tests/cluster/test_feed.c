@@ -11,6 +11,7 @@
 #include "cluster/feed.h"
 #include "cluster/ids.h"
 #include "cluster/place.h"
+#include "sql/pg.h"
 #include "store/kinds.h"
 #include "store/main_db.h"
 #include "store/schema.h"
@@ -89,6 +90,31 @@ static void what_commits_late_is_not_missed(void **unused)
     feed_fini(&f);
     records_close(early);
     records_close(late);
+    records_close(own);
+}
+
+static void after_a_lost_connection_the_last_changes_are_read_again(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    AUTO_BUF out = BUF_INIT(4096);
+    struct records *other = records_of(url, 1), *own = records_of(url, 2);
+    struct change_feed f;
+    (void)unused;
+
+    feed_init(&f, own->db, 2);
+    assert_string_equal(read_feed(&f, &out), "");
+    put_note(other, 1, 0);
+    assert_string_equal(read_feed(&f, &out), "+1 ");
+    assert_string_equal(read_feed(&f, &out), "");
+    uint64_t before = pg_connection(own->db);
+    assert_int_equal(db_exec(other->db, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+                                        " WHERE application_name = 'muster-hub-2' AND datname = current_database()"),
+                     0);
+    assert_string_equal(read_feed(&f, &out), "+1 "); /* a server that crashed may give numbers again */
+    assert_true(pg_connection(own->db) > before);    /* and whoever listened has to say so again */
+    assert_string_equal(read_feed(&f, &out), "");
+    feed_fini(&f);
+    records_close(other);
     records_close(own);
 }
 
@@ -173,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_commits_late_is_not_missed),
+        cmocka_unit_test(after_a_lost_connection_the_last_changes_are_read_again),
         cmocka_unit_test(no_device_is_booked_twice),
         cmocka_unit_test(numbers_are_given_once_and_above_all_there_are),
     };

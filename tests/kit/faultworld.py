@@ -1,0 +1,422 @@
+"""A small site that faults are done to: a PostgreSQL primary with a synchronous standby, hubs, haproxy, invented nodes, a network between them.
+
+Everything lives in namespaces of its own (network, mounts, processes), which `enter` makes, so that nothing outside is touched and nothing stays. It needs root.
+The servers, hubs and what asks them have an address each in 10.77.0.0/24 on a bridge; a cut is a rule of nftables at one end.
+"""
+import collections
+import contextlib
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+import lib
+import sender
+
+PG = "/usr/lib/postgresql/15/bin"
+PASSWORD = "se:cr@t"
+HERE = "10.77.0.1"
+SHIM = os.path.join(lib.BIN, "libclock-shim.so")
+TOOLS = ("ip", "nft", "unshare", "haproxy")
+
+
+def path_of(tool):
+    return shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+
+def missing():
+    """Why there can be no such world here, or None."""
+    if os.geteuid() != 0:
+        return "only root may make networks"
+    for tool in (*TOOLS, PG + "/postgres"):
+        if not path_of(tool):
+            return f"there is no {tool}"
+    probe = [path_of("unshare"), "--net", "--mount", "--pid", "--fork", path_of("nft"), "add", "table", "ip", "m"]
+    return None if subprocess.run(probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0 else "no namespaces or no nftables here"
+
+
+def enter():
+    """The program again, in namespaces of its own; they end with it, and all that runs in them."""
+    if os.environ.get("FAULT_WORLD"):
+        subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+        return
+    argv = [path_of("unshare"), "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", sys.executable, *sys.argv]
+    os.execve(argv[0], argv, dict(os.environ, FAULT_WORLD="1", PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"))
+
+
+def run(*argv, check=True, **kw):
+    return subprocess.run([str(a) for a in argv], check=check, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kw).stdout.decode()
+
+
+class Net:
+    """A bridge, and a namespace for each that has an address."""
+
+    def __init__(self):
+        self.at = {"front": HERE}
+        self.cuts = 0
+        for line in ("link set lo up", "link add br0 type bridge", f"addr add {HERE}/24 dev br0", "link set br0 up"):
+            run("ip", *line.split())
+
+    def add(self, name, address):
+        self.at[name] = address
+        for line in (f"netns add {name}", f"link add v{name} type veth peer name eth0 netns {name}", f"link set v{name} master br0 up", f"-n {name} addr add {address}/24 dev eth0",
+                     f"-n {name} link set eth0 up", f"-n {name} link set lo up"):
+            run("ip", *line.split())
+        for line in ("add table ip cut", "add chain ip cut in { type filter hook input priority 0 ; }", "add chain ip cut out { type filter hook output priority 0 ; }"):
+            run("ip", "netns", "exec", name, "nft", *line.split())
+
+    def cut(self, a, b):
+        """Not a packet between these two."""
+        if a == "front":
+            a, b = b, a
+        run("ip", "netns", "exec", a, "nft", "add", "rule", "ip", "cut", "in", "ip", "saddr", self.at[b], "drop")
+        run("ip", "netns", "exec", a, "nft", "add", "rule", "ip", "cut", "out", "ip", "daddr", self.at[b], "drop")
+
+    def heal(self):
+        for name in self.at:
+            if name != "front":
+                run("ip", "netns", "exec", name, "nft", "flush", "table", "ip", "cut")
+
+    def inside(self, name):
+        return ["ip", "netns", "exec", name]
+
+
+class Clock:
+    """A file that a program's clock is set by."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "wb") as f:
+            f.write(struct.pack("<q", 0))
+        os.chmod(path, 0o644)
+        self.env = {"LD_PRELOAD": SHIM, "CLOCK_SHIM": path}
+
+    def set(self, ms):
+        with open(self.path, "r+b") as f:
+            f.write(struct.pack("<q", ms))
+
+
+class Server:
+    """PostgreSQL on a disk of its own, which is small."""
+
+    def __init__(self, world, name, address, size):
+        self.world, self.name, self.address, self.p = world, name, address, None
+        world.net.add(name, address)
+        self.disk = world.path(name)
+        self.dir = self.disk + "/db"
+        os.mkdir(self.disk)
+        run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk)
+        who = pwd.getpwnam("postgres")
+        os.chown(self.disk, who.pw_uid, who.pw_gid)
+        self.clock = Clock(world.path(name + ".clock"))
+        self.log = world.path(name + ".log")
+
+    def inside(self):
+        """In its network, as somebody who is not root."""
+        return [*self.world.net.inside(self.name), "setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+
+    def tool(self, program, *argv, check=True):
+        return run(*self.inside(), f"{PG}/{program}", *argv, check=check, cwd=self.disk, env=dict(os.environ, PGPASSWORD=PASSWORD))
+
+    def make(self):
+        secret = self.disk + "/secret"
+        with open(secret, "w", encoding="ascii") as f:
+            f.write(PASSWORD + "\n")
+        os.chmod(secret, 0o644)
+        self.tool("initdb", "-D", self.dir, "-U", "muster", "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=4")
+        with open(self.dir + "/pg_hba.conf", "w", encoding="ascii") as f:
+            f.write("local all all trust\nhost all all 10.77.0.0/24 scram-sha-256\nhost replication all 10.77.0.0/24 scram-sha-256\n")
+        with open(self.dir + "/postgresql.conf", "a", encoding="ascii") as f:
+            f.write("wal_level = replica\nwal_keep_size = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nshared_buffers = 32MB\nfsync = off\n"
+                    "wal_sender_timeout = 10s\nwal_receiver_timeout = 10s\nmax_connections = 60\n")
+
+    def start(self, wait=True):
+        log = open(self.log, "ab")
+        self.p = subprocess.Popen([*self.inside(), f"{PG}/postgres", "-D", self.dir, "-k", self.disk, "-c", f"listen_addresses={self.address}"],
+                                  cwd=self.disk, start_new_session=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ, **self.clock.env))
+        log.close()
+        if wait:
+            lib.wait_until(self.name + " answers", lambda: self.sql("SELECT 1", check=False) == "1", 60)
+
+    def stop(self, how=signal.SIGINT):
+        """SIGINT: its clients are sent away, and it ends."""
+        if self.p.poll() is None:
+            self.p.send_signal(how)
+        self.p.wait(60)
+
+    def kill9(self):
+        """All of its processes at once, as when its machine goes."""
+        with contextlib.suppress(ProcessLookupError):
+            for pid in [*self.processes(), self.p.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self.p.wait()
+
+    def processes(self, of=None):
+        """Children of the server; of: only those so called."""
+        out = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            with contextlib.suppress(OSError, IndexError):
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                    parent = int(f.read().rsplit(")", 1)[1].split()[1])
+                with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as f:
+                    words = f.read()
+                if parent == self.p.pid and (not of or of in words):
+                    out.append(int(name))
+        return out
+
+    def follow(self, other):
+        """It becomes the other's standby, from nothing."""
+        shutil.rmtree(self.dir, ignore_errors=True)
+        self.tool("pg_basebackup", "-D", self.dir, "-R", "-X", "stream", "-c", "fast", "-d", f"host={other.address} user=muster dbname=postgres application_name={self.name}")
+        self.start()
+
+    def promote(self):
+        self.sql("SELECT pg_promote(true, 30)")
+
+    def wait_for_standby(self, on):
+        """on: a commit waits for the standby from now on, which must be there; else for nobody."""
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '%s'" % ("*" if on else ""))
+        self.sql("SELECT pg_reload_conf()")
+        if on:
+            lib.wait_until("the standby keeps up", lambda: self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", check=False) == "1", 60)
+
+    def sql(self, text, check=True, base="postgres"):
+        done = subprocess.run([PG + "/psql", "-XqAt", "-h", self.disk, "-U", "muster", "-d", base, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env=dict(os.environ, PGOPTIONS="-c synchronous_commit=local"))
+        if check and done.returncode:
+            raise AssertionError(f"{text}: {done.stderr.decode()}")
+        return done.stdout.decode().strip()
+
+    def fill(self):
+        """Every byte of its disk."""
+        with open(self.disk + "/ballast", "ab", buffering=0) as f, contextlib.suppress(OSError):
+            while True:
+                f.write(bytes(1 << 16))
+
+    def empty(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.disk + "/ballast")
+
+
+class Hub:
+    def __init__(self, world, name, address, flags):
+        self.world, self.name, self.address, self.flags = world, name, address, flags
+        self.url = f"http://{address}:8765"
+        world.net.add(name, address)
+        self.clock = Clock(world.path(name + ".clock"))
+        self.data = world.path(name)
+        os.mkdir(self.data)
+        self.p, self.texts = None, []
+
+    def argv(self):
+        w = self.world
+        return [*w.net.inside(self.name), lib.MUSTER, "hub", "--listen", f"{self.address}:8765", "--data", self.data, "--store", w.store, "--store-password-file", w.secret, "--advertise", self.url,
+                "--config", w.path("muster.yaml"), "--host-names", HERE, *self.flags]
+
+    def start(self, wait=True):
+        env = {} if os.environ.get("MUSTER_SAN") else self.clock.env
+        self.p = lib.Process(self.argv(), env)
+        if wait:
+            self.p.wait_line(r"http://10\.77", 60)
+
+    def kill9(self):
+        self.p.kill9()
+        self.texts.append(self.p.text)
+
+    def signal(self, how):
+        self.p.p.send_signal(how)
+
+    def ask(self, path, limit=5, **kw):
+        return lib.ask(self.url + path, limit=limit, **kw)
+
+    def metric(self, name):
+        with contextlib.suppress(OSError):
+            for line in self.ask("/metrics")[2].decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[1])
+        return None
+
+    def notice(self):
+        """What its screens say is wrong; "": nothing; None: it does not answer."""
+        with contextlib.suppress(OSError, ValueError, AssertionError):
+            return lib.ask_json(self.url + "/api/v1/state?node=sim1", limit=3).get("notice", "")
+        return None
+
+    def words(self):
+        """All that this hub said in its log."""
+        return "\n".join([*self.texts, self.p.text])
+
+
+CONFIG = """
+channels:
+  tell: {type: command, command: [/bin/sh, "%s/tell.sh", "%s/told"], severity: critical}
+alerts:
+  rules:
+    - {name: mark, when: "free node:mark*", for: 0s, clear: 1h, channel: tell, text: "{place} is marked"}
+"""
+TELL = 'x=$(cat | tr -d "\\n")\nprintf "%s\\n" "$x" >>"$1"\n'
+
+
+class World:
+    """Hubs h1, h2 …, servers db1 (the first primary) and db2, haproxy at self.url."""
+
+    def __init__(self, folder, hubs=3, nodes=500, gpus=1, tick="5s", interval="5s", disk="700m", flags=()):
+        self.folder, self.n_nodes = folder, nodes
+        os.chmod(folder, 0o755)
+        self.net = Net()
+        self.secret = self.path("secret")
+        with open(self.secret, "w", encoding="ascii") as f:
+            f.write(PASSWORD + "\n")
+        os.chmod(self.secret, 0o600)
+        self.servers = [Server(self, "db1", "10.77.0.21", disk), Server(self, "db2", "10.77.0.22", disk)]
+        self.primary, self.standby = self.servers
+        self.store = "postgres://muster@10.77.0.21:5432,10.77.0.22:5432/postgres"
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG % (folder, folder))
+        with open(self.path("tell.sh"), "w", encoding="ascii") as f:
+            f.write(TELL)
+        self.primary.make()
+        self.primary.start()
+        self.standby.follow(self.primary)
+        self.primary.wait_for_standby(True)
+        flags = ("--rule-stale-after", "1h", "--rule-down-after", "1h", "--rotate", "20s", "--log-level", "info", *flags)
+        self.hubs = [Hub(self, f"h{i + 1}", f"10.77.0.{11 + i}", flags) for i in range(hubs)]
+        for h in self.hubs:
+            h.start()
+        self.url = f"http://{HERE}:8080"
+        self._haproxy()
+        self.enroll = self.token("enroll", "--uses", "100000")  # for marks
+        self.marks = 0
+        self.ledger = self.path("ledger")
+        with open(self.path("enroll"), "w", encoding="ascii") as f:
+            f.write(self.token("enroll", "--uses", str(2 * nodes + 10)))
+        os.chmod(self.path("enroll"), 0o600)
+        self.sim = lib.Process([lib.MUSTER, "simulate", "--hub", ",".join(h.url for h in self.hubs), "--token-file", self.path("enroll"), "--nodes", str(nodes), "--gpus", str(gpus),
+                                "--tick", tick, "--interval", interval, "--ledger", self.ledger, "--drain", "120s"])
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def token(self, role, *flags):
+        return run(lib.MUSTER, "token", "new", "--role", role, "--store", self.store, "--store-password-file", self.secret, *flags).strip()
+
+    def _haproxy(self):
+        with open(self.path("haproxy.cfg"), "w", encoding="ascii") as f:
+            f.write("defaults\n mode http\n timeout connect 1s\n timeout client 60s\n timeout server 60s\n timeout check 1s\n retries 3\n option redispatch\n option httpchk GET /healthz\n"
+                    " default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n"
+                    f"frontend muster\n bind {HERE}:8080\n default_backend hubs\nbackend hubs\n balance roundrobin\n" + "".join(f" server {h.name} {h.address}:8765 check\n" for h in self.hubs))
+        self.haproxy = lib.Process([path_of("haproxy"), "-db", "-f", self.path("haproxy.cfg")])
+
+    def close(self):
+        """In any state."""
+        for p in [self.sim, self.haproxy, *(h.p for h in self.hubs)]:
+            if p.p.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(p.p.pid, signal.SIGCONT)
+                p.p.kill()
+        for s in self.servers:
+            s.kill9()
+
+    # ---- who does what ----
+
+    def leaders(self):
+        return [h for h in self.hubs if h.p.alive() and h.metric("muster_hub_leads") == 1]
+
+    def settled(self):
+        """All are there, and know it; one leads."""
+        n = len(self.hubs)
+        return len(self.leaders()) == 1 and all(h.p.alive() and h.metric("muster_hub_hubs") == n and h.notice() == "" for h in self.hubs)
+
+    def sql(self, text):
+        return self.primary.sql(text)
+
+    # ---- what is told ----
+
+    def mark(self):
+        """A node that somebody must be told of, once; it speaks to whoever takes it. Its name."""
+        self.marks += 1
+        node = sender.Node(f"mark{self.marks}")
+        body = node.stream(node.facts(), node.procs(), node.batch(util=0))
+        threading.Thread(target=self._post, args=(body,), daemon=True).start()
+        return node.name
+
+    def _post(self, body):
+        for _ in range(400):
+            with contextlib.suppress(OSError, Exception):
+                if lib.ask(self.url + "/api/v1/batches", method="POST", body=body, limit=15, headers={"Authorization": "Bearer " + self.enroll, "Content-Type": "application/octet-stream"})[0] == 200:
+                    return
+            time.sleep(0.5)
+
+    def told(self):
+        """How often each mark was told of, and how many of these messages came with a number that was there already."""
+        times, ids, again = collections.Counter(), set(), 0
+        with contextlib.suppress(FileNotFoundError), open(self.path("told"), encoding="utf-8", errors="replace") as f:
+            for line in f:
+                with contextlib.suppress(ValueError):
+                    m = json.loads(line)
+                    if m.get("rule") == "mark" and m.get("kind") == "fired":
+                        times.update(set(re.findall(r"mark\d+", m["text"] or m["title"])))
+                        again += m["id"] in ids
+                        ids.add(m["id"])
+        return times, again
+
+    # ---- what is stored ----
+
+    def made(self):
+        """(node, run, number) of every batch so far, and its samples."""
+        out = {}
+        with open(self.ledger, encoding="ascii") as f:
+            for line in f:
+                if line.endswith("\n"):
+                    node, how, number, samples, total = line.split()
+                    out[(node, how, int(number))] = (int(samples), total)
+        return out
+
+    def stored(self):
+        """Keys that are stored: as frames, or taken up into chunks; and which stand there twice."""
+        rows = self.sql("SELECT n.key, to_hex(b.run), b.number FROM batch b JOIN batch_node n ON n.id = b.node").splitlines()
+        times = collections.Counter()
+        for row in rows:
+            node, how, number = row.split("|")
+            times[(node, how.rjust(16, "0"), int(number))] += 1
+        ranges = self.sql("SELECT n.key, to_hex(t.run), t.first, t.last FROM taken t JOIN batch_node n ON n.id = t.node").splitlines()
+        keys = set(times)
+        for row in ranges:
+            node, how, first, last = row.split("|")
+            keys.update((node, how.rjust(16, "0"), k) for k in range(int(first), int(last) + 1))
+        return keys, [k for k, n in times.items() if n > 1]
+
+
+class Asker(threading.Thread):
+    """Somebody who looks at one node through haproxy, again and again; how long was there no answer?"""
+
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self.world, self.over, self.last, self.worst, self.answers, self.lock = world, False, time.monotonic(), 0.0, 0, threading.Lock()
+
+    def run(self):
+        while not self.over:
+            began = time.monotonic()
+            with contextlib.suppress(Exception):
+                if lib.ask(self.world.url + "/api/v1/state?node=sim1", limit=2)[0] == 200:
+                    with self.lock:
+                        now = time.monotonic()
+                        self.worst, self.last, self.answers = max(self.worst, now - self.last), now, self.answers + 1
+            time.sleep(max(0.05, 0.25 - (time.monotonic() - began)))
+
+    def take(self):
+        """The longest time since this was asked last."""
+        with self.lock:
+            worst = max(self.worst, time.monotonic() - self.last)
+            self.worst = 0.0
+            return worst
