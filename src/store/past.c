@@ -188,15 +188,41 @@ static int read_row(struct reading *g, struct past_log *l, int64_t row, struct e
 
 /* ---- rows as pieces ---- */
 
+struct piece_at { /* being read */
+    const struct fresh_piece *p;
+    size_t i;
+    struct buf *room;
+};
+
+static int load_piece_column(void *arg, const struct chunk *c, size_t column, struct str *ret)
+{
+    struct piece_at *at = arg;
+
+    return fresh_piece_column(at->p, at->i, &c->columns[column], at->room, ret);
+}
+
 static int give_piece(struct reading *g, const struct fresh_piece *p)
 {
     struct sink *s = g->sink;
+    struct piece_at at = {.p = p, .room = &g->r->room};
+    struct chunk opened = {0};
+    AUTO_BUF head = BUF_INIT(CHUNK_BYTES_MAX);
     int r = 0;
 
     s->damaged += p->damaged;
-    for (size_t i = 0; i < p->n && r == 0; i++)
-        if (p->v[i].to_ms >= s->from_ms && p->v[i].from_ms < s->to_ms)
-            r = stopped(g) ? -ECANCELED : s->chunk(s, &p->v[i].c, TIER_RAW);
+    s->load = p->file ? load_piece_column : NULL;
+    s->load_arg = &at;
+    for (; at.i < p->n && r == 0; at.i++) {
+        if (p->v[at.i].to_ms < s->from_ms || p->v[at.i].from_ms >= s->to_ms)
+            continue;
+        const struct chunk *c = fresh_piece_head(p, at.i, &opened, &head);
+        if (!c)
+            s->damaged++;
+        else
+            r = stopped(g) ? -ECANCELED : s->chunk(s, c, TIER_RAW);
+    }
+    s->load = NULL;
+    chunk_fini(&opened);
     return r;
 }
 
@@ -238,7 +264,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
     if (r == 0)
         *ret = p;
     else
-        fresh_piece_free(p);
+        fresh_piece_free(g->x->p->fresh, p);
     return r;
 }
 
@@ -250,19 +276,26 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
     AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
     struct table_chunk made = {0};
     struct str *bytes = NULL;
-    size_t n_bytes = 0, cap = 0;
+    struct buf *rooms = NULL;
+    size_t n_bytes = 0, n_rooms = 0, cap = 0, cap_rooms = 0;
+    bool ok = true;
 
     for (size_t i = 0; i < n; i++) {
         p->damaged += v[i]->damaged;
-        for (size_t k = 0; k < v[i]->n; k++)
-            VEC_ADD(bytes, n_bytes, cap, v[i]->v[k].c.bytes);
+        for (size_t k = 0; k < v[i]->n; k++) {
+            VEC_ADD(rooms, n_rooms, cap_rooms, BUF_INIT(CHUNK_BYTES_MAX));
+            VEC_ROOM(bytes, n_bytes, cap);
+            ok &= fresh_piece_whole(v[i], k, &rooms[n_rooms - 1], &bytes[n_bytes++]) == 0;
+        }
     }
-    bool ok = n_bytes > 0 && chunks_merge(w, TIER_RAW, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
-              fresh_piece_add(p, made.from_ms, made.to_ms, made.bytes) == 0 &&
-              fresh_put(g->x->p->fresh, g->name, log, v, n, p, now_ms);
+    ok = ok && n_bytes > 0 && chunks_merge(w, TIER_RAW, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
+         fresh_piece_add(p, made.from_ms, made.to_ms, made.bytes) == 0 &&
+         fresh_put(g->x->p->fresh, g->name, log, v, n, p, now_ms);
     if (!ok)
-        fresh_piece_free(p);
-    free(bytes);
+        fresh_piece_free(g->x->p->fresh, p);
+    for (size_t i = 0; i < n_rooms; i++)
+        buf_fini(&rooms[i]);
+    FREE_ALL(bytes, rooms);
     chunk_writer_free(w);
 }
 
@@ -297,7 +330,7 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
         i += some;
         plain = !fresh_put(f, g->name, l->n, NULL, 0, p, now_ms);
         if (plain)
-            fresh_piece_free(p);
+            fresh_piece_free(f, p);
     }
     r = MIN(r, 0);
     for (; i < n && r == 0; i++)

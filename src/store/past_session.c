@@ -12,12 +12,14 @@
 #define POOL_KEEP   4 /* readers kept open */
 #define SHELF_BYTES (1280u << 10)
 #define FRESH_BYTES (4u << 20)
+#define FRESH_FILE  (256u << 20)
 #define LIMIT_MS    60000 /* so long a question waits for a server */
 
 struct past *past_new(const struct store_conf *conf, struct writer *w)
 {
     struct past *p = NEW(struct past, .dir = mem_str(conf->dir), .shared = conf->url != NULL, .dec = conf->decoder,
-                         .w = conf->url ? NULL : w, .fresh = w ? fresh_new(FRESH_BYTES) : NULL);
+                         .w = conf->url ? NULL : w,
+                         .fresh = w ? fresh_new(conf->url ? NULL : conf->dir, FRESH_BYTES, FRESH_FILE) : NULL);
 
     pthread_mutex_init(&p->lock, NULL);
     return p;
@@ -39,6 +41,7 @@ static void reader_free(struct past *p, struct past_reader *r)
         open_log_fini(&r->logs[i]);
     chunk_cache_free(r->shelf);
     chunk_cells_fini(&r->cells);
+    buf_fini(&r->room);
     rows_free(r->rows);
     chunks_close(r->chunks);
     records_close(r->rec);
@@ -93,6 +96,7 @@ int past_reader_get(struct past *p, struct past_reader **ret, struct err *err)
         pg_set_limit(records_db(r->rec), LIMIT_MS);
     r->dec = p->dec->make();
     r->shelf = chunk_cache_new(SHELF_BYTES);
+    r->room = BUF_INIT(CHUNK_BYTES_MAX);
     *ret = r;
     return 0;
 }

@@ -35,6 +35,7 @@ struct past_reader {
     struct chunk_cache *shelf;
     int64_t version; /* of history.db that the cache is good for */
     struct chunk_cells cells;
+    struct buf room; /* of a piece's column */
     struct past_log logs[PAST_LOGS_KEEP];
     struct past_reader *next;
 };
