@@ -1,10 +1,15 @@
 """What the benchmarks share: processes measured by the kernel's own counters, and one table at the end. Loopback only, bounded in time."""
 import contextlib
+import glob
 import http.client
 import json
 import os
+import pwd
 import re
+import secrets
 import shutil
+import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -219,3 +224,85 @@ def wrk(port, path, pid, seconds=3):
     if "Non-2xx" in out or not n:
         raise SystemExit(f"wrk {path[:200]}: {out}")
     return {"cpu_ms": cpu / n, "rate": n / seconds}
+
+
+def kin_cpu_s(pid):
+    """CPU seconds of a process, of its children, and of those that ended."""
+    total = 0
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/stat", encoding="utf-8") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(p) == pid:
+            total += sum(map(int, fields[11:15]))
+        elif int(fields[1]) == pid:
+            total += int(fields[11]) + int(fields[12])
+    return total / TICK
+
+
+class Postgres:
+    """A PostgreSQL server in a folder of its own, durable, on loopback and with a password: .url, .password (a file), .pid."""
+
+    def __init__(self, path, *settings):
+        self.path, self.bin = path, sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.who = {}
+        os.makedirs(path)
+        self.password = path + "/password"
+        with open(self.password, "w", opener=lambda p, f: os.open(p, f, 0o600), encoding="utf-8") as f:
+            f.write(secrets.token_hex(16))
+        if os.geteuid() == 0:  # it refuses to run as root
+            user = pwd.getpwnam("postgres")
+            os.chmod(os.path.dirname(path), 0o711)
+            for p in (path, self.password):
+                os.chown(p, user.pw_uid, user.pw_gid)
+            self.who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        subprocess.run([self.bin + "/initdb", "-D", path + "/db", "-U", "muster", "--pwfile", self.password, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8"], check=True, cwd=path,
+                       stdout=subprocess.DEVNULL, **self.who)
+        self.port = free_port()
+        self.url = f"postgres://muster@127.0.0.1:{self.port}/postgres"
+        self.store = ["--store", self.url, "--store-password-file", self.password]
+        argv = [self.bin + "/postgres", "-D", path + "/db", "-k", path, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1"]
+        self.p = subprocess.Popen(argv + [x for s in settings for x in ("-c", s)], cwd=path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.who)
+        self.pid, end = self.p.pid, time.monotonic() + 60
+        while self.sql("SELECT 1") != "1":
+            if self.p.poll() is not None or time.monotonic() > end:
+                raise SystemExit("PostgreSQL does not start")
+            time.sleep(.2)
+
+    def sql(self, text):
+        """The rows as text, fields with | between."""
+        with open(self.password, encoding="utf-8") as f:
+            env = {**os.environ, "PGPASSWORD": f.read()}
+        return subprocess.run([self.bin + "/psql", "-XqAt", "-h", self.path, "-p", str(self.port), "-U", "muster", "-d", "postgres", "-c", text], env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode().strip()
+
+    def cpu_s(self):
+        return kin_cpu_s(self.pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.p.send_signal(signal.SIGINT)
+        self.p.wait()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def enroll_token(path, *where):
+    """A file with a token by which many nodes enrol."""
+    token = subprocess.run([MUSTER, "token", "new", "--role", "enroll", "--uses", "100000", *where], check=True, stdout=subprocess.PIPE).stdout
+    with open(path, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as f:
+        f.write(token)
+    return path
+
+
+def programs():
+    """What the benchmarks run is built."""
+    subprocess.run(["make", "-s", "-C", TOP, "-j2", "bench-programs"], check=True, stdout=subprocess.DEVNULL)

@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import statistics
 import struct
 import subprocess
@@ -67,12 +66,6 @@ class Set:
     def forget(self, form):
         for end in ("", ".idx"):
             os.remove(f"{self.path}/{form}.{self.gpus}.{self.ticks}{end}")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def parts(path, per=1):
@@ -129,7 +122,7 @@ class Peer:
     def __init__(self, data, path):
         self.data, self.path = data, path + "/" + self.name
         self.again()
-        self.port = free_port()
+        self.port = lib.free_port()
 
     def again(self):
         """With an empty folder."""
@@ -379,7 +372,7 @@ class ClickHouse(Peer):
         return shutil.which("clickhouse-server")
 
     def start(self):
-        tcp, inter = free_port(), free_port()
+        tcp, inter = lib.free_port(), lib.free_port()
         os.makedirs(self.path + "/data/tmp", exist_ok=True)
         with open(self.path + "/config.xml", "w", encoding="utf-8") as f:
             f.write(f"""<?xml version="1.0"?><yandex><logger><level>warning</level><log>{self.path}/log</log><errorlog>{self.path}/err</errorlog></logger>

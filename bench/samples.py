@@ -41,7 +41,7 @@ def main():
         cost, answers = {}, {}
         with click.started() as server:
             for how in ("own store alone", "with ClickHouse"):
-                port, folder = peers.free_port(), f"{top}/{how[0]}"
+                port, folder = lib.free_port(), f"{top}/{how[0]}"
                 flags = [] if how.startswith("own") else ["--samples", f"clickhouse://default@127.0.0.1:{click.port}/default", "--keep-raw", "1d"]
                 before = lib.cpu_s(server.pid)
                 with hub(folder, port, *flags) as h:

@@ -27,6 +27,7 @@
 #define KEEP_MS   2000       /* leases are kept so often */
 #define FEED_MS   5000       /* what changed is read so often without being told */
 #define QUIET_MS  6000       /* a hub that has not kept its lease for so long is missed */
+#define POLL_MS   500        /* and so often where nobody can tell: through a pool of connections */
 #define FORGET_MS 86400000ll /* what is remembered of hubs that are gone, and of what was dropped */
 #define TIDY_MS   600000
 #define FOLLOW_MS 15000 /* for the first look */
@@ -211,7 +212,7 @@ static int read_changes(struct member *m, struct err *err)
 static int listen_again(struct member *m, struct err *err)
 {
     uint64_t now = pg_connection(m->db); /* it may be another one since the last round, without a word */
-    int r = m->listens == now ? 0 : db_exec(m->db, "LISTEN muster");
+    int r = m->listens == now || pg_is_pooled(m->db) ? 0 : db_exec(m->db, "LISTEN muster");
 
     if (r < 0)
         return db_fail(m->db, r, "listen to", err);
@@ -239,7 +240,8 @@ static int follow(struct member *m, bool told, struct err *err)
 {
     int r = listen_again(m, err);
 
-    if (r < 0 || !(told || !m->fed_ms || clock_mono_ms() - m->fed_ms >= FEED_MS))
+    int64_t every_ms = pg_is_pooled(m->db) ? POLL_MS : FEED_MS;
+    if (r < 0 || !(told || !m->fed_ms || clock_mono_ms() - m->fed_ms >= every_ms))
         return r;
     m->fed_ms = clock_mono_ms();
     r = read_changes(m, err);
@@ -271,7 +273,7 @@ static int do_round(struct member *m, bool told, bool follows, struct err *err)
 /* 1: somebody notified. */
 static int wait_round(struct member *m, bool well)
 {
-    int r = well ? pg_wait(m->db, m->wake_fd, ROUND_MS) : -ENOTCONN;
+    int r = well ? pg_wait(m->db, m->wake_fd, pg_is_pooled(m->db) ? POLL_MS : ROUND_MS) : -ENOTCONN;
 
     if (r < 0) {
         struct pollfd p = {.fd = m->wake_fd, .events = POLLIN};

@@ -18,7 +18,8 @@
 #include "sql/pg_text.h"
 
 #define SQL_MAX     65536
-#define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
+#define PART_AHEAD  16384 /* what is read of a row in parts is read so many bytes at a time */
+#define NEWER_KNOWN 1     /* versions by which the tables may be newer, while hubs are upgraded one after another */
 
 enum { OID_BYTES = 17, OID_INT8 = 20, OID_TEXT = 25 };
 
@@ -30,11 +31,17 @@ struct pg_db {
     char *place;            /* the URL without its password */
     struct pg_stmt *active; /* whose rows are still to come */
     struct db_stmt *part;   /* of read_part */
-    uint64_t connections;   /* what was prepared in an earlier one is gone */
-    uint64_t statements;    /* for names */
+    struct pg_ahead {       /* what it read last, in this transaction */
+        int64_t id;
+        size_t off;
+        struct buf bytes;
+    } ahead;
+    uint64_t connections; /* what was prepared in an earlier one is gone */
+    uint64_t statements;  /* for names */
     int64_t changes;
     int64_t limit_ms; /* pg_set_limit */
     bool in;          /* within a transaction */
+    bool pooled;      /* something stands between that may give each transaction to another server process */
     bool unsure;      /* the server warned: of a commit it does so when the wait for the standby was cut off */
     int failed;       /* the last failure */
     char why[256];
@@ -214,12 +221,30 @@ static int exec_all(struct db *db, const char *sql)
 
 /* ---- transactions ---- */
 
+/* pgbouncer and its like tell the client a number of a process that they made up. */
+static void look_for_pool(struct pg_db *d)
+{
+    int64_t pid = 0;
+
+    d->pooled = true; /* so that nothing is prepared for the question */
+    if (db_int(&d->db, "SELECT pg_backend_pid()", &pid) == 0)
+        d->pooled = pid != d->pq.backend(d->c);
+}
+
+bool pg_is_pooled(const struct db *db)
+{
+    return ((const struct pg_db *)db)->pooled;
+}
+
 static int connect_again(struct pg_db *d)
 {
     d->pq.reset(d->c);
     d->connections++;
     d->pq.nonblocking(d->c, 1);
-    return is_lost(d) ? keep_why(d, -ENOTCONN, d->pq.error(d->c)) : 0;
+    if (is_lost(d))
+        return keep_why(d, -ENOTCONN, d->pq.error(d->c));
+    look_for_pool(d);
+    return 0;
 }
 
 /* While nothing is asked the server says something when it ends the connection. */
@@ -249,6 +274,7 @@ static int begin_transaction(struct db *db, bool write)
     char sql[160];
     int r = make_ready(d);
 
+    d->ahead.id = 0;
     snprintf(sql, sizeof(sql), "BEGIN%s; SET LOCAL statement_timeout = %lld",
              write ? "" : " ISOLATION LEVEL REPEATABLE READ READ ONLY", (long long)d->limit_ms);
     if (!d->limit_ms)
@@ -327,7 +353,7 @@ static void finish(struct db_stmt *st)
     struct pg_db *d = of(st->db);
 
     drop_rows(s);
-    if (!s->keep && s->connection == d->connections && !is_lost(d)) {
+    if (!s->keep && !d->pooled && s->connection == d->connections && !is_lost(d)) {
         AUTO_FREE char *sql = mem_fmt("DEALLOCATE %s", s->name);
         run_quietly(d, sql);
     }
@@ -349,27 +375,6 @@ static int find_place(struct db_stmt *st, const char *name)
     size_t i = FIRST((size_t)p->n_names, k, strcmp(p->name[k], name + 1) == 0);
 
     return i < (size_t)p->n_names ? (int)i + 1 : 0;
-}
-
-static bool is_clean(struct str s)
-{
-    uint32_t c;
-
-    for (size_t n; s.len; s = str_drop(s, n))
-        if ((n = str_utf8(s, &c)) == 0 || c == 0)
-            return false;
-    return true;
-}
-
-/* With U+FFFD for each byte that the server would refuse. */
-static char *clean_text(struct str s)
-{
-    AUTO_BUF b = BUF_INIT(3 * s.len + 1);
-    uint32_t c;
-
-    for (size_t n; s.len; s = str_drop(s, MAX(n, 1u)))
-        buf_addutf8(&b, (n = str_utf8(s, &c)) && c ? c : 0xfffd);
-    return mem_str(buf_str(&b).p);
 }
 
 /* Where it goes, what was there before freed; NULL: the statement has no place for it. */
@@ -410,8 +415,8 @@ static void bind_text(struct db_stmt *st, int no, struct str v)
 
     if (!room)
         return;
-    if (!is_clean(v)) {
-        room->cleaned = clean_text(v);
+    if (!pg_is_clean(v)) {
+        room->cleaned = pg_clean_text(v);
         v = str_of(room->cleaned);
     }
     bind_as(stmt_of(st), i, OID_TEXT, v.len ? v.p : "", v.len);
@@ -434,6 +439,17 @@ void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes)
 }
 
 /* The types are those of the values that are bound, so it is prepared when it is run for the first time. */
+static int prepare_on_server(struct pg_db *d, struct pg_stmt *s)
+{
+    if (d->pooled || s->connection == d->connections)
+        return 0;
+    bool sent = d->pq.prepare(d->c, s->name, s->sql, s->places.n, s->types);
+    int r = finish_exec(d, sent ? get_last_result(d) : NULL, NULL);
+    if (r == 0)
+        s->connection = d->connections;
+    return r;
+}
+
 static int start(struct pg_stmt *s)
 {
     struct pg_db *d = of(s->st.db);
@@ -442,14 +458,14 @@ static int start(struct pg_stmt *s)
     if (r < 0)
         return r;
     settle(d);
-    if (s->connection != d->connections) {
-        bool sent = d->pq.prepare(d->c, s->name, s->sql, s->places.n, s->types);
-        r = finish_exec(d, sent ? get_last_result(d) : NULL, NULL);
-        if (r < 0)
-            return r;
-        s->connection = d->connections;
-    }
-    if (!d->pq.send(d->c, s->name, s->places.n, s->values, s->lengths, s->formats, 1))
+    r = prepare_on_server(d, s);
+    if (r < 0)
+        return r;
+    if (d->pooled)
+        r = d->pq.send_text(d->c, s->sql, s->places.n, s->types, s->values, s->lengths, s->formats, 1);
+    else
+        r = d->pq.send(d->c, s->name, s->places.n, s->values, s->lengths, s->formats, 1);
+    if (!r)
         return keep_failure(d, NULL);
     d->pq.single_row(d->c);
     d->active = s;
@@ -568,57 +584,52 @@ static uint64_t count_steps(UNUSED struct db_stmt *st)
 
 static void tidy(UNUSED struct db *db, UNUSED bool all) {}
 
-static int64_t used_bytes(struct db *db, const char *table)
-{
-    AUTO_FREE char *sql = mem_fmt("SELECT coalesce(sum(octet_length(bytes)), 0)::bigint FROM %s", table);
-    int64_t n = 0;
-
-    db_int(db, sql, &n);
-    return n;
-}
-
 static int give_back(UNUSED struct db *db, UNUSED int n)
 {
     return 0; /* the server does that itself */
 }
 
-static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
+/* From off on, at least len bytes of that row if it has as many. */
+static int read_ahead(struct db *db, const char *table, int64_t id, size_t off, size_t len)
 {
     struct pg_db *d = of(db);
-    int r;
+    struct pg_ahead *a = &d->ahead;
 
-    if (off >= INT32_MAX || len >= INT32_MAX)
-        return -ENOENT;
     if (!d->part) { /* there is one table that has parts */
         AUTO_FREE char *sql = mem_fmt("SELECT substr(bytes, ?2::int, ?3::int) FROM %s WHERE id = ?1", table);
         d->part = prepare(db, sql, true);
+        a->bytes = BUF_INIT(INT32_MAX);
     }
+    a->id = 0;
+    buf_reset(&a->bytes);
     db_bind_int(d->part, 1, id);
     db_bind_int(d->part, 2, (int64_t)off + 1);
-    db_bind_int(d->part, 3, (int64_t)len);
-    r = db_step(d->part);
-    struct str got = r == 1 ? db_bytes(d->part, 0) : STR("");
-    if (r == 1 && got.len == len)
-        memcpy(to, got.p, len);
-    else if (r >= 0)
-        r = -ENOENT;
+    db_bind_int(d->part, 3, (int64_t)MAX(len, (size_t)PART_AHEAD));
+    int r = db_step(d->part);
+    if (r == 1 && (r = buf_addstr(&a->bytes, db_bytes(d->part, 0))) == 0) {
+        a->id = id;
+        a->off = off;
+    }
     db_reset(d->part);
     return MIN(r, 0);
 }
 
-static int own_tables(struct db *db)
+static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
 {
-    int r = begin_transaction(db, true);
+    const struct pg_ahead *a = &of(db)->ahead;
+    int r = 0;
 
+    if (off >= INT32_MAX || len >= INT32_MAX - PART_AHEAD)
+        return -ENOENT;
+    if (a->id != id || off < a->off || off + len > a->off + a->bytes.len)
+        r = read_ahead(db, table, id, off, len);
     if (r < 0)
         return r;
-    r = db_exec(db, "SELECT pg_advisory_xact_lock(1836413044)"); /* "must" */
-    if (r == 0)
-        r = db_exec(db,
-                    "CREATE TABLE IF NOT EXISTS muster_version(magic INTEGER PRIMARY KEY, version INTEGER NOT NULL)");
-    if (r < 0)
-        rollback(db);
-    return r;
+    if (a->id != id || off + len > a->off + a->bytes.len)
+        return -ENOENT;
+    if (len)
+        memcpy(to, a->bytes.p + (off - a->off), len);
+    return 0;
 }
 
 /* ---- waiting ---- */
@@ -655,23 +666,6 @@ uint64_t pg_connection(const struct db *db)
 
 /* ---- opening ---- */
 
-bool pg_is_place(const char *place)
-{
-    return str_starts(str_of(place), "postgres://") || str_starts(str_of(place), "postgresql://");
-}
-
-char *pg_shown_place(const char *url)
-{
-    struct str all = str_n(url, strcspn(url, "?"));
-    int scheme = str_find(all, "://"), at = str_find(all, "@");
-    struct str user = at > 0 ? str_n(url + scheme + 3, (size_t)(at - scheme - 3)) : STR("");
-    int colon = str_find(user, ":");
-
-    if (colon < 0)
-        return mem_strn(all.p, all.len);
-    return mem_fmt("%.*s%.*s", scheme + 3 + colon, url, (int)all.len - at, url + at);
-}
-
 static int fail_connect(struct pg_db *d, struct err *err)
 {
     const char *tail = "";
@@ -697,6 +691,7 @@ static int connect_first(struct pg_db *d, const char *url, struct err *err)
         return fail_connect(d, err);
     d->pq.on_notice(d->c, hear_notice, d);
     d->pq.nonblocking(d->c, 1);
+    look_for_pool(d);
     return 0;
 }
 
@@ -734,6 +729,7 @@ static void close_connection(struct db *db)
     struct pg_db *d = of(db);
 
     db_finish(d->part);
+    buf_fini(&d->ahead.bytes);
     if (d->c)
         d->pq.finish(d->c);
     free(d->place);
@@ -768,10 +764,10 @@ const struct db_engine pg_engine = {
     .in_transaction = in_transaction,
     .changes = count_changes,
     .tidy = tidy,
-    .used_bytes = used_bytes,
+    .used_bytes = pg_used_bytes,
     .give_back = give_back,
     .read_part = read_part,
-    .own_tables = own_tables,
+    .own_tables = pg_own_tables,
     .get_version = pg_get_version,
     .set_version = pg_set_version,
     .columns = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(?1) AND attnum > 0"

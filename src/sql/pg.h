@@ -9,15 +9,18 @@
 #pragma once
 
 #include "sql/db.h"
+#include "sql/pg_place.h"
 
 extern const struct db_engine pg_engine;
-bool pg_is_place(const char *place); /* postgres://... */
+/*
+ * A pool that gives each transaction to another process of the server, or may (pgbouncer). It is found out on each
+ * connection. Nothing is prepared there, and LISTEN is of no use.
+ */
+bool pg_is_pooled(const struct db *db);
 static inline bool pg_is(const struct db *db)
 {
     return db->engine == &pg_engine;
 }
-/* The URL without its password, nor what follows a question mark, where one may stand too. For free(). */
-char *pg_shown_place(const char *url);
 /* The statements by which tables of a kind are made. */
 void pg_print_tables(const struct db_kind *kind, struct buf *out);
 /* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */

@@ -32,6 +32,9 @@
     X(free_memory, "PQfreemem", void, (void *))                                                                        \
     X(send, "PQsendQueryPrepared", int,                                                                                \
       (PGconn *, const char *, int, const char *const *, const int *, const int *, int))                               \
+    X(send_text, "PQsendQueryParams", int,                                                                             \
+      (PGconn *, const char *, int, const Oid *, const char *const *, const int *, const int *, int))                  \
+    X(backend, "PQbackendPID", int, (const PGconn *))                                                                  \
     X(single_row, "PQsetSingleRowMode", int, (PGconn *))                                                               \
     X(get_result, "PQgetResult", PGresult *, (PGconn *))                                                               \
     X(clear, "PQclear", void, (PGresult *))                                                                            \

@@ -1,4 +1,4 @@
-/* pg_tables.c: the version of tables on a PostgreSQL server, and the tables as text. */
+/* pg_tables.c: tables on a PostgreSQL server: their version, their size, and they as text. */
 #include "sql/pg_tables.h"
 
 #include "base/buf.h"
@@ -7,6 +7,30 @@
 #include "sql/pg_text.h"
 
 #define SQL_MAX 65536
+
+int64_t pg_used_bytes(struct db *db, const char *table)
+{
+    AUTO_FREE char *sql = mem_fmt("SELECT coalesce(sum(octet_length(bytes)), 0)::bigint FROM %s", table);
+    int64_t n = 0;
+
+    db_int(db, sql, &n);
+    return n;
+}
+
+int pg_own_tables(struct db *db)
+{
+    int r = db_begin(db, true);
+
+    if (r < 0)
+        return r;
+    r = db_exec(db, "SELECT pg_advisory_xact_lock(1836413044)"); /* "must" */
+    if (r == 0)
+        r = db_exec(db,
+                    "CREATE TABLE IF NOT EXISTS muster_version(magic INTEGER PRIMARY KEY, version INTEGER NOT NULL)");
+    if (r < 0)
+        db_rollback(db);
+    return r;
+}
 
 int pg_get_version(struct db *db, const struct db_kind *kind, int64_t *ret)
 {

@@ -1,7 +1,9 @@
-/* pg_tables.h: of which version the tables on a PostgreSQL server are, as db_engine says; private to pg.c. */
+/* pg_tables.h: tables on a PostgreSQL server and their version, as db_engine says; private to pg.c. */
 #pragma once
 
 #include "sql/db.h"
 
 int pg_get_version(struct db *db, const struct db_kind *kind, int64_t *ret);
 int pg_set_version(struct db *db, const struct db_kind *kind);
+int pg_own_tables(struct db *db);
+int64_t pg_used_bytes(struct db *db, const char *table);

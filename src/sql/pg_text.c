@@ -138,3 +138,25 @@ void pg_text(const char *sql, struct pg_places *places, struct buf *out)
         sql += len;
     }
 }
+
+/* ---- values ---- */
+
+bool pg_is_clean(struct str s)
+{
+    uint32_t c;
+
+    for (size_t n; s.len; s = str_drop(s, n))
+        if ((n = str_utf8(s, &c)) == 0 || c == 0)
+            return false;
+    return true;
+}
+
+char *pg_clean_text(struct str s)
+{
+    AUTO_BUF b = BUF_INIT(3 * s.len + 1);
+    uint32_t c;
+
+    for (size_t n; s.len; s = str_drop(s, MAX(n, 1u)))
+        buf_addutf8(&b, (n = str_utf8(s, &c)) && c ? c : 0xfffd);
+    return mem_str(buf_str(&b).p);
+}

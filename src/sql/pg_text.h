@@ -23,3 +23,6 @@ struct pg_places {
 };
 
 void pg_text(const char *sql, struct pg_places *places, struct buf *out);
+
+bool pg_is_clean(struct str s);    /* the server takes it as text */
+char *pg_clean_text(struct str s); /* with U+FFFD for each byte that it would refuse; for free() */

@@ -52,6 +52,8 @@ static const char *const chunks_sql[C_COUNT] =
 struct chunks {
     struct db *db;
     struct db_stmts st;
+    char node[NODE_KEY_MAX]; /* whose number was asked for last in this transaction; empty: nobody's */
+    int64_t node_id;
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -87,11 +89,13 @@ int64_t chunks_file_bytes(const char *dir)
 
 int chunks_begin(struct chunks *c, bool write)
 {
+    c->node[0] = 0;
     return db_begin(c->db, write);
 }
 
 void chunks_rollback(struct chunks *c)
 {
+    c->node[0] = 0;
     db_rollback(c->db);
 }
 
@@ -139,11 +143,11 @@ static int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
     return r;
 }
 
-int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
+static int find_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
     int r = db_one(DB_STMT(&c->st, C_NODE, DB_TEXT(key)), ret, NULL);
 
-    if (r == 1) {
+    if (r == 1 && !pg_is(c->db)) {
         char name[NODE_KEY_MAX];
         r = chunks_node_key(c, *ret, name); /* the index said so: a damaged one must not give a node another's data */
         return r < 0 ? r : r == 1 && strcmp(name, key) == 0 ? 1 : -EUCLEAN;
@@ -151,6 +155,19 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     if (r != 0 || !make)
         return r;
     return db_one(DB_STMT(&c->st, C_PUT_NODE, DB_TEXT(key)), ret, NULL);
+}
+
+/* Chunks of one node are put one after the other: a server is asked once. */
+int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
+{
+    if (c->node[0] && db_in_transaction(c->db) && strcmp(c->node, key) == 0) {
+        *ret = c->node_id;
+        return 1;
+    }
+    int r = find_node(c, key, make, ret);
+    mem_copy_str(c->node, sizeof(c->node), r == 1 ? key : "");
+    c->node_id = r == 1 ? *ret : 0;
+    return r;
 }
 
 int chunks_put(struct chunks *c, const struct chunk_row *row)

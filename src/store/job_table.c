@@ -165,10 +165,14 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
                  void *arg, struct err *err)
 {
     struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
+    int64_t there = -1;                /* a bit for each class that has jobs */
     int code = records_moment(r, err); /* one moment: none moves its class */
 
+    if (code == 0)
+        code = MIN(db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err), 0);
     for (int class = CLASS_COUNT; code == 0 && class -- > 0;)
-        code = ask_class(r, ask, class, &w, err);
+        if (there >> class & 1)
+            code = ask_class(r, ask, class, &w, err);
     records_rollback(r);
     newest_cut(&w);
     for (size_t i = 0; code == 0 && i < w.n; i++)

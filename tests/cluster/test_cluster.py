@@ -128,6 +128,7 @@ class Live(Cluster):
         self.post(b, node, token, node.batch(util=4500))  # its agent goes to the next one
         self.assertSoon(lambda: (self.util(a, "dgx1"), self.util(b, "dgx1")), (0.45, 0.45))
         self.assertEqual(self.pg.sql("SELECT count(*), count(DISTINCT (node, run, number)) FROM batch"), "4|4")
+        self.assertEqual(self.pg.sql("SELECT count(*) FROM batch_other"), "0")  # each is in the partition of its day
         a.kill9()
         self.post(b, node, token, node.batch(util=4600))
         self.assertSoon(lambda: self.util(b, "dgx1"), 0.46)
