@@ -72,6 +72,8 @@ static void make_device(struct device_now *d, const char *site, int64_t shift_ms
         if (d->procs[i].fact->start_ms > 0)
             d->procs[i].fact->start_ms += shift_ms;
     }
+    for (size_t i = 0; i < d->n_advice; i++)
+        move_ms(&d->advice[i].from_ms, shift_ms);
     move_booking(d->booking, shift_ms);
     move_booking(d->next, shift_ms);
 }

@@ -137,6 +137,26 @@ static void put_booking(struct json *j, const char *key, const struct booking_no
     json_end_obj(j);
 }
 
+static void put_advice(struct json *j, const struct device_now *d)
+{
+    if (!d->n_advice)
+        return;
+    json_arr(j, "advice");
+    for (size_t i = 0; i < d->n_advice; i++) {
+        const struct advice *a = &d->advice[i];
+        json_obj(j, NULL);
+        json_cstr(j, "rule", advice_rules[a->rule].name);
+        json_cstr(j, "title", advice_rules[a->rule].title);
+        json_cstr(j, "evidence", a->evidence);
+        json_cstr(j, "remedy", advice_rules[a->rule].remedy);
+        json_int(j, "since", a->from_ms);
+        if (a->lost > 0)
+            json_fixed(j, "lost", (int64_t)(a->lost * 100 + 0.5), 100);
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+}
+
 static void put_device(struct json *j, const struct view *v, const struct node_now *n, const struct device_now *d)
 {
     const struct device_fact *f = &d->fact;
@@ -166,6 +186,7 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
     json_some(j, "note", f->note);
+    put_advice(j, d);
     put_booking(j, "booking", d->booking);
     put_booking(j, "next", d->next);
     put_metrics(j, &d->now);

@@ -366,6 +366,31 @@ static void get_procs(struct parse *p, const json_t *o, struct device_now *d)
     }
 }
 
+/* What a newer hub knows and we do not is passed over. */
+static void get_advice(struct parse *p, const json_t *o, struct device_now *d)
+{
+    json_t *list;
+    size_t n = get_array(p, o, "advice", ADVICE_COUNT, sizeof(*d->advice), &list);
+
+    if (n)
+        d->advice = mem_zero(n, sizeof(*d->advice));
+    for (size_t i = 0; i < n && !p->bad; i++) {
+        const json_t *v = json_array_get(list, i);
+        struct advice *a = &d->advice[d->n_advice];
+        char name[32] = "";
+        if (!is_object(p, v, "advice"))
+            return;
+        NEED(v, "rule", name);
+        TEXT(v, "evidence", a->evidence);
+        a->from_ms = get_ms(p, v, "since", 0);
+        a->lost = member(v, "lost") ? (double)fixed_of(p, "lost", member(v, "lost"), 100) / 100 : 0;
+        a->now = true;
+        int rule = advice_by_name(str_of(name));
+        a->rule = (enum advice_rule)MAX(rule, 0);
+        d->n_advice += rule >= 0;
+    }
+}
+
 static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, int64_t now_ms, struct device_now *d)
 {
     char state[16] = "";
@@ -382,6 +407,7 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
     d->idle_since_ms = get_ms(p, o, "idle_since", 0);
     int64_t age = get_ms(p, o, "age_ms", -1);
     d->split = get_bool(p, o, "split");
+    get_advice(p, o, d);
     d->booking = get_booking(p, o, "booking");
     d->next = get_booking(p, o, "next");
     int r = dev_state_by_word(str_of(state));

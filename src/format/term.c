@@ -394,6 +394,12 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
         buf_addf(&b, "%s ", p->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark);
         device_sentence(&b, d, p->v->at_ms);
         box_line(p, b.p);
+        for (size_t i = 0; i < d->n_advice && in_sight(d); i++) {
+            buf_reset(&b);
+            buf_adds(&b, "  ");
+            advice_why(&b, &d->advice[i]);
+            box_line(p, b.p);
+        }
     }
     if (in_sight(d)) {
         box_values(p, d);

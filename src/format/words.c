@@ -79,8 +79,16 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - device_idle_ms(d)), span));
     else if (holders(d, who).len && strcmp(d->reason, SPIN_WORDS) == 0)
         buf_adds(out, ": " SPIN_WORDS);
+    else if (d->n_advice)
+        buf_addf(out, ": %s", advice_rules[d->advice[0].rule].title);
     if (device_has_gone(d))
         buf_adds(out, ": " PROC_GONE_WORDS);
+}
+
+void advice_why(struct buf *out, const struct advice *a)
+{
+    plain_line(out, str_of(a->evidence));
+    buf_addf(out, ": %s", advice_rules[a->rule].remedy);
 }
 
 void node_sentence(struct buf *out, const struct node_now *n)

@@ -212,7 +212,7 @@ void device_now_fini(struct device_now *d)
 {
     if (!d)
         return;
-    FREE_ALL(d->procs, d->custom, d->booking, d->next);
+    FREE_ALL(d->procs, d->custom, d->advice, d->booking, d->next);
     *d = (struct device_now){0};
 }
 

@@ -6,10 +6,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "format/words.h"
 #include "model/labels.h"
 
 enum { NODE, GPU, STATE, USER, UTIL, MEM_USED, MEM_TOTAL, TEMP, POWER, NAME, SINCE, IDLE, AGE, REASON, PLAIN };
-enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, DETAIL };
+enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, WHAT_TO_DO, DETAIL };
 enum { LABELS = DETAIL, ALL };
 
 #define GIB ((int64_t)1 << 30)
@@ -38,6 +39,7 @@ static const struct column_spec columns[ALL] = {
     [PROCESSES] = {.name = "processes", .title = "PROCESSES", .type = CELL_TEXT, .weight = 70},
     [BOOKED] = {.name = "booked", .title = "BOOKED BY", .type = CELL_TEXT, .weight = 65},
     [BOOKED_UNTIL] = {.name = "booked_until", .title = "STILL", .type = CELL_INT, .right = true, .weight = 64},
+    [WHAT_TO_DO] = {.name = "advice", .title = "WHAT TO DO", .type = CELL_TEXT, .weight = 26},
     [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},
 };
 
@@ -88,6 +90,16 @@ static void processes(struct cell *c, const struct view *v, const struct device_
         cell_text(c, buf_str(&b));
 }
 
+/* Its name for scripts; on a screen why, and what to do. */
+static void advice(struct cell *c, const struct advice *a)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+
+    advice_why(&b, a);
+    cell_some_text(c, advice_rules[a->rule].name);
+    cell_screen(c, "%s", b.p);
+}
+
 /* "rack=a1, team=vision" */
 static void labels(struct cell *c, const struct node_now *n)
 {
@@ -119,6 +131,8 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
             cell_text(&row[THROTTLE], buf_str(&b));
         }
         processes(&row[PROCESSES], v, d);
+        if (d->n_advice)
+            advice(&row[WHAT_TO_DO], &d->advice[0]);
     }
 }
 
@@ -160,6 +174,8 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         cell_screen(&row[AGE], "%s", clock_span(age / 1000 * 1000, span));
     }
     cell_some_text(&row[REASON], d->reason);
+    if (d->n_advice && d->state == DEV_BUSY)
+        cell_screen(&row[REASON], "%s", advice_rules[d->advice[0].rule].title);
 }
 
 /* A node that shows no device still has a row. */

@@ -14,6 +14,8 @@
 
 void node_free(struct live_node *n)
 {
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        gpu_watch_free(n->devs[i].watch);
     node_now_fini(&n->now);
     proc_list_fini(&n->procs);
     proc_list_fini(&n->procs_next);
@@ -53,6 +55,7 @@ static void take_devices(struct live_node *n, const struct node_fact *f)
             to[i] = *d;
             devs[i] = n->devs[k];
             *d = (struct device_now){0}; /* moved */
+            n->devs[k] = (struct live_dev){0};
             break;
         }
         if (!to[i].fact.uuid[0])
@@ -66,11 +69,13 @@ static void take_devices(struct live_node *n, const struct node_fact *f)
             to[count] = *d;
             devs[count] = n->devs[k];
             devs[count].why = WHY_NOT_YET;
+            n->devs[k] = (struct live_dev){0};       /* moved */
             to[count].fact.lost |= f->n_devices > 0; /* none at all: the driver is away, not the GPU */
             to[count].n_procs = 0;
             count++;
         } else {
             device_now_fini(d);
+            gpu_watch_free(n->devs[k].watch);
         }
     }
     FREE_ALL(n->now.devices, n->devs);
@@ -294,6 +299,15 @@ static void take_uses(struct live_node *n, const struct batch *b)
     }
 }
 
+static void watch_device(struct live_node *n, const struct state_rule *rule, size_t i)
+{
+    struct device_now *d = &n->now.devices[i];
+    struct gpu_watch **w = &n->devs[i].watch;
+
+    if (*w || sample_has(&d->now, M_active))
+        gpu_watch_take(w, d, (d->n_procs || live_held_memory(rule, d)) && !device_is_parent(&n->now, d));
+}
+
 /* The hub's clock was set back: what we hold must not shut out what comes. */
 static void forget_future(struct live_node *n, int64_t now_ms)
 {
@@ -335,6 +349,8 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
     if (at <= now->sample_at_ms)
         return false;
     take_uses(n, b);
+    for (size_t i = 0; i < n->n_slots; i++)
+        watch_device(n, rule, i);
     now->sample_at_ms = at;
     now->never_sampled = false;
     return true;

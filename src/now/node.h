@@ -1,6 +1,7 @@
 /* node.h: a node of the live state, with what is known beyond what is shown, and how facts and batches change it. */
 #pragma once
 
+#include "now/gpu_watch.h"
 #include "now/judge.h"
 
 /* What live knows of a device beyond what it shows; same index as node_now.devices. */
@@ -10,7 +11,8 @@ struct live_dev {
     int64_t left_ms;  /* who was on it before the hub started left it then; 0: nobody, or it was seen since */
     bool from_before; /* known_ms and work_ms are of before the hub started */
     size_t cap_procs, cap_custom;
-    enum why why; /* what reason says */
+    struct gpu_watch *watch; /* NULL: nobody is on it, or it tells no activity */
+    enum why why;            /* what reason says */
     int64_t amount;
 };
 

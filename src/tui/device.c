@@ -20,6 +20,11 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     sheet_putf(s, y++, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, "%s", d->fact.uuid);
     device_sentence(&b, d, t->all.at_ms);
     sheet_putf(s, y++, 1, s->w - 1, state, "%s %s", sheet_mark(s, d->state), b.p);
+    for (size_t i = 0; i < d->n_advice && d->state <= DEV_IN_SIGHT; i++) {
+        buf_reset(&b);
+        advice_why(&b, &d->advice[i]);
+        sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN, "%s", b.p);
+    }
     const uint8_t *v = trails_of(t->trails, d->fact.uuid, &len);
     if (v)
         sheet_plot(s, y, 1, MIN(s->w - 2, TRAIL_LEN / (s->ascii ? 1 : 2)), plot, v, len, STYLE_METER);

@@ -61,11 +61,6 @@ struct tracker {
     double work_sum, active_sum;
 };
 
-const struct advice_info advice_rules[ADVICE_COUNT] = {
-#define ADVICE(id, name, title, remedy) [ADVICE_##id] = {name, title, remedy},
-#include "verdict/advice.def"
-};
-
 /* ---- the rules of one reading ---- */
 
 static bool is_spinning(const struct look *k)
