@@ -364,13 +364,13 @@ static void member_read(struct crowd *c, struct member *m)
     if (m->in.max == 0)
         m->in = BUF_INIT(ANSWER_MAX);
     buf_add(&m->in, room, (size_t)r);
-    struct str in = buf_str(&m->in), line;
+    struct str in = buf_str(&m->in), line, name;
     const char *end = memmem(in.p, in.len, "\r\n\r\n", 4);
     if (!end)
         return;
     struct str head = str_n(in.p, (size_t)(end - in.p)), body = str_n(end + 4, in.len - (size_t)(end + 4 - in.p));
     while (str_line(&head, &line))
-        if (str_skip(&line, "Content-Length: "))
+        if (str_cut(&line, ':', &name) && str_eq_nocase(name, "Content-Length")) /* a proxy writes it small */
             str_uint(str_trim(line), &length);
     if (body.len < length)
         return;

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import zlib
 
+import fakehub
 import lib
 import sender
 
@@ -31,6 +32,14 @@ class Crowd(lib.Case):
         self.assertEqual(sorted({n["name"] for n in nodes}), sorted(f"sim{i + 1}" for i in range(40)))
         self.assertEqual(len({d["uuid"] for n in nodes for d in n["devices"]}), 80)
         self.assertEqual({n["state"] for n in nodes}, {"up"})
+
+    def test_an_answer_through_a_proxy_is_read(self):
+        with fakehub.FakeHub() as hub:  # writes names of headers small, as haproxy does
+            done = subprocess.run([lib.MUSTER, "simulate", "--hub", hub.url, "--token", "any", "--nodes", "2", "--interval", "1s", "--duration", "3s", "--drain", "180s"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stdout.decode())
+            self.assertGreater(len(hub.keys()), 2)
+            self.assertEqual(hub.repeats, 0)
 
     def test_a_large_state_is_compressed_once_beside_the_loop(self):
         hub = self.start_hub()

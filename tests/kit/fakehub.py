@@ -240,8 +240,8 @@ class FakeHub:
 # ---- ways to misbehave ----
 def reply(handler, status, body, headers=()):
     handler.send_response(status)
-    handler.send_header("Content-Type", "text/plain")
-    handler.send_header("Content-Length", str(len(body)))
+    handler.send_header("content-type", "text/plain")  # small, as a proxy may write them
+    handler.send_header("content-length", str(len(body)))
     for k, v in headers:
         handler.send_header(k, v)
     handler.end_headers()
