@@ -22,6 +22,8 @@ void page_of_foreign_host(struct reply *rp, struct str host); /* 421 */
 #define FETCH_MAX 500                                         /* vesta's fetch_num */
 /* jobs/routes_put.c */
 handler post_job, patch_job;
+/* jobs/routes_verdict.c */
+handler get_verdict;
 #define MAX_JOB_BODY 65536
 /* book/routes_put.c */
 handler post_booking, patch_booking, delete_booking;

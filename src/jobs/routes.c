@@ -47,7 +47,7 @@ static char *attrs_for(const struct job_fact *j, bool all)
     return o ? json_dumps(o, JSON_COMPACT) : mem_str("{}");
 }
 
-static bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
+bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
 {
     return a->show_cmd || who->role == ROLE_ADMIN ||
            (who->role == ROLE_MEMBER && who->token.person[0] && strcmp(who->token.person, j->person) == 0);
@@ -81,7 +81,7 @@ static void gpus_json(struct json *j, const struct api *a, const char *devices)
     json_end_arr(j);
 }
 
-static void job_json(struct json *j, const struct api *a, const struct job_fact *job, bool all)
+void job_json(struct json *j, const struct api *a, const struct job_fact *job, bool all)
 {
     char id[JOB_ID_LEN];
     const struct node_now *n = job->node[0] ? live_find(a->live, job->node) : NULL;
@@ -348,6 +348,7 @@ const struct route jobs_routes[] = {
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},
+    {GET, "/api/v1/jobs/{id}/verdict", ROLE_NONE, .summary = "What a run did: how active its GPUs were, what it needed, energy, cost, what the rules say of it (docs/jobs.md)", .handle = get_verdict},
     {METHOD_PATCH, "/api/v1/jobs/{id}", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "End a job, rename it, say more of it: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
     {0},

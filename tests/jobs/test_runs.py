@@ -72,6 +72,59 @@ class Runs(lib.Case):
         self.until(lambda: not self.jobs(), node)  # it ends, and is the label's
         self.assertEqual(lib.ask_json(f"{self.hub.url}/api/v1/jobs/{lee[0]['id']}")["id"], label["id"])
 
+    def past(self, node, began, minutes, **values):
+        """A past of its own: a sample every 5 s."""
+        numbers = {"power": 8, "energy": 10, "clock": 11, "clock_max": 13, "sm": 31, "tensor": 33, "dram": 34, "active": 36, "fp32": 51, "work": 54, "flops": 55, "cpu": 57, "top": 58}
+        frames = [node.facts(note=getattr(node, "note", "")), node.procs()]
+        for i in range(minutes * 12):
+            more = {numbers[k]: v for k, v in values.items()}
+            if "energy" in values:
+                more[10] = values["energy"] * (i + 1)
+            frames.append(node.batch(at_ms=began + 5000 * i, more=more))
+        self.post(node, *frames)
+
+    def verdict(self, job):
+        return lib.ask_json(f"{self.hub.url}/api/v1/jobs/{job['id']}/verdict")
+
+    def label(self, **body):
+        status, _, answer = lib.ask(self.hub.url + "/api/v1/jobs", method="POST", body=json.dumps(body).encode(),
+                                    headers={"Authorization": "Bearer " + self.token("admin")})
+        self.assertEqual(status, 201, answer)
+        return json.loads(answer)
+
+    def test_the_verdict_of_a_run(self):
+        self.hub = self.start_hub(*FLAGS, "--usage-price", "Test=3.60")
+        node, began = sender.Node("dgx1"), (int(time.time()) // 60 - 60) * 60000
+        self.past(node, began, 10, power=500_000, energy=2_500_000, clock=1_485_000_000, clock_max=1_980_000_000, sm=5300, tensor=4000, dram=2000,
+                  active=5900, fp32=100, work=4000, flops=400_000, cpu=1500, top=1000)
+        job = self.label(name="train", kind="custom", node="dgx1", devices=[node.uuid], start=began, end=began + 600_000, person="kim")
+        v = self.verdict(job)
+        self.assertEqual(v["sentence"], "1 x Test for 10 m: active 59 %, waited 41 %, 30 % of the tensor peak; 0.08 kWh, 0.60 EUR")
+        self.assertEqual((v["active"], v["waited"], v["tensor_peak"], v["work"], v["flops"], v["host_cpu"], v["cost"], v["measured"], v["why"]),
+                         (0.59, 0.41, 0.3, 0.4, 400, 1.5, 0.6, True, None))
+        self.assertEqual((v["memory_peak"], v["memory_total"]), (1 << 30, 80 << 30))
+        self.assertEqual([a["rule"] for a in v["advice"]], ["starved"])
+        self.assertIn("the busiest process uses 1.0 cores: it is what limits", v["advice"][0]["evidence"])
+        self.assertEqual(v["advice"][0]["devices"], [node.uuid])
+        self.assertEqual(v["job"]["id"], job["id"])
+        self.assertEqual([d["gpu"] for d in v["devices"]], [0])
+
+    def test_what_is_not_measured_is_said_and_never_zero(self):
+        self.hub = self.start_hub(*FLAGS)
+        node, began = sender.Node("old1"), (int(time.time()) // 60 - 60) * 60000
+        node.note = "work is not measured: GPUs before Hopper do not tell it"
+        self.past(node, began, 3, power=300_000)
+        job = self.label(name="train", kind="custom", node="old1", devices=[node.uuid], start=began, end=began + 180_000)
+        v = self.verdict(job)
+        self.assertEqual((v["active"], v["waited"], v["tensor_peak"], v["work"], v["cost"], v["measured"], v["why"], v["advice"], v["rules"]),
+                         (None, None, None, None, None, False, node.note, [], False))
+        self.assertEqual(v["sentence"], "1 x Test for 3 m: work is not measured: GPUs before Hopper do not tell it, utilisation 50 %, which is not work; 0.01 kWh")
+        nothing = self.verdict(self.label(name="x", kind="custom", node="old1", start=began))
+        self.assertEqual((nothing["devices"], nothing["why"], nothing["energy"]), ([], "no GPU of it is known", None))
+        earlier = self.verdict(self.label(name="y", kind="custom", node="old1", devices=[node.uuid], start=began - 600_000, end=began - 300_000))
+        self.assertEqual((earlier["why"], earlier["active"], earlier["memory_peak"]), ("nothing is stored of that time", None, None))
+        self.assertEqual(lib.ask(self.hub.url + "/api/v1/jobs/0000000000000001/verdict")[0], 404)
+
     def test_it_can_be_turned_off(self):
         self.hub = self.start_hub("--runs-after", "0")
         node = sender.Node("dgx1")

@@ -1,0 +1,205 @@
+/* routes_verdict.c: the route that says what a run did. It is read beside the loop; names and prices are live's. */
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/order.h"
+#include "hub/handlers.h"
+#include "hub/hub.h"
+#include "hub/look.h"
+#include "jobs/routes.h"
+#include "jobs/verdict.h"
+#include "now/live.h"
+
+#define VERDICT_BYTES (16u << 20)
+#define MODELS_SAID   3
+
+struct verdict_ask {
+    struct past_ask ask; /* first */
+    struct job_fact *job;
+    bool all; /* its command line may be shown */
+    int64_t now_ms;
+    struct run_verdict v;
+};
+
+static void verdict_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct err err = {0};
+    int r = run_verdict_read(past, q->job, q->now_ms, &q->v, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+}
+
+static void number_json(struct json *j, const char *key, double v)
+{
+    if (isnan(v))
+        json_none(j, key);
+    else
+        json_fixed(j, key, llround(v * 1e4), 10000);
+}
+
+static void means_json(struct json *j, const struct run_means *m)
+{
+    for (size_t k = 0; k < RUN_VALUES; k++) {
+        number_json(j, run_value_names[k], m->mean[k]);
+        if (k == RUN_ACTIVE)
+            number_json(j, "waited", 1 - m->mean[k]);
+    }
+    number_json(j, "memory_peak", m->mem_peak);
+    number_json(j, "memory_total", m->mem_total);
+    number_json(j, "power_peak", m->power_peak);
+    number_json(j, "temperature_peak", m->temp_peak);
+    number_json(j, "host_cpu_peak", m->cpu_peak);
+    number_json(j, "energy", m->joules);
+    json_fixed(j, "gpu_seconds", m->held_ms, 1000);
+    json_fixed(j, "measured_seconds", m->measured_ms, 1000);
+}
+
+/* ---- names and prices of the moment ---- */
+
+static const char *model_of(const struct api *a, const struct verdict_gpu *g)
+{
+    const struct node_now *n;
+    const struct device_now *d = live_find_device(a->live, str_of(g->uuid), &n);
+    const char *name = d ? d->brief ? d->brief : device_shown(d) : g->model;
+    return strncmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name;
+}
+
+/* "4 x H200", "4 x H200, 2 x A100 and 3 others" */
+static void what_text(const struct api *a, const struct run_verdict *v, struct buf *out)
+{
+    size_t said = 0, others = 0;
+    AUTO_FREE const char **models = mem_zero(v->n + 1, sizeof(*models));
+    for (size_t i = 0; i < v->n; i++)
+        models[i] = model_of(a, &v->gpus[i]);
+    for (size_t i = 0; i < v->n; i++) {
+        size_t n = 0;
+        if (ANY(i, k, strcmp(models[k], models[i]) == 0))
+            continue;
+        for (size_t k = i; k < v->n; k++)
+            n += strcmp(models[k], models[i]) == 0;
+        if (said == MODELS_SAID) {
+            others += n;
+            continue;
+        }
+        buf_addf(out, "%s%zu x %s", said ? ", " : "", n, models[i][0] ? models[i] : "GPU");
+        said++;
+    }
+    if (others)
+        buf_addf(out, " and %zu others", others);
+    if (!v->n)
+        buf_adds(out, "no GPU");
+}
+
+/* All of them have a price, or nothing is said of money. */
+static struct run_money money_of(const struct api *a, const struct run_verdict *v)
+{
+    struct run_money m = {.known = v->n > 0, .currency = live_currency(a->live)};
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n;
+        const struct device_now *d = live_find_device(a->live, str_of(v->gpus[i].uuid), &n);
+        m.known &= d && d->price > 0;
+        m.amount += d ? (double)d->price / 1e6 * (double)v->gpus[i].means.held_ms / (double)HOUR_MS : 0;
+    }
+    return m;
+}
+
+/* ---- the answer ---- */
+
+static void gpu_json(struct json *j, const struct api *a, const struct verdict_gpu *g)
+{
+    const struct node_now *n = live_find(a->live, g->node);
+    json_obj(j, NULL);
+    json_cstr(j, "device", g->uuid);
+    json_cstr(j, "node", n ? n->name : g->node);
+    json_cstr(j, "node_id", g->node);
+    json_known(j, "gpu", g->index >= 0, g->index);
+    json_cstr(j, "model", g->model[0] ? g->model : NULL);
+    json_cstr(j, "note", g->note[0] ? g->note : NULL);
+    means_json(j, &g->means);
+    json_end_obj(j);
+}
+
+static void advice_json(struct json *j, const struct run_verdict *v, const struct run_advice *r)
+{
+    const struct advice_info *info = &advice_rules[r->a.rule];
+    json_obj(j, NULL);
+    json_cstr(j, "rule", info->name);
+    json_cstr(j, "title", info->title);
+    json_cstr(j, "evidence", r->a.evidence);
+    json_cstr(j, "remedy", info->remedy);
+    json_int(j, "from", r->a.from_ms);
+    json_fixed(j, "seconds", r->a.ms, 1000);
+    json_bool(j, "now", r->a.now && v->to_ms - r->a.from_ms <= r->a.ms + ADVICE_MS);
+    json_arr(j, "devices");
+    for (size_t i = 0; i < v->n; i++)
+        if (r->gpus[i])
+            json_cstr(j, NULL, v->gpus[i].uuid);
+    json_end_arr(j);
+    json_end_obj(j);
+}
+
+static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct run_verdict *v = &q->v;
+    AUTO_BUF what = BUF_INIT(1024), sentence = BUF_INIT(2048);
+    struct run_money money = money_of(a, v);
+    bool measured = !isnan(v->all.mean[RUN_ACTIVE]);
+    char id[JOB_ID_LEN];
+    what_text(a, v, &what);
+    run_sentence(&sentence, what.p, v->to_ms - v->from_ms, &v->all, run_verdict_why(v), &money);
+    struct json j = reply_object(rp, VERDICT_BYTES);
+    json_cstr(&j, "sentence", sentence.p);
+    json_cstr(&j, "gpus", what.p);
+    json_int(&j, "from", v->from_ms);
+    json_int(&j, "to", v->to_ms);
+    json_fixed(&j, "seconds", v->to_ms - v->from_ms, 1000);
+    json_bool(&j, "measured", measured);
+    json_cstr(&j, "why", measured ? NULL : run_verdict_why(v));
+    means_json(&j, &v->all);
+    number_json(&j, "cost", money.known ? money.amount : NAN);
+    json_cstr(&j, "currency", money.known ? money.currency : NULL);
+    json_bool(&j, "rules", measured && v->step_ms <= MINUTE_MS);
+    json_arr(&j, "advice");
+    for (size_t i = 0; i < v->n_advice; i++)
+        advice_json(&j, v, &v->advice[i]);
+    json_end_arr(&j);
+    json_arr(&j, "devices");
+    for (size_t i = 0; i < v->n; i++)
+        gpu_json(&j, a, &v->gpus[i]);
+    json_end_arr(&j);
+    json_arr(&j, "parts");
+    for (size_t i = 0; i < v->n_parts; i++) {
+        const struct node_now *n = live_find(a->live, v->parts[i].node);
+        json_obj(&j, NULL);
+        json_cstr(&j, "id", job_id_text(v->parts[i].id, id));
+        json_cstr(&j, "node", n ? n->name : v->parts[i].node);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    buf_adds(&rp->body, ",\"job\":");
+    struct json job = json_on(&rp->body);
+    job_json(&job, a, q->job, q->all);
+    reply_object_end(rp, &j);
+}
+
+static void verdict_end(struct past_ask *k)
+{
+    struct verdict_ask *q = (struct verdict_ask *)k;
+    run_verdict_fini(&q->v);
+    FREE_ALL(q->job, q);
+}
+
+enum reply_how get_verdict(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct job_fact *j = NULL;
+    int r = job_of_path(a, rq, rp, &j);
+    if (r != 1)
+        return look_how(r);
+    struct verdict_ask *q = NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end}, .job = j,
+                                .all = job_shows_all(a, rq->who, j), .now_ms = clock_wall_ms());
+    return ask_then(a->hub, rq, rp, &q->ask, verdict_settle);
+}

@@ -1,0 +1,251 @@
+/* verdict.c: reads the samples of a run's GPUs, a few hours at a time, and hands them to verdict/run.c. */
+#include "jobs/verdict.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "jobs/auto.h"
+
+#define FINE_MS    5000     /* activity is read so often */
+#define CELLS_FINE 60000000 /* bins in all that are read finely, */
+#define CELLS_MOST 60000000 /* and by the minute */
+#define SLICE_BINS 1440     /* of one question */
+#define SLICE_GPUS 16
+#define PARTS_MOST 1024
+#define SAME_MS    300000 /* parts of a Slurm job begin within so long */
+
+struct reading {
+    const struct past_source *past;
+    struct run_verdict *to;
+    size_t cap, cap_parts;
+    const struct job_fact *job;
+};
+
+/* ---- which GPUs ---- */
+
+static void add_gpus(struct reading *r, const struct job_fact *j)
+{
+    struct run_verdict *v = r->to;
+    struct str rest = str_of(j->devices), one;
+    while (str_cut(&rest, ',', &one)) {
+        if (!one.len || one.len >= UUID_MAX || ANY(v->n, i, str_eq(one, v->gpus[i].uuid)))
+            continue;
+        if (v->n == VERDICT_GPUS) {
+            v->cut = true;
+            return;
+        }
+        VEC_ADD(v->gpus, v->n, r->cap, (struct verdict_gpu){.index = -1});
+        struct verdict_gpu *g = &v->gpus[v->n - 1];
+        memcpy(g->uuid, one.p, one.len);
+        mem_copy_str(g->node, sizeof(g->node), j->node);
+    }
+}
+
+/* The hub labels each node of a Slurm job; its number is the first of the attributes. */
+static struct str slurm_number(const struct job_fact *j)
+{
+    struct str rest = str_of(j->attrs), number = {0};
+    if (strcmp(j->kind, "slurm") == 0 && str_skip(&rest, "{\"job\":"))
+        number = str_n(rest.p, FIRST(rest.len, i, rest.p[i] < '0' || rest.p[i] > '9'));
+    return number;
+}
+
+static void take_part(void *arg, const struct job_fact *j)
+{
+    struct reading *r = arg;
+    bool slurm = strcmp(r->job->kind, "slurm") == 0;
+    if (j->id == r->job->id || auto_joined(j) || strcmp(j->kind, r->job->kind) != 0 ||
+        (slurm && !str_eq_str(slurm_number(j), slurm_number(r->job))))
+        return;
+    struct verdict_part p = {.id = j->id};
+    mem_copy_str(p.node, sizeof(p.node), j->node);
+    VEC_ADD(r->to->parts, r->to->n_parts, r->cap_parts, p);
+    add_gpus(r, j);
+}
+
+/* Runs on other nodes that are parts of this one. Parts of other kinds of jobs are stretches of its own time. */
+static int find_parts(struct reading *r, struct err *err)
+{
+    const struct job_fact *j = r->job;
+    struct job_ask ask = {.from_ms = j->start_ms - SAME_MS,
+                          .to_ms = j->start_ms + SAME_MS,
+                          .person = j->person,
+                          .kind = j->kind,
+                          .limit = PARTS_MOST,
+                          .stop = r->past->stop,
+                          .stop_arg = r->past->stop_arg};
+    if (strcmp(j->kind, AUTO_KIND) == 0) {
+        ask.parent = j->id;
+        ask.to_ms = 0;
+    } else if (!slurm_number(j).len) {
+        return 0;
+    }
+    return past_each(r->past, EACH_JOB(&ask, take_part, r), err);
+}
+
+/* What they were called then, and what they said of themselves. */
+static int find_facts(struct reading *r, struct err *err)
+{
+    struct run_verdict *v = r->to;
+    for (size_t i = 0; i < v->n && r->past->was; i++) {
+        struct node_was was = {0};
+        if (i && strcmp(v->gpus[i].node, v->gpus[i - 1].node) == 0)
+            continue;
+        int code = r->past->was(r->past->store, v->gpus[i].node, v->to_ms - 1, &was, err);
+        for (size_t k = i; code > 0 && was.has_fact && k < v->n && strcmp(v->gpus[k].node, v->gpus[i].node) == 0; k++) {
+            struct verdict_gpu *g = &v->gpus[k];
+            const struct device_fact *f = FIND(was.fact.devices, was.fact.n_devices, e, strcmp(e->uuid, g->uuid) == 0);
+            if (!f)
+                continue;
+            g->index = f->index;
+            mem_copy_str(g->model, sizeof(g->model), f->name);
+            mem_copy_str(g->note, sizeof(g->note), f->note);
+        }
+        node_fact_fini(&was.fact);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- their samples ---- */
+
+static void take_bins(struct run_gpu *g, const struct history *h, size_t series, size_t bin)
+{
+    struct sample mean = {.at_ms = h->from_ms + (int64_t)(bin + 1) * h->step_ms}, most = mean;
+    bool any = false;
+    for (size_t k = 0; k < RUN_METRICS; k++) {
+        enum metric m = run_metrics[k];
+        const struct bin *b = &h->v[(series + k) * h->n + bin];
+        bool newest = metrics[m].kind == KIND_COUNTER || m == M_mem_total || m == M_clock_sm_max ||
+                      m == M_power_limit || m == M_power_default;
+        if (!b->count)
+            continue;
+        any = true;
+        sample_set(&mean, m, m == M_throttle ? b->max : newest ? b->last : b->sum / (int64_t)b->count);
+        sample_set(&most, m, b->max);
+    }
+    if (any)
+        run_gpu_add(g, &mean, &most);
+}
+
+/* n GPUs of one node, in [from, to). */
+static int read_slice(struct reading *r, struct run_gpu *const *g, size_t first, size_t n, int64_t from_ms,
+                      int64_t to_ms, struct err *err)
+{
+    const char *uuids[SLICE_GPUS], *names[RUN_METRICS];
+    struct history h = {0};
+    for (size_t i = 0; i < n; i++)
+        uuids[i] = r->to->gpus[first + i].uuid;
+    for (size_t k = 0; k < RUN_METRICS; k++)
+        names[k] = metrics[run_metrics[k]].name;
+    struct history_ask ask = {.node = r->to->gpus[first].node,
+                              .devices = uuids,
+                              .n_devices = n,
+                              .metrics = names,
+                              .n_metrics = RUN_METRICS,
+                              .from_ms = from_ms,
+                              .to_ms = to_ms,
+                              .step_ms = r->to->step_ms,
+                              .fields = BIN_SUM | BIN_MAX | BIN_LAST,
+                              .tier = -1,
+                              .once = true};
+    int code = past_history(r->past, ask, &h, err);
+    for (size_t i = 0; code >= 0 && i < n; i++)
+        for (size_t bin = 0; bin < h.n; bin++)
+            take_bins(g[first + i], &h, i * RUN_METRICS, bin);
+    history_fini(&h);
+    return code;
+}
+
+static int read_all(struct reading *r, struct run_gpu *const *g, struct err *err)
+{
+    struct run_verdict *v = r->to;
+    int code = 0;
+    for (size_t first = 0, n; first < v->n && code >= 0; first += n) {
+        for (n = 1; first + n < v->n && n < SLICE_GPUS && strcmp(v->gpus[first].node, v->gpus[first + n].node) == 0;)
+            n++;
+        int64_t slice_ms = SLICE_BINS * v->step_ms, at = v->from_ms - v->from_ms % v->step_ms;
+        for (; at < v->to_ms && code >= 0; at += slice_ms)
+            code = past_stopped(r->past) ? err_set(err, -ECANCELED, "stopped")
+                                         : read_slice(r, g, first, n, at, MIN(at + slice_ms, v->to_ms), err);
+    }
+    return code;
+}
+
+static int64_t step_of(const struct run_verdict *v)
+{
+    double ms = (double)(v->to_ms - v->from_ms), series = (double)MAX(v->n, 1u) * RUN_METRICS;
+    if (ms / FINE_MS * series <= CELLS_FINE)
+        return FINE_MS;
+    return ms / MINUTE_MS * series <= CELLS_MOST ? MINUTE_MS : HOUR_MS;
+}
+
+/* All of it in bins of that length. */
+static int read_with(struct reading *r, int64_t step_ms, struct err *err)
+{
+    struct run_verdict *v = r->to;
+    AUTO_FREE struct run_gpu **g = mem_zero(v->n + 1, sizeof(*g));
+    AUTO_FREE struct run_means *means = mem_zero(v->n + 1, sizeof(*means));
+    v->step_ms = step_ms;
+    for (size_t i = 0; i < v->n; i++)
+        g[i] = run_gpu_new(v->from_ms, v->to_ms, step_ms);
+    int code = read_all(r, g, err);
+    for (size_t i = 0; i < v->n; i++) {
+        run_gpu_means(g[i], &means[i]);
+        v->gpus[i].means = means[i];
+    }
+    run_means_all(means, v->n, &v->all);
+    if (code >= 0)
+        v->n_advice = run_advise(g, v->n, v->advice);
+    for (size_t i = 0; i < v->n; i++)
+        run_gpu_free(g[i]);
+    return MIN(code, 0);
+}
+
+/* Samples of long ago are kept by the minute alone: bins of 5 s then are mostly empty. */
+static bool is_sparse(const struct run_verdict *v)
+{
+    int64_t most_ms = v->all.measured_ms;
+    return v->step_ms < MINUTE_MS && most_ms > 0 && most_ms * 4 < v->all.held_ms;
+}
+
+int run_verdict_read(const struct past_source *past, const struct job_fact *j, int64_t now_ms, struct run_verdict *ret,
+                     struct err *err)
+{
+    struct reading r = {.past = past, .to = ret, .job = j};
+    *ret = (struct run_verdict){.from_ms = j->start_ms,
+                                .to_ms = MAX(j->end_ms && j->end_ms < now_ms ? j->end_ms : now_ms, j->start_ms + 1)};
+    add_gpus(&r, j);
+    int code = find_parts(&r, err);
+    if (code >= 0)
+        code = find_facts(&r, err);
+    if (code >= 0)
+        code = read_with(&r, step_of(ret), err);
+    if (code >= 0 && is_sparse(ret)) {
+        run_advice_fini(ret->advice, ret->n_advice);
+        ret->n_advice = 0;
+        code = read_with(&r, MINUTE_MS, err);
+    }
+    return MIN(code, 0);
+}
+
+void run_verdict_fini(struct run_verdict *v)
+{
+    run_advice_fini(v->advice, v->n_advice);
+    FREE_ALL(v->gpus, v->parts);
+    *v = (struct run_verdict){0};
+}
+
+const char *run_verdict_why(const struct run_verdict *v)
+{
+    size_t at = FIRST(v->n, i, v->gpus[i].note[0] && isnan(v->gpus[i].means.mean[RUN_ACTIVE]));
+    if (!v->n)
+        return "no GPU of it is known";
+    if (isnan(v->all.mean[RUN_UTIL]) && isnan(v->all.mem_peak) && isnan(v->all.mean[RUN_POWER]))
+        return "nothing is stored of that time";
+    return at < v->n ? v->gpus[at].note : "work is not measured: the GPU does not tell it";
+}

@@ -1,0 +1,38 @@
+/*
+ * verdict.h: what a run did, read out of the store beside the loop: its GPUs on all its nodes, their samples from its
+ * start to its end, and what the rules say of them (verdict/run.h).
+ * The work is bounded: the more GPUs and the longer, the coarser it reads; above a minute no rule is asked.
+ */
+#pragma once
+
+#include "hub/past.h"
+#include "verdict/run.h"
+
+#define VERDICT_GPUS 2048
+
+struct verdict_gpu {
+    char node[NODE_KEY_MAX], uuid[UUID_MAX], model[NAME_MAX_LEN];
+    int32_t index; /* as the node counted then; -1 not known */
+    char note[96]; /* why values are missing, in words; empty when all is well */
+    struct run_means means;
+};
+
+struct run_verdict {
+    int64_t from_ms, to_ms; /* to: its end, or now */
+    int64_t step_ms;        /* of what was read */
+    size_t n, n_advice, n_parts;
+    bool cut; /* it has more GPUs than are read */
+    struct verdict_gpu *gpus;
+    struct run_means all;
+    struct run_advice advice[ADVICE_COUNT]; /* gpus: flags of those above */
+    struct verdict_part {                   /* of a run over nodes */
+        int64_t id;
+        char node[NODE_KEY_MAX];
+    } * parts;
+};
+/* On any thread. 0, -ECANCELED, -errno; ret is ended with run_verdict_fini in any case. */
+int run_verdict_read(const struct past_source *past, const struct job_fact *j, int64_t now_ms, struct run_verdict *ret,
+                     struct err *err);
+void run_verdict_fini(struct run_verdict *v);
+/* Why its activity is not measured: what its GPUs say, or in general. */
+const char *run_verdict_why(const struct run_verdict *v);

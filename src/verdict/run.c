@@ -1,0 +1,247 @@
+/* run.c: adds up what the GPUs of a run did, bin by bin, and says it. */
+#include "verdict/run.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "verdict/straggler.h"
+#include "verdict/tracker.h"
+
+const enum metric run_metrics[RUN_METRICS] = {M_util,          M_active,      M_sm_active, M_tensor_active,
+                                              M_fp32_active,   M_dram_active, M_work,      M_flops,
+                                              M_mem_used,      M_mem_total,   M_power,     M_power_limit,
+                                              M_power_default, M_energy,      M_clock_sm,  M_clock_sm_max,
+                                              M_throttle,      M_temp,        M_host_cpu,  M_host_cpu_top,
+                                              M_nvlink_rx,     M_nvlink_tx};
+
+const char *const run_value_names[RUN_VALUES] = {"active", "tensor_peak", "tensor",      "sm",   "dram",
+                                                 "fp32",   "work",        "flops",       "util", "power",
+                                                 "clock",  "host_cpu",    "host_cpu_top"};
+
+/* Where each value comes from, in the order of enum run_value; the others are put together. */
+static const enum metric sources[RUN_VALUES] =
+    {[RUN_ACTIVE] = M_active,       [RUN_TENSOR_PEAK] = M_COUNT, [RUN_TENSOR] = M_tensor_active,
+     [RUN_SM] = M_sm_active,        [RUN_DRAM] = M_dram_active,  [RUN_FP32] = M_fp32_active,
+     [RUN_WORK] = M_work,           [RUN_FLOPS] = M_flops,       [RUN_UTIL] = M_util,
+     [RUN_POWER] = M_power,         [RUN_CLOCK] = M_COUNT,       [RUN_CPU] = M_host_cpu,
+     [RUN_CPU_TOP] = M_host_cpu_top};
+
+struct run_gpu {
+    int64_t from_ms, to_ms, step_ms;
+    struct tracker *tracker; /* NULL: bins are too long for it */
+    double sum[RUN_VALUES];
+    int64_t n[RUN_VALUES];
+    double mem_peak, mem_total, power_peak, temp_peak, cpu_peak, joules;
+    double energy_last, clock_max;
+    struct sibling sibling;
+};
+
+struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms)
+{
+    struct run_gpu *g =
+        NEW(struct run_gpu, .from_ms = from_ms, .to_ms = to_ms, .step_ms = step_ms, .mem_peak = NAN, .mem_total = NAN,
+            .power_peak = NAN, .temp_peak = NAN, .cpu_peak = NAN, .joules = NAN, .energy_last = NAN, .clock_max = NAN);
+    if (step_ms <= MINUTE_MS)
+        g->tracker = tracker_new(MAX(step_ms, ADVICE_READING_MS));
+    return g;
+}
+
+void run_gpu_free(struct run_gpu *g)
+{
+    if (!g)
+        return;
+    tracker_free(g->tracker);
+    free(g);
+}
+
+static double value_of(const struct sample *s, enum metric m)
+{
+    return sample_has(s, m) ? (double)s->v[m] / (double)metrics[m].per : NAN;
+}
+
+static void add_value(struct run_gpu *g, enum run_value to, double v)
+{
+    if (isnan(v))
+        return;
+    g->sum[to] += v;
+    g->n[to]++;
+}
+
+static double higher(double a, double b) /* of what is known */
+{
+    return isnan(a) || b > a ? b : a;
+}
+
+/* The counter where there is one: what it grew; else mean power over the bin. A counter that falls began anew. */
+static void add_energy(struct run_gpu *g, double counter, double watts)
+{
+    double seconds = (double)g->step_ms / 1000, grown = isnan(counter) ? watts * seconds : 0;
+    if (!isnan(counter)) {
+        double before = isnan(g->energy_last) ? counter : g->energy_last;
+        grown = counter >= before ? counter - before : 0;
+        g->energy_last = counter;
+    }
+    if (!isnan(grown))
+        g->joules = (isnan(g->joules) ? 0 : g->joules) + grown;
+}
+
+void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)
+{
+    g->clock_max = sample_has(mean, M_clock_sm_max) ? value_of(mean, M_clock_sm_max) : g->clock_max;
+    double clock = value_of(mean, M_clock_sm) / g->clock_max;
+    for (size_t k = 0; k < RUN_VALUES; k++)
+        if (sources[k] != M_COUNT)
+            add_value(g, (enum run_value)k, value_of(mean, sources[k]));
+    add_value(g, RUN_CLOCK, clock);
+    add_value(g, RUN_TENSOR_PEAK, value_of(mean, M_tensor_active) * MIN(clock, 1.0));
+    g->mem_peak = higher(g->mem_peak, value_of(most, M_mem_used));
+    g->mem_total = higher(g->mem_total, value_of(mean, M_mem_total));
+    g->power_peak = higher(g->power_peak, value_of(most, M_power));
+    g->temp_peak = higher(g->temp_peak, value_of(most, M_temp));
+    g->cpu_peak = higher(g->cpu_peak, value_of(most, M_host_cpu));
+    add_energy(g, value_of(mean, M_energy), value_of(mean, M_power));
+    if (!g->tracker)
+        return;
+    tracker_add(g->tracker, mean);
+    sibling_add(&g->sibling, mean);
+}
+
+void run_gpu_means(const struct run_gpu *g, struct run_means *ret)
+{
+    *ret = (struct run_means){.mem_peak = g->mem_peak,
+                              .mem_total = g->mem_total,
+                              .power_peak = g->power_peak,
+                              .temp_peak = g->temp_peak,
+                              .cpu_peak = g->cpu_peak,
+                              .joules = g->joules,
+                              .held_ms = MAX(g->to_ms - g->from_ms, 0),
+                              .measured_ms = g->n[RUN_ACTIVE] * g->step_ms};
+    for (size_t k = 0; k < RUN_VALUES; k++)
+        ret->mean[k] = g->n[k] ? g->sum[k] / (double)g->n[k] : NAN;
+    ret->measured_ms = MIN(ret->measured_ms, ret->held_ms);
+}
+
+void run_means_all(const struct run_means *v, size_t n, struct run_means *ret)
+{
+    *ret = (struct run_means){.mem_peak = NAN,
+                              .mem_total = NAN,
+                              .power_peak = NAN,
+                              .temp_peak = NAN,
+                              .cpu_peak = NAN,
+                              .joules = NAN};
+    for (size_t k = 0; k < RUN_VALUES; k++) {
+        double sum = 0, weight = 0;
+        for (size_t i = 0; i < n; i++)
+            if (!isnan(v[i].mean[k])) {
+                sum += v[i].mean[k] * (double)MAX(v[i].held_ms, 1);
+                weight += (double)MAX(v[i].held_ms, 1);
+            }
+        ret->mean[k] = weight > 0 ? sum / weight : NAN;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ret->mem_peak = higher(ret->mem_peak, v[i].mem_peak);
+        ret->mem_total = higher(ret->mem_total, v[i].mem_total);
+        ret->power_peak = higher(ret->power_peak, v[i].power_peak);
+        ret->temp_peak = higher(ret->temp_peak, v[i].temp_peak);
+        ret->cpu_peak = higher(ret->cpu_peak, v[i].cpu_peak);
+        if (!isnan(v[i].joules))
+            ret->joules = (isnan(ret->joules) ? 0 : ret->joules) + v[i].joules;
+        ret->held_ms += v[i].held_ms;
+        ret->measured_ms += v[i].measured_ms;
+    }
+}
+
+/* ---- what the rules say ---- */
+
+static struct run_advice *advice_of(struct run_advice *v, size_t *n, enum advice_rule rule, size_t n_gpus)
+{
+    size_t at = FIRST(*n, i, v[i].a.rule == rule);
+    if (at == *n)
+        v[(*n)++] = (struct run_advice){.a = {.rule = rule, .ms = -1}, .gpus = mem_zero(n_gpus, 1)};
+    return &v[at];
+}
+
+static void note_advice(struct run_advice *to, const struct advice *a, size_t gpu)
+{
+    if (a->ms > to->a.ms)
+        to->a = *a;
+    to->n_gpus += !to->gpus[gpu];
+    to->gpus[gpu] = 1;
+}
+
+static int64_t longest_first(const struct run_advice *x, const struct run_advice *y)
+{
+    return ORDER(y->a.ms * (int64_t)y->n_gpus, x->a.ms * (int64_t)x->n_gpus) ?: ORDER(x->a.rule, y->a.rule);
+}
+
+COMPARE(by_weight, struct run_advice, (int)longest_first(x, y))
+
+/* One that is apart from its siblings. */
+static void find_straggler(struct run_gpu *const *g, size_t n, struct run_advice *ret, size_t *n_ret)
+{
+    struct advice a;
+    AUTO_FREE const struct sibling **s = mem_zero(n + 1, sizeof(*s));
+    for (size_t i = 0; i < n; i++)
+        s[i] = &g[i]->sibling;
+    int which = straggler_find(s, n, &a);
+    if (which < 0)
+        return;
+    a.ms = STRAGGLER_LAST * MINUTE_MS;
+    a.from_ms = g[which]->to_ms - a.ms;
+    note_advice(advice_of(ret, n_ret, ADVICE_straggler, n), &a, (size_t)which);
+}
+
+size_t run_advise(struct run_gpu *const *g, size_t n, struct run_advice ret[ADVICE_COUNT])
+{
+    size_t n_ret = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct advice v[ADVICE_COUNT];
+        size_t told = g[i]->tracker ? tracker_tell(g[i]->tracker, v, ADVICE_COUNT) : 0;
+        for (size_t k = 0; k < told; k++)
+            note_advice(advice_of(ret, &n_ret, v[k].rule, n), &v[k], i);
+    }
+    find_straggler(g, n, ret, &n_ret);
+    SORT(ret, n_ret, by_weight);
+    return n_ret;
+}
+
+void run_advice_fini(struct run_advice *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(v[i].gpus);
+}
+
+/* ---- the sentence ---- */
+
+static double percent(double share)
+{
+    return round(share * 100);
+}
+
+void run_sentence(struct buf *out, const char *what, int64_t ms, const struct run_means *m, const char *why,
+                  const struct run_money *money)
+{
+    char span[24];
+    double active = m->mean[RUN_ACTIVE];
+    buf_addf(out, "%s for %s: ", what, clock_span(ms, span));
+    if (!isnan(active)) {
+        buf_addf(out, "active %.0f %%, waited %.0f %%", percent(active), 100 - percent(active));
+        if (!isnan(m->mean[RUN_TENSOR_PEAK]))
+            buf_addf(out, ", %.0f %% of the tensor peak", percent(m->mean[RUN_TENSOR_PEAK]));
+    } else {
+        buf_adds(out, why ? why : "work is not measured");
+        if (!isnan(m->mean[RUN_UTIL]))
+            buf_addf(out, ", utilisation %.0f %%, which is not work", percent(m->mean[RUN_UTIL]));
+    }
+    const char *next = "; ";
+    if (!isnan(m->joules)) {
+        double kwh = m->joules / 3.6e6;
+        buf_addf(out, kwh >= 100 ? "%s%.0f kWh" : kwh >= 1 ? "%s%.1f kWh" : "%s%.2f kWh", next, kwh);
+        next = ", ";
+    }
+    if (money && money->known)
+        buf_addf(out, "%s%.2f%s%s", next, money->amount, money->currency[0] ? " " : "", money->currency);
+}

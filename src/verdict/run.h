@@ -1,0 +1,69 @@
+/*
+ * run.h: what the GPUs of a run really did, in numbers and in one sentence: means and peaks of each GPU and of all,
+ * what the rules find (advice.h), energy. Pure: bins of each GPU go in, in the order of time. V1 What is not measured
+ * is NAN, never 0. V2 A mean is over the time in which that value is known.
+ */
+#pragma once
+
+#include "verdict/advice.h"
+
+struct buf;
+
+/* What it wants to know of a GPU. */
+#define RUN_METRICS 22
+extern const enum metric run_metrics[RUN_METRICS];
+
+enum run_value {
+    RUN_ACTIVE,      /* share of time it was busy; it waited the rest */
+    RUN_TENSOR_PEAK, /* of the tensor pipes at the highest clock */
+    RUN_TENSOR,
+    RUN_SM,
+    RUN_DRAM,
+    RUN_FP32,
+    RUN_WORK,
+    RUN_FLOPS, /* TFLOP/s as bf16 */
+    RUN_UTIL,  /* which is not work */
+    RUN_POWER, /* W */
+    RUN_CLOCK, /* of the highest */
+    RUN_CPU,   /* cores that its processes use, with their children */
+    RUN_CPU_TOP,
+    RUN_VALUES
+};
+extern const char *const run_value_names[RUN_VALUES];
+
+struct run_means {
+    double mean[RUN_VALUES];                                     /* NAN: not measured */
+    double mem_peak, mem_total, power_peak, temp_peak, cpu_peak; /* bytes, W, degrees, cores; NAN */
+    double joules;                                               /* NAN */
+    int64_t held_ms, measured_ms;                                /* measured: that active is known of */
+};
+
+struct run_gpu;
+/* From when to when it was the run's; step_ms: of the bins; above a minute no rule is asked. */
+struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms);
+void run_gpu_free(struct run_gpu *g); /* accepts NULL */
+/* A bin that ends at mean->at_ms: means (of counters, limits and sizes the newest), and the highest values. */
+void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most);
+void run_gpu_means(const struct run_gpu *g, struct run_means *ret);
+
+/* Of all GPUs of a run: means over their time, sums of energy and time, the highest peaks. */
+void run_means_all(const struct run_means *v, size_t n, struct run_means *ret);
+
+struct run_advice {
+    struct advice a; /* of the GPU of which it was so for longest */
+    size_t n_gpus;   /* of so many */
+    uint8_t *gpus;   /* n flags */
+};
+/* What the rules say of n GPUs, each rule once; ret has room for ADVICE_COUNT, and is ended with run_advice_fini. */
+size_t run_advise(struct run_gpu *const *g, size_t n, struct run_advice ret[ADVICE_COUNT]);
+void run_advice_fini(struct run_advice *v, size_t n);
+
+struct run_money {
+    bool known;
+    double amount;
+    const char *currency;
+};
+/* "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR". what: "4 x H200";
+ * why: what is said where activity is not measured; NULL: no more than that. */
+void run_sentence(struct buf *out, const char *what, int64_t ms, const struct run_means *m, const char *why,
+                  const struct run_money *money);

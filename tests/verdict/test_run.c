@@ -1,0 +1,124 @@
+/* test_run.c: what the GPUs of a run did, over recorded jobs: means, peaks, energy, the rules of all, the sentence. */
+#include "base/order.h"
+#include "truework.h"
+#include "verdict/run.h"
+
+#define T0 1794768949000
+
+static struct run_gpu *replay(const char *job, size_t seconds)
+{
+    struct run_gpu *g = run_gpu_new(T0, T0 + (int64_t)seconds * 1000, 1000);
+    for (size_t t = 0; t < seconds; t++) {
+        struct sample s = *truework_at(job, t);
+        s.at_ms = T0 + (int64_t)(t + 1) * 1000;
+        run_gpu_add(g, &s, &s);
+    }
+    return g;
+}
+
+static void a_gpu_is_summed_as_a_second_way_sums_it(void **unused)
+{
+    static const char *const jobs[] = {"gpt", "gpt-fp32", "idle"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        struct run_gpu *g = replay(jobs[i], 200);
+        struct run_means m;
+        double active = 0, peak = 0, joules = 0;
+        print_message("%s\n", jobs[i]);
+        run_gpu_means(g, &m);
+        for (size_t t = 0; t < 200; t++) {
+            const struct sample *s = truework_at(jobs[i], t);
+            active += (double)s->v[M_active] / 1e4 / 200;
+            peak += (double)s->v[M_tensor_active] / 1e4 * (double)s->v[M_clock_sm] / 1980e6 / 200;
+            joules += (double)s->v[M_power] / 1000;
+        }
+        assert_near(m.mean[RUN_ACTIVE], active, 1e-9);
+        assert_near(m.mean[RUN_TENSOR_PEAK], peak, 1e-9);
+        assert_near(m.joules, joules, 1e-6);
+        assert_near(m.mem_peak, 100.0 * (1 << 30), 1);
+        assert_int_equal(m.held_ms, 200000);
+        assert_int_equal(m.measured_ms, 200000);
+        assert_true(isnan(m.mean[RUN_CPU])); /* was not recorded */
+        run_gpu_free(g);
+    }
+}
+
+static void a_counter_of_energy_counts_what_it_grew(void **unused)
+{
+    static const int64_t mj[] = {5000000, 6000000, 9000000, 1000000, 3000000}; /* the driver was loaded anew */
+    struct run_gpu *g = run_gpu_new(T0, T0 + 5000, 1000);
+    struct run_means m;
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(mj); i++) {
+        struct sample s = {.at_ms = T0 + 1000 * (int64_t)(i + 1)};
+        sample_set(&s, M_energy, mj[i]);
+        sample_set(&s, M_power, 1000000);
+        run_gpu_add(g, &s, &s);
+    }
+    run_gpu_means(g, &m);
+    assert_near(m.joules, 6000, 1e-9);
+    assert_true(isnan(m.mean[RUN_ACTIVE]));
+    run_gpu_free(g);
+}
+
+static void the_rules_speak_once_for_all_gpus(void **unused)
+{
+    struct run_gpu *g[3] = {replay("gpt-fp32", 200), replay("gpt", 200), replay("gpt-fp32", 200)};
+    struct run_advice v[ADVICE_COUNT];
+    (void)unused;
+    size_t n = run_advise(g, 3, v);
+    assert_int_equal(n, 1);
+    assert_int_equal(v[0].a.rule, ADVICE_fp32);
+    assert_int_equal(v[0].n_gpus, 2);
+    assert_int_equal(v[0].gpus[0] + 2 * v[0].gpus[1] + 4 * v[0].gpus[2], 5);
+    run_advice_fini(v, n);
+    for (size_t i = 0; i < 3; i++)
+        run_gpu_free(g[i]);
+}
+
+static void all_is_the_mean_over_time_and_the_highest_peak(void **unused)
+{
+    struct run_means v[2] = {{.mem_peak = 1, .mem_total = 8, .power_peak = NAN, .joules = 10, .held_ms = 1000},
+                             {.mem_peak = 3, .mem_total = 8, .power_peak = NAN, .joules = NAN, .held_ms = 3000}},
+                     all;
+    (void)unused;
+    for (size_t k = 0; k < RUN_VALUES; k++)
+        v[0].mean[k] = v[1].mean[k] = NAN;
+    v[0].mean[RUN_ACTIVE] = 0.2;
+    v[1].mean[RUN_ACTIVE] = 0.6;
+    v[1].mean[RUN_WORK] = 0.5;
+    run_means_all(v, 2, &all);
+    assert_near(all.mean[RUN_ACTIVE], 0.5, 1e-12);
+    assert_near(all.mean[RUN_WORK], 0.5, 1e-12);
+    assert_true(isnan(all.mean[RUN_FLOPS]));
+    assert_true(isnan(all.power_peak));
+    assert_near(all.mem_peak, 3, 0);
+    assert_near(all.joules, 10, 0);
+    run_means_all(NULL, 0, &all);
+    assert_true(isnan(all.mean[RUN_ACTIVE]));
+    assert_true(isnan(all.joules));
+}
+
+static void a_run_in_one_sentence(void **unused)
+{
+    struct run_means m = {.joules = 9.8 * 3.6e6};
+    AUTO_BUF b = BUF_INIT(1000);
+    (void)unused;
+    for (size_t k = 0; k < RUN_VALUES; k++)
+        m.mean[k] = NAN;
+    m.mean[RUN_ACTIVE] = 0.71;
+    m.mean[RUN_TENSOR_PEAK] = 0.38;
+    run_sentence(&b, "4 x H200", 312 * 60000, &m, NULL, &(struct run_money){true, 12.4, "EUR"});
+    assert_string_equal(b.p,
+                        "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR");
+    buf_reset(&b);
+    m.mean[RUN_ACTIVE] = m.joules = NAN;
+    m.mean[RUN_UTIL] = 0.5;
+    run_sentence(&b, "1 x A100", 60000, &m, "work is not measured: GPUs before Hopper do not tell it", NULL);
+    assert_string_equal(b.p, "1 x A100 for 1 m: work is not measured: GPUs before Hopper do not tell it, utilisation "
+                             "50 %, which is not work");
+}
+
+TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),
+      cmocka_unit_test(a_counter_of_energy_counts_what_it_grew), cmocka_unit_test(the_rules_speak_once_for_all_gpus),
+      cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence))
