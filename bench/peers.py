@@ -40,8 +40,15 @@ QUESTIONS = {  # in the order of the table
     "power_tier": "the same from kept hours",
     "all": "all metrics per host over everything, from samples",
     "all_tier": "the same from kept hours",
+    "series_log": "one device, one metric, 10 min at 1 s, still in the log",
+    "util_log": "mean utilisation per host, 60 s steps, still in the log",
+    "all_log": "all metrics per host over everything, still in the log",
+    "state": "the whole cluster as it was at a moment",
+    "state_log": "the same, still in the log",
 }
-GOALS = {"latest": 1, "node_wrk": .025, "series_wrk": .06, "util": 3, "util_tier": .2, "power_tier": .2, "all": 45, "all_tier": 2}  # CPU ms
+TIMES = {"live1": 20, "live5": 50, "bulk": 3, "bytes": 1.45, "latest": 100, "series_wrk": 5, "util": 8, "util_tier": 100, "power": 5, "power_tier": 80, "all": 3, "all_tier": 60,
+         "rss": 4}  # goals: so many times less than the best peer; live and memory: than VictoriaMetrics
+GOALS = {"state": 30, "state_log": 30, "latest": 1, "node_wrk": .025, "series_wrk": .06, "util": 3, "util_tier": .2, "power_tier": .2, "all": 45, "all_tier": 2}  # CPU ms
 
 
 class Set:
@@ -168,6 +175,9 @@ class Muster(Peer):
                 raise SystemExit("bench/feed made other data than bench/gen")
             # what the state of now costs is asked here, where the newest values are in memory
             self.now = {q: f() for q, f in self.ask_now(hub).items()} if self.asks else {}
+            if self.asks:  # and what is still in the log
+                self.asker = lib.Asker(self.port)
+                self.now |= {q + "_log": lib.timed(f, hub.pid) for q, f in self.questions().items() if q + "_log" in QUESTIONS}
         compact, compact_peak = lib.settle(self.path + "/data")
         whole = lib.disk_bytes(self.path + "/data")
         return {"cpu": fed["cpu"] + compact, "cpu_taken": fed["cpu"], "wall": fed["ms"] / 1000, "bytes": whole, "raw_bytes": whole - lib.tiers_take(self.path + "/data"),
@@ -216,6 +226,7 @@ class Muster(Peer):
             "power_tier": lambda: self.history(metric="power", **over),
             "all": lambda: self.history(metric="*", tier="raw", **over),
             "all_tier": lambda: self.history(metric="*", **over),
+            "state": lambda: self.asker.get(f"/api/v1/state?at={self.data.end - 90000}"),
         }
 
     def live(self, seconds, batch=1):
@@ -539,10 +550,39 @@ def table(head, rows):
     print()
 
 
+def ratio_row(what, key, results, get, others=None):
+    """One line of ratios: how many times less muster takes than the best of the others; None when either is not known."""
+    ours = get(results.get("muster", []))
+    theirs = {n: v for n, v in ((n, get(r, True)) for n, r in results.items() if n != "muster" and (not others or n in others)) if v}
+    if not ours or not theirs:
+        return None
+    best = min(theirs, key=theirs.get)
+    times, goal = theirs[best] / ours, TIMES.get(key)
+    titles = {c.name: c.title for c in PEERS}
+    return [what, f"{times:.3g}", "" if goal is None else f"{goal:g}" + ("" if times >= goal else ", **missed**"), text(ours), f"{text(theirs[best])} ({titles[best]})"]
+
+
+def ratios(data, results):
+    """First what counts: how many times less than the best peer."""
+    rows = [ratio_row("bytes per sample, everything on disk", "bytes", results, lambda r, _=0: (middle(r, "bulk", "bytes") or 0) / data.samples),
+            ratio_row("bulk, CPU s per million samples, compaction included", "bulk", results, lambda r, _=0: (middle(r, "bulk", "cpu") or 0) / data.samples * 1e6)]
+    for q, what in QUESTIONS.items():
+        plain = q.removesuffix("_tier").removesuffix("_log")
+        rows.append(ratio_row(what + ", CPU ms", q, results, lambda r, peer=False: middle(r, "ask", plain if peer else q, "cpu_ms")))
+    for k, what in (("live1", "live, a request per second"), ("live5", "live, a request per 5 s")):
+        per = lambda r, peer=False: (middle(r, "live1" if peer else k, "cpu") or 0) / (middle(r, "live1" if peer else k, "samples") or 1) * 1e6
+        rows.append(ratio_row(what + ", CPU s per million samples", k, results, per, ("victoria",)))
+    rows.append(ratio_row("memory, live, MB", "rss", results, lambda r, _=0: middle(r, "live1", "rss"), ("victoria",)))
+    rows = [r for r in rows if r]
+    if rows:
+        table(["what", "times less than the best peer", "goal", "muster", "best peer"], rows)
+
+
 def report(data, results):
     million = data.samples / 1e6
     titles = {c.name: c.title for c in PEERS}
     print(f"\n{data.gpus} GPUs, {data.hosts} hosts, {data.ticks} ticks of 1 s, {len(NAMES)} metrics: {million:.1f} million samples; medians of {max(len(r) for r in results.values())}\n")
+    ratios(data, results)
     rows = []
     for name, runs in results.items():
         b = lambda k: middle(runs, "bulk", k)
@@ -568,7 +608,7 @@ def report(data, results):
         rows = []
         for q in asked:
             cpu, goal = middle(results.get("muster", []), "ask", q, "cpu_ms"), GOALS.get(q)
-            others = [v for v in (middle(results[n], "ask", q.removesuffix("_tier"), "cpu_ms") for n in names if n != "muster") if v]
+            others = [v for v in (middle(results[n], "ask", q.removesuffix("_tier").removesuffix("_log"), "cpu_ms") for n in names if n != "muster") if v]
             rows.append([QUESTIONS[q]] + [cell(n, q) for n in names] + [f"{min(others) / cpu:.1f}" if others and cpu else "-"] +
                         ["" if goal is None or cpu is None else f"{goal} {'reached' if cpu <= goal else '**missed**'}"])
         table(["question: wall ms, or requests/s (server CPU ms each)"] + [titles[n] for n in names] + ["times less CPU than the best peer", "goal, CPU ms"], rows)

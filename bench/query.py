@@ -10,7 +10,6 @@ by it too.
 """
 import http.client
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -70,12 +69,10 @@ def row(what, cpu, wall, size, goal_us):
 
 
 def wrk(hub, what, path, goal_us):
-    if not shutil.which("wrk") or (ONLY not in ("", "history") and ONLY not in what):
+    if ONLY not in ("", "history") and ONLY not in what:
         return
-    before = cpu_us(hub.pid)
-    out = subprocess.run(["wrk", "-t1", "-c32", "-d3s", f"http://127.0.0.1:{hub.port}{path}"], check=True, stdout=subprocess.PIPE).stdout.decode()
-    n = int(next(line for line in out.splitlines() if "requests in" in line).split()[0])
-    row(f"{what} (wrk, 32 connections)", (cpu_us(hub.pid) - before) / n, 3e6 / n, 0, goal_us)
+    got = lib.wrk(hub.port, path, hub.pid)
+    row(f"{what} (32 connections)", got["cpu_ms"] * 1000, 1e6 / got["rate"], 0, goal_us)
 
 
 class Filled:

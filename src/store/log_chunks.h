@@ -14,7 +14,7 @@
 #include "codec/chunk.h"
 #include "model/fact.h"
 
-#define FRESH_ROWS   8u /* fewer rows are not worth a piece */
+#define FRESH_ROWS   4u /* fewer rows are not worth a piece */
 #define FRESH_PIECES 8u /* of a node and log; then they become one */
 
 struct fresh_chunk {
