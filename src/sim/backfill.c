@@ -180,6 +180,7 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
                           (unsigned)conf->people, b->from_ms);
     n->node.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
     n->node.every_ms = conf->every;
+    n->node.tells |= conf->work;
     n->gather = gather_new();
     n->on = mem_zero((size_t)conf->gpus, sizeof(*n->on));
     n->run = fnv64(name, sizeof(name)); /* the same past again is the same run: it counts once */

@@ -113,6 +113,7 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, data, 'd', OPT_PATH, NULL, "DIR", "write the past into this data folder, which no hub has open"),
     OPT(simulate_conf, ledger, 0, OPT_PATH, NULL, "FILE",
         "write a line per batch made: node, run, number, samples, checksum"),
+    OPT(simulate_conf, work, 0, OPT_BOOL, NULL, NULL, "GPUs also tell what their parts do, as from Hopper on"),
     OPTN(simulate_conf, "cast_demo", demo, 0, OPT_BOOL, NULL, NULL, "the demo's six nodes", .hidden = true),
     OPT(simulate_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress lines"),
     {0},

@@ -8,7 +8,7 @@
 struct simulate_conf {
     char *hub, *token, *token_file, *prefix, *ledger, *data, *until;
     int64_t nodes, actors, gpus, tick, interval, duration, seed, drain, people, backfill, every;
-    bool demo, quiet;
+    bool demo, quiet, work;
 };
 
 /* The past instead, as fast as it goes: into a folder, or to a hub. 0 or -errno. */

@@ -548,6 +548,7 @@ static void init_node(const struct crowd *c, struct demo_cluster_node *ret, cons
         demo_cluster_init(ret, trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
                           (unsigned)conf->people, clock_wall_ms());
     ret->fact.tick_ms = (int32_t)conf->tick;
+    ret->tells |= conf->work;
 }
 
 static void member_start(struct crowd *c, int64_t i, const char *token)

@@ -8,20 +8,24 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "model/work.h"
 
 /* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
 static const struct scene {
     const char *program, *cmd;
     int64_t from_ms, to_ms;
-    int64_t mem_min, mem_max; /* GiB added */
-    int minutes;              /* typical length */
+    int64_t mem_min, mem_max;            /* GiB added */
+    int minutes;                         /* typical length */
+    int sm, tensor, fp32, integer, dram; /* activity while busy, in percent: tests/data/truework.csv has such jobs */
 } scenes[] = {
-    {"python", "python train.py --config configs/7b.yaml", 114500, 134500, 60, 120, 180},
-    {"python", "python finetune.py --lora --lr 2e-5", 25000, 88000, 20, 70, 45},
-    {"python3", "python3 -m vllm.entrypoints.openai.api_server --model large", 175000, 214000, 90, 110, 600},
-    {"python", "python diffusion.py --batch 64", 60000, 88000, 10, 40, 30},
-    {"python", "python eval_sweep.py --tasks all", 135000, 150000, 5, 30, 12},
-    {"python", "/opt/jupyter/bin/python -m ipykernel_launcher -f kernel.json", 156000, 173000, 1, 30, 240},
+    {"python", "python train.py --config configs/7b.yaml", 114500, 134500, 60, 120, 180, 94, 56, 4, 17, 31},
+    {"python", "python finetune.py --lora --lr 2e-5", 25000, 88000, 20, 70, 45, 89, 52, 4, 16, 32},
+    {"python3", "python3 -m vllm.entrypoints.openai.api_server --model large", 175000, 214000, 90, 110, 600, 82, 3, 0,
+     2, 77},
+    {"python", "python diffusion.py --batch 64", 60000, 88000, 10, 40, 30, 96, 92, 0, 1, 17},
+    {"python", "python eval_sweep.py --tasks all", 135000, 150000, 5, 30, 12, 57, 31, 0, 3, 7},
+    {"python", "/opt/jupyter/bin/python -m ipykernel_launcher -f kernel.json", 156000, 173000, 1, 30, 240, 97, 0, 77, 6,
+     5},
 };
 enum { SCENE_TRAIN, SCENE_TUNE, SCENE_SERVE, SCENE_DIFFUSE, SCENE_EVAL, SCENE_NOTEBOOK };
 static const char *const people[] = {"kim", "lee", "ana", "raj", "mia", "tom", "zoe", "ben"};
@@ -288,6 +292,7 @@ void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *tr
 
     init(n, trace, DEMO_CLUSTER_DEMO_PREFIX, no, DEMO_CLUSTER_DEMO_GPUS, DEMO_CLUSTER_DEMO_SEED, begin_ms);
     n->no = no;
+    n->tells = true;
     n->story_ms = story_ms;
     n->trouble = troubles[no].trouble;
     n->trouble_ms = story_ms - troubles[no].minutes * MINUTE_MS;
@@ -329,6 +334,34 @@ void demo_cluster_fini(struct demo_cluster_node *n)
     *n = (struct demo_cluster_node){0};
 }
 
+/* What the parts of the GPU do, which the trace does not have: as jobs like this one, as far as it is busy. */
+static void add_activity(const struct scene *scene, const char *model, struct sample *s)
+{
+    int64_t util = sample_has(s, M_util) ? s->v[M_util] : 0, v;
+    const struct gpu_peak *peak = gpu_peak_of(model);
+    const struct {
+        enum metric m;
+        int percent;
+    } parts[] = {{M_active, 100},
+                 {M_sm_active, scene->sm},
+                 {M_tensor_active, scene->tensor},
+                 {M_hmma_active, scene->tensor},
+                 {M_imma_active, 0},
+                 {M_dfma_active, 0},
+                 {M_fp64_active, 0},
+                 {M_fp32_active, scene->fp32},
+                 {M_fp16_active, 0},
+                 {M_int_active, scene->integer},
+                 {M_dram_active, scene->dram}};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        sample_set(s, parts[i].m, util * parts[i].percent / 100);
+    if (work_of(s, &v))
+        sample_set(s, M_work, v);
+    if (peak && sample_has(s, M_clock_sm) && flops_of(peak, peak->sms, s->v[M_clock_sm], s, &v))
+        sample_set(s, M_flops, v);
+}
+
 static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struct gather *g)
 {
     static const int64_t idle_from_ms = 500, idle_to_ms = 14000;
@@ -352,6 +385,8 @@ static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struc
         gpu->busy_us += s.v[M_util] * dt / 10;
     sample_set(&s, M_energy, gpu->energy_mj);
     sample_set(&s, M_busy, gpu->busy_us);
+    if (n->tells)
+        add_activity(gpu->scene >= 0 ? &scenes[gpu->scene] : &(struct scene){0}, n->fact.devices[i].name, &s);
     gather_sample(g, (uint16_t)(i + 1), &s);
     if (gpu->scene >= 0)
         n->uses[n->n_uses++] = (struct proc_use){.proc = gpu->proc,

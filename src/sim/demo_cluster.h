@@ -27,6 +27,7 @@ struct demo_cluster_node {
     unsigned people;
     int64_t every_ms; /* ticks this far apart each show another row of the trace; 0: as time goes */
     int64_t net_rx, net_tx;
+    bool tells; /* its GPUs say what their parts do, as from Hopper on; the demo's do */
     /* of the demo */
     unsigned no;
     int64_t story_ms;    /* the moment of its opening; 0: no story, jobs come and go by chance alone */

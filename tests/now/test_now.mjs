@@ -178,7 +178,7 @@ test("who holds it and since when: one hover", async (t) => {
     await details.waitFor();
     const text = await says(details, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
     assert.match(text, /user program memory for lee \S+ [\d.]+ GiB \d+ h/);
-    assert.match(text, /utilisation \d+ % memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
+    assert.match(text, /utilisation \d+ % work \d+ % .*memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
     assert.match(text, /\d+ s old/);
     await looksRight(page, "now-hover");
     await cell(page, "dgx5", 0).hover();
