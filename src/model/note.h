@@ -1,6 +1,6 @@
 /*
  * note.h: a note: bytes by kind and number, which its owner writes as it likes. Alerts, silences, messages still to be
- * sent, which report went out: records that nobody asks for by anything but their kind.
+ * sent, which report went out, counters: records that nobody asks for by anything but their kind.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ enum note_kind {
     NOTE_GPUS = 20,
     NOTE_BOT = 30,
     NOTE_SESSION = 40,
+    NOTE_TOTALS = 50,
     NOTE_KINDS
 };
 

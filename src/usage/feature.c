@@ -11,6 +11,7 @@
 #include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/tariff.h"
+#include "usage/usage_totals.h"
 #include "usage/usage_trend.h"
 
 #define SETTINGS usage
@@ -20,6 +21,7 @@
 struct hub_usage {
     struct hub *h;
     struct tariff *tariff;
+    struct usage_totals *totals;
     bool led; /* this hub counted at the last tick */
 };
 
@@ -37,6 +39,7 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
 static void count_again(void *self, const struct news *n)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
+    usage_totals_hear(((struct hub_usage *)self)->totals, n);
     if (n->kind == NEWS_TIME && n->to_ms < n->now_ms - HOUR_MS)
         usage_trend_stale(h->usage_trend);
     if (n->kind == NEWS_TIME && n->node)
@@ -141,7 +144,8 @@ static void take_tariff(void *self, void *next)
 
 static int load_ledger(void *self, struct err *err)
 {
-    struct hub *h = ((struct hub_usage *)self)->h;
+    struct hub_usage *d = self;
+    struct hub *h = d->h;
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
     struct zone *zones[USAGE_ZONES];
     size_t n = 0;
@@ -152,6 +156,7 @@ static int load_ledger(void *self, struct err *err)
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
     r = ledger_load(h->ledger, clock_wall_ms(), err);
+    d->totals = usage_totals_new(h);
     h->usage_trend = usage_trend_new(h); /* knows then whether hours wait to be counted */
     return r;
 }
@@ -164,10 +169,12 @@ static void tick(void *self, int64_t now_ms)
     if (leads && !d->led && !hub_is_alone(h))
         ledger_begin(h->ledger);
     d->led = leads;
-    if (leads)
+    if (leads) {
         ledger_tick(h->ledger, now_ms);
-    else
+        usage_totals_tick(d->totals, now_ms);
+    } else {
         ledger_rest(h->ledger, now_ms);
+    }
     usage_trend_tick(h->usage_trend, now_ms);
 }
 
@@ -175,6 +182,7 @@ static void add_status(void *self, struct status *s)
 {
     status_metric(s, "muster_hub_usage_counts", "hours of nodes whose usage was counted", true,
                   ledger_counted(((struct hub_usage *)self)->h->ledger));
+    usage_totals_prom(((struct hub_usage *)self)->totals, s->metrics, s->openmetrics);
 }
 
 /* It counts in a thread of its own, out of the store. */
@@ -189,6 +197,7 @@ static void close_usage(void *self)
 {
     struct hub_usage *d = self;
     usage_trend_free(d->h->usage_trend);
+    usage_totals_free(d->totals);
     drop_tariff(d->tariff);
     free(d);
 }

@@ -185,7 +185,8 @@ static void put_tokens(struct records *r)
     }
 }
 
-static struct usage_held kim[] = {{"ann", {1, 1, 0, 0, 0}}, {"kim", {1000, 400, 100, 7, 50}}};
+static struct usage_held kim[] = {{"ann", {.held_ms = 1, .busy_ms = 1, .long_ms = 0, .mib_s = 0, .mj = 0}},
+                                  {"kim", {.held_ms = 1000, .busy_ms = 400, .long_ms = 100, .mib_s = 7, .mj = 50}}};
 static struct usage_device gpus[] = {{"GPU-1", "H200", 10, 20, 30, 40, 2, kim},
                                      {"GPU-2", "H200", 99, 0, 0, 0, 0, NULL}};
 

@@ -77,8 +77,10 @@ static void expect_marks(struct fix *f, const char *want)
     assert_string_equal(b.p ? b.p : "", want);
 }
 
-static struct usage_held kim[] = {{"ann", {1, 1, 0, 0, 0}}, {"kim", {1000, 400, 100, 7, 50}}};
-static struct usage_held lee[] = {{"kim", {5, 5, 0, 1, 1}}, {"lee", {2000, 0, 2000, 9, 60}}};
+static struct usage_held kim[] = {{"ann", {.held_ms = 1, .busy_ms = 1, .long_ms = 0, .mib_s = 0, .mj = 0}},
+                                  {"kim", {.held_ms = 1000, .busy_ms = 400, .long_ms = 100, .mib_s = 7, .mj = 50}}};
+static struct usage_held lee[] = {{"kim", {.held_ms = 5, .busy_ms = 5, .long_ms = 0, .mib_s = 1, .mj = 1}},
+                                  {"lee", {.held_ms = 2000, .busy_ms = 0, .long_ms = 2000, .mib_s = 9, .mj = 60}}};
 static struct usage_device first[] = {{"GPU-1", "H200", 10, 20, 30, 40, 2, kim},
                                       {"GPU-2", "H200", 99, 0, 0, 0, 0, NULL}};
 static struct usage_device second[] = {{"GPU-1", "H200", 1, 2, 3, 4, 2, lee}};

@@ -34,7 +34,7 @@ static struct people *some_people(void)
 
 static void put(const char *node, int64_t hour, const char *device, const char *login, int64_t held, int64_t busy)
 {
-    struct usage_held h = {login, {held, busy, 0, 100, 36000}};
+    struct usage_held h = {login, {.held_ms = held, .busy_ms = busy, .long_ms = 0, .mib_s = 100, .mj = 36000}};
     struct usage_device d = {device, "NVIDIA H200", H - held, 0, 0, 4, held > 0, &h};
     struct usage_span s = {hour * H, (hour + 1) * H, 1, &d};
     struct usage_day day = {hour / 24 * DAY, (hour / 24 + 1) * DAY};

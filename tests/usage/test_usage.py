@@ -5,6 +5,8 @@ import csv
 import datetime
 import io
 import json
+import os
+import re
 import sqlite3
 import time
 
@@ -14,12 +16,12 @@ import sender
 HOUR = 3600
 NOW = int(time.time())
 POWER, TENSOR, WORK = 8, 33, 54  # metrics.def
-FIELDS = ("held", "busy", "idle", "idle_long", "memory", "energy")
+FIELDS = ("held", "busy", "idle", "idle_long", "memory", "energy", "effective_measured", "effective", "tensor_measured", "tensor", "effective_energy")
 
 
 class Usage(lib.Case):
     def backfill(self, data=None, hub=None, **flags):
-        argv = [lib.MUSTER, "simulate", "--every", "60s", "--nodes", "2", "--gpus", "3", "--people", "12", "--quiet"]
+        argv = [lib.MUSTER, "simulate", "--every", "60s", "--nodes", "2", "--gpus", "3", "--people", "12", "--work", "--quiet"]
         argv += ["--data", data] if data else ["--hub", hub, "--token-file", self.path("enroll")]
         for k, v in flags.items():
             argv += ["--" + k, str(v)]
@@ -42,11 +44,13 @@ class Usage(lib.Case):
         for row in answer["rows"] + [answer["total"]]:
             self.assertAlmostEqual(row["busy"] + row["idle"], row["held"], places=6)
             self.assertLessEqual(row["idle_long"], row["idle"] + 1e-9)
+            self.assertLessEqual(row.get("effective", 0), row["effective_measured"])
+            self.assertLessEqual(row["effective_measured"], row["held"])
             if "wall" in row:
                 self.assertAlmostEqual(row["held"] + row["free"] + row["booked_unused"] + row["down"], row["wall"], places=6)
 
     def total(self, rows, field):
-        return sum(r[field] for r in rows)
+        return sum(r.get(field, 0) for r in rows)
 
     def same(self, a, b, fields=FIELDS):
         for f in fields:
@@ -70,7 +74,7 @@ class Usage(lib.Case):
                 self.check_rows(got)
                 self.same(got["total"], first)
                 self.assertEqual(got["total"]["wall"], first["wall"])
-                for f in ("held", "busy", "idle_long", "energy"):
+                for f in ("held", "busy", "idle_long", "energy", "effective", "tensor", "effective_energy"):
                     self.assertAlmostEqual(self.total(got["rows"], f), first[f], places=3, msg=(by, period, f))
         nobody = [r for r in self.ask(hub, span)["rows"] if r.get("name") == "nobody"]
         self.assertEqual([(r["key"], r["held"]) for r in nobody], [(None, 0)])
@@ -255,6 +259,110 @@ class Usage(lib.Case):
             self.assertIn(words, table)
         self.assertIn("0.6 of 1.0 h", lib.ask(f"{hub.url}/api/v1/usage?{span}&format=html")[2].decode())
         self.assertNotIn("EFFECTIVE", lib.ask(f"{hub.url}/api/v1/usage?from={start}&to={start + HOUR * 1000}&format=table&width=200")[2].decode())
+
+    def counters(self, hub):
+        """{"muster_person_held_seconds_total kim": 7200.0}"""
+        text = lib.ask(hub.url + "/metrics")[2].decode()
+        return {f"{name} {who}": float(v) for name, who, v in re.findall(r'^(muster_(?:person|team)_\w+)\{\w+="([^"]*)"\} (\S+)$', text, re.M)}
+
+    def test_counters_of_people_never_fall(self):
+        """Two share a GPU. Split otherwise and counted again, one of them had less: the counter stands still, over restarts too, until there is more than before."""
+        config, admin = self.path("muster.yaml"), self.path("admin")
+        with open(config, "w") as f:
+            f.write("teams:\n  vision: [kim]\n")
+        start = (NOW // HOUR - 9) * HOUR * 1000
+        node = sender.Node("n1")
+        both = ((1, "kim", "python", "a"), (2, "kim", "python", "b"), (3, "lee", "python", "c"))
+        seen = {}
+
+        def send(first, last, *procs):
+            frames = [node.facts(), node.procs(*procs)]
+            frames += [node.batch(at_ms=start + minute * 60000, util=9900, more={TENSOR: 2500, WORK: 5000}) for minute in range(first * 60, last * 60)]
+            auth = {"Authorization": "Bearer " + self.token("enroll", data=self.path("data")), "Content-Type": "application/octet-stream"}
+            self.assertEqual(lib.ask(hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers=auth)[0], 200)
+
+        def look():
+            """No counter has fallen, whenever one looks."""
+            now = self.counters(hub)
+            for name, v in seen.items():
+                self.assertGreaterEqual(now.get(name, 0), v, name)
+            seen.update(now)
+            return now
+
+        def told(**hours):
+            """The counters say that many hours, and what follows from them, of persons and of kim's team."""
+            def fits():
+                now = look()
+                names = [("person", who, h) for who, h in hours.items()] + [("team", "vision", hours["kim"])]
+                return all(abs(now.get(f"muster_{of}_{field}_seconds_total {who}", 0) / HOUR - h * part) < 0.1
+                           for of, who, h in names for field, part in (("held", 1), ("effective_measured", 1), ("effective", 0.5), ("tensor", 0.25)))
+            lib.wait_until(f"{hours} are told", fits)
+
+        def held(**hours):
+            for who, h in hours.items():
+                lib.wait_until(f"{h} h of {who} are counted", lambda w=who, n=h: abs(self.ask(hub, f"last=1d&person={w}")["total"]["held"] / HOUR - n) < 0.1)
+
+        hub = self.start_hub("--config", config, data=self.path("data"))
+        with open(admin, "w") as f:
+            f.write(self.token("admin", data=self.path("data")))
+        send(0, 6, *both)
+        told(kim=4, lee=2)
+        self.assertEqual(hub.stop(), 0)
+        equal = ("--config", config, "--usage-split", "equal")
+        hub = self.start_hub(*equal, data=self.path("data"))
+        look()
+        self.run_ok(lib.MUSTER, "usage", "--recount", "--hub", hub.url, "--token-file", admin, limit=180)
+        held(kim=3, lee=3)
+        told(kim=4, lee=3)  # lee's grew, so kim's were summed, too
+        hub.kill9()
+        hub = self.start_hub(*equal, data=self.path("data"))
+        self.assertNotEqual(look(), {})
+        send(6, 7, *both)
+        held(kim=3.5, lee=3.5)
+        told(kim=4, lee=3.5)
+        send(7, 8, *both[:1])
+        held(kim=4.5)
+        told(kim=4.5, lee=3.5)
+
+    def integral(self, hub, start, end):
+        argv = ["/usr/bin/python3", os.path.join(os.path.dirname(os.path.abspath(__file__)), "integral.py"), hub.url, self.path("data/muster.db"), str(start), str(end)]
+        return {tuple(k.split(" ")): v for k, v in json.loads(self.run_ok(*argv, limit=600)).items()}
+
+    def check_integral(self, days):
+        """What is counted of invented months is the integral that a script of its own computes: of every person on every GPU, and of each in all."""
+        end = NOW // HOUR * HOUR
+        data = self.path("data")
+        self.run_ok(lib.MUSTER, "simulate", "--every", "60s", "--nodes", "1", "--gpus", "2", "--people", "9", "--work", "--quiet", "--data", data, "--backfill", f"{days}d",
+                    "--until", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(end)), limit=600)
+        hub = self.start_hub(data=data)
+        lib.wait_until("every hour is counted", lambda: self.ask(hub, "last=1h")["waiting"] == 0, limit=900)
+        span = f"from={(end - days * 86400) * 1000}&to={end * 1000}"
+        want = self.integral(hub, (end - days * 86400) * 1000, end * 1000)
+        people = sorted({person for person, _ in want})
+        self.assertGreater(len(people), 6)
+        got = {}
+        for person in people:
+            for r in self.ask(hub, f"{span}&by=device&person={person}")["rows"]:
+                if r["held"]:
+                    got[person, r["key"]] = [r["held"], r["effective"], r["tensor"]]
+                    self.assertEqual((r["effective_measured"], r["tensor_measured"]), (r["held"], r["held"]))
+        self.assertEqual(sorted(got), sorted(want))
+        for key, row in want.items():
+            for a, b in zip(got[key], row):
+                self.assertAlmostEqual(a, b, places=2, msg=key)
+        total = self.ask(hub, span)["total"]
+        for name, i in (("held", 0), ("effective", 1), ("tensor", 2)):
+            self.assertAlmostEqual(total[name], sum(row[i] for row in want.values()), places=1, msg=name)
+        self.assertGreater(total["effective"], total["held"] / 10)
+        self.assertLess(total["effective"], total["busy"])
+        self.assertLess(total["tensor"], total["effective"])
+
+    def test_effective_hours_of_some_days_are_the_integral_of_work(self):
+        self.check_integral(10)
+
+    @lib.long
+    def test_effective_hours_of_a_year_are_the_integral_of_work(self):
+        self.check_integral(365)
 
     def test_who_to_ask_and_who_holds_without_work(self):
         hub = self.hub_with(backfill="2d")

@@ -1,0 +1,265 @@
+/*
+ * usage_totals.c: decides when to sum, hands a worker what it needs for that, and has the store keep what it found.
+ * Days that are over for more than a week are not summed any more: what is counted again of them changes no counter.
+ */
+#include "usage/usage_totals.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/order.h"
+#include "base/workers.h"
+#include "hub/hub.h"
+#include "hub/news.h"
+#include "hub/others.h"
+#include "usage/ledger.h"
+#include "usage/sums.h"
+#include "usage/totals.h"
+
+#define NOTE_ID  1
+#define EVERY_MS 5000
+#define SHARE    200 /* it may take that part of a processor */
+#define LIMIT_MS 120000
+#define DAYS     8
+
+struct usage_totals {
+    struct hub *h;
+    struct totals told; /* durable */
+    struct totals next; /* while it is put */
+    bool running;       /* on a worker, or on its way to the store */
+    uint64_t counted;   /* hours there were when it was summed last */
+    int64_t again_ms;   /* not before; monotonic */
+};
+
+struct summing {         /* a job */
+    struct work_job job; /* first */
+    struct usage_totals *u;
+    char dir[HUB_PLACE_MAX], zone[ZONE_NAME_MAX];
+    bool days; /* of that zone are in the store */
+    struct people *people;
+    struct arena mem; /* of nodes */
+    size_t n_nodes;
+    struct sums_node *nodes;
+    int64_t now_ms, keep_ms, took_us;
+    uint64_t counted;
+    struct totals totals;
+    int code;
+    struct err err;
+};
+
+/* ---- on a worker ---- */
+
+static int each_of(void *arg, const struct store_each *e, struct err *err)
+{
+    return store_each(arg, e, err);
+}
+
+/* What everybody of a kind used in [from, to). */
+static int sum_kind(struct summing *k, struct store *beside, const struct zone *z, enum total_of of, int64_t from_ms,
+                    int64_t to_ms, bool before)
+{
+    static const enum usage_by by[TOTAL_KINDS] = {BY_PERSON, BY_TEAM};
+    static const char *const nobody[TOTAL_KINDS] = {"(unknown)", "(none)"};
+    AUTO_ARENA mem = {0};
+    struct usage_table t;
+    struct sums_ask ask = {.by = by[of],
+                           .period = PERIOD_ALL,
+                           .from_ms = from_ms,
+                           .to_ms = to_ms,
+                           .zone = z,
+                           .days_zone = k->days ? z : NULL,
+                           .people = k->people,
+                           .nodes = k->nodes,
+                           .n_nodes = k->n_nodes,
+                           .each = each_of,
+                           .arg = beside,
+                           .stop = job_stopped,
+                           .stop_arg = k};
+    int r = from_ms < to_ms ? sums_run(&ask, &mem, &t, &k->err) : 0;
+
+    for (size_t i = 0; from_ms < to_ms && r == 0 && i < t.n; i++)
+        if (!usage_is_nobody(&t.v[i]))
+            totals_add(&k->totals, of, t.v[i].key ? t.v[i].key : nobody[of], &t.v[i].s, before);
+    return r;
+}
+
+/* Hours that are dropped with age are before that: they do not fall out of the sum. */
+static int64_t since_of(const struct summing *k, const struct zone *z)
+{
+    int64_t days = k->keep_ms ? MIN(DAYS, MAX(k->keep_ms / DAY_MS - 1, 0)) : DAYS;
+
+    return MAX(k->totals.since_ms, zone_date_ms(z, zone_date(z, k->now_ms) - (int32_t)days));
+}
+
+static int sum_all(struct summing *k, struct store *beside, const struct zone *z)
+{
+    int64_t was_ms = k->totals.since_ms, since_ms = since_of(k, z);
+    int64_t end_ms = zone_date_ms(z, zone_date(z, k->now_ms) + 1); /* today is read as a day, too */
+    size_t teams;
+    int r = 0;
+
+    people_group_names(k->people, GROUP_TEAM, &teams);
+    totals_begin(&k->totals, since_ms);
+    for (int of = 0; r == 0 && of < (teams ? TOTAL_KINDS : TOTAL_TEAM); of++) {
+        r = sum_kind(k, beside, z, (enum total_of)of, was_ms, since_ms, true);
+        if (r == 0)
+            r = sum_kind(k, beside, z, (enum total_of)of, since_ms, end_ms, false);
+    }
+    totals_settle(&k->totals);
+    return r;
+}
+
+static void sum_run(struct work_job *j)
+{
+    struct summing *k = (struct summing *)j;
+    struct store *beside = NULL; /* of this thread's own */
+    struct zone *z = NULL;
+    int64_t begin_us = clock_thread_us();
+
+    k->code = store_open_tools(&beside, k->dir, NULL, &k->err);
+    if (k->code == 0)
+        k->code = zone_load(k->zone, &z, &k->err);
+    if (k->code == 0)
+        k->code = sum_all(k, beside, z);
+    store_close(beside);
+    zone_free(z);
+    k->took_us = clock_thread_us() - begin_us;
+}
+
+/* ---- on the loop ---- */
+
+static void summing_free(struct summing *k)
+{
+    people_unref(k->people);
+    arena_fini(&k->mem);
+    totals_fini(&k->totals);
+    free(k);
+}
+
+static void on_kept(void *arg, int result)
+{
+    struct usage_totals *u = arg;
+
+    u->running = false;
+    if (result == 0) {
+        totals_fini(&u->told);
+        u->told = u->next;
+        u->next = (struct totals){0};
+    } else {
+        totals_fini(&u->next);
+        u->counted = 0; /* again, though nothing else is counted */
+    }
+}
+
+static void sum_done(struct work_job *j)
+{
+    struct summing *k = (struct summing *)j;
+    struct usage_totals *u = k->u;
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+
+    u->running = false;
+    u->again_ms = clock_mono_ms() + MAX(EVERY_MS, k->took_us / 1000 * SHARE);
+    if (j->ran && k->code == 0) {
+        totals_write(&k->totals, &b);
+        totals_fini(&u->next);
+        u->next = k->totals;
+        k->totals = (struct totals){0};
+        u->counted = k->counted;
+        struct note n = {.kind = NOTE_TOTALS, .id = NOTE_ID, .bytes = buf_str(&b)};
+        u->running = true;
+        if (b.err)
+            on_kept(u, b.err);
+        else /* it calls on_kept in any case */
+            hub_put_once(u->h, STORE_NOTE, &n, 1, on_kept, u);
+    } else if (j->ran && k->code != -ECANCELED) {
+        log_warn("usage", "what people used cannot be summed for /metrics: %s", k->err.msg);
+        u->again_ms = clock_mono_ms() + 60 * (int64_t)EVERY_MS;
+    }
+    summing_free(k);
+}
+
+static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, int64_t now_ms)
+{
+    struct hub *h = u->h;
+    struct summing *k =
+        NEW(struct summing, .job = {.run = sum_run, .done = sum_done}, .u = u, .people = people_ref(h->api.people),
+            .now_ms = now_ms, .keep_ms = h->conf.keep_usage, .counted = ledger_counted(h->ledger));
+    const char *zone = zone_name(stat->zone);
+    struct store_stat st;
+
+    store_stat(h->store, &st);
+    k->counted = st.usage_queued ? 0 : k->counted; /* what is on its way is not read: once more, then */
+
+    mem_copy_str(k->dir, sizeof(k->dir), h->place);
+    mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone, "local") == 0 ? "" : zone);
+    for (size_t i = 0; i < stat->n_days; i++)
+        k->days |= strcmp(zone_name(stat->days[i]), zone) == 0;
+    const struct node_now *const *v = live_nodes(h->live, true, &k->n_nodes);
+    k->nodes = sums_nodes(&k->mem, v, k->n_nodes);
+    totals_copy(&k->totals, &u->told);
+    u->running = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
+    if (u->running)
+        return;
+    u->again_ms = clock_mono_ms() + EVERY_MS;
+    summing_free(k);
+}
+
+void usage_totals_tick(struct usage_totals *u, int64_t now_ms)
+{
+    struct ledger_stat stat;
+
+    if (!u || u->running || clock_mono_ms() < u->again_ms || ledger_counted(u->h->ledger) == u->counted)
+        return;
+    ledger_stat(u->h->ledger, now_ms, &stat);
+    if (u->told.since_ms || !stat.waiting) /* the first one sums everything: all of it is to be there */
+        begin_sum(u, &stat, now_ms);
+}
+
+static void take_kept(void *arg, const struct note *n)
+{
+    struct usage_totals *u = arg;
+    struct totals t = {0};
+
+    if (totals_read(n->bytes, &t) < 0) {
+        log_warn("usage", "the counters of /metrics that were kept cannot be read: they begin anew");
+        return;
+    }
+    totals_fini(&u->told);
+    u->told = t;
+}
+
+void usage_totals_hear(struct usage_totals *u, const struct news *n)
+{
+    const struct note *kept = n->kind == NEWS_RECORD && n->record->kind == STORE_NOTE ? n->record->record : NULL;
+
+    if (u && kept && kept->kind == NOTE_TOTALS)
+        take_kept(u, kept);
+    if (u && n->kind == NEWS_PEOPLE)
+        u->counted = 0;
+}
+
+struct usage_totals *usage_totals_new(struct hub *h)
+{
+    struct usage_totals *u = NEW(struct usage_totals, .h = h);
+
+    if (store_each(h->store, EACH_NOTE(NOTE_TOTALS, take_kept, u), NULL) < 0)
+        log_warn("usage", "the counters of /metrics that were kept cannot be read: they begin anew");
+    return u;
+}
+
+void usage_totals_free(struct usage_totals *u)
+{
+    if (!u)
+        return;
+    totals_fini(&u->told);
+    totals_fini(&u->next);
+    free(u);
+}
+
+void usage_totals_prom(const struct usage_totals *u, struct buf *out, bool openmetrics)
+{
+    if (u && out)
+        totals_prom(&u->told, out, openmetrics);
+}
