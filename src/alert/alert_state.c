@@ -159,8 +159,10 @@ void alert_states_see(void *states, const struct alert_rule *r, const struct ale
     if (f->weak && !(e && e->a->fired_ms))
         return;
     if (e && a.notice) {
-        if (a.since_ms <= e->a->since_ms)
-            return; /* told of before */
+        if (a.since_ms <= e->a->since_ms) {
+            e->seen = true; /* told of before, and it goes on */
+            return;
+        }
         replace(e, &a);
     } else if (e) { /* what it says of itself may be news */
         a.id = e->a->id;
@@ -198,7 +200,7 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
         } else if (!e->seen && !e->a->fired_ms) {
             over = true;
         } else if (e->a->notice) { /* known, so that it is not told again */
-            over = w->now_ms - e->a->fired_ms >= ALERT_STATES_NOTICE_MS;
+            over = !e->seen && w->now_ms - e->a->fired_ms >= ALERT_STATES_NOTICE_MS;
         } else if (!e->seen && !(e->before && settling)) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
             if (w->now_ms - e->gone_ms >= e->clear_ms) {

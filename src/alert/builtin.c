@@ -373,6 +373,44 @@ static void look_usage(const struct rule_look *k)
     }
 }
 
+/* ---- runs ---- */
+
+static const struct advice *advised(const struct device_now *d, int64_t rule)
+{
+    return FIND(d->advice, d->n_advice, a, (int64_t)a->rule == rule);
+}
+
+static bool is_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    const struct advice *a = d->n_advice ? advised(d, k->r->limit) : NULL;
+
+    return a && d->state <= DEV_IN_SIGHT && !n->maintenance && k->s->now_ms - a->from_ms >= k->r->for_ms;
+}
+
+/* Of a run there is one, whichever of its GPUs was first: it is told once. */
+static void tell_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+{
+    const struct advice *a = advised(d, k->r->limit);
+    struct auto_found run = {.start_ms = MAX(device_held_ms(d), 1)};
+    char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160] = "", id[JOB_ID_LEN];
+    AUTO_BUF text = BUF_INIT(1024);
+
+    bool known = k->s->runs && auto_find(k->s->runs, n->key, d->fact.uuid, &run);
+    snprintf(subject, sizeof(subject), "%s:%s", known ? "run" : "gpu", known ? job_id_text(run.id, id) : d->fact.uuid);
+    snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
+    buf_adds(&text, place);
+    if (holders(d, who).len)
+        buf_addf(&text, ", %s's run", who);
+    buf_addf(&text, ": %s (%s)", advice_rules[a->rule].title, a->evidence);
+    rule_found(k, (struct alert_finding){.subject = subject,
+                                         .node = n->key,
+                                         .place = place,
+                                         .device = d->fact.uuid,
+                                         .person = who,
+                                         .text = buf_str(&text).p,
+                                         .since_ms = run.start_ms});
+}
+
 /* ---- the hub ---- */
 
 static void look_hub(const struct rule_look *k)
@@ -453,6 +491,13 @@ const struct alert_rule alert_builtin[] = {
     RULE("booking-unused", INFO, HOUR, 2 * MIN_, "what is booked is not used",
          "give it back: muster book --release NUMBER (muster book --list has it)", .person = true,
          .you = "you booked {places} and have not used it for {for}", .look = look_bookings, .limit = USE_UNUSED),
+/* off unless told, but for the two that waste whole GPUs */
+#define RUN_ON(rule_) ((rule_) == ADVICE_spinning || (rule_) == ADVICE_straggler)
+#define ADVICE(id, name_, title, remedy)                                                                               \
+    RULE("run-" name_, INFO, ADVICE_##id == ADVICE_straggler ? 0 : 10 * MIN_, 0,                                       \
+         "a GPU of a run, told once a run: " title, remedy, .notice = true, .now_only = true, .person = true,          \
+         .off = !RUN_ON(ADVICE_##id), .you = "your run on {places}: " title, OF_GPU(advised), .limit = ADVICE_##id),
+#include "model/advice.def"
     RULE("clock-off", WARNING, 2 * MIN_, 2 * MIN_, "a node's clock is off by more than five seconds",
          "start its time service (chrony, systemd-timesyncd)", .now_only = true, OF_NODE(off)),
     RULE("double-agent", WARNING, 0, 0, "a second agent with a node's id was turned away within the last hour",

@@ -17,6 +17,7 @@
 #include "base/order.h"
 #include "format/note.h"
 #include "hub/handlers.h"
+#include "jobs/feature.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
 #include "now/view.h"
@@ -369,6 +370,7 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
                           .live = h->live,
                           .people = h->api.people,
                           .book = h->book,
+                          .runs = hub_jobs_runs(h),
                           .recent = d->recent,
                           .n_recent = d->n_recent};
     for (int i = 0; i < SCENE_WRONGS; i++)

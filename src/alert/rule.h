@@ -7,6 +7,7 @@
 
 #include "base/opt.h"
 #include "book/book.h"
+#include "jobs/auto.h"
 #include "model/event.h"
 #include "now/filter.h"
 #include "now/live.h"
@@ -47,6 +48,7 @@ struct scene {
     struct live *live;
     const struct people *people;
     struct book *book;               /* NULL: no bookings */
+    const struct auto_runs *runs;    /* NULL: none are known */
     const char *wrong[SCENE_WRONGS]; /* NULL: nothing */
     const struct recent *recent;     /* newest last */
     size_t n_recent;

@@ -143,6 +143,24 @@ int64_t auto_until(const struct auto_run *r)
     return r->n_active ? INT64_MAX : r->last_ms;
 }
 
+int64_t auto_shown(const struct auto_run *r)
+{
+    return r->label ? r->label : r->parent ? r->parent : r->id;
+}
+
+bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret)
+{
+    const struct auto_node *n = find_node(a, node);
+    for (size_t i = 0; n && i < n->n; i++) {
+        const struct auto_run *r = n->runs[i];
+        if (ANY(r->n_procs, k, !r->procs[k].ended && strcmp(r->devices[r->procs[k].device], device) == 0)) {
+            *ret = (struct auto_found){auto_shown(r), r->start_ms};
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_near(const struct auto_runs *a, const struct auto_run *r, int64_t from_ms, int64_t to_ms)
 {
     int64_t gap = a->conf.gap_ms, until_ms = auto_until(r);

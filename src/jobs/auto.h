@@ -58,5 +58,11 @@ void auto_begin(struct auto_runs *a, int64_t now_ms);
 void auto_forget(struct auto_runs *a, const char *node); /* it is gone, or has another name */
 size_t auto_count(const struct auto_runs *a);
 
+struct auto_found { /* the run that goes on on a device, as people know it: its label's job, or the first of its launch
+                     */
+    int64_t id, start_ms;
+};
+bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret);
+
 /* The job that this one became, or is part of since it was labelled; 0: none, it stands for itself. */
 int64_t auto_joined(const struct job_fact *j);

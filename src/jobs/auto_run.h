@@ -23,8 +23,9 @@ struct auto_run {
     int64_t due_ms;
     struct auto_node *node;
     int64_t id, parent, start_ms, last_ms;
-    bool kept;    /* there is a record of it; as it was put last: */
-    bool looking; /* what is stored of its node is being read */
+    int64_t label; /* the job that covers it; 0: none */
+    bool kept;     /* there is a record of it; as it was put last: */
+    bool looking;  /* what is stored of its node is being read */
     int64_t put_start_ms, put_end_ms, put_parent;
     size_t put_devices;
     char login[64], name[64], pod[48], container[72];
@@ -59,6 +60,7 @@ size_t auto_device(struct auto_run *r, struct str uuid); /* its place; made wher
 /* Gives it an id that no other run of its node, and none of these jobs, has. */
 void auto_name(struct auto_run *r, struct job_fact *const *jobs, size_t n_jobs);
 int64_t auto_until(const struct auto_run *r);
+int64_t auto_shown(const struct auto_run *r); /* the id that people know it by */
 /* The record id is no run any more, and leads to another job. */
 void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into);
 /* By the jobs of its node: covered, found again, begun, changed or ended. */

@@ -259,6 +259,7 @@ void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *c
     const struct job_fact *by = NULL;
     size_t left = cover(r, jobs, n, &by);
     find_again(a, r, jobs, n);
+    r->label = !left && by ? by->id : 0;
     if (!left && by) {
         if (r->kept)
             auto_tell_joined(a, r->id, r->put_start_ms, by->id);

@@ -10,7 +10,8 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 #include "hub/self.h"
-#include "jobs/auto.h"
+#include "jobs/apart.h"
+#include "jobs/feature.h"
 #include "jobs/slurm.h"
 #include "nodes/peers.h"
 #include "people/people.h"
@@ -163,6 +164,7 @@ static void tick(void *self, int64_t now_ms)
         auto_begin(d->runs, now_ms);
     }
     d->led = leads;
+    apart_look(d->runs, d->h->live, now_ms);
     if (!leads)
         auto_rest(d->runs, now_ms);
     else if (!d->looking)
@@ -186,6 +188,11 @@ static void take_settings(void *self, void *next)
     (void)next;
     slurm_set(d->slurm, (enum slurm_use)c->use, c->every);
     auto_set(d->runs, &(struct auto_conf){.after_ms = c->after, .gap_ms = c->gap});
+}
+
+const struct auto_runs *hub_jobs_runs(struct hub *h)
+{
+    return ((struct hub_jobs *)feature_self(&h->features, &jobs_feature))->runs;
 }
 
 static int load_jobs(void *self, struct err *err)

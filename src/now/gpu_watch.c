@@ -9,6 +9,7 @@
 struct gpu_watch {
     struct tracker *tracker;
     struct sibling sibling;
+    struct advice *apart;   /* from the GPUs of its run; NULL: it is not */
     int64_t at_ms, told_ms; /* the last reading; when words were last made */
     uint32_t whose;
 };
@@ -18,12 +19,26 @@ void gpu_watch_free(struct gpu_watch *w)
     if (!w)
         return;
     tracker_free(w->tracker);
-    free(w);
+    FREE_ALL(w->apart, w);
 }
 
 const struct sibling *gpu_watch_sibling(const struct gpu_watch *w)
 {
     return w ? &w->sibling : NULL;
+}
+
+void gpu_watch_apart(struct gpu_watch *w, const struct advice *a, int64_t now_ms)
+{
+    if (!w || (!a && !w->apart))
+        return;
+    int64_t from_ms = w->apart ? w->apart->from_ms : now_ms;
+    free(w->apart);
+    w->apart = a ? NEW(struct advice) : NULL;
+    if (!a)
+        return;
+    *w->apart = *a;
+    w->apart->from_ms = from_ms;
+    w->apart->ms = MAX(0, now_ms - from_ms);
 }
 
 /* Of those who are on it, in any order. */
@@ -93,5 +108,8 @@ bool gpu_watch_take(struct gpu_watch **at, struct device_now *d, bool held)
     if (w->at_ms - w->told_ms < GPU_WATCH_TELL_MS && w->at_ms >= w->told_ms)
         return differs;
     w->told_ms = w->at_ms;
-    return tell(d, v, tracker_tell(w->tracker, v, ARRAY_LEN(v))) || differs;
+    size_t n = tracker_tell(w->tracker, v, ADVICE_COUNT - 1);
+    if (w->apart)
+        v[n++] = *w->apart;
+    return tell(d, v, n) || differs;
 }

@@ -748,6 +748,16 @@ void live_book(struct live *l, struct node_now *node, size_t device, const struc
         judge_again(l, n, true, now_ms);
 }
 
+const struct sibling *live_sibling(const struct node_now *now, size_t device)
+{
+    return gpu_watch_sibling(((const struct live_node *)now)->devs[device].watch);
+}
+
+void live_apart(struct node_now *now, size_t device, const struct advice *a, int64_t now_ms)
+{
+    gpu_watch_apart(own(now)->devs[device].watch, a, now_ms);
+}
+
 void live_set_notice(struct live *l, const char *text)
 {
     if (strcmp(l->notice, text ? text : "") == 0)

@@ -32,6 +32,7 @@ bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p);
 /* Memory is in use on it that no visible process explains. */
 bool live_held_memory(const struct state_rule *rule, const struct device_now *d);
 
+struct sibling;
 struct live;
 /* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. Not for retired nodes.
  */
@@ -134,6 +135,11 @@ const char *live_currency(const struct live *l);
  */
 void live_set_notice(struct live *l, const char *text);
 const char *live_notice(const struct live *l); /* NULL: nothing */
+
+/* How a device of n does among the GPUs of its run; NULL: not known. And that it is apart from them; NULL: it is not.
+ */
+const struct sibling *live_sibling(const struct node_now *n, size_t device);
+void live_apart(struct node_now *n, size_t device, const struct advice *a, int64_t now_ms);
 
 /* Once a second: states that change by time alone. */
 void live_tick(struct live *l, int64_t now_ms);

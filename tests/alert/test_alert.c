@@ -167,6 +167,19 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
     alert_states_free(l);
 }
 
+static void w4_a_notice_that_goes_on_is_told_once_however_long(void **unused)
+{
+    static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
+    struct alert_states *l = alert_states_new(0);
+    struct told t;
+
+    (void)unused;
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "over 1 a; ");
+    for (int64_t at_ms = 2000; at_ms < 3 * ALERT_STATES_NOTICE_MS; at_ms += ALERT_STATES_NOTICE_MS / 4)
+        assert_string_equal(look_as(l, &happens, at_ms, 900, false, &t), "");
+    alert_states_free(l);
+}
+
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
@@ -291,6 +304,67 @@ static void rules_find_what_is_wrong(void **unused)
     alert_rules_look(rules, &s, on_see, &b);
     has(&b, "gpu-lost", false);
     has(&b, "node-down", false);
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
+static void on_run(void *arg, const struct alert_rule *r, const struct alert_finding *f)
+{
+    if (strncmp(r->name, "run-", 4) == 0)
+        buf_addf(arg, "%s %s %s %s: %s\n", r->name, f->subject, f->place, f->person, f->text);
+}
+
+static void advise(struct device_now *d, enum advice_rule which, int64_t from_ms)
+{
+    d->advice = mem_grow(d->advice, d->n_advice + 1, sizeof(*d->advice));
+    d->advice[d->n_advice++] = (struct advice){.rule = which, .from_ms = from_ms, .now = true, .lost = 0.4};
+    SET(d->advice[d->n_advice - 1].evidence, "active 59 %%, SM 53 %%");
+}
+
+static void nothing_begins(UNUSED void *arg, UNUSED const struct job_fact *j) {}
+
+static void nothing_changes(UNUSED void *arg, UNUSED const struct job_change *c) {}
+
+static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct auto_runs *runs = auto_new(&(struct auto_out){nothing_begins, nothing_changes, NULL});
+    struct device_now *d = c->n[0].devices;
+    struct proc_fact kim = {.pid = 900, .root_pid = 900, .user = "kim", .start_ms = NOW - 3600000};
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    advise(&d[0], ADVICE_spinning, NOW - 601000);
+    advise(&d[0], ADVICE_starved, NOW - 601000);
+    advise(&d[1], ADVICE_spinning, NOW - 599000); /* not for ten minutes yet */
+    alert_rules_look(rules, &s, on_run, &b);
+    has(&b, "run-spinning gpu:GPU-dgx1-0 dgx1:0 ", true);
+    has(&b, "runs, but does almost nothing (active 59 %, SM 53 %)\n", true);
+    has(&b, "dgx1:1", false);
+    has(&b, "run-starved", false); /* off unless told */
+    auto_set(runs, &(struct auto_conf){120000, 300000});
+    for (int i = 0; i < 2; i++)
+        auto_see(runs, &(struct auto_seen){"key-dgx1", d[i].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
+    struct auto_found run = {0};
+    char id[JOB_ID_LEN], want[80];
+    assert_true(auto_find(runs, "key-dgx1", d[1].fact.uuid, &run));
+    assert_int_equal(run.start_ms, NOW - 3600000);
+    assert_false(auto_find(runs, "key-dgx1", d[2].fact.uuid, &run));
+    s.runs = runs;
+    s.now_ms = NOW + 5000;
+    buf_reset(&b);
+    assert_int_equal(read_rules(rules, "run-starved: {for: 1m}\nrun-spinning: {for: 1m}\n", NULL), 0);
+    alert_rules_look(rules, &s, on_run, &b);
+    snprintf(want, sizeof(want), "run-spinning run:%s dgx1:0 ", job_id_text(run.id, id));
+    has(&b, want, true);
+    snprintf(want, sizeof(want), "run-spinning run:%s dgx1:1 ", id); /* the same subject: one alert */
+    has(&b, want, true);
+    has(&b, "run-starved run:", true);
+    auto_free(runs);
     live_free(live);
     alert_rules_free(rules);
     cluster_free(c);
@@ -658,7 +732,9 @@ static void a_note_comes_back_as_it_was(void **unused)
         assert_null(alert_read(str_of(bad[i]), &err));
 }
 
-TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
+TESTS(cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
+      cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),
+      cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
       cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(w4_what_happened_is_told_once_each_time),
       cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),

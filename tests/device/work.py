@@ -19,8 +19,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(TOP, "tests", "kit"))
 
 # name: what the rules should say of it ("": nothing)
-JOBS = {"idle": "", "bf16": "", "tf32": "", "fp8": "", "gpt": "", "small": "small-kernels", "tiny": "small-kernels", "fp32": "fp32", "gpt-fp32": "fp32", "copy": "memory-bound",
-        "gemv": "memory-bound", "spin": "spinning", "gpt-stall": "starved", "loader": "starved", "checkpoints": "pauses", "idle-tail": "idle-tail"}
+JOBS = {"idle": "", "bf16": "", "tf32": "", "fp8": "", "gpt": "", "small": "small-kernels", "tiny": "small-kernels", "fp32": "fp32", "gpt-fp32": "fp32", "copy": "memory",
+        "gemv": "memory", "spin": "spinning", "gpt-stall": "starved", "loader": "starved", "checkpoints": "pauses", "idle-tail": "idle-tail"}
 METRICS = ("active sm_active sm_occupancy int_active tensor_active dfma_active hmma_active imma_active dram_active fp64_active fp32_active fp16_active work flops util power power_limit power_default "
            "clock_sm clock_sm_max throttle mem_used mem_total host_cpu host_cpu_top pcie_rx pcie_tx nvlink_rx nvlink_tx temp").split()
 

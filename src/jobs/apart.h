@@ -1,0 +1,10 @@
+/*
+ * apart.h: GPUs of runs that fell behind the others of their run, by the rule of verdict/straggler.h. Looks at every
+ * run of three GPUs or more about once a minute, a part of the nodes each second; runs over several nodes together.
+ */
+#pragma once
+
+#include "jobs/auto.h"
+#include "now/live.h"
+
+void apart_look(const struct auto_runs *a, struct live *l, int64_t now_ms);

@@ -1,0 +1,121 @@
+/* test_apart.c: a GPU of a run that falls behind the others stands as straggler in the live state, and no other. */
+#include "test.h"
+
+#include "base/mem.h"
+#include "jobs/apart.h"
+#include "model/gather.h"
+
+#define T0  1794768960000
+#define GIB ((int64_t)1 << 30)
+enum { GPUS = 4, SECONDS = 25 * 60, STEP = 5 };
+
+static const char *const uuids[GPUS] = {"GPU-a", "GPU-b", "GPU-c", "GPU-d"};
+
+static struct node_now *make_node(struct live *l, const char *key)
+{
+    struct device_fact d[GPUS] = {0};
+    struct hello h = {.run = 1, .sent_ms = T0, .state_since_ms = T0, .collect = COLLECT_OK};
+    struct node_now *n = live_node(l, key, key, T0);
+
+    for (int i = 0; i < GPUS; i++) {
+        d[i] = (struct device_fact){.index = i, .minor = i, .mig = -1};
+        snprintf(d[i].uuid, sizeof(d[i].uuid), "%s-%s", uuids[i], key);
+        snprintf(d[i].pci, sizeof(d[i].pci), "0000:%02x:00.0", i);
+    }
+    live_hello(l, n, &h, "10.0.0.1", T0);
+    live_facts(l, n, 7, &(struct node_fact){.n_devices = GPUS, .devices = d}, T0);
+    return n;
+}
+
+/* One reading of all GPUs; the one that is slow does less. */
+static void send(struct live *l, struct node_now *n, int slow, double by, int64_t at_ms)
+{
+    struct gather *g = gather_new();
+    struct batch b;
+    struct proc_fact p = {.pid = 5, .user = "kim"};
+    struct proc_use uses[GPUS];
+
+    assert_true(gather_tick(g, at_ms));
+    for (int i = 0; i < GPUS; i++) {
+        double does = i == slow ? by : 1;
+        struct sample s = {0};
+        sample_set(&s, M_active, 9980);
+        sample_set(&s, M_sm_active, (int64_t)((9300 + at_ms / 1000 % 7 * 10) * does));
+        sample_set(&s, M_tensor_active, 5500);
+        sample_set(&s, M_power, (int64_t)((680000 + at_ms / 1000 % 11 * 900) * does));
+        sample_set(&s, M_mem_used, 60 * GIB);
+        sample_set(&s, M_mem_total, 140 * GIB);
+        gather_sample(g, (uint16_t)(i + 1), &s);
+        uses[i] = (struct proc_use){.slot = (uint16_t)(i + 1), .kind = PROC_COMPUTE, .mem = GIB, .sm = -1};
+    }
+    gather_batch(g, &b);
+    b.key.run = 1;
+    b.facts = 7;
+    b.procs = 1;
+    live_procs(l, n, 1, &(struct proc_list){.v = &p, .n = 1}, at_ms);
+    b.uses = uses;
+    b.n_uses = GPUS;
+    live_batch(l, n, &b, 0, at_ms);
+    gather_free(g);
+}
+
+static void on_begin(void *arg, const struct job_fact *j)
+{
+    (void)arg;
+    (void)j;
+}
+
+static void on_change(void *arg, const struct job_change *c)
+{
+    (void)arg;
+    (void)c;
+}
+
+/* GPUs of two nodes; one node's are of one run, or all of one launch. Which are told as apart: "k1:2 ". */
+static const char *play(int slow, double by, const char *cmd, char ret[80])
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *n[2] = {make_node(l, "k1"), make_node(l, "k2")};
+    struct auto_runs *runs = auto_new(&(struct auto_out){on_begin, on_change, NULL});
+
+    auto_set(runs, &(struct auto_conf){120000, 300000});
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < GPUS; i++) {
+            struct proc_fact p = {.pid = 5, .root_pid = 5, .user = "kim", .start_ms = T0};
+            mem_copy_str(p.cmd, sizeof(p.cmd), cmd);
+            auto_see(runs, &(struct auto_seen){n[k]->key, n[k]->devices[i].fact.uuid, &p, T0, T0, false}, T0);
+        }
+    for (int t = 0; t < SECONDS; t++) {
+        int64_t at_ms = T0 + t * 1000ll;
+        for (int k = 0; k < 2 && t % STEP == 0; k++)
+            send(l, n[k], k == 0 ? slow : -1, t >= 15 * 60 ? by : 1, at_ms);
+        apart_look(runs, l, at_ms);
+    }
+    ret[0] = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < GPUS; i++) {
+            const struct device_now *d = &n[k]->devices[i];
+            if (d->n_advice) {
+                assert_int_equal(d->n_advice, 1);
+                assert_int_equal(d->advice[0].rule, ADVICE_straggler);
+                assert_true(d->advice[0].from_ms > T0 + 15 * 60000);
+                print_message("%s:%d: %s\n", n[k]->key, i, d->advice[0].evidence);
+                snprintf(ret + strlen(ret), 80 - strlen(ret), "%s:%d ", n[k]->key, i);
+            }
+        }
+    auto_free(runs);
+    live_free(l);
+    return ret;
+}
+
+static void a_gpu_that_falls_behind_its_run_is_told(void **unused)
+{
+    char told[80];
+
+    (void)unused;
+    assert_string_equal(play(2, 0.75, "", told), "k1:2 ");
+    assert_string_equal(play(1, 0.75, "train --master_addr n1 --master_port 29500", told), "k1:1 ");
+    assert_string_equal(play(2, 1, "", told), "");
+}
+
+TESTS(cmocka_unit_test(a_gpu_that_falls_behind_its_run_is_told))
