@@ -19,6 +19,7 @@ export const views = [
     { path: "/team/", title: say.team, load: () => import("./people/view_person.js") },
     { path: "/node/", title: say.node, load: () => import("./nodes/view_node.js") },
     { path: "/gpu/", title: say.gpu, load: () => import("./nodes/view_gpu.js") },
+    { path: "/run/", title: say.run, load: () => import("./runs/view.js") },
     { path: "/login", title: say.logIn, load: () => import("./access/view_login.js") },
     { path: "/add", title: say.add, load: () => import("./nodes/view_add.js") },
 ];

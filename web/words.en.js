@@ -16,6 +16,7 @@ export const say = {
     team: "Team",
     node: "Node",
     gpu: "GPU",
+    run: "Run",
     logIn: "Log in",
     add: "Add a node",
     free: (n) => `${n} free`,

@@ -16,6 +16,7 @@ export const say = {
     team: "チーム",
     node: "ノード",
     gpu: "GPU",
+    run: "実行",
     logIn: "ログイン",
     add: "ノードの追加",
     free: (n) => `空き ${n}`,

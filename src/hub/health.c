@@ -58,6 +58,7 @@ const struct route hub_routes[] = {
     {GET, "/reports", ROLE_NONE, .open = true, .summary = "The page: reports, to look at and to download", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
+    {GET, "/run/{id}", ROLE_NONE, .open = true, .summary = "The page: what one run did", .handle = get_page},
     {GET, "/person/{person}", ROLE_NONE, .open = true, .summary = "The page: what one person holds, ran, used and booked", .handle = get_page},
     {GET, "/team/{team}", ROLE_NONE, .open = true, .summary = "The page: the same of a team", .handle = get_page},
     {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},

@@ -1,4 +1,4 @@
-/* cmd_jobs.c: `muster jobs`: the labelled spans a hub knows, newest first. */
+/* cmd_jobs.c: `muster runs`, by its older name `muster jobs`: what ran, newest first. */
 #include <errno.h>
 
 #include "base/buf.h"
@@ -19,7 +19,8 @@ static const struct opt jobs_opts[] = {
     OPT(jobs_conf, last, 'n', OPT_DURATION, "24h", "TIME", "those that ran within this time; 0: ever", .min = 0,
         .max = 36525ll * 86400000),
     OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only this person's"),
-    OPT(jobs_conf, kind, 'k', OPT_STR, NULL, "KIND", "only of this kind: record, dask, wandb, slurm or another"),
+    OPT(jobs_conf, kind, 'k', OPT_STR, NULL, "KIND",
+        "only of this kind: record, dask, wandb, slurm, auto (nobody labelled it) or another"),
     OPT(jobs_conf, node, 0, OPT_STR, NULL, "NODE", "only on this node"),
     OPT(jobs_conf, device, 0, OPT_STR, NULL, "GPU", "only on this one: NODE:N, or a UUID"),
     OPT(jobs_conf, parent, 0, OPT_STR, NULL, "ID", "only parts of this job"),
@@ -29,14 +30,24 @@ static const struct opt jobs_opts[] = {
     OPT(jobs_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
+const struct opt_cmd runs_help = {
+    .name = "muster runs",
+    .summary = "what ran: labelled commands and jobs, and what nobody labelled, newest first",
+    .args = "",
+    .about =
+        "Lists what `muster record`, Dask, Slurm, W&B or a script labelled in the hub, and people's processes that "
+        "nobody labelled (docs/jobs.md). `muster run ID` says what one did. Exit status 1: there is none.",
+    .examples = "muster runs --last 7d --person kim\n"
+                "muster runs --kind dask --csv > dask.csv",
+    .opts = jobs_opts,
+    .conf_size = sizeof(struct jobs_conf),
+};
 const struct opt_cmd jobs_help = {
     .name = "muster jobs",
-    .summary = "commands and jobs that were labelled, newest first",
+    .summary = "the same as `muster runs`",
     .args = "",
-    .about = "Lists what `muster record`, Dask, Slurm, W&B or a script labelled in the hub (docs/jobs.md). Exit status "
-             "1: there is none.",
-    .examples = "muster jobs --last 7d --person kim\n"
-                "muster jobs --kind dask --csv > dask.csv",
+    .about = "The older name of `muster runs`. Exit status 1: there is none.",
+    .examples = "muster jobs --last 7d --person kim",
     .opts = jobs_opts,
     .conf_size = sizeof(struct jobs_conf),
 };
@@ -72,7 +83,7 @@ static void fill_row(struct cell *c, json_t *job, const struct listing_at *at)
         cell_text(&c[C_GPUS], str_of(count));
 }
 
-int cmd_jobs(struct cmd_call *c)
+static int list_runs(struct cmd_call *c, const struct opt_cmd *help)
 {
     const struct jobs_conf *conf = c->conf;
     AUTO_BUF path = BUF_INIT(65536);
@@ -88,11 +99,21 @@ int cmd_jobs(struct cmd_call *c)
     bool any = !(conf->person || conf->kind || conf->node || conf->device || conf->parent || conf->filter);
     const char *which = any ? "" : "such ";
     if (conf->last)
-        snprintf(none, sizeof(none), "no %sjob ran within the last %s; --last looks further back", which,
+        snprintf(none, sizeof(none), "no %srun was within the last %s; --last looks further back", which,
                  clock_span(conf->last, span));
     else
-        snprintf(none, sizeof(none), "there is no %sjob", which);
-    struct hub_listing l = {LISTING(jobs_help, columns, fill_row, none), .path = path.err ? NULL : path.p,
-                            .member = "jobs", .no = true};
+        snprintf(none, sizeof(none), "there is no %srun", which);
+    struct hub_listing l = {LISTING(*help, columns, fill_row, none), .path = path.err ? NULL : path.p, .member = "jobs",
+                            .no = true};
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
+}
+
+int cmd_runs(struct cmd_call *c)
+{
+    return list_runs(c, &runs_help);
+}
+
+int cmd_jobs(struct cmd_call *c)
+{
+    return list_runs(c, &jobs_help);
 }

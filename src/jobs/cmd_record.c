@@ -261,7 +261,7 @@ static void end_label(struct label *l, const struct recording *r, const struct r
     if (label_end(l, &e, id, &err) < 0)
         cli_fail(&record_help, 0, "this is not a job in the hub: %s", err.msg);
     else if (!conf->quiet)
-        fprintf(stderr, "job %s in %s\n", id, client_url(&conf->client));
+        fprintf(stderr, "what it did: %s/run/%s\n", client_url(&conf->client), id);
 }
 
 int cmd_record(struct cmd_call *c)

@@ -75,17 +75,14 @@ static double higher(double a, double b) /* of what is known */
     return isnan(a) || b > a ? b : a;
 }
 
-/* The counter where there is one: what it grew; else mean power over the bin. A counter that falls began anew. */
+/* The counter where there is one: what it grew since the bin before; else mean power over the bin. One that falls began
+ * anew. */
 static void add_energy(struct run_gpu *g, double counter, double watts)
 {
-    double seconds = (double)g->step_ms / 1000, grown = isnan(counter) ? watts * seconds : 0;
-    if (!isnan(counter)) {
-        double before = isnan(g->energy_last) ? counter : g->energy_last;
-        grown = counter >= before ? counter - before : 0;
-        g->energy_last = counter;
-    }
+    double grown = isnan(counter) ? watts * (double)g->step_ms / 1000 : counter - g->energy_last;
+    g->energy_last = isnan(counter) ? g->energy_last : counter;
     if (!isnan(grown))
-        g->joules = (isnan(g->joules) ? 0 : g->joules) + grown;
+        g->joules = (isnan(g->joules) ? 0 : g->joules) + MAX(grown, 0);
 }
 
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)

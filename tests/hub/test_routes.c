@@ -232,6 +232,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/reports", "GET", "++++++++++"},
         {"/bookings", "GET", "++++++++++"},
         {"/people", "GET", "++++++++++"},
+        {"/run/{id}", "GET", "++++++++++"},
         {"/person/{person}", "GET", "++++++++++"},
         {"/team/{team}", "GET", "++++++++++"},
         {"/events", "GET", "++++++++++"},

@@ -203,7 +203,7 @@ class Record(lib.Case):
         self.assertEqual(status, 5, err)
         self.assertIn("gpu 0", err)
         (job,) = self.jobs(hub)
-        self.assertIn("job " + job["id"], err)
+        self.assertIn(f"what it did: {hub.url}/run/{job['id']}\n", err)
         self.assertEqual((job["name"], job["kind"], job["person"], job["state"], len(job["devices"])), ("my run", "record", "kim", "ended", 1))
         self.assertEqual((job["attributes"]["exit_code"], job["attributes"]["command"]), (5, "sh -c " + gpu_work))
         self.assertGreaterEqual(job["end"] - job["start"], 2000)

@@ -107,6 +107,26 @@ class Runs(lib.Case):
         self.assertIn("the busiest process uses 1.0 cores: it is what limits", v["advice"][0]["evidence"])
         self.assertEqual(v["advice"][0]["devices"], [node.uuid])
         self.assertEqual(v["job"]["id"], job["id"])
+        with self.subTest("in a terminal"):
+            out = self.run_ok(lib.MUSTER, "run", job["id"], "--hub", self.hub.url)
+            self.assertTrue(out.startswith(v["sentence"] + "\ntrain, custom, kim, "), out)
+            for words in ("dgx1:0\n", "\nstarved: waits for the host, for ", "feed it faster", "memory: needed at most 1.0 GiB of 80.0 GiB on a GPU, 79.0 GiB could be shared",
+                          "host: 1.5 cores for each GPU, the busiest process 1.0, at most 1.5", f"{self.hub.url}/run/{job['id']}\n"):
+                self.assertIn(words, out)
+            row = out.split("GPU     MODEL")[1].splitlines()[1]
+            self.assertEqual(" ".join(row.split()), "dgx1:0 NVIDIA Test 59 % 30 % 40 % 400 50 % 1.0 GiB 1.5 500 W 0.08 kWh")
+            self.assertEqual(json.loads(self.run_ok(lib.MUSTER, "run", job["id"], "--json", "--hub", self.hub.url))["active"], 0.59)
+        with self.subTest("beside another"):
+            shorter = self.label(name="short", kind="custom", node="dgx1", devices=[node.uuid], start=began, end=began + 300_000, person="kim")
+            out = [" ".join(line.split()) for line in self.run_ok(lib.MUSTER, "compare", job["id"], shorter["id"], "--hub", self.hub.url).splitlines()]
+            for line in ("time 10 m 5 m -50 %", "active 59 % 59 % +0 points", "cost 0.60 EUR 0.30 EUR -50 %", "both: starved: waits for the host"):
+                self.assertIn(line, out)
+        with self.subTest("what is no run"):
+            for words, said in ((["run", "zz"], (2, "is no run's ID")), (["run"], (2, "which run?")), (["compare", job["id"]], (2, "which two runs?")), (["run", "0000000000000001"], (1, "there is no job"))):
+                status, _, err = self.run_any(lib.MUSTER, *words, "--hub", self.hub.url)
+                self.assertEqual((status, said[1] in err), (said[0], True), err)
+        with self.subTest("in a list"):
+            self.assertEqual(self.run_ok(lib.MUSTER, "runs", "--hub", self.hub.url), self.run_ok(lib.MUSTER, "jobs", "--hub", self.hub.url))
         self.assertEqual([d["gpu"] for d in v["devices"]], [0])
 
     def test_what_is_not_measured_is_said_and_never_zero(self):

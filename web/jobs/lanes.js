@@ -39,7 +39,7 @@ export function JobLanes({ jobs, more, from, to, moment }) {
         ${whole.slice(0, LANES).map((j) => {
             const parts = jobs.filter((p) => p.parent === j.id);
             return html`<div class="lane" key=${j.id}>
-                <span class="lane-name" title=${words(j)}>${j.name}${j.person && html` <${Person} name=${j.person} />`}</span>
+                <span class="lane-name" title=${words(j)}><a href=${`/run/${j.id}`}>${j.name}</a>${j.person && html` <${Person} name=${j.person} />`}</span>
                 <span class="tracks">
                     <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}<${Cross} moment=${moment} from=${from} to=${to} /></span>
                     ${parts.length > 0 && html`<span class="track parts" role="img" aria-label=${say.parts(parts.length)}>${parts.map((p) => Bar(p, from, to))}</span>`}

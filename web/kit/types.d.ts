@@ -290,6 +290,47 @@ export interface Job {
     parent: string | null;
     start: number;
     end: number | null;
+    attributes?: Record<string, any>;
+}
+
+/** What GPUs did in the time of a run; null: not measured. */
+export interface RunMeans {
+    active: number | null;
+    waited: number | null;
+    tensor_peak: number | null;
+    work: number | null;
+    flops: number | null;
+    util: number | null;
+    power: number | null;
+    host_cpu: number | null;
+    host_cpu_top: number | null;
+    memory_peak: number | null;
+    memory_total: number | null;
+    power_peak: number | null;
+    temperature_peak: number | null;
+    energy: number | null;
+}
+
+export interface VerdictGpu extends RunMeans {
+    device: string;
+    node: string;
+    node_id: string;
+    gpu: number | null;
+}
+
+export interface Verdict extends RunMeans {
+    gpus: string;
+    from: number;
+    to: number;
+    seconds: number;
+    measured: boolean;
+    why: string | null;
+    cost: number | null;
+    currency: string | null;
+    rules: boolean;
+    advice: { rule: string; title: string; evidence: string; remedy: string; seconds: number; devices: string[] }[];
+    devices: VerdictGpu[];
+    job: Job;
 }
 
 export interface Span {

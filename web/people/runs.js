@@ -10,14 +10,14 @@ import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 /** @typedef {import("../kit/types").Span} Span */
-/** end NaN: it is not known. @typedef {{ what: string, kind: string, who?: string | null, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
+/** end NaN: it is not known; id "": it has no page. @typedef {{ id?: string, what: string, kind: string, who?: string | null, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
 
 const LAST = "-7d";
 const MANY = 20;
 const TOGETHER_MS = 60000; /* one program that begins on several GPUs of a node within so long is one run */
 
 /** @param {Job} j @returns {Run} */
-const ofJob = (j) => ({ what: j.name, kind: j.kind, who: j.person, where: j.gpus.length ? `${j.node ?? UNKNOWN}:${j.gpus.map((i) => i ?? "?").join()}` : j.node ?? UNKNOWN, start: j.start, end: j.state === "unfinished" ? j.end ?? NaN : Math.min(j.end ?? Infinity, hubNow()), going: j.state === "running", memory: null });
+const ofJob = (j) => ({ id: j.id, what: j.name, kind: j.kind, who: j.person, where: j.gpus.length ? `${j.node ?? UNKNOWN}:${j.gpus.map((i) => i ?? "?").join()}` : j.node ?? UNKNOWN, start: j.start, end: j.state === "unfinished" ? j.end ?? NaN : Math.min(j.end ?? Infinity, hubNow()), going: j.state === "running", memory: null });
 
 /** @param {Span[]} spans @returns {Run[]} */
 function together(spans) {
@@ -77,7 +77,7 @@ export function Runs({ runs, more, wrong, whose }) {
         ${runs.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${say.runsOfWeek}><table class="asked">
             <thead><tr><th scope="col">${say.what}</th>${whose && html`<th scope="col">${say.person}</th>`}<th scope="col">${say.gpus}</th><th scope="col">${say.from}</th><th scope="col" class="num">${say.howLong}</th>${memory && html`<th scope="col" class="num">${say.memoryMost}</th>`}</tr></thead>
             <tbody>${runs.slice(0, MANY).map((r) => html`<tr>
-                <th scope="row" title=${r.what}>${r.what}${r.kind && html` <span class="dim">${r.kind}</span>`}</th>
+                <th scope="row" title=${r.what}>${r.id ? html`<a href=${`/run/${r.id}`}>${r.what}</a>` : r.what}${r.kind && html` <span class="dim">${r.kind}</span>`}</th>
                 ${whose && html`<td>${r.who && html`<${Person} name=${r.who} />`}</td>`}
                 <td>${r.where}</td>
                 <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>

@@ -1,0 +1,59 @@
+/* The page of a run: what it did in a sentence, its GPUs over its own time; and where nothing is measured, that this is so. */
+import assert from "node:assert/strict";
+import path from "node:path";
+import { clean, counts, hub, json, looksRight, open, refused, run, says, simulate, test, token, TOP, until } from "../kit/lib.mjs";
+
+async function label(h, admin, body) {
+    const r = await fetch(h.url + "/api/v1/jobs", { method: "POST", headers: { Authorization: `Bearer ${admin}` }, body: JSON.stringify(body) });
+    assert.equal(r.status, 201);
+    return r.json();
+}
+
+test("a run has a page", async (t) => {
+    const h = await hub(t, { flags: ["--usage-price", "Test=3.60"] });
+    const admin = await token(t, h, "admin");
+    const out = await run(t, "/usr/bin/python3", path.join(TOP, "tests/jobs/measured.py"), h.url, await token(t, h, "agent"), "dgx1");
+    const [uuid, began] = out.trim().split(" ");
+    const job = await label(h, admin, { name: "train.py", kind: "record", node: "dgx1", devices: [uuid], person: "kim", start: Number(began), end: Number(began) + 600000, attributes: { command: "python train.py" } });
+    const page = await open(t, `${h.url}/run/${job.id}`, { height: 1400 });
+    await page.locator(".run .sentence").waitFor();
+    await says(page.locator(".run .sentence"), "1 x Test for 10 m: active 62 %, waited 38 %, 30 % of the tensor peak; 0.08 kWh, 0.60 EUR");
+    assert.equal(await page.locator(".run .lead").getByRole("link", { name: "kim" }).getAttribute("href"), "/person/kim");
+    assert.match(await page.locator(".advice").innerText(), /waits for the host.*active 62 %.*feed it faster/s);
+    await counts(page.locator(".timeline .chart canvas"), 4);
+    await until("its processes", async () => /python dgx1:0/.test((await page.locator("section[aria-label=processes]").innerText()).replace(/\s+/g, " ")));
+    const facts = (await page.locator("aside").innerText()).replaceAll("\u00a0", " ");
+    assert.match(facts, /31 GiB of 80 GiB/);
+    assert.match(facts, /could be shared\s+49 GiB/);
+    const png = await fetch(h.url + (await page.getByRole("link", { name: "PNG" }).getAttribute("href")));
+    assert.equal(png.headers.get("content-type"), "image/png");
+    await looksRight(page, "run");
+    await page.setViewportSize({ width: 390, height: 1400 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "run-narrow-dark");
+    await page.goto(`${h.url}/person/kim`);
+    await page.getByRole("link", { name: "train.py" }).click();
+    await page.locator(".run .sentence").waitFor();
+    clean(page);
+});
+
+test("a run of which nothing is measured says so, and one that is not there", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 1, "--gpus", 4);
+    const [node] = await until("the node", async () => (await json(h.url + "/api/v1/state")).nodes.filter((n) => n.devices.length === 4));
+    const admin = await token(t, h, "admin");
+    const job = await label(h, admin, { name: "train.py", kind: "record", devices: node.devices.map((d) => d.uuid), person: "kim", start: Date.now() - 60000 });
+    const page = await open(t, `${h.url}/run/${job.id}`, { height: 1400 });
+    await page.locator(".run .sentence").waitFor();
+    assert.match(await page.locator(".run .sentence").innerText(), /^4 x .*: work is not measured: .*which is not work/);
+    assert.equal(await page.locator(".advice").count(), 0);
+    await until("its charts", async () => (await page.locator(".multiples").count()) === 4);
+    await looksRight(page, "run-not-measured");
+    const nothing = await label(h, admin, { name: "x", kind: "record", start: Date.now() - 60000 });
+    await page.goto(`${h.url}/run/${nothing.id}`);
+    await says(page.locator(".run .main"), "no GPU of it is known");
+    refused(page, 404);
+    await page.goto(`${h.url}/run/0000000000000001`);
+    await page.getByText("There is no run 0000000000000001").waitFor();
+    clean(page);
+});
