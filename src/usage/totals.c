@@ -158,6 +158,7 @@ struct family {
 static void write_family(const struct family *f, enum total_of kind, const char *name, const char *unit, size_t field,
                          size_t of)
 {
+    const char *total = f->openmetrics ? "" : "_total";
     bool first = true;
 
     for (size_t i = 0; i < f->t->n; i++) {
@@ -171,10 +172,10 @@ static void write_family(const struct family *f, enum total_of kind, const char 
             continue;
         if (first)
             buf_addf(f->out,
-                     "# TYPE muster_%s_%s_%s%s counter\n# HELP muster_%s_%s_%s%s GPU time counted of this %s, or "
-                     "energy (docs/usage.md): %s\n",
-                     words[kind], name, unit, f->openmetrics ? "" : "_total", words[kind], name, unit,
-                     f->openmetrics ? "" : "_total", words[kind], name);
+                     "# TYPE muster_%s_%s_%s%s counter\n# HELP muster_%s_%s_%s%s %s counted of a %s: %s, as "
+                     "docs/usage.md says\n",
+                     words[kind], name, unit, total, words[kind], name, unit, total,
+                     strcmp(unit, "joules") == 0 ? "energy" : "GPU time", words[kind], name);
         first = false;
         buf_addf(f->out, "muster_%s_%s_%s_total{", words[kind], name, unit);
         prom_label(f->out, words[kind], x->name);

@@ -22,8 +22,8 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
     await rows(page).first().waitFor();
-    await says(page.locator("h1"), /^[\d,]+\.\d GPU-hours held in the last 7 days, \d+ % of them busy$/);
-    await says(page.locator(".usage thead"), /^person held ↓ h busy h idle h long idle h memory GiB h energy kWh cost EUR CO₂ kg share busy$/);
+    await says(page.locator("h1"), /^[\d,]+\.\d GPU-hours held in the last 7 days, \d+ % of them busy, work \d+ %$/);
+    await says(page.locator(".usage thead"), /^person held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy work$/);
     let held = 0;
     let before = Infinity;
     for (const row of await rows(page).all()) {
@@ -57,7 +57,7 @@ test("the URL has it all: by whom, which time, what the bars are; CSV is the sam
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?by=node&last=7d&of=free&period=day");
     await rows(page).first().waitFor();
-    await says(page.locator(".usage thead"), /^node held ↓ h busy h idle h long idle h free h booked, unused h down h /);
+    await says(page.locator(".usage thead"), /^node held ↓ h busy h effective h tensor h idle h long idle h free h booked, unused h down h /);
     assert.equal(await page.locator("select[name=of]").inputValue(), "free");
     await page.getByRole("group", { name: "by" }).getByRole("button", { name: "team" }).click();
     await page.getByText("counts in both; the sum counts everybody once").waitFor();
@@ -126,6 +126,9 @@ test("names are just names, also where they are counted; what is held without wo
         const row = rows(page).filter({ hasText: name });
         const held = number((await cells(row))[0]);
         assert.ok(held >= 2.5 && held < 3.5, `${name} ${held}`);
+        const done = await cells(row); /* what was not measured is not known, not 0 */
+        if (name === EVIL[0]) assert.match(`${done[2]}, ${done[3]}`, /^0\.[56] of 1\.[45], 0\.3 of 1\.[45]$/);
+        else assert.equal(`${done[2]}, ${done[3]}`, "–, –");
         await row.getByRole("link").click();
         await until("it is found by its name", async () => (await words(page.locator("h1"))).startsWith(`all › ${name}: `) && (await rows(page).count()) === 1);
         await page.goBack();

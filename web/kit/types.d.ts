@@ -381,6 +381,13 @@ export interface UsageRow {
     idle_long?: number;
     memory?: number;
     energy?: number;
+    effective_measured?: number;
+    /** Absent: nothing of it was measured. */
+    effective?: number;
+    tensor_measured?: number;
+    tensor?: number;
+    effective_energy?: number;
+    energy_per_effective_hour?: number;
     gpus?: number;
     cost?: number;
     co2?: number;

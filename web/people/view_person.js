@@ -80,7 +80,7 @@ function Sums({ all, row }) {
 
 /** @param {{ all: Usage }} props */
 function Members({ all }) {
-    const [held, , , idle] = COLUMNS;
+    const [held, idle] = ["held", "idle_long"].map((name) => COLUMNS.find((c) => c.name === name) ?? COLUMNS[0]);
     const rows = all.rows.filter((r) => r.key && r.held).sort((a, b) => Number(b.held) - Number(a.held));
     if (!rows.length) return null;
     return html`<section class="asking" aria-label=${say.members}>

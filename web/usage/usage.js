@@ -37,12 +37,14 @@ export const dayLabel = (label) => (/^\d{4}-\d\d-\d\d$/.test(label) ? date.forma
 const HOUR_S = 3600;
 
 /**
- * Columns in their order. scale: how much of what the hub says is one of what is shown; digits: behind the point.
- * @type {{ name: keyof UsageRow, title: string, unit: string, scale: number, digits: number, help: string }[]}
+ * Columns in their order. scale: how much of what the hub says is one of what is shown; digits: behind the point; of: how much of held was measured.
+ * @type {{ name: keyof UsageRow, title: string, unit: string, scale: number, digits: number, help: string, of?: keyof UsageRow }[]}
  */
 export const COLUMNS = [
     { name: "held", title: say.held, unit: "h", scale: HOUR_S, digits: 1, help: say.heldMeans },
     { name: "busy", title: say.busy, unit: "h", scale: HOUR_S, digits: 1, help: say.busyMeans },
+    { name: "effective", title: say.effective, unit: "h", scale: HOUR_S, digits: 1, help: say.effectiveMeans, of: "effective_measured" },
+    { name: "tensor", title: say.tensor, unit: "h", scale: HOUR_S, digits: 1, help: say.tensorMeans, of: "tensor_measured" },
     { name: "idle", title: say.idle, unit: "h", scale: HOUR_S, digits: 1, help: say.idleMeans },
     { name: "idle_long", title: say.longIdle, unit: "h", scale: HOUR_S, digits: 1, help: say.longIdleMeans },
     { name: "free", title: say.free, unit: "h", scale: HOUR_S, digits: 1, help: say.freeMeans },
@@ -50,6 +52,7 @@ export const COLUMNS = [
     { name: "down", title: say.down, unit: "h", scale: HOUR_S, digits: 1, help: say.downMeans },
     { name: "memory", title: say.memory, unit: "GiB h", scale: 2 ** 30 * HOUR_S, digits: 0, help: say.memoryMeans },
     { name: "energy", title: say.energy, unit: "kWh", scale: 3.6e6, digits: 1, help: say.energyMeans },
+    { name: "energy_per_effective_hour", title: say.perEffective, unit: "kWh", scale: 3.6e6, digits: 2, help: say.perEffectiveMeans },
     { name: "cost", title: say.cost, unit: "", scale: 1, digits: 2, help: say.costMeans },
     { name: "co2", title: "CO₂", unit: "kg", scale: 1000, digits: 1, help: say.co2Means },
 ];
@@ -60,11 +63,19 @@ export const figure = (v, digits) => number(v, digits);
 /** Those of which anything is known. @param {UsageRow[]} rows */
 export const columnsOf = (rows) => COLUMNS.filter((c) => rows.some((r) => typeof r[c.name] === "number"));
 
-/** @param {typeof COLUMNS[number]} column @param {UsageRow} row */
+const NEARLY_S = 180; /* less than what is shown of an hour */
+
+/** "12.4", or "12.4 of 20.0" where the rest of what was held is not known. @param {typeof COLUMNS[number]} column @param {UsageRow} row */
 export function written(column, row) {
     const v = row[column.name];
-    return typeof v === "number" ? figure(v / column.scale, column.digits) : UNKNOWN;
+    if (typeof v !== "number") return UNKNOWN;
+    const text = figure(v / column.scale, column.digits);
+    const of = column.of ? Number(row[column.of]) : row.held;
+    return Number(row.held) - Number(of) >= NEARLY_S ? say.ofMeasured(text, figure(Number(of) / column.scale, column.digits)) : text;
 }
+
+/** What was done of the time that was measured; undefined: none was. @param {UsageRow} row */
+export const workOf = (row) => (row.effective_measured && row.effective !== undefined ? row.effective / row.effective_measured : undefined);
 
 /** A part of the whole that the URL names: "person:kim". @param {string} text @returns {{ by: string, key: string } | null} */
 export function partOf(text) {

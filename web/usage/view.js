@@ -12,7 +12,7 @@ import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
-import { askUsage, BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, nounOf, partOf, PERIODS, rowId, usageUrl, written } from "./usage.js";
+import { askUsage, BY, COLUMNS, columnsOf, dayLabel, figure, INTO, LAST, nameOf, nounOf, partOf, PERIODS, rowId, usageUrl, workOf, written } from "./usage.js";
 import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
@@ -60,6 +60,9 @@ function partsOf(all, by, of) {
 /** @param {{ all: Usage, sort: string, colourOf: (row: UsageRow) => string }} props */
 function Table({ all, sort, colourOf }) {
     const columns = columnsOf(all.rows);
+    const measured = all.rows.some((r) => workOf(r) !== undefined);
+    /** @param {UsageRow} r */
+    const shares = (r) => html`<td class="num">${r.held ? percent(Number(r.busy ?? 0) / r.held) : ""}</td>${measured && html`<td class="num">${workOf(r) === undefined ? "" : percent(Number(workOf(r)))}</td>`}`;
     const flipped = sort.startsWith("-");
     const name = sort.replace(/^-/, "");
     const down = flipped === (name === "name"); /* names begin with a, numbers with the largest */
@@ -79,13 +82,13 @@ function Table({ all, sort, colourOf }) {
     return html`<div class="scroll"><table class="list">
         <thead><tr>${head("name", BY.find(([v]) => v === all.by)?.[1] ?? all.by, "", "")}
             ${columns.map((c) => head(c.name, c.title, c.name === "cost" ? all.currency ?? "" : c.unit, c.help))}
-            <th scope="col" class="num" title=${say.shareBusyMeans}>${say.shareBusy}</th></tr></thead>
+            <th scope="col" class="num" title=${say.shareBusyMeans}>${say.shareBusy}</th>${measured && html`<th scope="col" class="num" title=${say.workMeans}>${say.work}</th>`}</tr></thead>
         <tbody>${rows.map((r) => html`<tr key=${rowId(r)}>
             <th scope="row"><i class="swatch" style=${{ background: `var(--${colourOf(r)})` }} />${link(r)}</th>
             ${columns.map((c) => html`<td class="num">${written(c, r)}</td>`)}
-            <td class="num">${r.held ? percent(Number(r.busy ?? 0) / r.held) : ""}</td>
+            ${shares(r)}
         </tr>`)}</tbody>
-        ${total && html`<tfoot><tr><th scope="row">${say.inAll}</th>${columns.map((c) => html`<td class="num">${written(c, total)}</td>`)}<td class="num">${total.held ? percent(Number(total.busy ?? 0) / total.held) : ""}</td></tr></tfoot>`}
+        ${total && html`<tfoot><tr><th scope="row">${say.inAll}</th>${columns.map((c) => html`<td class="num">${written(c, total)}</td>`)}${shares(total)}</tr></tfoot>`}
     </table></div>`;
 }
 
@@ -137,7 +140,7 @@ export default function UsageView() {
     return html`<div class="usage" ref=${box}>
         <${Tabs} />
         <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>${say.all}</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
-            ${old && part ? "…" : total && !nothing ? say.hoursHeld(written(COLUMNS[0], total), got?.said) : say.usageOf(words)}${total?.held && !(old && part) ? html`<span class="where">${COMMA}${say.ofThemBusy(percent((total.busy ?? 0) / total.held))}</span>` : ""}</h1></div>
+            ${old && part ? "…" : total && !nothing ? say.hoursHeld(written(COLUMNS[0], total), got?.said) : say.usageOf(words)}${total?.held && !(old && part) ? html`<span class="where">${COMMA}${say.ofThemBusy(percent((total.busy ?? 0) / total.held))}${workOf(total) === undefined ? "" : `${COMMA}${say.workDone(percent(Number(workOf(total))))}`}</span>` : ""}</h1></div>
         <div class="strip">
             <span class="controls">
                 <span class="range" role="group" aria-label=${say.by}>${say.by} ${BY.map(([value, name]) => html`<button type="button" aria-pressed=${value === by} onClick=${() => setQuery({ by: value === "person" ? undefined : value })}>${name}</button>`)}</span>
@@ -162,7 +165,7 @@ export default function UsageView() {
                 pick=${period === "day" ? (/** @type {number} */ i) => setQuery({ from: drawn.moments[i][1], to: drawn.moments[i][1], last: undefined, period: undefined }, true) : undefined} />
             <ul class="keys-of dim">${drawn.parts.map((p) => html`<li><i class="swatch" style=${{ background: `var(--${p.colour})` }} />${p.name}</li>`)}</ul>
             <${Table} all=${got.all} sort=${query.get("sort") ?? "held"} colourOf=${drawn.colourOf} />
-            <p class="dim">${got.all.waiting ? say.stillCounted(got.all.waiting) : ""}${got.all.counted_to ? say.countedTo(time(got.all.counted_to)) : ""}${say.daysOf(got.all.zone ?? say.hubsZone)}${say.splitBy(got.all.split ?? "memory")}
+            <p class="dim">${got.all.waiting ? say.stillCounted(got.all.waiting) : ""}${got.all.counted_to ? say.countedTo(time(got.all.counted_to)) : ""}${say.daysOf(got.all.zone ?? say.hubsZone)}${say.splitBy(got.all.split ?? "memory")}${total?.effective !== undefined && Number(total.held) - Number(total.effective_measured) >= 180 ? say.measuredOf : ""}
                 ${["team", "project"].includes(by) ? say.inTwo(by) : ""} ${period === "day" ? say.clickBar : ""}</p>
         </div>`}
     </div>`;
