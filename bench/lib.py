@@ -187,6 +187,17 @@ def settle(data):
     return float(out[0]), float(out[1])
 
 
+def quiet(pid, limit=60):
+    """Until the server does nothing more of its own."""
+    end, before = time.monotonic() + limit, cpu_s(pid)
+    while time.monotonic() < end:
+        time.sleep(1.5)
+        now = cpu_s(pid)
+        if now - before < .05:
+            return
+        before = now
+
+
 class Asker:
     """One keep-alive connection."""
 

@@ -110,17 +110,6 @@ def post_all(port, path, bodies):
         raise SystemExit(errors[0])
 
 
-def quiet(pid, limit=60):
-    """Until the server does nothing more of its own."""
-    end, before = time.monotonic() + limit, lib.cpu_s(pid)
-    while time.monotonic() < end:
-        time.sleep(1.5)
-        now = lib.cpu_s(pid)
-        if now - before < .05:
-            return
-        before = now
-
-
 class Peer:
     """One system. bulk() feeds and merges; started() gives a server on what bulk() left, to be asked."""
     title = name = version = ""
@@ -168,7 +157,7 @@ class Muster(Peer):
         with self.start() as hub:
             fed = lib.feed(hub, self.data.gpus, self.data.ticks, self.data.t0, "--batch", str(self.batch))
             before = lib.cpu_s(hub.pid)
-            quiet(hub.pid)
+            lib.quiet(hub.pid)
             fed["cpu"] += lib.cpu_s(hub.pid) - before
             peak = lib.memory_mb(hub.pid)[1]
             if fed["samples"] != self.data.samples or fed["power"] != self.data.power:
@@ -305,10 +294,10 @@ class Victoria(PromQL):
             post_all(self.port, path, bodies)
             wall = time.monotonic() - t0
             asker.get("/internal/force_flush")
-            quiet(vm.pid)
+            lib.quiet(vm.pid)
             cpu, peak = lib.cpu_s(vm.pid) - before, lib.memory_mb(vm.pid)[1]
             asker.get("/internal/force_merge")
-            quiet(vm.pid)
+            lib.quiet(vm.pid)
             size = lib.disk_bytes(self.path + "/" + folder)  # while it runs: at its end it adds its caches
             native = asker.get("/api/v1/export/native?" + urlencode({"match[]": '{host!=""}', "start": self.data.t0 / 1000, "end": self.data.end / 1000 + 5}))
         return {"cpu": cpu, "wall": wall, "bytes": size, "peak": peak}, native
@@ -418,10 +407,10 @@ class ClickHouse(Peer):
             before, t0 = lib.cpu_s(ch.pid), time.monotonic()
             post_all(self.port, self.INSERT, parts(self.data.file("widerb"), max(1, 30000 // self.data.gpus)))
             wall = time.monotonic() - t0
-            quiet(ch.pid)
+            lib.quiet(ch.pid)
             cpu = lib.cpu_s(ch.pid) - before
             self.sql("OPTIMIZE TABLE g FINAL")
-            quiet(ch.pid)
+            lib.quiet(ch.pid)
             size = int(self.sql("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'g'"))
             return {"cpu": cpu, "wall": wall, "bytes": size, "peak": lib.memory_mb(ch.pid)[1]}
 

@@ -1,4 +1,7 @@
-/* chunk_cache.c: groups of chunks in a hash table and in the order they were last asked for. */
+/*
+ * chunk_cache.c: groups of chunks in a hash table. When there is no more room any of them goes, not the one that was
+ * asked for longest ago: questions about every node come by again in the same order, and would find none of theirs.
+ */
 #include "store/chunk_cache.h"
 
 #include <errno.h>
@@ -13,8 +16,8 @@
 
 struct chunk_cache {
     struct chunk_cache_group *slots[SLOTS];
-    struct chunk_cache_group *newest, *oldest;
     size_t bytes, max_bytes;
+    uint32_t dice;
     struct buf room; /* of a column that is not kept */
 };
 
@@ -39,12 +42,12 @@ static void group_free(struct chunk_cache_group *g)
 
 void chunk_cache_reset(struct chunk_cache *s)
 {
-    for (struct chunk_cache_group *g = s->newest, *next; g; g = next) {
-        next = g->older;
-        group_free(g);
-    }
+    for (size_t i = 0; i < SLOTS; i++)
+        for (struct chunk_cache_group *g = s->slots[i], *next; g; g = next) {
+            next = g->chain;
+            group_free(g);
+        }
     memset(s->slots, 0, sizeof(s->slots));
-    s->newest = s->oldest = NULL;
     s->bytes = 0;
 }
 
@@ -64,29 +67,24 @@ static struct chunk_cache_group **slot_of(struct chunk_cache *s, const char *nod
     return &s->slots[(h ^ h >> 32) % SLOTS];
 }
 
-static void unlink_group(struct chunk_cache *s, struct chunk_cache_group *g)
+/* Any but the one in use. */
+static void evict(struct chunk_cache *s, const struct chunk_cache_group *used)
 {
-    *(g->newer ? &g->newer->older : &s->newest) = g->older;
-    *(g->older ? &g->older->newer : &s->oldest) = g->newer;
-}
+    size_t empty = 0;
 
-static void link_newest(struct chunk_cache *s, struct chunk_cache_group *g)
-{
-    g->newer = NULL;
-    g->older = s->newest;
-    *(s->newest ? &s->newest->newer : &s->oldest) = g;
-    s->newest = g;
-}
-
-/* All but the newest, which is in use. */
-static void evict(struct chunk_cache *s)
-{
-    while (s->bytes > s->max_bytes && s->oldest != s->newest) {
-        struct chunk_cache_group *g = s->oldest, **at = slot_of(s, g->node, g->tier, g->bucket);
-        while (*at != g)
-            at = &(*at)->chain;
+    while (s->bytes > s->max_bytes && empty < SLOTS) {
+        if (empty == 0)
+            s->dice = s->dice * 1664525u + 1013904223u;
+        struct chunk_cache_group **at = &s->slots[((s->dice >> 16) + empty) % SLOTS], *g = *at;
+        if (g == used && g) {
+            at = &g->chain;
+            g = *at;
+        }
+        empty++;
+        if (!g)
+            continue;
+        empty = 0;
         *at = g->chain;
-        unlink_group(s, g);
         s->bytes -= g->bytes;
         group_free(g);
     }
@@ -137,7 +135,8 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
     if (!c->bad)
         c->columns = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->columns));
     *ret_bytes += len + c->c.n_ticks * sizeof(*c->c.ticks) + c->c.n_devices * sizeof(*c->c.devices) +
-                  c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns) + c->c.n_devices * sizeof(uint16_t));
+                  c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns)) +
+                  c->c.n_devs * c->c.n_devices * sizeof(uint16_t);
     return 0;
 }
 
@@ -166,8 +165,6 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     while (g && (g->tier != tier || g->bucket != bucket || strcmp(g->node, node) != 0))
         g = g->chain;
     if (g) {
-        unlink_group(s, g);
-        link_newest(s, g);
         *ret = g;
         return 0;
     }
@@ -182,9 +179,8 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     }
     g->chain = *slot;
     *slot = g;
-    link_newest(s, g);
     s->bytes += g->bytes;
-    evict(s);
+    evict(s, g);
     *ret = g;
     return 0;
 }
@@ -210,7 +206,7 @@ int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_ca
         memcpy(c->columns[column], to, p->len);
         g->bytes += p->len + 1;
         s->bytes += p->len + 1;
-        evict(s);
+        evict(s, g);
         to = c->columns[column];
     }
     *ret = str_n(to, p->len);

@@ -1,6 +1,6 @@
 /*
  * chunk_cache.h: a cache of the pieces of history.db that one reader used lately: heads of chunks, decoded, and the
- * bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
+ * bytes of small columns. Bounded in bytes; when it is full any of them goes. One thread at a time.
  *
  * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
  * samples. The caller empties it when a mark has moved.
@@ -26,7 +26,6 @@ struct chunk_cache_group { /* the chunks of a node in a bucket of a tier */
     size_t n, cap, bytes;
     struct chunk_cache_chunk *v;
     struct chunk_cache_group *chain; /* in its slot */
-    struct chunk_cache_group *newer, *older;
 };
 
 struct chunk_cache;
