@@ -93,8 +93,9 @@ static bool named(const struct alert_rule *r, const char *metric)
 void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules,
                                 const struct state_rule *rule)
 {
-    static const enum metric usual[] = {M_util,         M_sm_active, M_enc,  M_dec,      M_mem_used,
-                                        M_mem_reserved, M_mem_total, M_temp, M_throttle, M_rows_pending};
+    static const enum metric usual[] = {M_util,     M_sm_active,    M_enc,         M_dec,
+                                        M_mem_used, M_mem_reserved, M_mem_total,   M_temp,
+                                        M_throttle, M_rows_pending, M_rows_failed, M_rows_spent};
     size_t n;
     const struct alert_rule *v = alert_rules_all(rules, &n);
 

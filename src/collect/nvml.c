@@ -572,7 +572,9 @@ static void be_picky(struct collector *c, const struct bits *want)
                                            {M_mem_used, M_mem_reserved},
                                            {M_mem_used, M_mem_total},
                                            {M_nvlink_tx, M_nvlink_rx},
-                                           {M_rows_remapped, M_rows_pending}};
+                                           {M_rows_remapped, M_rows_pending},
+                                           {M_rows_remapped, M_rows_failed},
+                                           {M_rows_remapped, M_rows_spent}};
     static const enum metric needs[][2] =
         {{M_work, M_tensor_active}, {M_work, M_fp64_active},  {M_work, M_fp32_active},    {M_work, M_fp16_active},
          {M_work, M_int_active},    {M_work, M_dram_active},  {M_flops, M_tensor_active}, {M_flops, M_hmma_active},

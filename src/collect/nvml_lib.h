@@ -35,6 +35,9 @@ union nvml_value {
     nvml_u64 u64;
 };
 enum nvml_value_type { NVML_DOUBLE, NVML_U32, NVML_ULONG, NVML_U64 };
+struct nvml_rows_left { /* memory banks, by how many spare rows they have */
+    unsigned all, many, some, few, none;
+};
 struct nvml_sample {
     nvml_u64 at_us;
     union nvml_value value;
@@ -136,6 +139,7 @@ enum {
     X(MAYBE, pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", NULL, (nvml_handle, unsigned *))                            \
     X(MAYBE, ecc, "nvmlDeviceGetTotalEccErrors", NULL, (nvml_handle, unsigned, unsigned, nvml_u64 *))                  \
     X(MAYBE, rows, "nvmlDeviceGetRemappedRows", NULL, (nvml_handle, unsigned *, unsigned *, unsigned *, unsigned *))   \
+    X(MAYBE, rows_left, "nvmlDeviceGetRowRemapperHistogram", NULL, (nvml_handle, struct nvml_rows_left *))             \
     X(MAYBE, pages, "nvmlDeviceGetRetiredPages", NULL, (nvml_handle, unsigned, unsigned *, nvml_u64 *))                \
     X(MAYBE, pages_pending, "nvmlDeviceGetRetiredPagesPendingStatus", NULL, (nvml_handle, unsigned *))                 \
     X(MAYBE, link_state, "nvmlDeviceGetNvLinkState", NULL, (nvml_handle, unsigned, unsigned *))                        \

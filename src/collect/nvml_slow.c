@@ -306,6 +306,15 @@ static void ask_ecc(struct job *j, enum metric m, unsigned uncorrected)
         j->s->inbox[j->i].new_ecc += (int64_t)n - before;
 }
 
+static void ask_rows_left(struct job *j)
+{
+    struct nvml_rows_left left = {0};
+    if (!j->s->lib->rows_left || !nvml_may_ask(j->ask, M_rows_spent))
+        return;
+    int rc = j->s->lib->rows_left(j->d->handle, &left);
+    nvml_answer(j->ask, M_rows_spent, rc, left.none);
+}
+
 static void ask_rows(struct job *j)
 {
     const struct nvml *lib = j->s->lib;
@@ -317,8 +326,11 @@ static void ask_rows(struct job *j)
         if (v == NVML_GOOD) {
             sample_set(a->sample, M_rows_remapped, (int64_t)corrected + uncorrected);
             sample_set(a->sample, M_rows_pending, pending != 0);
+            sample_set(a->sample, M_rows_failed, failure != 0);
         }
         j->d->dear.no_rows = v == NVML_ABSENT;
+        if (v == NVML_GOOD)
+            ask_rows_left(j);
         if (v != NVML_ABSENT)
             return;
     }

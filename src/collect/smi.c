@@ -63,6 +63,8 @@ const struct smi_name smi_names[] = {
     {"remapped_rows.correctable", COL_ROWS},
     {"remapped_rows.uncorrectable", COL_ROWS},
     {"remapped_rows.pending", M_rows_pending},
+    {"remapped_rows.failure", M_rows_failed},
+    {"remapped_rows.histogram.none", M_rows_spent},
     {"retired_pages.sbe", COL_ROWS},
     {"retired_pages.dbe", COL_ROWS},
     {"retired_pages.pending", M_rows_pending},
@@ -146,7 +148,7 @@ bool smi_value(struct str text, struct str unit, enum metric m, int64_t *ret)
         return false;
     if (str_eq(text, "Yes") || str_eq(text, "No")) {
         *ret = text.len == 3;
-        return m == M_rows_pending;
+        return m == M_rows_pending || m == M_rows_failed;
     }
     value_split(text, &number, &own);
     int64_t scale = unit_scale(own.len ? own : unit, m);

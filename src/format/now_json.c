@@ -186,6 +186,8 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
     json_some(j, "note", f->note);
+    if (device_service(d))
+        json_cstr(j, "service", device_service(d));
     put_advice(j, d);
     put_booking(j, "booking", d->booking);
     put_booking(j, "next", d->next);

@@ -51,7 +51,22 @@ struct str holders(const struct device_now *d, char out[160])
     return keep(&b, out, 160);
 }
 
-void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms)
+const char *device_service(const struct device_now *d)
+{
+    static const struct {
+        enum metric m;
+        const char *why;
+    } signs[] = {{M_rows_failed, "a memory row could not be remapped"},
+                 {M_rows_spent, "a bank of its memory has no spare row left"},
+                 {M_rows_pending, "a memory row waits for a reset"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (sample_has(&d->now, signs[i].m) && d->now.v[signs[i].m] > 0)
+            return signs[i].why;
+    return NULL;
+}
+
+static void say_state(struct buf *out, const struct device_now *d, int64_t now_ms)
 {
     char who[160], span[24];
     int64_t held_ms = device_held_ms(d);
@@ -83,6 +98,15 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         buf_addf(out, ": %s", advice_rules[d->advice[0].rule].title);
     if (device_has_gone(d))
         buf_adds(out, ": " PROC_GONE_WORDS);
+}
+
+void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms)
+{
+    const char *service = device_service(d);
+
+    say_state(out, d, now_ms);
+    if (service)
+        buf_addf(out, "; needs service: %s", service);
 }
 
 void advice_why(struct buf *out, const struct advice *a)

@@ -269,6 +269,8 @@ static void rules_find_what_is_wrong(void **unused)
     (void)unused;
     live_node(live, "key-fresh", "fresh", NOW - 900);
     sample_set(&c->v.nodes[0]->devices[0].now, M_rows_pending, 1);
+    sample_set(&c->v.nodes[0]->devices[0].now, M_rows_failed, 1);
+    sample_set(&c->v.nodes[0]->devices[2].now, M_rows_spent, 2);
     sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
     alert_rules_look(rules, &s, on_see, &b);
     has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
@@ -282,7 +284,10 @@ static void rules_find_what_is_wrong(void **unused)
     has(&b, "node-down ws3: ws3 has not been heard of for ", true);
     has(&b, "clock-off dgx1: the clock of dgx1 is off by 7.0 s\n", true);
     has(&b, "gpu-hot dgx1:0: dgx1:0 is at 95 ", true);
-    has(&b, "gpu-remap dgx1:0: ", true);
+    has(&b, "gpu-remap dgx1:0: dgx1:0 needs service: a memory row waits for a reset\n", true);
+    has(&b, "gpu-remap-failed dgx1:0: dgx1:0 needs service: a memory row could not be remapped\n", true);
+    has(&b, "gpu-rows-spent dgx1:2: dgx1:2 needs service: ", true);
+    has(&b, "gpu-remap-failed dgx1:2", false);
     has(&b, "gpu-throttled-heat dgx1:0: ", true);
     has(&b, "gpu-throttled-power", false); /* off unless told */
     has(&b, "store : no space left\n", true);

@@ -314,6 +314,23 @@ static void pages_count_where_rows_are_not_remapped(void **unused)
     rounds_end(&r);
 }
 
+static void rows_that_cannot_be_remapped_are_told(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "rows_corr 0 4\nrows_failure 0 1\nrows_none 0 2");
+    struct sample s = round_of(&r, &ecc);
+    assert_int_equal(s.v[M_rows_remapped], 4);
+    assert_int_equal(s.v[M_rows_failed], 1);
+    assert_int_equal(s.v[M_rows_spent], 2);
+    rounds_end(&r);
+    rounds_start(&r, OLD, "rows_corr 0 -1\nretired 0 3");
+    s = round_of(&r, &ecc);
+    assert_false(sample_has(&s, M_rows_failed) || sample_has(&s, M_rows_spent));
+    rounds_end(&r);
+}
+
 static void new_uncorrected_errors_are_counted_once(void **unused)
 {
     struct rounds r;
@@ -358,5 +375,6 @@ SCENES(SCENE(busy_seconds_count_every_sample_once), SCENE(an_empty_gpu_is_looked
        SCENE(dear_values_come_on_their_own_schedule), SCENE(rates_and_activity_come_from_gpm_or_else_from_older_calls),
        SCENE(flops_need_a_known_model_and_a_clock), SCENE(a_driver_that_refuses_activity_is_said_to),
        SCENE(a_reading_of_activity_is_two_calls), SCENE(without_nvlink_its_rate_is_absent_not_zero),
-       SCENE(pages_count_where_rows_are_not_remapped), SCENE(new_uncorrected_errors_are_counted_once),
+       SCENE(pages_count_where_rows_are_not_remapped), SCENE(rows_that_cannot_be_remapped_are_told),
+       SCENE(new_uncorrected_errors_are_counted_once),
        SCENE(a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown))

@@ -741,6 +741,16 @@ API nvmlDeviceGetRemappedRows(void *dev, unsigned *corrected, unsigned *uncorrec
     *failure = (unsigned)g->rows_failure;
     return OK;
 }
+API nvmlDeviceGetRowRemapperHistogram(void *dev, unsigned out[5]) /* banks with all, many, some, few, no spare rows */
+{
+    CALL_WHOLE(dev);
+    if (g->rows_corr < 0)
+        return NOSUPPORT;
+    out[0] = 640 - (unsigned)g->rows_none;
+    out[1] = out[2] = out[3] = 0;
+    out[4] = (unsigned)g->rows_none;
+    return OK;
+}
 API nvmlEventSetWait_v2(struct event_set *set, struct event_data *out, unsigned timeout_ms)
 {
     CALL();

@@ -58,6 +58,7 @@ enum { MAX_GPUS = 64, MAX_MIG = 7, MAX_RULES = 64, MAX_PROCS = 256, MAX_EVENTS =
     X(rows_unc, 0)                                                                                                     \
     X(rows_pending, 0)                                                                                                 \
     X(rows_failure, 0)                                                                                                 \
+    X(rows_none, 0)                                                                                                    \
     X(retired, -1)                                                                                                     \
     X(replay, 0)                                                                                                       \
     X(pciegen, 5)                                                                                                      \

@@ -51,6 +51,7 @@ export interface Device {
     metrics: Record<string, number>;
     ages?: Record<string, number>;
     throttle?: string[];
+    service?: string;
     advice?: { rule: string; title: string; evidence: string; remedy: string; since: number; lost?: number }[];
     processes: Process[];
     custom?: Record<string, number>;

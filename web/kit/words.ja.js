@@ -37,7 +37,7 @@ export const say = {
         power: "電力", power_limit: "電力上限", energy: "電力量", clock_sm: "SM クロック", clock_mem: "メモリクロック", clock_sm_max: "SM 最大クロック", clock_mem_max: "メモリ最大クロック",
         throttle: "クロック制限", pstate: "パフォーマンス状態", fan: "ファン", pcie_rx: "PCIe 受信", pcie_tx: "PCIe 送信", pcie_gen: "PCIe 世代", pcie_width: "PCIe レーン", pcie_replay: "PCIe 再送",
         nvlink_rx: "NVLink 受信", nvlink_tx: "NVLink 送信", enc: "動画エンコーダー", dec: "動画デコーダー", ecc_corrected: "訂正済みエラー", ecc_uncorrected: "訂正不能エラー", rows_remapped: "再配置行",
-        rows_pending: "再配置待ち", sm_active: "SM 稼働率", sm_occupancy: "SM 占有率", tensor_active: "Tensor 稼働率", dram_active: "メモリ帯域", busy: "稼働時間",
+        rows_pending: "再配置待ち", rows_failed: "再配置失敗", rows_spent: "予備行のないバンク", sm_active: "SM 稼働率", sm_occupancy: "SM 占有率", tensor_active: "Tensor 稼働率", dram_active: "メモリ帯域", busy: "稼働時間",
         active: "稼働", hmma_active: "Tensor (半精度)", imma_active: "Tensor (整数)", dfma_active: "Tensor (fp64)", fp64_active: "fp64 稼働率", fp32_active: "fp32 稼働率", fp16_active: "fp16 稼働率", int_active: "整数演算 稼働率",
         work: "実働率", flops: "TFLOP/s (bf16 換算)", power_default: "標準の電力上限", host_cpu: "プロセスの CPU", host_cpu_top: "最多 CPU プロセス",
         cpu: "CPU", load1: "負荷", ram_used: "使用 RAM", ram_total: "RAM 容量", disk_used: "使用ディスク", disk_total: "ディスク容量", net_rx: "ネットワーク受信", net_tx: "ネットワーク送信",

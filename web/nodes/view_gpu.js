@@ -64,6 +64,7 @@ export default function Gpu({ arg }) {
             ${node && d
                 ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
+                    ${d.service && html`<p class="note">${say.needsService(d.service)}</p>`}
                     ${isFresh(d) && d.advice?.map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}</p>`)}
                     <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`
@@ -88,7 +89,7 @@ export default function Gpu({ arg }) {
                     ["PCI", d.pci],
                     ["PCIe", m.pcie_gen ? say.pcie(m.pcie_gen, m.pcie_width ?? "?") : undefined],
                     [say.highestClocks, m.clock_sm_max ? say.andMemory(metric("clock_sm_max", m.clock_sm_max), metric("clock_mem_max", m.clock_mem_max)) : undefined],
-                    [say.eccErrors, m.ecc_uncorrected === undefined ? undefined : say.corrected(m.ecc_uncorrected, m.ecc_corrected ?? 0)],
+                    [say.eccErrors, m.ecc_uncorrected === undefined ? undefined : html`${say.corrected(m.ecc_uncorrected, m.ecc_corrected ?? 0)} <a href="?m=ecc_corrected&range=1w">${say.trend}</a>`],
                     [metricLabel("rows_remapped"), m.rows_remapped],
                     [say.driver, node?.driver],
                     ["CUDA", node?.cuda],
