@@ -40,6 +40,7 @@ struct claim {
     int64_t measured_ms;       /* of held_ms: with a utilisation */
     int64_t busy_ms;           /* of measured_ms: utilisation times time */
     enum claim_why why;
+    int64_t page; /* the job of ours it was, for /run/ID; 0: none is known (pages.h) */
 };
 
 struct comparison {

@@ -37,6 +37,7 @@ static const struct heading claims[] = {
     {"busy", "Busy (h)", "BUSY", "実測GPU稼働時間(h)", CELL_FIXED, 10, 90},
     {"difference", "Difference (h)", "DIFF", "差(h)", CELL_FIXED, 10, 93},
     {"why", "Why", "WHY", "理由", CELL_TEXT, 0, 92},
+    {"page", "What it did", "PAGE", "実績", CELL_TEXT, 0, 20},
 };
 _Static_assert(ARRAY_LEN(claims) <= REPORT_COLUMNS && ARRAY_LEN(sides) + 3 <= REPORT_COLUMNS, "they fit");
 
@@ -95,6 +96,11 @@ static void add_claim(struct report_table *t, const struct claim *c, const struc
         report_number(&to[10], &t->cols[10], tenths(c->busy_ms));
     report_number(&to[11], &t->cols[11], claimed - held);
     cell_text(&to[12], str_of(claim_why_words[c->why]));
+    if (c->page) {
+        char page[JOB_ID_LEN + 8] = "/run/";
+        job_id_text(c->page, page + strlen(page));
+        cell_text(&to[13], str_of(page));
+    }
 }
 
 void claims_table(const struct comparison *c, const struct zone *z, enum naming naming, enum headings lang,

@@ -2,6 +2,7 @@
  * routes_report.c: the route /api/v1/report: what companies used of what was assigned to them. Parameters are read on
  * the loop; the zone's file, the records and the arithmetic are a worker's.
  */
+#include "report/pages.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -225,7 +226,8 @@ static int make(struct making *k, struct err *err)
         k->agents.company = k->ask.company;
         k->agents.util = true;
         k->doc.claims = &k->claims;
-        return compare_runs(&k->agents, &k->seen, k->said.v, k->said.n, &k->claims, err);
+        r = compare_runs(&k->agents, &k->seen, k->said.v, k->said.n, &k->claims, err);
+        return r < 0 ? r : claims_pages(&k->agents, &k->claims, err);
     }
     k->doc.seen = &k->other;
     return report_make(&k->ask, companies, n, k->seen.v, k->seen.n, &k->other, err);

@@ -5,8 +5,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/listing.h"
 #include "wandb/store.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/cmd_talk.h"
@@ -18,6 +21,7 @@
 
 struct explain_conf {
     struct talk_conf talk;
+    struct client_conf client;
     bool offline, json;
     struct run_path path; /* what RUN is; no option */
 };
@@ -26,6 +30,10 @@ static const struct opt explain_opts[] = {
     TALK_OPTS(explain_conf, talk),
     OPT(explain_conf, offline, 0, OPT_BOOL, NULL, NULL, "ask wandb.db alone: what the last pull made of it"),
     OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPTN(explain_conf, "hub", client.hub, 0, OPT_STR, NULL, "URL", "say where this hub tells what the run did",
+         .url = true),
+    OPTN(explain_conf, "token_file", client.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds a token of it"),
+    OPTN(explain_conf, "pin", client.pin, 0, OPT_STR, NULL, "PIN", "trust that hub with this public key alone"),
     {0},
 };
 const struct opt_cmd wandb_explain_help = {
@@ -127,9 +135,63 @@ static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_n
     return 0;
 }
 
+/* ---- the hub ---- */
+
+/* The run of that host that has most of this one's time; "" where there is none. */
+static void most_of(const json_t *jobs, const struct run_node *run, char ret[32])
+{
+    int64_t most_ms = 0;
+    size_t i;
+    json_t *j;
+    json_array_foreach (jobs, i, j) {
+        int64_t end_ms = json_is_integer(json_object_get(j, "end")) ? int_of(j, "end") : INT64_MAX;
+        int64_t both = MIN(end_ms, run->heartbeat_ms) - MAX(int_of(j, "start"), run->created_ms);
+        if (both <= most_ms || json_is_string(json_object_get(j, "parent")))
+            continue;
+        most_ms = both;
+        mem_copy_str(ret, 32, text_of(j, "id"));
+    }
+}
+
+static int ask_page(const struct explain_conf *conf, const struct run_node *run, const char *host, char ret[32],
+                    struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(8192), raw = {0};
+    json_auto_t *o = NULL;
+    char from[32], to[32];
+    snprintf(from, sizeof(from), "%lld", (long long)run->created_ms);
+    snprintf(to, sizeof(to), "%lld", (long long)MAX(run->heartbeat_ms, run->created_ms + 1));
+    buf_adds(&path, "/api/v1/jobs?limit=1000");
+    client_param(&path, "node", host);
+    client_param(&path, "from", from);
+    client_param(&path, "to", to);
+    int r = client_ask_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, err);
+    if (r >= 0)
+        most_of(json_object_get(o, "jobs"), run, ret);
+    return r;
+}
+
+/* Where a hub that is named says what it did. */
+static void find_page(const struct explain_conf *conf, const struct run_node *run, struct buf *out)
+{
+    char id[32] = "", brief[256];
+    struct err err = {0};
+    if (!conf->client.hub || !conf->client.hub[0] || !run->host)
+        return;
+    mem_copy_str(brief, sizeof(brief), run->host);
+    brief[strcspn(brief, ".")] = 0;
+    int r = ask_page(conf, run, run->host, id, &err);
+    if (r >= 0 && !id[0] && strcmp(brief, run->host) != 0)
+        r = ask_page(conf, run, brief, id, &err);
+    if (r < 0)
+        cli_fail(&wandb_explain_help, 0, "what it did is not known: %s", err.msg);
+    else if (id[0])
+        buf_addf(out, "%s/run/%s", client_url(&conf->client), id);
+}
+
 static int show(const struct explain_conf *conf, struct talk *t, struct run_node *run, struct err *err)
 {
-    AUTO_BUF out = BUF_INIT(OUT_MAX);
+    AUTO_BUF out = BUF_INIT(OUT_MAX), page = BUF_INIT(4096);
     const struct run_path *p = &conf->path;
     struct stored s = {0};
     struct rule_answer a;
@@ -145,6 +207,8 @@ static int show(const struct explain_conf *conf, struct talk *t, struct run_node
                               .stored_gpus = s.gpus,
                               .stored_rule = s.found && s.rule[0] ? s.rule : NULL,
                               .barred = s.barred};
+    find_page(conf, run, &page);
+    ask.page = page.len ? page.p : NULL;
     (conf->json ? explain_json : explain_text)(&out, &ask);
     free(s.rule);
     return cli_print(&wandb_explain_help, &out);

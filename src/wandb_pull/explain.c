@@ -119,6 +119,7 @@ static void run_text(struct buf *out, const struct explain_ask *ask)
     plain_after(out, ", ", r->state);
     plain_after(out, "\n  host      ", r->host ? r->host : "not told");
     plain_after(out, ", user ", r->user);
+    plain_after(out, "\n  page      ", ask->page);
     buf_adds(out, "\n  tags      ");
     run_node_tags(r, out);
     plain_after(out, "\n  runInfo   ", !r->gpu_info ? "no GPU" : r->gpu ? r->gpu : "a GPU");
@@ -306,6 +307,8 @@ void explain_json(struct buf *out, const struct explain_ask *ask)
     json_bool(&j, "ignored", run_node_ignored(ask->run, ask->config));
     json_bool(&j, "counts", !why_not(ask, &s));
     json_cstr(&j, "why_not", why_not(ask, &s));
+    if (ask->page)
+        json_cstr(&j, "page", ask->page);
     days_json(&j, ask, s.answer.gpus);
     json_arr(&j, "rules");
     for (size_t i = 0; i < s.n; i++)

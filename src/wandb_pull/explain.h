@@ -11,7 +11,8 @@ struct explain_ask {
     /* what the last pull made of it; rule NULL: nothing is known */
     int32_t stored_gpus;
     const char *stored_rule;
-    bool barred; /* the blacklist has it */
+    bool barred;      /* the blacklist has it */
+    const char *page; /* what a hub says it did on its host; NULL: nobody was asked, or it knows nothing of it */
 };
 /* The day rules go by: on which it was created. */
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r);

@@ -172,6 +172,14 @@ class Sources(lib.Case):
                         self.assertIn(r["why"], ("fewer GPUs", "shorter", "shared"))
                     else:
                         self.assertIn(r["why"], ("no process", "only others"))
+            self.assertEqual({r["page"] for r in got["rows"]}, {None})  # nobody labelled anything
+            c = next(c for c in scene.claims if HOSTS[c["host"]] is not None and c["end"] - c["begin"] > 60)
+            at = lambda minute: ms(FIRST) + minute * MINUTE  # noqa: E731
+            job = json.loads(lib.ask(hub.url + "/api/v1/jobs", method="POST", headers={"Authorization": "Bearer " + self.token("admin", data=data)}, body=json.dumps(
+                {"name": "ours", "kind": "record", "node": list(NODES.values())[HOSTS[c["host"]]], "start": at(c["begin"]), "end": at(c["end"])}).encode())[2])
+            pages = {r["run"]: r["page"] for r in lib.ask_json(f"{hub.url}/api/v1/report?period=runs&from=2024-10-21&to=2024-10-27")["rows"]}
+            self.assertEqual(pages[f"acme/llm/{c['id']}"], f"/run/{job['id']}")
+            self.assertTrue(all(pages[f"acme/llm/{x['id']}"] is None for x in scene.claims if HOSTS[x["host"]] is None))
             # by period: each side is its own report
             both = lib.ask_json(f"{hub.url}/api/v1/report?source=both&from=2024-10-21&to=2024-10-27")["rows"]
             for key, source in (("wandb_gpu_hour", "wandb"), ("held_gpu_hour", "agents")):

@@ -4,6 +4,7 @@ import collections
 import json
 
 import lib
+import sender
 import wandb_world
 from wandb_standin import KEY, Standin
 
@@ -58,6 +59,21 @@ class ExplainTest(lib.Case):
         got = json.loads(self.explain(f"http://127.0.0.1:{self.s.port}/acme/train/runs/abcd1234/overview", "--json").stdout)
         self.assertEqual([x["what"] for x in got["rules"]], ["other_team", "other_project", "other_project", "no_value", "applies", "not_reached"])
         self.assertEqual((got["gpus"], got["counts"], got["ignored"], got["company"]), (32, False, True, "Acme"))
+
+    def test_a_hub_says_where_it_tells_what_the_run_did(self):
+        hub, node, began = self.start_hub("--keep-records", "0", data=self.path("hub")), sender.Node("dgx1"), 1736082000000
+        agent, admin = self.token("agent", data=self.path("hub")), self.token("admin", data=self.path("hub"))
+        status, _, body = lib.ask(hub.url + "/api/v1/batches", method="POST", body=node.first(), headers={"Authorization": "Bearer " + agent, "Content-Type": "application/octet-stream"})
+        self.assertEqual(status, 200, body)
+        jobs = [json.loads(lib.ask(hub.url + "/api/v1/jobs", method="POST", headers={"Authorization": "Bearer " + admin}, body=json.dumps(
+            {"name": "train", "kind": "record", "node": "dgx1", "start": began + from_ms, "end": began + to_ms}).encode())[2]) for from_ms, to_ms in ((-7200000, 600000), (60000, 9000000))]
+        page = f"{hub.url}/run/{jobs[1]['id']}"
+        self.assertIn(f"\n  page      {page}\n", self.explain("acme/train/abcd1234", "--hub", hub.url).stdout)
+        self.assertEqual(json.loads(self.explain("acme/train/abcd1234", "--json", "--hub", hub.url).stdout)["page"], page)
+        hub.end()
+        away = self.explain("acme/train/abcd1234", "--hub", hub.url)
+        self.assertEqual(away.returncode, 0)
+        self.assertIn("what it did is not known: ", away.stderr)
 
     def test_days_are_those_of_the_report(self):
         for more, second in (("", "GPU-hours\n"), (', {date: "2025-01-06", assigned_gpu_node: 0}', "GPU-hours, in no table: its company has no nodes that day\n")):

@@ -1,0 +1,79 @@
+/* pages.c: finds the run of ours that a run of W&B was: on its host, at its time, of its person where several were. */
+#include "report/pages.h"
+
+#include "base/order.h"
+#include "jobs/auto.h"
+
+struct ours {
+    const char *node, *person;
+    int64_t id, from_ms, until_ms;
+};
+
+struct gathering {
+    struct arena mem;
+    struct ours *v;
+    size_t n, cap;
+    int64_t now_ms;
+};
+
+static void take_job(void *arg, const struct job_fact *j)
+{
+    struct gathering *g = arg;
+    if (j->parent || !j->node[0] || auto_joined(j))
+        return;
+    VEC_ADD(g->v, g->n, g->cap,
+            (struct ours){arena_str(&g->mem, j->node), arena_str(&g->mem, j->person), j->id, j->start_ms,
+                          j->end_ms ? j->end_ms : g->now_ms});
+}
+
+COMPARE(by_node, struct ours, strcmp(x->node, y->node) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->id, y->id))
+
+/* In any case of letters, or up to the first dot where one of them has no more. */
+static bool same_host(const char *a, const char *b)
+{
+    size_t x = strcspn(a, "."), y = strcspn(b, ".");
+    return str_eq_nocase(str_of(a), b) || ((!a[x] || !b[y]) && x == y && strncasecmp(a, b, x) == 0);
+}
+
+static int64_t find_page(const struct gathering *g, const struct runs_ask *ask, const struct claim *c, const char *node)
+{
+    size_t first = COUNT_BEFORE(g->n, i, strcmp(g->v[i].node, node) < 0);
+    int64_t best = 0, most_ms = 0;
+    bool its = false;
+    for (size_t i = first; i < g->n && strcmp(g->v[i].node, node) == 0; i++) {
+        const struct ours *o = &g->v[i];
+        int64_t both = MIN(o->until_ms, c->until_ms) - MAX(o->from_ms, c->from_ms);
+        bool same = c->person && strcmp(people_person(ask->people, node, o->person, -1), c->person) == 0;
+        if (both <= 0 || (its && !same) || (its == same && both <= most_ms))
+            continue;
+        best = o->id;
+        most_ms = both;
+        its = same;
+    }
+    return best;
+}
+
+int claims_pages(const struct runs_ask *ask, struct comparison *c, struct err *err)
+{
+    struct gathering g = {.now_ms = ask->now_ms};
+    int64_t from_ms = INT64_MAX, to_ms = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        from_ms = MIN(from_ms, c->v[i].from_ms);
+        to_ms = MAX(to_ms, c->v[i].until_ms + 1);
+    }
+    struct job_ask jobs = {.from_ms = from_ms,
+                           .to_ms = to_ms,
+                           .limit = RUNS_JOBS_MAX,
+                           .stop = ask->past->stop,
+                           .stop_arg = ask->past->stop_arg};
+    int r = c->n ? past_each(ask->past, EACH_JOB(&jobs, take_job, &g), err) : 0;
+    SORT(g.v, g.n, by_node);
+    for (size_t i = 0; r >= 0 && i < c->n; i++) {
+        const struct runs_node *n =
+            c->v[i].host ? FIND(ask->nodes, ask->n_nodes, e, same_host(e->name, c->v[i].host)) : NULL;
+        c->v[i].page = n ? find_page(&g, ask, &c->v[i], n->key) : 0;
+    }
+    free(g.v);
+    arena_fini(&g.mem);
+    return MIN(r, 0);
+}
