@@ -31,7 +31,7 @@ def started(stack, path, pg, n, args):
 
 
 def settle(loads, nodes):
-    end = time.monotonic() + 150
+    end = time.monotonic() + 300
     while sum(many.newest(x)[1] for x in loads) < 4 * nodes or sum(many.newest(x, False)[2] for x in loads) > nodes // 5:
         for x in loads:
             if x.p.poll() is not None or time.monotonic() > end:

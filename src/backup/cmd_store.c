@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
@@ -37,7 +38,8 @@ const struct opt_cmd store_help = {
         "PLACE is postgres://USER@HOST/DATABASE; for check and move a hub's data folder, too. `init` makes the tables, "
         "or brings them up to date, which a hub that starts does as well; so it does for samples in "
         "clickhouse://USER@HOST/DATABASE. `status` says which hubs there are, which of "
-        "them leads, and how far behind compaction is. `check` reads every chunk and every batch. `move` FROM TO takes "
+        "them leads, and how far behind compaction is; of ClickHouse what each replica has. `check` reads every chunk "
+        "and every batch. `move` FROM TO takes "
         "a folder's store to a server, or back: while no hub uses either; broken off, the same command goes on; FROM "
         "is left as it is. Certificates, the local token and W&B's runs stay in the hub's data folder.",
     .examples = "muster store init postgres://muster@db/muster  # once; the role must own the database\n"
@@ -178,6 +180,73 @@ static int show_status(const struct store_cmd_conf *conf, const char *url, struc
     return conf->json ? cli_print_json(&store_help, &out) : cli_print(&store_help, &out);
 }
 
+/* ---- status of ClickHouse ---- */
+
+static void write_samples_json(struct buf *out, const struct click_host *v, size_t n)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    json_arr(&j, "hosts");
+    for (size_t i = 0; i < n; i++) {
+        json_obj(&j, NULL);
+        json_cstr(&j, "host", v[i].host);
+        json_bool(&j, "up", v[i].up);
+        json_some(&j, "why", v[i].why);
+        json_some(&j, "version", v[i].version);
+        json_int(&j, "rows", v[i].rows);
+        json_int(&j, "bytes", v[i].bytes);
+        json_int(&j, "parts", v[i].parts);
+        json_some(&j, "first_day", v[i].first);
+        json_some(&j, "last_day", v[i].last);
+        json_bool(&j, "read_only", v[i].read_only);
+        json_int(&j, "queue", v[i].queue);
+        json_int(&j, "delay_s", v[i].delay_s);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+static void write_samples(struct buf *out, const struct click_host *h)
+{
+    char span[24];
+
+    buf_addf(out, "%s: ", h->host);
+    if (!h->up) {
+        buf_addf(out, "away: %s\n", h->why);
+        return;
+    }
+    buf_addf(out, "ClickHouse %s, ", h->version);
+    if (h->parts)
+        buf_addf(out, "%lld rows of %s to %s in %lld parts, ", (long long)h->rows, h->first, h->last,
+                 (long long)h->parts);
+    add_bytes(out, h->parts ? "" : "no samples yet,", h->bytes);
+    if (h->read_only)
+        buf_adds(out, "; read only: it does not reach ZooKeeper");
+    else if (h->queue)
+        buf_addf(out, "; behind the other replicas by %s, %lld steps", clock_span(h->delay_s * 1000, span),
+                 (long long)h->queue);
+    buf_addc(out, '\n');
+}
+
+static int show_samples(const struct store_cmd_conf *conf, const char *url, struct err *err)
+{
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct click_host v[CLICK_HOSTS];
+    int n = clickhouse_status(&(struct click_conf){.url = url, .password_file = conf->password_file}, v, err);
+
+    if (n < 0)
+        return n;
+    for (int i = 0; i < n && !conf->json; i++)
+        write_samples(&out, &v[i]);
+    if (conf->json)
+        write_samples_json(&out, v, (size_t)n);
+    int r = conf->json ? cli_print_json(&store_help, &out) : cli_print(&store_help, &out);
+    return r == EXIT_OK && !ANY((size_t)n, i, v[i].up) ? EXIT_NO : r;
+}
+
 /* ---- check ---- */
 
 static int check_store(const struct store_cmd_conf *conf, const char *place, struct err *err)
@@ -248,14 +317,14 @@ int cmd_store(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "expected init, status or check and a PLACE, or move FROM TO");
     if (!place && !(init && conf->print))
         return err_set(&c->err, -EINVAL, "say which store: postgres://USER@HOST/DATABASE");
-    if ((status || (init && !conf->print)) && !pg_is_place(place) && !(init && clickhouse_is_place(place)))
+    if ((status || (init && !conf->print)) && !pg_is_place(place) && !clickhouse_is_place(place))
         return err_set(&c->err, -EINVAL,
                        "'%s' is no postgres://...: a folder has one hub, and `muster doctor` looks after it", place);
     int r = take_password(conf->password_file, &c->err);
     if (r < 0)
         return cli_fail(&store_help, EXIT_REACH, "%s", c->err.msg);
     return init     ? init_store(conf, place, &c->err)
-           : status ? show_status(conf, place, &c->err)
+           : status ? (clickhouse_is_place(place) ? show_samples : show_status)(conf, place, &c->err)
            : check  ? check_store(conf, place, &c->err)
                     : move_store(conf, place, c->argv[2], &c->err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "clickhouse/place.h"
 
 struct archive;
 struct buf;
@@ -16,6 +17,19 @@ struct click_conf {
 int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct err *err);
 void clickhouse_close(struct archive *a);
 int clickhouse_check(const struct click_conf *conf, struct err *err); /* would it be understood? */
+
+/* What a replica says. */
+struct click_host {
+    char host[264], version[32];
+    bool up;
+    char why[256]; /* it is not */
+    int64_t rows, bytes, parts;
+    char first[16], last[16]; /* days that it has samples of */
+    bool read_only;           /* these three of replicated tables */
+    int64_t queue, delay_s;
+};
+/* For `muster store status`: how many there are, or -errno. It waits. */
+int clickhouse_status(const struct click_conf *conf, struct click_host ret[CLICK_HOSTS], struct err *err);
 
 /* For `muster store init`. */
 bool clickhouse_is_place(const char *url);

@@ -65,6 +65,11 @@ class Samples(lib.Case):
         lib.wait_until("all of it is sent", lambda: self.sent(hub))
         rows = server.number(ROWS)
         self.assertEqual(rows, server.number("SELECT uniqExact(node, dev, ts) FROM muster_sample"))
+        status = [lib.MUSTER, "store", "status", server.url, "--password-file", server.password_file]
+        host = json.loads(self.run_ok(*status, "--json"))["hosts"][0]
+        self.assertEqual((host["host"], host["up"], host["last_day"]), (server.host, True, server.sql("SELECT max(partition) FROM system.parts WHERE active AND table = 'muster_sample'").strip()))
+        self.assertGreaterEqual(host["rows"], rows)
+        self.assertIn(f"{server.host}: ClickHouse ", self.run_ok(*status))
         self.assertEqual(server.number("SELECT count(util) FROM muster_sample FINAL"), sum(sum(v for v in s if v) for s in self.values(
             whole, device="*", metric="util", agg="count", tier="raw", step="1h", **{"from": (end - 2 * HOUR) // 1000, "to": end // 1000}).values()))
         # what is older than a day is not kept here any more, raw: it comes from there
@@ -81,6 +86,8 @@ class Samples(lib.Case):
         lib.wait_until("every screen says so", lambda: "ClickHouse" in lib.ask(hub.url + "/healthz")[2].decode())
         away = self.history(hub, tier="raw", device="*", metric="util", step="10s", **span)
         self.assertIn("does not answer", away["missing"])
+        code, out, _ = self.run_any(*status)
+        self.assertEqual((code, out.startswith(f"{server.host}: away: ")), (1, True), out)
 
     @lib.long
     def test_what_waits_is_kept_and_sent_later(self):
