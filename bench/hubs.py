@@ -15,18 +15,16 @@ GOAL = {3: .45}
 
 
 def started(stack, path, pg, n, args):
-    """n hubs and as many simulators, each with its part of the nodes."""
-    hubs, loads = [], []
+    """n hubs, and nodes that send to one of them each."""
+    hubs = []
     flags = ["--max-nodes", "65536", "--max-connections", str(args.nodes + 1000), "--advertise", "http://127.0.0.1", *pg.store]
     for i in range(n):
         argv = [lib.MUSTER, "hub", "--listen", "127.0.0.1:0", "--data", f"{path}/{n}.{i}", *flags]
         hubs.append(stack.enter_context(lib.Server(argv, r"http://127\.0\.0\.1:(\d+)")))
     token = lib.enroll_token(f"{path}/{n}.token", *pg.store)
-    for i, h in enumerate(hubs):
-        part = args.nodes // n + (i < args.nodes % n)
-        argv = [lib.MUSTER, "simulate", "--hub", h.match.group(0), "--token-file", token, "--nodes", str(part), "--actors", str(max(part // 10, 1)), "--interval", args.interval,
-                "--duration", "2h", "--drain", "1s", "--prefix", f"h{i}n"]
-        loads.append(stack.enter_context(lib.Server(argv)))
+    argv = [lib.MUSTER, "simulate", "--hub", ",".join(h.match.group(0) for h in hubs), "--token-file", token, "--nodes", str(args.nodes), "--actors", str(max(args.nodes // 10, 1)),
+            "--interval", args.interval, "--duration", "2h", "--drain", "1s"]
+    loads = [stack.enter_context(lib.Server(argv))]
     return hubs, loads
 
 

@@ -249,6 +249,11 @@ int db_run(struct db_stmt *st)
     return MIN(r, 0);
 }
 
+int db_post(struct db_stmt *st)
+{
+    return st->engine->post && !st->bad ? st->engine->post(st) : db_run(st);
+}
+
 int db_next(struct db_stmt *st, struct err *err)
 {
     int r = db_step(st);

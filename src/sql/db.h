@@ -72,6 +72,7 @@ struct db_engine {
     void (*bind_text)(struct db_stmt *st, int i, struct str v);
     void (*bind_bytes)(struct db_stmt *st, int i, struct str v);
     int (*step)(struct db_stmt *st);
+    int (*post)(struct db_stmt *st); /* NULL: as a step */
     void (*reset)(struct db_stmt *st);
     bool (*is_null)(struct db_stmt *st, int i);
     int64_t (*number)(struct db_stmt *st, int i);
@@ -150,6 +151,12 @@ void db_bind_value(struct db_stmt *st, int i, const struct db_value *v);
 /* The same, run: for one that gives no rows. 0 or -errno. */
 #define DB_RUN(s, i, ...) db_run(DB_STMT((s), (i), __VA_ARGS__))
 int db_run(struct db_stmt *st); /* it is ready again afterwards */
+/*
+ * The same within a transaction, but a server may not be waited for: what fails is then told by a later statement, or
+ * by the commit. db_changes does not count it.
+ */
+#define DB_POST(s, i, ...) db_post(DB_STMT((s), (i), __VA_ARGS__))
+int db_post(struct db_stmt *st);
 /* The next row: 1; 0 at the end; or -errno with a sentence. The statement is ready for the next use unless 1. */
 int db_next(struct db_stmt *st, struct err *err);
 /* The first column of a statement that gives one row: 1; 0: there is none, or nothing in it; or -errno. */

@@ -13,39 +13,16 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "sql/pg_lib.h"
+#include "sql/pg_conn.h"
 #include "sql/pg_tables.h"
 #include "sql/pg_text.h"
 
 #define SQL_MAX     65536
 #define PART_AHEAD  16384 /* what is read of a row in parts is read so many bytes at a time */
-#define NEWER_KNOWN 1     /* versions by which the tables may be newer, while hubs are upgraded one after another */
+#define POST_TURN   64
+#define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
 
 enum { OID_BYTES = 17, OID_INT8 = 20, OID_TEXT = 25 };
-
-struct pg_stmt;
-struct pg_db {
-    struct db db;
-    struct pg_lib pq;
-    PGconn *c;
-    char *place;            /* the URL without its password */
-    struct pg_stmt *active; /* whose rows are still to come */
-    struct db_stmt *part;   /* of read_part */
-    struct pg_ahead {       /* what it read last, in this transaction */
-        int64_t id;
-        size_t off;
-        struct buf bytes;
-    } ahead;
-    uint64_t connections; /* what was prepared in an earlier one is gone */
-    uint64_t statements;  /* for names */
-    int64_t changes;
-    int64_t limit_ms; /* pg_set_limit */
-    bool in;          /* within a transaction */
-    bool pooled;      /* something stands between that may give each transaction to another server process */
-    bool unsure;      /* the server warned: of a commit it does so when the wait for the standby was cut off */
-    int failed;       /* the last failure */
-    char why[256];
-};
 
 struct pg_stmt {
     struct db_stmt st;
@@ -93,8 +70,7 @@ static int code_of(const char *state)
     return -EIO;
 }
 
-/* The first line of it. Gives code. */
-static int keep_why(struct pg_db *d, int code, const char *text)
+int pg_keep_why(struct pg_db *d, int code, const char *text)
 {
     struct str rest = str_of(text), line = STR("");
 
@@ -104,7 +80,7 @@ static int keep_why(struct pg_db *d, int code, const char *text)
     return code;
 }
 
-static bool is_lost(const struct pg_db *d)
+bool pg_is_lost(const struct pg_db *d)
 {
     return d->pq.status(d->c) != CONNECTION_OK;
 }
@@ -115,7 +91,7 @@ static int keep_failure(struct pg_db *d, const PGresult *res)
     const char *text = d->pq.error_field(res, PG_DIAG_MESSAGE_PRIMARY);
     const char *state = d->pq.error_field(res, PG_DIAG_SQLSTATE);
 
-    return keep_why(d, is_lost(d) ? -ENOTCONN : code_of(state ? state : ""), text ? text : d->pq.error(d->c));
+    return pg_keep_why(d, pg_is_lost(d) ? -ENOTCONN : code_of(state ? state : ""), text ? text : d->pq.error(d->c));
 }
 
 static int fail(struct db *db, int code, const char *doing, struct err *err)
@@ -125,7 +101,7 @@ static int fail(struct db *db, int code, const char *doing, struct err *err)
     return err_set(err, code, "cannot %s '%s': %s", doing, d->place, d->failed == code ? d->why : strerror(-code));
 }
 
-static void hear_notice(void *arg, const PGresult *res)
+void pg_hear_notice(void *arg, const PGresult *res)
 {
     struct pg_db *d = arg;
     const char *how = d->pq.error_field(res, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -154,7 +130,7 @@ static PGresult *get_result(struct pg_db *d)
 {
     int64_t until_ms = d->limit_ms ? clock_mono_ms() + d->limit_ms : 0;
 
-    while (!is_lost(d) && d->pq.is_busy(d->c))
+    while (!pg_is_lost(d) && d->pq.is_busy(d->c))
         wait_for(d, until_ms);
     return d->pq.get_result(d->c);
 }
@@ -180,6 +156,7 @@ void pg_set_limit(struct db *db, int64_t ms)
 /* ---- statements that are run as they are ---- */
 
 static void settle(struct pg_db *d);
+static int settle_posted(struct pg_db *d);
 
 static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
 {
@@ -187,7 +164,7 @@ static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
     int r = how == PGRES_COMMAND_OK || how == PGRES_TUPLES_OK ? 0 : keep_failure(d, res);
 
     if (r == 0 && command && strcmp(d->pq.command(res), command) != 0) /* the server calls this success */
-        r = keep_why(d, -EIO, "something in the transaction had failed");
+        r = pg_keep_why(d, -EIO, "something in the transaction had failed");
     d->pq.clear(res);
     return r;
 }
@@ -195,6 +172,9 @@ static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
 static int run_text(struct pg_db *d, const char *sql, const char *command)
 {
     settle(d);
+    int r = settle_posted(d);
+    if (r < 0)
+        return r;
     return finish_exec(d, d->pq.query(d->c, sql) ? get_last_result(d) : NULL, command);
 }
 
@@ -221,8 +201,7 @@ static int exec_all(struct db *db, const char *sql)
 
 /* ---- transactions ---- */
 
-/* pgbouncer and its like tell the client a number of a process that they made up. */
-static void look_for_pool(struct pg_db *d)
+void pg_look_for_pool(struct pg_db *d)
 {
     int64_t pid = 0;
 
@@ -241,16 +220,16 @@ static int connect_again(struct pg_db *d)
     d->pq.reset(d->c);
     d->connections++;
     d->pq.nonblocking(d->c, 1);
-    if (is_lost(d))
-        return keep_why(d, -ENOTCONN, d->pq.error(d->c));
-    look_for_pool(d);
+    if (pg_is_lost(d))
+        return pg_keep_why(d, -ENOTCONN, d->pq.error(d->c));
+    pg_look_for_pool(d);
     return 0;
 }
 
 /* While nothing is asked the server says something when it ends the connection. */
 static void hear_the_end(struct pg_db *d)
 {
-    for (int i = 0; i < 4 && !is_lost(d); i++) {
+    for (int i = 0; i < 4 && !pg_is_lost(d); i++) {
         struct pollfd p = {.fd = d->pq.socket(d->c), .events = POLLIN};
         if (poll(&p, 1, 0) < 1)
             return;
@@ -263,7 +242,7 @@ static int make_ready(struct pg_db *d)
 {
     if (!d->in && !d->active)
         hear_the_end(d);
-    if (!is_lost(d))
+    if (!pg_is_lost(d))
         return 0;
     return d->in ? -ENOTCONN : connect_again(d);
 }
@@ -294,7 +273,7 @@ static int commit(struct db *db)
     if (r < 0)
         return r;
     d->in = false;
-    return d->unsure ? keep_why(d, -ECANCELED, "the standby may not have it") : 0;
+    return d->unsure ? pg_keep_why(d, -ECANCELED, "the standby may not have it") : 0;
 }
 
 static void drop_rows(struct pg_stmt *s);
@@ -307,6 +286,7 @@ static void rollback(struct db *db)
         return;
     if (d->active)
         drop_rows(d->active);
+    settle_posted(d); /* what failed there was told, or is of no more interest */
     run_quietly(d, "ROLLBACK");
     d->in = false;
 }
@@ -353,7 +333,7 @@ static void finish(struct db_stmt *st)
     struct pg_db *d = of(st->db);
 
     drop_rows(s);
-    if (!s->keep && !d->pooled && s->connection == d->connections && !is_lost(d)) {
+    if (!s->keep && !d->pooled && s->connection == d->connections && !pg_is_lost(d)) {
         AUTO_FREE char *sql = mem_fmt("DEALLOCATE %s", s->name);
         run_quietly(d, sql);
     }
@@ -450,6 +430,14 @@ static int prepare_on_server(struct pg_db *d, struct pg_stmt *s)
     return r;
 }
 
+static int send_values(struct pg_db *d, struct pg_stmt *s)
+{
+    int sent = d->pooled ? d->pq.send_text(d->c, s->sql, s->places.n, s->types, s->values, s->lengths, s->formats, 1)
+                         : d->pq.send(d->c, s->name, s->places.n, s->values, s->lengths, s->formats, 1);
+
+    return sent ? 0 : keep_failure(d, NULL);
+}
+
 static int start(struct pg_stmt *s)
 {
     struct pg_db *d = of(s->st.db);
@@ -458,15 +446,13 @@ static int start(struct pg_stmt *s)
     if (r < 0)
         return r;
     settle(d);
-    r = prepare_on_server(d, s);
+    r = settle_posted(d);
+    if (r == 0)
+        r = prepare_on_server(d, s);
+    if (r == 0)
+        r = send_values(d, s);
     if (r < 0)
         return r;
-    if (d->pooled)
-        r = d->pq.send_text(d->c, s->sql, s->places.n, s->types, s->values, s->lengths, s->formats, 1);
-    else
-        r = d->pq.send(d->c, s->name, s->places.n, s->values, s->lengths, s->formats, 1);
-    if (!r)
-        return keep_failure(d, NULL);
     d->pq.single_row(d->c);
     d->active = s;
     s->running = true;
@@ -529,6 +515,54 @@ static int step(struct db_stmt *st)
     }
     drop_rows(s);
     return r;
+}
+
+/* ---- statements that are not waited for ---- */
+
+/* It is sent, and what libpq has of answers is taken from the socket, so that neither side waits for the other. */
+static int post(struct db_stmt *st)
+{
+    struct pg_stmt *s = stmt_of(st);
+    struct pg_db *d = of(st->db);
+
+    if (!d->in || d->waits || d->active || pg_is_lost(d) || (!d->pooled && s->connection != d->connections))
+        return db_run(st); /* prepares it, too */
+    if (d->posted == 0 && !d->pq.pipeline(d->c))
+        return db_run(st);
+    d->posted++;
+    int r = send_values(d, s);
+    if (r == 0 && d->posted % POST_TURN == 0 && (d->pq.flush(d->c) < 0 || !d->pq.consume(d->c)))
+        r = keep_failure(d, NULL);
+    return r;
+}
+
+/* The answers to all that was posted: 0, or how the first of them failed that did. */
+static int settle_posted(struct pg_db *d)
+{
+    bool synced = false;
+    int r = 0;
+
+    if (d->posted == 0)
+        return 0;
+    if (!d->pq.sync(d->c))
+        r = keep_failure(d, NULL);
+    for (size_t i = 0; r != -ENOTCONN && !synced && i < 2 * d->posted + 2; i++) { /* each answer and a NULL */
+        PGresult *res = get_result(d);
+        ExecStatusType how = d->pq.result_status(res);
+        if (r == 0 && (pg_is_lost(d) || (res && how == PGRES_FATAL_ERROR)))
+            r = keep_failure(d, res);
+        synced = res && how == PGRES_PIPELINE_SYNC;
+        d->pq.clear(res);
+    }
+    d->posted = 0;
+    if (!d->pq.end_pipeline(d->c) && r == 0)
+        r = keep_failure(d, NULL);
+    return r;
+}
+
+void pg_set_posts(struct db *db, bool posts)
+{
+    of(db)->waits = !posts;
 }
 
 static bool is_there(struct db_stmt *st, int i)
@@ -647,14 +681,14 @@ int pg_wait(struct db *db, int wake_fd, int64_t ms)
 {
     struct pg_db *d = of(db);
 
-    if (is_lost(d))
+    if (pg_is_lost(d))
         return -ENOTCONN;
     if (take_notes(d)) /* that came with an answer */
         return 1;
     struct pollfd p[] = {{.fd = d->pq.socket(d->c), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     if (poll(p, ARRAY_LEN(p), (int)MIN(ms, INT32_MAX)) <= 0 || !p[0].revents)
         return 0;
-    if (!d->pq.consume(d->c) || is_lost(d))
+    if (!d->pq.consume(d->c) || pg_is_lost(d))
         return keep_failure(d, NULL);
     return take_notes(d);
 }
@@ -664,98 +698,9 @@ uint64_t pg_connection(const struct db *db)
     return ((const struct pg_db *)db)->connections;
 }
 
-/* ---- opening ---- */
-
-static int fail_connect(struct pg_db *d, struct err *err)
-{
-    const char *tail = "";
-    int code = keep_why(d, -ENOTCONN, d->pq.error(d->c));
-
-    if (d->pq.needs_password(d->c) || d->pq.used_password(d->c)) {
-        code = -EACCES;
-        tail = d->pq.needs_password(d->c) ? "; it wants a password, and none was given" : "; the password may be wrong";
-    }
-    return err_set(err, code, "cannot connect to '%s': %s%s", d->place, d->why, tail);
-}
-
-static int connect_first(struct pg_db *d, const char *url, struct err *err)
-{
-    /* what stands before the URL it may say otherwise, what comes after it not */
-    static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "fallback_application_name",
-                                        "dbname",          "client_encoding",  NULL};
-    const char *const values[] = {"10", "15000", "muster", url, "UTF8", NULL};
-
-    d->c = d->pq.connect(names, values, 1);
-    d->connections = 1;
-    if (is_lost(d))
-        return fail_connect(d, err);
-    d->pq.on_notice(d->c, hear_notice, d);
-    d->pq.nonblocking(d->c, 1);
-    look_for_pool(d);
-    return 0;
-}
-
-static int check_version(struct pg_db *d, const struct db_kind *kind, int64_t version, struct err *err)
-{
-    if (version <= kind->version + NEWER_KNOWN)
-        return 0;
-    return err_set(err, -ENOTSUP,
-                   "cannot use '%s': its tables were made by a newer muster (format %lld, this one knows up to %lld); "
-                   "install that version",
-                   d->place, (long long)version, (long long)kind->version + NEWER_KNOWN);
-}
-
-static int bring_up_to_date(struct pg_db *d, const struct db_kind *kind, enum db_mode mode, struct err *err)
-{
-    int64_t version = 0;
-    int r = pg_get_version(&d->db, kind, &version);
-
-    if (r < 0)
-        return fail(&d->db, r, "read", err);
-    r = check_version(d, kind, version, err);
-    if (r < 0)
-        return r;
-    if (mode == DB_READ || mode == DB_STILL)
-        return version ? 0 : err_set(err, -ENODATA, "cannot read '%s': it is empty", d->place);
-    if (version < kind->version)
-        r = db_make_tables(&d->db, kind);
-    if (r == 0 && db_lacks_columns(&d->db, kind))
-        r = db_add_columns(&d->db, kind);
-    return r < 0 ? fail(&d->db, r, version ? "bring up to date" : "make tables in", err) : 0;
-}
-
-static void close_connection(struct db *db)
-{
-    struct pg_db *d = of(db);
-
-    db_finish(d->part);
-    buf_fini(&d->ahead.bytes);
-    if (d->c)
-        d->pq.finish(d->c);
-    free(d->place);
-    free(d);
-}
-
-static int open_server(struct db **ret, const char *url, const struct db_kind *kind, enum db_mode mode, struct err *err)
-{
-    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine}, .place = pg_shown_place(url));
-    int r = pg_lib_load(&d->pq, err);
-
-    if (r == 0)
-        r = connect_first(d, url, err);
-    if (r == 0)
-        r = bring_up_to_date(d, kind, mode, err);
-    if (r < 0) {
-        close_connection(&d->db);
-        return r;
-    }
-    *ret = &d->db;
-    return 0;
-}
-
 const struct db_engine pg_engine = {
-    .open = open_server,
-    .close = close_connection,
+    .open = pg_open,
+    .close = pg_close,
     .fail = fail,
     .exec = exec_all,
     .begin = begin_transaction,
@@ -779,6 +724,7 @@ const struct db_engine pg_engine = {
     .bind_text = bind_text,
     .bind_bytes = bind_bytes,
     .step = step,
+    .post = post,
     .reset = reset,
     .is_null = is_null,
     .number = get_number,

@@ -30,6 +30,8 @@ void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
  * -ENOTCONN. (A commit that waits for a standby the server itself does not end.) 0: as long as it takes.
  */
 void pg_set_limit(struct db *db, int64_t ms);
+/* From now on db_post waits, so that whoever failed is known; true again at first. */
+void pg_set_posts(struct db *db, bool posts);
 /*
  * Until somebody says NOTIFY on a channel that this connection listens to (1), wake_fd can be read, or the time is over
  * (0). -ENOTCONN: the connection was lost, and who listens must say so again. Outside of a transaction.

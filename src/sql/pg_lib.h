@@ -34,6 +34,9 @@
       (PGconn *, const char *, int, const char *const *, const int *, const int *, int))                               \
     X(send_text, "PQsendQueryParams", int,                                                                             \
       (PGconn *, const char *, int, const Oid *, const char *const *, const int *, const int *, int))                  \
+    X(pipeline, "PQenterPipelineMode", int, (PGconn *))                                                                \
+    X(end_pipeline, "PQexitPipelineMode", int, (PGconn *))                                                             \
+    X(sync, "PQpipelineSync", int, (PGconn *))                                                                         \
     X(backend, "PQbackendPID", int, (const PGconn *))                                                                  \
     X(single_row, "PQsetSingleRowMode", int, (PGconn *))                                                               \
     X(get_result, "PQgetResult", PGresult *, (PGconn *))                                                               \

@@ -172,9 +172,9 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 
 int chunks_put(struct chunks *c, const struct chunk_row *row)
 {
-    return CHUNKS_RUN(c, C_PUT, DB_INT(row->node), DB_INT(row->tier), DB_INT(row->bucket), DB_INT(row->level),
-                      DB_INT(row->from_ms), DB_INT(row->to_ms), DB_INT(row->log), DB_INT(row->summed),
-                      DB_BYTES(row->bytes));
+    return DB_POST(&c->st, C_PUT, DB_INT(row->node), DB_INT(row->tier), DB_INT(row->bucket), DB_INT(row->level),
+                   DB_INT(row->from_ms), DB_INT(row->to_ms), DB_INT(row->log), DB_INT(row->summed),
+                   DB_BYTES(row->bytes));
 }
 
 struct db *chunks_db(struct chunks *c)

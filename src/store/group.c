@@ -22,7 +22,7 @@ void group_reset(struct commit_group *g)
 {
     g->n_touches = 0;
     g->put = g->bytes = g->repeats = g->lost = g->records = 0;
-    g->wrote = false;
+    g->wrote = g->careful = false;
 }
 
 /* ---- records ---- */
@@ -126,6 +126,8 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
             continue;
         code = group_put_record(op, r, log, batches);
         g->records++;
+        if (code < 0 && code != -EEXIST && log->shared && !g->careful) /* it may be another's: group_send tries again */
+            return code;
         if (code == -EEXIST) /* as its result says; the transaction is sound */
             code = 0;
         if (group_is_refused(code)) {
@@ -288,10 +290,16 @@ static int group_send(struct commit_group *g, struct store_op *ops, struct recor
     if (code < 0)
         return code;
     g->records = 0;
+    records_set_posts(r, !g->careful);
     code = group_put_records(g, ops, r, &at);
     if (code == 0 && any)
         code = rows_log_send(log);
-    return records_end(r, code, err);
+    code = records_end(r, code, err);
+    if (code < 0 && code != -ENOTCONN && code != -ESTALE && code != -ECANCELED && !g->careful) {
+        g->careful = true; /* whose fault it was is seen when each is waited for */
+        return -EAGAIN;
+    }
+    return code;
 }
 
 int group_write_rows(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log,

@@ -23,6 +23,7 @@ struct commit_group {
     size_t n_keys;
     uint64_t put, bytes, repeats, lost, records; /* what the last commit did */
     bool wrote;                                  /* it reached the disk at all */
+    bool careful;                                /* the server is waited for with each record: one of them failed */
 };
 
 void group_fini(struct commit_group *g);

@@ -51,7 +51,7 @@ static int put_devices(struct records *r, const struct job_fact *j)
         db_bind_int(st, 2, class_of(j));
         db_bind_int(st, 3, j->start_ms);
         db_bind_int(st, 4, j->id);
-        code = db_run(st);
+        code = db_post(st);
     }
     return code;
 }

@@ -108,6 +108,12 @@ int records_end(struct records *r, int code, struct err *err)
     return code;
 }
 
+void records_set_posts(struct records *r, bool posts)
+{
+    if (pg_is(r->db))
+        pg_set_posts(r->db, posts);
+}
+
 void records_tidy(struct records *r)
 {
     db_tidy(r->db, false);
@@ -116,12 +122,12 @@ void records_tidy(struct records *r)
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
                      struct str bytes)
 {
-    return RECORDS_RUN(r, R_PUT_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(kind), DB_INT(log), DB_BYTES(bytes));
+    return RECORDS_POST(r, R_PUT_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(kind), DB_INT(log), DB_BYTES(bytes));
 }
 
 int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log)
 {
-    return RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(log));
+    return RECORDS_POST(r, R_TOUCH_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(log));
 }
 
 /* -EEXIST: another hub was faster, and the transaction goes on without it. */
@@ -154,7 +160,7 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
         return put_exclusive(r, stmt, kind, record);
     struct db_stmt *st = db_stmt(&r->st, stmt);
     record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
-    return db_run(st);
+    return db_post(st);
 }
 
 int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err)

@@ -20,6 +20,8 @@ bool records_half_moved(struct records *r); /* a move into it is not finished */
 
 /* Writing: between begin and end. After any failure nothing was kept. */
 int records_begin(struct records *r, struct err *err);
+/* Puts are not waited for on a server (db_post), or they are, so that whoever failed is known. */
+void records_set_posts(struct records *r, bool posts);
 /* Within a transaction: 1, or 0: another hub leads by now, and what was to be done in this epoch must not be. */
 int records_leads(struct records *r, int64_t epoch);
 /* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */

@@ -26,4 +26,5 @@ struct records {
 
 int records_moment(struct records *r, struct err *err); /* what is read until records_rollback is of one moment */
 /* Runs a statement that gives no rows: 0 or -errno. */
-#define RECORDS_RUN(r, stmt, ...) DB_RUN(&(r)->st, (stmt), __VA_ARGS__)
+#define RECORDS_RUN(r, stmt, ...)  DB_RUN(&(r)->st, (stmt), __VA_ARGS__)
+#define RECORDS_POST(r, stmt, ...) DB_POST(&(r)->st, (stmt), __VA_ARGS__)

@@ -162,8 +162,8 @@ static int put_span(struct records *r, int64_t zone, int64_t node, const struct 
 
     if (code < 0)
         return code;
-    return RECORDS_RUN(r, zone < 0 ? R_PUT_USAGE_HOUR : R_PUT_USAGE_DAY, DB_INT(s->at_ms), DB_INT(node),
-                       DB_INT(s->end_ms), DB_BYTES(buf_str(&b)), DB_INT(zone));
+    return RECORDS_POST(r, zone < 0 ? R_PUT_USAGE_HOUR : R_PUT_USAGE_DAY, DB_INT(s->at_ms), DB_INT(node),
+                        DB_INT(s->end_ms), DB_BYTES(buf_str(&b)), DB_INT(zone));
 }
 
 static int put_day(struct records *r, int64_t zone, int64_t node, const struct usage_day *day)
@@ -188,7 +188,7 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
     struct usage_span s = usage_sum_span(&sum, day->from_ms, end_ms);
     if (s.n)
         return put_span(r, zone, node, &s);
-    return RECORDS_RUN(r, R_DROP_USAGE_DAY, DB_INT(day->from_ms), DB_INT(node), DB_INT(zone));
+    return RECORDS_POST(r, R_DROP_USAGE_DAY, DB_INT(day->from_ms), DB_INT(node), DB_INT(zone));
 }
 
 int records_put_usage(struct records *r, const struct usage_put *u)
@@ -198,9 +198,9 @@ int records_put_usage(struct records *r, const struct usage_put *u)
 
     for (size_t i = 0; i < u->n && code == 0; i++) {
         code = u->hours[i].n ? put_span(r, -1, node, &u->hours[i])
-                             : RECORDS_RUN(r, R_DROP_USAGE_HOUR, DB_INT(u->hours[i].at_ms), DB_INT(node));
+                             : RECORDS_POST(r, R_DROP_USAGE_HOUR, DB_INT(u->hours[i].at_ms), DB_INT(node));
         if (code == 0 && u->marks && u->marks[i])
-            code = RECORDS_RUN(r, R_DROP_USAGE_MARK, DB_TEXT(u->node), DB_INT(u->hours[i].at_ms), DB_INT(u->marks[i]));
+            code = RECORDS_POST(r, R_DROP_USAGE_MARK, DB_TEXT(u->node), DB_INT(u->hours[i].at_ms), DB_INT(u->marks[i]));
     }
     if (code == 0 && u->n_days)
         code = name_id(r, u->zone, &zone);

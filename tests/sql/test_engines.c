@@ -599,6 +599,7 @@ static void a_lost_connection_costs_one_transaction(void **unused)
     (void)unused;
 
     assert_int_equal(records_put(r, STORE_NODE, &n), 0);
+    records_set_posts(r, false);
     assert_int_equal(records_begin(r, NULL), 0);
     snprintf(n.name, sizeof(n.name), "two");
     assert_int_equal(records_put(r, STORE_NODE, &n), 0);
@@ -620,6 +621,56 @@ static void a_lost_connection_costs_one_transaction(void **unused)
     records_rollback(r);
     assert_int_equal(records_begin(r, &err), 0);
     records_rollback(r);
+    records_close(r);
+}
+
+/* More than fit into sockets' buffers; what fails among them is told at the end, and nothing of it stays. */
+static void records_that_are_not_waited_for_are_all_or_nothing(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct records *r = open_base(url);
+    struct store_node n = {.name = "x"};
+    AUTO_FREE char *large = mem_zero(1, 100000);
+    int64_t count = 0;
+    (void)unused;
+
+    for (int round = 0; round < 4; round++) {
+        bool bad = round == 1, lost = round == 2;
+        records_set_posts(r, round < 3);
+        assert_int_equal(records_begin(r, NULL), 0);
+        for (int i = 0; i < 300; i++) {
+            snprintf(n.key, sizeof(n.key), "%d-%d", round, i);
+            assert_int_equal(records_put(r, STORE_NODE, &n), 0);
+            assert_int_equal(records_put_blob(r, n.key, BLOB_FACTS, 1, 1, str_n(large, 100000)), 0);
+            if (i == 150 && lost)
+                end_connections();
+            if (i == 150 && bad) /* its own failure is told now, or with what was posted before it */
+                assert_int_equal(db_exec(r->db, "SELECT 1 / 0"), -EINVAL);
+            if (i >= 150 && (bad || lost))
+                break;
+        }
+        int code = records_end(r, 0, NULL);
+        assert_true(lost ? code == -ENOTCONN : bad ? code < 0 : code == 0);
+    }
+    assert_int_equal(db_int(r->db, "SELECT count(*) FROM nodes", &count), 0);
+    assert_int_equal(count, 600);
+    assert_int_equal(db_int(r->db, "SELECT count(*) FROM blobs", &count), 0);
+    assert_int_equal(count, 600);
+    /* a posted one that fails: the next statement that is waited for tells */
+    records_set_posts(r, true);
+    assert_int_equal(records_begin(r, NULL), 0);
+    struct db_stmt *st =
+        db_prepare(r->db,
+                   "INSERT INTO settings(name, value) VALUES('x', CASE WHEN ?1 = 1 THEN NULL ELSE ''::bytea END)");
+    db_bind_int(st, 1, 2);
+    assert_int_equal(db_post(st), 0);
+    db_bind_int(st, 1, 1);
+    assert_int_equal(db_post(st), 0);
+    assert_int_equal(db_int(r->db, "SELECT 1", &count), -EINVAL);
+    db_finish(st);
+    assert_true(records_end(r, 0, NULL) < 0);
+    assert_int_equal(db_int(r->db, "SELECT count(*) FROM settings WHERE name = 'x'", &count), 0);
+    assert_int_equal(count, 0);
     records_close(r);
 }
 
@@ -792,6 +843,7 @@ int main(void)
         cmocka_unit_test(chunks_are_the_same_on_both),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_clean),
         cmocka_unit_test(a_lost_connection_costs_one_transaction),
+        cmocka_unit_test(records_that_are_not_waited_for_are_all_or_nothing),
         cmocka_unit_test(what_failed_within_a_transaction_is_not_committed),
         cmocka_unit_test(a_commit_that_the_standby_may_not_have_failed),
         cmocka_unit_test(who_cannot_connect_is_told_why),
