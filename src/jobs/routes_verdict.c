@@ -8,6 +8,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "hub/look.h"
+#include "jobs/advise.h"
 #include "jobs/routes.h"
 #include "jobs/verdict.h"
 #include "now/live.h"
@@ -132,6 +133,7 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
     json_cstr(j, "remedy", info->remedy);
     json_int(j, "from", r->a.from_ms);
     json_fixed(j, "seconds", r->a.ms, 1000);
+    json_fixed(j, "gpu_hours", llround(advise_hours(v, r) * 100), 100);
     json_bool(j, "now", r->a.now && v->to_ms - r->a.from_ms <= r->a.ms + ADVICE_MS);
     json_arr(j, "devices");
     for (size_t i = 0; i < v->n; i++)

@@ -291,6 +291,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/jobs", "POST", "111+3++333"},
         {"/api/v1/jobs/{id}", "GET", "1+133++3+3"},
         {"/api/v1/jobs/{id}/verdict", "GET", "1+133++3+3"},
+        {"/api/v1/advise", "GET", "1+133++3+3"},
         {"/api/v1/jobs/{id}", "PATCH", "111+3++333"},
         {"/api/v1/history", "GET", "1+133++3+3"},
         {"/api/v1/strip", "GET", "1+133++3+3"},

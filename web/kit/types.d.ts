@@ -230,6 +230,15 @@ export interface Facts {
 }
 
 /** An RFC 9457 problem, or what the network said in its place (status 0). */
+export interface Advised {
+    runs: number;
+    looked: number;
+    gpu_hours: number;
+    effective_hours: number | null;
+    currency: string | null;
+    lines: { person: string | null; rule: string; title: string; remedy: string; evidence: string; gpu_hours: number; cost: number | null; runs: number; run: string; name: string }[];
+}
+
 export interface Problem {
     status: number;
     detail: string;

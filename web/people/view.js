@@ -10,6 +10,7 @@ import { devicesOf, indexOf, isFresh, nodeName, tally, usersOf } from "../kit/mo
 import { Person } from "../kit/person.js";
 import { usePlace } from "../kit/router.js";
 import { useLive, useTick } from "../kit/use.js";
+import { Advise } from "./advise.js";
 import { Idle, WhoToAsk } from "./asking.js";
 import { say } from "./words.en.js";
 
@@ -86,5 +87,5 @@ export default function People() {
         ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title=${say.nobodyNow}><p><a href="/">${say.whichFree}</a></p><//>` : html`<${NoMatch} />`)}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
     </div>
-    ${status === "live" && nodes.length > 0 && html`<div class="beside"><${Idle} /><${WhoToAsk} free=${tally(nodes, hubNow()).by.free ?? 0} /></div>`}`;
+    ${status === "live" && nodes.length > 0 && html`<${Advise} /><div class="beside"><${Idle} /><${WhoToAsk} free=${tally(nodes, hubNow()).by.free ?? 0} /></div>`}`;
 }

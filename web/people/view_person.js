@@ -16,6 +16,7 @@ import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
 import { Stack } from "../usage/stack.js";
 import { COLUMNS, columnsOf, dayLabel, figure, usageUrl, written } from "../usage/usage.js";
+import { Advise } from "./advise.js";
 import { useAnswer } from "./asking.js";
 import { Runs, useRuns } from "./runs.js";
 import { say } from "./words.en.js";
@@ -166,6 +167,7 @@ function One({ kind, name }) {
             </aside>
             <div class="main">
                 <${Holds} nodes=${there} />
+                <${Advise} kind=${kind} name=${name} />
                 ${used && html`<${Used} by=${by} kind=${kind} name=${name} />`}
                 ${kind === "team" && html`<${Members} all=${all} />`}
                 ${booked.length > 0 ? html`<${BookList} rows=${booked} title=${say.booked} />` : html`<section aria-label=${say.bookings}><h2>${say.booked}</h2><p class="dim">${say.nothing} <a href="/bookings">${say.allBookings}</a></p></section>`}

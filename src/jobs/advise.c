@@ -1,0 +1,163 @@
+/* advise.c: which runs are looked at, and what they add up to. */
+#include "jobs/advise.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "jobs/auto.h"
+#include "people/people.h"
+
+#define JOBS_MOST   20000
+#define HOURS_MOST  12000.0 /* GPU-hours that are read for one answer */
+#define LEAST_HOURS 0.05    /* less is not worth a word */
+
+struct listed {
+    struct job_fact *j;
+    double hours;
+    bool done; /* with another of which it is a part */
+};
+struct listing_jobs {
+    const struct advise_ask *ask;
+    struct listed *v;
+    size_t n, cap;
+};
+
+static const char *person_of(const struct advise_ask *k, const struct job_fact *j)
+{
+    const char *who = j->person[0] ? people_person(k->people, j->node, j->person, -1) : "";
+    return who[0] ? who : j->person;
+}
+
+static bool is_asked(const struct advise_ask *k, const struct job_fact *j)
+{
+    const char *who = person_of(k, j);
+    if (k->person && strcmp(k->person, who) != 0 && strcmp(k->person, j->person) != 0)
+        return false;
+    return !k->team || people_in(k->people, GROUP_TEAM, k->team, who, k->to_ms - 1);
+}
+
+/* Parts of others are read with them. */
+static void list_job(void *arg, const struct job_fact *j)
+{
+    struct listing_jobs *l = arg;
+    if (!j->devices[0] || j->parent || auto_joined(j) || !is_asked(l->ask, j))
+        return;
+    int64_t from_ms = MAX(j->start_ms, l->ask->from_ms), to_ms = j->end_ms ? j->end_ms : l->ask->to_ms;
+    size_t gpus = 1;
+    for (const char *p = j->devices; *p; p++)
+        gpus += *p == ',';
+    VEC_ADD(l->v, l->n, l->cap,
+            (struct listed){.j = job_copy(j),
+                            .hours = (double)(MIN(to_ms, l->ask->to_ms) - from_ms) / HOUR_MS * (double)gpus});
+}
+
+COMPARE(by_size, struct listed, ORDER(y->hours, x->hours) ?: ORDER(x->j->id, y->j->id))
+
+double advise_hours(const struct run_verdict *v, const struct run_advice *r)
+{
+    size_t gpus = r->a.rule == ADVICE_straggler ? v->n : r->n_gpus; /* all of them wait for it */
+    double hours = (double)r->a.ms / HOUR_MS * (double)gpus * r->a.lost;
+    return MIN(hours, (double)v->all.held_ms / HOUR_MS);
+}
+
+static void add_found(struct advise_all *to, const struct advise_ask *k, const struct job_fact *j,
+                      const struct run_verdict *v)
+{
+    const struct run_advice *best = NULL;
+    for (size_t i = 0; i < v->n_advice; i++)
+        if (!best || advise_hours(v, &v->advice[i]) > advise_hours(v, best))
+            best = &v->advice[i];
+    if (!best || advise_hours(v, best) < LEAST_HOURS)
+        return;
+    struct advise_found f = {.run = j->id, .rule = best->a.rule, .hours = advise_hours(v, best)};
+    mem_copy_str(f.person, sizeof(f.person), person_of(k, j));
+    mem_copy_str(f.name, sizeof(f.name), j->name);
+    mem_copy_str(f.evidence, sizeof(f.evidence), best->a.evidence);
+    size_t at = FIRST(v->n, i, best->gpus[i]);
+    mem_copy_str(f.uuid, sizeof(f.uuid), at < v->n ? v->gpus[at].uuid : "");
+    VEC_ADD(to->v, to->n, to->cap, f);
+}
+
+static int look_at_run(const struct past_source *past, const struct advise_ask *k, struct listing_jobs *l, size_t i,
+                       struct advise_all *ret, struct err *err)
+{
+    struct job_fact j = *l->v[i].j;
+    struct run_verdict v;
+    j.start_ms = MAX(j.start_ms, k->from_ms);
+    int code = run_verdict_read(past, &j, k->to_ms, &v, err);
+    if (code >= 0) {
+        ret->looked++;
+        ret->held += (double)v.all.held_ms / HOUR_MS;
+        if (!isnan(v.all.mean[RUN_WORK]))
+            ret->effective = (isnan(ret->effective) ? 0 : ret->effective) +
+                             v.all.mean[RUN_WORK] * (double)v.all.measured_ms / HOUR_MS;
+        add_found(ret, k, &j, &v);
+        for (size_t p = 0; p < v.n_parts; p++)
+            for (size_t n = i + 1; n < l->n; n++)
+                l->v[n].done |= l->v[n].j->id == v.parts[p].id;
+    }
+    run_verdict_fini(&v);
+    return code;
+}
+
+int advise_read(const struct past_source *past, const struct advise_ask *k, struct advise_all *ret, struct err *err)
+{
+    struct listing_jobs l = {.ask = k};
+    struct job_ask ask = {.from_ms = k->from_ms,
+                          .to_ms = k->to_ms,
+                          .limit = JOBS_MOST,
+                          .stop = past->stop,
+                          .stop_arg = past->stop_arg};
+    double left = HOURS_MOST;
+    *ret = (struct advise_all){.effective = NAN};
+    int code = past_each(past, EACH_JOB(&ask, list_job, &l), err);
+    SORT(l.v, l.n, by_size);
+    for (size_t i = 0; i < l.n && code >= 0; i++) {
+        if (l.v[i].done)
+            continue;
+        ret->runs++;
+        if (l.v[i].hours > left)
+            continue;
+        left -= l.v[i].hours;
+        code = look_at_run(past, k, &l, i, ret, err);
+    }
+    for (size_t i = 0; i < l.n; i++)
+        free(l.v[i].j);
+    free(l.v);
+    return code == -ECANCELED && ret->looked ? 0 : MIN(code, 0); /* out of time: what was seen until then counts */
+}
+
+void advise_fini(struct advise_all *a)
+{
+    free(a->v);
+    *a = (struct advise_all){0};
+}
+
+COMPARE(by_hours, struct advise_line, ORDER(y->hours, x->hours) ?: strcmp(x->most->person, y->most->person))
+
+size_t advise_lines(const struct advise_all *a, double (*price)(void *arg, const char *uuid), void *arg,
+                    struct advise_line ret[ADVISE_LINES])
+{
+    AUTO_FREE struct advise_line *v = mem_zero(a->n + 1, sizeof(*v));
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const struct advise_found *f = &a->v[i];
+        struct advise_line *l =
+            FIND(v, n, e, e->most->rule == f->rule && strcmp(e->most->person, f->person) == 0) ?: &v[n];
+        double hour = price(arg, f->uuid);
+        if (l == &v[n])
+            v[n++] = (struct advise_line){.most = f};
+        l->most = f->hours > l->most->hours ? f : l->most;
+        l->runs++;
+        l->hours += f->hours;
+        l->cost += hour > 0 ? hour * f->hours : NAN;
+    }
+    SORT(v, n, by_hours);
+    n = MIN(n, ADVISE_LINES);
+    if (n)
+        memcpy(ret, v, n * sizeof(*v));
+    return n;
+}

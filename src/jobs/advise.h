@@ -1,0 +1,45 @@
+/*
+ * advise.h: what would give back most GPU-hours: what the rules say of the runs of a span of time (verdict.h), each by
+ * the rule that would give back most of it, added up by person and rule. Read beside the loop. The largest runs are
+ * looked at first; how many there was time for is said.
+ */
+#pragma once
+
+#include "jobs/verdict.h"
+
+#define ADVISE_LINES 5
+
+struct people;
+struct advise_ask {
+    int64_t from_ms, to_ms;
+    const char *person, *team; /* NULL: all */
+    const struct people *people;
+};
+
+struct advise_found { /* of one run */
+    int64_t run;
+    char person[64], name[64], uuid[UUID_MAX]; /* uuid: a GPU of it */
+    char evidence[200];
+    enum advice_rule rule;
+    double hours; /* GPU-hours that heeding the rule would have given back */
+};
+
+struct advise_all {
+    struct advise_found *v;
+    size_t n, cap, runs, looked;
+    double held, effective; /* GPU-hours of those that were looked at; effective: NAN where nothing was measured */
+};
+/* On any thread. 0 or -errno; ret is ended with advise_fini in any case. */
+int advise_read(const struct past_source *past, const struct advise_ask *ask, struct advise_all *ret, struct err *err);
+void advise_fini(struct advise_all *a);
+
+struct advise_line { /* of one person and rule */
+    const struct advise_found *most;
+    size_t runs;
+    double hours, cost; /* cost: NAN where there is no price */
+};
+/* price: what an hour of a GPU costs; 0: none. The first are those that give back most; at most ADVISE_LINES. */
+size_t advise_lines(const struct advise_all *a, double (*price)(void *arg, const char *uuid), void *arg,
+                    struct advise_line ret[ADVISE_LINES]);
+/* What heeding it would give back of a run, in GPU-hours. */
+double advise_hours(const struct run_verdict *v, const struct run_advice *r);

@@ -1,0 +1,155 @@
+/* cmd_advise.c: `muster advise`: what would give back most GPU-hours, at most five lines. */
+#include <errno.h>
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "cli/listing.h"
+
+struct advise_conf {
+    struct client_conf client;
+    char *person, *team, *run;
+    int64_t last;
+    bool json;
+};
+
+static const struct opt advise_opts[] = {
+    CLIENT_OPTS(advise_conf, client),
+    OPT(advise_conf, person, 'p', OPT_STR, NULL, "NAME", "only runs of this person"),
+    OPT(advise_conf, team, 0, OPT_STR, NULL, "TEAM", "only runs of this team's people"),
+    OPT(advise_conf, run, 0, OPT_STR, NULL, "ID", "only this run"),
+    OPT(advise_conf, last, 'n', OPT_DURATION, "7d", "TIME", "what ran within this time", .min = 3600000,
+        .max = 31ll * 86400000),
+    OPT(advise_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    {0},
+};
+const struct opt_cmd advise_help = {
+    .name = "muster advise",
+    .summary = "what would give back most GPU-hours this week, and what to do for it",
+    .args = "",
+    .about = "At most five lines, the largest first: whose runs, how many GPU-hours (and money, where there is a "
+             "price), why, and the remedy. Hours are estimates (docs/advice.md); a run counts by the rule that would "
+             "give back most of it. GPUs that do not tell their activity are not judged.",
+    .examples = "muster advise\n"
+                "muster advise --team vision --last 30d\n"
+                "muster advise --run 3f9a6c1be2d07a55",
+    .opts = advise_opts,
+    .conf_size = sizeof(struct advise_conf),
+};
+
+static double number_at(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* "31.2 GPU-hours, 78.00 EUR" */
+static void put_hours(struct buf *out, const json_t *o, const char *currency)
+{
+    buf_addf(out, "%.1f GPU-hours", number_at(o, "gpu_hours"));
+    if (!isnan(number_at(o, "cost")))
+        buf_addf(out, ", %.2f %s", number_at(o, "cost"), currency);
+}
+
+static void put_text(struct buf *out, const json_t *o, const char *key)
+{
+    plain_line(out, str_of(text_of(o, key)));
+}
+
+static void put_why(struct buf *out, const json_t *o)
+{
+    buf_adds(out, ": ");
+    put_text(out, o, "title");
+    buf_adds(out, " (");
+    put_text(out, o, "evidence");
+    buf_adds(out, "): ");
+    put_text(out, o, "remedy");
+    buf_addc(out, '\n');
+}
+
+static void put_lines(struct buf *out, const json_t *v, const struct advise_conf *conf)
+{
+    const json_t *lines = json_object_get(v, "lines");
+    long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");
+    char span[24];
+    size_t i;
+    json_t *l;
+    clock_span(conf->last, span);
+    if (!runs) {
+        buf_addf(out, "no run in the last %s\n", span);
+        return;
+    }
+    buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
+             number_at(v, "gpu_hours"));
+    if (!isnan(number_at(v, "effective_hours")))
+        buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
+    if (looked < runs)
+        buf_addf(out, "; the largest %lld were looked at", looked);
+    buf_addf(out, "\n%s\n",
+             json_array_size(lines) ? "What would give back most:" : "No rule finds hours to give back.");
+    json_array_foreach (lines, i, l) {
+        long long n = (long long)int_of(l, "runs");
+        buf_addf(out, "%zu. ", i + 1);
+        put_text(out, l, "person");
+        buf_adds(out, text_of(l, "person")[0] ? ", " : "");
+        put_hours(out, l, text_of(v, "currency"));
+        buf_addf(out, ", %lld run%s, %s%s ", n, n == 1 ? "" : "s", n == 1 ? "" : "most in ", text_of(l, "run"));
+        put_text(out, l, "name");
+        put_why(out, l);
+    }
+}
+
+/* Of one run: what its verdict says. */
+static void put_run(struct buf *out, const json_t *v)
+{
+    const json_t *advice = json_object_get(v, "advice");
+    size_t i;
+    json_t *a;
+    put_text(out, v, "sentence");
+    buf_addc(out, '\n');
+    json_array_foreach (advice, i, a) {
+        if (i == 5)
+            break;
+        buf_addf(out, "%zu. ", i + 1);
+        put_hours(out, a, "");
+        put_why(out, a);
+    }
+    if (!i && json_is_true(json_object_get(v, "rules")))
+        buf_adds(out, "No rule finds hours to give back.\n");
+}
+
+int cmd_advise(struct cmd_call *c)
+{
+    const struct advise_conf *conf = c->conf;
+    json_auto_t *v = NULL;
+    AUTO_BUF path = BUF_INIT(4096), raw = {0}, out = BUF_INIT(1u << 20);
+    struct client_conf client = conf->client;
+    char last[32];
+    if (conf->run && (conf->person || conf->team))
+        return err_set(&c->err, -EINVAL, "--run stands alone: a run has its person");
+    if (conf->run && strspn(conf->run, "0123456789abcdefABCDEF") != strlen(conf->run))
+        return err_set(&c->err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them",
+                       conf->run);
+    snprintf(last, sizeof(last), "%llds", (long long)(conf->last / 1000));
+    if (conf->run) {
+        buf_addf(&path, "/api/v1/jobs/%.64s/verdict", conf->run);
+    } else {
+        buf_adds(&path, "/api/v1/advise");
+        client_param(&path, "last", last);
+        client_options(&path, advise_opts, conf, "person team");
+    }
+    client.limit_ms = 90000;
+    int r = client_ask_object(&client, "GET", path.p, str_n("", 0), &v, &raw, &c->err);
+    if (r < 0)
+        return r;
+    if (conf->json)
+        return cli_print_json(&advise_help, &raw);
+    if (conf->run)
+        put_run(&out, v);
+    else
+        put_lines(&out, v, conf);
+    return cli_print(&advise_help, &out);
+}

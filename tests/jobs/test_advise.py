@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+"""What would give back most GPU-hours: runs of known work become lines, in hours and money, by person and team."""
+import json
+import time
+
+import lib
+import sender
+
+CONFIG = "teams:\n  vision: [kim]\n  speech: [lee]\nusage:\n  price: [Test=3.60]\n"
+NUMBERS = {"power": 8, "sm": 31, "tensor": 33, "dram": 34, "active": 36, "fp32": 51, "work": 54, "top": 58}
+STARVED = {"power": 500_000, "sm": 5300, "tensor": 4000, "dram": 2000, "active": 5900, "fp32": 100, "work": 4000, "top": 1000}
+FP32 = {"power": 600_000, "sm": 9500, "tensor": 300, "dram": 600, "active": 9990, "fp32": 6600, "work": 6600}
+GOOD = {"power": 690_000, "sm": 9400, "tensor": 5600, "dram": 3100, "active": 9990, "fp32": 400, "work": 5600}
+
+
+class Advise(lib.Case):
+    def run_of(self, name, person, minutes, values):
+        """A node whose GPU did this an hour ago, labelled as somebody's run."""
+        node, began = sender.Node(name), (int(time.time()) // 60 - 60) * 60000
+        frames = [node.facts(), node.procs()]
+        more = {NUMBERS[k]: v for k, v in values.items()}
+        frames += [node.batch(at_ms=began + 5000 * i, mem=60 << 30, more=more) for i in range(minutes * 12)]
+        auth = {"Authorization": "Bearer " + self.token("agent"), "Content-Type": "application/octet-stream"}
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers=auth)
+        self.assertEqual(status, 200, body)
+        body = json.dumps({"name": "train-" + name, "kind": "custom", "node": name, "devices": [node.uuid], "start": began, "end": began + minutes * 60_000, "person": person}).encode()
+        status, _, answer = lib.ask(self.hub.url + "/api/v1/jobs", method="POST", body=body, headers={"Authorization": "Bearer " + self.token("admin")})
+        self.assertEqual(status, 201, answer)
+        return json.loads(answer)["id"]
+
+    def ask(self, query=""):
+        return lib.ask_json(f"{self.hub.url}/api/v1/advise{query}")
+
+    def say(self, *words):
+        return self.run_ok(lib.MUSTER, "advise", *words, "--hub", self.hub.url)
+
+    def test_what_would_give_back_most(self):
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+        self.hub = self.start_hub("--config", self.path("muster.yaml"))
+        self.assertEqual(self.ask()["lines"], [])
+        self.assertEqual(self.say(), "no run in the last 7 d\n")
+        starved, fp32 = self.run_of("dgx1", "kim", 30, STARVED), self.run_of("dgx2", "lee", 50, FP32)
+        self.run_of("dgx3", "kim", 20, GOOD)
+        got = self.ask()
+        self.assertEqual([(x["person"], x["rule"], x["run"], x["runs"]) for x in got["lines"]], [("lee", "fp32", fp32, 1), ("kim", "starved", starved, 1)])
+        lee, kim = got["lines"]
+        self.assertAlmostEqual(lee["gpu_hours"], 50 / 60 * 0.75, delta=0.02)
+        self.assertAlmostEqual(lee["cost"], 50 / 60 * 0.75 * 3.6, delta=0.06)
+        self.assertAlmostEqual(kim["gpu_hours"], 30 / 60 * 0.41, delta=0.02)
+        self.assertAlmostEqual(got["gpu_hours"], 100 / 60, delta=0.02)
+        self.assertAlmostEqual(got["effective_hours"], (30 * 0.4 + 50 * 0.66 + 20 * 0.56) / 60, delta=0.05)
+        self.assertEqual((got["runs"], got["looked"], got["currency"]), (3, 3, "EUR"))
+        for query, who in (("?person=kim", ["kim"]), ("?team=speech", ["lee"]), ("?team=nobody", []), ("?last=2h", ["lee", "kim"])):
+            self.assertEqual([x["person"] for x in self.ask(query)["lines"]], who, query)
+        self.assertEqual(lib.ask(self.hub.url + "/api/v1/advise?last=soon")[0], 400)
+        with self.subTest("in a terminal"):
+            out = self.say().splitlines()
+            self.assertEqual(len(out), 4, out)
+            self.assertIn("3 runs in the last 7 d, 1.7 GPU-hours, 0.9 of them effective", out[0])
+            self.assertRegex(out[2], rf"^1\. lee, 0\.6 GPU-hours, 2\.\d\d EUR, 1 run, {fp32} train-dgx2: computes in fp32, tensor cores idle \(.*\): use bf16")
+            self.assertIn("kim", self.say("--team", "vision"))
+            self.assertNotIn("lee", self.say("--team", "vision"))
+            self.assertIn("waits for the host", self.say("--run", starved))
+            self.assertEqual(len(json.loads(self.say("--json", "--person", "lee"))["lines"]), 1)
+            status, _, err = self.run_any(lib.MUSTER, "advise", "--run", "zz", "--hub", self.hub.url)
+            self.assertEqual((status, "is no run's ID" in err), (2, True), err)
+
+
+if __name__ == "__main__":
+    lib.main()

@@ -1,0 +1,25 @@
+/* advise.js: what would give back most GPU-hours this week: of everybody, of a person or of a team; at most five lines. */
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "../kit/api.js";
+import { number } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { Person } from "../kit/person.js";
+import { say } from "./words.en.js";
+
+/** Asked once: it reads what a week of runs did. @param {{ kind?: string, name?: string }} props */
+export function Advise({ kind = "", name = "" }) {
+    const [got, setGot] = useState(/** @type {import("../kit/types").Advised | null} */ (null));
+    useEffect(() => {
+        const stop = new AbortController();
+        ask(`/api/v1/advise${name && `?${kind}=${encodeURIComponent(name)}`}`, { signal: stop.signal }).then(setGot, () => {});
+        return () => stop.abort();
+    }, [kind, name]);
+    if (!got?.lines.length) return null;
+    return html`<section class="asking" aria-label=${say.givesBack}>
+        <h2>${say.givesBack}</h2>
+        <p class="dim">${say.ofRuns(got.runs, number(got.gpu_hours, 1), got.effective_hours === null ? "" : number(got.effective_hours, 1))}${got.looked < got.runs ? say.lookedAt(got.looked) : ""}</p>
+        <ol>${got.lines.map((l) => html`<li key=${`${l.person} ${l.rule}`}>
+            ${kind !== "person" && l.person && html`<${Person} name=${l.person} />: `}${say.gpuHours(number(l.gpu_hours, 1))}${l.cost === null ? "" : `, ${number(l.cost, 2)} ${got.currency ?? ""}`}, <a href="/run/${l.run}">${say.inRuns(l.runs, l.name)}</a>: ${l.title} (${l.evidence}): ${l.remedy}
+        </li>`)}</ol>
+    </section>`;
+}
