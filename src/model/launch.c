@@ -79,10 +79,10 @@ bool launch_of_command(struct str cmd, char ret[LAUNCH_MAX])
     return at.len && tell(at, port, ret);
 }
 
-bool launch_of_environ(struct str environ, char ret[LAUNCH_MAX])
+bool launch_of_environ(struct str env, char ret[LAUNCH_MAX])
 {
     struct str one, at = {0}, port = {0};
-    while (str_cut(&environ, 0, &one))
+    while (str_cut(&env, 0, &one))
         if (str_skip(&one, "MASTER_ADDR="))
             at = one;
         else if (str_skip(&one, "MASTER_PORT="))

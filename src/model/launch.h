@@ -14,6 +14,6 @@
  * False: it says none, or only this machine's own address. */
 bool launch_of_command(struct str cmd, char ret[LAUNCH_MAX]);
 /* The same of an environment, NULs between: MASTER_ADDR and MASTER_PORT. No other variable is looked at. */
-bool launch_of_environ(struct str environ, char ret[LAUNCH_MAX]);
+bool launch_of_environ(struct str env, char ret[LAUNCH_MAX]);
 /* "lab/llm" of the pods lab/llm-worker-0, lab/llm-master-0 and lab/llm-3. False: the name does not count pods. */
 bool launch_of_pod(struct str pod, char ret[LAUNCH_MAX]);

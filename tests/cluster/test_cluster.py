@@ -175,6 +175,32 @@ class Leader(Cluster):
         self.assertIn("this hub leads from now on", second.text)
 
     @lib.long
+    def test_a_run_is_made_once_whoever_hears_of_it_and_goes_on_when_the_leader_dies(self):
+        self.open(2, "--advertise", "http://127.0.0.1", "--runs-after", "1s", "--runs-gap", "3s")
+        first, token = self.leader(), self.token("agent")
+        second, node = self.other(first), sender.Node("dgx1")
+
+        def send(*procs):
+            node.tick_ms = max(getattr(node, "tick_ms", 0) + 1, node.now())
+            raw = node.stream(node.facts(), node.procs(*procs), node.batch(at_ms=node.tick_ms))
+            status, _, body = lib.ask(second.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+            self.assertEqual(status, 200, body)
+
+        def runs(*procs):
+            send(*procs)
+            return self.ask(second, "GET", "/api/v1/jobs?kind=auto")[1]["jobs"]
+
+        kim = (41, "kim", "python", "")
+        lib.wait_until("a run", lambda: runs(kim))
+        (run,) = runs(kim)
+        self.assertGreaterEqual(self.metric(first, "muster_hub_runs_made_total"), 1)
+        self.assertEqual(self.metric(second, "muster_hub_runs_made_total"), 0)
+        first.kill9()
+        lib.wait_until("the other leads", lambda: send(kim) or self.metric(second, "muster_hub_leads") == 1)
+        lib.wait_until("it has ended", lambda: [j for j in runs() if j["end"]])
+        self.assertEqual([j["id"] for j in runs()], [run["id"]])
+
+    @lib.long
     def test_a_leader_that_was_stopped_for_too_long_does_nothing_more(self):
         self.set_up()
         first = self.leader()
