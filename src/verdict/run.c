@@ -93,7 +93,7 @@ void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct samp
         if (sources[k] != M_COUNT)
             add_value(g, (enum run_value)k, value_of(mean, sources[k]));
     add_value(g, RUN_CLOCK, clock);
-    add_value(g, RUN_TENSOR_PEAK, value_of(mean, M_tensor_active) * MIN(clock, 1.0));
+    add_value(g, RUN_TENSOR_PEAK, value_of(mean, M_tensor_active) * (clock > 1 ? 1 : clock)); /* NAN stays */
     g->mem_peak = higher(g->mem_peak, value_of(most, M_mem_used));
     g->mem_total = higher(g->mem_total, value_of(mean, M_mem_total));
     g->power_peak = higher(g->power_peak, value_of(most, M_power));

@@ -61,6 +61,20 @@ static void a_counter_of_energy_counts_what_it_grew(void **unused)
     run_gpu_free(g);
 }
 
+static void without_its_clock_nothing_is_said_of_the_tensor_peak(void **unused)
+{
+    struct run_gpu *g = run_gpu_new(T0, T0 + 1000, 1000);
+    struct sample s = {.at_ms = T0 + 1000};
+    struct run_means m;
+    (void)unused;
+    sample_set(&s, M_tensor_active, 5500);
+    run_gpu_add(g, &s, &s);
+    run_gpu_means(g, &m);
+    assert_near(m.mean[RUN_TENSOR], 0.55, 1e-9);
+    assert_true(isnan(m.mean[RUN_TENSOR_PEAK]));
+    run_gpu_free(g);
+}
+
 static void the_rules_speak_once_for_all_gpus(void **unused)
 {
     struct run_gpu *g[3] = {replay("gpt-fp32", 200), replay("gpt", 200), replay("gpt-fp32", 200)};
@@ -120,5 +134,7 @@ static void a_run_in_one_sentence(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),
-      cmocka_unit_test(a_counter_of_energy_counts_what_it_grew), cmocka_unit_test(the_rules_speak_once_for_all_gpus),
+      cmocka_unit_test(a_counter_of_energy_counts_what_it_grew),
+      cmocka_unit_test(without_its_clock_nothing_is_said_of_the_tensor_peak),
+      cmocka_unit_test(the_rules_speak_once_for_all_gpus),
       cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence))
