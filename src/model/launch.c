@@ -104,7 +104,7 @@ static bool cut_number(struct str *s)
 bool launch_of_pod(struct str pod, char ret[LAUNCH_MAX])
 {
     static const char *const roles[] = {"-worker", "-master", "-launcher", "-chief", "-ps", "-head"};
-    if (str_find(pod, "/") <= 0 || !cut_number(&pod))
+    if (ANY(pod.len, i, (uint8_t)pod.p[i] <= ' ') || str_find(pod, "/") <= 0 || !cut_number(&pod))
         return false;
     size_t role = FIRST(ARRAY_LEN(roles), i, str_ends(pod, roles[i]));
     if (role < ARRAY_LEN(roles))
