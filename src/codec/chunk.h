@@ -97,13 +97,14 @@ struct chunk_cells {
 };
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
 /*
- * Less of a column: devices [first, last) of its own, and the lanes whose bits are set. What else ret->v holds then
- * does not matter. bytes.p NULL: those of the chunk. The checksum is that of the whole column; what is passed over is
- * not looked at closely.
+ * Less of a column: devices [first, last) of its own, the lanes whose bits are set, and ticks [from, to); to 0: all of
+ * them. What else ret->v holds then does not matter. bytes.p NULL: those of the chunk. The checksum is that of the
+ * whole column; what is passed over is not looked at closely.
  */
 struct chunk_want {
     size_t first, last;
     unsigned lanes;
+    size_t from, to;
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);

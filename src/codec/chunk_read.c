@@ -241,24 +241,34 @@ bool chunk_get_presence(struct rd *r, struct chunk_cells *c, bool every,
 void chunk_spread(int64_t *v, const int64_t *from, const uint64_t *h, size_t n_ticks, size_t n)
 {
     if (n == n_ticks) {
-        memmove(v, from, n * sizeof(*v));
+        if (v != from)
+            memmove(v, from, n * sizeof(*v));
         return;
     }
     for (size_t i = n_ticks; i-- > 0;)
         v[i] = (h[i / 64] >> (i % 64) & 1) ? from[--n] : 0;
 }
 
-static void add_usual(int64_t *v, const int64_t *usual, const uint64_t *h, size_t n)
+/* Of ticks [i, end): where there is no value, what is there does not matter. */
+static void add_usual(int64_t *v, const int64_t *usual, size_t i, size_t end)
 {
-    for (size_t i = 0; i < n; i++)
-        if (h[i / 64] >> (i % 64) & 1)
-            v[i] = (int64_t)((uint64_t)v[i] + (uint64_t)usual[i]);
+    for (; i < end; i++)
+        v[i] = (int64_t)((uint64_t)v[i] + (uint64_t)usual[i]);
+}
+
+static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
+{
+    for (; i < end; i++)
+        v[i] = h[i / 64] >> (i % 64) & 1 ? v[i] : 0;
 }
 
 /* Devices [first, last) of it; none: it is passed over. */
 static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
-                     size_t first, size_t last)
+                     const struct chunk_want *want)
 {
+    bool wanted = want->lanes >> lane & 1;
+    size_t first = wanted ? want->first : 0, last = wanted ? want->last : 0;
+    size_t begin_tick = want->to ? want->from : 0, end_tick = want->to ? MIN(want->to, c->n_ticks) : c->n_ticks;
     size_t words = chunk_words(c->n_ticks), n = 0, at = 0, begin = 0, end = 0, *some = c->present + c->n_devs;
     uint64_t *flat = c->lanes == 1 ? (uint64_t *)c->v : c->flat;
 
@@ -279,11 +289,17 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
         if (zero)
-            memset(v, 0, c->n_ticks * sizeof(*v));
+            for (size_t i = begin_tick; i < end_tick; i++)
+                v[i] = 0;
+        else if (c->lanes > 1 && c->present[k] == c->n_ticks && begin_tick < end_tick)
+            memcpy(v + begin_tick, flat + at + begin_tick, (end_tick - begin_tick) * sizeof(*v));
         else
             chunk_spread(v, (int64_t *)flat + at, h, c->n_ticks, c->present[k]);
-        if (from->usual[lane])
-            add_usual(v, from->usual[lane], h, c->n_ticks);
+        if (!from->usual[lane])
+            continue;
+        add_usual(v, from->usual[lane], begin_tick, end_tick);
+        if (c->present[k] < c->n_ticks)
+            no_values(v, h, begin_tick, end_tick);
     }
     return true;
 }
@@ -293,11 +309,9 @@ static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cell
     if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
-    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
-        bool wanted = want->lanes >> lane & 1;
-        if (!get_lane(r, from, c, lane, zero >> lane & 1, wanted ? want->first : 0, wanted ? want->last : 0))
+    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++)
+        if (!get_lane(r, from, c, lane, zero >> lane & 1, want))
             return false;
-    }
     return true;
 }
 

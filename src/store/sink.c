@@ -241,7 +241,10 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
 {
     const struct chunk_part *p = &c->columns[column];
     size_t n = b->ask->n_devices;
-    struct chunk_want want = {.first = p->n_devs, .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields)};
+    struct chunk_want want = {.first = p->n_devs,
+                              .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
+                              .from = b->begin,
+                              .to = b->cuts[b->n_cuts - 1].end};
     int *at = b->place + n;
 
     for (size_t d = 0; d < n; d++) {
