@@ -76,7 +76,7 @@ struct node {
 struct sums {
     const struct sums_ask *ask;
     struct arena *mem;
-    struct lookup keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by;
+    struct lookup keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by, known_by;
     struct line *lines;
     size_t n_lines, cap_lines;
     struct key *keys;
@@ -399,13 +399,27 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
     }
 }
 
+/* What that node is called now: of ten thousand each is looked for once. */
+static const struct sums_node *known_node(struct sums *s, const char *key)
+{
+    const struct sums_ask *a = s->ask;
+    size_t at = 0, i;
+
+    while (s->known_by.n < a->n_nodes)
+        lookup_add_place(&s->known_by, lookup_hash(a->nodes[s->known_by.n].key), s->known_by.n);
+    do
+        i = lookup_next_place(&s->known_by, lookup_hash(key), &at);
+    while (i != SIZE_MAX && strcmp(a->nodes[i].key, key) != 0);
+    return i != SIZE_MAX ? &a->nodes[i] : NULL;
+}
+
 static struct node *node_of(struct sums *s, const char *key)
 {
     const struct sums_ask *a = s->ask;
     size_t at = place_of(&s->nodes_by, (uint64_t)(uintptr_t)key, s->n_nodes);
 
     if (at == s->n_nodes) {
-        struct node n = {.key = key, .now = FIND(a->nodes, a->n_nodes, e, strcmp(e->key, key) == 0)};
+        struct node n = {.key = key, .now = known_node(s, key)};
         n.name = n.now ? n.now->name : arena_str(s->mem, key);
         n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
         VEC_ADD(s->nodes, s->n_nodes, s->cap_nodes, n);
@@ -617,6 +631,7 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
     FREE_ALL(s.jobs, s.open, s.lines, s.keys, s.people, s.periods, s.devices);
     for (size_t i = 0; i < s.n_nodes; i++)
         free(s.nodes[i].people);
-    FREE_ALL(s.nodes, s.keys_by_ptr.v, s.keys_by_text.v, s.logins_by.v, s.seen.v, s.devices_by.v, s.nodes_by.v);
+    FREE_ALL(s.nodes, s.keys_by_ptr.v, s.keys_by_text.v, s.logins_by.v, s.seen.v, s.devices_by.v, s.nodes_by.v,
+             s.known_by.v);
     return MIN(r, 0);
 }

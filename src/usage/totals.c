@@ -43,30 +43,39 @@ void totals_copy(struct totals *to, const struct totals *from)
 {
     totals_fini(to);
     to->since_ms = from->since_ms;
-    for (size_t i = 0; i < from->n; i++)
-        *total_of(to, from->v[i].of, from->v[i].name) = from->v[i];
+    to->newest_ms = from->newest_ms;
+    to->older_ms = from->older_ms;
+    for (size_t i = 0; i < from->n; i++) {
+        struct total *x = total_of(to, from->v[i].of, from->v[i].name);
+        if (x)
+            *x = from->v[i];
+    }
 }
 
-void totals_begin(struct totals *t, int64_t since_ms)
+void totals_begin(struct totals *t, bool older)
 {
-    t->since_ms = since_ms;
-    for (size_t i = 0; i < t->n; i++)
-        t->v[i].since = (struct usage_sum){0};
+    for (size_t i = 0; i < t->n; i++) {
+        t->v[i].part[TOTAL_NEWEST] = (struct usage_sum){0};
+        if (older)
+            t->v[i].part[TOTAL_OLDER] = (struct usage_sum){0};
+    }
 }
 
-void totals_add(struct totals *t, enum total_of of, const char *name, const struct usage_sum *s, bool before)
+void totals_add(struct totals *t, enum total_of of, const char *name, const struct usage_sum *s, enum total_part part)
 {
     struct total *x = total_of(t, of, name);
 
     if (x)
-        usage_add(before ? &x->before : &x->since, s);
+        usage_add(&x->part[part], s);
 }
 
 void totals_settle(struct totals *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        struct total *x = &t->v[i];
-#define SUM(field, ...) x->told.field = MAX(x->told.field, x->before.field + x->since.field);
+        struct usage_sum all = {0}, *told = &t->v[i].told;
+        for (size_t k = 0; k < TOTAL_PARTS; k++)
+            usage_add(&all, &t->v[i].part[k]);
+#define SUM(field, ...) told->field = MAX(told->field, all.field);
 #include "model/usage.def"
     }
 }
@@ -79,7 +88,7 @@ void totals_write(const struct totals *t, struct buf *out)
     for (size_t i = 0; i < t->n; i++) {
         const struct total *x = &t->v[i];
         buf_addi(out, x->of);
-#define SUM(field, ...) buf_addf(out, " %lld %lld", (long long)x->before.field, (long long)x->told.field);
+#define SUM(field, ...) buf_addf(out, " %lld %lld", (long long)x->part[TOTAL_BEFORE].field, (long long)x->told.field);
 #include "model/usage.def"
         buf_addf(out, " %s\n", x->name);
     }
@@ -108,7 +117,7 @@ static bool read_total(struct str line, int64_t numbers, struct totals *t)
     if (!read_number(&line, &of) || of >= TOTAL_KINDS)
         return false;
 #define SUM(field, ...)                                                                                                \
-    if (!read_pair(&line, &left, &x.before.field, &x.told.field))                                                      \
+    if (!read_pair(&line, &left, &x.part[TOTAL_BEFORE].field, &x.told.field))                                          \
         return false;
 #include "model/usage.def"
     while (left > 0) /* of a newer hub */
@@ -121,7 +130,7 @@ static bool read_total(struct str line, int64_t numbers, struct totals *t)
     struct total *to = total_of(t, (enum total_of)of, name);
     if (!to)
         return false;
-    to->before = x.before;
+    to->part[TOTAL_BEFORE] = x.part[TOTAL_BEFORE];
     to->told = x.told;
     return true;
 }

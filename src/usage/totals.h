@@ -1,8 +1,8 @@
 /*
  * totals.h: what every person and team used in all, as counters: they never fall. Pure.
  *
- * T1 Hours from since_ms on are summed anew each time, so one that is counted again counts as it is now; what they were
- * before is kept as one sum. T2 What is told is the highest there was: a sum that fell is told again once it has grown
+ * T1 Hours from since_ms on are summed anew, so one that is counted again counts as it is now; those before are kept as
+ * one sum. T2 What is told is the highest there was: a sum that fell is told again once it has grown
  * past that. T3 What is written is what is read back; bytes that say something else are refused whole.
  */
 #pragma once
@@ -17,15 +17,19 @@
 
 enum total_of { TOTAL_PERSON, TOTAL_TEAM, TOTAL_KINDS };
 
+/* Hours by age: those that are not looked at any more, those that are now and then, and the newest. */
+enum total_part { TOTAL_BEFORE, TOTAL_OLDER, TOTAL_NEWEST, TOTAL_PARTS };
+
 struct total {
     enum total_of of;
     char name[TOTAL_NAME];
-    struct usage_sum before, since, told; /* since_ms; told: the highest of what these are together */
+    struct usage_sum part[TOTAL_PARTS], told; /* told: the highest of what they are together */
 };
 
 struct buf;
 struct totals {
-    int64_t since_ms; /* 0: nothing was summed yet */
+    int64_t since_ms, newest_ms; /* where the older ones and the newest begin; since_ms 0: nothing was summed yet */
+    int64_t older_ms;            /* when the older ones were summed; 0: not since they were read */
     size_t n, cap;
     struct total *v;
     struct lookup by_name;
@@ -33,9 +37,9 @@ struct totals {
 
 void totals_fini(struct totals *t);
 void totals_copy(struct totals *to, const struct totals *from); /* to is ended before */
-/* A new sum: begin, then add for every row, then settle. before: of hours that have come to lie before since_ms. */
-void totals_begin(struct totals *t, int64_t since_ms);
-void totals_add(struct totals *t, enum total_of of, const char *name, const struct usage_sum *s, bool before);
+/* A new sum: begin, which forgets the parts that will be summed anew, then add for every row, then settle. */
+void totals_begin(struct totals *t, bool older);
+void totals_add(struct totals *t, enum total_of of, const char *name, const struct usage_sum *s, enum total_part part);
 void totals_settle(struct totals *t);
 
 void totals_write(const struct totals *t, struct buf *out);

@@ -20,7 +20,8 @@
 
 #define NOTE_ID  1
 #define EVERY_MS 5000
-#define SHARE    200 /* it may take that part of a processor */
+#define SHARE    1000    /* it may take that part of a processor */
+#define OLDER_MS HOUR_MS /* days before yesterday are summed so often */
 #define LIMIT_MS 120000
 #define DAYS     8
 
@@ -58,7 +59,7 @@ static int each_of(void *arg, const struct store_each *e, struct err *err)
 
 /* What everybody of a kind used in [from, to). */
 static int sum_kind(struct summing *k, struct store *beside, const struct zone *z, enum total_of of, int64_t from_ms,
-                    int64_t to_ms, bool before)
+                    int64_t to_ms, enum total_part part)
 {
     static const enum usage_by by[TOTAL_KINDS] = {BY_PERSON, BY_TEAM};
     static const char *const nobody[TOTAL_KINDS] = {"(unknown)", "(none)"};
@@ -81,7 +82,7 @@ static int sum_kind(struct summing *k, struct store *beside, const struct zone *
 
     for (size_t i = 0; from_ms < to_ms && r == 0 && i < t.n; i++)
         if (!usage_is_nobody(&t.v[i]))
-            totals_add(&k->totals, of, t.v[i].key ? t.v[i].key : nobody[of], &t.v[i].s, before);
+            totals_add(&k->totals, of, t.v[i].key ? t.v[i].key : nobody[of], &t.v[i].s, part);
     return r;
 }
 
@@ -95,19 +96,28 @@ static int64_t since_of(const struct summing *k, const struct zone *z)
 
 static int sum_all(struct summing *k, struct store *beside, const struct zone *z)
 {
-    int64_t was_ms = k->totals.since_ms, since_ms = since_of(k, z);
-    int64_t end_ms = zone_date_ms(z, zone_date(z, k->now_ms) + 1); /* today is read as a day, too */
+    struct totals *t = &k->totals;
+    int32_t today = zone_date(z, k->now_ms);
+    int64_t was_ms = t->since_ms, since_ms = since_of(k, z), newest_ms = MAX(since_ms, zone_date_ms(z, today - 1));
+    int64_t end_ms = zone_date_ms(z, today + 1); /* today is read as a day, too */
+    bool older = !t->older_ms || newest_ms != t->newest_ms || since_ms != was_ms ||
+                 k->now_ms - t->older_ms >= OLDER_MS || k->now_ms < t->older_ms;
     size_t teams;
     int r = 0;
 
     people_group_names(k->people, GROUP_TEAM, &teams);
-    totals_begin(&k->totals, since_ms);
+    totals_begin(t, older);
     for (int of = 0; r == 0 && of < (teams ? TOTAL_KINDS : TOTAL_TEAM); of++) {
-        r = sum_kind(k, beside, z, (enum total_of)of, was_ms, since_ms, true);
+        r = sum_kind(k, beside, z, (enum total_of)of, was_ms, since_ms, TOTAL_BEFORE);
+        if (r == 0 && older)
+            r = sum_kind(k, beside, z, (enum total_of)of, since_ms, newest_ms, TOTAL_OLDER);
         if (r == 0)
-            r = sum_kind(k, beside, z, (enum total_of)of, since_ms, end_ms, false);
+            r = sum_kind(k, beside, z, (enum total_of)of, newest_ms, end_ms, TOTAL_NEWEST);
     }
-    totals_settle(&k->totals);
+    t->since_ms = since_ms;
+    t->newest_ms = newest_ms;
+    t->older_ms = older ? k->now_ms : t->older_ms;
+    totals_settle(t);
     return r;
 }
 
@@ -197,7 +207,9 @@ static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, in
     for (size_t i = 0; i < stat->n_days; i++)
         k->days |= strcmp(zone_name(stat->days[i]), zone) == 0;
     const struct node_now *const *v = live_nodes(h->live, true, &k->n_nodes);
-    k->nodes = sums_nodes(&k->mem, v, k->n_nodes);
+    k->nodes = arena_alloc(&k->mem, k->n_nodes + 1, sizeof(*k->nodes));
+    for (size_t i = 0; i < k->n_nodes; i++) /* what their devices are called nobody asks */
+        k->nodes[i] = (struct sums_node){.key = arena_str(&k->mem, v[i]->key), .name = arena_str(&k->mem, v[i]->name)};
     totals_copy(&k->totals, &u->told);
     u->running = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
     if (u->running)
@@ -237,7 +249,7 @@ void usage_totals_hear(struct usage_totals *u, const struct news *n)
     if (u && kept && kept->kind == NOTE_TOTALS)
         take_kept(u, kept);
     if (u && n->kind == NEWS_PEOPLE)
-        u->counted = 0;
+        u->counted = u->told.older_ms = 0; /* all of it is others', perhaps */
 }
 
 struct usage_totals *usage_totals_new(struct hub *h)

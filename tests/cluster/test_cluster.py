@@ -219,6 +219,35 @@ class Leader(Cluster):
         self.assertEqual(self.pg.sql("SELECT epoch FROM lease WHERE name = 'leader'"), "2")
 
 
+class Counters(Cluster):
+    def held(self, h):
+        found = re.search(r'^muster_person_held_seconds_total\{person="kim"\} (\S+)$', lib.ask(h.url + "/metrics")[2].decode(), re.M)
+        return float(found[1]) / 3600 if found else 0
+
+    @lib.long
+    def test_counters_of_people_are_the_same_at_every_hub_and_go_on_with_the_next_leader(self):
+        self.open(2)
+        node, token = sender.Node("n1"), self.token("enroll")
+        start = now_ms() // HOUR * HOUR - 6 * HOUR
+
+        def send(h, first, last):
+            frames = [node.facts(), node.procs((1, "kim", "python", "a"))] + [node.batch(at_ms=start + minute * 60000) for minute in range(first * 60, last * 60)]
+            status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+            self.assertEqual(status, 200, body)
+
+        first = self.leader()
+        second = self.other(first)
+        send(second, 0, 3)
+        lib.wait_until("both tell three hours", lambda: all(abs(self.held(h) - 3) < 0.3 for h in self.hubs))
+        before = self.held(second)
+        first.kill9()
+        self.hubs.remove(first)
+        self.assertEqual(self.leader(), second)
+        self.assertGreaterEqual(self.held(second), before)
+        send(second, 3, 5)
+        lib.wait_until("two hours more", lambda: abs(self.held(second) - 5) < 0.3)
+
+
 class Screens(Cluster):
     def notice(self, h):
         return lib.ask(h.url + "/?width=200", headers={"User-Agent": "curl/8"})[2].decode()

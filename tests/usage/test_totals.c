@@ -6,12 +6,13 @@
 #include "base/buf.h"
 #include "usage/totals.h"
 
-static void add(struct totals *t, enum total_of of, const char *name, int64_t held_s, int64_t effective_s, bool before)
+static void add(struct totals *t, enum total_of of, const char *name, int64_t held_s, int64_t effective_s,
+                enum total_part part)
 {
     struct usage_sum s = {.held_ms = held_s * 1000,
                           .work_ms = MAX(effective_s, 0) * 1000,
                           .work_of_ms = effective_s >= 0 ? held_s * 1000 : 0};
-    totals_add(t, of, name, &s, before);
+    totals_add(t, of, name, &s, part);
 }
 
 static int64_t told(const struct totals *t, const char *name)
@@ -34,9 +35,10 @@ static void a_sum_that_falls_waits_until_it_has_grown(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
         struct totals next = {0};
         totals_copy(&next, &t);
-        totals_begin(&next, (int64_t)i + 1);
-        add(&next, TOTAL_PERSON, "kim", turns[i].before, -1, true);
-        add(&next, TOTAL_PERSON, "kim", turns[i].since, -1, false);
+        totals_begin(&next, true);
+        next.since_ms = (int64_t)i + 1;
+        add(&next, TOTAL_PERSON, "kim", turns[i].before, -1, TOTAL_BEFORE);
+        add(&next, TOTAL_PERSON, "kim", turns[i].since, -1, TOTAL_NEWEST);
         totals_settle(&next);
         print_message("turn %zu\n", i);
         assert_int_equal(told(&next, "kim"), turns[i].want);
@@ -51,17 +53,40 @@ static void a_sum_that_falls_waits_until_it_has_grown(void **unused)
     totals_fini(&t);
 }
 
+/* T1: what is summed now and then stays meanwhile, and is not counted twice. */
+static void older_hours_stay_until_they_are_summed_again(void **unused)
+{
+    struct totals t = {0};
+
+    (void)unused;
+    totals_begin(&t, true);
+    add(&t, TOTAL_PERSON, "kim", 100, -1, TOTAL_OLDER);
+    add(&t, TOTAL_PERSON, "kim", 10, -1, TOTAL_NEWEST);
+    totals_settle(&t);
+    totals_begin(&t, false);
+    add(&t, TOTAL_PERSON, "kim", 11, -1, TOTAL_NEWEST);
+    totals_settle(&t);
+    assert_int_equal(told(&t, "kim"), 111);
+    totals_begin(&t, true);
+    add(&t, TOTAL_PERSON, "kim", 105, -1, TOTAL_OLDER);
+    add(&t, TOTAL_PERSON, "kim", 11, -1, TOTAL_NEWEST);
+    totals_settle(&t);
+    assert_int_equal(told(&t, "kim"), 116);
+    totals_fini(&t);
+}
+
 static void what_is_written_is_read(void **unused)
 {
     AUTO_BUF a = BUF_INIT(10000), b = BUF_INIT(10000);
     struct totals t = {0}, back = {0};
 
     (void)unused;
-    totals_begin(&t, 17);
-    add(&t, TOTAL_PERSON, "Kim \"K\" Lee\\", 1, 1, true);
-    add(&t, TOTAL_TEAM, "Kim \"K\" Lee\\", 2, -1, false);
-    add(&t, TOTAL_TEAM, " ", 3, 2, false);
-    add(&t, TOTAL_TEAM, "two\nlines", 3, 2, false); /* no name */
+    totals_begin(&t, true);
+    t.since_ms = 17;
+    add(&t, TOTAL_PERSON, "Kim \"K\" Lee\\", 1, 1, TOTAL_BEFORE);
+    add(&t, TOTAL_TEAM, "Kim \"K\" Lee\\", 2, -1, TOTAL_NEWEST);
+    add(&t, TOTAL_TEAM, " ", 3, 2, TOTAL_NEWEST);
+    add(&t, TOTAL_TEAM, "two\nlines", 3, 2, TOTAL_NEWEST); /* no name */
     totals_settle(&t);
     assert_int_equal(t.n, 3);
     totals_write(&t, &a);
@@ -89,7 +114,7 @@ static void other_bytes_are_refused(void **unused)
 
     (void)unused;
     assert_int_equal(totals_read(str_of(good), &t), 0); /* of a hub that knew two numbers */
-    assert_int_equal(t.v[0].before.held_ms, 1);
+    assert_int_equal(t.v[0].part[TOTAL_BEFORE].held_ms, 1);
     assert_int_equal(t.v[0].told.busy_ms, 4);
     assert_int_equal(t.v[0].told.work_ms, 0);
     totals_fini(&t);
@@ -106,10 +131,10 @@ static void prometheus_has_what_is_known(void **unused)
     AUTO_BUF plain = BUF_INIT(100000), om = BUF_INIT(100000);
 
     (void)unused;
-    totals_begin(&t, 1);
-    add(&t, TOTAL_PERSON, "kim", 7200, 1800, false);
-    add(&t, TOTAL_PERSON, "l\"ee", 10, -1, false);
-    add(&t, TOTAL_TEAM, "vision", 7210, 1800, false);
+    totals_begin(&t, true);
+    add(&t, TOTAL_PERSON, "kim", 7200, 1800, TOTAL_NEWEST);
+    add(&t, TOTAL_PERSON, "l\"ee", 10, -1, TOTAL_NEWEST);
+    add(&t, TOTAL_TEAM, "vision", 7210, 1800, TOTAL_NEWEST);
     totals_settle(&t);
     totals_prom(&t, &plain, false);
     totals_prom(&t, &om, true);
@@ -126,5 +151,6 @@ static void prometheus_has_what_is_known(void **unused)
     totals_fini(&t);
 }
 
-TESTS(cmocka_unit_test(a_sum_that_falls_waits_until_it_has_grown), cmocka_unit_test(what_is_written_is_read),
+TESTS(cmocka_unit_test(a_sum_that_falls_waits_until_it_has_grown),
+      cmocka_unit_test(older_hours_stay_until_they_are_summed_again), cmocka_unit_test(what_is_written_is_read),
       cmocka_unit_test(other_bytes_are_refused), cmocka_unit_test(prometheus_has_what_is_known))
