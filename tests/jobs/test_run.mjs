@@ -32,7 +32,11 @@ test("a run has a page", async (t) => {
     await page.emulateMedia({ colorScheme: "dark" });
     await looksRight(page, "run-narrow-dark");
     await page.goto(`${h.url}/person/kim`);
-    await page.getByRole("link", { name: "train.py" }).click();
+    const advised = page.getByRole("region", { name: "what would give back most this week" });
+    await advised.waitFor();
+    assert.match((await advised.innerText()).replace(/\s+/g, " "), /1 run, 0\.2 GPU-hours, 0\.1 of them effective 0\.1 GPU-hours, 0\.2\d EUR, train\.py: waits for the host \(.*\): feed it faster/);
+    assert.equal(await advised.getByRole("link", { name: "train.py" }).getAttribute("href"), `/run/${job.id}`);
+    await page.getByRole("link", { name: "train.py" }).last().click();
     await page.locator(".run .sentence").waitFor();
     clean(page);
 });
