@@ -148,7 +148,8 @@ static bool is_loop(const struct store *s)
 /* Before the disk is asked for anything that whoever calls waits for. */
 static void note_wait(struct store *s)
 {
-    s->waits += is_loop(s);
+    if (is_loop(s)) /* nobody else writes it */
+        s->waits++;
 }
 
 /* ---- puts ---- */
