@@ -114,6 +114,8 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, ledger, 0, OPT_PATH, NULL, "FILE",
         "write a line per batch made: node, run, number, samples, checksum"),
     OPT(simulate_conf, work, 0, OPT_BOOL, NULL, NULL, "GPUs also tell what their parts do, as from Hopper on"),
+    OPT(simulate_conf, tokens, 0, OPT_PATH, NULL, "FILE",
+        "keep the nodes' own tokens here, so that the same nodes can go on after a restart"),
     OPTN(simulate_conf, "cast_demo", demo, 0, OPT_BOOL, NULL, NULL, "the demo's six nodes", .hidden = true),
     OPT(simulate_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress lines"),
     {0},

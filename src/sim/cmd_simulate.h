@@ -6,7 +6,7 @@
 #include "base/opt.h"
 
 struct simulate_conf {
-    char *hub, *token, *token_file, *prefix, *ledger, *data, *until;
+    char *hub, *token, *token_file, *prefix, *ledger, *tokens, *data, *until;
     int64_t nodes, actors, gpus, tick, interval, duration, seed, drain, people, backfill, every;
     bool demo, quiet, work;
 };

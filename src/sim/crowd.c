@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -80,8 +81,10 @@ struct crowd {
     struct crowd_hub hubs[CROWD_HUBS_MAX];
     size_t n_hubs;
     int epoll;
-    FILE *ledger;     /* NULL: none */
-    int64_t story_ms; /* of the demo: its opening */
+    FILE *ledger;      /* NULL: none */
+    const char *token; /* that nodes come with */
+    FILE *tokens;      /* their own are noted here; NULL: nowhere */
+    int64_t story_ms;  /* of the demo: its opening */
     struct wire_enc *enc;
     struct actor *actors;
     struct member *members, **due; /* due: by slot of the interval; not plain */
@@ -177,6 +180,10 @@ static void member_fail(struct crowd *c, struct member *m, int status, const cha
         m->retry_ms = clock_mono_ms() + 200 + (int64_t)(rand_unit() * 600);
     if (m->busy)
         m->hub = (m->hub + 1) % c->n_hubs;
+    if (denied && strcmp(m->token, c->token) != 0) { /* its own is of another store */
+        free(m->token);
+        m->token = mem_str(c->token);
+    }
     member_hang_up(m);
 }
 
@@ -324,6 +331,15 @@ static void member_send(struct crowd *c, struct member *m)
     member_write(c, m);
 }
 
+static void note_token(const struct crowd *c, const struct member *m)
+{
+    char id[33];
+    if (!c->tokens)
+        return;
+    fprintf(c->tokens, "%s %s\n", node_id_text(&m->id, id), m->token);
+    fflush(c->tokens);
+}
+
 static void member_answered(struct crowd *c, struct member *m, struct str body)
 {
     struct err err = {0};
@@ -342,6 +358,7 @@ static void member_answered(struct crowd *c, struct member *m, struct str body)
     if (a->token[0]) {
         free(m->token);
         m->token = mem_str(a->token);
+        note_token(c, m);
     }
     if (a->interval_ms && !c->conf->interval)
         m->interval_ms = a->interval_ms;
@@ -625,6 +642,42 @@ static void stop(struct crowd *c)
     buf_fini(&c->body);
     FREE_ALL(c->actors, c->members, c->due, c->latency, c->settled);
     close(c->epoll);
+    if (c->tokens)
+        fclose(c->tokens);
+}
+
+/* Lines "node token", later ones count. */
+static void read_tokens(struct crowd *c, struct str text)
+{
+    struct str line, node;
+    while (str_line(&text, &line)) {
+        bool both = str_cut(&line, ' ', &node) && line.len;
+        for (int64_t i = 0; both && i < c->conf->nodes; i++) {
+            struct member *m = &c->members[i];
+            char id[33];
+            if (str_eq(node, node_id_text(&m->id, id))) {
+                free(m->token);
+                m->token = mem_strn(line.p, line.len);
+            }
+        }
+    }
+}
+
+static int keep_tokens(struct crowd *c, struct err *err)
+{
+    const char *path = c->conf->tokens;
+    AUTO_BUF known = BUF_INIT(64u << 20);
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    if (!path)
+        return 0;
+    if (fd < 0 || buf_read_fd(&known, fd) < 0 || !(c->tokens = fdopen(fd, "a"))) {
+        int code = -errno;
+        if (fd >= 0)
+            close(fd);
+        return err_set(err, code, "cannot open '%s': %s", path, strerror(-code));
+    }
+    read_tokens(c, buf_str(&known));
+    return 0;
 }
 
 static int set_hub(const struct crowd *c, struct crowd_hub *h, const struct crowd_place *at, struct err *err)
@@ -643,7 +696,7 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
 {
     struct simulate_conf own = *conf;
     struct crowd *c = NEW(struct crowd, .conf = &own, .plain = own.actors == 0, .n_hubs = MIN(n, CROWD_HUBS_MAX),
-                          .ledger = ledger, .story_ms = clock_wall_ms());
+                          .ledger = ledger, .token = token, .story_ms = clock_wall_ms());
     struct sigaction act = {.sa_handler = on_signal};
     own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
     int r = allow_files(own.nodes, err);
@@ -660,6 +713,9 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
         sigaction(SIGTERM, &act, NULL);
         sigaction(SIGINT, &act, NULL);
         start(c, trace, token);
+        r = keep_tokens(c, err);
+    }
+    if (r == 0) {
         run(c);
         size_t left = kept_all(c);
         if (!own.quiet && !c->plain)
