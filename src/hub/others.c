@@ -33,11 +33,15 @@ int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own)
     return h->others.next_id ? h->others.next_id(h->others.arg, of) : own;
 }
 
-int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
+int64_t hub_epoch(const struct hub *h)
 {
     int64_t epoch;
 
-    if (!leads_as(h, &epoch))
-        epoch = -1; /* refused where all others are, so that done is called as always */
-    return store_put_led(h->store, epoch, kind, v, n, done, arg);
+    return leads_as(h, &epoch) ? epoch : -1;
+}
+
+/* Not as a leader it is refused where all others are, so that done is called as always. */
+int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
+{
+    return store_put_led(h->store, hub_epoch(h), kind, v, n, done, arg);
 }

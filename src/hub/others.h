@@ -37,6 +37,8 @@ bool hub_is_alone(const struct hub *h);
 size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max); /* that are there, without this one */
 /* The next number of such a record; own: of a hub that is alone. 0: there is none now, the server is away. */
 int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own);
+/* For store_put_led, of what was found out while it was so: 0 for one that is alone, -1: this hub does not lead. */
+int64_t hub_epoch(const struct hub *h);
 /* As store_put, for what the leader does alone. -ESTALE, also as a result: this hub does not lead any more. */
 int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
 

@@ -54,9 +54,18 @@ struct channel_test {
     struct channel_test *next;
 };
 
+/* What is not to be sent any more: until the store has that, a hub that starts or leads next would send it. */
+struct jot {
+    struct jot *next;
+    struct hub *h;
+    size_t n;
+    int64_t ids[];
+};
+
 struct outbox {
     struct carriers carriers;
     struct channel_test *tests; /* under way */
+    struct jot *jots;           /* that could not be noted */
     struct channels *channels;
     struct box **v;
     size_t n, cap, turn;
@@ -159,6 +168,10 @@ static void close_outbox(void *self)
 
     o->carriers.h->outbox = NULL;
     stop_tests(o, NULL);
+    for (struct jot *j = o->jots, *next; j; j = next) {
+        next = j->next;
+        free(j);
+    }
     for (size_t i = 0; i < o->n; i++)
         box_free(o->v[i]);
     http_free(o->carriers.http);
@@ -214,10 +227,55 @@ int64_t outbox_next_id(struct outbox *o)
 
 /* ---- in and out ---- */
 
-static void gone(UNUSED void *arg, int result)
+static void changed(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("channel", "that a message was sent cannot be noted, it may come again: %s", strerror(-result));
+        log_warn("channel", "a message cannot be changed in the store: %s", strerror(-result));
+}
+
+static void jotted(void *arg, int result)
+{
+    struct jot *j = arg;
+
+    if (result == 0 || !j->h->outbox) {
+        free(j);
+        return;
+    }
+    log_warn("channel", "that a message was sent cannot be noted yet: %s", strerror(-result));
+    j->next = j->h->outbox->jots;
+    j->h->outbox->jots = j;
+}
+
+/* first: its note, where it changes along with them; NULL: none. */
+static void jot_put(struct jot *j, const struct note *first)
+{
+    AUTO_FREE struct note *v = mem_zero(j->n + 1, sizeof(*v));
+    size_t n = 0;
+
+    if (first)
+        v[n++] = *first;
+    for (size_t i = 0; i < j->n; i++)
+        v[n++] = (struct note){.kind = NOTE_MESSAGE, .id = j->ids[i], .over_ms = NOTE_GONE};
+    store_put(j->h->store, STORE_NOTE, v, n, jotted, j);
+}
+
+static struct jot *jot_new(struct hub *h, size_t n)
+{
+    struct jot *j = mem_zero(1, sizeof(*j) + n * sizeof(j->ids[0]));
+
+    j->h = h;
+    return j;
+}
+
+static void jot_again(struct outbox *o)
+{
+    struct jot *list = o->jots;
+
+    o->jots = NULL;
+    for (struct jot *j = list, *next; j; j = next) {
+        next = j->next;
+        jot_put(j, NULL);
+    }
 }
 
 static void box_take(struct box *b, size_t at)
@@ -228,9 +286,10 @@ static void box_take(struct box *b, size_t at)
 
 static void box_drop(struct box *b, size_t at)
 {
-    struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .over_ms = NOTE_GONE};
+    struct jot *j = jot_new(b->o->carriers.h, 1);
 
-    store_put(b->o->carriers.h->store, STORE_NOTE, &n, 1, gone, NULL);
+    j->ids[j->n++] = b->v[at]->id;
+    jot_put(j, NULL);
     box_take(b, at);
 }
 
@@ -371,7 +430,7 @@ static void readdress(struct box *b, size_t at, const struct carried *r)
     m.to = r->rest;
     message_write(&m, &bytes);
     struct note n = {.kind = NOTE_MESSAGE, .id = m.id, .bytes = buf_str(&bytes)};
-    store_put(o->carriers.h->store, STORE_NOTE, &n, 1, gone, NULL);
+    store_put(o->carriers.h->store, STORE_NOTE, &n, 1, changed, NULL);
     outbox_put(o, &m);
     struct box *rest = box_of(o, m.channel, m.to);
     rest->next_mono = MAX(rest->next_mono, clock_mono_ms() + r->wait_ms);
@@ -436,7 +495,6 @@ static bool may_join(const struct box *b, const struct channel *c, const struct 
 static void join(struct box *b, const struct channel *c, const size_t *at, size_t n, int64_t now_ms)
 {
     const struct message *v[QUEUE_MAX];
-    struct note notes[QUEUE_MAX];
     AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
     char name[BOX_NAME_MAX];
     size_t k = 0, taken, kept = 0;
@@ -453,10 +511,10 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
         free(one);
         return;
     }
-    for (size_t i = 0; i < taken; i++)
-        notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .over_ms = i > 0 ? NOTE_GONE : 0};
-    notes[0].bytes = buf_str(&bytes);
-    store_put(b->o->carriers.h->store, STORE_NOTE, notes, taken, gone, NULL);
+    struct jot *j = jot_new(b->o->carriers.h, taken);
+    for (size_t i = 1; i < taken; i++)
+        j->ids[j->n++] = v[i]->id;
+    jot_put(j, &(struct note){.kind = NOTE_MESSAGE, .id = v[0]->id, .bytes = buf_str(&bytes)});
     log_info("channel", "%s: %zu messages that waited are one now", box_name(b, name), taken);
     for (size_t i = 0, next = 0; i < b->n; i++) {
         if (next < taken && i == at[next]) {
@@ -552,6 +610,7 @@ static void send_due(void *self, int64_t now_ms)
     struct outbox *o = self;
     size_t n = 0;
 
+    jot_again(o);
     for (size_t i = 0; i < o->n && hub_leads(o->carriers.h); i++) /* each has its turn to be the first */
         box_tick(o->v[(i + o->turn) % o->n], now_ms);
     o->turn++;

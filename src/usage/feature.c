@@ -57,11 +57,18 @@ static int64_t first_before(void *arg, const char *node, int64_t then_ms)
     return ledger_first_before(((struct hub *)arg)->ledger, node, then_ms);
 }
 
-static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state_rule *rule)
+static int64_t epoch_now(void *arg)
+{
+    return hub_epoch(arg);
+}
+
+static struct ledger_conf ledger_conf_of(struct hub *h, const struct state_rule *rule)
 {
     const struct hub_conf *c = &h->conf;
     const struct usage_settings *own = feature_settings(c, &usage_feature);
     struct ledger_conf lc = {.every_ms = own->every,
+                             .epoch = epoch_now,
+                             .epoch_arg = h,
                              .rule = {.split = (enum usage_split)own->split,
                                       .busy_util = rule->busy_util,
                                       .held_mem = rule->held_mem,

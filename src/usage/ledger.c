@@ -49,6 +49,7 @@ struct counting {        /* a job: some hours of a node */
     size_t n;
     int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
     struct count_rule rule;
+    int64_t epoch; /* of the leader that this hub was */
     struct recounted out;
     int64_t took_us; /* of a processor */
     bool spare;      /* out of what is there for hours under way */
@@ -306,6 +307,11 @@ static void on_worker(struct work_job *j)
     c->took_us = clock_thread_us() - begin_us;
 }
 
+static int64_t epoch_of(const struct ledger *l)
+{
+    return l->conf.epoch ? l->conf.epoch(l->conf.epoch_arg) : 0;
+}
+
 static struct usage_day day_of(const struct zone *z, int64_t at_ms)
 {
     int32_t date = zone_date(z, at_ms);
@@ -313,9 +319,10 @@ static struct usage_day day_of(const struct zone *z, int64_t at_ms)
     return (struct usage_day){zone_date_ms(z, date), zone_date_ms(z, date + 1)};
 }
 
-static bool put_usage(struct ledger *l, const struct usage_put *u)
+/* epoch: as of when it was counted: a hub that slept meanwhile must not put old hours over those of the next. */
+static bool put_usage(struct ledger *l, int64_t epoch, const struct usage_put *u)
 {
-    bool queued = store_put(l->store, STORE_USAGE, u, 1, NULL, NULL) == 0;
+    bool queued = store_put_led(l->store, epoch, STORE_USAGE, u, 1, NULL, NULL) == 0;
 
     l->puts += queued;
     return queued;
@@ -335,8 +342,9 @@ static void put_counted(struct ledger *l, struct counting *c)
             if (!n_days || days[n_days - 1].from_ms != day.from_ms)
                 days[n_days++] = day;
         }
-        put_usage(l, &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
-                                         zone_name(l->zones[z].zone), days});
+        put_usage(l, c->epoch,
+                  &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
+                                      zone_name(l->zones[z].zone), days});
     }
 }
 
@@ -408,7 +416,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
             continue;
         if (!c) {
             c = NEW(struct counting, .job = {.run = on_worker, .done = on_counted}, .l = l, .rule = l->conf.rule,
-                    .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
+                    .epoch = epoch_of(l), .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
@@ -436,7 +444,8 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
         days[n_days] = day_of(z->zone, at_ms);
         at_ms = days[n_days++].to_ms;
     }
-    if (n_days && !put_usage(l, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days}))
+    if (n_days &&
+        !put_usage(l, epoch_of(l), &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days}))
         return false; /* too much waits for the disk: the next time */
     z->roll_ms = at_ms;
     if (!n->first_ms || z->roll_ms > n->last_ms) {

@@ -19,8 +19,10 @@ struct ledger;
 
 struct ledger_conf {
     struct count_rule rule;
-    int64_t every_ms; /* the hour under way is counted so often */
-    int64_t keep_ms;  /* samples and records older than this are gone; 0: never */
+    int64_t every_ms;            /* the hour under way is counted so often */
+    int64_t keep_ms;             /* samples and records older than this are gone; 0: never */
+    int64_t (*epoch)(void *arg); /* of this hub as the one that leads; -1: it does not. NULL: it is alone */
+    void *epoch_arg;
 };
 
 /* zones: at most USAGE_ZONES, of names that differ; the first says where hours begin. They are taken. NULL when no

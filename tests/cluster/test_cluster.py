@@ -218,6 +218,26 @@ class Leader(Cluster):
         self.assertEqual(self.told("dgx1"), 1)
         self.assertEqual(self.pg.sql("SELECT epoch FROM lease WHERE name = 'leader'"), "2")
 
+    @lib.long
+    def test_a_message_that_went_out_while_the_server_was_away_is_not_told_again(self):
+        self.set_up()
+        first, answers = self.leader(), threading.Event()
+        self.hook.next["/hook"] = [answers]
+        self.node("dgx1")
+        lib.wait_until("it is on its way", lambda: self.told("dgx1") == 1)
+        self.pg.stop(signal.SIGQUIT)  # that it arrived cannot be noted
+        answers.set()
+        first.wait_line("cannot be noted yet")
+        self.pg.start()
+        lib.wait_until("it is noted", lambda: self.pg.sql("SELECT count(*) FROM notes WHERE kind = 3") == "0")
+        first = self.leader()
+        self.hubs.remove(first)
+        first.kill9()
+        self.leader()
+        self.node("dgx2")
+        lib.wait_until("the next one is told", lambda: self.told("dgx2") == 1)
+        self.assertEqual(self.told("dgx1"), 1)
+
 
 class Counters(Cluster):
     def held(self, h):
@@ -299,6 +319,18 @@ class Try(lib.Case):
         def leading():
             return sum(bool(re.search(rb"^muster_hub_leads 1$", lib.ask(m.group(1) + "/metrics")[2], re.M)) for m in hubs[1:])
         lib.wait_until("one of the others leads", lambda: leading() == 1)
+        self.assertEqual(p.stop(), 0, p.text)
+        with open(data + "/node.tokens", encoding="ascii") as f:  # they were answered, through haproxy
+            self.assertEqual(len(f.readlines()), 6)
+        p = self.start(os.path.join(lib.TOP, "tools/cluster"), "3", "--data", data, "--port", str(port))
+        p.wait_line(r"hub 3 ")
+
+        def states():
+            return {d["state"] for n in lib.ask_json(url + "/api/v1/state")["nodes"] for d in n["devices"] if n["state"] == "up"}
+        lib.wait_until("they speak again", lambda: "busy" in states() and "stale" not in states())
+        for i in (1, 2, 3):
+            with open(f"{data}/hub{i}.log", encoding="utf-8") as f:
+                self.assertNotIn("refused", f.read())
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.got.append({"path": self.path, "at": time.monotonic(), "headers": dict(self.headers), "body": body})
             way = (self.server.next.get(self.path) or [200]).pop(0)
+        if hasattr(way, "wait"):  # until somebody sets it
+            way.wait(60)
+            way = 200
         if way == "endless":
             return self.endless(0)
         if way == "drip":

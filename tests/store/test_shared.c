@@ -11,6 +11,7 @@
 #include "mem_archive.h"
 #include "pg_server.h"
 
+#include "sql/lease.h"
 #include "sql/pg.h"
 #include "store/log_rows.h"
 #include "store/store.h"
@@ -597,6 +598,53 @@ static void frames_wait_for_the_archive(void **unused)
     h_fini(&m);
 }
 
+/* Z4: of what a hub puts as the leader that it is no more nothing is written, and whoever asked is told. */
+static void what_an_old_leader_puts_is_not_written(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    const struct note mine = {.kind = NOTE_ALERT, .id = 1, .bytes = STR("x")},
+                      late = {.kind = NOTE_ALERT, .id = 2, .bytes = STR("x")};
+    const struct usage_span hour = {H0, H0 + H_HOUR, 0, NULL};
+    const int64_t mark = 1;
+    const struct usage_put usage = {.node = "aa", .n = 1, .hours = &hour, .marks = &mark, .zone = "UTC"};
+    struct outcome led = {0}, old = {0}, never = {0};
+    struct db *db = NULL;
+    struct leases leases;
+    struct lease l;
+    (void)unused;
+
+    assert_int_equal(db_open(&db, url, &lease_kind, DB_WRITE, NULL), 0);
+    struct store *s = open_hub(url, 1);
+    leases_init(&leases, db);
+    lease_init(&l, LEASE_LEADER, 1, 60000);
+    assert_int_equal(lease_take(&leases, &l, NULL), 1);
+    int64_t epoch = l.epoch;
+    assert_int_equal(store_put_led(s, epoch, STORE_NOTE, &mine, 1, note, &led), 0);
+    store_put(s, STORE_USAGE_MARK, &(struct usage_mark){"aa", H0, 1}, 1, NULL, NULL);
+    flush(s);
+    assert_int_equal(lease_give_up(&leases, &l, NULL), 0);
+    lease_init(&l, LEASE_LEADER, 2, 60000);
+    assert_int_equal(lease_take(&leases, &l, NULL), 1); /* another leads */
+    assert_int_equal(store_put_led(s, epoch, STORE_NOTE, &late, 1, note, &old), 0);
+    assert_int_equal(store_put_led(s, epoch, STORE_USAGE, &usage, 1, NULL, NULL), 0);
+    store_put_led(s, -1, STORE_NOTE, &late, 1, note, &never);
+    store_put_led(s, -1, STORE_USAGE, &usage, 1, NULL, NULL);
+    store_put(s, STORE_NODE, &(struct store_node){.key = "kept"}, 1, NULL, NULL); /* of the same commit */
+    flush(s);
+    assert_true(led.n == 1 && led.last == 0);
+    assert_true(old.n == 1 && old.last == -ESTALE);
+    assert_true(never.n == 1 && never.last == -ESTALE);
+    assert_int_equal(ask(s, "SELECT count(*) FROM notes"), 1);
+    assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 1); /* to be counted still */
+    assert_int_equal(ask(s, "SELECT count(*) FROM nodes WHERE key = 'kept'"), 1);
+    assert_int_equal(store_put_led(s, l.epoch, STORE_USAGE, &usage, 1, NULL, NULL), 0);
+    flush(s);
+    assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 0);
+    leases_fini(&leases);
+    db_close(db);
+    store_close(s);
+}
+
 static int start_server(void **unused)
 {
     (void)unused;
@@ -624,6 +672,7 @@ int main(void)
         cmocka_unit_test(a_standby_that_is_away_keeps_commits_from_being_acknowledged),
         cmocka_unit_test(a_repeat_is_acknowledged_by_a_commit_that_writes),
         cmocka_unit_test(hubs_race_and_nothing_is_lost_or_doubled),
+        cmocka_unit_test(what_an_old_leader_puts_is_not_written),
         cmocka_unit_test(a_takeover_counts_for_all_hubs),
         cmocka_unit_test(a_start_finds_the_newest_of_all_hubs),
     };
