@@ -21,7 +21,7 @@ const struct db_kind lease_kind = {
               "CREATE SEQUENCE booking_ids INCREMENT 16; CREATE SEQUENCE note_ids INCREMENT 64;",
 };
 
-enum { TAKEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, DROP_LEASES, COUNT };
+enum { TAKEN, SHORTEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, DROP_LEASES, COUNT };
 
 /* clock_timestamp: a statement may have waited. A holder that stops within its transaction must not keep others from
  * taking the lease for ever. */
@@ -30,7 +30,9 @@ enum { TAKEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, 
 #define HUB_NAME     "'hub/' || h.id"
 #define GONE_FOR(ms) "until < clock_timestamp() - " ms " * interval '1 ms'"
 static const char *const texts[COUNT] = {
-    [TAKEN] = "SELECT 1 FROM lease WHERE name = ?1 AND until >= clock_timestamp()",
+    [TAKEN] = "SELECT CASE WHEN until > " LATER " THEN 2 ELSE 1 END FROM lease WHERE name = ?1"
+              " AND until >= clock_timestamp()",
+    [SHORTEN] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND until > " LATER,
     [TAKE] = "INSERT INTO lease AS l (name, holder, epoch, until) VALUES(?1, ?2, 1, " LATER ")"
              " ON CONFLICT(name) DO UPDATE SET holder = ?2, epoch = l.epoch + 1, until = " LATER
              " WHERE l.until < clock_timestamp() RETURNING epoch",
@@ -108,13 +110,16 @@ static int take_row(struct leases *s, const struct lease *l, int64_t *ret_epoch,
 
 int lease_take(struct leases *s, struct lease *l, struct err *err)
 {
-    int64_t asked_ms = clock_boot_ms(), epoch = 0;
-    int r = db_one(DB_STMT(&s->st, TAKEN, DB_TEXT(l->name)), &epoch, err);
+    int64_t asked_ms = clock_boot_ms(), taken = 0, epoch = 0;
+    int r = db_one(DB_STMT(&s->st, TAKEN, DB_TEXT(l->name), DB_INT(0), DB_INT(l->ms)), &taken, err);
 
-    if (r == 0)
+    if (r == 0) {
         r = take_row(s, l, &epoch, err);
-    else if (r == 1)
-        r = 0;
+    } else if (r == 1) { /* 2: the server's clock was set back, and whoever has it may be gone */
+        r = taken == 2 ? DB_RUN(&s->st, SHORTEN, DB_TEXT(l->name), DB_INT(0), DB_INT(l->ms)) : 0;
+        if (r < 0)
+            db_fail(s->st.db, r, "shorten a lease in", err);
+    }
     if (r != 1)
         return r;
     set_lost(l);

@@ -1,7 +1,8 @@
 /*
  * lease.h: what one of several hubs does alone, and for how long: rows in PostgreSQL. lease.c has their tables.
  *
- * Z1 At most one holds a lease at a time: it is over when the server's clock says so, and nobody else's. Z2 Whoever
+ * Z1 At most one holds a lease at a time: it is over when the server's clock says so, and nobody else's; where that was
+ * set back, a lease lasts for its time again and no longer. Z2 Whoever
  * takes it gets an epoch that nobody had before. Z3 The holder stops by itself (lease_holds) when two thirds of the
  * time since it last asked are over by CLOCK_BOOTTIME, so before anybody else can take it, however far its wall clock
  * is off and though it slept. Z4 A transaction that calls lease_fence is committed only while that epoch is the

@@ -121,8 +121,10 @@ static void wait_for(struct pg_db *d, int64_t until_ms)
 
     if (unsent < 0 || p.fd < 0)
         return;
-    if (poll(&p, 1, (int)MIN(left, INT32_MAX)) == 0)
+    if (poll(&p, 1, (int)MIN(left, INT32_MAX)) == 0) {
         shutdown(p.fd, SHUT_RDWR); /* libpq finds it closed */
+        d->hung = true;
+    }
     d->pq.consume(d->c);
 }
 
@@ -222,7 +224,10 @@ static int connect_again(struct pg_db *d)
     d->pq.nonblocking(d->c, 1);
     if (pg_is_lost(d))
         return pg_keep_why(d, -ENOTCONN, d->pq.error(d->c));
+    bool hung = d->hung;
+    d->hung = false; /* that is asked first */
     pg_look_for_pool(d);
+    d->hung = hung;
     return 0;
 }
 
@@ -237,14 +242,33 @@ static void hear_the_end(struct pg_db *d)
     }
 }
 
+/*
+ * A commit that waits for a standby goes on doing so when its client is gone. As long as ours does, another would only
+ * stand behind it, until the server has no connection left for anybody.
+ */
+static int check_hung(struct pg_db *d)
+{
+    PGresult *res = d->pq.query(d->c, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND"
+                                      " state_change < clock_timestamp() - interval '2 s' AND application_name ="
+                                      " current_setting('application_name') LIMIT 1")
+                        ? get_last_result(d)
+                        : NULL;
+    bool waits = d->pq.result_status(res) == PGRES_TUPLES_OK && strcmp(d->pq.rows_touched(res), "1") == 0;
+
+    d->pq.clear(res);
+    if (waits)
+        return pg_keep_why(d, -ECANCELED, "its standby does not confirm what was written");
+    d->hung = pg_is_lost(d);
+    return 0;
+}
+
 /* Within a transaction a lost connection stays lost. */
 static int make_ready(struct pg_db *d)
 {
     if (!d->in && !d->active)
         hear_the_end(d);
-    if (!pg_is_lost(d))
-        return 0;
-    return d->in ? -ENOTCONN : connect_again(d);
+    int r = !pg_is_lost(d) ? 0 : d->in ? -ENOTCONN : connect_again(d);
+    return r == 0 && d->hung && !d->in && !d->active ? check_hung(d) : r;
 }
 
 static int begin_transaction(struct db *db, bool write)

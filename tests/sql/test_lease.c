@@ -92,6 +92,24 @@ static void one_has_it_until_its_time_is_over(void **unused)
     leave(&b);
 }
 
+/* Z1: else nobody could take it for as long as that was. */
+static void a_lease_lasts_no_longer_when_the_servers_clock_is_set_back(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct hub_of_test a, b;
+    (void)unused;
+
+    join(&a, url, 1);
+    join(&b, url, 2);
+    assert_int_equal(take(&a), 1);
+    pass(&a, -86400000);
+    assert_int_equal(take(&b), 0);
+    pass(&a, MS + 1000);
+    assert_int_equal(take(&b), 1);
+    leave(&a);
+    leave(&b);
+}
+
 /* It is over, and nobody took it: it must be taken anew, with another epoch. */
 static void what_is_over_is_not_kept(void **unused)
 {
@@ -277,9 +295,13 @@ static int end_server(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_has_it_until_its_time_is_over), cmocka_unit_test(what_is_over_is_not_kept),
-        cmocka_unit_test(the_holder_stops_by_itself),        cmocka_unit_test(of_many_that_want_it_one_gets_it),
-        cmocka_unit_test(a_stale_epoch_writes_nothing),      cmocka_unit_test(hubs_are_listed_while_they_are_there),
+        cmocka_unit_test(one_has_it_until_its_time_is_over),
+        cmocka_unit_test(a_lease_lasts_no_longer_when_the_servers_clock_is_set_back),
+        cmocka_unit_test(what_is_over_is_not_kept),
+        cmocka_unit_test(the_holder_stops_by_itself),
+        cmocka_unit_test(of_many_that_want_it_one_gets_it),
+        cmocka_unit_test(a_stale_epoch_writes_nothing),
+        cmocka_unit_test(hubs_are_listed_while_they_are_there),
     };
 
     cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY"));
