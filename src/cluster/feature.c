@@ -69,18 +69,24 @@ static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED
     return r;
 }
 
+/* ":8765"; NULL: it says none. */
+static const char *port_of(const char *url)
+{
+    const char *host = strstr(url, "://") + 3, *end = strrchr(host, ']');
+
+    return strchr(end ? end : host, ':');
+}
+
 /* Where it is reached: with the port it listens on where none is said. "": not known yet, or never. */
 static void own_url(const struct hub_cluster *c, char out[256])
 {
     const struct cluster_settings *s = feature_settings(&c->h->conf, &cluster_feature);
-    const char *host = s->advertise ? strstr(s->advertise, "://") + 3 : NULL;
     struct str rest = buf_str(&c->h->addresses), first = {0};
 
     out[0] = 0;
-    if (!host)
+    if (!s->advertise)
         return;
-    const char *port = strrchr(host, ']') ? strchr(strrchr(host, ']'), ':') : strchr(host, ':');
-    if (port) {
+    if (port_of(s->advertise)) {
         mem_copy_str(out, 256, s->advertise);
     } else if (str_cut(&rest, '\n', &first) && first.len < 200) {
         size_t colon = first.len;
@@ -157,7 +163,7 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     if (!place)
         return -EINVAL;
     mc.place = place;
-    if (c->advertise)
+    if (c->advertise && port_of(c->advertise)) /* else it is known once it listens */
         mem_copy_str(mc.self.url, sizeof(mc.self.url), c->advertise);
     gethostname(mc.self.name, sizeof(mc.self.name) - 1);
     mem_copy_str(mc.self.version, sizeof(mc.self.version), MUSTER_VERSION);

@@ -76,12 +76,13 @@ struct member {
 
 /* ---- the thread's rounds ---- */
 
-static void say_away(struct member *m, const struct err *err)
+/* began_ms: when it was asked what it did not answer. */
+static void say_away(struct member *m, int64_t began_ms, const struct err *err)
 {
     LOCKED(&m->lock);
     if (!m->away_since_ms) {
-        m->away_since_ms = MAX(clock_mono_ms(), 1);
-        m->away_wall_ms = clock_wall_ms();
+        m->away_since_ms = MAX(began_ms, 1);
+        m->away_wall_ms = clock_wall_ms() - (clock_mono_ms() - began_ms);
     }
     mem_copy_str(m->why, sizeof(m->why), err->msg);
 }
@@ -293,12 +294,13 @@ static void *member_main(void *arg)
 
     while (!stop) {
         struct err err = {0};
+        int64_t began_ms = clock_mono_ms();
         pthread_mutex_lock(&m->lock);
         bool follows = m->follow;
         pthread_mutex_unlock(&m->lock);
         int r = do_round(m, told, follows, &err);
         if (r < 0)
-            say_away(m, &err);
+            say_away(m, began_ms, &err);
         else
             say_there(m);
         pthread_mutex_lock(&m->lock);

@@ -24,8 +24,9 @@ struct listener { /* another hub */
     struct other_hub hub;
     struct http_call *call;
     struct buf waiting;
-    int64_t again_ms;  /* monotonic */
-    int64_t failed_ms; /* since when, monotonic; 0: it answers */
+    int64_t again_ms; /* monotonic, as the others; after it failed */
+    int64_t sent_ms;
+    int64_t failed_ms; /* since when; 0: it answers */
 };
 
 struct telling {
@@ -98,12 +99,13 @@ static void listener_send(struct listener *l, const char *token)
 {
     if (http_busy(l->call) || clock_mono_ms() < l->again_ms)
         return;
-    if (l->failed_ms && !l->waiting.len) { /* is it back? */
+    if (!l->waiting.len && clock_mono_ms() - l->sent_ms >= AGAIN_MS) { /* is it there? */
         l->waiting = BUF_INIT(SHARE_MAX);
         share_start(&l->waiting);
     }
     if (!l->waiting.len)
         return;
+    l->sent_ms = clock_mono_ms();
     if (http_post(l->call, token, &l->waiting, TIMEOUT_MS, NULL) < 0)
         l->again_ms = clock_mono_ms() + AGAIN_MS;
     buf_fini(&l->waiting);
