@@ -7,12 +7,12 @@ postgresql-15, haproxy, nftables, iproute2. In namespaces of its own: nothing el
 """
 import argparse
 import collections
+import json
 import os
 import random
 import shutil
 import sys
 import tempfile
-import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "kit"))
@@ -46,48 +46,10 @@ def table(outcomes):
     row("all", outcomes)
 
 
-class Racer(threading.Thread):
-    """Two who book the same GPU for the same hour at two hubs, again and again."""
-
-    def __init__(self, world):
-        super().__init__(daemon=True)
-        self.world, self.over, self.tries, self.got, self.both, self.ids = world, False, 0, 0, 0, []
-        self.tokens = [world.token("member", "--person", who) for who in ("kim", "ann")]
-
-    def book(self, h, token, at, out, i):
-        import json
-        body = json.dumps({"devices": ["sim1:0"], "from": at, "until": at + 1800000}).encode()
-        try:
-            status, _, answer = h.ask("/api/v1/bookings", limit=15, method="POST", body=body, headers={"Authorization": "Bearer " + token})
-            out[i] = json.loads(answer)["id"] if status == 201 else None
-        except Exception:  # no answer is no promise
-            out[i] = None
-
-    def run(self):
-        at = int(time.time() * 1000) + 7200000
-        rng = random.Random(1)
-        while not self.over:
-            at += 3600000
-            if at > time.time() * 1000 + 85 * 86400000:
-                return
-            out, hubs = [None, None], rng.sample(self.world.hubs, 2)
-            both = [threading.Thread(target=self.book, args=(hubs[i], self.tokens[i], at, out, i)) for i in (0, 1)]
-            for t in both:
-                t.start()
-            for t in both:
-                t.join()
-            self.tries += 1
-            self.got += any(out)
-            self.both += all(out)
-            self.ids += [i for i in out if i]
-            time.sleep(0.8)
-
-    def kept(self):
-        """(bookings that were promised and are not there, pairs in the table that overlap)"""
-        w = self.world
-        there = set(w.sql("SELECT id FROM holds").split())
-        rows = w.sql("SELECT count(*) FROM booked a JOIN booked b ON a.device = b.device AND a.span && b.span AND a.hold < b.hold")
-        return [i for i in self.ids if str(i) not in there], int(rows)
+def load(line):
+    o = fault_kinds.Outcome("")
+    vars(o).update(json.loads(line))
+    return o
 
 
 def main():
@@ -97,8 +59,12 @@ def main():
     ap.add_argument("--nodes", type=int, default=500)
     ap.add_argument("--kinds", default="", help="of these alone: " + ", ".join(k.__name__ for k in fault_kinds.KINDS))
     ap.add_argument("--minutes", type=float, default=600, help="no new fault after so long")
+    ap.add_argument("--out", help="add what came of each fault to this file, a line each")
+    ap.add_argument("--table", nargs="+", metavar="FILE", help="nothing but the table of what such files hold")
     ap.add_argument("--keep", help="logs are left in this folder")
     a = ap.parse_args()
+    if a.table:
+        return table([load(line) for name in a.table for line in open(name, encoding="utf-8")])
     why = None if os.environ.get("FAULT_WORLD") else faultworld.missing()
     if why:
         sys.exit(f"bench/faults.py: {why}")
@@ -108,10 +74,9 @@ def main():
     w = faultworld.World(folder, nodes=a.nodes)
     try:
         lib.wait_until("all is well", w.settled, 120)
-        asker, racer = faultworld.Asker(w), Racer(w)
+        asker, racer = faultworld.Asker(w), faultworld.Racer(w)
         asker.start()
         racer.start()
-        before, told = collections.Counter(), 0
         for no, kind in enumerate(draw(rng, set(filter(None, a.kinds.split(","))), a.faults), 1):
             if time.monotonic() - began > a.minutes * 60:
                 break
@@ -119,23 +84,20 @@ def main():
             made = w.made()
             lost, twice = fault_kinds.check(w, made)
             o.lost, o.doubled = len(lost), len(twice)
-            marks = [f"mark{i}" for i in range(told + 1, w.marks + 1)]
-            told = w.marks
-            try:
-                lib.wait_until("", lambda: all(w.told()[0][m] for m in marks), 40, 0.5)
-            except AssertionError:
-                o.unsaid = sum(not w.told()[0][m] for m in marks)
-            times = w.told()[0]
-            o.messages = sum(max(n - 1, 0) for n in times.values()) - sum(max(n - 1, 0) for n in before.values())
-            before = times
             outcomes.append(o)
-            said = {k: v for k, v in o.said.items()} if o.words is not None and (o.words < 0 or o.words > fault_kinds.WORDS_S) else ""
-            print(f"{time.monotonic() - began:6.0f} s  {no:3d} {o.kind:15s} made {len(made)} lost {o.lost} doubled {o.doubled} messages doubled {o.messages} not told {o.unsaid} silent {o.silent:.1f} s"
+            said = o.said if o.words is not None and (o.words < 0 or o.words > fault_kinds.WORDS_S) else ""
+            print(f"{time.monotonic() - began:6.0f} s  {no:3d} {o.kind:15s} made {len(made)} lost {o.lost} doubled {o.doubled} silent {o.silent:.1f} s"
                   f" words {'-' if o.words is None else f'{o.words:.1f} s'} well after {o.mended:.1f} s {said}", flush=True)
         racer.over = asker.over = True
         racer.join()
         gone, overlap = racer.kept()
+        fault_kinds.count_messages(w, outcomes)
         table(outcomes)
+        if a.out:
+            with open(a.out, "a", encoding="utf-8") as f:
+                f.writelines(json.dumps({k: v for k, v in vars(o).items() if k not in ("marks", "said")}) + "\n" for o in outcomes)
+        wrong = w.values()
+        print(f"\nvalues of one metric in the history, counted for each node: {len(wrong)} nodes of {a.nodes} have more or fewer than were made {wrong[:5] if wrong else ''}")
         print(f"\nbookings: {racer.tries} raced, {racer.got} given, {racer.both} given to both, {len(gone)} promised and lost, {overlap} that overlap")
         print(f"messages with a number that was told already: {w.told()[1]}; {len(w.made())} batches of {a.nodes} nodes, {asker.answers} answers, {time.monotonic() - began:.0f} s")
     finally:

@@ -5,9 +5,11 @@ The servers, hubs and what asks them have an address each in 10.77.0.0/24 on a b
 """
 import collections
 import contextlib
+import http.client
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -23,6 +25,7 @@ import sender
 PG = "/usr/lib/postgresql/15/bin"
 PASSWORD = "se:cr@t"
 HERE = "10.77.0.1"
+DAY = 86400000
 SHIM = os.path.join(lib.BIN, "libclock-shim.so")
 TOOLS = ("ip", "nft", "unshare", "haproxy")
 
@@ -231,6 +234,10 @@ class Hub:
 
     def kill9(self):
         self.p.kill9()
+        self.ended()
+
+    def ended(self):
+        self.p.p.stdout.close()
         self.texts.append(self.p.text)
 
     def signal(self, how):
@@ -343,19 +350,22 @@ class World:
     # ---- what is told ----
 
     def mark(self):
-        """A node that somebody must be told of, once; it speaks to whoever takes it. Its name."""
+        """A node that somebody must be told of, once; it speaks to whoever takes it, for a while. Its name."""
         self.marks += 1
         node = sender.Node(f"mark{self.marks}")
-        body = node.stream(node.facts(), node.procs(), node.batch(util=0))
-        threading.Thread(target=self._post, args=(body,), daemon=True).start()
+        threading.Thread(target=self._speak, args=(node,), daemon=True).start()
         return node.name
 
-    def _post(self, body):
-        for _ in range(400):
-            with contextlib.suppress(OSError, Exception):
-                if lib.ask(self.url + "/api/v1/batches", method="POST", body=body, limit=15, headers={"Authorization": "Bearer " + self.enroll, "Content-Type": "application/octet-stream"})[0] == 200:
-                    return
-            time.sleep(0.5)
+    def _speak(self, node):
+        token, end, spoke = self.enroll, time.monotonic() + 60, 0
+        while spoke < 4 and time.monotonic() < end:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                body = node.stream(node.facts(), node.procs(), node.batch(util=0))
+                status, _, answer = lib.ask(self.url + "/api/v1/batches", method="POST", body=body, limit=15,
+                                            headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+                if status == 200:
+                    token, spoke = sender.answer(answer).get("token", token), spoke + 1
+            time.sleep(5 if spoke else 0.5)
 
     def told(self):
         """How often each mark was told of, and how many of these messages came with a number that was there already."""
@@ -371,6 +381,21 @@ class World:
         return times, again
 
     # ---- what is stored ----
+
+    def values(self):
+        """The simulator ends, all acknowledged; then of each node how many values of one metric there must be, and how many the history has: [(name, made, found)] where they differ."""
+        self.sim.stop(limit=150)
+        made, names, wrong = collections.Counter(node for node, _, _ in self.made()), {}, []
+        for row in self.sql("SELECT key, name FROM nodes WHERE name LIKE 'sim%'").splitlines():
+            key, name = row.split("|")
+            names[key] = name
+        now = int(time.time() * 1000)
+        for key, name in names.items():
+            got = lib.ask_json(f"{self.url}/api/v1/history?device={name}:0&metric=mem_total&from={now - 3 * DAY}&to={now + 3 * DAY}&step=1h&agg=count", limit=60)
+            found = sum(v or 0 for s in got["series"] for v in s["v"])
+            if found != made[key]:
+                wrong.append((name, made[key], found))
+        return wrong
 
     def made(self):
         """(node, run, number) of every batch so far, and its samples."""
@@ -420,3 +445,46 @@ class Asker(threading.Thread):
             worst = max(self.worst, time.monotonic() - self.last)
             self.worst = 0.0
             return worst
+
+
+class Racer(threading.Thread):
+    """Two who book the same GPU for the same hour at two hubs, again and again."""
+
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self.world, self.over, self.tries, self.got, self.both, self.ids = world, False, 0, 0, 0, []
+        self.tokens = [world.token("member", "--person", who) for who in ("kim", "ann")]
+
+    def book(self, h, token, at, out, i):
+        body = json.dumps({"devices": ["sim1:0"], "from": at, "until": at + 1800000}).encode()
+        try:
+            status, _, answer = h.ask("/api/v1/bookings", limit=15, method="POST", body=body, headers={"Authorization": "Bearer " + token})
+            out[i] = json.loads(answer)["id"] if status == 201 else None
+        except Exception:  # no answer is no promise
+            out[i] = None
+
+    def run(self):
+        at = int(time.time() * 1000) + 7200000
+        rng = random.Random(1)
+        while not self.over:
+            at += 3600000
+            if at > time.time() * 1000 + 85 * 86400000:
+                return
+            out, hubs = [None, None], rng.sample(self.world.hubs, 2)
+            both = [threading.Thread(target=self.book, args=(hubs[i], self.tokens[i], at, out, i)) for i in (0, 1)]
+            for t in both:
+                t.start()
+            for t in both:
+                t.join()
+            self.tries += 1
+            self.got += any(out)
+            self.both += all(out)
+            self.ids += [i for i in out if i]
+            time.sleep(0.8)
+
+    def kept(self):
+        """(bookings that were promised and are not there, pairs in the table that overlap)"""
+        w = self.world
+        there = set(w.sql("SELECT id FROM holds").split())
+        rows = w.sql("SELECT count(*) FROM booked a JOIN booked b ON a.device = b.device AND a.span && b.span AND a.hold < b.hold")
+        return [i for i in self.ids if str(i) not in there], int(rows)

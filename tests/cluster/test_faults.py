@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+"""Faults with the real servers: whatever is killed, stopped, cut, filled or set wrong, nothing acknowledged is lost or doubled, no GPU is booked twice, nobody misses a message, and every screen says what is wrong.
+
+The site is tests/kit/faultworld.py, in namespaces of its own; what is done to it tests/kit/fault_kinds.py. bench/faults.py does hundreds, and measures.
+"""
+import os
+import random
+import shutil
+import tempfile
+import unittest
+
+import fault_kinds as fk
+import faultworld
+import lib
+
+ONE_OF_EACH = [fk.kill_leader, fk.cut_hub_server, fk.stop_hub, fk.promote, fk.restart_server, fk.wrong_password, fk.other_version, fk.slow_standby, fk.hub_clock, fk.full_disk]
+
+
+@lib.plain  # clocks are set by what is preloaded
+class Faults(lib.Case):
+    def do_all(self, kinds, seed, nodes):
+        folder = tempfile.mkdtemp(prefix="muster-faults-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        w, rng = faultworld.World(folder, nodes=nodes), random.Random(seed)
+        for s in w.servers:
+            self.addCleanup(faultworld.run, "umount", "-l", s.disk, check=False)
+        self.addCleanup(w.close)
+        lib.wait_until("all is well", w.settled)
+        asker, racer, outcomes = faultworld.Asker(w), faultworld.Racer(w), []
+        asker.start()
+        racer.start()
+        for kind in kinds:
+            o = fk.do(w, kind, rng, asker, lib.LIMIT_S)
+            self.assertNotEqual(o.words, -1, f"{o.kind}: nobody says so: {o.said}")
+            self.assertEqual(fk.check(w), (set(), []), o.kind)
+            outcomes.append(o)
+        racer.over = asker.over = True
+        racer.join()
+        fk.count_messages(w, outcomes)
+        self.assertEqual([o.kind for o in outcomes if o.unsaid], [], "somebody was not told")
+        self.assertEqual(sum(o.messages > 0 for o in outcomes) and w.told()[1] == 0, False, "told twice under two numbers")
+        self.assertGreater(racer.got, 0)
+        self.assertEqual((racer.both, *racer.kept()), (0, [], 0))
+        self.assertEqual(w.values(), [])
+
+    def test_of_no_kind_of_fault_anything_is_lost_or_doubled(self):
+        self.do_all(ONE_OF_EACH, 1, 20)
+
+
+@lib.long
+class Many(Faults):
+    test_of_no_kind_of_fault_anything_is_lost_or_doubled = None
+
+    def test_many_in_any_order(self):
+        rng = random.Random(os.environ.get("MUSTER_TEST_SEED", "1"))
+        self.do_all(rng.sample(list(fk.KINDS), len(fk.KINDS)), rng.random(), 100)
+
+
+if __name__ == "__main__":
+    WHY = None if os.environ.get("FAULT_WORLD") else faultworld.missing()
+    if WHY:
+        Faults = unittest.skip(WHY)(Faults)
+        Many = unittest.skip(WHY)(Many)
+    else:
+        faultworld.enter()
+    lib.main()
