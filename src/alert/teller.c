@@ -80,8 +80,17 @@ size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
 
 /* ---- into the store ---- */
 
+/* Notes whose bytes stand one behind the other in a buffer that may move while it grows. */
+struct notes {
+    struct note *v;
+    size_t n, cap;
+    struct buf bytes;
+};
+
 struct telling { /* messages that are being stored, with the alerts they are of */
     struct alert_teller *t;
+    int64_t epoch; /* as which leader */
+    struct notes w;
     struct message **v;
     size_t n, cap;
 };
@@ -109,28 +118,32 @@ static void pass(void *arg, const char *channel, const char *person)
     log_info("alert", "%s has no address for %s, and is not told", person, channel);
 }
 
-/* What cannot be stored is told all the same. */
+static void put_told(struct telling *t);
+
+/*
+ * What cannot be stored is told all the same. As a leader of old it is another's to tell; but each who takes the lead
+ * is one more, so where that was this hub itself nobody else did.
+ */
 static void told(void *arg, int result)
 {
     struct telling *t = arg;
 
+    if (result == -ESTALE && t->epoch > 0 && hub_epoch(t->t->h) == t->epoch + 1) {
+        put_told(t);
+        return;
+    }
     if (result < 0)
         log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
     for (size_t i = 0; i < t->n; i++) {
-        if (t->t->h->outbox && result != -ESTALE) /* else another hub leads, and tells it itself */
+        if (t->t->h->outbox && result != -ESTALE)
             outbox_put(t->t->h->outbox, t->v[i]);
         free(t->v[i]);
     }
+    free(t->w.v);
+    buf_fini(&t->w.bytes);
     free(t->v);
     free(t);
 }
-
-/* Notes whose bytes stand one behind the other in a buffer that may move while it grows. */
-struct notes {
-    struct note *v;
-    size_t n, cap;
-    struct buf bytes;
-};
 
 static void note_add(struct notes *w, struct note n, size_t from)
 {
@@ -147,26 +160,29 @@ static void note_alert(struct notes *w, const struct alert *a)
 }
 
 /* Alerts as they are now that somebody is told of them, and the messages: all of it or nothing. */
-static void put_told(struct telling *t, struct notes *w)
+static void put_told(struct telling *t)
 {
-    const char *at;
+    t->epoch = hub_epoch(t->t->h);
+    if (t->w.n)
+        store_put_led(t->t->h->store, t->epoch, STORE_NOTE, t->w.v, t->w.n, told, t);
+    else
+        told(t, 0);
+}
+
+static void note_messages(struct telling *t)
+{
+    struct notes *w = &t->w;
 
     for (size_t i = 0; i < t->n; i++) {
         size_t from = w->bytes.len;
         message_write(t->v[i], &w->bytes);
         note_add(w, (struct note){.kind = NOTE_MESSAGE, .id = t->v[i]->id}, from);
     }
-    at = w->bytes.p;
+    const char *at = w->bytes.p;
     for (size_t i = 0; i < w->n; i++) {
         w->v[i].bytes.p = at;
         at += w->v[i].bytes.len;
     }
-    if (w->n)
-        hub_put_once(t->t->h, STORE_NOTE, w->v, w->n, told, t);
-    else
-        told(t, 0);
-    free(w->v);
-    buf_fini(&w->bytes);
 }
 
 /* ---- news ---- */
@@ -204,7 +220,6 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
                          .rules = rules,
                          .people = t->h->api.people,
                          .passed = pass};
-    struct notes w = {.bytes = BUF_INIT(256u << 20)};
     AUTO_FREE struct alert_news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
     struct civil at;
     size_t n = 0;
@@ -221,13 +236,14 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
         return;
     zone_civil(t->h->zone, now_ms, &at);
     k.minute = at.hour * 60 + at.minute;
-    struct telling *to = NEW(struct telling, .t = t);
+    struct telling *to = NEW(struct telling, .t = t, .w.bytes = BUF_INIT(256u << 20));
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
         if (v[i].told)
-            note_alert(&w, alert_states_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
-    close_over(t, v + n_firing, &w, now_ms);
+            note_alert(&to->w, alert_states_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
+    close_over(t, v + n_firing, &to->w, now_ms);
     for (size_t i = 0; i < n; i++)
         buf_fini(&v[i].who);
-    put_told(to, &w);
+    note_messages(to);
+    put_told(to);
 }

@@ -32,10 +32,20 @@ static void add_aside(struct hub *h, char out[NOTICE_MAX])
         snprintf(out + n, NOTICE_MAX - n, "%s%s", n ? "; " : "", h->aside);
 }
 
-static void own_notice(const struct store_stat *st, char out[NOTICE_MAX])
+/* For an hour: what else is wrong meanwhile stands before it. */
+static void add_clock(char out[NOTICE_MAX])
 {
     int64_t doubt_ms = trusted_clock_now_doubt();
+    size_t n = strlen(out);
     char span[24];
+    if (doubt_ms)
+        snprintf(out + n, NOTICE_MAX - n,
+                 "%sthe hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
+                 n ? "; " : "", doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
+}
+
+static void own_notice(const struct store_stat *st, char out[NOTICE_MAX])
+{
     if (st->last_error == -ENOSPC)
         snprintf(out, NOTICE_MAX, "store full: the disk has no room; agents keep their samples until there is");
     else if (st->last_error)
@@ -47,10 +57,6 @@ static void own_notice(const struct store_stat *st, char out[NOTICE_MAX])
     else if (st->archive_error)
         snprintf(out, NOTICE_MAX, "samples are kept here and wait for ClickHouse (%llu logs, %lld MB): %.120s",
                  (unsigned long long)st->archive_logs, (long long)(st->archive_bytes >> 20), st->archive_why);
-    else if (doubt_ms)
-        snprintf(out, NOTICE_MAX,
-                 "the hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
-                 doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
 }
 
 void status_metric(struct status *s, const char *name, const char *help, bool counter, uint64_t v)
@@ -103,6 +109,7 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
 {
     out[0] = 0;
     features_status(&h->features, &(struct status){.notice = out});
+    add_clock(out);
     add_aside(h, out);
 }
 

@@ -62,7 +62,7 @@ class Cluster(lib.Case):
         """A node that every hub has heard of."""
         node = sender.Node(name)
         node.all = [node.uuid] + [f"GPU-{name}-{i}" for i in range(1, gpus)]
-        token = self.token("agent")
+        token = node.token = self.token("agent")
         for h in self.hubs:
             raw = node.stream(node.facts(more=node.all[1:]), node.procs(), node.batch(util=0))
             status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
@@ -132,6 +132,57 @@ class Live(Cluster):
         a.kill9()
         self.post(b, node, token, node.batch(util=4600))
         self.assertSoon(lambda: self.util(b, "dgx1"), 0.46)
+
+
+class Known(Cluster):
+    """What is said at one hub counts at the other."""
+    @lib.long
+    def test_names_silences_sessions_and_hours_to_count(self):
+        self.open(2, "--read", "token", "--advertise", "http://127.0.0.1")
+        admin = self.token("admin")
+        first = self.leader()
+        other = self.other(first)
+        node = self.node("dgx1")
+        self.assertEqual(self.ask(other, "PATCH", "/api/v1/nodes/dgx1", admin, {"name": "gold"})[0], 200)
+        self.assertSoon(lambda: [n["name"] for n in self.ask(first, "GET", "/api/v1/state", admin)[1]["nodes"]], ["gold"])
+        status, made = self.ask(other, "POST", "/api/v1/silences", admin, {"node": "gold", "for": "2h", "reason": "we know"})
+        self.assertIn(status, (200, 201), made)
+        reasons = lambda h: [r["reason"] for r in self.ask(h, "GET", "/api/v1/silences", admin)[1]["rows"]]
+        self.assertSoon(lambda: reasons(first), ["we know"])
+        self.assertEqual(self.ask(first, "DELETE", f"/api/v1/silences/{made['id']}", admin)[0], 200)
+        self.assertSoon(lambda: reasons(other), [])
+        self.sessions_cross_over(first, other)
+        hour = now_ms() - 3 * HOUR
+        raw = node.stream(node.facts(), node.procs(), *(node.batch(at_ms=hour + 60000 * i, util=0) for i in range(4)))
+        status, _, body = lib.ask(other.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + node.token, "Content-Type": "application/octet-stream"})
+        self.assertEqual(status, 200, body)
+        lib.wait_until("the one that leads counts that hour", lambda: self.metric(first, "muster_hub_usage_counts_total") > 0)
+        self.assertEqual(self.metric(other, "muster_hub_usage_counts_total"), 0)
+        lib.wait_until("it is stored, and not to be counted any more", lambda: self.pg.sql(f"SELECT (SELECT count(*) FROM usage_hours) > 0, (SELECT count(*) FROM usage_marks WHERE at_ms < {now_ms() - 2 * HOUR})") == "t|0")
+
+    def metric(self, h, name):
+        head = {"Authorization": "Bearer " + self.reader} if hasattr(self, "reader") else {}
+        for line in lib.ask(h.url + "/metrics", headers=head)[2].decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        return None
+
+    def open(self, n, *flags):
+        self.pg = postgres.Postgres(self)
+        self.hubs = [self.hub(i, *flags) for i in range(n)]
+        self.reader = self.token("reader")
+        lib.wait_until("all are known to each other", lambda: all(self.metric(h, "muster_hub_hubs") == n for h in self.hubs))
+
+    def sessions_cross_over(self, a, b):
+        body = json.dumps({"token": self.token("member", "--person", "kim")})
+        status, headers, answer = lib.ask(a.url + "/api/v1/login", method="POST", body=body, headers={"Origin": a.url})
+        self.assertEqual(status, 200, answer)
+        cookie = headers["set-cookie"].split(";")[0]
+        role = lambda h: json.loads(lib.ask(h.url + "/api/v1/whoami", headers={"Cookie": cookie, "Origin": h.url})[2]).get("role")
+        self.assertEqual(role(a), "member")
+        self.assertSoon(lambda: role(b), "member")
+        self.assertEqual(lib.ask(b.url + "/api/v1/logout", method="POST", headers={"Cookie": cookie, "Origin": b.url})[0], 204)
+        self.assertSoon(lambda: role(a), "none")
 
 
 RULES = """
