@@ -93,14 +93,14 @@ def main():
         gone, overlap = racer.kept()
         fault_kinds.count_messages(w, outcomes)
         table(outcomes)
-        if a.out:
-            with open(a.out, "a", encoding="utf-8") as f:
-                f.writelines(json.dumps({k: v for k, v in vars(o).items() if k not in ("marks", "said")}) + "\n" for o in outcomes)
         wrong = w.values()
         print(f"\nvalues of one metric in the history, counted for each node: {len(wrong)} nodes of {a.nodes} have more or fewer than were made {wrong[:5] if wrong else ''}")
         print(f"\nbookings: {racer.tries} raced, {racer.got} given, {racer.both} given to both, {len(gone)} promised and lost, {overlap} that overlap")
         print(f"messages with a number that was told already: {w.told()[1]}; {len(w.made())} batches of {a.nodes} nodes, {asker.answers} answers, {time.monotonic() - began:.0f} s")
     finally:
+        if a.out:
+            with open(a.out, "a", encoding="utf-8") as f:
+                f.writelines(json.dumps({k: v for k, v in vars(o).items() if k not in ("marks", "said")}) + "\n" for o in outcomes)
         if a.keep:
             os.makedirs(a.keep, exist_ok=True)
             for h in w.hubs:
