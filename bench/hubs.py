@@ -6,6 +6,7 @@
 import argparse
 import contextlib
 import subprocess
+import sys
 import time
 
 import lib
@@ -70,7 +71,10 @@ def main():
     p.add_argument("--perf", metavar="FILE", help="profile the last hub of each")
     args = p.parse_args()
     lib.programs()
-    got = {n: measure(n, args) for n in map(int, args.hubs.split(","))}
+    got = {}
+    for n in map(int, args.hubs.split(",")):
+        got[n] = measure(n, args)
+        print(f"{n} hubs: CPU of each " + ", ".join(f"{h:.1%}" for h in got[n]["hubs"]), file=sys.stderr, flush=True)
     one = got.get(1)
     for n, g in got.items():
         if one and n > 1:

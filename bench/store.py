@@ -4,7 +4,7 @@
 All of them take the same hosts at the same time, a tick per second; what came in is made into chunks every --rotate while it is measured. Prints the ratios first.
 Builds what it needs; postgresql and victoria-metrics are those of Debian.
 
-    bench/store.py [--gpus 2000] [--seconds 120] [--batch 5] [--rotate 30] [--perf FILE] [--statements]
+    bench/store.py [--gpus 2000] [--seconds 300] [--batch 5] [--rotate 300] [--perf FILE] [--statements]
 """
 import argparse
 import shutil
@@ -50,9 +50,9 @@ def perf(path, hub, postgres):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--gpus", type=int, default=2000)
-    p.add_argument("--seconds", type=int, default=120)
+    p.add_argument("--seconds", type=int, default=300)
     p.add_argument("--batch", type=int, default=5, help="seconds in a batch of muster's")
-    p.add_argument("--rotate", type=int, default=30, help="seconds until what came in is made into chunks")
+    p.add_argument("--rotate", type=int, default=300, help="seconds until what came in is made into chunks")
     p.add_argument("--perf", metavar="FILE", help="profile hub and server as well")
     p.add_argument("--statements", action="store_true", help="what the server was asked most (pg_stat_statements, of its contrib package)")
     args = p.parse_args()
