@@ -38,7 +38,6 @@ class Faults(lib.Case):
         racer.join()
         fk.count_messages(w, outcomes)
         self.assertEqual([o.kind for o in outcomes if o.unsaid], [], "somebody was not told")
-        self.assertEqual(sum(o.messages > 0 for o in outcomes) and w.told()[1] == 0, False, "told twice under two numbers")
         self.assertGreater(racer.got, 0)
         self.assertEqual((racer.both, *racer.kept()), (0, [], 0))
         self.assertEqual(w.values(), [])
