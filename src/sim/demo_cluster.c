@@ -10,6 +10,8 @@
 #include "base/order.h"
 #include "model/work.h"
 
+#define CLOCK_MAX_HZ 1980000000 /* of the H200 that was recorded */
+
 /* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
 static const struct scene {
     const char *program, *cmd;
@@ -358,7 +360,10 @@ static void add_activity(const struct scene *scene, const char *model, struct sa
         sample_set(s, parts[i].m, util * parts[i].percent / 100);
     if (work_of(s, &v))
         sample_set(s, M_work, v);
-    if (peak && sample_has(s, M_clock_sm) && flops_of(peak, peak->sms, s->v[M_clock_sm], s, &v))
+    if (!peak || !sample_has(s, M_clock_sm))
+        return;
+    sample_set(s, M_clock_sm_max, CLOCK_MAX_HZ);
+    if (flops_of(peak, peak->sms, s->v[M_clock_sm], s, &v))
         sample_set(s, M_flops, v);
 }
 

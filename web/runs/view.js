@@ -163,7 +163,7 @@ function Processes({ v }) {
 /** @param {{ v: Verdict }} props */
 function Advice({ v }) {
     if (!v.advice.length) return v.rules ? html`<p class="dim">${say.nothingWrong}</p>` : null;
-    return html`<section class="advice" aria-label=${say.whatToDo}>${v.advice.map((a) => html`<div key=${a.rule} class="note"><b>${a.title}</b> <span class="dim">${say.forSo(span(a.seconds * 1000), a.devices.length, v.devices.length)}</span><br />${a.evidence}<br />${a.remedy}</div>`)}</section>`;
+    return html`<section class="advice" aria-label=${say.whatToDo}>${v.advice.map((a) => html`<p key=${a.rule}><b>${a.title}</b> <span class="dim">${say.forSo(span(a.seconds * 1000), a.devices.length, v.devices.length)}</span><br />${a.evidence}<br />${a.remedy}</p>`)}</section>`;
 }
 
 /** @param {{ arg: string }} props */
@@ -186,10 +186,9 @@ export default function RunView({ arg }) {
         <div class="lead">
             <h1>${job.name} <span class="dim">${job.kind}</span></h1>
             <p class="sentence">${sentence(v)}</p>
-            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}</p>
+            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}${v.devices.length > 0 && html` · <a href=${picture} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a>`}</p>
             ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
             <${Advice} v=${v} />
-            ${v.devices.length > 0 && html`<p><a href=${picture} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a></p>`}
         </div>
         <div class="sides">
             <aside>
