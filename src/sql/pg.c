@@ -82,7 +82,7 @@ int pg_keep_why(struct pg_db *d, int code, const char *text)
 
 bool pg_is_lost(const struct pg_db *d)
 {
-    return d->pq.status(d->c) != CONNECTION_OK;
+    return d->over || d->pq.status(d->c) != CONNECTION_OK;
 }
 
 /* What the server, or libpq (res NULL), says of a failure: -errno. */
@@ -91,7 +91,10 @@ static int keep_failure(struct pg_db *d, const PGresult *res)
     const char *text = d->pq.error_field(res, PG_DIAG_MESSAGE_PRIMARY);
     const char *state = d->pq.error_field(res, PG_DIAG_SQLSTATE);
 
-    return pg_keep_why(d, pg_is_lost(d) ? -ENOTCONN : code_of(state ? state : ""), text ? text : d->pq.error(d->c));
+    int code = pg_is_lost(d) ? -ENOTCONN : code_of(state ? state : "");
+
+    d->over |= code == -ENOTCONN;
+    return pg_keep_why(d, code, text ? text : d->pq.error(d->c));
 }
 
 static int fail(struct db *db, int code, const char *doing, struct err *err)
@@ -220,6 +223,7 @@ bool pg_is_pooled(const struct db *db)
 static int connect_again(struct pg_db *d)
 {
     d->pq.reset(d->c);
+    d->over = false;
     d->connections++;
     d->pq.nonblocking(d->c, 1);
     if (pg_is_lost(d))
@@ -579,8 +583,10 @@ static int settle_posted(struct pg_db *d)
         d->pq.clear(res);
     }
     d->posted = 0;
-    if (!d->pq.end_pipeline(d->c) && r == 0)
-        r = keep_failure(d, NULL);
+    if (!d->pq.end_pipeline(d->c)) {
+        r = r < 0 ? r : keep_failure(d, NULL);
+        d->over = true;
+    }
     return r;
 }
 

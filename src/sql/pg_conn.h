@@ -26,6 +26,7 @@ struct pg_db {
     size_t posted;    /* statements whose answers are still to come; not 0: libpq is in its pipeline mode */
     bool waits;       /* pg_set_posts */
     bool pooled;      /* something stands between that may give each transaction to another server process */
+    bool over;        /* the server ended the connection, whatever libpq has seen of that */
     bool hung;        /* the last connection was given up: something took too long */
     bool unsure;      /* the server warned: of a commit it does so when the wait for the standby was cut off */
     int failed;       /* the last failure */
