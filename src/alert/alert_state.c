@@ -112,8 +112,8 @@ void alert_states_take(struct alert_states *w, const struct alert *a, const stru
     w->last_id = MAX(w->last_id, a->id);
     if (a->notice || !e)
         alert_states_load(w, a, r);
-    else if (!a->resolved_ms && a->id >= e->a->id)
-        replace(e, a);
+    else if (!a->resolved_ms && a->id >= e->a->id && (a->id > e->a->id || a->tells >= e->a->tells))
+        replace(e, a); /* a state of before somebody was told may come late */
     else if (a->resolved_ms && a->id == e->a->id)
         drop_entry(w, e);
 }
@@ -251,4 +251,17 @@ const struct alert *alert_states_told(struct alert_states *w, const char *rule, 
     a.told_to = told_to;
     replace(e, &a);
     return e->a;
+}
+
+void alert_states_untold(struct alert_states *w, const struct alert *before, int64_t told_ms)
+{
+    struct entry *e = find(w, before->rule, before->subject);
+
+    if (!e || e->a->id != before->id || e->a->told_ms != told_ms)
+        return;
+    struct alert a = *e->a;
+    a.told_ms = before->told_ms;
+    a.tells = before->tells;
+    a.told_to = before->told_to;
+    replace(e, &a);
 }

@@ -41,3 +41,5 @@ const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_
  * until the next look; NULL: it is not there. */
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                       const char *told_to);
+/* What somebody was told of at told_ms was told to nobody: it is as it was before. */
+void alert_states_untold(struct alert_states *w, const struct alert *before, int64_t told_ms);

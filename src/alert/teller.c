@@ -25,8 +25,11 @@ struct passed { /* who is not told for want of an address */
     char channel[CHANNEL_NAME_MAX + 1], person[BOOKING_PERSON_MAX];
 };
 
+struct telling;
 struct alert_teller {
     struct hub *h;
+    struct telling *kept; /* could not be stored: told when it is */
+    bool storing;
     struct over *over; /* to be told of */
     size_t n_over, cap_over;
     struct passed *passed;
@@ -36,15 +39,6 @@ struct alert_teller {
 struct alert_teller *alert_teller_new(struct hub *h)
 {
     return NEW(struct alert_teller, .h = h);
-}
-
-void alert_teller_free(struct alert_teller *t)
-{
-    if (!t)
-        return;
-    for (size_t i = 0; i < t->n_over; i++)
-        free(t->over[i].a);
-    FREE_ALL(t->over, t->passed, t);
 }
 
 void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms)
@@ -89,11 +83,36 @@ struct notes {
 
 struct telling { /* messages that are being stored, with the alerts they are of */
     struct alert_teller *t;
-    int64_t epoch; /* as which leader */
+    struct alert_states *watch;
+    int64_t epoch, at_ms;  /* as which leader, and when */
+    struct alert **before; /* alerts as they were before anybody was told of them */
+    size_t n_before, cap_before;
     struct notes w;
     struct message **v;
     size_t n, cap;
 };
+
+static void telling_free(struct telling *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        free(t->v[i]);
+    for (size_t i = 0; i < t->n_before; i++)
+        free(t->before[i]);
+    buf_fini(&t->w.bytes);
+    FREE_ALL(t->w.v, t->v, t->before, t);
+}
+
+void alert_teller_free(struct alert_teller *t)
+{
+    if (!t)
+        return;
+    telling_free(t->kept);
+    for (size_t i = 0; i < t->n_over; i++)
+        free(t->over[i].a);
+    FREE_ALL(t->over, t->passed, t);
+}
 
 static void say(void *arg, const struct message *m)
 {
@@ -121,28 +140,44 @@ static void pass(void *arg, const char *channel, const char *person)
 static void put_told(struct telling *t);
 
 /*
- * What cannot be stored is told all the same. As a leader of old it is another's to tell; but each who takes the lead
- * is one more, so where that was this hub itself nobody else did.
+ * A hub that is alone tells what it cannot store all the same. One of several keeps it until it can, since the next
+ * who leads would tell it, too. As a leader of old it is another's to tell; but each who takes the lead is one more,
+ * so where that was this hub itself nobody else did.
  */
 static void told(void *arg, int result)
 {
     struct telling *t = arg;
+    struct hub *h = t->t->h;
 
-    if (result == -ESTALE && t->epoch > 0 && hub_epoch(t->t->h) == t->epoch + 1) {
+    t->t->storing = false;
+    if (result == -ESTALE && t->epoch > 0 && hub_epoch(h) == t->epoch + 1) {
         put_told(t);
         return;
     }
     if (result < 0)
         log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->t->h->outbox && result != -ESTALE)
-            outbox_put(t->t->h->outbox, t->v[i]);
-        free(t->v[i]);
+    if (result < 0 && result != -ESTALE && !hub_is_alone(h)) {
+        t->t->kept = t;
+        return;
     }
-    free(t->w.v);
-    buf_fini(&t->w.bytes);
-    free(t->v);
-    free(t);
+    for (size_t i = 0; i < t->n && h->outbox && result != -ESTALE; i++)
+        outbox_put(h->outbox, t->v[i]);
+    for (size_t i = 0; i < t->n_before && result == -ESTALE; i++)
+        alert_states_untold(t->watch, t->before[i], t->at_ms);
+    telling_free(t);
+}
+
+/* What was kept goes first: a newer state of the same alert must not be stored before it. */
+static void tell_kept(struct alert_teller *t)
+{
+    struct telling *kept = t->kept;
+    int64_t epoch = hub_epoch(t->h);
+
+    t->kept = NULL;
+    if (epoch == kept->epoch || epoch == kept->epoch + 1)
+        put_told(kept);
+    else
+        told(kept, -ESTALE);
 }
 
 static void note_add(struct notes *w, struct note n, size_t from)
@@ -163,6 +198,7 @@ static void note_alert(struct notes *w, const struct alert *a)
 static void put_told(struct telling *t)
 {
     t->epoch = hub_epoch(t->t->h);
+    t->t->storing = t->w.n > 0 && !hub_is_alone(t->t->h);
     if (t->w.n)
         store_put_led(t->t->h->store, t->epoch, STORE_NOTE, t->w.v, t->w.n, told, t);
     else
@@ -224,6 +260,10 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
     struct civil at;
     size_t n = 0;
 
+    if (t->kept)
+        tell_kept(t);
+    if (t->storing || t->kept)
+        return;
     for (size_t i = 0; i < now->n; i++)
         if (now->v[i]->fired_ms)
             v[n++] = news_of(now, now->v[i], now->v[i]->told_ms ? MESSAGE_REMINDER : MESSAGE_FIRED, now->v[i]->fired_ms,
@@ -236,11 +276,14 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
         return;
     zone_civil(t->h->zone, now_ms, &at);
     k.minute = at.hour * 60 + at.minute;
-    struct telling *to = NEW(struct telling, .t = t, .w.bytes = BUF_INIT(256u << 20));
+    struct telling *to = NEW(struct telling, .t = t, .watch = watch, .at_ms = now_ms, .w.bytes = BUF_INIT(256u << 20));
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
-        if (v[i].told)
-            note_alert(&to->w, alert_states_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
+        if (v[i].told) {
+            struct alert *before = alert_copy(v[i].a);
+            VEC_ADD(to->before, to->n_before, to->cap_before, before);
+            note_alert(&to->w, alert_states_told(watch, before->rule, before->subject, now_ms, buf_str(&v[i].who).p));
+        }
     close_over(t, v + n_firing, &to->w, now_ms);
     for (size_t i = 0; i < n; i++)
         buf_fini(&v[i].who);

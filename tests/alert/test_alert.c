@@ -53,6 +53,29 @@ static size_t count_firing(struct alert_states *l)
     return firing;
 }
 
+static void what_was_told_stays_so_until_it_is_taken_back(void **unused)
+{
+    struct alert_states *l = alert_states_new(-1000000);
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    look(l, 0, "a", &t);
+    assert_string_equal(look(l, 60000, "a", &t), "fired 1 a; ");
+    struct alert *before = alert_copy(alert_states_all(l, &n)[0]);
+    assert_non_null(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n"));
+    alert_states_take(l, before, NULL); /* how another hub had it, late */
+    assert_int_equal(alert_states_all(l, &n)[0]->told_ms, 65000);
+    alert_states_untold(l, before, 64000); /* of another time */
+    assert_int_equal(alert_states_all(l, &n)[0]->tells, 1);
+    alert_states_untold(l, before, 65000);
+    assert_int_equal(alert_states_all(l, &n)[0]->tells, 0);
+    assert_int_equal(alert_states_all(l, &n)[0]->told_ms, 0);
+    assert_string_equal(alert_states_all(l, &n)[0]->told_to, "");
+    free(before);
+    alert_states_free(l);
+}
+
 static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
@@ -740,7 +763,8 @@ static void a_note_comes_back_as_it_was(void **unused)
 TESTS(cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
       cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),
       cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
-      cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(w4_what_happened_is_told_once_each_time),
+      cmocka_unit_test(what_was_told_stays_so_until_it_is_taken_back), cmocka_unit_test(what_fired_survives_a_restart),
+      cmocka_unit_test(w4_what_happened_is_told_once_each_time),
       cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
       cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
