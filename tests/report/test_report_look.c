@@ -187,9 +187,9 @@ static void runs_are_listed_with_what_was_claimed_and_held(void **unused)
     (void)unused;
     assert_non_null(strstr(csv,
                            "\r\n'=cmd|' /C calc'!A0,t/p/r1,gpu01,kim,kim,2024-10-04 00:00,2024-10-04 01:00,8,8,6,3,"
-                           "2,fewer GPUs\r\n"));
+                           "2,fewer GPUs,\r\n"));
     assert_non_null(strstr(csv, "\r\n<img onerror=alert(1)>,//r2,,,,1970-01-01 00:00,1970-01-01 00:00,0,1,0,,1,no such "
-                                "host\r\n"));
+                                "host,\r\n"));
     assert_ptr_equal(strstr(ja, "企業名,Run,ホスト,"), ja);
     assert_non_null(strstr(json, "\"period\":\"runs\""));
     assert_non_null(strstr(json, "\"busy\":null"));
