@@ -64,8 +64,9 @@ static const char *model_of(const struct api *a, const struct verdict_gpu *g)
 {
     const struct node_now *n;
     const struct device_now *d = live_find_device(a->live, str_of(g->uuid), &n);
-    const char *name = d ? d->brief ? d->brief : device_shown(d) : g->model;
-    return strncmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name;
+    struct str name = str_of(d ? d->brief ? d->brief : device_shown(d) : g->model);
+    str_skip(&name, "NVIDIA ");
+    return name.p ? name.p : "";
 }
 
 /* "4 x H200", "4 x H200, 2 x A100 and 3 others" */
