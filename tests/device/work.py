@@ -153,9 +153,12 @@ def job(name, seconds):
 # ---- the agent ----
 
 def cpu_s(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-        v = f.read().rsplit(")", 1)[1].split()
-    return (int(v[11]) + int(v[12])) / os.sysconf("SC_CLK_TCK")
+    """Of each thread of a process, in the order they were started."""
+    got = []
+    for tid in sorted(map(int, os.listdir(f"/proc/{pid}/task"))):
+        with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="utf-8") as f:
+            got.append(int(f.read().split()[0]) / 1e9)
+    return got
 
 
 def children(pid):
@@ -197,10 +200,12 @@ def record(names, seconds):
         agent = start_agent(tmp, hub, "record")
         pids = [agent.p.pid, *children(agent.p.pid)]
         for name in names:
-            cpu, at = sum(map(cpu_s, pids)), time.monotonic()
+            cpu, at = [cpu_s(p) for p in pids], time.monotonic()
             done[name] = job(name, seconds)
-            cost[name] = (sum(map(cpu_s, pids)) - cpu) / (time.monotonic() - at)
-            print(f"{name}: counted {done[name]['tflops']:.1f} TFLOP/s; the agent used {cost[name]:.3%} of a core", flush=True)
+            took = time.monotonic() - at
+            by = [[(y - x) / took for x, y in zip(was, now)] for was, now in zip(cpu, [cpu_s(p) for p in pids])]
+            cost[name] = sum(map(sum, by))
+            print(f"{name}: counted {done[name]['tflops']:.1f} TFLOP/s; the agent used {cost[name]:.3%} of a core, by process and thread {', '.join(' '.join(f'{v:.3%}' for v in p) for p in by)}", flush=True)
             time.sleep(6)  # the last reading comes up to 5 s later
         time.sleep(6)
         agent.stop()
