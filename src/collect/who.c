@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "collect/owner.h"
 #include "collect/worker.h"
+#include "model/launch.h"
 
 #define WHO_MAX        4096 /* processes and users remembered */
 #define WHO_VERIFY_MS  900  /* a start time read within this is believed */
@@ -25,6 +26,8 @@
 #define WHO_NO_NAME_MS 60000  /* and one that was not found after this */
 #define WHO_ANCESTORS  64
 #define WHO_ENVIRON    65536 /* bytes of it looked at */
+#define WHO_LAUNCHERS  8     /* ancestors whose command line is looked at */
+#define WHO_ARGUMENTS  8192  /* bytes of it */
 
 struct who_entry {
     int32_t pid;
@@ -248,6 +251,50 @@ static void who_cmdline(const struct who *w, struct proc_fact *f)
     collect_text(f->cmd, sizeof(f->cmd), all);
 }
 
+/* A command line as a launcher's, of one of a user's own processes. */
+static bool launch_of_args(const struct who *w, int32_t pid, char ret[LAUNCH_MAX])
+{
+    char text[WHO_ARGUMENTS];
+    struct str all = who_text(w, pid, "cmdline", text, sizeof(text));
+
+    for (size_t i = 0; i < all.len; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    return launch_of_command(all, ret);
+}
+
+/* The one at the end may be cut. */
+static bool launch_of_env(const struct who *w, int32_t pid, char ret[LAUNCH_MAX])
+{
+    AUTO_FREE char *text = mem_alloc(WHO_ENVIRON);
+    struct str all = who_text(w, pid, "environ", text, WHO_ENVIRON);
+
+    while (all.len == 0 || all.p[all.len - 1]) {
+        if (all.len == 0)
+            return false;
+        all.len--;
+    }
+    return launch_of_environ(all, ret);
+}
+
+/*
+ * What joins it with processes on other nodes: by its own words, its launcher's (an ancestor of the same job), or its
+ * environment where that may be read. Looked for once in a process's life.
+ */
+static void who_launch(const struct who *w, struct proc_fact *f)
+{
+    struct who_stat up;
+    int32_t pid = f->pid;
+
+    if (!w->cmdline || launch_of_args(w, pid, f->launch))
+        return;
+    for (int i = 0; i < WHO_LAUNCHERS && pid != f->root_pid && who_stat(w, pid, &up) == 0; i++) {
+        pid = up.ppid;
+        if (launch_of_args(w, pid, f->launch))
+            return;
+    }
+    launch_of_env(w, f->pid, f->launch);
+}
+
 /* f->uid is the process's own until here. */
 static void who_owner(const struct who *w, struct who_entry *e, struct str cgroup)
 {
@@ -274,8 +321,9 @@ static int64_t who_start_ms(const struct who *w, const struct who_stat *s)
     return w->boot_ms + (int64_t)(s->start % (1ull << 53)) * 1000 / w->hz;
 }
 
-/* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone. */
-static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
+/* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone.
+ * old: what is known of this pid, or NULL. */
+static int who_read(const struct who *w, int32_t pid, const struct who_entry *old, struct who_entry *ret)
 {
     char text[4096];
     struct who_stat s, again;
@@ -295,6 +343,10 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
     struct str cgroup = who_text(w, pid, "cgroup", text, sizeof(text));
     cgroup_parse(cgroup, f);
     f->root_pid = who_root(w, pid, s.ppid, f->uid);
+    if (old && old->start == s.start)
+        memcpy(f->launch, old->fact.launch, sizeof(f->launch));
+    else
+        who_launch(w, f);
     who_owner(w, ret, cgroup);
     r = who_stat(w, pid, &again);
     if (r < 0)
@@ -334,7 +386,7 @@ int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret)
             return who_answer(w, e, now_ms, ret);
         }
     }
-    if (pid <= 0 || who_read(w, pid, &fresh) < 0) {
+    if (pid <= 0 || who_read(w, pid, e, &fresh) < 0) {
         if (!e)
             return -ENOENT;
         e->gone = true;

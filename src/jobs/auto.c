@@ -45,7 +45,7 @@ static void free_run(struct auto_run *r)
 {
     for (size_t i = 0; i < r->n_devices; i++)
         free(r->devices[i]);
-    FREE_ALL(r->devices, r->procs, r->groups, r->cmd, r);
+    FREE_ALL(r->devices, r->procs, r->groups, r->cmd, r->at, r);
 }
 
 void auto_drop(struct auto_runs *a, struct auto_run *r)
@@ -87,19 +87,24 @@ static uint64_t group_of(const struct proc_fact *f)
     return f->container[0] ? hash_of("container", f->container) : hash_of("root", root);
 }
 
-/* Who is to be on one run with it wherever it is; 0: nobody says. */
-static uint64_t launch_of(const struct proc_fact *f)
+/* Whoever has the same words and is the same person's is on one run with it, wherever it is. The agent's word counts
+ * more than the command line, which it may have cut; older agents say none. */
+static bool launch_of(const struct proc_fact *f, char ret[LAUNCH_MAX])
+{
+    if (f->slurm_job > 0)
+        return snprintf(ret, LAUNCH_MAX, LAUNCH_SLURM "%lld", (long long)f->slurm_job) > 0;
+    if (f->launch[0])
+        return mem_copy_str(ret, LAUNCH_MAX, f->launch);
+    return launch_of_command(str_of(f->cmd), ret) || launch_of_pod(str_of(f->pod), ret);
+}
+
+static void take_launch(struct auto_run *r, const struct proc_fact *f)
 {
     char words[LAUNCH_MAX];
-    AUTO_BUF b = BUF_INIT(256);
-    if (f->slurm_job > 0)
-        buf_addf(&b, "slurm\n%lld", (long long)f->slurm_job);
-    else if (launch_of_command(str_of(f->cmd), words) || launch_of_pod(str_of(f->pod), words))
-        buf_addf(&b, "at\n%s", words);
-    else
-        return 0;
-    buf_addf(&b, "\n%s", f->user);
-    return fnv64(b.p, b.len);
+    if (r->launch || !launch_of(f, words))
+        return;
+    r->at = mem_str(words);
+    r->launch = hash_of(f->user, words);
 }
 
 /* nth: of those of one person that began on one node at the same moment. */
@@ -125,8 +130,8 @@ void auto_name(struct auto_run *r, struct job_fact *const *jobs, size_t n_jobs)
 static struct auto_run *new_run(struct auto_runs *a, struct auto_node *n, const struct auto_seen *s)
 {
     const struct proc_fact *f = s->fact;
-    struct auto_run *r = NEW(struct auto_run, .node = n, .start_ms = s->first_ms, .last_ms = s->last_ms,
-                             .slurm = f->slurm_job, .launch = launch_of(f));
+    struct auto_run *r =
+        NEW(struct auto_run, .node = n, .start_ms = s->first_ms, .last_ms = s->last_ms, .slurm = f->slurm_job);
     mem_copy_str(r->login, sizeof(r->login), f->user);
     mem_copy_str(r->name, sizeof(r->name), f->pod[0] ? f->pod : f->name);
     mem_copy_str(r->pod, sizeof(r->pod), f->pod);
@@ -310,6 +315,7 @@ void auto_see(struct auto_runs *a, const struct auto_seen *s, int64_t now_ms)
     }
     if (!r)
         r = new_run(a, n, s);
+    take_launch(r, s->fact);
     size_t had = r->n_devices;
     auto_device(r, str_of(s->device));
     add_group(r, group);

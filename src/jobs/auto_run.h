@@ -29,7 +29,7 @@ struct auto_run {
     int64_t put_start_ms, put_end_ms, put_parent;
     size_t put_devices;
     char login[64], name[64], pod[48], container[72];
-    char *cmd; /* NULL: not known */
+    char *cmd, *at; /* at: where its launch meets; NULL: not known */
     int64_t slurm;
     uint64_t launch; /* 0: none */
     bool leads;      /* others of its launch are its parts */

@@ -2,7 +2,6 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "jobs/auto_run.h"
-#include "model/launch.h"
 
 #define BEGAN_SLACK_MS 5000 /* clocks of a label and of a process differ by so much */
 #define JOINED         "{\"joined\":\""
@@ -69,15 +68,14 @@ int64_t auto_joined(const struct job_fact *j)
 
 static void put_attrs(const struct auto_run *r, bool command, struct buf *out)
 {
-    char words[LAUNCH_MAX];
     struct json j = json_on(out);
     json_obj(&j, NULL);
     if (r->slurm)
         json_int(&j, "slurm_job", r->slurm);
     json_some(&j, "pod", r->pod);
     json_some(&j, "container", r->container);
-    if (r->cmd && launch_of_command(str_of(r->cmd), words))
-        json_cstr(&j, "launch", words);
+    if (!r->slurm)
+        json_some(&j, "launch", r->at);
     if (command)
         json_some(&j, "command", r->cmd);
     json_end_obj(&j);

@@ -18,6 +18,7 @@
 #define NAME_MAX_LEN 128 /* node names, device names, users */
 #define UUID_MAX     80
 #define CMD_MAX      1024
+#define LAUNCH_MAX   96
 #define DEVICES_MAX  256 /* per node, MIG instances included */
 #define PROCS_MAX    1024
 #define CUSTOM_MAX   256

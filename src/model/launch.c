@@ -79,15 +79,40 @@ bool launch_of_command(struct str cmd, char ret[LAUNCH_MAX])
     return at.len && tell(at, port, ret);
 }
 
+/* The variables that are looked at, and no other. What stands first counts most. */
+enum named { NAMED_SLURM, NAMED_ADDRESS, NAMED_PORT, NAMED_PMIX, NAMED_OMPI, NAMED_RUN, NAMED_COUNT };
+static const char *const variables[NAMED_COUNT] = {
+    [NAMED_SLURM] = "SLURM_JOB_ID=",  [NAMED_ADDRESS] = "MASTER_ADDR=",          [NAMED_PORT] = "MASTER_PORT=",
+    [NAMED_PMIX] = "PMIX_NAMESPACE=", [NAMED_OMPI] = "OMPI_MCA_ess_base_jobid=", [NAMED_RUN] = "TORCHELASTIC_RUN_ID=",
+};
+
+/* "mpi:…" and the like: a word of the launcher's own making. */
+static bool tell_word(const char *kind, struct str word, char ret[LAUNCH_MAX])
+{
+    size_t head = strlen(kind);
+    if (!word.len || head + word.len >= LAUNCH_MAX || ANY(word.len, i, !is_address_byte(word.p[i]) && word.p[i] != '@'))
+        return false;
+    memcpy(ret, kind, head);
+    memcpy(ret + head, word.p, word.len);
+    ret[head + word.len] = 0;
+    return true;
+}
+
 bool launch_of_environ(struct str env, char ret[LAUNCH_MAX])
 {
-    struct str one, at = {0}, port = {0};
+    struct str one, v[NAMED_COUNT] = {0};
     while (str_cut(&env, 0, &one))
-        if (str_skip(&one, "MASTER_ADDR="))
-            at = one;
-        else if (str_skip(&one, "MASTER_PORT="))
-            port = one;
-    return at.len && tell(at, port, ret);
+        for (size_t i = 0; i < NAMED_COUNT; i++)
+            if (str_skip(&one, variables[i])) {
+                v[i] = one;
+                break;
+            }
+    uint64_t job;
+    bool runs = v[NAMED_RUN].len && !str_eq(v[NAMED_RUN], "none"); /* torchrun's own word for none */
+    return (str_uint(v[NAMED_SLURM], &job) && job && tell_word(LAUNCH_SLURM, v[NAMED_SLURM], ret)) ||
+           (v[NAMED_ADDRESS].len && tell(v[NAMED_ADDRESS], v[NAMED_PORT], ret)) ||
+           tell_word("mpi:", v[NAMED_PMIX], ret) || tell_word("mpi:", v[NAMED_OMPI], ret) ||
+           (runs && tell_word("run:", v[NAMED_RUN], ret));
 }
 
 static bool cut_number(struct str *s)

@@ -1,6 +1,9 @@
 /*
  * blob.c: facts and process lists. A blob's name is the FNV-1a of its unpacked content, so that the same facts have the
  * same name whoever packs them; what does not hash to its name is refused.
+ *
+ * What a process list says beyond version 1 stands behind its packed content, in a skippable frame of zstd: readers
+ * that do not know it unpack the list without a word. It is no part of the name, for it follows from the processes.
  */
 #include <errno.h>
 
@@ -12,6 +15,10 @@
 #define DEVICE_MIN_LEN 13
 #define CUSTOM_MIN_LEN 4
 #define PROC_MIN_LEN   12
+#define PROC_FIELDS    12          /* of version 1 */
+#define MORE_MAGIC     0x184d2a50u /* RFC 8878, 3.1.2: a frame that decoders skip */
+#define MORE_HEAD      8
+#define MORE_MAX       (256u << 10)
 
 static uint64_t blob_name(struct str raw)
 {
@@ -22,17 +29,36 @@ static uint64_t blob_name(struct str raw)
 
 /* ---- writing ---- */
 
-static int put_blob(struct buf *out, enum frame_type type, const struct node_id *node, const struct buf *raw,
-                    uint64_t *ret_id)
+/* As put_packed, yet packed in any case, for something stands behind it. */
+static int put_packed_with(struct buf *out, ZSTD_CCtx *z, struct str raw, const struct buf *more)
 {
-    if (raw->err)
+    size_t room = ZSTD_compressBound(raw.len);
+
+    buf_u8(out, PACKED_ZSTD);
+    buf_u32(out, (uint32_t)raw.len);
+    char *to = buf_room(out, room);
+    size_t n = to ? ZSTD_compress2(z, to, room, raw.p, raw.len) : 0;
+    if (!to || ZSTD_isError(n))
+        return -EMSGSIZE;
+    buf_took(out, n);
+    buf_u32(out, MORE_MAGIC);
+    buf_u32(out, (uint32_t)more->len);
+    return buf_addstr(out, buf_str(more));
+}
+
+/* more: what stands behind the packed content; empty: nothing. */
+static int put_blob(struct buf *out, enum frame_type type, const struct node_id *node, const struct buf *raw,
+                    const struct buf *more, uint64_t *ret_id)
+{
+    if (raw->err || (more && more->err))
         return -E2BIG;
     uint64_t id = blob_name(buf_str(raw));
     size_t start = frame_begin(out, type);
     buf_add(out, node->b, NODE_ID_LEN);
     buf_u64(out, id);
     ZSTD_CCtx *z = packer_new(BLOB_LEVEL);
-    int rc = frame_end(out, start, put_packed(out, z, buf_str(raw)));
+    int rc = more && more->len ? put_packed_with(out, z, buf_str(raw), more) : put_packed(out, z, buf_str(raw));
+    rc = frame_end(out, start, rc);
     ZSTD_freeCCtx(z);
     if (rc == 0)
         *ret_id = id;
@@ -54,9 +80,9 @@ static bool uuids_differ(const struct device_fact *d, size_t n)
     return true;
 }
 
-static void put_fields(struct buf *raw, const struct record_kind *kind, const void *record)
+static void put_fields(struct buf *raw, const struct record_kind *kind, size_t n, const void *record)
 {
-    for (const struct record_field *f = kind->fields; f < kind->fields + kind->n; f++)
+    for (const struct record_field *f = kind->fields; f < kind->fields + n; f++)
         if (record_is_number(f))
             buf_zigzag(raw, record_int(f, record));
         else
@@ -92,7 +118,7 @@ int wire_put_facts(struct buf *out, const struct node_id *node, const struct nod
         return -EINVAL;
     if (put_name(&raw, f->name, sizeof(f->name)) < 0)
         return -EINVAL;
-    put_fields(&raw, &node_facts, f);
+    put_fields(&raw, &node_facts, node_facts.n, f);
     buf_varint(&raw, f->n_devices);
     for (size_t i = 0; i < f->n_devices; i++)
         put_device(&raw, &f->devices[i]);
@@ -106,12 +132,28 @@ int wire_put_facts(struct buf *out, const struct node_id *node, const struct nod
         buf_u8(&raw, c->kind);
         buf_zigzag(&raw, c->per);
     }
-    return put_blob(out, FRAME_FACTS, node, &raw, ret_id);
+    return put_blob(out, FRAME_FACTS, node, &raw, NULL, ret_id);
+}
+
+/* Which of them a launcher started, and where they meet. */
+static void put_launches(struct buf *more, const struct proc_list *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        n += l->v[i].launch[0] != 0;
+    if (n)
+        buf_varint(more, n);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].launch[0]) {
+            buf_varint(more, i);
+            put_text(more, l->v[i].launch, sizeof(l->v[i].launch));
+        }
 }
 
 int wire_put_procs(struct buf *out, const struct node_id *node, const struct proc_list *l, uint64_t *ret_id)
 {
-    AUTO_BUF raw = BUF_INIT(BLOB_RAW_MAX);
+    AUTO_BUF raw = BUF_INIT(BLOB_RAW_MAX), more = BUF_INIT(MORE_MAX);
 
     if (l->n > PROCS_MAX)
         return -E2BIG;
@@ -120,15 +162,30 @@ int wire_put_procs(struct buf *out, const struct node_id *node, const struct pro
         const struct proc_fact *p = &l->v[i];
         if (p->start_ms < 0 || p->start_ms >= WIRE_TIME_END)
             return -EINVAL;
-        put_fields(&raw, &proc_wire, p);
+        put_fields(&raw, &proc_wire, PROC_FIELDS, p);
     }
-    return put_blob(out, FRAME_PROCS, node, &raw, ret_id);
+    put_launches(&more, l);
+    return put_blob(out, FRAME_PROCS, node, &raw, &more, ret_id);
 }
 
 /* ---- reading ---- */
 
-/* The unpacked content, checked against its name; *ret_own must be freed. */
-static int blob_open(const struct frame *f, enum frame_type type, struct str *ret, void **ret_own, struct err *err)
+/* What stands behind the packed content; none where there is none, or not what is known here. */
+static struct str more_of(struct str packed)
+{
+    size_t n = ZSTD_findFrameCompressedSize(packed.p, packed.len);
+    struct rd r = rd_of(packed.p, packed.len);
+
+    if (ZSTD_isError(n))
+        return STR("");
+    rd_bytes(&r, n);
+    uint32_t magic = rd_u32(&r), len = rd_u32(&r);
+    return r.bad || magic != MORE_MAGIC || len > MIN(rd_left(&r), (size_t)MORE_MAX) ? STR("") : str_n(r.p, len);
+}
+
+/* The unpacked content, checked against its name; *ret_own must be freed. more may be NULL; it borrows f's bytes. */
+static int blob_open(const struct frame *f, enum frame_type type, struct str *ret, void **ret_own, struct str *more,
+                     struct err *err)
 {
     struct body b;
 
@@ -145,6 +202,8 @@ static int blob_open(const struct frame *f, enum frame_type type, struct str *re
         if (ZSTD_isError(n) || n != b.raw_len)
             return err_set(err, -EBADMSG, "a blob does not unpack");
         raw = str_n(own, n);
+        if (more)
+            *more = more_of(str_n(b.p, b.len));
     }
     if (blob_name(raw) != f->id)
         return err_set(err, -EBADMSG, "a blob's content does not match its name");
@@ -212,9 +271,9 @@ static size_t in_many(struct in *in, size_t max, size_t min_len, const char *wha
     return 0;
 }
 
-static void in_fields(struct in *in, const struct record_kind *kind, void *ret)
+static void in_fields(struct in *in, const struct record_kind *kind, size_t n, void *ret)
 {
-    for (const struct record_field *f = kind->fields; f < kind->fields + kind->n; f++) {
+    for (const struct record_field *f = kind->fields; f < kind->fields + n; f++) {
         int64_t most = record_int_max(f);
         if (!record_is_number(f))
             in_text(in, record_array(f, ret), f->size, f->words);
@@ -228,7 +287,7 @@ static void in_fields(struct in *in, const struct record_kind *kind, void *ret)
 static void in_facts(struct in *in, struct node_fact *f)
 {
     in_name(in, f->name, sizeof(f->name), "the node's name");
-    in_fields(in, &node_facts, f);
+    in_fields(in, &node_facts, node_facts.n, f);
     f->n_devices = in_many(in, DEVICES_MAX, DEVICE_MIN_LEN, "the devices");
     f->devices = f->n_devices ? mem_zero(f->n_devices, sizeof(*f->devices)) : NULL;
     for (size_t i = 0; i < f->n_devices && in_ok(in); i++)
@@ -245,7 +304,7 @@ int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
 {
     struct str raw = STR("");
     AUTO_FREE void *own = NULL;
-    int rc = blob_open(f, FRAME_FACTS, &raw, &own, err);
+    int rc = blob_open(f, FRAME_FACTS, &raw, &own, NULL, err);
 
     if (rc < 0)
         return rc;
@@ -260,11 +319,22 @@ int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
     return rc;
 }
 
+/* What comes behind the launches is of later writers. */
+static void in_launches(struct in *in, struct proc_list *l)
+{
+    size_t n = l->n ? (size_t)in_count(in, l->n, "the launches") : 0;
+
+    for (size_t i = 0; i < n && in_ok(in); i++) {
+        size_t at = (size_t)in_count(in, l->n - 1, "a launch's process");
+        in_text(in, l->v[at].launch, sizeof(l->v[at].launch), "a launch");
+    }
+}
+
 int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)
 {
-    struct str raw = STR("");
+    struct str raw = STR(""), more = STR("");
     AUTO_FREE void *own = NULL;
-    int rc = blob_open(f, FRAME_PROCS, &raw, &own, err);
+    int rc = blob_open(f, FRAME_PROCS, &raw, &own, &more, err);
 
     if (rc < 0)
         return rc;
@@ -272,8 +342,14 @@ int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)
     struct proc_list l = {.n = in_many(&in, PROCS_MAX, PROC_MIN_LEN, "the processes")};
     l.v = l.n ? mem_zero(l.n, sizeof(*l.v)) : NULL;
     for (size_t i = 0; i < l.n && in_ok(&in); i++)
-        in_fields(&in, &proc_wire, &l.v[i]);
+        in_fields(&in, &proc_wire, PROC_FIELDS, &l.v[i]);
     rc = in_end(&in, "processes", err);
+    if (rc == 0 && more.len) {
+        struct in behind = {.r = rd_of(more.p, more.len)};
+        in_launches(&behind, &l);
+        rd_bytes(&behind.r, rd_left(&behind.r));
+        rc = in_end(&behind, "launches", err);
+    }
     if (rc < 0)
         proc_list_fini(&l);
     else

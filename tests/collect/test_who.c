@@ -145,6 +145,34 @@ static void what_root_runs_for_others_is_theirs(void **unused)
     assert_int_equal(system(cmd), 0);
 }
 
+static void a_launcher_says_where_processes_meet(void **unused)
+{
+    static const struct {
+        int32_t pid;
+        const char *launch;
+    } cases[] = {
+        {1002, ""},
+        {1700, "dgx1:29400"},
+        {1701, "dgx1:29400"},     /* its launcher's words, before its environment */
+        {1702, "10.0.0.1:29500"}, /* its environment */
+        {1703, ""},               /* this machine alone */
+        {1704, "slurm:81"},
+        {1705, "10.0.0.1"}, /* a variable without an end may be cut */
+    };
+    struct who *w = who_new(PROC, true), *silent = who_new(PROC, false);
+    struct proc_fact p = {0};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("pid %d\n", cases[i].pid);
+        assert_int_equal(who_ask(w, cases[i].pid, NOW, &p), 0);
+        assert_string_equal(p.launch, cases[i].launch);
+        assert_int_equal(who_ask(silent, cases[i].pid, NOW, &p), 0);
+        assert_string_equal(p.launch, "");
+    }
+    who_free(w);
+    who_free(silent);
+}
+
 /* ---- a tree that changes ---- */
 
 static void put(const char *dir, const char *name, const char *text)
@@ -157,6 +185,32 @@ static void put_stat(const char *dir, const char *comm, int ppid, int start)
 {
     AUTO_FREE char *text = mem_fmt("5 (%s) S %d 5 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0\n", comm, ppid, start);
     put(dir, "stat", text);
+}
+
+static void a_launch_is_looked_for_once_in_a_process_s_life(void **unused)
+{
+    char root[] = "/tmp/muster-who-XXXXXX";
+    struct proc_fact p;
+    (void)unused;
+    assert_non_null(mkdtemp(root));
+    AUTO_FREE char *dir = mem_fmt("%s/5", root), *cmd = mem_fmt("rm -r %s", root);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    put(root, "stat", "btime 1000\n");
+    put(dir, "status", "Uid:\t12\t12\n");
+    put(dir, "cmdline", "python --master_addr=a");
+    put_stat(dir, "first", 1, 100);
+    struct who *w = who_new(root, true);
+    assert_int_equal(who_ask(w, 5, NOW, &p), 0);
+    assert_string_equal(p.launch, "a");
+    put(dir, "cmdline", "python --master_addr=b");
+    assert_int_equal(who_ask(w, 5, NOW + 100000, &p), 0);
+    assert_string_equal(p.cmd, "python --master_addr=b"); /* that is read again */
+    assert_string_equal(p.launch, "a");
+    put_stat(dir, "second", 1, 200);
+    assert_int_equal(who_ask(w, 5, NOW + 110000, &p), 0);
+    assert_string_equal(p.launch, "b");
+    who_free(w);
+    assert_int_equal(system(cmd), 0);
 }
 
 static void a_pid_used_again_is_another_process(void **unused)
@@ -203,4 +257,6 @@ static void a_pid_used_again_is_another_process(void **unused)
 TESTS(cmocka_unit_test(what_root_runs_for_others_is_theirs), cmocka_unit_test(a_pid_becomes_a_process_with_its_job),
       cmocka_unit_test(a_long_command_line_is_cut_and_ends), cmocka_unit_test(command_lines_are_not_read_when_told_so),
       cmocka_unit_test(what_is_not_in_proc_was_never_seen), cmocka_unit_test(names_of_users_come_by_themselves),
+      cmocka_unit_test(a_launcher_says_where_processes_meet),
+      cmocka_unit_test(a_launch_is_looked_for_once_in_a_process_s_life),
       cmocka_unit_test(a_pid_used_again_is_another_process))

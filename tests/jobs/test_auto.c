@@ -69,7 +69,7 @@ struct proc {
     int64_t from, to; /* minutes; to -1: it goes on */
     const char *cmd;
     int64_t slurm;
-    const char *pod, *container;
+    const char *pod, *container, *launch;
 };
 
 static void see(struct scene *s, const struct proc *p, int64_t now)
@@ -80,6 +80,7 @@ static void see(struct scene *s, const struct proc *p, int64_t now)
     mem_copy_str(f.cmd, sizeof(f.cmd), p->cmd ? p->cmd : "");
     mem_copy_str(f.pod, sizeof(f.pod), p->pod ? p->pod : "");
     mem_copy_str(f.container, sizeof(f.container), p->container ? p->container : "");
+    mem_copy_str(f.launch, sizeof(f.launch), p->launch ? p->launch : "");
     int64_t last = p->to < 0 ? T0 + now * MINUTE : T0 + p->to * MINUTE;
     auto_see(s->a,
              &(struct auto_seen){p->node ? p->node : "n1", p->device, &f, T0 + p->from * MINUTE, last, p->to >= 0},
@@ -380,6 +381,41 @@ static void a_launch_over_nodes_is_one_run_with_parts(void **unused)
     scene_free(s);
 }
 
+static void what_agents_say_of_a_launch_joins_nodes(void **unused)
+{
+    static const struct {
+        const char *what;
+        struct proc v[2];
+        size_t parts;
+    } cases[] = {
+        {"an environment's word", {{.launch = "dgx1:29500"}, {.launch = "dgx1:29500"}}, 1},
+        {"a launcher's and a command line's", {{.launch = "dgx1:1"}, {.cmd = "x --rdzv_endpoint=dgx1:1"}}, 1},
+        {"Slurm's number, here in the cgroup, there in the environment", {{.slurm = 77}, {.launch = "slurm:77"}}, 1},
+        {"two launches", {{.launch = "dgx1:29500"}, {.launch = "dgx2:29500"}}, 0},
+        {"nothing is said", {{0}, {0}}, 0},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct scene *s = scene_new();
+        print_message("%s\n", cases[i].what);
+        for (size_t k = 0; k < 2; k++) {
+            struct proc p = cases[i].v[k];
+            p.node = k ? "n2" : "n1";
+            p.device = "a";
+            p.user = "kim";
+            p.pid = 1;
+            p.to = -1;
+            see(s, &p, 0);
+        }
+        look(s, 2, NULL);
+        assert_int_equal(s->kept.n, 2);
+        assert_int_equal(!!s->kept.v[0]->parent + !!s->kept.v[1]->parent, cases[i].parts);
+        if (cases[i].v[0].launch)
+            assert_non_null(strstr(s->kept.v[0]->attrs, "\"launch\":\"dgx1:"));
+        scene_free(s);
+    }
+}
+
 static void a_hub_that_does_not_lead_forgets_what_ended(void **unused)
 {
     struct scene *s = scene_new();
@@ -446,7 +482,26 @@ static void launchers_say_where_processes_meet(void **unused)
     }
     assert_true(launch_of_environ(STR("PATH=/bin\0MASTER_ADDR=dgx1\0MASTER_PORT=29500\0X=1"), got));
     assert_string_equal(got, "dgx1:29500");
-    assert_false(launch_of_environ(STR("PATH=/bin\0XMASTER_ADDR=dgx1"), got));
+    static const struct {
+        struct str env;
+        const char *want;
+    } envs[] = {
+        {STR("SLURM_JOB_ID=77\0MASTER_ADDR=dgx1\0"), "slurm:77"},
+        {STR("SLURM_JOB_ID=x\0MASTER_ADDR=dgx1\0"), "dgx1"},
+        {STR("MASTER_ADDR=127.0.0.1\0MASTER_PORT=1\0TORCHELASTIC_RUN_ID=exp-7\0"), "run:exp-7"},
+        {STR("TORCHELASTIC_RUN_ID=none\0"), NULL},
+        {STR("PMIX_NAMESPACE=prterun-dgx1-4711@1\0"), "mpi:prterun-dgx1-4711@1"},
+        {STR("OMPI_MCA_ess_base_jobid=3221225472\0"), "mpi:3221225472"},
+        {STR("TORCHELASTIC_RUN_ID=a b\0"), NULL},
+        {STR("PATH=/bin\0XMASTER_ADDR=dgx1"), NULL},
+        {STR(""), NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(envs); i++) {
+        print_message("%s\n", envs[i].want ? envs[i].want : "-");
+        assert_int_equal(launch_of_environ(envs[i].env, got), envs[i].want != NULL);
+        if (envs[i].want)
+            assert_string_equal(got, envs[i].want);
+    }
 }
 
 static void pods_of_one_owner_are_counted(void **unused)
@@ -477,5 +532,6 @@ TESTS(cmocka_unit_test(processes_become_runs), cmocka_unit_test(a_run_is_stored_
       cmocka_unit_test(a_label_that_comes_late_takes_the_run_over), cmocka_unit_test(a_run_goes_on_after_a_restart),
       cmocka_unit_test(late_data_joins_two_and_the_old_id_leads_on),
       cmocka_unit_test(a_launch_over_nodes_is_one_run_with_parts),
+      cmocka_unit_test(what_agents_say_of_a_launch_joins_nodes),
       cmocka_unit_test(a_hub_that_does_not_lead_forgets_what_ended), cmocka_unit_test(memory_is_bounded),
       cmocka_unit_test(launchers_say_where_processes_meet), cmocka_unit_test(pods_of_one_owner_are_counted))

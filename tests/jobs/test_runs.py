@@ -1,8 +1,12 @@
 #!/usr/bin/python3
 """Runs that nobody labelled: a hub makes them of the processes that agents tell of."""
 import json
+import os
+import signal
+import subprocess
 import time
 
+import agentcase
 import lib
 import sender
 
@@ -151,6 +155,45 @@ class Runs(lib.Case):
         self.send(node, (41, "kim", "python", ""))
         self.assertEqual(self.jobs(), [])
         self.assertIn("muster_hub_runs 0", lib.ask(self.hub.url + "/metrics")[2].decode())
+
+
+class Launch(lib.Case):
+    """Real agents, which read /proc; the driver is the stub."""
+
+    def child_of(self, launcher):
+        def found():
+            kids = agentcase.children(launcher.pid)
+            return kids and kids[0]
+        lib.wait_until("the launcher's child", found)
+        return found()
+
+    def test_a_launch_over_nodes_is_told_by_a_launcher_and_by_an_environment(self):
+        hub = self.start_hub(*FLAGS)
+        with open(self.path("launch.sh"), "w", encoding="utf-8") as f:
+            f.write("sleep 600\ntrue\n")
+        launcher = subprocess.Popen(["sh", self.path("launch.sh"), "--rdzv_endpoint=10.9.8.7:29500"], start_new_session=True)
+        self.addCleanup(lambda: (os.killpg(launcher.pid, signal.SIGKILL), launcher.wait()))
+        alone = subprocess.Popen(["sleep", "600"], env={"MASTER_ADDR": "10.9.8.7", "MASTER_PORT": "29500", "API_KEY": "s3cret", "PATH": os.environ["PATH"]})
+        self.addCleanup(lambda: (alone.kill(), alone.wait()))
+        token = self.token("enroll")
+        for name, pid in (("n1", self.child_of(launcher)), ("n2", alone.pid)):
+            with open(self.path(name), "w", encoding="utf-8") as f:
+                f.write(f"gpus 1\nproc 0 {pid} 1073741824 c\n")
+            self.start(lib.AGENT, env={"MUSTER_STATE_DIR": self.path("state-" + name), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path(name),
+                                       "MUSTER_TOKEN": token, "MUSTER_NAME": name, "MUSTER_TICK": "200ms", "MUSTER_INTERVAL": "500ms",
+                                       "MUSTER_COLLECTOR": "nvml", "MUSTER_HUB": hub.url})
+
+        def runs():
+            return lib.ask_json(hub.url + "/api/v1/jobs?kind=auto")["jobs"]
+        lib.wait_until("two runs", lambda: len(runs()) == 2)
+        got = runs()
+        self.assertEqual({j["attributes"].get("launch") for j in got}, {"10.9.8.7:29500"})
+        first = [j for j in got if not j["parent"]]
+        self.assertEqual([j["parent"] for j in got if j["parent"]], [first[0]["id"]])
+        state = lib.ask_json(hub.url + "/api/v1/state")
+        self.assertEqual([p["launch"] for n in state["nodes"] for d in n["devices"] for p in d["processes"]], ["10.9.8.7:29500"] * 2)
+        for path in ("/api/v1/state", "/api/v1/jobs?kind=auto"):  # and nothing else of an environment
+            self.assertNotIn("s3cret", json.dumps(lib.ask_json(hub.url + path)))
 
 
 if __name__ == "__main__":

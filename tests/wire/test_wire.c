@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -298,6 +299,37 @@ static void w1_processes_come_back(void **unused)
         buf_reset(&out);
         assert_int_equal(wire_put_procs(&out, &node, &got, &again), 0); /* every field: the name is of all of it */
         assert_true(again == id);
+        proc_list_fini(&l);
+        proc_list_fini(&got);
+    }
+}
+
+/* The bytes of a list up to where the launches stand, as a reader of before them reads it: zstd skips the rest. */
+static void launches_stand_where_older_readers_pass_over_them(void **unused)
+{
+    static const size_t sizes[] = {1, 3, PROCS_MAX};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        struct proc_list l = made_procs(sizes[i]), got = {0};
+        AUTO_BUF plain = BUF_INIT(WIRE_BODY_MAX), out = BUF_INIT(WIRE_BODY_MAX);
+        struct frame fr;
+        struct err err = {0};
+        uint64_t id = 0, with = 0;
+        for (size_t k = 0; k < l.n; k++)
+            l.v[k].launch[0] = 0;
+        assert_int_equal(wire_put_procs(&plain, &node, &l, &id), 0);
+        mem_copy_str(l.v[l.n - 1].launch, LAUNCH_MAX, "dgx1:29500");
+        assert_int_equal(wire_put_procs(&out, &node, &l, &with), 0);
+        assert_true(id == with); /* the same list */
+        assert_int_equal(wire_one(buf_str(&out), &fr, &err), 0);
+        size_t head = NODE_ID_LEN + 8 + 1, raw = (uint8_t)fr.payload.p[head] | (uint8_t)fr.payload.p[head + 1] << 8 |
+                                                 (uint8_t)fr.payload.p[head + 2] << 16;
+        AUTO_FREE void *room = mem_alloc(raw);
+        assert_int_equal(ZSTD_decompress(room, raw, fr.payload.p + head + 4, fr.payload.len - head - 4), raw);
+        assert_int_equal(wire_procs(&fr, &got, &err), 0);
+        assert_int_equal(got.n, l.n);
+        assert_string_equal(got.v[l.n - 1].launch, "dgx1:29500");
+        assert_true(l.n == 1 || !got.v[0].launch[0]);
         proc_list_fini(&l);
         proc_list_fini(&got);
     }
@@ -877,7 +909,7 @@ static void a_batch_is_repeated_under_another_key(void **unused)
 
 TESTS(cmocka_unit_test(a_batch_is_repeated_under_another_key), cmocka_unit_test(w1_any_batch_comes_back),
       cmocka_unit_test(w1_an_empty_batch_comes_back), cmocka_unit_test(w1_facts_come_back_under_their_name),
-      cmocka_unit_test(w1_processes_come_back),
+      cmocka_unit_test(w1_processes_come_back), cmocka_unit_test(launches_stand_where_older_readers_pass_over_them),
       cmocka_unit_test(w4_text_that_is_not_clean_is_cleaned_where_it_is_written), cmocka_unit_test(w1_hello_comes_back),
       cmocka_unit_test(names_that_cannot_be_shown_are_refused_or_cleaned),
       cmocka_unit_test(a_stream_is_read_frame_by_frame), cmocka_unit_test(w2_cut_anywhere_no_stream_is_misread),
