@@ -15,6 +15,7 @@
 #include "collect/worker.h"
 
 #define HOST_EVERY_MS  900
+#define HOST_REST_MS   4900 /* what grows or moves slowly: memory, bytes of the network, uptime */
 #define HOST_DISKS_MS  30000
 #define HOST_IFACES_MS 60000
 #define HOST_DISKS     64
@@ -31,7 +32,7 @@ struct host_disks {
 struct host {
     char *proc;
     struct host_cpu cpu;
-    int64_t read_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
+    int64_t read_ms, rest_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
     bool read_once;
     size_t n_ifaces;
     char ifaces[HOST_IFACES][16]; /* the physical ones */
@@ -322,12 +323,16 @@ void host_read(struct host *h, struct sample *ret)
     *ret = (struct sample){.at_ms = clock_wall_ms()};
     if (h->read_once && now - h->read_ms < HOST_EVERY_MS)
         return;
+    bool rest = !h->read_once || now - h->rest_ms >= HOST_REST_MS;
     h->read_once = true;
     h->read_ms = now;
     host_cpu(h, ret);
     host_word(h, "loadavg", M_load1, ret);
-    host_memory(h, ret);
     host_disks(h, now, ret);
+    if (!rest)
+        return;
+    h->rest_ms = now;
+    host_memory(h, ret);
     host_network(h, now, ret);
     host_word(h, "uptime", M_uptime, ret);
 }

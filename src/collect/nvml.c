@@ -280,14 +280,15 @@ static void read_gpu(struct nvml_ask *a)
 
 /* ---- processes ---- */
 
-static void add_use(struct device_reading *r, uint8_t kind, const char *record)
+/* False: it has no number here. */
+static bool add_use(struct device_reading *r, uint8_t kind, const char *record)
 {
     uint32_t pid;
     uint64_t mem;
     memcpy(&pid, record, sizeof(pid));
     memcpy(&mem, record + 8, sizeof(mem));
     if (pid == 0 || pid > INT32_MAX)
-        return; /* outside our pid namespace */
+        return false; /* outside our pid namespace */
     int64_t bytes = mem == NVML_NO_MEMORY || mem > INT64_MAX ? -1 : (int64_t)mem;
     struct raw_use *same = FIND(r->uses, r->n_uses, u, u->pid == (int32_t)pid);
     if (same) { /* in several lists: one process */
@@ -296,10 +297,11 @@ static void add_use(struct device_reading *r, uint8_t kind, const char *record)
     } else {
         device_reading_use(r, (struct raw_use){.pid = (int32_t)pid, .kind = kind, .mem = bytes, .sm = -1});
     }
+    return true;
 }
 
-static bool read_list(struct collector *c, struct nvml_ask *a, struct device_reading *r, uint8_t kind,
-                      int (*list)(nvml_handle, unsigned *, void *), size_t stride)
+static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
+                      uint8_t kind, int (*list)(nvml_handle, unsigned *, void *), size_t stride)
 {
     unsigned n = 0;
     int rc = NVML_TOO_SMALL;
@@ -316,7 +318,7 @@ static bool read_list(struct collector *c, struct nvml_ask *a, struct device_rea
     if (nvml_heard(a, rc) != NVML_GOOD)
         return nvml_judge(rc) != NVML_ABSENT;
     for (size_t i = 0; i < MIN((size_t)n, c->n_procs); i++)
-        add_use(r, kind, c->procs + i * stride);
+        d->n_hidden += !add_use(r, kind, c->procs + i * stride);
     return true;
 }
 
@@ -329,11 +331,12 @@ static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     } lists[] = {{PROC_COMPUTE, lib->compute_v3, lib->compute_v1},
                  {PROC_GRAPHICS, lib->graphics_v3, lib->graphics_v1},
                  {PROC_MPS, lib->mps_v3, lib->mps_v1}};
+    d->n_hidden = 0;
     for (size_t i = 0; i < ARRAY_LEN(lists) && a->worst == NVML_GOOD; i++) {
         if (d->no_list & lists[i].kind)
             continue;
-        bool ok = lists[i].now ? read_list(c, a, r, lists[i].kind, lists[i].now, lib->stride_v3)
-                               : read_list(c, a, r, lists[i].kind, lists[i].old, 16);
+        bool ok = lists[i].now ? read_list(c, d, a, r, lists[i].kind, lists[i].now, lib->stride_v3)
+                               : read_list(c, d, a, r, lists[i].kind, lists[i].old, 16);
         if (!ok)
             d->no_list |= lists[i].kind;
     }
@@ -354,7 +357,7 @@ static void read_sm(struct collector *c, size_t i, struct device_reading *r, int
             VEC_ADD(d->pids, d->n_pids, d->cap_pids, (struct nvml_pid){r->uses[u].pid, now_ms});
         r->uses[u].sm = nvml_slow_sm(c->slow, i, r->uses[u].pid, d->pids[k].since_ms);
     }
-    nvml_slow_has_procs(c->slow, i, r->n_uses > 0);
+    nvml_slow_procs(c->slow, i, r->n_uses + d->n_hidden);
 }
 
 /* ---- the tick ---- */

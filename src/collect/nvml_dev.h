@@ -22,6 +22,7 @@ struct nvml_dev {
     uint8_t no_list;     /* enum proc_kind bits: process lists the driver does not have for it */
     struct bits absent;  /* what the driver does not have for it: not asked again until it is opened anew */
     struct sample first; /* what was read when it was opened, due with the next sample */
+    size_t n_hidden;     /* processes on it in the last lists that have no number here: another container's */
     size_t n_pids, cap_pids;
     struct nvml_pid {
         int32_t pid;
@@ -34,6 +35,7 @@ struct nvml_dev {
         int64_t due_ms[NVML_JOBS];
         uint64_t util_at_us; /* newest utilisation sample counted; 0: none yet */
         int64_t busy_us;
+        int64_t busy_ms;      /* monotonic: busy_us counts up to here */
         uint64_t procs_at_us; /* newest process sample taken */
         bool procs_begun;     /* procs_at_us counts */
         int64_t procs_ms;     /* when they were last asked for */
@@ -42,9 +44,12 @@ struct nvml_dev {
         int8_t links; /* NVLink: -1 not known, 0 none, 1 some */
         int8_t gpm;   /* -1 not known, 0 none, 1 yes */
         void *gpm_sample[2];
-        bool gpm_begun;   /* gpm_sample[0] holds the last one */
-        bool gpm_refused; /* gpm is 0 for want of rights */
-        int64_t clock_hz; /* of the multiprocessors since the last round; 0: not known */
+        bool gpm_begun;                         /* gpm_sample[0] holds the last one */
+        bool gpm_refused;                       /* gpm is 0 for want of rights */
+        bool gpm_busy;                          /* the last reading told how long the GPU was active */
+        int64_t gpm_ms;                         /* monotonic: when gpm_sample[0] was taken */
+        int64_t clock_max_hz, power_default_mw; /* they never change; 0: not asked yet */
+        int64_t clock_hz;                       /* of the multiprocessors since the last round; 0: not known */
     } dear;
 };
 

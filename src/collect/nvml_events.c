@@ -9,7 +9,7 @@
 #include "base/order.h"
 #include "collect/worker.h"
 
-enum { QUEUE = 64, WAIT_MS = 500 }; /* each wait costs 45 us of processor; ending may take as long as one */
+enum { QUEUE = 64, WAIT_MS = 1000 }; /* each wait costs 45 us of processor; ending may take as long as one */
 
 struct nvml_events {
     const struct nvml *lib;

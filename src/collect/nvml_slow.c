@@ -33,9 +33,11 @@ struct inbox {
     int64_t new_ecc;
     int64_t clock_sum, n_clock; /* the multiprocessors' clock at the ticks since the last GPM reading */
     const char *no_gpm;         /* why there is no activity; NULL: there is, or nobody knows yet */
-    bool has_procs;
+    size_t n_on;                /* processes on it */
     bool sm_known;
     int64_t sm_from_ms; /* processes first seen before this were there the whole round */
+    int32_t active;     /* how long it was active in the last GPM reading, in 0.01 %; -1: not known */
+    int64_t active_from_ms;
     size_t n_sm, cap_sm;
     struct proc_sm {
         int32_t pid, sm, n;
@@ -90,20 +92,27 @@ static bool util_room(struct job *j)
     return true;
 }
 
-static bool has_procs(struct nvml_slow *s, size_t i)
+static size_t procs_on(struct nvml_slow *s, size_t i)
 {
     LOCKED(&s->lock);
-    return s->inbox[i].has_procs;
+    return s->inbox[i].n_on;
 }
 
-/* Busy-seconds: every sample of the driver's buffer since the last one counted, so that nothing is missed between. */
+/*
+ * Busy-seconds where GPM does not tell how long the GPU was active: every sample of the driver's buffer since the last
+ * one counted, so that nothing is missed between.
+ */
 static void job_busy(struct job *j)
 {
     struct nvml_slow *s = j->s;
     struct nvml_dear *dear = &j->d->dear;
+    if (dear->gpm_busy) {
+        dear->util_at_us = 0;
+        return;
+    }
     if (!s->lib->samples || !nvml_may_ask(j->ask, M_busy) || !util_room(j))
         return;
-    if (!has_procs(s, j->i))
+    if (!procs_on(s, j->i))
         dear->due_ms[JOB_BUSY] = j->now_ms + IDLE_MS;
     unsigned type = NVML_U32, n = (unsigned)s->n_util;
     int rc = s->lib->samples(j->d->handle, NVML_SAMPLES_UTIL, dear->util_at_us, &type, &n, s->util);
@@ -127,6 +136,7 @@ static void job_busy(struct job *j)
         }
         if (!dear->util_at_us) /* the first time: count from here on */
             dear->util_at_us = s->util[n - 1].at_us;
+        dear->busy_ms = j->now_ms;
     }
     nvml_answer(j->ask, M_busy, rc, dear->busy_us);
 }
@@ -141,11 +151,38 @@ static int64_t take_clock(struct nvml_slow *s, size_t i)
     return hz;
 }
 
+/*
+ * A GPM reading tells how long the GPU was active since the one before: utilisation without its holes, at no cost. The
+ * sample buffer and process utilisation would be 1.5 to 6 ms each.
+ */
+static void take_active(struct job *j, int64_t from_ms, bool told)
+{
+    struct nvml_dear *dear = &j->d->dear;
+    struct inbox *in = &j->s->inbox[j->i];
+    int64_t active = j->ask->sample->v[M_active];
+    dear->gpm_busy = told && !j->d->parent;
+    if (dear->gpm_busy) {
+        from_ms = MAX(from_ms, dear->busy_ms); /* the sample buffer may have told of the beginning */
+        dear->busy_us += MAX(0, j->now_ms - from_ms) * active / 10;
+        dear->busy_ms = j->now_ms;
+        sample_set(j->ask->sample, M_busy, dear->busy_us);
+    }
+    LOCKED(&j->s->lock);
+    in->active = told ? (int32_t)active : -1;
+    in->active_from_ms = from_ms;
+}
+
 static void job_gpm(struct job *j)
 {
     struct nvml_dear *dear = &j->d->dear;
+    int64_t from_ms = dear->gpm_ms;
+    bool begun = dear->gpm_begun;
     dear->clock_hz = take_clock(j->s, j->i);
-    if (!nvml_gpm_read(j->ask, j->d) && dear->gpm == 1)
+    dear->gpm_ms = j->now_ms;
+    bool got = nvml_gpm_read(j->ask, j->d);
+    if (got || begun || !dear->gpm_begun) /* else it is the first, which tells nothing yet */
+        take_active(j, from_ms, got && sample_has(j->ask->sample, M_active));
+    if (!got && dear->gpm == 1)
         dear->due_ms[JOB_GPM] = j->now_ms + SOON_MS;
     LOCKED(&j->s->lock);
     j->s->inbox[j->i].no_gpm = dear->gpm_refused ? "work is not measured: the driver wants admin rights for it"
@@ -212,7 +249,7 @@ static void add_sm(struct inbox *in, const struct nvml_process_sample *p)
     in->sm[k].n++;
 }
 
-/* How much of the GPU each process used. The driver names only those that used some. */
+/* How much of the GPU each process used. The driver names only those that used some. One alone used what was used. */
 static void job_procs(struct job *j)
 {
     struct nvml_slow *s = j->s;
@@ -220,8 +257,10 @@ static void job_procs(struct job *j)
     struct inbox *in = &s->inbox[j->i];
     if (!s->lib->process_util || dear->no_procs)
         return;
-    if (!has_procs(s, j->i)) {
+    size_t on = procs_on(s, j->i);
+    if (on == 0 || (on == 1 && dear->gpm_busy)) {
         dear->due_ms[JOB_PROCS] = j->now_ms + LOOK_MS;
+        dear->procs_begun = false;
         return;
     }
     unsigned n = (unsigned)s->n_procs;
@@ -343,14 +382,27 @@ static void ask_rows(struct job *j)
     NVML_ASK(a, M_rows_pending, 1, pages_pending, &u);
 }
 
+/* What never changes is told again and again, but asked for once: the highest clock takes the driver 3 ms. */
+static void ask_once(struct job *j, enum metric m, int64_t *v)
+{
+    if (*v)
+        sample_set(j->ask->sample, m, *v);
+    else if (m == M_power_default)
+        NVML_ASK(j->ask, M_power_default, 1, power_default, &u);
+    else
+        NVML_ASK(j->ask, M_clock_sm_max, 1000000, clock_max, NVML_CLOCK_SM, &u);
+    if (sample_has(j->ask->sample, m))
+        *v = j->ask->sample->v[m];
+}
+
 static void job_rare(struct job *j)
 {
     ask_ecc(j, M_ecc_corrected, 0);
     ask_ecc(j, M_ecc_uncorrected, 1);
     ask_rows(j);
     NVML_ASK(j->ask, M_power_limit, 1, power_limit, &u);
-    NVML_ASK(j->ask, M_power_default, 1, power_default, &u);
-    NVML_ASK(j->ask, M_clock_sm_max, 1000000, clock_max, NVML_CLOCK_SM, &u);
+    ask_once(j, M_power_default, &j->d->dear.power_default_mw);
+    ask_once(j, M_clock_sm_max, &j->d->dear.clock_max_hz);
     NVML_ASK(j->ask, M_pcie_gen, 1, pcie_gen, &u);
     NVML_ASK(j->ask, M_pcie_width, 1, pcie_width, &u);
     NVML_ASK(j->ask, M_pcie_replay, 1, pcie_replay, &u);
@@ -358,10 +410,10 @@ static void job_rare(struct job *j)
 }
 
 /*
- * On an H200 with driver 580 one call costs, in processor time: sample buffer 1.5 to 2.7 ms, process utilisation 1.4 to
- * 2.6 ms, energy 4.4 ms, MIG mode 0.3 ms, GPM 1.7 ms (0.3 for the sample, 1.4 for 14 values), the rest of the rare ones
- * 1 ms together. The periods keep their sum at about half a millisecond a second. The order counts: links before gpm
- * before pcie.
+ * On an H200 with driver 580 one call costs, in processor time, idle and under load: sample buffer 2.6 to 5.8 ms,
+ * process utilisation 2.6 to 5.3 ms, energy 4.0 to 5.8 ms, highest clock 1.6 to 3.3 ms, MIG mode 0.4 to 0.7 ms, GPM 0.2
+ * ms, the rest of the rare ones 1 ms together. With one process on the GPU, and GPM, a second has 0.2 ms of it. The
+ * order counts: links before gpm before pcie and busy and procs.
  */
 static const struct {
     int64_t every_ms;
@@ -369,7 +421,7 @@ static const struct {
     void (*run)(struct job *);
 } jobs[] = {
     {5000, false, job_links},  {5000, true, job_gpm},      {5000, false, job_pcie}, {5000, false, job_busy},
-    {10000, false, job_procs}, {30000, false, job_energy}, {30000, false, job_mig}, {60000, false, job_rare},
+    {10000, false, job_procs}, {60000, false, job_energy}, {30000, false, job_mig}, {60000, false, job_rare},
 };
 _Static_assert(ARRAY_LEN(jobs) == NVML_JOBS, "a due time for each");
 
@@ -438,6 +490,8 @@ struct nvml_slow *nvml_slow_new(const struct nvml *lib, struct nvml_dev *const *
 {
     struct nvml_slow *s = NEW(struct nvml_slow, .lib = lib, .devs = devs, .n = n, .wake = -1, .n_procs = 128);
     s->inbox = mem_zero(n, sizeof(s->inbox[0]));
+    for (size_t i = 0; i < n; i++)
+        s->inbox[i].active = -1;
     s->ecc_now = mem_zero(n, sizeof(s->ecc_now[0]));
     s->procs = mem_alloc(s->n_procs * sizeof(s->procs[0]));
     pthread_mutex_init(&s->lock, NULL);
@@ -490,14 +544,16 @@ int32_t nvml_slow_sm(struct nvml_slow *s, size_t i, int32_t pid, int64_t since_m
 {
     struct inbox *in = &s->inbox[i];
     LOCKED(&s->lock);
+    if (in->n_on == 1 && in->active >= 0)
+        return since_ms <= in->active_from_ms ? in->active : -1;
     const struct proc_sm *p = in->sm_known ? FIND(in->sm, in->n_sm, e, e->pid == pid) : NULL;
     return p ? p->sm / p->n : in->sm_known && since_ms <= in->sm_from_ms ? 0 : -1;
 }
 
-void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any)
+void nvml_slow_procs(struct nvml_slow *s, size_t i, size_t n)
 {
     LOCKED(&s->lock);
-    s->inbox[i].has_procs = any;
+    s->inbox[i].n_on = n;
 }
 
 void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz)

@@ -23,10 +23,10 @@ int64_t nvml_slow_round(struct nvml_slow *s, int64_t now_ms);
 void nvml_slow_take(struct nvml_slow *s, size_t i, struct sample *ret, int64_t *ret_new_ecc);
 /* SM use of a process first seen at since_ms, in 0.01 %; -1 unknown. */
 int32_t nvml_slow_sm(struct nvml_slow *s, size_t i, int32_t pid, int64_t since_ms);
-void nvml_slow_has_procs(struct nvml_slow *s, size_t i, bool any); /* without any it need not ask about them */
-void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz);   /* what its multiprocessors run at, each tick */
-const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i);       /* why it tells no activity, in words; or NULL */
-void nvml_slow_ecc_now(struct nvml_slow *s, size_t i);             /* the driver told of an error: look at once */
+void nvml_slow_procs(struct nvml_slow *s, size_t i, size_t n);   /* how many there are, those we cannot name too */
+void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz); /* what its multiprocessors run at, each tick */
+const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i);     /* why it tells no activity, in words; or NULL */
+void nvml_slow_ecc_now(struct nvml_slow *s, size_t i);           /* the driver told of an error: look at once */
 
 int nvml_slow_bad(struct nvml_slow *s);                          /* an NVML code bad for the whole driver, or 0 */
 bool nvml_slow_mig_changed(struct nvml_slow *s);                 /* the list of MIG instances is not what it was */

@@ -158,7 +158,7 @@ static void the_slow_thread_brings_its_values_to_the_tick_once(void **unused)
     assert_int_equal(tick(), 0);
     assert_false(has(0, M_energy)); /* not fresh any more */
     assert_true(has(0, M_util));
-    later(30000, "");
+    later(60000, "");
     tick_until(0, M_energy);
 }
 

@@ -17,7 +17,7 @@ static void rounds_start(struct rounds *r, int lib, const char *script)
     r->dev = nvml_dev_new();
     nvml_dev_open(r->dev, h);
     r->slow = nvml_slow_new(&r->lib, &r->dev, 1);
-    nvml_slow_has_procs(r->slow, 0, true);
+    nvml_slow_procs(r->slow, 0, 2);
 }
 
 static void rounds_end(struct rounds *r)
@@ -44,20 +44,20 @@ static void busy_seconds_count_every_sample_once(void **unused)
         const char *then; /* what it does from then on */
         int64_t busy_us;
     } steps[] = {
-        {5000, "util 0 100", 5000000},
-        {5000, "util 0 0", 10000000},
-        {5000, "util 0 25", 10000000},
-        {5000, "util 0 100", 11250000},
-        {12600, "util 0 50", 23850000}, /* a late round loses nothing: the driver keeps 14 s */
-        {1000, "util 0 50", -1},        /* not due */
-        {4000, "util 0 100", 26350000},
-        {60000, "util 0 100", 26350000 + 70 * 200000 + 1500000}, /* what the driver forgot is not made up */
+        {5000, "gpm 0 0\nutil 0 100", 5000000},
+        {5000, "gpm 0 0\nutil 0 0", 10000000},
+        {5000, "gpm 0 0\nutil 0 25", 10000000},
+        {5000, "gpm 0 0\nutil 0 100", 11250000},
+        {12600, "gpm 0 0\nutil 0 50", 23850000}, /* a late round loses nothing: the driver keeps 14 s */
+        {1000, "gpm 0 0\nutil 0 50", -1},        /* not due */
+        {4000, "gpm 0 0\nutil 0 100", 26350000},
+        {60000, "gpm 0 0\nutil 0 100", 26350000 + 70 * 200000 + 1500000}, /* what the driver forgot is not made up */
     };
     (void)unused;
     for (int lib = 0; lib < LIBS; lib++) {
         struct rounds r;
         int64_t ecc;
-        rounds_start(&r, lib, "util 0 100");
+        rounds_start(&r, lib, "gpm 0 0\nutil 0 100");
         struct sample s = round_of(&r, &ecc);
         assert_true(sample_has(&s, M_busy));
         assert_int_equal(s.v[M_busy], 0); /* what was before us is not ours */
@@ -73,18 +73,57 @@ static void busy_seconds_count_every_sample_once(void **unused)
     }
 }
 
+/* Where GPM tells how long the GPU was active, that is counted, and the buffer is not asked for. */
+static void busy_seconds_come_from_activity(void **unused)
+{
+    static const struct {
+        int64_t ms;
+        const char *then; /* what it does from then on */
+        int64_t busy_us;
+    } steps[] = {
+        {1000, "util 0 100", 1000000},
+        {5000, "util 0 0", 6000000},
+        {5000, "util 0 25", 6000000},
+        {5000, "util 0 100", 7250000},
+        {2000, "util 0 100", -1},                               /* not due */
+        {58000, "util 0 50", 67250000},                         /* however late a round is, nothing is lost */
+        {5000, "rc nvmlGpmSampleGet 999\nutil 0 50", 67250000}, /* the driver fails: the buffer counts from here on */
+        {5000, "rc nvmlGpmSampleGet 999\nutil 0 50", 69750000},
+        {5000, "rc nvmlGpmSampleGet 999\nutil 0 50", 72250000},
+        {5000, "util 0 50", 74750000},
+        {1000, "util 0 50", 75250000}, /* its second reading after that; what the buffer told is not counted again */
+        {5000, "util 0 50", 77750000},
+    };
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "util 0 100");
+    struct sample s = round_of(&r, &ecc);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        later(steps[i].ms, steps[i].then);
+        s = round_of(&r, &ecc);
+        print_message("step %zu: %lld\n", i, sample_has(&s, M_busy) ? (long long)s.v[M_busy] : -1);
+        assert_int_equal(sample_has(&s, M_busy), steps[i].busy_us >= 0);
+        if (steps[i].busy_us >= 0)
+            assert_int_equal(s.v[M_busy], steps[i].busy_us);
+        if (i == 5)
+            assert_int_equal(stub_calls("nvmlDeviceGetSamples", 0), 2); /* at the start alone: its size, and it */
+    }
+    rounds_end(&r);
+}
+
 static void an_empty_gpu_is_looked_at_less_often_and_nothing_is_lost(void **unused)
 {
     struct rounds r;
     int64_t ecc;
     (void)unused;
-    rounds_start(&r, TODAY, "util 0 100");
-    nvml_slow_has_procs(r.slow, 0, false); /* whose work it is may be hidden from us: it counts all the same */
+    rounds_start(&r, TODAY, "gpm 0 0\nutil 0 100");
+    nvml_slow_procs(r.slow, 0, 0); /* whose work it is may be hidden from us: it counts all the same */
     round_of(&r, &ecc);
-    later(5000, "util 0 100");
+    later(5000, "gpm 0 0\nutil 0 100");
     struct sample s = round_of(&r, &ecc);
     assert_false(sample_has(&s, M_busy));
-    later(5000, "util 0 100");
+    later(5000, "gpm 0 0\nutil 0 100");
     s = round_of(&r, &ecc);
     assert_int_equal(s.v[M_busy], 10000000);
     rounds_end(&r);
@@ -131,10 +170,10 @@ static void dear_values_come_on_their_own_schedule(void **unused)
         enum metric m;
         int64_t every_ms;
         bool old; /* an old driver has it */
-    } cases[] = {{M_busy, 5000, true},           {M_energy, 30000, true},       {M_ecc_corrected, 60000, true},
+    } cases[] = {{M_busy, 5000, true},           {M_energy, 60000, true},       {M_ecc_corrected, 60000, true},
                  {M_rows_remapped, 60000, true}, {M_rows_pending, 60000, true}, {M_pcie_replay, 60000, true},
                  {M_power_limit, 60000, true},   {M_sm_active, 5000, false},    {M_pcie_rx, 5000, true},
-                 {M_nvlink_rx, 5000, true},      {M_fan, 30000, true}};
+                 {M_nvlink_rx, 5000, true},      {M_fan, 60000, true}};
     const char *script = "util 0 80\nfan 0 40\nretired 0 3\nnvlinktx 0 2048\nnvlinkrx 0 1024";
     (void)unused;
     for (int lib = 0; lib < OLD + 1; lib++) {
@@ -153,7 +192,8 @@ static void dear_values_come_on_their_own_schedule(void **unused)
             print_message("%s %s: %d times\n", lib_names[lib], metrics[cases[i].m].name, count[cases[i].m]);
             if (lib == OLD && !cases[i].old)
                 most = 0;
-            assert_in_range(count[cases[i].m], most - (most > 2), most); /* rates need a round to begin */
+            assert_in_range(count[cases[i].m], most - (most > 2),
+                            most + (cases[i].m == M_busy)); /* rates need a round to begin */
         }
         rounds_end(&r);
     }
@@ -353,6 +393,53 @@ static void new_uncorrected_errors_are_counted_once(void **unused)
     rounds_end(&r);
 }
 
+static void what_never_changes_is_asked_for_once(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    int told = 0;
+    (void)unused;
+    rounds_start(&r, TODAY, "");
+    for (int minute = 0; minute < 5; minute++) {
+        struct sample s = round_of(&r, &ecc);
+        told += sample_has(&s, M_clock_sm_max) && sample_has(&s, M_power_default);
+        later(60000, "");
+    }
+    assert_int_equal(told, 5);
+    assert_int_equal(stub_calls("nvmlDeviceGetMaxClockInfo", 0), 1);
+    assert_int_equal(stub_calls("nvmlDeviceGetPowerManagementDefaultLimit", 0), 1);
+    rounds_end(&r);
+}
+
+static void a_process_alone_used_what_was_used(void **unused)
+{
+    struct rounds r;
+    int64_t ecc, then;
+    (void)unused;
+    rounds_start(&r, TODAY, "proc 0 11 1\nutil 0 60");
+    nvml_slow_procs(r.slow, 0, 1);
+    then = now_ms;
+    round_of(&r, &ecc);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, then), -1);
+    later(5000, "proc 0 11 1\nutil 0 60");
+    round_of(&r, &ecc);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, then), 6000);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, now_ms), -1); /* it has come since */
+    int asked = stub_calls("nvmlDeviceGetProcessUtilization", 0);
+    for (int i = 0; i < 12; i++) {
+        later(5000, "proc 0 11 1\nutil 0 60");
+        round_of(&r, &ecc);
+    }
+    assert_int_equal(stub_calls("nvmlDeviceGetProcessUtilization", 0), asked);
+    nvml_slow_procs(r.slow, 0, 2); /* a second one: now the driver is asked whose it is */
+    for (int i = 0; i < 2; i++) {
+        later(5000, "proc 0 11 1\nprocutil 0 11 40 5\nutil 0 60");
+        round_of(&r, &ecc);
+    }
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, then), 4000);
+    rounds_end(&r);
+}
+
 static void a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown(void **unused)
 {
     struct rounds r;
@@ -370,7 +457,9 @@ static void a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown(void *
     rounds_end(&r);
 }
 
-SCENES(SCENE(busy_seconds_count_every_sample_once), SCENE(an_empty_gpu_is_looked_at_less_often_and_nothing_is_lost),
+SCENES(SCENE(busy_seconds_count_every_sample_once), SCENE(busy_seconds_come_from_activity),
+       SCENE(a_process_alone_used_what_was_used), SCENE(what_never_changes_is_asked_for_once),
+       SCENE(an_empty_gpu_is_looked_at_less_often_and_nothing_is_lost),
        SCENE(busy_seconds_go_on_when_the_clock_is_set_back), SCENE(busy_seconds_are_absent_without_samples),
        SCENE(dear_values_come_on_their_own_schedule), SCENE(rates_and_activity_come_from_gpm_or_else_from_older_calls),
        SCENE(flops_need_a_known_model_and_a_clock), SCENE(a_driver_that_refuses_activity_is_said_to),
