@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/order.h"
 #include "base/when.h"
 #include "history/history_plan.h"
@@ -291,24 +292,52 @@ static void take_scales(struct history_query *q, struct plan_node *p, const stru
     }
 }
 
-static void take_node(struct history_query *q, const struct node_now *n, const bool *picked, bool self)
+/* A text behind those of its node, in the room that was made for all of them. */
+static const char *put_text(char **at, const char *s)
 {
-    struct plan_node *p = &q->nodes[q->n_nodes++];
+    size_t n = strlen(s) + 1;
+    char *p = memcpy(*at, s, n);
 
-    p->key = arena_str(&q->mem, n->key);
-    p->name = arena_str(&q->mem, n->name);
-    p->self = self;
-    p->devices = arena_alloc(&q->mem, MAX(n->n_devices, 1u), sizeof(*p->devices));
+    *at += n;
+    return p;
+}
+
+/* Its names, and of its devices numbers and names: one block, which tells whether two plans are of the same. */
+static void take_names(struct history_query *q, struct plan_node *p, const struct node_now *n, const bool *picked)
+{
+    size_t room = strlen(n->key) + strlen(n->name) + 2;
+    const char *model = NULL;
+    char *at;
+
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *f = &n->devices[i].fact;
+        room += picked[i] ? sizeof(int32_t[2]) + strlen(f->uuid) + strlen(f->name) + 2 : 0;
+    }
+    p->text = at = arena_alloc(&q->mem, room, 1);
+    p->key = put_text(&at, n->key);
+    p->name = put_text(&at, n->name);
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_fact *f = &n->devices[i].fact;
         if (!picked[i])
             continue;
         struct plan_device *d = &p->devices[p->n_devices++];
-        d->uuid = arena_str(&q->mem, f->uuid);
-        d->model = arena_str(&q->mem, f->name);
         d->index = f->index;
         d->mig = f->mig;
+        memcpy(at, (int32_t[]){f->index, f->mig}, sizeof(int32_t[2]));
+        at += sizeof(int32_t[2]);
+        d->uuid = put_text(&at, f->uuid);
+        d->model = model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
     }
+    p->text_len = (size_t)(at - p->text);
+}
+
+static void take_node(struct history_query *q, const struct node_now *n, const bool *picked, bool self)
+{
+    struct plan_node *p = &q->nodes[q->n_nodes++];
+
+    p->self = self;
+    p->devices = arena_alloc(&q->mem, MAX(n->n_devices, 1u), sizeof(*p->devices));
+    take_names(q, p, n, picked);
     take_scales(q, p, n);
     for (size_t i = 0; i < q->n_metrics; i++) {
         size_t of_devices = p->scales[i].device * p->n_devices, of_node = p->scales[i].node && self;
@@ -409,6 +438,82 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
     }
     *ret = q;
     return 0;
+}
+
+/* ---- its key ---- */
+
+static uint64_t fold_product(uint64_t a, uint64_t b)
+{
+    unsigned __int128 p = (unsigned __int128)a * b;
+
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* 16 bytes at a time, the length with the last. */
+static void key_add(struct history_key *k, const void *p, size_t n)
+{
+    const char *at = p, *end = at + n;
+
+    for (bool last = false; !last;) {
+        uint64_t w[2] = {0};
+        size_t some = MIN((size_t)(end - at), sizeof(w));
+        last = some < sizeof(w);
+        memcpy(w, at, some);
+        if (last)
+            w[1] ^= (uint64_t)(n + 1) << 56;
+        k->v[0] = fold_product(k->v[0] ^ w[0], w[1] ^ 0x9e3779b97f4a7c15u);
+        k->v[1] = fold_product(k->v[1] ^ w[1], w[0] ^ 0xc2b2ae3d27d4eb4fu);
+        at += some;
+    }
+}
+
+static void key_text(struct history_key *k, const char *s)
+{
+    key_add(k, s, strlen(s));
+}
+
+static void key_numbers(struct history_key *k, const int64_t *v, size_t n)
+{
+    key_add(k, v, n * sizeof(*v));
+}
+
+static void key_node(struct history_key *k, const struct history_query *q, const struct plan_node *p)
+{
+    key_numbers(k, (int64_t[]){p->self, (int64_t)p->n_devices}, 2);
+    key_add(k, p->text, p->text_len);
+    for (size_t i = 0; i < q->n_metrics; i++)
+        if (q->metrics[i].no < 0) { /* what a node declared */
+            const struct plan_scale *s = &p->scales[i];
+            key_numbers(k, (int64_t[]){s->per, s->unit, s->kind, s->device, s->node}, 5);
+        }
+}
+
+bool history_query_key(const struct history_query *q, uint64_t seed, struct history_key *ret, int64_t *ret_to_ms)
+{
+    int64_t to_ms = (q->to_ms + q->step_ms - 1) / q->step_ms * q->step_ms;
+
+    if (q->chosen) { /* then coarser tiers may be looked into: when, and up to where */
+        to_ms = (to_ms + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
+        if (q->to_ms > q->now_ms - HOUR_MS)
+            return false;
+    }
+    if (to_ms > q->now_ms || group_by_holder(q->group))
+        return false;
+    *ret = (struct history_key){{seed, ~seed}};
+    *ret_to_ms = to_ms;
+    key_numbers(ret,
+                (int64_t[]){q->from_ms, q->to_ms, q->step_ms, q->chosen, q->usual, q->group, q->fold, q->tier,
+                            (int64_t)q->n_aggs, (int64_t)q->n_metrics, (int64_t)q->n_nodes},
+                11);
+    for (size_t i = 0; i < q->n_aggs; i++)
+        key_numbers(ret, (int64_t[]){q->aggs[i]}, 1);
+    for (size_t i = 0; i < q->n_metrics; i++) {
+        key_text(ret, q->metrics[i].name);
+        key_numbers(ret, (int64_t[]){q->metrics[i].maybe}, 1);
+    }
+    for (size_t i = 0; i < q->n_nodes; i++)
+        key_node(ret, q, &q->nodes[i]);
+    return true;
 }
 
 void history_query_people(struct history_query *q, const struct people *c)

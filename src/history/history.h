@@ -45,6 +45,15 @@ struct people;
 void history_query_people(struct history_query *q, const struct people *c);
 void history_query_free(struct history_query *q);
 
+/*
+ * What was asked, as it was resolved: two of the same key have the same answer while what is stored of them is the
+ * same, up to *ret_to_ms. False: the answer also depends on the time, or on records. seed: of this start.
+ */
+struct history_key {
+    uint64_t v[2];
+};
+bool history_query_key(const struct history_query *q, uint64_t seed, struct history_key *ret, int64_t *ret_to_ms);
+
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */
 struct series_out {
     void *arg;

@@ -30,7 +30,9 @@ struct plan_device {
 };
 
 struct plan_node {
-    const char *key, *name;
+    const char *key, *name; /* these and its devices' are in text, beside what else is known of them */
+    const char *text;
+    size_t text_len;
     size_t n_devices;
     struct plan_device *devices;
     bool self; /* its own metrics, too */

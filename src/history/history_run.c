@@ -120,12 +120,12 @@ struct run {
     int64_t *v;      /* one series */
     bool any;
     struct heap *heaps;
-    size_t n_heaps, cap_heaps;
-    struct holds holds;    /* of the node at hand, where the group is by user */
-    int64_t *held;         /* one series of one user */
-    bool too_much;         /* more groups than are given at once */
-    size_t next_heap;      /* likely to be added to: devices come with their metrics in the same order */
-    struct history *ahead; /* of the next nodes */
+    size_t n_heaps, n_rooms, cap_heaps; /* n_rooms: have v and count, in use or not */
+    struct holds holds;                 /* of the node at hand, where the group is by user */
+    int64_t *held;                      /* one series of one user */
+    bool too_much;                      /* more groups than are given at once */
+    size_t next_heap;                   /* likely to be added to: devices come with their metrics in the same order */
+    struct history *ahead;              /* of the next nodes */
     size_t n_ahead, next_ahead;
 };
 
@@ -150,6 +150,31 @@ static const char *unit_of(enum agg agg, uint8_t unit)
     return agg == AGG_COUNT ? "" : agg == AGG_RATE ? rate_unit(unit) : unit < UNIT_COUNT ? unit_names[unit] : "";
 }
 
+/* One more, with the room of one that ended, where there is one: by node there are many, a few at a time. */
+static struct heap *heap_room(struct run *r)
+{
+    VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
+    struct heap *h = &r->heaps[r->n_heaps++];
+    if (r->n_heaps > r->n_rooms) {
+        *h = (struct heap){.v = mem_alloc(r->n * sizeof(*h->v)), .count = mem_alloc(r->n * sizeof(*h->count))};
+        r->n_rooms = r->n_heaps;
+    }
+    memset(h->v, 0, r->n * sizeof(*h->v));
+    memset(h->count, 0, r->n * sizeof(*h->count));
+    return h;
+}
+
+static void heaps_fini(struct run *r)
+{
+    for (size_t k = 0; k < r->n_rooms; k++) {
+        free(r->heaps[k].v);
+        free(r->heaps[k].count);
+    }
+    free(r->heaps);
+    r->heaps = NULL;
+    r->n_heaps = r->n_rooms = r->cap_heaps = 0;
+}
+
 static void heap_add(struct run *r, const struct series *s, enum agg agg)
 {
     struct heap *h = NULL;
@@ -169,8 +194,7 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
         return;
     }
     if (!h) {
-        VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
-        h = &r->heaps[r->n_heaps++];
+        h = heap_room(r);
         *h = (struct heap){.node_key = s->node_id,
                            .node = s->node,
                            .model = s->model,
@@ -179,8 +203,8 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
                            .unit = s->unit,
                            .agg = agg,
                            .per = s->per,
-                           .v = mem_zero(r->n, sizeof(*h->v)),
-                           .count = mem_zero(r->n, sizeof(*h->count))};
+                           .v = h->v,
+                           .count = h->count};
     }
     r->next_heap = (size_t)(h - r->heaps) + 1;
     if (h->model && strcmp(h->model, s->model) != 0)
@@ -236,8 +260,6 @@ static void heaps_end(struct run *r, bool tell)
                            .v = h->v};
         if (tell)
             r->sink->each(r->sink->arg, &s);
-        free(h->v);
-        free(h->count);
     }
     r->n_heaps = 0;
 }
@@ -316,16 +338,17 @@ static unsigned fields_of(const struct history_query *q)
     return fields ? fields : BIN_SUM;
 }
 
-/* What is asked of a node at once: its devices, or itself; all metrics that these have. */
+/* What is asked of a node at once: its devices, or itself; all metrics that these have. One block, from devices on. */
 struct node_ask {
     struct history_ask ask;
     size_t *which; /* of the query's metrics */
     const char **names, **devices;
+    int *known;
 };
 
 static void node_ask_fini(struct node_ask *k)
 {
-    FREE_ALL(k->which, k->names, k->devices);
+    free(k->devices);
 }
 
 /* False: there is nothing to ask. Ended with node_ask_fini in any case. */
@@ -336,14 +359,19 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
     int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
 
     *k = (struct node_ask){0};
-    if (n_devices == 0)
+    for (size_t i = 0; i < q->n_metrics; i++)
+        n += self ? p->scales[i].node : p->scales[i].device;
+    if (n_devices == 0 || n == 0)
         return false;
-    k->which = mem_zero(q->n_metrics + 1, sizeof(*k->which));
-    k->names = mem_zero(q->n_metrics + 1, sizeof(*k->names));
-    k->devices = mem_zero(n_devices, sizeof(*k->devices));
+    k->devices = mem_alloc(n_devices * sizeof(*k->devices) + n * (sizeof(*k->names) + sizeof(*k->which) + sizeof(int)));
+    k->names = k->devices + n_devices;
+    k->which = (size_t *)(k->names + n);
+    k->known = (int *)(k->which + n);
+    n = 0;
     for (size_t i = 0; i < q->n_metrics; i++)
         if (self ? p->scales[i].node : p->scales[i].device) {
             k->which[n] = i;
+            k->known[n] = q->metrics[i].no;
             k->names[n++] = q->metrics[i].name;
         }
     for (size_t i = 0; i < n_devices; i++)
@@ -351,6 +379,7 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
     k->ask = (struct history_ask){.node = p->key,
                                   .devices = k->devices,
                                   .metrics = k->names,
+                                  .known = k->known,
                                   .n_devices = n_devices,
                                   .n_metrics = n,
                                   .from_ms = r->frame.from_ms - back_ms,
@@ -358,7 +387,7 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
                                   .step_ms = r->frame.step_ms,
                                   .fields = r->fields,
                                   .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)};
-    return n > 0;
+    return true;
 }
 
 /* ---- several nodes in one question, where an archive answers ---- */
@@ -487,6 +516,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
             code = err_set(err, -ECANCELED, "stopped");
     }
     heaps_end(r, code == 0);
+    heaps_fini(r); /* another step has another length */
     ahead_fini(r);
     free(r->v);
     free(r->held);
@@ -514,7 +544,6 @@ int history_query_run(const struct history_query *q, const struct past_source *p
     }
     if (code == 0 && !r.any && tried > 1)
         code = run_at(&r, q->step_ms, err);
-    free(r.heaps);
     holds_fini(&r.holds);
     return code;
 }

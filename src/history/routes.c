@@ -4,14 +4,17 @@
 #include "base/mem.h"
 #include "draw/strips.h"
 #include "format/render.h"
+#include "history/answers.h"
 #include "history/history.h"
 #include "history/travel.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/self.h"
 #include "now/filter.h"
 #include "now/view.h"
 
-#define HISTORY_MAX (256u << 20)
+#define HISTORY_MAX   (256u << 20)
+#define ANSWERS_BYTES (4u << 20)
 
 enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_PICTURE, FORMATS = FORMAT_PICTURE + PLOT_FORMATS };
 
@@ -21,6 +24,9 @@ struct history_job {
     enum format format;
     const struct zone *zone; /* of a picture's time; the hub's */
     char title[80];
+    uint64_t stamp; /* 0: its answer is not kept */
+    struct history_key key;
+    int64_t to_ms;
 };
 
 struct writing {
@@ -57,6 +63,7 @@ static void write_each(void *arg, const struct series *s)
 static void write_end(void *arg, const struct series_frame *f)
 {
     struct writing *w = arg;
+    w->frame = *f;
     if (w->format == FORMAT_JSON)
         render_series_json_end(w->out, f);
 }
@@ -67,6 +74,11 @@ void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err)
         reply_failed(rp, r, err);
     else if (rp->body.err)
         reply_problem(rp, 413, "the answer is larger than %zu MiB: ask for less at once", most >> 20);
+}
+
+static const char *type_of(enum format f)
+{
+    return f == FORMAT_CSV ? "text/csv; charset=utf-8" : NULL;
 }
 
 static void history_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -80,15 +92,58 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
     rp->body = BUF_INIT(HISTORY_MAX);
     if (drawn)
         rp->type = plot_types[look];
-    else if (job->format == FORMAT_CSV)
-        rp->type = "text/csv; charset=utf-8";
+    else
+        rp->type = type_of(job->format);
     int r = history_query_run(job->query, past, &sink, &err);
     if (r >= 0 && drawn)
         r = strips_draw(w.strips, job->title, job->zone, look, &rp->body, &err);
     strips_free(w.strips);
     if (r < 0)
         rp->type = NULL;
+    if (r < 0 || w.frame.damaged || w.frame.missing[0])
+        job->stamp = 0;
     reply_if_wrong(rp, r, HISTORY_MAX, &err);
+}
+
+/* The same was asked before, and all it is made of is as it was then. */
+static bool give_again(struct api *a, struct request *rq, const struct history_job *job, struct reply *rp)
+{
+    bool fresh = str_find(rq->header(rq, "Cache-Control"), "no-cache") >= 0; /* whoever wants it read anew */
+    struct blob *b = job->stamp && !fresh ? answers_get(a->answers, &job->key, a->hub->store) : NULL;
+
+    if (!b)
+        return false;
+    mem_copy_str(rp->etag, sizeof(rp->etag), b->etag);
+    snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
+    if (str_find(rq->header(rq, "If-None-Match"), rp->etag) >= 0) {
+        rp->status = 304;
+        blob_unref(b);
+        return true;
+    }
+    rp->type = type_of(job->format);
+    rp->blob = b;
+    return true;
+}
+
+static void history_keep(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct history_job *job = (struct history_job *)k;
+
+    if (!job->stamp || rp->body.err || (!rp->blob && !rp->body.len))
+        return;
+    if (!rp->blob)
+        rp->blob = blob_new(&rp->body);
+    mem_copy_str(rp->blob->etag, sizeof(rp->blob->etag), rp->etag);
+    answers_put(a->answers, &job->key, job->stamp, job->to_ms, rp->blob);
+}
+
+/* What may be kept: text, of what does not depend on the time of asking. */
+static void history_stamp(struct api *a, struct history_job *job)
+{
+    uint64_t seed = (uint64_t)a->nonce << 32 | (unsigned)job->format;
+
+    if (a->answers && job->format < FORMAT_PICTURE && history_query_key(job->query, seed, &job->key, &job->to_ms))
+        job->stamp = store_stamp(a->hub->store);
 }
 
 static void history_end(struct past_ask *k)
@@ -148,7 +203,12 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
     struct history_job *job = NEW(struct history_job, .ask = {.run = history_run, .end = history_end}, .query = query,
                                   .format = (enum format)as, .zone = a->zone);
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
-    return ask_later(a->hub, rq, rp, &job->ask);
+    history_stamp(a, job);
+    if (give_again(a, rq, job, rp)) {
+        history_end(&job->ask);
+        return REPLY_NOW;
+    }
+    return ask_then(a->hub, rq, rp, &job->ask, history_keep);
 }
 
 /* clang-format off */
@@ -164,7 +224,26 @@ const struct route history_routes[] = {
 static void *open_history(struct hub *h)
 {
     travel_register(&h->api);
+    h->api.answers = answers_new(ANSWERS_BYTES);
     return h;
 }
 
-const struct feature history_feature = {.name = "history", .routes = history_routes, .open = open_history};
+static void add_status(void *self, struct status *s)
+{
+    status_metric(s, "muster_hub_history_kept", "answers about history that were given again, for nothing had changed",
+                  true, answers_given(((struct hub *)self)->api.answers));
+}
+
+static void close_history(void *self)
+{
+    struct hub *h = self;
+
+    answers_free(h->api.answers);
+    h->api.answers = NULL;
+}
+
+const struct feature history_feature = {.name = "history",
+                                        .routes = history_routes,
+                                        .open = open_history,
+                                        .status = add_status,
+                                        .close = close_history};

@@ -83,6 +83,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 struct api {
     struct live *live;
     struct cache *cache;
+    struct answers *answers;      /* about history, kept; NULL: none are */
     struct sources_said *sources; /* what relays say of theirs */
     struct people *people; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct page_made {

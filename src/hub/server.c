@@ -43,6 +43,7 @@
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
+#define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: what one question needed is there for the next */
 
 struct server {     /* what only this file knows */
     struct hub hub; /* first: a hub of ours is a server */
@@ -428,7 +429,8 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
     hold_reload(true);
     mallopt(M_ARENA_MAX, ARENAS);
     mallopt(M_MMAP_THRESHOLD,
-            BIG_BYTES);      /* large answers go back to the system; left alone, malloc learns to keep them */
+            BIG_BYTES); /* large answers go back to the system; left alone, malloc learns to keep them */
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     evthread_use_pthreads(); /* the store's writer wakes the loop */
     s->hub.loop = event_base_new();
     int r = open_parts(s, conf, err);

@@ -21,8 +21,12 @@ const char *const unit_names[UNIT_COUNT] = {
 
 int metric_by_name(struct str name)
 {
+    static const uint8_t lens[M_COUNT] = {
+#define METRIC(no, name, ...) [M_##name] = sizeof(#name) - 1,
+#include "model/metrics.def"
+    };
     for (int m = 0; m < M_COUNT; m++)
-        if (str_eq(name, metrics[m].name))
+        if (lens[m] == name.len && memcmp(metrics[m].name, name.p, name.len) == 0)
             return m;
     return -1;
 }

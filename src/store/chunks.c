@@ -54,6 +54,7 @@ struct chunks {
     struct db_stmts st;
     char node[NODE_KEY_MAX]; /* whose number was asked for last in this transaction; empty: nobody's */
     int64_t node_id;
+    uint64_t commits;
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -109,7 +110,13 @@ int chunks_end(struct chunks *c, int r, struct err *err)
         db_fail(c->db, r, "write", err);
         chunks_rollback(c);
     }
+    c->commits += r >= 0;
     return r;
+}
+
+uint64_t chunks_commits(const struct chunks *c)
+{
+    return c->commits;
 }
 
 void chunks_tidy(struct chunks *c, bool all)

@@ -29,6 +29,7 @@ int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment unti
 int chunks_end(struct chunks *c, int r, struct err *err);
 int chunks_version(struct chunks *c, int64_t *ret); /* another after each change by others, for this connection */
 void chunks_rollback(struct chunks *c);             /* also ends reading */
+uint64_t chunks_commits(const struct chunks *c);    /* how often something was written over this connection */
 void chunks_tidy(struct chunks *c, bool all);       /* checkpoint */
 
 struct chunk_row {

@@ -505,6 +505,8 @@ static int compact_rows_logs(struct compact *c, struct err *err)
 static int compact_round(struct compact *c, struct err *err)
 {
     int r = 0, more = 0;
+    uint64_t before = chunks_commits(c->db);
+    uint32_t damaged = c->damaged;
 
     if (c->look) { /* after a start, and after damage was met: an index can be made anew */
         r = chunks_mend(c->db);
@@ -522,6 +524,8 @@ static int compact_round(struct compact *c, struct err *err)
         err_set(err, r, "cannot compact %s%s%s: %s", c->rows ? "the store's batches" : "'", c->rows ? "" : c->dir,
                 c->rows ? "" : "/history.db'", strerror(-r));
     chunks_tidy(c->db, true);
+    if (chunks_commits(c->db) != before || c->damaged != damaged)
+        writer_changed(c->w);
     err->code = r == -ECANCELED ? 0 : r;
     writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged, err);
     return r;

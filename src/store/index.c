@@ -78,3 +78,33 @@ void index_drop_rows(struct index_node *n, int64_t log)
         n->rows = mem_grow(n->rows, n->cap_rows, sizeof(*n->rows));
     }
 }
+
+/* ---- changes ---- */
+
+#define CHANGE_MS 1000 /* finer than this nobody asks */
+
+void changes_add(struct changes *c, int64_t from_ms)
+{
+    size_t half = ARRAY_LEN(c->v) / 2;
+
+    from_ms = MAX(from_ms, -(1ll << 52));
+    from_ms -= ((from_ms % CHANGE_MS) + CHANGE_MS) % CHANGE_MS;
+    while (c->n && c->v[c->n - 1].from_ms >= from_ms)
+        c->n--;
+    if (c->n == ARRAY_LEN(c->v)) { /* of the older half, two become one that tells of both */
+        for (size_t i = 0; i < half / 2; i++)
+            c->v[i] = (struct change){c->v[2 * i].from_ms, c->v[2 * i + 1].stamp};
+        memmove(c->v + half / 2, c->v + half, (c->n - half) * sizeof(*c->v));
+        c->n -= half / 2;
+    }
+    c->v[c->n++] = (struct change){from_ms, ++c->stamp};
+}
+
+uint64_t changes_before(const struct changes *c, int64_t to_ms)
+{
+    size_t i = c->n;
+
+    while (i && c->v[i - 1].from_ms >= to_ms)
+        i--;
+    return i ? c->v[i - 1].stamp : 0;
+}

@@ -41,6 +41,22 @@ struct index {
     struct index_node *last; /* found: a request asks for its node several times */
 };
 
+/*
+ * When what was stored: of everything that begins before a moment, the newest. Both grow along the list, since what
+ * begins earlier and came later stands for all it could be before. Old steps are made coarser when it is full, so that
+ * what is told is never too little.
+ */
+struct changes {
+    uint64_t stamp; /* of the newest change */
+    size_t n;
+    struct change {
+        int64_t from_ms;
+        uint64_t stamp;
+    } v[256];
+};
+void changes_add(struct changes *c, int64_t from_ms);
+uint64_t changes_before(const struct changes *c, int64_t to_ms); /* of what begins before to_ms; 0: nothing did */
+
 void index_fini(struct index *x);
 struct index_node *index_find(struct index *x, const char *key);     /* or NULL */
 struct index_node *index_get(struct index *x, const char *key);      /* made if new; key fits, or NULL */

@@ -75,6 +75,7 @@ struct history_ask {
     const char *node;           /* key */
     const char *const *devices; /* uuids; "" is the node itself */
     const char *const *metrics; /* names of metrics.def, or of custom metrics */
+    const int *known;           /* enum metric of each, -1: a custom one; NULL: they are found by name */
     size_t n_devices, n_metrics;
     int64_t from_ms, to_ms;  /* [from, to), made larger to whole bins */
     int64_t step_ms;         /* bins at multiples of it since 1970; at least 100 */
@@ -103,6 +104,12 @@ struct history {
  * when stopped; -E2BIG above 4 million bins (or 16 million points); -ENOTSUP in a store without a decoder. ret is ended
  * with history_fini.
  */
+/*
+ * For whoever keeps answers: a stamp, taken before something is read, and whether nothing was stored since that begins
+ * before to_ms, nor was anything there compacted or dropped. Any thread. 0: not known here, and nothing is the same.
+ */
+uint64_t store_stamp(struct store *s);
+bool store_same(struct store *s, uint64_t stamp, int64_t to_ms);
 struct history_session *store_session(struct store *s);
 void store_session_end(struct history_session *x);
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);

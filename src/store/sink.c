@@ -199,18 +199,17 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
 
 static void index_metrics(struct bins_sink *b)
 {
-    size_t n = b->ask->n_metrics;
-
-    b->by_no = mem_zero(METRIC_CUSTOM, sizeof(*b->by_no));
-    b->next = mem_zero(n, sizeof(*b->next));
-    for (size_t m = n; m-- > 0;) {
-        uint32_t *first = b->keys[m].no < METRIC_CUSTOM ? &b->by_no[b->keys[m].no] : &b->by_no[0];
+    for (size_t m = b->ask->n_metrics; m-- > 0;) {
+        int known = b->ask->known ? b->ask->known[m] : metric_by_name(str_of(b->ask->metrics[m]));
+        uint32_t *first = &b->first[known >= 0 ? known : M_COUNT];
+        b->keys[m] = known >= 0 ? (struct chunk_key){.no = metrics[known].no}
+                                : (struct chunk_key){.name = str_of(b->ask->metrics[m])};
         b->next[m] = *first;
         *first = (uint32_t)m + 1;
     }
 }
 
-/* From at on, which is as it stands in by_no and next: one behind; 0: there is none. */
+/* From at on, which is as it stands in first and next: one behind; 0: there is none. */
 static uint32_t metric_at(const struct bins_sink *b, struct chunk_key key, uint32_t at)
 {
     while (at && !chunk_key_eq(b->keys[at - 1], key))
@@ -220,7 +219,9 @@ static uint32_t metric_at(const struct bins_sink *b, struct chunk_key key, uint3
 
 static uint32_t metric_first(const struct bins_sink *b, struct chunk_key key)
 {
-    return metric_at(b, key, b->by_no[key.no < METRIC_CUSTOM ? key.no : 0]);
+    int known = key.no ? metric_by_no(key.no) : M_COUNT;
+
+    return known < 0 ? 0 : metric_at(b, key, b->first[known]);
 }
 
 static uint32_t metric_next(const struct bins_sink *b, struct chunk_key key, uint32_t at)
@@ -380,13 +381,14 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
     b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
     if (b->fields & BIN_LAST)
         b->h.last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.last_ms));
-    b->keys = mem_zero(ask->n_metrics, sizeof(*b->keys));
-    b->place = mem_zero(ask->n_devices, 2 * sizeof(*b->place));
-    b->names = mem_zero(ask->n_devices, sizeof(*b->names));
+    /* one block, for this is done for every node that is asked */
+    b->names = mem_alloc(ask->n_devices * (sizeof(*b->names) + 2 * sizeof(*b->place)) +
+                         ask->n_metrics * (sizeof(*b->keys) + sizeof(*b->next)));
+    b->keys = (struct chunk_key *)(b->names + ask->n_devices);
+    b->next = (uint32_t *)(b->keys + ask->n_metrics);
+    b->place = (int *)(b->next + ask->n_metrics);
     for (size_t i = 0; i < ask->n_devices; i++)
         b->names[i] = str_of(ask->devices[i]);
-    for (size_t i = 0; i < ask->n_metrics; i++)
-        b->keys[i] = metric_key(ask->metrics[i]);
     index_metrics(b);
     return 0;
 }
@@ -394,7 +396,7 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
 void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
-    FREE_ALL(b->keys, b->place, b->names, b->cuts, b->by_no, b->next);
+    FREE_ALL(b->names, b->cuts);
     chunk_cells_fini(&b->s.cells);
 }
 

@@ -6,6 +6,7 @@
 
 #include "codec/chunk.h"
 #include "codec/table.h"
+#include "model/metric.h"
 #include "store/samples.h"
 
 struct sink {
@@ -30,13 +31,14 @@ struct bins_sink {
     struct sink s;
     const struct history_ask *ask;
     struct history h;
-    unsigned fields; /* as ask says, never 0 */
-    struct str *names;
+    unsigned fields;   /* as ask says, never 0 */
+    struct str *names; /* the block that all of these are in */
     struct chunk_key *keys;
-    uint32_t *by_no, *next; /* of keys: the first with a number, the next of those with the same; one behind, 0: none */
-    int *place;             /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
-    size_t begin;           /* its first tick that is asked for */
-    struct cut {            /* ticks up to this one, from the cut before, are in this bin */
+    uint32_t *next;              /* of keys: the next of those with the same number; one behind, 0: none */
+    uint32_t first[M_COUNT + 1]; /* of keys: the first of each metric, behind them the first that is custom; as next */
+    int *place;   /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
+    size_t begin; /* its first tick that is asked for */
+    struct cut {  /* ticks up to this one, from the cut before, are in this bin */
         uint32_t end, bin;
     } * cuts;
     size_t n_cuts, cap_cuts;

@@ -408,6 +408,22 @@ int store_histories(struct store *s, const struct history_ask *asks, size_t n, s
     return r;
 }
 
+/* On a server others write, too, and an archive may change by itself. */
+static bool is_stamped(const struct store *s)
+{
+    return s->w && !s->conf.url && !s->conf.archive;
+}
+
+uint64_t store_stamp(struct store *s)
+{
+    return is_stamped(s) ? writer_changes(s->w, INT64_MAX) + 1 : 0;
+}
+
+bool store_same(struct store *s, uint64_t stamp, int64_t to_ms)
+{
+    return is_stamped(s) && stamp && writer_changes(s->w, to_ms) < stamp;
+}
+
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
     return store_histories(s, ask, 1, ret, err);

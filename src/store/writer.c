@@ -72,6 +72,7 @@ struct writer {
     void *on_seal_arg;
     int64_t history_bytes;
     uint32_t history_damaged;
+    struct changes changes;
     struct err last, failed; /* of the last commit; of the last that took an append with it since somebody flushed */
     struct store_stat stat;
 };
@@ -202,7 +203,10 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
                 seen_add(&a->v[i].node->seen, a->v[i].b.run, a->v[i].b.number, log);
                 if (w->notes)
                     index_add_row(a->v[i].node, log, a->v[i].row);
+                changes_add(&w->changes, a->v[i].b.at_ms);
             }
+        if (op->kind == OP_TAKE_OVER && op->durable)
+            changes_add(&w->changes, INT64_MIN);
         if (op->kind == OP_BLOB)
             blob_is_kept((struct op_blob *)op);
         w->bytes -= op->size;
@@ -644,6 +648,18 @@ void writer_stat(struct writer *w, struct store_stat *ret)
     ret->files_bytes += w->history_bytes;
     ret->damaged_columns = w->history_damaged;
     due_stat(&w->due, ret);
+}
+
+uint64_t writer_changes(struct writer *w, int64_t to_ms)
+{
+    LOCKED(&w->lock);
+    return changes_before(&w->changes, to_ms);
+}
+
+void writer_changed(struct writer *w)
+{
+    LOCKED(&w->lock);
+    changes_add(&w->changes, INT64_MIN);
 }
 
 size_t writer_logs(struct writer *w, struct log_ref **ret)

@@ -28,6 +28,9 @@ int writer_put(struct writer *w, int64_t epoch, enum store_kind kind, const void
                void *arg);
 void writer_take_over(struct writer *w, const char *from, const char *to);
 void writer_stat(struct writer *w, struct store_stat *ret);
+/* What was stored when, of what a question may be about: as changes_before says; INT64_MAX: of everything. */
+uint64_t writer_changes(struct writer *w, int64_t to_ms);
+void writer_changed(struct writer *w); /* all of it may read otherwise now: it was compacted, merged or dropped */
 
 /* For compaction and history, from any thread. */
 size_t writer_logs(struct writer *w, struct log_ref **ret); /* that have a file, by number; the caller frees */

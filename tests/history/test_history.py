@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The past over HTTP and on the command line: a real hub, fed with samples of known value."""
 import csv
+import gzip
 import io
 import json
 import re
@@ -199,6 +200,50 @@ class History(lib.Case):
         self.assertEqual((status, again), (200, 304))
         _, packed, body = lib.ask(url + "&points=9", headers={"Accept-Encoding": "gzip"})
         self.assertEqual(packed.get("content-encoding", "none"), "gzip" if len(plain) >= 1024 else "none")
+
+    def kept(self, n):
+        """So many answers were given again. What /metrics says may be a second old."""
+        lib.wait_until(f"{n} answers given again", lambda: f"\nmuster_hub_history_kept_total {n}\n" in lib.ask(self.hub.url + "/metrics")[2].decode())
+
+    def test_an_answer_is_kept_until_a_late_batch_or_another_name_changes_it(self):
+        base = (int(time.time()) - 1200) // 60 * 60000
+        node, other = sender.Node("dgx1"), sender.Node("dgx2")
+        self.feed(node, [(base + k * 1000, 2500) for k in range(0, 60, 2)])
+        url = self.hub.url + f"/api/v1/history?device={node.uuid}&metric=util&from={base}&to={base + 60000}&step=1s&agg=count"
+        first = lib.ask(url)
+        for _ in range(2):
+            again = lib.ask(url)
+            self.assertEqual((again[0], again[2], again[1]["etag"], again[1]["content-type"]), (200, first[2], first[1]["etag"], first[1]["content-type"]))
+        self.assertEqual(lib.ask(url, headers={"If-None-Match": first[1]["etag"]})[0], 304)
+        packed = [lib.ask(url, headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+        self.assertEqual([gzip.decompress(p[2]) if p[1].get("content-encoding") else p[2] for p in packed], [first[2]] * 2)
+        self.kept(5)
+        # what begins behind the span changes nothing; whoever wants it read anew says so
+        self.feed(other, [(base + 60000, 100), (base + 120000, 100)])
+        self.assertEqual(lib.ask(url)[2], first[2])
+        self.kept(6)
+        self.assertEqual(lib.ask(url, headers={"Cache-Control": "no-cache"})[2], first[2])
+        # a batch that came late is there at once
+        self.feed(node, [(base + 1000, 700)])
+        late = json.loads(lib.ask(url)[2])["series"][0]["v"]
+        self.assertEqual((sum(v or 0 for v in late), late[1]), (31, 1))
+        self.assertEqual(json.loads(lib.ask(url)[2])["series"][0]["v"], late)
+        self.kept(7)
+        # under another name it is another answer; and what is not over yet, or ends now, is never kept
+        auth = {"Authorization": "Bearer " + self.token("admin")}
+        self.assertEqual(lib.ask(self.hub.url + "/api/v1/nodes/dgx1", method="PATCH", body='{"name": "box"}', headers=auth)[0], 200)
+        self.assertEqual(json.loads(lib.ask(url)[2])["series"][0]["node"], "box")
+        for _ in range(2):
+            self.history(f"metric=util&from={base}&step=1s&to={int(time.time() * 1000) + 60000}")
+            self.history("metric=util&from=-10m")
+        self.assertEqual(json.loads(lib.ask(url)[2])["series"][0]["node"], "box")
+        self.kept(8)
+
+    def test_an_answer_that_is_kept_asks_for_the_same_rights(self):
+        hub = self.start_hub("--read", "token", data=self.path("closed"))
+        reader = {"Authorization": "Bearer " + self.token("reader", data=self.path("closed"))}
+        url = hub.url + "/api/v1/history?metric=util&from=1000&to=601000&step=60s"
+        self.assertEqual([lib.ask(url, headers=h)[0] for h in (reader, reader, {}, {"Authorization": "Bearer x"})], [200, 200, 401, 401])
 
     def test_readers_that_leave_and_many_at_once_do_no_harm(self):
         self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])

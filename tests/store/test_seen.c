@@ -144,6 +144,57 @@ static void nodes_are_interned(void **unused)
     index_fini(&x);
 }
 
-TESTS(cmocka_unit_test(numbers_are_a_set), cmocka_unit_test(the_ends_of_the_numbers_join_like_others),
+/* Against every change there was. What is told may be of more than was asked for, never of less. */
+static void changes_are_never_overlooked(void **unused)
+{
+    struct prng g = {3};
+    struct changes *c = mem_zero(1, sizeof(*c));
+    int64_t at[4000];
+
+    (void)unused;
+    assert_int_equal(changes_before(c, INT64_MAX), 0);
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+        int64_t late = prng_next(&g) % 50 ? 0 : (int64_t)(prng_next(&g) % 2000000);
+        at[i] = 1000000000ll + (int64_t)i * 700 - late - (int64_t)(prng_next(&g) % 5000);
+        changes_add(c, at[i]);
+        assert_int_equal(changes_before(c, INT64_MAX), i + 1);
+        assert_true(c->n <= ARRAY_LEN(c->v));
+        for (int64_t to = 990000000ll; i % 97 == 0 && to < 1004000000ll; to += 61234) {
+            uint64_t newest = 0;
+            for (size_t k = 0; k <= i; k++)
+                newest = at[k] < to ? k + 1 : newest;
+            assert_true(changes_before(c, to) >= newest);
+        }
+    }
+    free(c);
+}
+
+static void what_came_later_leaves_the_past_as_it_was(void **unused)
+{
+    struct changes *c = mem_zero(1, sizeof(*c));
+
+    (void)unused;
+    for (int64_t i = 0; i < 100; i++)
+        changes_add(c, 5000000 + i * 1000 + i % 7);
+    assert_int_equal(changes_before(c, 5000000), 0);
+    assert_int_equal(changes_before(c, 5001000), 1);
+    assert_int_equal(changes_before(c, 5050000), 50);
+    uint64_t before = changes_before(c, 5050000);
+    changes_add(c, 5200000);
+    assert_int_equal(changes_before(c, 5050000), before);
+    for (int64_t i = 0; i < 100000; i++) /* a day of seconds: coarser, but of this moment still as it was */
+        changes_add(c, 5300000 + i * 1000);
+    assert_int_equal(changes_before(c, 5000000), 0);
+    assert_true(changes_before(c, 5300000 + 99000000) < c->stamp - 500);
+    changes_add(c, 5049999);
+    assert_int_equal(changes_before(c, 5050000), c->stamp);
+    assert_true(changes_before(c, 5049000) < c->stamp);
+    changes_add(c, INT64_MIN);
+    assert_int_equal(changes_before(c, 0), c->stamp);
+    free(c);
+}
+
+TESTS(cmocka_unit_test(changes_are_never_overlooked), cmocka_unit_test(what_came_later_leaves_the_past_as_it_was),
+      cmocka_unit_test(numbers_are_a_set), cmocka_unit_test(the_ends_of_the_numbers_join_like_others),
       cmocka_unit_test(ranges_survive_being_bytes), cmocka_unit_test(bad_bytes_are_refused),
       cmocka_unit_test(memory_is_bounded), cmocka_unit_test(nodes_are_interned))
