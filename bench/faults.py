@@ -112,8 +112,6 @@ def main():
             with open(os.path.join(a.keep, "sim.log"), "w", encoding="utf-8") as f:
                 f.write(w.sim.text)
         w.close()
-        for s in w.servers:
-            faultworld.run("umount", "-l", s.disk, check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 

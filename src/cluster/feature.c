@@ -63,10 +63,31 @@ static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED
                              c->advertise ? "advertise" : "store_password_file")
                    : 0;
     int r = place_check(c->store, err);
+    if (r == 0 && conf->start_empty)
+        r = err_set(err, -EINVAL,
+                    "start_empty: it is for a store in the data folder; with `store`, drop the database on the server "
+                    "and make another");
     if (r == 0 && c->advertise && !str_starts(str_of(c->advertise), "http://") &&
         !str_starts(str_of(c->advertise), "https://"))
         r = err_set(err, -EINVAL, "advertise: it must be an address: http://HOST:PORT");
     return r;
+}
+
+int cluster_place(const struct hub_conf *conf, char **ret, struct err *err)
+{
+    const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
+
+    *ret = c->store ? place_of(c->store, c->password_file, err) : NULL;
+    return c->store && !*ret ? -EINVAL : 0;
+}
+
+void cluster_flags(const struct hub_conf *conf, const char *data, struct buf *out)
+{
+    const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
+
+    buf_addf(out, "--%s %s", c->store ? "store" : "data", c->store ? c->store : data);
+    if (c->store && c->password_file)
+        buf_addf(out, " --store-password-file %s", c->password_file);
 }
 
 /* ":8765"; NULL: it says none. */
@@ -156,19 +177,18 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
     struct member_conf mc = {0};
     struct member *m = NULL;
+    AUTO_FREE char *place = NULL;
+    int r = cluster_place(conf, &place, err);
 
-    if (!c->store)
-        return 0;
-    AUTO_FREE char *place = place_of(c->store, c->password_file, err);
     if (!place)
-        return -EINVAL;
+        return r;
     mc.place = place;
     if (c->advertise && port_of(c->advertise)) /* else it is known once it listens */
         mem_copy_str(mc.self.url, sizeof(mc.self.url), c->advertise);
     gethostname(mc.self.name, sizeof(mc.self.name) - 1);
     mem_copy_str(mc.self.version, sizeof(mc.self.version), MUSTER_VERSION);
     conf_hash(conf, mc.self.conf);
-    int r = member_open(&m, &mc, err);
+    r = member_open(&m, &mc, err);
     if (r < 0)
         return r;
     h->others = (struct others){.leads = ask_leads, .next_id = ask_id, .there = ask_there, .leave = leave, .arg = m};
@@ -263,6 +283,9 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
         snprintf(out, NOTICE_MAX,
                  "PostgreSQL is away since %s: nothing can be stored or booked, agents keep their samples: %.120s",
                  time_of(st->away_wall_ms, at), reason_of(st->why));
+    else if (st->full)
+        snprintf(out, NOTICE_MAX,
+                 "PostgreSQL's disk is full: what finds no room there is not stored, agents keep their samples");
     else if (!leader)
         snprintf(out, NOTICE_MAX, "no hub leads: alerts, messages and reports wait until one does");
     else if (own && strcmp(own->conf, leader->conf) != 0)

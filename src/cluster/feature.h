@@ -5,3 +5,7 @@
 
 struct member;
 struct member *cluster_member(struct hub *h); /* NULL: this hub is alone */
+/* The server that these settings name, as libpq wants it, for free(); NULL: none, all is in the data folder. */
+int cluster_place(const struct hub_conf *conf, char **ret, struct err *err);
+/* The flags by which a command finds what this hub has: its server, or its data folder. */
+void cluster_flags(const struct hub_conf *conf, const char *data, struct buf *out);

@@ -25,6 +25,7 @@
 #define ANSWER_MS 4000  /* a server that takes longer is away */
 #define ROUND_MS  1000
 #define KEEP_MS   2000       /* leases are kept so often */
+#define ROOM_MS   900        /* between these it is asked whether its disk has room: each second it must answer */
 #define FEED_MS   5000       /* what changed is read so often without being told */
 #define QUIET_MS  6000       /* a hub that has not kept its lease for so long is missed */
 #define POLL_MS   500        /* and so often where nobody can tell: through a pool of connections */
@@ -47,8 +48,8 @@ struct member {
     pthread_t thread;
     bool running;
     int wake_fd;
-    uint64_t listens;                   /* the connection that does; 0: none */
-    int64_t kept_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
+    uint64_t listens;                            /* the connection that does; 0: none */
+    int64_t kept_ms, room_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
 
     pthread_mutex_t lock;
     pthread_cond_t looked;
@@ -61,6 +62,7 @@ struct member {
     int64_t away_since_ms; /* monotonic; 0: it answers */
     int64_t away_wall_ms;
     int64_t there_ms; /* monotonic; since when it answers */
+    bool full;        /* its disk */
     char why[480];
     char url[256], conf[72];
     bool told; /* these two are to be written */
@@ -155,6 +157,15 @@ static int look_around(struct member *m, struct err *err)
             m->hubs[m->n_hubs++] = rows[i];
     note_missed(m, rows, n);
     return 0;
+}
+
+static int look_for_room(struct member *m, struct err *err)
+{
+    int r = pg_has_room(m->db, err);
+
+    LOCKED(&m->lock);
+    m->full = r == 0;
+    return MIN(r, 0);
 }
 
 static int tell_row(struct member *m, struct err *err)
@@ -261,6 +272,9 @@ static int do_round(struct member *m, bool told, bool follows, struct err *err)
         if (r >= 0)
             r = look_around(m, err);
         m->kept_ms = r < 0 ? 0 : now_ms;
+    } else if (now_ms - MAX(m->kept_ms, m->room_ms) >= ROOM_MS) {
+        r = look_for_room(m, err);
+        m->room_ms = now_ms;
     }
     if (r >= 0)
         r = tell_row(m, err);
@@ -459,6 +473,7 @@ void member_stat(struct member *m, struct member_stat *ret)
     memcpy(ret->hubs, m->hubs, m->n_hubs * sizeof(m->hubs[0]));
     ret->away_ms = m->away_since_ms ? MAX(clock_mono_ms() - m->away_since_ms, 1) : 0;
     ret->away_wall_ms = m->away_wall_ms;
+    ret->full = m->full;
     mem_copy_str(ret->why, sizeof(ret->why), m->why);
     ret->leads = lease_holds(&m->leader);
     ret->changes = m->changes;

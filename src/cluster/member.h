@@ -47,6 +47,7 @@ struct member_stat {
     int64_t away_ms;      /* how long the server does not answer; 0: it does */
     int64_t away_wall_ms; /* since when */
     char why[480];        /* in words */
+    bool full;            /* its disk, though it may answer */
     bool leads;
     struct hub_row missed;  /* one that is away and did not say that it ends; id 0: none */
     int64_t missed_wall_ms; /* when it was last heard of, by the server's clock */

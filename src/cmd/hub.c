@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
+#include "cluster/feature.h"
 #include "cmd/local_token.h"
 #include "hub/feature.h"
 #include "hub/server.h"
@@ -53,7 +54,7 @@ static void say_where(void *arg)
 }
 
 /* Where it is, and how a node is added. One write: `muster up` takes the pin from where it takes the address. */
-static void announce(const struct hub *h, const char *data, bool demo)
+static void announce(const struct hub *h, const char *flags, bool demo)
 {
     AUTO_BUF out = BUF_INIT(64u << 10);
     AUTO_FREE char *trust = mem_str("");
@@ -72,12 +73,28 @@ static void announce(const struct hub *h, const char *data, bool demo)
         trust = mem_fmt("-k --pinnedpubkey %s ", hub_pin(h));
     }
     if (url.len && !demo)
-        printf("add a node: `muster token new --role enroll --data %s`, then there: curl -fsS %s%s/install | sh -s -- "
+        printf("add a node: `muster token new --role enroll %s`, then there: curl -fsS %s%s/install | sh -s -- "
                "TOKEN\n",
-               data, trust, url.p);
+               flags, trust, url.p);
     else if (!demo)
         printf("other machines cannot reach it: --listen 0.0.0.0:8765 lets them\n");
     fflush(stdout);
+}
+
+/* So that whoever may read the data folder may administer: `muster node`, `muster doctor`. */
+static int give_own_token(const struct hub_conf *conf, const char *data, struct err *err)
+{
+    AUTO_FREE char *place = NULL;
+    int r = cluster_place(conf, &place, err);
+
+    if (r == 0)
+        r = local_token(place, data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
+    if (r == -ENOSPC && place) { /* it needs nothing else of its folder */
+        log_warn("hub", "the command line will need a token: %s", err->msg);
+        *err = (struct err){0};
+        r = 0;
+    }
+    return r;
 }
 
 int cmd_hub(int argc, char **argv)
@@ -86,6 +103,7 @@ int cmd_hub(int argc, char **argv)
     struct hub *h = NULL;
     struct err err = {0};
     struct command_line line = {.argc = argc, .argv = argv};
+    AUTO_BUF flags = BUF_INIT(8192);
     int argi, r = cli_parse(&hub_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
@@ -97,9 +115,10 @@ int cmd_hub(int argc, char **argv)
         r = features_check(&conf, &err);
     if (r == 0 && conf.start_empty)
         r = local_start_empty(data, "hub", &err);
-    if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
-        r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
+    if (r == 0)
+        r = give_own_token(&conf, data, &err);
     bool demo = conf.demo;
+    cluster_flags(&conf, data, &flags);
     if (r == 0)
         r = hub_open(&h, &conf, &err);
     if (r < 0) {
@@ -109,7 +128,7 @@ int cmd_hub(int argc, char **argv)
     line.hub = h;
     line.data = data;
     say_where(&line); /* before anybody is told where it is */
-    announce(h, data, demo);
+    announce(h, buf_str(&flags).p, demo);
     r = hub_run(h, reload, say_where, &line) < 0 ? EXIT_REACH : EXIT_OK;
     local_hub_end(data);
     hub_close(h);

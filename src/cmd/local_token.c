@@ -33,20 +33,22 @@ int local_start_empty(const char *dir, const char *area, struct err *err)
     return MIN(r, 0);
 }
 
-int local_token(const char *dir, const char *file, enum role role, const char *note, struct err *err)
+int local_token(const char *place, const char *dir, const char *file, enum role role, const char *note, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/%s", dir, file);
     struct store *s = NULL;
-    int r = store_open_tools(&s, dir, NULL, err);
+    int r = place ? file_mkdirs(dir, 0700, err) : 0;
+    if (r == 0)
+        r = store_open_tools(&s, place ? place : dir, NULL, err);
     if (r == 0 && !still_good(s, path, role)) {
         struct store_token t = {.created_ms = clock_wall_ms()};
         char text[64];
         token_new(t.id, t.hash, text);
         mem_copy_str(t.role, sizeof(t.role), role_words[role]);
         mem_copy_str(t.note, sizeof(t.note), note);
-        r = store_put_now(s, STORE_TOKEN, &t, err);
+        r = file_write(path, 0600, text, strlen(text), err);
         if (r == 0)
-            r = file_write(path, 0600, text, strlen(text), err);
+            r = store_put_now(s, STORE_TOKEN, &t, err);
     }
     store_close(s);
     return r;

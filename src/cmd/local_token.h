@@ -4,8 +4,12 @@
 #include "access/auth.h"
 #include "base/err.h"
 
-/* Make sure that dir/file holds a valid token of this role; one that was revoked or is unknown is replaced. */
 /* With --start-empty, before anything opens the folder: what is there goes aside where it cannot be used, and what was
  * done is said. 0 or -errno. */
 int local_start_empty(const char *dir, const char *area, struct err *err);
-int local_token(const char *dir, const char *file, enum role role, const char *note, struct err *err);
+/*
+ * Make sure that dir/file holds a valid token of this role; one that was revoked or is unknown is replaced. place: the
+ * store it must be known in; NULL: that of dir.
+ */
+int local_token(const char *place, const char *dir, const char *file, enum role role, const char *note,
+                struct err *err);

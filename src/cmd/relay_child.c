@@ -95,7 +95,7 @@ static void start(struct relay_child *t)
 {
     struct err err = {0};
     set_args(t);
-    if (local_token(t->hub->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
+    if (local_token(t->hub->place, t->hub->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
         child_process_start(&t->part, false, &err) < 0)
         log_error("hub", "machines without an agent are not read: %s", err.msg);
 }

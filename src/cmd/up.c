@@ -17,8 +17,10 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
+#include "cluster/feature.h"
 #include "cmd/local_token.h"
 #include "collect/collect.h"
+#include "hub/feature.h"
 #include "sim/demo.h"
 
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
@@ -229,6 +231,44 @@ static void print_link(char *url, char *pin, const char *data)
     fflush(stdout);
 }
 
+/* The server that the hub is told of; none: *ret is NULL. */
+static int find_place(const struct child_process *hub, bool demo, char **ret, struct err *err)
+{
+    struct hub_conf conf = {0};
+    int argi, r = cli_load(&hub_help, &conf, (int)hub->argc - 1, hub->argv + 1, &argi, err);
+
+    if (r == 0)
+        r = features_check(&conf, err);
+    if (r == 0)
+        r = cluster_place(&conf, ret, err);
+    if (r == 0 && *ret && demo)
+        r = err_set(err, -EINVAL,
+                    "a demo's nodes do not belong into a store that others share: without a GPU here give --no-agent, "
+                    "or leave --store out");
+    opt_fini(hub_opts, &conf);
+    return r;
+}
+
+/* What its parts need before they start. story: when the demo's opened; "": no demo. */
+static int prepare_data(const struct child_process *hub, const struct up_conf *conf, bool demo, char story[32],
+                        struct err *err)
+{
+    const char *data = conf->data;
+    AUTO_FREE char *place = NULL;
+    int r = find_place(hub, demo, &place, err);
+
+    if (!r && conf->start_empty) /* the hub finds it done */
+        r = local_start_empty(data, "up", err);
+    if (!r)
+        r = demo ? demo_prepare(data, story, err) : file_mkdirs(data, 0700, err);
+    if (!r)
+        r = local_token(place, data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
+    if (!r && !conf->no_agent)
+        r = local_token(place, data, demo ? "demo.token" : "agent.token", ROLE_ENROLL,
+                        demo ? "the demo's nodes" : "this machine's agent", err);
+    return r;
+}
+
 static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo,
                      struct err *err)
 {
@@ -236,15 +276,8 @@ static int start_all(struct child_process *hub, struct child_process *source, co
     bool alone = conf->no_agent;
     AUTO_BUF url = BUF_INIT(1024);
     AUTO_BUF pin = BUF_INIT(128);
-    char story[32] = "";                                                /* when the demo's opened; "": no demo */
-    int r = conf->start_empty ? local_start_empty(data, "up", err) : 0; /* the hub finds it done */
-    if (!r)
-        r = demo ? demo_prepare(data, story, err) : file_mkdirs(data, 0700, err);
-    if (!r)
-        r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
-    if (!r && !alone)
-        r = local_token(data, demo ? "demo.token" : "agent.token", ROLE_ENROLL,
-                        demo ? "the demo's nodes" : "this machine's agent", err);
+    char story[32] = "";
+    int r = prepare_data(hub, conf, demo, story, err);
     if (!r)
         r = child_process_start(hub, true, err);
     if (!r)

@@ -63,7 +63,8 @@ struct hub {
     int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
-    int64_t aside_ms;                   /* when that was looked at, monotonic; 0: never */
+    bool full;                          /* the disk under it */
+    int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
     bool shows;                         /* what is taken in now is another hub's to store */
     bool tells;                         /* other hubs share the store, and are told what is taken: */

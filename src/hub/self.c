@@ -2,6 +2,7 @@
 #include "hub/self.h"
 
 #include <errno.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,27 +10,36 @@
 #include "hub/trusted_clock.h"
 #include "store/aside.h"
 
-#define LOOK_MS 3000 /* files are moved away by people */
+#define LOOK_MS 3000       /* files are moved away by people */
+#define LEAST   (64 << 10) /* a folder with less room is full */
 
-static void look_aside(struct hub *h)
+/* A store that lies there says itself that its disk is full. */
+static void look_at_folder(struct hub *h)
 {
     int64_t now_ms = clock_mono_ms();
     struct aside_sum sum;
-    if (h->aside_ms && now_ms - h->aside_ms < LOOK_MS)
+    struct statvfs fs;
+    if (!h->data[0] || (h->looked_ms && now_ms - h->looked_ms < LOOK_MS))
         return;
-    h->aside_ms = now_ms;
-    if (aside_look(h->data, &sum) == 0)
+    h->looked_ms = now_ms;
+    if (strcmp(h->place, h->data) != 0)
+        h->full = statvfs(h->data, &fs) == 0 && fs.f_blocks && (uint64_t)fs.f_bavail * fs.f_frsize < LEAST;
+    else if (aside_look(h->data, &sum) == 0)
         aside_words(&sum, h->aside, sizeof(h->aside));
 }
 
 /* What stays until somebody does something about it stands behind what is going on now. */
-static void add_aside(struct hub *h, char out[NOTICE_MAX])
+static void add_folder(struct hub *h, char out[NOTICE_MAX])
 {
     size_t n = strlen(out);
-    if (h->data[0])
-        look_aside(h);
-    if (h->aside[0])
-        snprintf(out + n, NOTICE_MAX - n, "%s%s", n ? "; " : "", h->aside);
+    const char *also = n ? "; " : "";
+    look_at_folder(h);
+    if (h->full)
+        snprintf(out + n, NOTICE_MAX - n,
+                 "%sno room in the hub's own folder (%.100s): nothing can be written there until there is", also,
+                 h->data);
+    else if (h->aside[0])
+        snprintf(out + n, NOTICE_MAX - n, "%s%s", also, h->aside);
 }
 
 /* For an hour: what else is wrong meanwhile stands before it. */
@@ -110,7 +120,7 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
     out[0] = 0;
     features_status(&h->features, &(struct status){.notice = out});
     add_clock(out);
-    add_aside(h, out);
+    add_folder(h, out);
 }
 
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics)

@@ -40,3 +40,8 @@ int pg_wait(struct db *db, int wake_fd, int64_t ms);
 /* Which of its connections it is: another number than before, and what was said to the server in the last one is
  * forgotten. */
 uint64_t pg_connection(const struct db *db);
+/*
+ * Whether its disk has room for some 100 KB, as a file that a question needs for a moment: 1, 0 or -errno. What has
+ * room in files that are there is still written when it has not. Outside of a transaction.
+ */
+int pg_has_room(struct db *db, struct err *err);

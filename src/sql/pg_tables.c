@@ -1,5 +1,7 @@
-/* pg_tables.c: tables on a PostgreSQL server: their version, their size, and they as text. */
+/* pg_tables.c: tables on a PostgreSQL server: their version, their size, room for more, and they as text. */
 #include "sql/pg_tables.h"
+
+#include <errno.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -15,6 +17,21 @@ int64_t pg_used_bytes(struct db *db, const char *table)
 
     db_int(db, sql, &n);
     return n;
+}
+
+/* A function's rows are put by in memory at first, of which it gets the least. */
+int pg_has_room(struct db *db, struct err *err)
+{
+    int r = db_begin(db, false);
+
+    if (r == 0)
+        r = db_exec(db, "SET LOCAL work_mem = '64kB'; SELECT count(*) FROM generate_series(1, 8000)");
+    if (r < 0)
+        db_fail(db, r, "ask", err);
+    db_rollback(db);
+    if (r == -ENOSPC)
+        return 0;
+    return r == -ENOTCONN || r == -ECANCELED ? r : 1; /* a server that forbids such files says nothing of its disk */
 }
 
 int pg_own_tables(struct db *db)

@@ -338,6 +338,26 @@ class Screens(Cluster):
         self.pg.start()
         lib.wait_until("it is back", lambda: "PostgreSQL" not in self.notice(a))
 
+    def test_up_is_one_of_several_hubs_and_its_own_user_needs_no_token(self):
+        self.pg = postgres.Postgres(self)
+        store, data = ["--store", self.pg.url, "--store-password-file", self.pg.password], self.path("data")
+        env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
+        with open(self.path("stub"), "w", encoding="ascii") as f:
+            f.write("gpus 2\n")
+        p = self.start(lib.MUSTER, "up", "--listen", "127.0.0.1:0", "--data", data, *store, env=env)
+        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        lib.wait_until("this machine", lambda: (s := lib.ask_json(url + "/api/v1/state"))["nodes"] and len(s["nodes"][0]["devices"]) == 2)
+        self.run_ok(lib.MUSTER, "node", "list", "--hub", url, env={"XDG_STATE_HOME": self.path("none"), "HOME": self.path("none")})
+        self.assertEqual(self.pg.sql("SELECT role FROM tokens WHERE note IN ('the hub''s own user', 'this machine''s agent') ORDER BY 1"), "admin\nenroll")
+        self.assertFalse(os.path.exists(data + "/muster.db"), "its store is elsewhere")
+        self.assertEqual(p.stop(), 0, p.text)
+        made = self.pg.sql("SELECT count(*) FROM tokens")
+        for argv, words in ((["up", "--demo"], "a demo's nodes do not belong"), (["up", "--no-agent", "--start-empty"], "start_empty: it is for a store in the data folder"),
+                            (["hub", "--start-empty"], "start_empty: it is for a store in the data folder")):
+            status, _, err = self.run_any(lib.MUSTER, *argv, "--listen", "127.0.0.1:0", "--data", data, *store)
+            self.assertEqual((status, words in err, len(err.splitlines())), (2, True, 1), err)
+        self.assertEqual(self.pg.sql("SELECT count(*) FROM tokens"), made)
+
     def test_a_password_stays_out_of_addresses(self):
         status, _, err = self.run_any(lib.MUSTER, "hub", "--store", "postgres://muster:secret@127.0.0.1:1/x", "--data", self.path("data"))
         self.assertNotEqual(status, 0)

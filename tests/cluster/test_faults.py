@@ -13,7 +13,7 @@ import fault_kinds as fk
 import faultworld
 import lib
 
-ONE_OF_EACH = [fk.kill_leader, fk.cut_hub_server, fk.stop_hub, fk.promote, fk.restart_server, fk.wrong_password, fk.other_version, fk.slow_standby, fk.hub_clock, fk.full_disk]
+ONE_OF_EACH = [fk.kill_leader, fk.cut_hub_server, fk.stop_hub, fk.promote, fk.restart_server, fk.wrong_password, fk.other_version, fk.slow_standby, fk.hub_clock, fk.full_disk, fk.full_folder]
 
 
 @lib.plain  # clocks are set by what is preloaded
@@ -22,8 +22,6 @@ class Faults(lib.Case):
         folder = tempfile.mkdtemp(prefix="muster-faults-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         w, rng = faultworld.World(folder, nodes=nodes), random.Random(seed)
-        for s in w.servers:
-            self.addCleanup(faultworld.run, "umount", "-l", s.disk, check=False)
         self.addCleanup(w.close)
         lib.wait_until("all is well", w.settled)
         asker, racer, outcomes = faultworld.Asker(w), faultworld.Racer(w), []

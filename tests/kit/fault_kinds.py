@@ -88,18 +88,24 @@ def server_away(w, rng):
     w.primary.start()
 
 
-def freeze_server(w, rng):
-    """Its machine hangs: connections stay, nothing answers."""
-    pids = [w.primary.p.pid, *w.primary.processes()]
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
-    try:
-        yield w.hubs, AWAY
-    finally:
+@contextlib.contextmanager
+def stopped(pids):
+    """They stand still meanwhile."""
+    def tell(how):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, how)
+    tell(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        tell(signal.SIGCONT)
+
+
+def freeze_server(w, rng):
+    """Its machine hangs: connections stay, nothing answers."""
+    with stopped([w.primary.p.pid, *w.primary.processes()]):
+        yield w.hubs, AWAY
 
 
 def cut_hub_server(w, rng):
@@ -142,26 +148,31 @@ def cut_standby(w, rng):
 
 
 def full_disk(w, rng):
-    w.primary.fill()
+    w.primary.disk.fill()
     try:
-        yield w.hubs, AWAY + "|store full|No space"
+        yield w.hubs, AWAY + "|disk is full|store full|No space"
     finally:
-        w.primary.empty()
+        w.primary.disk.empty()
     time.sleep(2)
     if w.primary.p.poll() is not None:  # it could not even recover
         w.primary.start()
 
 
-def slow_standby(w, rng):
-    pids = w.standby.processes("walreceiver")
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+def full_folder(w, rng):
+    """The disk under a hub's own folder: it goes on, and starts again there."""
+    h = rng.choice(w.hubs)
+    h.disk.fill()
     try:
-        yield w.hubs, AWAY
+        yield [h], "no room in the hub's own folder"
+        h.kill9()
+        h.start()
     finally:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        h.disk.empty()
+
+
+def slow_standby(w, rng):
+    with stopped(w.standby.processes("walreceiver")):
+        yield w.hubs, AWAY
 
 
 def hub_clock(w, rng):
@@ -204,7 +215,7 @@ def other_version(w, rng):
 
 #        kind             weight
 KINDS = {kill_hub: 4, kill_leader: 4, stop_hub: 3, end_hub: 2, promote: 3, promote_late: 1, restart_server: 4, server_away: 1, freeze_server: 1, cut_hub_server: 3, cut_hubs: 2, cut_servers: 1,
-         cut_front: 2, cut_standby: 1, full_disk: 1, slow_standby: 2, hub_clock: 2, server_clock: 2, wrong_password: 1, other_version: 1}
+         cut_front: 2, cut_standby: 1, full_disk: 1, full_folder: 1, slow_standby: 2, hub_clock: 2, server_clock: 2, wrong_password: 1, other_version: 1}
 WORDS_S = 10
 
 

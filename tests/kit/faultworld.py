@@ -106,18 +106,38 @@ class Clock:
             f.write(struct.pack("<q", ms))
 
 
+class Disk:
+    """A small one."""
+
+    def __init__(self, path, size):
+        self.path = path
+        os.mkdir(path)
+        run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path)
+
+    def fill(self):
+        """Every byte of it."""
+        with open(self.path + "/ballast", "ab", buffering=0) as f, contextlib.suppress(OSError):
+            while True:
+                f.write(bytes(1 << 16))
+
+    def empty(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.path + "/ballast")
+
+    def close(self):
+        run("umount", "-l", self.path, check=False)
+
+
 class Server:
-    """PostgreSQL on a disk of its own, which is small."""
+    """PostgreSQL on a disk of its own."""
 
     def __init__(self, world, name, address, size):
         self.world, self.name, self.address, self.p = world, name, address, None
         world.net.add(name, address)
-        self.disk = world.path(name)
-        self.dir = self.disk + "/db"
-        os.mkdir(self.disk)
-        run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk)
+        self.disk = Disk(world.path(name), size)
+        self.dir = self.disk.path + "/db"
         who = pwd.getpwnam("postgres")
-        os.chown(self.disk, who.pw_uid, who.pw_gid)
+        os.chown(self.disk.path, who.pw_uid, who.pw_gid)
         self.clock = Clock(world.path(name + ".clock"))
         self.log = world.path(name + ".log")
 
@@ -126,10 +146,10 @@ class Server:
         return [*self.world.net.inside(self.name), "setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 
     def tool(self, program, *argv, check=True):
-        return run(*self.inside(), f"{PG}/{program}", *argv, check=check, cwd=self.disk, env=dict(os.environ, PGPASSWORD=PASSWORD))
+        return run(*self.inside(), f"{PG}/{program}", *argv, check=check, cwd=self.disk.path, env=dict(os.environ, PGPASSWORD=PASSWORD))
 
     def make(self):
-        secret = self.disk + "/secret"
+        secret = self.disk.path + "/secret"
         with open(secret, "w", encoding="ascii") as f:
             f.write(PASSWORD + "\n")
         os.chmod(secret, 0o644)
@@ -142,8 +162,8 @@ class Server:
 
     def start(self, wait=True):
         log = open(self.log, "ab")
-        self.p = subprocess.Popen([*self.inside(), f"{PG}/postgres", "-D", self.dir, "-k", self.disk, "-c", f"listen_addresses={self.address}"],
-                                  cwd=self.disk, start_new_session=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ, **self.clock.env))
+        self.p = subprocess.Popen([*self.inside(), f"{PG}/postgres", "-D", self.dir, "-k", self.disk.path, "-c", f"listen_addresses={self.address}"],
+                                  cwd=self.disk.path, start_new_session=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ, **self.clock.env))
         log.close()
         if wait:
             lib.wait_until(self.name + " answers", lambda: self.sql("SELECT 1", check=False) == "1", 60)
@@ -194,21 +214,11 @@ class Server:
             lib.wait_until("the standby keeps up", lambda: self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", check=False) == "1", 60)
 
     def sql(self, text, check=True, base="postgres"):
-        done = subprocess.run([PG + "/psql", "-XqAt", "-h", self.disk, "-U", "muster", "-d", base, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        done = subprocess.run([PG + "/psql", "-XqAt", "-h", self.disk.path, "-U", "muster", "-d", base, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               env=dict(os.environ, PGOPTIONS="-c synchronous_commit=local"))
         if check and done.returncode:
             raise AssertionError(f"{text}: {done.stderr.decode()}")
         return done.stdout.decode().strip()
-
-    def fill(self):
-        """Every byte of its disk."""
-        with open(self.disk + "/ballast", "ab", buffering=0) as f, contextlib.suppress(OSError):
-            while True:
-                f.write(bytes(1 << 16))
-
-    def empty(self):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(self.disk + "/ballast")
 
 
 class Hub:
@@ -218,7 +228,7 @@ class Hub:
         world.net.add(name, address)
         self.clock = Clock(world.path(name + ".clock"))
         self.data = world.path(name)
-        os.mkdir(self.data)
+        self.disk = Disk(self.data, "16m")
         self.p, self.texts = None, []
 
     def argv(self):
@@ -337,6 +347,8 @@ class World:
                 p.p.kill()
         for s in self.servers:
             s.kill9()
+        for x in (*self.servers, *self.hubs):
+            x.disk.close()
 
     # ---- who does what ----
 

@@ -10,6 +10,7 @@
 #include "pg_server.h"
 #include "store_dir.h"
 
+#include "sql/pg.h"
 #include "sql/pg_text.h"
 #include "sql/record_sql.h"
 #include "store/chunks.h"
@@ -624,6 +625,32 @@ static void a_lost_connection_costs_one_transaction(void **unused)
     records_close(r);
 }
 
+/* A full disk is found by a file that is written; of none it would be said too late (test_faults.py fills one). */
+static void room_is_asked_for_with_a_file(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct records *r = open_base(url);
+    struct db *db = records_db(r);
+    int64_t bytes = 0;
+    struct err err = {0};
+    (void)unused;
+
+    assert_int_equal(pg_has_room(db, &err), 1);
+    assert_int_equal(db_exec(db, "SELECT pg_stat_force_next_flush()"), 0);
+    assert_int_equal(db_int(db, "SELECT temp_bytes::bigint FROM pg_stat_database WHERE datname = current_database()",
+                            &bytes),
+                     0);
+    assert_in_range(bytes, 65536, 1 << 20);
+    assert_int_equal(db_exec(db, "SET temp_file_limit = 0"), 0); /* says nothing of the disk */
+    assert_int_equal(pg_has_room(db, &err), 1);
+    end_connections();
+    pg_stop(&server, SIGINT);
+    assert_int_equal(pg_has_room(db, &err), -ENOTCONN);
+    assert_non_null(strstr(err.msg, "cannot ask 'postgres://"));
+    pg_start(&server);
+    records_close(r);
+}
+
 /* More than fit into sockets' buffers; what fails among them is told at the end, and nothing of it stays. */
 static void records_that_are_not_waited_for_are_all_or_nothing(void **unused)
 {
@@ -843,6 +870,7 @@ int main(void)
         cmocka_unit_test(chunks_are_the_same_on_both),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_clean),
         cmocka_unit_test(a_lost_connection_costs_one_transaction),
+        cmocka_unit_test(room_is_asked_for_with_a_file),
         cmocka_unit_test(records_that_are_not_waited_for_are_all_or_nothing),
         cmocka_unit_test(what_failed_within_a_transaction_is_not_committed),
         cmocka_unit_test(a_commit_that_the_standby_may_not_have_failed),
