@@ -214,12 +214,18 @@ static void add_group(struct auto_run *r, uint64_t group)
         VEC_ADD(r->groups, r->n_groups, r->cap_groups, group);
 }
 
+struct job_change auto_leads_to(int64_t id, int64_t start_ms, int64_t into, char attrs[AUTO_JOINED_LEN])
+{
+    char text[JOB_ID_LEN];
+    snprintf(attrs, AUTO_JOINED_LEN, "{\"joined\":\"%s\"}", job_id_text(into, text));
+    return (struct job_change){.id = id, .end_ms = start_ms, .devices = "", .pids = "", .attrs = attrs};
+}
+
 void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into)
 {
-    char text[JOB_ID_LEN], attrs[48];
-    snprintf(attrs, sizeof(attrs), "{\"joined\":\"%s\"}", job_id_text(into, text));
-    a->out.change(a->out.arg,
-                  &(struct job_change){.id = id, .end_ms = start_ms, .devices = "", .pids = "", .attrs = attrs});
+    char attrs[AUTO_JOINED_LEN];
+    struct job_change c = auto_leads_to(id, start_ms, into, attrs);
+    a->out.change(a->out.arg, &c);
 }
 
 /* What is known of from becomes to's; it is no more. */

@@ -64,5 +64,8 @@ struct auto_found { /* the run that goes on on a device, as people know it: its 
 };
 bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret);
 
+/* What is said of the record id, which began then, when it is no run any more and leads to another job. */
+#define AUTO_JOINED_LEN 48
+struct job_change auto_leads_to(int64_t id, int64_t start_ms, int64_t into, char attrs[AUTO_JOINED_LEN]);
 /* The job that this one became, or is part of since it was labelled; 0: none, it stands for itself. */
 int64_t auto_joined(const struct job_fact *j);

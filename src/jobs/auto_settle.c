@@ -31,10 +31,12 @@ static bool began_within(const struct job_fact *j, const struct auto_run *r, con
            p->start_ms >= j->start_ms - BEGAN_SLACK_MS;
 }
 
+/* A run of W&B is matched with runs where it is made a job (wandb/match.h). */
 static bool covers(const struct job_fact *j, const struct auto_run *r, const struct auto_proc *p)
 {
     int64_t until_ms = p->ended ? p->last_ms : INT64_MAX;
-    if (strcmp(j->kind, AUTO_KIND) == 0 || j->start_ms > until_ms || (j->end_ms && j->end_ms < p->first_ms))
+    if (strcmp(j->kind, AUTO_KIND) == 0 || strcmp(j->owner, JOB_OWNER_WANDB) == 0 || j->start_ms > until_ms ||
+        (j->end_ms && j->end_ms < p->first_ms))
         return false;
     bool listed = str_listed(j->devices, str_of(r->devices[p->device]));
     return is_slurm(j, r->slurm) || pid_listed(j->pids, p->pid) || pid_listed(j->pids, p->root_pid) ||

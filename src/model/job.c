@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "model/fact.h"
 
@@ -60,6 +62,15 @@ int job_order(const void *x, const void *y)
     const struct job_fact *a = *(const struct job_fact *const *)x, *b = *(const struct job_fact *const *)y;
 
     return ORDER(b->start_ms, a->start_ms) ?: ORDER(b->id, a->id);
+}
+
+int64_t job_wandb_id(const char *team, const char *project, const char *run)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+
+    buf_addf(&b, "wandb\n%s\n%s\n%s", team, project, run);
+    int64_t id = (int64_t)(fnv64(b.p, b.len) & INT64_MAX);
+    return id ? id : 1;
 }
 
 const char *job_id_text(int64_t id, char out[JOB_ID_LEN])

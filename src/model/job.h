@@ -48,5 +48,9 @@ bool job_fits(const struct job_fact *j, const struct job_ask *ask);
 /* Newest first: by start, then by id. For qsort over pointers to them. */
 int job_order(const void *a, const void *b);
 
+/* Runs of W&B are jobs of this owner, and kind. */
+#define JOB_OWNER_WANDB "wandb"
+int64_t job_wandb_id(const char *team, const char *project, const char *run);
+
 #define JOB_ID_LEN 17 /* 16 hex digits and the end */
 const char *job_id_text(int64_t id, char out[JOB_ID_LEN]);

@@ -7,6 +7,7 @@
 struct ours {
     const char *node, *person;
     int64_t id, from_ms, until_ms;
+    bool wandb; /* made of a run of W&B: of that one, and no other's */
 };
 
 struct gathering {
@@ -19,17 +20,17 @@ struct gathering {
 static void take_job(void *arg, const struct job_fact *j)
 {
     struct gathering *g = arg;
-    if (j->parent || !j->node[0] || auto_joined(j))
+    bool wandb = strcmp(j->owner, JOB_OWNER_WANDB) == 0;
+    if ((j->parent && !wandb) || !j->node[0] || auto_joined(j))
         return;
     VEC_ADD(g->v, g->n, g->cap,
             (struct ours){arena_str(&g->mem, j->node), arena_str(&g->mem, j->person), j->id, j->start_ms,
-                          j->end_ms ? j->end_ms : g->now_ms});
+                          j->end_ms ? j->end_ms : g->now_ms, wandb});
 }
 
 COMPARE(by_node, struct ours, strcmp(x->node, y->node) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->id, y->id))
 
-/* In any case of letters, or up to the first dot where one of them has no more. */
-static bool same_host(const char *a, const char *b)
+bool pages_host(const char *a, const char *b)
 {
     size_t x = strcspn(a, "."), y = strcspn(b, ".");
     return str_eq_nocase(str_of(a), b) || ((!a[x] || !b[y]) && x == y && strncasecmp(a, b, x) == 0);
@@ -38,13 +39,15 @@ static bool same_host(const char *a, const char *b)
 static int64_t find_page(const struct gathering *g, const struct runs_ask *ask, const struct claim *c, const char *node)
 {
     size_t first = COUNT_BEFORE(g->n, i, strcmp(g->v[i].node, node) < 0);
-    int64_t best = 0, most_ms = 0;
+    int64_t best = 0, most_ms = 0, own = job_wandb_id(c->team, c->project, c->id);
     bool its = false;
     for (size_t i = first; i < g->n && strcmp(g->v[i].node, node) == 0; i++) {
         const struct ours *o = &g->v[i];
+        if (o->id == own)
+            return own;
         int64_t both = MIN(o->until_ms, c->until_ms) - MAX(o->from_ms, c->from_ms);
         bool same = c->person && strcmp(people_person(ask->people, node, o->person, -1), c->person) == 0;
-        if (both <= 0 || (its && !same) || (its == same && both <= most_ms))
+        if (o->wandb || both <= 0 || (its && !same) || (its == same && both <= most_ms))
             continue;
         best = o->id;
         most_ms = both;
@@ -70,7 +73,7 @@ int claims_pages(const struct runs_ask *ask, struct comparison *c, struct err *e
     SORT(g.v, g.n, by_node);
     for (size_t i = 0; r >= 0 && i < c->n; i++) {
         const struct runs_node *n =
-            c->v[i].host ? FIND(ask->nodes, ask->n_nodes, e, same_host(e->name, c->v[i].host)) : NULL;
+            c->v[i].host ? FIND(ask->nodes, ask->n_nodes, e, pages_host(e->name, c->v[i].host)) : NULL;
         c->v[i].page = n ? find_page(&g, ask, &c->v[i], n->key) : 0;
     }
     free(g.v);

@@ -125,8 +125,8 @@ static void take_job(void *arg, const struct job_fact *j)
 {
     struct making *k = arg;
 
-    /* a part of a job that is there itself, or on no node; what nobody labelled is told by its processes */
-    if (j->parent || !j->node[0] || strcmp(j->kind, AUTO_KIND) == 0)
+    /* a part of a job that is there itself, or on no node; processes tell of what nobody labelled, or W&B did */
+    if (j->parent || !j->node[0] || strcmp(j->kind, AUTO_KIND) == 0 || strcmp(j->owner, JOB_OWNER_WANDB) == 0)
         return;
     VEC_ADD(k->jobs, k->n_jobs, k->cap_jobs,
             (struct labelled){.j = job_copy(j), .node = host_of(k, j->node), .slurm = slurm_number(j)});

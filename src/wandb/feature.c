@@ -17,6 +17,7 @@
 #include "base/workers.h"
 #include "base/zone.h"
 #include "parse/ytree.h"
+#include "wandb/as_jobs.h"
 #include "wandb/days.h"
 #include "wandb/store.h"
 
@@ -67,6 +68,7 @@ struct hub_wandb {
     struct command *running;
     enum verb verb; /* that runs */
     struct look *look;
+    struct wandb_jobs *jobs;
     int64_t looked_ms;
     bool asked_file, stopped, loaded;
     int64_t event_id; /* the last one passed on: kept over a restart */
@@ -316,6 +318,8 @@ static void ended(void *arg, const struct command_result *r)
         t->done_ms = t->slot_ms;
         state_keep(d);
     }
+    if (pulled)
+        wandb_jobs_due(d->jobs);
     if (!d->stopped && !d->look)
         look(d); /* what it had to tell */
 }
@@ -387,6 +391,7 @@ static void tick(void *self, int64_t now_ms)
 
     if (d->stopped)
         return;
+    wandb_jobs_tick(d->jobs, settings_of(d)->base_url);
     if (!d->look && !d->running && (!d->asked_file || mono_ms - d->looked_ms >= LOOK_MS))
         look(d);
     if (!d->zone || !d->asked_file || d->look)
@@ -407,6 +412,7 @@ static void *open_wandb(struct hub *h)
     struct hub_wandb *d = NEW(struct hub_wandb, .h = h);
     char self[sizeof(d->self)];
 
+    d->jobs = wandb_jobs_new(h);
     mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
     report_take_source(h, &wandb_runs);
     return d;
@@ -450,6 +456,7 @@ static void close_wandb(void *self)
     struct hub_wandb *d = self;
 
     stop_running(d);
+    wandb_jobs_free(d->jobs);
     zone_free(d->zone);
     free(d);
 }

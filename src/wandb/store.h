@@ -214,6 +214,8 @@ int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wand
                         struct err *err);
 /* Deleted runs that were found so at since_ms or later, by team, project, id. */
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err);
+/* Those with a host that were heard of at since_ms or later and are not deleted. */
+int64_t wandb_logged_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err);
 /* 1: found, and each was called; 0: no such run. */
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
                    void *arg, struct err *err);

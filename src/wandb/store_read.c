@@ -66,6 +66,13 @@ int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn
     return read_rows(DB_STMT(&s->st, W_DELETED, DB_INT(since_ms)), give_row, &x, err);
 }
 
+int64_t wandb_logged_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err)
+{
+    struct reading x = {.run = each, .arg = arg};
+
+    return read_rows(DB_STMT(&s->st, W_LOGGED, DB_INT(since_ms)), give_row, &x, err);
+}
+
 int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
                    void *arg, struct err *err)
 {

@@ -10,6 +10,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/listing.h"
+#include "model/job.h"
 #include "wandb/store.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/cmd_talk.h"
@@ -137,13 +138,19 @@ static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_n
 
 /* ---- the hub ---- */
 
-/* The run of that host that has most of this one's time; "" where there is none. */
-static void most_of(const json_t *jobs, const struct run_node *run, char ret[32])
+/* Its own job, or the one of that host that has most of its time; "" where there is none. */
+static void most_of(const json_t *jobs, const struct run_path *path, const struct run_node *run, char ret[32])
 {
+    char own[JOB_ID_LEN];
     int64_t most_ms = 0;
     size_t i;
     json_t *j;
+    job_id_text(job_wandb_id(path->team, path->project, path->id), own);
     json_array_foreach (jobs, i, j) {
+        if (strcmp(text_of(j, "id"), own) == 0) {
+            mem_copy_str(ret, 32, own);
+            return;
+        }
         int64_t end_ms = json_is_integer(json_object_get(j, "end")) ? int_of(j, "end") : INT64_MAX;
         int64_t both = MIN(end_ms, run->heartbeat_ms) - MAX(int_of(j, "start"), run->created_ms);
         if (both <= most_ms || json_is_string(json_object_get(j, "parent")))
@@ -167,7 +174,7 @@ static int ask_page(const struct explain_conf *conf, const struct run_node *run,
     client_param(&path, "to", to);
     int r = client_ask_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, err);
     if (r >= 0)
-        most_of(json_object_get(o, "jobs"), run, ret);
+        most_of(json_object_get(o, "jobs"), &conf->path, run, ret);
     return r;
 }
 

@@ -191,6 +191,44 @@ class Sources(lib.Case):
                 self.assertAlmostEqual(r["difference"], r["wandb_gpu_hour"] - r["held_gpu_hour"], delta=0.001)
             hub.end()
 
+    def test_a_run_of_wandb_is_a_run_with_a_page(self):
+        self.files()
+        node, at = list(NODES)[0], lambda minute: ms(FIRST) + minute * MINUTE  # noqa: E731
+
+        def job(number, devices, begin, end, **kw):
+            return {"kind": "job", "node": node, "id": number, "parent": 0, "start": at(begin), "end": at(end), "name": "python", "type": "auto", "person": "ann", "owner": "auto",
+                    "devices": devices, "pids": "100", "attrs": "{}", **kw}
+        lines = [line for line in Scene(5).lines() if line.get("kind") not in ("process", "samples")]
+        lines += [{"kind": "samples", "node": node, "device": "GPU-00", "metric": "util", "t": [at(i) for i in range(1000)], "v": [0.4] * 1000}]
+        lines += [job(1, "GPU-00,GPU-01", 0, 125), job(2, "GPU-02", 200, 900)]
+        with open(self.path("past.jsonl"), "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(line) + "\n" for line in lines)
+        self.run_ok(lib.MUSTER, "import", self.path("past.jsonl"), "--data", self.path("data"))
+        world = World()
+        project = world.add_project("acme", "llm")
+        world.add_project("brick", "empty")
+        for name, begin, end, host in (("whole001", 2, 124, "alpha1"), ("sweep001", 210, 400, "ALPHA1.lab.example"), ("sweep002", 410, 700, "alpha1"), ("other001", 0, 100, "elsewhere"), ("alone001", 1000, 1100, "alpha1")):
+            project.add(run_of(project, name, begin, end, host=host, user={"name": "x", "username": "ann-at-wandb"}, displayName="name of " + name))
+        with Standin(world) as s:
+            status, out, err = self.pull(s, "--start-date", "2024-10-21", "--end-date", "2024-10-27")
+            self.assertEqual(status, 0, out + err)
+        hub = self.start_hub("--config", self.path("muster.yaml"), "--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0", env={"TZ": "UTC"})
+
+        def jobs(query=""):
+            return {j["name"]: j for j in lib.ask_json(f"{hub.url}/api/v1/jobs?limit=1000{query}")["jobs"]}
+        lib.wait_until("runs of W&B as jobs", lambda: len(jobs("&kind=wandb")) == 3)
+        got = jobs("&kind=wandb")
+        whole, sweep = got["name of whole001"], got["name of sweep001"]
+        self.assertEqual((whole["node"], whole["person"], whole["devices"], whole["start"], whole["end"], whole["parent"]), ("alpha1", "ann", ["GPU-00", "GPU-01"], at(2), at(124), None))
+        self.assertEqual(whole["attributes"], {"wandb": "acme/llm/whole001", "url": "https://wandb.ai/acme/llm/runs/whole001", "state": "finished"})
+        self.assertEqual(lib.ask_json(f"{hub.url}/api/v1/jobs/{1:016x}")["id"], whole["id"])  # the run without a name leads to it
+        self.assertEqual((sweep["devices"], sweep["parent"], got["name of sweep002"]["parent"]), (["GPU-02"], f"{2:016x}", f"{2:016x}"))
+        self.assertEqual(lib.ask_json(f"{hub.url}/api/v1/jobs/{2:016x}")["kind"], "auto")  # of which they are parts
+        self.assertEqual(lib.ask_json(f"{hub.url}/api/v1/jobs/{whole['id']}/verdict")["gpus"], "2 x H200")
+        pages = {r["run"]: r["page"] for r in lib.ask_json(f"{hub.url}/api/v1/report?period=runs&from=2024-10-21&to=2024-10-27")["rows"]}
+        self.assertEqual(pages, {"acme/llm/whole001": f"/run/{whole['id']}", "acme/llm/sweep001": f"/run/{sweep['id']}", "acme/llm/sweep002": f"/run/{got['name of sweep002']['id']}",
+                                 "acme/llm/other001": None, "acme/llm/alone001": None})
+
     def test_every_format_and_what_does_not_go_together(self):
         self.files()
         scene = Scene(4)
