@@ -13,6 +13,7 @@
 #include "base/lookup.h"
 #include "base/order.h"
 #include "base/workers.h"
+#include "hub/trusted_clock.h"
 #include "usage/recount.h"
 
 #define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
@@ -26,7 +27,9 @@
 #define SPARE_US  12000 /* of each second, and of a processor: for hours under way, however many nodes there are */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
-#define REST_MS   300000 /* a hub that does not count forgets its marks so often */
+#define GAP_MS    (48 * HOUR_MS) /* hours of which nothing is known are marked at once, … */
+#define GAP_MOST  2000           /* … of a longer gap so many a second, of all nodes together */
+#define REST_MS   300000         /* a hub that does not count forgets its marks so often */
 
 struct mark {
     int64_t at_ms, seq;
@@ -38,6 +41,7 @@ struct mark {
 struct led_node {
     char key[NODE_KEY_MAX];
     int64_t first_ms, last_ms; /* hours that were ever marked or counted; first 0: none */
+    int64_t gap_ms, gap_to_ms; /* of these some are still to be marked; 0: none */
     struct mark *v;            /* by at_ms */
     size_t n, cap;
 };
@@ -193,6 +197,38 @@ static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
     return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
 }
 
+/* Hours from one to before the other, of which nothing is known: from where on they are marked at once. */
+static int64_t leave_gap(struct led_node *n, int64_t from_ms, int64_t to_ms)
+{
+    if (to_ms - from_ms <= GAP_MS)
+        return from_ms;
+    n->gap_ms = n->gap_ms ? MIN(n->gap_ms, from_ms) : from_ms;
+    n->gap_to_ms = MAX(n->gap_to_ms, to_ms - HOUR_MS);
+    return to_ms;
+}
+
+static size_t gap_hours(const struct led_node *n)
+{
+    return n->gap_ms && n->gap_to_ms >= n->gap_ms ? (size_t)((n->gap_to_ms - n->gap_ms) / HOUR_MS) + 1 : 0;
+}
+
+/* L2. Not while the clock has jumped: then it may not be time that went by. */
+static void mark_gaps(struct ledger *l, int64_t now_ms)
+{
+    size_t left = trusted_clock_now_doubt() ? 0 : GAP_MOST;
+
+    for (size_t i = 0; i < l->n && left; i++) {
+        struct led_node *n = l->nodes[i];
+        int64_t to_ms = MIN(n->gap_to_ms, hour_of(l, now_ms));
+        if (n->gap_ms)
+            n->gap_ms = MAX(n->gap_ms, oldest_hour(l, now_ms));
+        for (; n->gap_ms && n->gap_ms <= to_ms && left; left--, n->gap_ms += HOUR_MS)
+            mark_hour(l, n, n->gap_ms, false, now_ms);
+        if (n->gap_ms > to_ms)
+            n->gap_ms = n->gap_to_ms = 0;
+    }
+}
+
 /* L2: whatever lies between is marked, too. Before own_ms it is only near what came. */
 static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t own_ms, int64_t last_ms,
                        int64_t now_ms)
@@ -201,10 +237,12 @@ static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, i
     last_ms = MIN(last_ms, hour_of(l, now_ms));
     if (first_ms > last_ms)
         return;
-    if (n->first_ms && last_ms < n->first_ms - HOUR_MS)
+    if (n->first_ms && last_ms < n->first_ms - HOUR_MS && leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
         last_ms = n->first_ms - HOUR_MS;
     if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
-        first_ms = n->last_ms + HOUR_MS;
+        first_ms = leave_gap(n, n->last_ms + HOUR_MS, first_ms);
+    if (n->first_ms && trusted_clock_now_doubt()) /* nothing can be known of so long a time, then */
+        first_ms = leave_gap(n, first_ms, last_ms);
     if (last_ms - first_ms > MANY_MS)
         marks_fill(n, first_ms, last_ms);
     for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
@@ -587,6 +625,7 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
     if (now_ms - l->spared_ms >= 1000 || now_ms < l->spared_ms) {
         l->spare_us = MIN(l->spare_us + SPARE_US, SAVED_US);
         l->spared_ms = now_ms;
+        mark_gaps(l, now_ms);
     }
     if (hour_of(l, now_ms) != l->hour_ms) { /* L2 */
         size_t n;
@@ -734,7 +773,8 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
     struct store_stat st;
     store_stat(l->store, &st);
     ret->waiting = st.usage_queued;
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
+        ret->waiting += gap_hours(l->nodes[i]);
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
             const struct mark *m = &l->nodes[i]->v[k];
             if (!m->dirty)
@@ -742,4 +782,5 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
             ret->waiting += m->until_ms < m->at_ms + HOUR_MS && now_ms >= m->at_ms + HOUR_MS;
             ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
         }
+    }
 }

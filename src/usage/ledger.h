@@ -4,8 +4,9 @@
  * forgets the marks.
  *
  * L1 A mark is durable no later than the batch that made it, so nothing is left out after a crash. L2 The hours of a
- * node are counted without a gap from its first to now: one of which nothing is known counts as down. L3 The loop never
- * waits here, but in ledger_free.
+ * node are counted without a gap from its first to now: one of which nothing is known counts as down. Of a gap of more
+ * than two days (a hub that was away, a clock that jumped) they are marked bit by bit, and what is left of that when
+ * the hub ends stays out. L3 The loop never waits here, but in ledger_free.
  */
 #pragma once
 

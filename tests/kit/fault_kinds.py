@@ -177,7 +177,7 @@ def slow_standby(w, rng):
 
 def hub_clock(w, rng):
     h = rng.choice(w.hubs)
-    h.clock.set(rng.choice([-1, 1]) * rng.choice([900, 3600, 86400]) * 1000)
+    h.clock.set(rng.choice([-1, 1]) * rng.choice([900, 3600, 86400, 400 * 86400]) * 1000)
     yield [h], "clock jumped"
     h.clock.set(0)
 

@@ -179,7 +179,40 @@ static void nothing_is_counted_before_a_nodes_first_hour(void **unused)
     fix_close(&f);
 }
 
-TESTS(cmocka_unit_test(days_of_a_new_zone_are_ready_when_they_can_be_read),
+/* L2, after 400 days of nothing: what the store is given at once is bounded, and all hours come to be marked. */
+static void a_long_gap_is_marked_bit_by_bit(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    struct store_stat st;
+    const int64_t days = 400, nodes = 3;
+    char key[8];
+
+    (void)unused;
+    fix_open(&f);
+    for (int64_t i = 0; i < 2 * nodes; i++) { /* all of them long ago, then all now */
+        int64_t at_ms = i < nodes ? f.now_ms - days * 24 * H : f.now_ms;
+        snprintf(key, sizeof(key), "n%lld", (long long)(i % nodes));
+        ledger_mark(f.l, key, at_ms, at_ms, f.now_ms);
+    }
+    size_t all = hours_waiting(&f);
+    assert_in_range(all, days * 24 * nodes - 2 * nodes, days * 24 * nodes + 2 * nodes);
+    assert_int_equal(store_flush(f.s, &err), 0);
+    store_stat(f.s, &st);
+    assert_in_range(st.records, 2 * nodes, 10 * nodes);
+    for (int i = 1; i < days * 24 * nodes / 2000 + 2; i++) {
+        uint64_t before = st.records;
+        ledger_tick(f.l, f.now_ms + i * 1000ll);
+        assert_int_equal(store_flush(f.s, &err), 0);
+        store_stat(f.s, &st);
+        assert_in_range(st.records - before, 1, 4000); /* and what was counted meanwhile */
+    }
+    assert_in_range(st.records, days * 24 * nodes - 2 * nodes, UINT32_MAX);
+    fix_close(&f);
+}
+
+TESTS(cmocka_unit_test(a_long_gap_is_marked_bit_by_bit),
+      cmocka_unit_test(days_of_a_new_zone_are_ready_when_they_can_be_read),
       cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
       cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),
       cmocka_unit_test(counted_hours_wait_until_they_can_be_read))
