@@ -352,7 +352,7 @@ int wandb_send(struct wandb *w, const struct wandb_request *a, wandb_done_fn *do
     struct request *q = NULL;
     int r = request_new(w, a, &q, err);
 
-    if (r < 0)
+    if (!q)
         return r;
     q->done = done;
     q->arg = arg;

@@ -2,9 +2,11 @@
  * cost.c: what each NVML call of the collector costs when it is made once a second (the library's own short cache does
  * not answer then): mean and longest wait, and processor time, in microseconds.
  *   cost ROUNDS
+ *   cost --gpm ROUNDS   what each of GPM's values costs, asked for alone and with all others
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,8 +164,44 @@ static double us(clockid_t id)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
+static double cpu_of_get(const unsigned *ids, unsigned n)
+{
+    struct nvml_gpm_get q = {.version = 1, .count = n, .first = gpm[0], .second = gpm[1]};
+    for (unsigned i = 0; i < n; i++)
+        q.metric[i].id = ids[i];
+    double c = us(CLOCK_THREAD_CPUTIME_ID);
+    if (lib.gpm_get(&q) != 0)
+        return -1;
+    return us(CLOCK_THREAD_CPUTIME_ID) - c;
+}
+
+static void gpm_costs(int rounds)
+{
+    static const unsigned ids[] = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 20, 21, 60, 61};
+    double sum[ARRAY_LEN(ids)] = {0}, all = 0, sample = 0;
+    c_gpm_sample();
+    for (int r = 0; r < rounds; r++) {
+        sleep(1);
+        double c = us(CLOCK_THREAD_CPUTIME_ID);
+        c_gpm_sample();
+        sample += us(CLOCK_THREAD_CPUTIME_ID) - c;
+        if (r % 2) /* in turns, in case a first one pays for the others */
+            all += cpu_of_get(ids, ARRAY_LEN(ids) - 2);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+            sum[r % 2 ? i : ARRAY_LEN(ids) - 1 - i] += cpu_of_get(&ids[r % 2 ? i : ARRAY_LEN(ids) - 1 - i], 1);
+        if (r % 2 == 0)
+            all += cpu_of_get(ids, ARRAY_LEN(ids) - 2);
+    }
+    printf("a sample %.1f us; all but NVLink %.1f us;", sample / rounds, all / rounds);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        printf(" id %u %.1f", ids[i], sum[i] / rounds);
+    printf("\n");
+}
+
 int main(int argc, char **argv)
 {
+    bool only_gpm = argc > 2 && strcmp(argv[1], "--gpm") == 0;
+    argv += only_gpm;
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10;
     struct err err = {0};
     const char *path = getenv("MUSTER_NVML_LIB");
@@ -173,6 +211,10 @@ int main(int argc, char **argv)
     }
     lib.gpm_new(&gpm[0]);
     lib.gpm_new(&gpm[1]);
+    if (only_gpm) {
+        gpm_costs(MAX(rounds, 1));
+        return 0;
+    }
     lib.set_new(&set);
     lib.event_register(dev, NVML_EVENT_XID, set);
     for (int r = 0; r < rounds; r++, sleep(1))

@@ -2,7 +2,7 @@
 """Jobs of known size on a real GPU, seen through the whole agent: what it reads, what the rules say, what it costs, and whether the jobs notice it.
 
     make agent && python3 tests/device/work.py record [--seconds 180] JOB...     one CSV for all of them, and a verdict on each; without a JOB: their names
-    python3 tests/device/work.py slowdown [--slices 10] [--seconds 15]           the same job with and without the agent, in turns
+    python3 tests/device/work.py slowdown [--slices 12] [--seconds 5]            the same job with and without the agent, in turns
 
 Needs PyTorch with CUDA, gcc, the driver, libzstd's development files. With OUT set, work.csv is left there too. A stand-in hub (tests/kit/fakehub.py) takes the batches.
 """
@@ -10,6 +10,7 @@ import argparse
 import collections
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -145,6 +146,24 @@ def run_job(name, seconds):
     print(json.dumps({"t0": t0, "t1": time.time(), "tflops": flop * n / worked / 1e12}))
 
 
+def run_slices(name, seconds):
+    """One job, a slice at each line that comes in: prints the TFLOP/s of each."""
+    import torch
+    piece, flop = make_job(name, torch)
+    for _ in range(20):
+        piece()
+    torch.cuda.synchronize()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        t0, n = time.perf_counter(), 0
+        while time.perf_counter() - t0 < seconds:
+            for _ in range(4):
+                piece()
+                n += 1
+            torch.cuda.synchronize()
+        print(flop * n / (time.perf_counter() - t0) / 1e12, flush=True)
+
+
 def job(name, seconds):
     p = subprocess.run([sys.executable, os.path.abspath(__file__), "job", name, "--seconds", str(seconds)], stdout=subprocess.PIPE, check=True)
     return json.loads(p.stdout.decode().strip().splitlines()[-1])
@@ -236,19 +255,26 @@ def record(names, seconds):
 
 
 def slowdown(slices, seconds):
-    """bf16 products alone and with the agent, in turns: what one loses, beside what two slices of a kind differ by."""
+    """A training step alone and with the agent, in turns: what one loses, beside what two slices of a kind differ by. The agent is stopped and goes on by signals, so that the job never restarts."""
     import fakehub
     tmp = prepare()
     got = {"without": [], "with": []}
-    for i in range(slices):
-        for kind in (("without", "with") if i % 2 else ("with", "without")):
-            if kind == "without":
-                got[kind].append(job("gpt", seconds)["tflops"])
-                continue
-            with fakehub.FakeHub() as hub:
-                agent = start_agent(tmp, hub, f"{i}")
-                got[kind].append(job("gpt", seconds)["tflops"])
-                agent.stop()
+    me = [sys.executable, os.path.abspath(__file__), "slices", "gpt", "--seconds", str(seconds)]
+    with fakehub.FakeHub() as hub, subprocess.Popen(me, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        agent = start_agent(tmp, hub, "slowdown")
+        pids = [agent.p.pid, *children(agent.p.pid)]
+        assert p.stdout.readline().strip() == "ready"
+        for i in range(2 * slices):
+            kind = ("without", "with")[(i + i // 2) % 2]  # a b b a: what drifts falls on both
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT if kind == "with" else signal.SIGSTOP)
+            p.stdin.write("go\n")
+            p.stdin.flush()
+            got[kind].append(float(p.stdout.readline()))
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        p.stdin.close()
+        agent.stop()
     mean = {k: sum(v) / len(v) for k, v in got.items()}
     sd = {k: (sum((x - mean[k]) ** 2 for x in v) / max(1, len(v) - 1)) ** 0.5 for k, v in got.items()}
     print(json.dumps(got))
@@ -259,18 +285,21 @@ def slowdown(slices, seconds):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=["record", "slowdown", "job"])
+    p.add_argument("what", choices=["record", "slowdown", "job", "slices"])
     p.add_argument("jobs", nargs="*", metavar="JOB")
     p.add_argument("--seconds", type=int, default=None)
-    p.add_argument("--slices", type=int, default=10)
+    p.add_argument("--slices", type=int, default=12)
     o = p.parse_intermixed_args()
     unknown = [j for j in o.jobs if j not in JOBS]
     if unknown or (o.what == "record" and not o.jobs):
         sys.exit(f"{'no such job: ' + ', '.join(unknown) if unknown else 'which jobs?'} There are {', '.join(JOBS)}")
+    if o.what == "slices":
+        run_slices(o.jobs[0], o.seconds or 5)
+        return
     if o.what == "job":
         run_job(o.jobs[0], o.seconds or 180)
         return
-    sys.exit(record(o.jobs, o.seconds or 180) if o.what == "record" else slowdown(o.slices, o.seconds or 15))
+    sys.exit(record(o.jobs, o.seconds or 180) if o.what == "record" else slowdown(o.slices, o.seconds or 5))
 
 
 if __name__ == "__main__":
