@@ -305,7 +305,7 @@ static int ask_was(struct alert_replay_node *r, const struct past_source *past, 
 {
     if (past->stop && past->stop(past->stop_arg))
         return -ECANCELED;
-    return past->was ? past->was(past->store, r->key, at_ms, ret, err) : 0;
+    return past->was ? past->was(past->store, past->session, r->key, at_ms, ret, err) : 0;
 }
 
 static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_was *was)

@@ -39,6 +39,7 @@ struct block_writer {
     uint64_t *d, *e; /* transformed */
     size_t cap_d;
     struct buf trial;
+    bool quick;
 };
 
 struct block_writer *block_writer_new(void)
@@ -55,6 +56,11 @@ void block_writer_free(struct block_writer *w)
     FREE_ALL(w->habits, w->s, w->row, w->d, w->e);
     buf_fini(&w->trial);
     free(w);
+}
+
+void block_quick(struct block_writer *w, bool on)
+{
+    w->quick = on;
 }
 
 /* ---- what there is ---- */
@@ -411,6 +417,16 @@ static void try_others(struct block_writer *w, struct buf *out, size_t from, con
     }
 }
 
+/* As they are, all bits of them packed: any of them can be got without the others. */
+static void put_quick(struct block_writer *w, struct buf *out, uint8_t flags, size_t head)
+{
+    struct numbers_plan plan[2] = {{.low = 64}, {.low = 64}};
+    unsigned coding = (double)w->changes <= RUNS_ALWAYS * (double)w->values ? BLOCK_RUNS : BLOCK_VALUES;
+
+    put_coded(w, out, coding, plan, true);
+    out->p[head] = (char)(coding | flags);
+}
+
 static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, uint32_t kind,
                            bool thorough)
 {
@@ -444,7 +460,9 @@ void block_put(struct block_writer *w, struct buf *out, const uint64_t *const *v
     ints_put(out, w->row, same);
     if (w->n) {
         buf_varint(out, w->by.by);
-        if (out->err == 0)
+        if (out->err == 0 && w->quick)
+            put_quick(w, out, some, head);
+        else if (out->err == 0)
             choose_and_put(w, out, some, head, kind, thorough);
     }
 }

@@ -20,13 +20,22 @@ void block_writer_free(struct block_writer *w);
 void block_put(struct block_writer *w, struct buf *out, const uint64_t *const *v, const size_t *n, size_t n_series,
                uint32_t kind, bool thorough);
 
+/* From now on: quick to read, also in parts, though larger. For what is kept for a short while only. */
+void block_quick(struct block_writer *w, bool on);
+
 struct block_reader { /* room; zeroed at first */
     struct numbers_room numbers;
     uint64_t *v;
     int64_t *rows[3];
     size_t cap, cap_rows;
 };
-/* Series [first, last), each where all of them would put it. None: the block is passed over; ret is not used. */
-bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
-                    size_t last);
+/*
+ * Series [first, last), each where all of them would put it; of each at least the values [from, to), to at most as many
+ * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used.
+ */
+struct block_part {
+    size_t first, last, from, to;
+};
+bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series,
+                    const struct block_part *part);
 void block_reader_fini(struct block_reader *b);

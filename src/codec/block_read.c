@@ -1,5 +1,6 @@
 /* block_read.c: reading blocks. Any bytes are survived (B2). */
 #include "base/mem.h"
+#include "base/order.h"
 #include "codec/block.h"
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"
@@ -8,11 +9,12 @@
 struct undo {
     uint64_t *ret;
     const size_t *n;
-    size_t n_series, first, last; /* [first, last) are wanted */
-    const uint8_t *same;          /* a bit per series; NULL: none is constant */
-    const int64_t *a, *b;         /* what the coding left of each that is not */
+    size_t n_series;
+    const struct block_part *part;
+    bool some;            /* of each series of the part: it has as many values as the first, and not all are wanted */
+    const uint8_t *same;  /* a bit per series; NULL: none is constant */
+    const int64_t *a, *b; /* what the coding left of each that is not */
     uint64_t by;
-    const uint64_t *v; /* numbers */
 };
 
 static bool is_same(const struct undo *u, size_t k)
@@ -20,47 +22,55 @@ static bool is_same(const struct undo *u, size_t k)
     return u->same && u->same[k / 8] >> k % 8 & 1;
 }
 
-static void undo_values(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+/* Values [i, end), or more of them, since each needs those before it. */
+static void undo_values(uint64_t *v, size_t i, size_t end, const struct undo *u, size_t at, const uint64_t *from)
 {
     uint64_t least = (uint64_t)u->a[at], by = u->by;
 
-    for (size_t i = 0; i < n; i++)
-        v[i] = from[i] * by + least;
+    if (by == 1)
+        for (; i < end; i++)
+            v[i] = from[i] + least;
+    else
+        for (; i < end; i++)
+            v[i] = from[i] * by + least;
 }
 
-static void undo_delta(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+static void undo_delta(uint64_t *v, UNUSED size_t begin, size_t end, const struct undo *u, size_t at,
+                       const uint64_t *from)
 {
     uint64_t now = (uint64_t)u->a[at], least = (uint64_t)u->b[at], by = u->by;
 
     v[0] = now;
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < end; i++)
         v[i] = now += from[i - 1] * by + least;
 }
 
-static void undo_zigzag(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+static void undo_zigzag(uint64_t *v, UNUSED size_t begin, size_t end, const struct undo *u, size_t at,
+                        const uint64_t *from)
 {
     uint64_t now = (uint64_t)u->a[at], by = u->by;
 
     v[0] = now;
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < end; i++)
         v[i] = now += unzigzag(from[i - 1]) * by;
 }
 
-static void undo_dod(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+static void undo_dod(uint64_t *v, UNUSED size_t begin, size_t end, const struct undo *u, size_t at,
+                     const uint64_t *from)
 {
     uint64_t now = (uint64_t)u->a[at], step = (uint64_t)u->b[at], by = u->by;
 
     v[0] = now;
-    if (n > 1)
+    if (end > 1)
         v[1] = now += step;
-    for (size_t i = 2; i < n; i++) {
+    for (size_t i = 2; i < end; i++) {
         step += unzigzag(from[i - 2]) * by;
         v[i] = now += step;
     }
 }
 
 static const struct {
-    void (*undo)(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from);
+    void (*undo)(uint64_t *v, size_t i, size_t end, const struct undo *u, size_t at, const uint64_t *from);
     size_t fewer; /* numbers than values */
     unsigned rows;
 } codings[BLOCK_RUNS] = {
@@ -68,9 +78,46 @@ static const struct {
     [BLOCK_DOD] = {undo_dod, 2, 2},       [BLOCK_COMMON] = {undo_values, 0, 0},
 };
 
+/* Which values of a series of n are wanted. */
+static size_t part_from(const struct undo *u)
+{
+    return u->some ? u->part->from : 0;
+}
+
+static size_t part_to(const struct undo *u, size_t n)
+{
+    return u->some ? u->part->to : n;
+}
+
+/* Where the numbers of the part are among all. */
+static size_t find_numbers(const struct undo *u, size_t fewer, struct numbers_rows *ret)
+{
+    size_t numbers = 0;
+
+    *ret = (struct numbers_rows){0};
+    for (size_t k = 0; k < u->n_series; k++) {
+        if (k == u->part->first)
+            ret->from = numbers;
+        if (!is_same(u, k))
+            numbers += u->n[k] - MIN(u->n[k], fewer);
+        if (k < u->part->last)
+            ret->to = numbers;
+    }
+    if (u->some && fewer == 0) {
+        ret->row = u->n[u->part->first];
+        ret->low = u->part->from;
+        ret->high = u->part->to;
+    } else {
+        ret->row = MAX(ret->to - ret->from, 1u);
+        ret->high = ret->to - ret->from;
+    }
+    return numbers;
+}
+
 static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsigned coding, size_t moving)
 {
-    size_t fewer = codings[coding].fewer, numbers = 0, at = 0, from = 0, to = 0;
+    size_t fewer = codings[coding].fewer, at = 0;
+    struct numbers_rows rows = {.row = 1};
 
     for (unsigned i = 0; i < codings[coding].rows; i++)
         if (ints_get(r, b->rows[1 + i], moving) < 0)
@@ -80,25 +127,18 @@ static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsi
         for (size_t k = 0; k < moving; k++)
             b->rows[1][k] = least;
     }
-    for (size_t k = 0; k < u->n_series; k++) {
-        if (k == u->first)
-            from = numbers;
-        if (!is_same(u, k))
-            numbers += u->n[k] - MIN(u->n[k], fewer);
-        if (k < u->last)
-            to = numbers;
-    }
-    if (u->first == u->last)
-        from = to = 0;
-    if (!numbers_get(&b->numbers, r, b->v, numbers, from, to))
+    size_t numbers = find_numbers(u, fewer, &rows);
+    if (u->part->first == u->part->last)
+        rows = (struct numbers_rows){.row = 1};
+    if (!numbers_get_rows(&b->numbers, r, b->v, numbers, &rows))
         return false;
     const uint64_t *v = b->v;
     uint64_t *ret = u->ret;
-    for (size_t k = 0; k < u->last; ret += u->n[k++]) {
+    for (size_t k = 0; k < u->part->last; ret += u->n[k++]) {
         if (is_same(u, k))
             continue;
-        if (k >= u->first)
-            codings[coding].undo(ret, u->n[k], u, at, v);
+        if (k >= u->part->first)
+            codings[coding].undo(ret, part_from(u), part_to(u, u->n[k]), u, at, v);
         at++;
         v += u->n[k] - MIN(u->n[k], fewer);
     }
@@ -120,7 +160,7 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
     }
     /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
     uint64_t *diffs = b->v + runs;
-    bool none = u->first == u->last;
+    bool none = u->part->first == u->part->last;
     if (!numbers_get(&b->numbers, r, b->v, runs, 0, none ? 0 : runs) ||
         !numbers_get(&b->numbers, r, diffs, runs - moving, 0, none ? 0 : runs - moving))
         return false;
@@ -159,10 +199,11 @@ static void room_for(struct block_reader *b, size_t values, size_t n_series)
     }
 }
 
-bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
-                    size_t last)
+bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series,
+                    const struct block_part *part)
 {
-    struct undo u = {.ret = ret, .n = n, .n_series = n_series, .first = first, .last = last};
+    struct undo u = {.ret = ret, .n = n, .n_series = n_series, .part = part};
+    size_t first = part->first, last = part->last;
     unsigned kind = rd_u8(r), coding = kind & ~(unsigned)BLOCK_SOME_SAME;
     size_t same = 0, values = 0;
 
@@ -170,6 +211,8 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
         return false;
     for (size_t k = 0; k < n_series; k++)
         values += n[k];
+    u.some = first < last && part->from < part->to && part->to - part->from < n[first] &&
+             !ANY(last - first, k, n[first + k] != n[first]);
     room_for(b, values, n_series);
     if (kind & BLOCK_SOME_SAME) {
         u.same = rd_bytes(r, (n_series + 7) / 8);
@@ -187,7 +230,7 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
         if (coding != BLOCK_SAME && !is_same(&u, k))
             continue;
         uint64_t one = (uint64_t)b->rows[0][at++];
-        for (size_t i = 0; k >= first && i < n[k]; i++)
+        for (size_t i = part_from(&u), end = part_to(&u, n[k]); k >= first && i < end; i++)
             to[i] = one;
     }
     if (coding == BLOCK_SAME)

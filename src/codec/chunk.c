@@ -66,6 +66,11 @@ void chunk_writer_free(struct chunk_writer *w)
     free(w);
 }
 
+void chunk_quick(struct chunk_writer *w, bool on)
+{
+    block_quick(w->block, on);
+}
+
 void chunk_thorough(struct chunk_writer *w, bool on)
 {
     w->thorough = on;

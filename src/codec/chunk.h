@@ -48,6 +48,7 @@ int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, si
 /* Right after chunk_begin: what this lane is in most cells of each tick. Cells that are so cost nothing. */
 int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row);
 void chunk_thorough(struct chunk_writer *w, bool on); /* from now on: a little smaller, takes a little longer */
+void chunk_quick(struct chunk_writer *w, bool on);    /* from now on: quick to read, as block_quick says */
 int chunk_add(struct chunk_writer *w, const struct chunk_column *c);
 int chunk_end(struct chunk_writer *w, struct buf *out); /* appended to out */
 

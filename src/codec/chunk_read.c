@@ -277,12 +277,17 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
             begin = n;
         if (k < last)
             at += c->present[k];
+        if (k >= first && k < last && c->present[k] < c->n_ticks) { /* then a tick is not where it would be */
+            begin_tick = 0;
+            end_tick = c->n_ticks;
+        }
         if (c->present[k])
             some[n++] = c->present[k];
         if (k < last)
             end = n;
     }
-    if (!zero && !block_get_part(&c->block, r, flat, some, n, first == last ? end : begin, end))
+    struct block_part part = {first == last ? end : begin, end, begin_tick, end_tick};
+    if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
         int64_t *v = c->v + (k * c->lanes + lane) * c->n_ticks;

@@ -361,7 +361,18 @@ static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, si
     return true;
 }
 
-bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
+/* A plane's bytes of numbers [i, end). */
+static void add_plane(uint64_t *ret, const uint8_t *p, size_t i, size_t end, unsigned shift)
+{
+    if (shift == 0)
+        for (; i < end; i++)
+            ret[i] = p[i];
+    else
+        for (; i < end; i++)
+            ret[i] |= (uint64_t)p[i] << shift;
+}
+
+bool numbers_get_rows(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, const struct numbers_rows *x)
 {
     if (n == 0)
         return true;
@@ -369,7 +380,7 @@ bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t 
     if (r->bad || width > 64)
         return false;
     if (low & SIZED)
-        return get_sized(room, r, ret, n, from, to, low & ~SIZED);
+        return get_sized(room, r, ret, n, x->from, x->to, low & ~SIZED);
     if (low > width)
         return false;
     if (low) {
@@ -377,22 +388,26 @@ bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t 
         const uint8_t *p = rd_bytes(r, len);
         if (!p)
             return false;
-        unpack(p, len, (int64_t *)ret, from, to, low, 0);
-    } else if (!width && from < to) {
-        memset(ret + from, 0, (to - from) * sizeof(*ret));
+        for (size_t at = x->from; at < x->to; at += x->row)
+            unpack(p, len, (int64_t *)ret, at + x->low, at + x->high, low, 0);
+    } else if (!width && x->from < x->to) {
+        memset(ret + x->from, 0, (x->to - x->from) * sizeof(*ret));
     }
     for (unsigned shift = low; shift < width; shift += 8) {
-        const uint8_t *p = get_plane(room, r, n, from == to);
+        const uint8_t *p = get_plane(room, r, n, x->from == x->to);
         if (!p)
             return false;
-        if (shift == 0)
-            for (size_t i = from; i < to; i++)
-                ret[i] = p[i];
-        else
-            for (size_t i = from; i < to; i++)
-                ret[i] |= (uint64_t)p[i] << shift;
+        for (size_t at = x->from; at < x->to; at += x->row)
+            add_plane(ret, p, at + x->low, at + x->high, shift);
     }
     return true;
+}
+
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
+{
+    struct numbers_rows all = {.from = from, .to = to, .row = MAX(to - from, 1u), .high = to - from};
+
+    return numbers_get_rows(room, r, ret, n, &all);
 }
 
 void numbers_room_fini(struct numbers_room *room)

@@ -31,4 +31,9 @@ struct numbers_room { /* for reading: zeroed at first */
 /* Of n numbers [from, to) goes to ret[from..to). None of them: they are passed over, and seldom unpacked. False: they
  * make no sense. */
 bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to);
+/* The same in rows of `row` numbers from `from` on, [low, high) of each: at least these. */
+struct numbers_rows {
+    size_t from, to, row, low, high;
+};
+bool numbers_get_rows(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, const struct numbers_rows *x);
 void numbers_room_fini(struct numbers_room *room);

@@ -294,7 +294,7 @@ static void put_procs(struct device_now *d, size_t device, const struct taking *
 static int ask_procs(const struct travel *t, const struct past_source *past, struct node_now *n, struct err *err)
 {
     struct taking k = {.t = t, .n = n};
-    int r = past_each(past, EACH_PROC(take_proc, &k, .node = n->key, .at_ms = t->at_ms), err);
+    int r = past_each(past, EACH_PROC(take_proc, &k, .node = n->key, .at_ms = t->at_ms, .session = past->session), err);
 
     for (size_t i = 0; r >= 0 && i < n->n_devices; i++)
         put_procs(&n->devices[i], i, &k);
@@ -425,7 +425,7 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
 {
     struct node_now n;
     struct node_was was = {0};
-    int r = past->was ? past->was(past->store, t->stops[i].key, t->at_ms, &was, err) : 0;
+    int r = past->was ? past->was(past->store, past->session, t->stops[i].key, t->at_ms, &was, err) : 0;
 
     if (r < 0)
         return r;

@@ -15,7 +15,8 @@ struct past_source {
     bool (*stop)(void *arg);
     void *stop_arg;
     /* store_node_at; NULL: everything was as it is now */
-    int (*was)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+    int (*was)(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+               struct err *err);
     /* store_each and store_put_now, from this thread; each NULL: there are no records */
     store_each_fn *each;
     int (*put_now)(void *arg, enum store_kind kind, const void *record, struct err *err);

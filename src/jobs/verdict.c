@@ -94,7 +94,7 @@ static int find_facts(struct reading *r, struct err *err)
         struct node_was was = {0};
         if (i && strcmp(v->gpus[i].node, v->gpus[i - 1].node) == 0)
             continue;
-        int code = r->past->was(r->past->store, v->gpus[i].node, v->to_ms - 1, &was, err);
+        int code = r->past->was(r->past->store, r->past->session, v->gpus[i].node, v->to_ms - 1, &was, err);
         for (size_t k = i; code > 0 && was.has_fact && k < v->n && strcmp(v->gpus[k].node, v->gpus[i].node) == 0; k++) {
             struct verdict_gpu *g = &v->gpus[k];
             const struct device_fact *f = FIND(was.fact.devices, was.fact.n_devices, e, strcmp(e->uuid, g->uuid) == 0);

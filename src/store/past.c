@@ -241,6 +241,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
     struct chunk_writer *w = chunk_writer_new();
     int r = 0;
 
+    chunk_quick(w, true);
     for (size_t i = 0; i < n && r == 0; i++) {
         struct store_batch sb;
         struct batch b;
@@ -280,6 +281,7 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
     size_t n_bytes = 0, n_rooms = 0, cap = 0, cap_rooms = 0;
     bool ok = true;
 
+    chunk_quick(w, true);
     for (size_t i = 0; i < n; i++) {
         p->damaged += v[i]->damaged;
         for (size_t k = 0; k < v[i]->n; k++) {
@@ -490,30 +492,50 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 
 /* ---- records of then ---- */
 
-int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+/* A session asks them all over one connection at one moment: to begin one takes longer than to ask. */
+static int get_records(struct past *p, struct history_session *x, struct past_reader **ret, struct err *err)
+{
+    if (x && x->was) {
+        *ret = x->was;
+        return 0;
+    }
+    int code = past_reader_get(p, ret, err);
+    if (code == 0 && x && !p->shared && db_begin(records_db((*ret)->rec), false) == 0)
+        x->was = *ret;
+    return code;
+}
+
+static void put_records(struct past *p, const struct history_session *x, struct past_reader *r)
+{
+    if (!x || x->was != r)
+        past_reader_put(p, r);
+}
+
+int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                 struct err *err)
 {
     struct past_reader *r;
     uint64_t id = 0;
     AUTO_BUF bytes = {0};
-    int code = past_reader_get(p, &r, err);
+    int code = get_records(p, x, &r, err);
 
     if (code < 0)
         return code;
     code = records_node_at(r->rec, node, at_ms, ret, &id, err);
     if (code == 1 && id && records_get_blob(r->rec, node, id, &bytes, NULL) == 1)
         ret->has_fact = p->dec->facts(r->dec, buf_str(&bytes), &ret->fact, NULL) == 0;
-    past_reader_put(p, r);
+    put_records(p, x, r);
     return code;
 }
 
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err)
 {
     struct past_reader *r;
-    int code = past_reader_get(p, &r, err);
+    int code = get_records(p, e->session, &r, err);
 
     if (code < 0)
         return code;
     code = records_each(r->rec, e, err);
-    past_reader_put(p, r);
+    put_records(p, e->session, r);
     return code;
 }

@@ -17,8 +17,8 @@ struct past;
 struct past *past_new(const struct store_conf *conf, struct writer *w); /* w NULL: beside a running hub */
 void past_free(struct past *p);
 /*
- * What readings in a row share: connections, the list of logs and one moment of history.db. One thread's. A sink may
- * name one; without one a reading has its own.
+ * What readings in a row share: connections, the list of logs and one moment of history.db, and one of the records of
+ * then. One thread's. A sink may name one; without one a reading has its own.
  */
 struct history_session *past_session_new(struct past *p);
 void past_session_free(struct history_session *x);
@@ -26,7 +26,8 @@ void past_session_free(struct history_session *x);
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err); /* the caller frees */
 /* As store_node_at and store_each say. */
-int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                 struct err *err);
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err);
 
 /* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */

@@ -146,7 +146,7 @@ void past_session_rest(struct history_session *x)
     FREE_ALL(x->aliases, x->logs, x->marks);
     if (r)
         past_reader_put(x->p, r);
-    *x = (struct history_session){.p = x->p};
+    *x = (struct history_session){.p = x->p, .was = x->was};
 }
 
 void past_session_free(struct history_session *x)
@@ -154,6 +154,10 @@ void past_session_free(struct history_session *x)
     if (!x)
         return;
     past_session_rest(x);
+    if (x->was) {
+        db_rollback(records_db(x->was->rec));
+        past_reader_put(x->p, x->was);
+    }
     free(x);
 }
 

@@ -59,7 +59,7 @@ struct past_bucket { /* an answer of chunks_next_bucket */
 
 struct history_session {
     struct past *p;
-    struct past_reader *r;
+    struct past_reader *r, *was; /* was: of records of then, within a transaction; NULL: not asked yet */
     bool begun;
     int64_t begun_ms;
     struct alias *aliases;

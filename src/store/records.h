@@ -212,12 +212,13 @@ int store_get(struct store *s, const struct store_get *g, struct err *err); /* 1
 
 struct store_each { /* which ones, and who is given each of them; what a kind does not name is not asked */
     enum store_kind kind;
-    const char *node;       /* of processes, events, tokens. "": all */
-    int64_t from_ms, to_ms; /* of processes, events, bookings. to 0: without end */
-    int64_t at_ms;          /* of processes: those that were there then; 0: not asked */
-    size_t limit;           /* of events */
-    int32_t note;           /* of notes: their kind; */
-    bool open;              /* those alone that are not over */
+    const char *node;                /* of processes, events, tokens. "": all */
+    int64_t from_ms, to_ms;          /* of processes, events, bookings. to 0: without end */
+    int64_t at_ms;                   /* of processes: those that were there then; 0: not asked */
+    size_t limit;                    /* of events */
+    int32_t note;                    /* of notes: their kind; */
+    bool open;                       /* those alone that are not over */
+    struct history_session *session; /* with at_ms: what several questions in a row share; NULL: nothing */
     const struct job_ask *jobs;
     const struct usage_ask *usage;
     union {

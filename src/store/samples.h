@@ -127,7 +127,8 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
                  int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err);
 
 /* Any thread. ret: 1; 0: nothing is known of then, and ret is all zero but for hung_since_ms; -errno. */
-int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                  struct err *err);
 
 /*
  * Seal the log, compact, merge and drop what is due, and wait for it: for tests, benchmarks and a small backup. 0, or

@@ -313,11 +313,12 @@ void store_session_end(struct history_session *x)
     past_session_free(x);
 }
 
-int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                  struct err *err)
 {
     *ret = (struct node_was){0};
     note_wait(s);
-    return s->past ? past_node_at(s->past, node, at_ms, ret, err) : 0;
+    return s->past ? past_node_at(s->past, x, node, at_ms, ret, err) : 0;
 }
 
 static int read_into(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)

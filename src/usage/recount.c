@@ -57,7 +57,7 @@ static bool is_split(const struct node_fact *f, const struct device_fact *d)
 static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint32_t in, bool *ret_lost, struct err *err)
 {
     struct node_was was;
-    int r = store_node_at(past, w->ask->node, at_ms, &was, err);
+    int r = store_node_at(past, NULL, w->ask->node, at_ms, &was, err);
 
     for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++) {
         const struct device_fact *f = &was.fact.devices[i];

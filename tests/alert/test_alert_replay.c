@@ -342,13 +342,14 @@ static int fake_each(void *arg, const struct store_each *e, struct err *err)
     return 0;
 }
 
-static int fake_was(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                    struct err *err)
 {
     const struct fake *k = (const struct fake *)s;
     struct device_fact devices[GPUS];
     struct node_fact f;
 
-    (void)node, (void)err;
+    (void)x, (void)node, (void)err;
     facts_init(&f, devices);
     f.n_devices -= at_ms >= k->lost_from_ms && at_ms < k->lost_to_ms;
     *ret = (struct node_was){.name = "w1",

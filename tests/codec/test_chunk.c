@@ -154,17 +154,18 @@ static void write_with(struct chunk_writer *w, const struct made *m, struct buf 
     assert_int_equal(chunk_end(w, out), 0);
 }
 
-static void write_how(const struct made *m, struct buf *out, bool usual, bool thorough)
+static void write_how(const struct made *m, struct buf *out, bool usual, bool thorough, bool quick)
 {
     struct chunk_writer *w = chunk_writer_new();
 
+    chunk_quick(w, quick);
     write_with(w, m, out, usual, thorough);
     chunk_writer_free(w);
 }
 
 static void write_chunk(const struct made *m, struct buf *out)
 {
-    write_how(m, out, false, false);
+    write_how(m, out, false, false, false);
 }
 
 static bool same_cells(const struct made *m, const struct chunk_column *want, const struct chunk_cells *got)
@@ -244,9 +245,9 @@ static void chunks_come_back_to_the_bit(void **unused)
     (void)unused;
     for (uint64_t seed = 1; seed <= 24; seed++) {
         struct made m = make(seed, ticks[seed % ARRAY_LEN(ticks)], seed % 4 == 0 ? 6 : 1);
-        for (int how = 0; how < 4; how++) {
+        for (int how = 0; how < 8; how++) {
             AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
-            write_how(&m, &out, how & 1, how & 2);
+            write_how(&m, &out, how & 1, how & 2, how & 4);
             assert_int_equal(check_chunk(&m, buf_str(&out)), (int)m.n_columns);
         }
         unmake(&m);

@@ -55,6 +55,8 @@ static void write_again(const struct chunk *c, size_t column, const struct chunk
     chunk_thorough(w, column & 1);
     write_column(w, c, &col, cells);
     write_column(w, c, &col, cells);
+    chunk_quick(w, true);
+    write_column(w, c, &col, cells);
     chunk_writer_free(w);
 }
 

@@ -92,7 +92,7 @@ static void a_node_is_known_as_it_was(void **unused)
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
             struct node_was was;
             print_message("%lld\n", (long long)(cases[i].at_ms - T0));
-            assert_int_equal(store_node_at(s, round ? "bb" : "aa", cases[i].at_ms, &was, NULL), 1);
+            assert_int_equal(store_node_at(s, NULL, round ? "bb" : "aa", cases[i].at_ms, &was, NULL), 1);
             assert_string_equal(was.name, cases[i].name);
             assert_int_equal(was.maintenance, cases[i].maintenance);
             assert_int_equal(was.hung_since_ms != 0, cases[i].hung);
@@ -104,7 +104,7 @@ static void a_node_is_known_as_it_was(void **unused)
         assert_int_equal(store_flush(s, NULL), 0);
     }
     struct node_was was;
-    assert_int_equal(store_node_at(s, "nobody", T0, &was, NULL), 0);
+    assert_int_equal(store_node_at(s, NULL, "nobody", T0, &was, NULL), 0);
     store_close(s);
     dir_free(dir);
 }
@@ -190,9 +190,10 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
     return 0;
 }
 
-static int fake_was(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+                    struct err *err)
 {
-    (void)s, (void)node, (void)at_ms, (void)err;
+    (void)s, (void)x, (void)node, (void)at_ms, (void)err;
     *ret = (struct node_was){.name = "then", .has_fact = true};
     ret->hung_since_ms = hung ? T0 - 10 * MINUTE : 0;
     if (!known)
