@@ -16,9 +16,10 @@
 const char *const plot_words[PLOT_FORMATS + 1] = {"png", "svg", "pdf", "jpg", NULL};
 const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "application/pdf", "image/jpeg"};
 
-#define TITLE    13.0
-#define SWATCH   9.0
-#define FIT_SIZE 512 /* bytes of a text that was made to fit */
+#define TITLE          13.0
+#define SWATCH         9.0
+#define SUBTITLE_LINES 12
+#define FIT_SIZE       512 /* bytes of a text that was made to fit */
 
 static const uint32_t colours[PLOT_COLOURS] = {0x0550ae, 0xb04a00, 0x1a7f4b, 0x8a5c00,
                                                0x9c36b5, 0x0b7285, 0xad3a6e, 0x59636e};
@@ -100,6 +101,42 @@ static double legend(struct pen *pen, const struct plot_frame *f, double y)
 
 /* ---- head and foot ---- */
 
+/* As many words of rest as have room on a line; one that has none alone is cut. */
+static struct str take_line(struct str *rest, double room)
+{
+    struct str all = *rest, line = str_n(all.p, 0);
+
+    for (size_t end = 0; end < all.len;) {
+        while (end < all.len && all.p[end] == ' ')
+            end++;
+        while (end < all.len && all.p[end] != ' ')
+            end++;
+        if (line.len && font_width(str_n(all.p, end), TEXT, false) > room)
+            break;
+        line.len = end;
+    }
+    *rest = str_trim(str_drop(all, line.len));
+    return line;
+}
+
+/* Draws the lines below the title from y on and returns how far down they go; with pen NULL it only measures. */
+static double subtitle(struct pen *pen, const struct plot *p, double room, double y)
+{
+    struct str all = str_of(p->subtitle ? p->subtitle : ""), rest;
+    char out[FIT_SIZE];
+
+    if (!all.len)
+        return y;
+    for (int n = 0; n < SUBTITLE_LINES && str_line(&all, &rest);)
+        while (rest.len && n++ < SUBTITLE_LINES) {
+            struct str line = take_line(&rest, room);
+            if (pen)
+                put_text(pen, MARGIN, y + TEXT, font_fit(line, TEXT, false, room, out, FIT_SIZE), PEN_START, INK_DIM);
+            y += LEAD;
+        }
+    return y + 2;
+}
+
 static double head(struct pen *pen, const struct plot_frame *f)
 {
     const struct plot *p = f->p;
@@ -111,10 +148,7 @@ static double head(struct pen *pen, const struct plot_frame *f)
                  (struct ink){INK_TEXT, 1});
         y += TITLE + 5;
     }
-    if (p->subtitle && p->subtitle[0]) {
-        put_text(pen, MARGIN, y + TEXT, fitted(p->subtitle, TEXT, false, room, out), PEN_START, INK_DIM);
-        y += LEAD + 2;
-    }
+    y = subtitle(pen, p, room, y);
     return y > MARGIN ? y + 4 : y;
 }
 
@@ -389,7 +423,7 @@ static double first_more(const struct plot *p, double width)
     frame_init(&f, p, width, 360);
     double more = legend(NULL, &f, 0);
     frame_fini(&f);
-    return more + (p->title && p->title[0] ? TITLE + 5 : 0) + (p->subtitle && p->subtitle[0] ? LEAD + 2 : 0);
+    return more + (p->title && p->title[0] ? TITLE + 5 : 0) + subtitle(NULL, p, width - 2 * MARGIN, 0);
 }
 
 int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, struct buf *ret, struct err *err)

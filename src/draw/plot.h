@@ -53,7 +53,7 @@ struct plot_axis {
 
 struct plot {
     enum plot_kind kind;
-    const char *title, *subtitle; /* NULL: none */
+    const char *title, *subtitle; /* NULL: none. A subtitle may have several lines; long ones are broken */
     const char *note;             /* small print below; NULL: none */
     size_t n;
     const int64_t *at_ms;      /* n, rising; NULL: labels */

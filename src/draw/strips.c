@@ -107,8 +107,16 @@ void strips_add(struct strips *s, const struct series *one)
     to->v[to->n++] = (struct plot_series){.y = y};
 }
 
-int strips_draw(const struct strips *s, const char *title, const struct zone *zone, enum plot_format format,
-                struct buf *ret, struct err *err)
+static void add_metrics(const struct strips *s, struct buf *above)
+{
+    for (size_t i = 0; i < s->n; i++)
+        buf_addf(above, "%s%s", i ? ", " : ": ", s->v[i].name);
+    if (!s->nodes)
+        buf_addf(above, " of %s", s->node);
+}
+
+int strips_draw(const struct strips *s, const struct strips_head *head, const struct zone *zone,
+                enum plot_format format, struct buf *ret, struct err *err)
 {
     struct plot v[STRIPS_MAX] = {0};
     AUTO_FREE int64_t *at_ms = mem_zero(s->points + 1, sizeof(*at_ms));
@@ -116,11 +124,9 @@ int strips_draw(const struct strips *s, const char *title, const struct zone *zo
 
     if (!s->n || !s->points)
         return err_set(err, -ENOENT, "there is nothing to draw");
-    buf_addf(&above, "%s: ", title);
-    for (size_t i = 0; i < s->n; i++)
-        buf_addf(&above, "%s%s", i ? ", " : "", s->v[i].name);
-    if (!s->nodes)
-        buf_addf(&above, " of %s", s->node);
+    buf_adds(&above, head->title);
+    if (!head->lines)
+        add_metrics(s, &above);
     for (size_t i = 0; i < s->points; i++)
         at_ms[i] = s->frame.from_ms + (int64_t)i * s->frame.step_ms;
     for (size_t i = 0; i < s->n; i++) {
@@ -129,6 +135,7 @@ int strips_draw(const struct strips *s, const char *title, const struct zone *zo
             of->v[k].name = of->names[k];
         v[i] = (struct plot){.kind = PLOT_LINES,
                              .title = i ? NULL : above.p,
+                             .subtitle = i ? NULL : head->lines,
                              .n = s->points,
                              .at_ms = at_ms,
                              .from_ms = s->frame.from_ms,

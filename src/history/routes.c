@@ -96,7 +96,7 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
         rp->type = type_of(job->format);
     int r = history_query_run(job->query, past, &sink, &err);
     if (r >= 0 && drawn)
-        r = strips_draw(w.strips, job->title, job->zone, look, &rp->body, &err);
+        r = strips_draw(w.strips, &(struct strips_head){.title = job->title}, job->zone, look, &rp->body, &err);
     strips_free(w.strips);
     if (r < 0)
         rp->type = NULL;

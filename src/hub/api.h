@@ -63,6 +63,8 @@ struct past_ask {
     void (*run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
     void (*end)(struct past_ask *k); /* frees k; on the loop */
     int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
+    /* Set by settle (hub.h) instead of an answer: this makes it, on a worker again. */
+    void (*then_run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
 };
 /*
  * An answer about all nodes that is too long for one turn of the loop: the hub has it drawn piece by piece. Made by a

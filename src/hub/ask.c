@@ -89,6 +89,21 @@ static void on_worker(struct work_job *j)
     }
 }
 
+static bool run_again(struct question *q)
+{
+    struct past_ask *k = q->ask;
+
+    if (!k->then_run || !q->job.ran || q->rp.status || atomic_load(&q->job.cancelled))
+        return false;
+    k->run = k->then_run;
+    k->then_run = NULL;
+    q->settle = NULL;
+    if (work_add(q->h->work, &q->job, k->limit_ms ? k->limit_ms : ASK_LIMIT_MS) == 0)
+        return true;
+    reply_problem(&q->rp, 503, "too much is being asked at once; try again in a moment");
+    return false;
+}
+
 static void back_on_loop(struct work_job *j)
 {
     struct question *q = (struct question *)j;
@@ -97,6 +112,8 @@ static void back_on_loop(struct work_job *j)
         reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
     else if (q->settle && !q->rp.status)
         q->settle(q->ask, &q->h->api, &q->rp);
+    if (run_again(q))
+        return;
     if (q->then) {
         q->then(q->then_arg, &q->rp);
         reply_fini(&q->rp);

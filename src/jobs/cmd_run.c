@@ -8,14 +8,24 @@
 #include "base/order.h"
 #include "cli/cli.h"
 #include "cli/listing.h"
+#include "draw/plot.h"
 #include "format/words.h"
+
+#define LIMIT_MS 60000
 
 struct run_conf {
     struct client_conf client;
     bool json;
+    char *output;
 };
 
 static const struct opt run_opts[] = {
+    CLIENT_OPTS(run_conf, client),
+    OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPT(run_conf, output, 'o', OPT_PATH, NULL, "FILE", "as a picture: run.png, run.svg, run.pdf or run.jpg"),
+    {0},
+};
+static const struct opt compare_opts[] = {
     CLIENT_OPTS(run_conf, client),
     OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     {0},
@@ -26,7 +36,8 @@ const struct opt_cmd run_help = {
     .args = "ID",
     .about = "The ID is one of `muster runs`. What a GPU does not measure is said, never 0 (docs/jobs.md). Exit "
              "status 1: there is no such run.",
-    .examples = "muster run 3f9a6c1be2d07a55",
+    .examples = "muster run 3f9a6c1be2d07a55\n"
+                "muster run 3f9a6c1be2d07a55 -o run.png",
     .opts = run_opts,
     .conf_size = sizeof(struct run_conf),
     .no = (const int[]){ENOENT, 0},
@@ -38,7 +49,7 @@ const struct opt_cmd compare_help = {
     .about = "Each RUN is an ID of `muster runs`. Differences are of the second to the first. Exit status 1: one of "
              "them is not there.",
     .examples = "muster compare 3f9a6c1be2d07a55 71bb03d2a96c4e10",
-    .opts = run_opts,
+    .opts = compare_opts,
     .conf_size = sizeof(struct run_conf),
     .no = (const int[]){ENOENT, 0},
 };
@@ -115,15 +126,34 @@ static void put_difference(struct buf *out, enum amount as, double a, double b)
 
 /* ---- one run ---- */
 
+static int verdict_path(const char *id, struct buf *ret, struct err *err)
+{
+    if (!id[0] || strlen(id) > 64 || strspn(id, "0123456789abcdefABCDEF") != strlen(id))
+        return err_set(err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them", id);
+    return buf_addf(ret, "/api/v1/jobs/%s/verdict", id);
+}
+
 static int ask_verdict(const struct run_conf *conf, const char *id, json_t **ret, struct buf *raw, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(4096);
-    if (!id[0] || strlen(id) > 64 || strspn(id, "0123456789abcdefABCDEF") != strlen(id))
-        return err_set(err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them", id);
-    buf_addf(&path, "/api/v1/jobs/%s/verdict", id);
     struct client_conf client = conf->client;
-    client.limit_ms = 60000;
-    return client_ask_object(&client, "GET", path.p, str_n("", 0), ret, raw, err);
+    client.limit_ms = LIMIT_MS;
+    int r = verdict_path(id, &path, err);
+    return r < 0 ? r : client_ask_object(&client, "GET", path.p, str_n("", 0), ret, raw, err);
+}
+
+static int save_picture(const struct run_conf *conf, const char *id, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(4096), picture = {0};
+    const char *dot = strrchr(conf->output, '.');
+    size_t format = FIRST(PLOT_FORMATS, i, dot && strcmp(dot + 1, plot_words[i]) == 0);
+    if (format == PLOT_FORMATS)
+        return err_set(err, -EINVAL, "-o '%.200s': expected a name that ends with .png, .svg, .pdf or .jpg",
+                       conf->output);
+    int r = verdict_path(id, &path, err);
+    client_param(&path, "format", plot_words[format]);
+    r = r < 0 ? r : client_get(&conf->client, LIMIT_MS, &path, &picture, err);
+    return r < 0 ? r : cli_save(&run_help, conf->output, true, &picture);
 }
 
 static void put_places(struct buf *out, const json_t *v)
@@ -251,6 +281,8 @@ int cmd_run(struct cmd_call *c)
     AUTO_BUF raw = {0}, out = BUF_INIT(4u << 20);
     if (c->argc != 1)
         return err_set(&c->err, -EINVAL, "which run? As in: muster run 3f9a6c1be2d07a55; `muster runs` lists them");
+    if (conf->output)
+        return save_picture(conf, c->argv[0], &c->err);
     int r = ask_verdict(conf, c->argv[0], &v, &raw, &c->err);
     if (r < 0)
         return r;

@@ -9,6 +9,7 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 #include "jobs/advise.h"
+#include "jobs/picture.h"
 #include "jobs/routes.h"
 #include "jobs/verdict.h"
 #include "now/live.h"
@@ -22,6 +23,10 @@ struct verdict_ask {
     bool all; /* its command line may be shown */
     int64_t now_ms;
     struct run_verdict v;
+    int format; /* enum plot_format; -1: JSON */
+    const struct zone *zone;
+    struct buf title, lines;
+    char *nodes[PICTURE_GPUS];
 };
 
 static void verdict_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -144,6 +149,60 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
     json_end_obj(j);
 }
 
+/* ---- as a picture ---- */
+
+static void picture_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct err err = {0};
+    rp->body = BUF_INIT(PLOT_BYTES_MAX);
+    int r = run_picture_draw(past, &q->v,
+                             &(struct run_picture){q->title.p, q->lines.p, (const char *const *)q->nodes, q->zone,
+                                                   (enum plot_format)q->format},
+                             &rp->body, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+    else
+        rp->type = plot_types[q->format];
+}
+
+/* "dgx1:0,1,2,3, dgx2:0" */
+static void place_text(const struct verdict_ask *q, struct buf *out)
+{
+    for (size_t i = 0; i < MIN(q->v.n, (size_t)PICTURE_GPUS); i++) {
+        bool same = i && strcmp(q->nodes[i], q->nodes[i - 1]) == 0;
+        buf_addf(out, same ? "," : i ? ", %s:" : "%s:", q->nodes[i]);
+        if (q->v.gpus[i].index >= 0)
+            buf_addi(out, q->v.gpus[i].index);
+        else
+            buf_addc(out, '?');
+    }
+    if (q->v.n > PICTURE_GPUS)
+        buf_addf(out, " and %zu more", q->v.n - PICTURE_GPUS);
+}
+
+/* Whose it is, when and where it ran, what it did, and what to do about it. */
+static void put_words(struct verdict_ask *q, const struct api *a, const char *sentence)
+{
+    char from[24], to[24];
+    const struct job_fact *j = q->job;
+    const char *zone = q->zone ? zone_name(q->zone) : "UTC";
+    q->title = BUF_INIT(1024);
+    q->lines = BUF_INIT(1u << 14);
+    for (size_t i = 0; i < MIN(q->v.n, (size_t)PICTURE_GPUS); i++) {
+        const struct node_now *n = live_find(a->live, q->v.gpus[i].node);
+        q->nodes[i] = mem_str(n ? n->name : q->v.gpus[i].node);
+    }
+    buf_addf(&q->title, "%s (%s)", j->name, j->kind);
+    buf_addf(&q->lines, "%s\n%s%s%s - %s, %s, ", sentence, j->person, j->person[0] ? ", " : "",
+             zone_text(q->zone, q->v.from_ms, from), j->end_ms ? zone_text(q->zone, q->v.to_ms, to) : "still running",
+             zone);
+    place_text(q, &q->lines);
+    for (size_t i = 0; i < q->v.n_advice; i++)
+        buf_addf(&q->lines, "\n%s (%s): %s", advice_rules[q->v.advice[i].a.rule].title, q->v.advice[i].a.evidence,
+                 advice_rules[q->v.advice[i].a.rule].remedy);
+}
+
 static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
 {
     struct verdict_ask *q = (struct verdict_ask *)k;
@@ -154,6 +213,11 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     char id[JOB_ID_LEN];
     what_text(a, v, &what);
     run_sentence(&sentence, what.p, v->to_ms - v->from_ms, &v->all, run_verdict_why(v), &money);
+    if (q->format >= 0) {
+        put_words(q, a, sentence.p);
+        k->then_run = picture_run;
+        return;
+    }
     struct json j = reply_object(rp, VERDICT_BYTES);
     json_cstr(&j, "sentence", sentence.p);
     json_cstr(&j, "gpus", what.p);
@@ -193,16 +257,35 @@ static void verdict_end(struct past_ask *k)
 {
     struct verdict_ask *q = (struct verdict_ask *)k;
     run_verdict_fini(&q->v);
+    buf_fini(&q->title);
+    buf_fini(&q->lines);
+    for (size_t i = 0; i < PICTURE_GPUS; i++)
+        free(q->nodes[i]);
     FREE_ALL(q->job, q);
+}
+
+/* enum plot_format; -1: JSON; -2: no such word. */
+static int format_of(struct str word)
+{
+    if (!word.len || str_eq(word, "json"))
+        return -1;
+    int at = FIRST(PLOT_FORMATS, i, str_eq(word, plot_words[i]));
+    return at < PLOT_FORMATS ? at : -2;
 }
 
 enum reply_how get_verdict(struct api *a, struct request *rq, struct reply *rp)
 {
     struct job_fact *j = NULL;
+    struct str word = request_query(rq, "format");
+    int format = format_of(word);
+    if (format < -1)
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json, png, svg, pdf and jpg",
+                             (int)MIN(word.len, 40u), word.p);
     int r = job_of_path(a, rq, rp, &j);
     if (r != 1)
         return look_how(r);
-    struct verdict_ask *q = NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end}, .job = j,
-                                .all = job_shows_all(a, rq->who, j), .now_ms = clock_wall_ms());
+    struct verdict_ask *q =
+        NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end}, .job = j,
+            .all = job_shows_all(a, rq->who, j), .now_ms = clock_wall_ms(), .format = format, .zone = a->zone);
     return ask_then(a->hub, rq, rp, &q->ask, verdict_settle);
 }

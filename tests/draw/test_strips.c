@@ -9,6 +9,7 @@
 
 #define NOW_MS 1794700800000ll
 
+static const struct strips_head lab = {.title = "lab"};
 static const int64_t values[] = {5000, SERIES_NONE, 9900, 0};
 static const struct series_frame frame = {NOW_MS, NOW_MS + 4 * 60000, 60000, "raw", .users = false};
 
@@ -45,10 +46,32 @@ static void each_metric_is_a_chart_and_each_series_a_line(void **unused)
     for (int i = 0; i < 10; i++)
         add(s, of("dgx1", i, "util", "ratio", "avg"));
     add(s, of("dgx1", 0, "power", "watts", "max"));
-    assert_int_equal(strips_draw(s, "lab", NULL, PLOT_PNG, &png, &err), 0);
+    assert_int_equal(strips_draw(s, &lab, NULL, PLOT_PNG, &png, &err), 0);
     assert_true(png.len > 1000 && memcmp(png.p, "\x89PNG", 4) == 0);
-    assert_int_equal(strips_draw(s, "lab", NULL, PLOT_SVG, &svg, &err), 0);
+    assert_int_equal(strips_draw(s, &lab, NULL, PLOT_SVG, &svg, &err), 0);
     assert_true(str_find(buf_str(&svg), "<svg") >= 0);
+    assert_true(str_find(buf_str(&svg), "utilisation, power (max) of dgx1") >= 0 ||
+                str_find(buf_str(&svg), "of dgx1") >= 0);
+    strips_free(s);
+}
+
+static void lines_below_the_title_are_broken_between_words(void **unused)
+{
+    struct strips *s = strips_new();
+    AUTO_BUF svg = BUF_INIT(PLOT_BYTES_MAX), words = BUF_INIT(4096);
+    struct err err = {0};
+
+    (void)unused;
+    strips_start(s, &frame);
+    add(s, of("dgx1", 0, "util", "ratio", "avg"));
+    for (int i = 0; i < 40; i++)
+        buf_addf(&words, "word%d ", i);
+    buf_adds(&words, "\nthe second line");
+    assert_int_equal(strips_draw(s, &(struct strips_head){"a run", words.p}, NULL, PLOT_SVG, &svg, &err), 0);
+    assert_true(str_find(buf_str(&svg), ">a run</text>") >= 0); /* without the names of metrics */
+    assert_true(str_find(buf_str(&svg), ">the second line</text>") >= 0);
+    assert_true(str_find(buf_str(&svg), "word39</text>") >= 0); /* nothing is cut */
+    assert_true(str_find(buf_str(&svg), "word0 word1 ") >= 0 && str_find(buf_str(&svg), "word38 word39\nthe") < 0);
     strips_free(s);
 }
 
@@ -59,7 +82,7 @@ static void nothing_to_draw_is_said(void **unused)
     struct err err = {0};
 
     (void)unused;
-    assert_int_equal(strips_draw(s, "lab", NULL, PLOT_PNG, &out, &err), -ENOENT);
+    assert_int_equal(strips_draw(s, &lab, NULL, PLOT_PNG, &out, &err), -ENOENT);
     assert_string_equal(err.msg, "there is nothing to draw");
     strips_start(s, &frame);
     for (int i = 0; i < 3 * STRIPS_MAX; i++) { /* what is too much is left out */
@@ -68,9 +91,10 @@ static void nothing_to_draw_is_said(void **unused)
         for (int k = 0; k < 2 * PLOT_SERIES_MAX; k++)
             add(s, of("dgx1", k, name, "ratio", "avg"));
     }
-    assert_int_equal(strips_draw(s, "lab", NULL, PLOT_SVG, &out, &err), 0);
+    assert_int_equal(strips_draw(s, &lab, NULL, PLOT_SVG, &out, &err), 0);
     strips_free(s);
     strips_free(NULL);
 }
 
-TESTS(cmocka_unit_test(each_metric_is_a_chart_and_each_series_a_line), cmocka_unit_test(nothing_to_draw_is_said))
+TESTS(cmocka_unit_test(each_metric_is_a_chart_and_each_series_a_line), cmocka_unit_test(nothing_to_draw_is_said),
+      cmocka_unit_test(lines_below_the_title_are_broken_between_words))

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Runs that nobody labelled: a hub makes them of the processes that agents tell of."""
+import html
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -120,6 +122,23 @@ class Runs(lib.Case):
             row = out.split("GPU     MODEL")[1].splitlines()[1]
             self.assertEqual(" ".join(row.split()), "dgx1:0 NVIDIA Test 59 % 30 % 40 % 400 50 % 1.0 GiB 1.5 500 W 0.08 kWh")
             self.assertEqual(json.loads(self.run_ok(lib.MUSTER, "run", job["id"], "--json", "--hub", self.hub.url))["active"], 0.59)
+        with self.subTest("as a picture"):
+            url = self.hub.url + f"/api/v1/jobs/{job['id']}/verdict?format="
+            status, head, png = lib.ask(url + "png")
+            self.assertEqual((status, head["content-type"], png[:4]), (200, "image/png", b"\x89PNG"))
+            svg = lib.ask(url + "svg")[2].decode()
+            words = [html.unescape(t) for t in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+            self.assertIn("train (custom)", words)
+            self.assertIn(v["sentence"], words)
+            self.assertTrue(any(w.startswith("kim, 20") and w.endswith(", dgx1:0") for w in words), words)
+            self.assertTrue(any(w.startswith("waits for the host (active 59 %") for w in words), words)
+            for label in ("active", "work", "power"):
+                self.assertTrue(any(w.startswith(label) for w in words), (label, words))
+            self.assertEqual(lib.ask(url + "gif")[0], 400)
+            self.run_ok(lib.MUSTER, "run", job["id"], "-o", self.path("run.png"), "--hub", self.hub.url)
+            with open(self.path("run.png"), "rb") as f:
+                self.assertEqual(f.read(), png)
+            self.assertIn(".png, .svg, .pdf or .jpg", self.run_any(lib.MUSTER, "run", job["id"], "-o", "x.txt", "--hub", self.hub.url)[2])
         with self.subTest("beside another"):
             shorter = self.label(name="short", kind="custom", node="dgx1", devices=[node.uuid], start=began, end=began + 300_000, person="kim")
             out = [" ".join(line.split()) for line in self.run_ok(lib.MUSTER, "compare", job["id"], shorter["id"], "--hub", self.hub.url).splitlines()]

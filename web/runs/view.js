@@ -180,13 +180,12 @@ export default function RunView({ arg }) {
     }, [v]);
     if (!v) return wrong ? html`<${Empty} title=${say.noSuchRun(id)}><p>${wrong.detail}</p><//>` : null;
     const { job } = v;
-    const picture = href("/api/v1/history", { device: v.devices.slice(0, GPUS).map((g) => g.device).join(), metric: (v.measured ? MEASURED : NOT_MEASURED).join(), from: `${v.from}`, to: `${v.to}`, format: "png" });
     const spare = v.memory_peak !== null && v.memory_total !== null ? bytes(Math.max(v.memory_total - v.memory_peak, 0)) : undefined;
     return html`<div class="one run">
         <div class="lead">
             <h1>${job.name} <span class="dim">${job.kind}</span></h1>
             <p class="sentence">${sentence(v)}</p>
-            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}${v.devices.length > 0 && html` · <a href=${picture} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a>`}</p>
+            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}${v.devices.length > 0 && html` · <a href=${`/api/v1/jobs/${job.id}/verdict?format=png`} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a>`}</p>
             ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
             <${Advice} v=${v} />
         </div>
