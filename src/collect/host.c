@@ -14,8 +14,8 @@
 #include "collect/collect.h"
 #include "collect/worker.h"
 
-#define HOST_EVERY_MS  900
-#define HOST_REST_MS   4900 /* what grows or moves slowly: memory, bytes of the network, uptime */
+#define HOST_SOON_MS   900 /* from the first reading, which knows no share yet, to the second */
+#define HOST_EVERY_MS  4900
 #define HOST_DISKS_MS  30000
 #define HOST_IFACES_MS 60000
 #define HOST_DISKS     64
@@ -32,8 +32,8 @@ struct host_disks {
 struct host {
     char *proc;
     struct host_cpu cpu;
-    int64_t read_ms, rest_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
-    bool read_once;
+    int64_t read_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
+    unsigned reads;                       /* 2: two or more */
     size_t n_ifaces;
     char ifaces[HOST_IFACES][16]; /* the physical ones */
     struct host_disks *disks;
@@ -321,18 +321,14 @@ void host_read(struct host *h, struct sample *ret)
     int64_t now = clock_mono_ms();
 
     *ret = (struct sample){.at_ms = clock_wall_ms()};
-    if (h->read_once && now - h->read_ms < HOST_EVERY_MS)
+    if (h->reads && now - h->read_ms < (h->reads == 1 ? HOST_SOON_MS : HOST_EVERY_MS))
         return;
-    bool rest = !h->read_once || now - h->rest_ms >= HOST_REST_MS;
-    h->read_once = true;
+    h->reads = h->reads ? 2 : 1;
     h->read_ms = now;
     host_cpu(h, ret);
     host_word(h, "loadavg", M_load1, ret);
-    host_disks(h, now, ret);
-    if (!rest)
-        return;
-    h->rest_ms = now;
     host_memory(h, ret);
+    host_disks(h, now, ret);
     host_network(h, now, ret);
     host_word(h, "uptime", M_uptime, ret);
 }

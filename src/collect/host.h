@@ -11,8 +11,8 @@ struct host *host_new(const char *proc_root);
 void host_free(struct host *h);
 /*
  * What cannot be read stays absent. CPU is the share since the last read, so the first has none. Asked more often than
- * every second it answers every second, and nothing in between; memory, network and uptime come every 5 s. Disk figures
- * are those of the last half minute.
+ * every 5 s it answers every 5 s, and nothing in between; only the second time comes after a second. Disk figures are
+ * those of the last half minute.
  */
 void host_read(struct host *h, struct sample *ret);
 void host_fact(struct node_fact *ret); /* name, os, kernel, arch, cpu, cpus, boot_id, machine_id */

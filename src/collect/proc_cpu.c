@@ -22,7 +22,8 @@ struct cpu_proc {
     int64_t ended_grew;  /* ended, likewise */
     int64_t ended_known; /* of that, what was counted while they lived */
     unsigned round;
-    bool known; /* grew is of the whole time since the reading before */
+    unsigned walked; /* the round in which the lists of all its threads were read; 0: not yet */
+    bool known;      /* grew is of the whole time since the reading before */
 };
 
 struct tree { /* of one device, in one reading */
@@ -91,6 +92,7 @@ static bool take_member(struct proc_cpu *p, int32_t pid)
     if (old && old->start == now.start) {
         now.grew = MAX(now.own - old->own, 0);
         now.ended_grew = MAX(now.ended - old->ended, 0);
+        now.walked = old->walked;
         now.known = true;
     } else if (p->read_ms && now.start >= p->booted) { /* began since the reading before */
         now.grew = now.own;
@@ -136,10 +138,19 @@ static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, 
     return true;
 }
 
+/* Its children. Those that are known, and what its first thread began, tell nearly all: the others' lists can wait. */
 static bool walk_threads(struct proc_cpu *p, const struct tree *t, int32_t pid)
 {
+    struct cpu_proc *self = find_member(p, pid);
     char path[512];
     bool ok = true;
+    if (self->walked && p->round - self->walked < PROC_CPU_THREADS) {
+        for (size_t i = 0; i < p->n; i++)
+            if (p->v[i].ppid == pid)
+                add_pid(p, t, p->v[i].pid);
+        snprintf(path, sizeof(path), "%d", pid);
+        return p->files < PROC_CPU_FILES && add_children(p, t, pid, path);
+    }
     snprintf(path, sizeof(path), "%s/%d/task", p->proc, pid);
     DIR *d = opendir(path);
     if (!d)
@@ -148,7 +159,15 @@ static bool walk_threads(struct proc_cpu *p, const struct tree *t, int32_t pid)
         if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
             ok = p->files < PROC_CPU_FILES && add_children(p, t, pid, e->d_name);
     closedir(d);
+    if (ok)
+        self->walked = p->round;
     return ok;
+}
+
+static bool is_child(const struct proc_cpu *p, const struct tree *t, int32_t pid)
+{
+    int32_t parent = find_member(p, pid)->ppid;
+    return ANY(p->n_pids - t->first, i, p->pids[t->first + i] == parent);
 }
 
 /* From the processes on the device, which are in pids already, down to the last child. */
@@ -158,7 +177,9 @@ static void walk_tree(struct proc_cpu *p, struct tree *t)
     for (size_t i = t->first; i < p->n_pids && t->whole; i++) {
         int32_t pid = p->pids[i];
         bool there = p->files < PROC_CPU_FILES && take_member(p, pid);
-        if (there)
+        if (there && i - t->first >= t->roots && !is_child(p, t, pid))
+            p->pids[i] = 0; /* the pid of a child that ended, taken by a stranger */
+        else if (there)
             t->whole = walk_threads(p, t, pid);
         else /* a root of another pid namespace, hidden, or about to leave the driver's list; a child that ended */
             t->whole = p->files < PROC_CPU_FILES && i - t->first >= t->roots;

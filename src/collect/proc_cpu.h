@@ -4,6 +4,7 @@
  * P1 A device's value is of whole trees: where a part of one cannot be seen, or there are too many, it is absent.
  * P2 A process counts once for a device, also when it is below two that are on it.
  * P3 A pid that another process has since taken is another process.
+ *    A child that another than its parent's first thread began may be found a minute later.
  * P4 A reading opens at most PROC_CPU_FILES files, and the more it opened the later is the next.
  */
 #pragma once
@@ -13,7 +14,8 @@
 enum {
     PROC_CPU_EVERY_MS = 10000,
     PROC_CPU_FILES = 4096,
-    PROC_CPU_EASY = 512, /* files of one reading that delay the next by PROC_CPU_EVERY_MS once more */
+    PROC_CPU_THREADS = 6, /* readings from one look at what all threads of a process began to the next */
+    PROC_CPU_EASY = 512,  /* files of one reading that delay the next by PROC_CPU_EVERY_MS once more */
 };
 
 struct proc_cpu;

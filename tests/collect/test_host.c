@@ -32,6 +32,12 @@ static void a_tree_becomes_a_sample(void **unused)
     host_read(h, &s);
     assert_true(sample_has(&s, M_load1));
     assert_false(sample_has(&s, M_cpu));
+    clock_set_for_test(1005000); /* from then on every 5 s */
+    host_read(h, &s);
+    assert_false(sample_has(&s, M_load1));
+    clock_set_for_test(1006000);
+    host_read(h, &s);
+    assert_true(sample_has(&s, M_load1));
     host_free(h);
     clock_set_for_test(-1);
 }
@@ -66,7 +72,7 @@ static void processors_are_busy_by_difference(void **unused)
         struct sample s;
         print_message("%s", cases[i].stat);
         put(dir, "stat", cases[i].stat);
-        clock_set_for_test(1000000 + (int64_t)i * 1000);
+        clock_set_for_test(1000000 + (int64_t)i * 5000);
         host_read(h, &s);
         assert_int_equal(sample_has(&s, M_cpu) ? s.v[M_cpu] : -1, cases[i].cpu);
         assert_false(sample_has(&s, M_ram_total)); /* no such file: absent, not zero */

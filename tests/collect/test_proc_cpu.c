@@ -254,14 +254,54 @@ static void a_tree_too_large_is_absent_and_looked_at_less_often(void **unused)
     assert_near(cores(1, M_host_cpu), 1, 0.001);
     for (int i = PROC_CPU_EASY; i < PROC_CPU_FILES; i++)
         put_thread(100, 100 + i, "");
+    for (int i = 0; i < PROC_CPU_THREADS; i++) { /* it is looked at now and then what all threads began */
+        later();
+        later();
+        look();
+    }
+    assert_near(cores(1, M_host_cpu), -1, 0);
     later();
     later();
     look();
-    assert_near(cores(1, M_host_cpu), -1, 0);
+    assert_near(cores(1, M_host_cpu), -1, 0); /* and a part of it is not taken for the whole */
+}
+
+static void threads_are_looked_through_now_and_then(void **unused)
+{
+    (void)unused;
+    put(100, 1, 50, 0, 500);
+    put_thread(100, 100, "");
+    put_thread(100, 107, "101");
+    put(101, 100, 10, 0, 600);
+    put_thread(101, 101, "");
+    use(1, 100);
+    look();
+    later();
+    put(101, 100, 15, 0, 600); /* found at first sight, and known since */
+    put_thread(100, 100, "102");
+    put(102, 100, 1, 0, now_ms / 1000 - 5); /* begun by the first thread: found at once */
+    put_thread(102, 102, "");
+    look();
+    assert_near(cores(1, M_host_cpu), 0.6, 0.001);
+    put_thread(100, 107, "103"); /* begun by another: found within a minute; 101 ended, and a stranger took its pid */
+    put(103, 100, 0, 0, now_ms / 1000);
+    put_thread(103, 103, "");
+    put(101, 1, 500, 0, now_ms / 1000 + 1);
+    for (int i = 0; i < PROC_CPU_THREADS; i++) {
+        later();
+        put(103, 100, 1 + i, 0, now_ms / 1000 - 10 * (i + 1));
+        put(101, 1, 500 + 10 * i, 0, 700);
+        look();
+        assert_true(cores(1, M_host_cpu) < 0.8);
+    }
+    later();
+    put(103, 100, 1 + PROC_CPU_THREADS, 0, now_ms / 1000 - 10 * (PROC_CPU_THREADS + 1));
+    look();
+    assert_near(cores(1, M_host_cpu), 0.1, 0.001);
 }
 
 #define SCENE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 TESTS(SCENE(a_tree_counts_with_all_its_children), SCENE(it_is_read_now_and_then),
       SCENE(a_pid_taken_by_another_process_is_another_process), SCENE(children_that_end_are_counted_once),
       SCENE(a_process_below_two_of_a_gpu_counts_once), SCENE(what_cannot_be_seen_is_absent),
-      SCENE(a_tree_too_large_is_absent_and_looked_at_less_often))
+      SCENE(a_tree_too_large_is_absent_and_looked_at_less_often), SCENE(threads_are_looked_through_now_and_then))

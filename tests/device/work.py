@@ -204,7 +204,7 @@ def prepare():
 
 def start_agent(tmp, hub, name):
     import lib
-    agent = lib.Process([os.path.join(TOP, "build", "muster-agent"), "--hub", hub.url, "--token-file", tmp + "/token", "--state-dir", f"{tmp}/state-{name}", "--log-level", "info"],
+    agent = lib.Process([os.path.join(TOP, "build", "muster-agent"), "--hub", hub.url, "--token-file", tmp + "/token", "--state-dir", f"{tmp}/state-{name}", "--log-level", "info", "--collect-timeout", "1h"],
                         env={k: v for k, v in os.environ.items() if k.startswith("MUSTER_NVML")})  # a stub of the driver, to try the script itself
     lib.wait_until("first batch", lambda: hub.stored)
     time.sleep(3)
@@ -262,7 +262,7 @@ def slowdown(slices, seconds):
     me = [sys.executable, os.path.abspath(__file__), "slices", "gpt", "--seconds", str(seconds)]
     with fakehub.FakeHub() as hub, subprocess.Popen(me, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
         agent = start_agent(tmp, hub, "slowdown")
-        pids = [agent.p.pid, *children(agent.p.pid)]
+        pids = [agent.p.pid, *children(agent.p.pid)]  # a collector that is silent while it is stopped is not replaced
         assert p.stdout.readline().strip() == "ready"
         for i in range(2 * slices):
             kind = ("without", "with")[(i + i // 2) % 2]  # a b b a: what drifts falls on both
