@@ -320,6 +320,8 @@ bool once_take(struct sessions *s, struct str text, int64_t now_ms, struct token
 static void *open_access(struct hub *h)
 {
     h->tokens = tokens_new(h->store);
+    if (h->others.arg)
+        tokens_share(h->tokens);
     h->sessions = sessions_new(h->store, h->tokens);
     h->api.who_asks = who_asks;
     return h;

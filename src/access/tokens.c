@@ -8,9 +8,14 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 
+#define SETTLED_MS 12000 /* what was put before is in the store, or no server is there */
+
 struct slot {
     struct store_token token;
-    bool gone; /* its node was deleted: the store may have it for a moment still */
+    bool gone;      /* its node was deleted: the store may have it for a moment still */
+    bool lost;      /* the store does not have it */
+    int64_t put_ms; /* by this hub, monotonic; 0: never */
+    uint64_t read;  /* the last time it was read with all others */
     int64_t spent, away,
         paced_ms; /* enroll: nodes added and turned away lately, less ENROLL_RATE a second up to then */
 };
@@ -19,12 +24,19 @@ struct tokens {
     struct store *store;
     char version[24]; /* of the store's when all were read */
     bool reading;     /* them again */
+    bool shared;      /* with other hubs */
+    uint64_t reads;   /* of all of them */
     struct lookup by_id, by_node;
 };
 
 struct tokens *tokens_new(struct store *store)
 {
     return NEW(struct tokens, .store = store);
+}
+
+void tokens_share(struct tokens *t)
+{
+    t->shared = true;
 }
 
 void tokens_free(struct tokens *t)
@@ -47,7 +59,12 @@ static struct slot *find_slot(const struct tokens *t, const char *id)
 static struct slot *find_good(const struct tokens *t, const char *id)
 {
     struct slot *s = find_slot(t, id);
-    return s && !s->gone ? s : NULL;
+    return s && !s->gone && !s->lost ? s : NULL;
+}
+
+static bool is_agent(const struct store_token *st)
+{
+    return strcmp(st->role, role_words[ROLE_AGENT]) == 0;
 }
 
 static void set_token(struct tokens *t, const struct store_token *to)
@@ -65,13 +82,19 @@ static void set_token(struct tokens *t, const struct store_token *to)
 }
 
 /* From here on it counts for whoever wants its node, whether or not the disk has it. */
-static int put_token(struct tokens *t, const struct store_token *st, struct err *err)
+static int put_tokens(struct tokens *t, const struct store_token *v, size_t n, struct err *err)
 {
-    int r = store_put(t->store, STORE_TOKEN, st, 1, NULL, NULL);
+    int r = store_put(t->store, STORE_TOKEN, v, n, NULL, NULL);
     if (r < 0)
         return err_set(err, r, "the hub's disk does not keep up: try again");
-    set_token(t, st);
+    set_token(t, &v[n - 1]);
+    find_slot(t, v->id)->put_ms = MAX(clock_mono_ms(), 1);
     return 0;
+}
+
+static int put_token(struct tokens *t, const struct store_token *st, struct err *err)
+{
+    return put_tokens(t, st, 1, err);
 }
 
 /* ---- what is in the store ---- */
@@ -82,6 +105,7 @@ struct tokens_read {
     struct late *late; /* who waits to be admitted; NULL: nobody */
     char id[20];       /* the one to read; empty: all, if there is another version */
     char version[24];
+    bool all; /* they were read */
     struct store_token *v;
     size_t n, cap;
 };
@@ -104,19 +128,60 @@ static int read_tokens(struct look_read *r, struct store *s, struct err *err)
     if (got < 1 || x->id[0] || strcmp(now.p, x->version) == 0)
         return MIN(got, 0);
     mem_copy_str(x->version, sizeof(x->version), now.p); /* what comes after it is read the next time */
+    x->all = true;
     return MIN(store_each(s, EACH_TOKEN(add_read, x), err), 0);
+}
+
+static bool is_settled(const struct slot *s)
+{
+    return !s->put_ms || clock_mono_ms() - s->put_ms > SETTLED_MS;
+}
+
+/* Alone, the hub knows all but this before the store does. True: what it is cannot be said yet. */
+static bool take_token(struct tokens *t, struct slot *s, const struct store_token *st)
+{
+    int64_t revoked_ms = MAX(s->token.revoked_ms, st->revoked_ms), enrolled = MAX(s->token.enrolled, st->enrolled);
+    bool differs = t->shared && (strcmp(s->token.node, st->node) != 0 || memcmp(s->token.hash, st->hash, 32) != 0);
+
+    if (differs && is_settled(s))
+        set_token(t, st);
+    s->token.revoked_ms = revoked_ms;
+    s->token.enrolled = enrolled;
+    s->lost = false;
+    return differs && !is_settled(s);
+}
+
+/* The store did not take what another hub's came before. True: as above. */
+static bool lose_tokens(struct tokens *t)
+{
+    bool early = false;
+    size_t at = 0;
+
+    for (struct slot *s; (s = lookup_each(&t->by_id, &at));)
+        if (s->read != t->reads && is_agent(&s->token)) {
+            s->lost |= is_settled(s);
+            early |= !s->lost;
+        }
+    return early;
 }
 
 static void take_read(struct tokens *t, struct tokens_read *x)
 {
+    bool early = false;
+
+    t->reads += x->all;
     for (size_t i = 0; i < x->n; i++) {
         struct slot *s = find_slot(t, x->v[i].id);
-        if (s) /* all else the hub knows before the store does */
-            s->token.revoked_ms = MAX(s->token.revoked_ms, x->v[i].revoked_ms);
+        if (s)
+            early |= take_token(t, s, &x->v[i]);
         else
             set_token(t, &x->v[i]);
+        if (x->all)
+            find_slot(t, x->v[i].id)->read = t->reads;
     }
-    if (!x->id[0])
+    if (x->all && t->shared)
+        early |= lose_tokens(t);
+    if (!x->id[0] && !early) /* or it is read again */
         mem_copy_str(t->version, sizeof(t->version), x->version);
     free(x->v);
     x->v = NULL;
@@ -233,18 +298,13 @@ bool tokens_find(const struct tokens *t, const char *id, struct token *ret)
     return true;
 }
 
-static bool is_agent(const struct store_token *st)
-{
-    return strcmp(st->role, role_words[ROLE_AGENT]) == 0;
-}
-
 /* The next token of a node; NULL: no more. */
 static struct slot *next_of(const struct tokens *t, const char *node, size_t *at)
 {
     struct slot *s;
     do
         s = lookup_next_named(&t->by_node, node, offsetof(struct slot, token.node), at);
-    while (s && (s->gone || !is_agent(&s->token)));
+    while (s && (s->gone || s->lost || !is_agent(&s->token)));
     return s;
 }
 
@@ -370,10 +430,11 @@ int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_
     const struct slot *s = find_good(t, id);
     if (!s || s->token.revoked_ms)
         return err_set(err, -EACCES, "this token is gone");
-    struct store_token st = s->token;
-    mem_copy_str(st.node, sizeof(st.node), node);
-    st.used_ms = now_ms;
-    return put_token(t, &st, err);
+    struct store_token st[2] = {s->token, s->token};
+    st[0].node[0] = 0; /* the store gives none that has a node to another */
+    mem_copy_str(st[1].node, sizeof(st[1].node), node);
+    st[0].used_ms = st[1].used_ms = now_ms;
+    return put_tokens(t, st, 2, err);
 }
 
 void tokens_forget(struct tokens *t, const char *node)

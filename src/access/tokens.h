@@ -2,7 +2,8 @@
  * tokens.h: the hub's tokens: looked up for every request, bound to a node at first use, made for nodes that enrol.
  * All are in memory. The command line makes and revokes them beside the hub: what it revoked ends within a second
  * (tokens_tick), and one that is not known is looked for in the store before it is refused.
- * Who has a node is decided by what was put, whether or not the disk has it yet.
+ * Who has a node is decided by what was put, whether or not the disk has it yet. Of several hubs that give a token to a
+ * node, or add one node too many, at once, the store takes the first; the others know it some seconds later.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct tokens;
 
 struct tokens *tokens_new(struct store *store);
 void tokens_free(struct tokens *t);
+void tokens_share(struct tokens *t); /* other hubs put them into the same store: what it says in the end counts */
 int tokens_load(struct tokens *t, struct err *err); /* all that are in the store */
 void tokens_tick(struct hub *h);                    /* once a second: a thread looks whether any changed */
 bool tokens_find(const struct tokens *t, const char *id, struct token *ret);

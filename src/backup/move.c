@@ -380,8 +380,9 @@ static int64_t count_rows(struct db *db, const char *table)
 static int copy_table(struct move *m, size_t i, struct err *err)
 {
     AUTO_FREE char *empty = mem_fmt("DELETE FROM %s", tables[i].name);
+    int r = m->to_server ? db_exec(m->b, "SET LOCAL " STORE_IS_MOVED " = '1'") : 0;
 
-    return fail_write(m->b, db_exec(m->b, empty), err) ?: copy_rows(m, tables[i].name, tables[i].order, err);
+    return fail_write(m->b, r ?: db_exec(m->b, empty), err) ?: copy_rows(m, tables[i].name, tables[i].order, err);
 }
 
 /* ---- which batches were taken ---- */

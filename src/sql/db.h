@@ -23,6 +23,7 @@ struct db_stmt;
 struct db_kind {
     int64_t magic, version;
     const char *schema, *pg_schema;           /* pg_: on PostgreSQL instead, if there is one */
+    const char *pg_later, *pg_later_has;      /* for a database without this function; NULL: nothing came later */
     const char *const *upgrades;              /* [v - 1]: from version v to v + 1 */
     const struct record_kind *const *records; /* of its tables; a column that is missing is added. NULL at the end */
     bool shrinks;                             /* free pages can be given back a few at a time */

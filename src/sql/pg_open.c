@@ -63,6 +63,8 @@ static int bring_up_to_date(struct pg_db *d, const struct db_kind *kind, enum db
         r = db_make_tables(&d->db, kind);
     if (r == 0 && db_lacks_columns(&d->db, kind))
         r = db_add_columns(&d->db, kind);
+    if (r == 0)
+        r = pg_add_later(&d->db, kind);
     return r < 0 ? db_fail(&d->db, r, version ? "bring up to date" : "make tables in", err) : 0;
 }
 

@@ -49,6 +49,32 @@ int pg_own_tables(struct db *db)
     return r;
 }
 
+static int lacks_function(struct db *db, const char *name)
+{
+    struct db_stmt *st = db_prepare(db, "SELECT (to_regproc(?1) IS NULL)::int");
+    int64_t lacks = 0;
+
+    db_bind_text(st, 1, name);
+    int r = db_one(st, &lacks, NULL);
+    db_finish(st);
+    return r < 0 ? r : (int)lacks;
+}
+
+int pg_add_later(struct db *db, const struct db_kind *kind)
+{
+    int r = kind->pg_later ? lacks_function(db, kind->pg_later_has) : 0;
+
+    if (r <= 0)
+        return r;
+    r = pg_own_tables(db);
+    if (r < 0)
+        return r;
+    r = lacks_function(db, kind->pg_later_has); /* another process may have been first */
+    if (r > 0)
+        r = db_exec(db, kind->pg_later);
+    return db_end(db, MIN(r, 0));
+}
+
 int pg_get_version(struct db *db, const struct db_kind *kind, int64_t *ret)
 {
     int64_t there = 0;

@@ -151,15 +151,9 @@ static const char *const upgrades[] = {
 #define PG_TRIGGERS                                                                                                    \
     PG_FUNCTION("node_new", PG_SPAN_PUT("0"))                                                                          \
     PG_FUNCTION("node_changed", PG_SPAN_PUT(SPAN_MINUTE))                                                              \
-    PG_FUNCTION("token_put", "INSERT INTO settings VALUES('tokens_version', '1') ON CONFLICT(name) DO UPDATE SET"      \
-                             " value = convert_to((convert_from(settings.value, 'UTF8')::bigint + 1)::text, 'UTF8');"  \
-                             " RETURN NULL;")                                                                          \
-    PG_FUNCTION("token_enrolled", "IF " ENROLLED " THEN " COUNT_ENROLLED " END IF; RETURN new;")                       \
     "CREATE TRIGGER nodes_new AFTER INSERT ON nodes FOR EACH ROW EXECUTE FUNCTION node_new();"                         \
     "CREATE TRIGGER nodes_changed AFTER UPDATE OF facts, name, own_name, maintenance ON nodes FOR EACH ROW"            \
-    " WHEN (" SPAN_CHANGED ") EXECUTE FUNCTION node_changed();"                                                        \
-    "CREATE TRIGGER tokens_put AFTER INSERT ON tokens FOR EACH STATEMENT EXECUTE FUNCTION token_put();"                \
-    "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens FOR EACH ROW EXECUTE FUNCTION token_enrolled();"
+    " WHEN (" SPAN_CHANGED ") EXECUTE FUNCTION node_changed();"
 
 /*
  * Batches are rows there, and several hubs write them; log_rows.h says how. A partition for each day is made ahead, the
@@ -247,6 +241,29 @@ static const char *const upgrades[] = {
     PG_FUNCTION("hold_gone", "DELETE FROM booked WHERE hold = old.id; RETURN NULL;")                                   \
     "CREATE TRIGGER holds_booked AFTER INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION hold_put();"            \
     "CREATE TRIGGER holds_unbooked AFTER DELETE ON holds FOR EACH ROW EXECUTE FUNCTION hold_gone();"
+
+/*
+ * Several hubs put tokens at once. The rows that all of them change, the version and an enroll token's own, are changed
+ * when the transaction ends, always in this order, so that nobody waits behind one that is under way. A node's token
+ * that is one too many goes again. A token that another hub gave to another node meanwhile stays that node's; one that
+ * moves is put without a node first.
+ */
+#define ENROLL_ID "substr(new.note, length('" STORE_ENROLLED_WITH "') + 1)"
+#define PG_TOKENS                                                                                                      \
+    PG_FUNCTION("token_put",                                                                                           \
+                "INSERT INTO settings(name, value) VALUES('" STORE_TOKENS_VERSION "', '1') ON CONFLICT(name) DO UPDATE"\
+                " SET value = convert_to((convert_from(settings.value, 'UTF8')::bigint + 1)::text, 'UTF8')"            \
+                " WHERE settings.changed <> pg_current_xact_id();"                                                     \
+                " IF TG_OP = 'INSERT' AND new.role = 'agent' AND new.note LIKE '" STORE_ENROLLED_WITH "%' AND"         \
+                " coalesce(current_setting('" STORE_IS_MOVED "', true), '') = '' THEN"                                 \
+                " UPDATE tokens SET enrolled = enrolled + 1 WHERE id = " ENROLL_ID " AND (uses = 0 OR enrolled < uses);"\
+                " IF NOT FOUND AND EXISTS (SELECT 1 FROM tokens WHERE id = " ENROLL_ID ") THEN"                        \
+                " DELETE FROM tokens WHERE id = new.id; END IF; END IF; RETURN NULL;")                                 \
+    PG_FUNCTION("token_bound", "RETURN NULL;")                                                                         \
+    "CREATE CONSTRAINT TRIGGER tokens_put AFTER INSERT OR UPDATE OF node, hash, used_ms, revoked_ms ON tokens"         \
+    " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION token_put();"                                        \
+    "CREATE TRIGGER tokens_bound BEFORE UPDATE OF node ON tokens FOR EACH ROW WHEN (old.node <> '' AND new.node <> ''" \
+    " AND new.node <> old.node AND new.used_ms <> old.used_ms AND " PG_BY_HUB " > 0) EXECUTE FUNCTION token_bound();"
 /* clang-format on */
 
 #define OTHER_TABLES JOB_TABLES USAGE_TABLES PROC_INDEXES
@@ -257,7 +274,10 @@ const struct db_kind records_kind = {
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
     .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS
-        PG_BATCHES PG_FEED PG_BOOKED,
+        PG_BATCHES PG_FEED PG_BOOKED PG_TOKENS,
+    .pg_later_has = "token_bound",
+    .pg_later = "DROP TRIGGER tokens_put ON tokens; DROP TRIGGER tokens_enrolled ON tokens; DROP FUNCTION token_put();"
+                "DROP FUNCTION token_enrolled();" PG_TOKENS,
 };
 
 #define PUT(table)                                                                                                     \

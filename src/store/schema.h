@@ -7,6 +7,8 @@
 
 /* The table that says that a move into this store is under way (backup/move.c): until its end no hub opens it. */
 #define STORE_MOVING "moving"
+/* Set in its transactions on a server: what is put was counted before. */
+#define STORE_IS_MOVED "muster.is_moved"
 
 enum { /* before these: what puts a record, by enum store_kind */
        R_BEFORE = STORE_TABLES - 1,

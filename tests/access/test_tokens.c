@@ -292,6 +292,61 @@ static void an_enroll_token_is_used_up_and_stays_so(void **unused)
     fix_close(&f);
 }
 
+/* What another hub did, as the store has it in the end. */
+static void of_several_hubs_the_store_says_whose_a_token_is(void **unused)
+{
+    struct fix f;
+    struct store_token st = {.created_ms = NOW, .role = "agent", .node = "n2", .used_ms = NOW};
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    tokens_share(f.tokens);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    mem_copy_str(st.id, sizeof(st.id), "aaaaaaaa");
+    assert_int_equal(store_flush(f.store, NULL), 0);
+    assert_int_equal(store_put_now(f.store, STORE_TOKEN, &st, NULL), 0);
+    look(&f);
+    assert_true(tokens_find(f.tokens, "aaaaaaaa", &t));
+    assert_string_equal(t.node, "n1"); /* ours may be on its way */
+    clock_set_for_test(NOW + 13000);
+    look(&f); /* again, though nothing else was put */
+    assert_true(tokens_find(f.tokens, "aaaaaaaa", &t));
+    assert_string_equal(t.node, "n2");
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), -EACCES);
+    assert_int_equal(use(&f, "aaaaaaaa", "n2"), 0);
+    fix_close(&f);
+}
+
+/* One too many: it was given, and the store does not have it. */
+static void a_token_that_the_store_did_not_take_is_no_good(void **unused)
+{
+    struct fix f;
+    struct token t;
+    char text[64], id[20];
+    uint8_t hash[32];
+    int retry_s = 0;
+    struct err err = {0};
+    (void)unused;
+    fix_open(&f);
+    tokens_share(f.tokens);
+    put_enroll(&f, "eeeeeeee", 9, 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, text, &retry_s, &err), 0);
+    assert_true(token_split(str_of(text), id, hash));
+    assert_int_equal(store_flush(f.store, NULL), 0);
+    look(&f);
+    assert_true(tokens_find(f.tokens, id, &t));
+    store_take_over(f.store, "n1", ""); /* as if it had never been there */
+    assert_int_equal(store_flush(f.store, NULL), 0);
+    put(&f, "bbbbbbbb", "agent", "n3", 0);
+    assert_true(tokens_find(f.tokens, id, &t)); /* it may be on its way */
+    clock_set_for_test(NOW + 13000);
+    look(&f);
+    assert_false(tokens_find(f.tokens, id, &t));
+    assert_true(tokens_find(f.tokens, "bbbbbbbb", &t));
+    fix_close(&f);
+}
+
 static void enrolment_has_a_burst_and_a_rate(void **unused)
 {
     struct fix f;
@@ -406,6 +461,8 @@ TESTS(cmocka_unit_test(what_the_command_line_did_counts_when_it_was_read), cmock
       cmocka_unit_test(what_could_not_be_put_takes_no_node),
       cmocka_unit_test(a_moved_token_leaves_its_node_and_has_the_new_one),
       cmocka_unit_test(who_enrols_again_gets_a_new_secret_unless_alive),
+      cmocka_unit_test(of_several_hubs_the_store_says_whose_a_token_is),
+      cmocka_unit_test(a_token_that_the_store_did_not_take_is_no_good),
       cmocka_unit_test(an_enroll_token_is_used_up_and_stays_so), cmocka_unit_test(enrolment_has_a_burst_and_a_rate),
       cmocka_unit_test(a_token_expires_while_it_is_remembered),
       cmocka_unit_test(a_token_that_ended_meanwhile_adds_no_node), cmocka_unit_test(a_deleted_nodes_token_ends_at_once),

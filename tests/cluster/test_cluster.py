@@ -184,6 +184,24 @@ class Known(Cluster):
         self.assertEqual(lib.ask(b.url + "/api/v1/logout", method="POST", headers={"Cookie": cookie, "Origin": b.url})[0], 204)
         self.assertSoon(lambda: role(a), "none")
 
+    def test_an_enroll_token_for_two_lets_two_in_whichever_hub_they_ask(self):
+        self.open(2)
+        token, answers = self.token("enroll", "--uses", "2"), []
+
+        def speak(i):
+            node = sender.Node(f"box{i}")
+            status, _, _ = lib.ask(self.hubs[i % 2].url + "/api/v1/batches", method="POST", body=node.stream(node.facts(), node.procs(), node.batch(util=0)),
+                                   headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+            answers.append(status)
+        threads = [threading.Thread(target=speak, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual((len(answers), set(answers) - {200, 403}), (8, set()))
+        self.assertGreaterEqual(answers.count(200), 2)
+        self.assertEqual(self.pg.sql("SELECT enrolled, uses, (SELECT count(*) FROM tokens WHERE note = 'enrolled with ' || e.id) FROM tokens e WHERE role = 'enroll'"), "2|2|2")
+
 
 RULES = """
 channels:
