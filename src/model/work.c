@@ -11,7 +11,8 @@ static const struct gpu_peak peaks[] = {
 
 const struct gpu_peak *gpu_peak_of(const char *model)
 {
-    return FIND(peaks, ARRAY_LEN(peaks), p, str_starts(str_of(model), p->name));
+    const struct gpu_peak *at = FIND(peaks, ARRAY_LEN(peaks), p, str_starts(str_of(model), p->name));
+    return at && at->sms ? at : NULL;
 }
 
 bool work_of(const struct sample *s, int64_t *ret)
