@@ -130,6 +130,18 @@ static int number_is(const struct filter_op *op, const struct subject *s)
     return number(op, s, &v) ? compare(v, (enum cmp)op->cmp, op->v) : UNKNOWN;
 }
 
+/* The rules that are told of it now. Of one that somebody is on and that does not tell what it does none is asked. */
+static int advice_is(const struct filter_op *op, const struct device_now *d)
+{
+    int64_t v = 0;
+
+    for (size_t i = 0; i < d->n_advice; i++)
+        v |= 1ll << d->advice[i].rule;
+    if (!v && (!in_sight(d) || !d->at_ms || (d->n_procs && !sample_has(&d->now, M_active))))
+        return UNKNOWN;
+    return negate(op, (op->v ? v & op->v : !v) ? YES : NO);
+}
+
 static int set_is(const struct filter_op *op, const struct subject *s)
 {
     int64_t v = 0;
@@ -138,6 +150,8 @@ static int set_is(const struct filter_op *op, const struct subject *s)
         v |= FLAG_MAINTENANCE;
     if (!s->d && !(op->get == GET_FLAGS && op->v == FLAG_MAINTENANCE))
         return UNKNOWN;
+    if (op->get == GET_ADVICE)
+        return advice_is(op, s->d);
     if (op->get == GET_STATE)
         v = 1ll << s->d->state;
     else if (op->get == GET_THROTTLE && !device_metric(s->d, M_throttle, &v))

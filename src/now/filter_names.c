@@ -36,6 +36,7 @@ static const struct filter_field fields[] = {
     {"memtotal", NULL, TAKE_UNIT, GET_DEVICE_METRIC, M_mem_total},
     {"memfree", NULL, TAKE_UNIT, GET_MEM_FREE, M_mem_used}, /* in the unit of that metric */
     {"throttle", NULL, TAKE_THROTTLE, GET_THROTTLE, M_throttle},
+    {"advice", NULL, TAKE_ADVICE, GET_ADVICE, 0},
 };
 
 #define OUT_OF_SIGHT (1 << DEV_STALE | 1 << DEV_HUNG | 1 << DEV_LOST)

@@ -4,7 +4,7 @@
 #include "now/filter_prog.h"
 
 /* How the text of a value is taken; from TAKE_STATE on it is a text. */
-enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_NAME, TAKE_PART };
+enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_ADVICE, TAKE_NAME, TAKE_PART };
 
 struct filter_field {
     const char *name, *alias;

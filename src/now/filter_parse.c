@@ -280,6 +280,24 @@ static bool throttle_bits(struct str s, int64_t *ret)
     return bits != 0;
 }
 
+/* The rules of this name, or of a pattern, as bits. */
+static bool advice_bits(struct str s, int64_t *ret)
+{
+    int64_t bits = 0;
+    char low[VALUE_MAX];
+
+    if (s.len > sizeof(low))
+        return false;
+    for (size_t k = 0; k < s.len; k++)
+        low[k] = s.p[k] >= 'A' && s.p[k] <= 'Z' ? (char)(s.p[k] + 32) : s.p[k];
+    struct str want = str_n(low, s.len);
+    for (int i = 0; i < ADVICE_COUNT; i++)
+        if (str_glob(want, str_of(advice_rules[i].name)))
+            bits |= 1ll << i;
+    *ret = bits;
+    return bits || str_eq(want, "none");
+}
+
 static const char *wants(const struct filter_field *f)
 {
     static const char *const words_of[] = {
@@ -287,6 +305,7 @@ static const char *wants(const struct filter_field *f)
         [TAKE_SPAN] = "a time such as 30m or 2h",
         [TAKE_STATE] = "free, held, busy, unknown, stale, hung, lost or broken",
         [TAKE_THROTTLE] = "power, thermal, slowdown, idle, none or another word of a reason",
+        [TAKE_ADVICE] = "starved, fp32, small-kernels or another rule's name, none, or * for any,",
         [TAKE_NAME] = "a name, or a pattern such as dgx*,",
         [TAKE_PART] = "some text, or a pattern such as 580*,",
     };
@@ -330,6 +349,8 @@ static bool set_value(struct parser *p, const struct filter_field *f, const stru
         return true;
     case TAKE_THROTTLE:
         return throttle_bits(v->text, &op->v);
+    case TAKE_ADVICE:
+        return advice_bits(v->text, &op->v);
     case TAKE_NAME:
     case TAKE_PART:
         break;
@@ -343,10 +364,10 @@ static bool set_value(struct parser *p, const struct filter_field *f, const stru
 
 /* How a condition is decided, by what it looks at: those that are not here are numbers. */
 static const uint8_t codes[] = {
-    [GET_STATE] = OP_SET,         [GET_THROTTLE] = OP_SET,     [GET_FLAGS] = OP_SET,
-    [GET_NODE_TEXT] = OP_TEXT,    [GET_DEVICE_TEXT] = OP_TEXT, [GET_BOOKER] = OP_TEXT,
-    [GET_SLURM] = OP_PROC_NUMBER, [GET_PID] = OP_PROC_NUMBER,  [GET_PROC_TEXT] = OP_PROC_TEXT,
-    [GET_PROC_WHO] = OP_PROC_WHO,
+    [GET_STATE] = OP_SET,           [GET_THROTTLE] = OP_SET,      [GET_FLAGS] = OP_SET,
+    [GET_ADVICE] = OP_SET,          [GET_NODE_TEXT] = OP_TEXT,    [GET_DEVICE_TEXT] = OP_TEXT,
+    [GET_BOOKER] = OP_TEXT,         [GET_SLURM] = OP_PROC_NUMBER, [GET_PID] = OP_PROC_NUMBER,
+    [GET_PROC_TEXT] = OP_PROC_TEXT, [GET_PROC_WHO] = OP_PROC_WHO,
 };
 _Static_assert(OP_NUMBER == 0, "what codes[] leaves out");
 

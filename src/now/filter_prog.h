@@ -19,6 +19,7 @@ enum get {
     /* sets: true when a bit of op.v is there */
     GET_STATE,
     GET_THROTTLE,
+    GET_ADVICE, /* bits: enum advice_rule */
     GET_FLAGS,
     /* text at op.which of … */
     GET_NODE_TEXT,

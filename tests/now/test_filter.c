@@ -358,6 +358,8 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
         {"gpu:one", 5, "expected a whole number after 'gpu:'"},
         {"state=good", 7, "expected free, held, busy, unknown, stale, hung, lost or broken"},
         {"state=mine", 7, "expected free"},
+        {"advice:fp16", 8, "expected starved, fp32, small-kernels or another rule's name"},
+        {"advice>fp32", 7, "which has no order"},
         {"throttle:maybe", 10, "expected power, thermal, slowdown"},
         {"user:", 6, "expected a name, or a pattern such as dgx*, after 'user:'"},
         {"user:\"\"", 6, "expected a name"},
@@ -612,7 +614,52 @@ static void persons_and_groups_are_those_of_the_processes(void **unused)
     cluster_free(c);
 }
 
-TESTS(cmocka_unit_test(a_bare_word_is_whatever_fits_and_it_is_said_which),
+static void advice_is_asked_by_the_names_of_rules(void **unused)
+{
+    static const struct {
+        const char *filter;
+        bool starved, none, silent, free, stale; /* whether it finds the GPU that is so */
+    } cases[] = {
+        {"advice:starved", true, false, false, false, false},
+        {"advice:STARVED", true, false, false, false, false},
+        {"advice=fp32", false, false, false, false, false},
+        {"advice:s*", true, false, false, false, false},
+        {"advice:*", true, false, false, false, false},
+        {"advice:none", false, true, false, true, false},
+        {"advice!=starved", false, true, false, true, false},
+        {"not advice:*", false, true, false, true, false},
+        {"advice!=none", true, false, false, false, false},
+        {"advice:f* or advice:st*", true, false, false, false, false},
+    };
+    struct advice a = {.rule = ADVICE_starved};
+    struct proc_fact fact = {.pid = 1, .user = "kim"};
+    struct proc_now proc = {.fact = &fact};
+    struct device_now v[5] = {0};
+    struct node_now n = {.name = "dgx1", .devices = v, .n_devices = ARRAY_LEN(v)};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+        v[i].state = i == 3 ? DEV_FREE : i == 4 ? DEV_STALE : DEV_BUSY;
+        v[i].at_ms = 1794700800000;
+        v[i].procs = &proc;
+        v[i].n_procs = i != 3;
+        if (i < 2)
+            sample_set(&v[i].now, M_active, 5000);
+    }
+    v[0].advice = &a;
+    v[0].n_advice = 1;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const bool want[] = {cases[i].starved, cases[i].none, cases[i].silent, cases[i].free, cases[i].stale};
+        struct filter_err err = {0};
+        AUTO_FILTER *f = NULL;
+        print_message("%s\n", cases[i].filter);
+        assert_int_equal(filter_new(str_of(cases[i].filter), NULL, &f, &err), 0);
+        for (size_t k = 0; k < ARRAY_LEN(v); k++)
+            assert_int_equal(filter_match(f, &n, &v[k], v[k].at_ms), want[k]);
+    }
+}
+
+TESTS(cmocka_unit_test(advice_is_asked_by_the_names_of_rules),
+      cmocka_unit_test(a_bare_word_is_whatever_fits_and_it_is_said_which),
       cmocka_unit_test(a_bare_word_is_a_mistake_in_what_is_written_down),
       cmocka_unit_test(persons_and_groups_are_those_of_the_processes),
       cmocka_unit_test(every_condition_means_what_the_manual_says),

@@ -47,6 +47,7 @@ const VALUES = {
     booker: ofDevices((d) => [d.booking?.person]),
     model: ofDevices((d) => [modelName(d).replace(/^(NVIDIA|AMD|Intel) /i, "")]),
     state: () => states.map((s) => s.word),
+    advice: ofDevices((d) => (d.advice ?? []).map((a) => a.rule)),
     site: ofNodes((n) => [n.site]),
     driver: ofNodes((n) => [n.driver]),
     cuda: ofNodes((n) => [n.cuda]),
