@@ -226,6 +226,15 @@ static inline void set_rows(uint64_t *have, size_t from, size_t n)
     }
 }
 
+int64_t table_newest_ms(const struct table *t)
+{
+    int64_t newest = INT64_MIN;
+
+    for (size_t i = 0; i < t->n_rows; i++)
+        newest = MAX(newest, t->at[i]);
+    return newest;
+}
+
 void table_add(struct table *t, const struct batch *b, const struct node_fact *facts, int64_t shift_ms)
 {
     if (!t->has_facts || t->facts != b->facts)

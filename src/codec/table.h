@@ -15,6 +15,7 @@ struct table *table_new(void);
 void table_free(struct table *t);
 bool table_full(const struct table *t);
 size_t table_rows(const struct table *t);
+int64_t table_newest_ms(const struct table *t); /* of its rows; INT64_MIN: there is none */
 /* facts: of the batch, or NULL. */
 void table_add(struct table *t, const struct batch *b, const struct node_fact *facts, int64_t shift_ms);
 void table_reset(struct table *t);
@@ -24,8 +25,7 @@ struct table_chunk {
     int64_t bucket, from_ms, to_ms; /* first and last tick */
     struct str bytes;               /* borrowed */
 };
-/* All of it as chunks, raw and up to the tier last: hours are made of minutes, later. Stops when each returns other
- * than 0. */
+/* All of it as chunks, raw and up to the tier last. Stops when each returns other than 0. */
 int table_write(struct table *t, struct chunk_writer *w, int last, int (*each)(void *arg, const struct table_chunk *c),
                 void *arg);
 

@@ -81,6 +81,7 @@ struct httpd {
     struct io_group *group; /* of patient connections */
     struct conn queue;      /* queue.behind waits longest */
     size_t n_queued;
+    bool looked;         /* patient ones brought something, and some of it may be queued */
     struct event *again; /* the next turn, for the queue */
     int64_t spent_us;    /* on requests since the queue had its turn last */
     struct conn_limit *per_address;

@@ -526,6 +526,14 @@ static void conn_step(struct conn *c)
     h->spent_us += clock_mono_us() - begin_us;
 }
 
+static void on_looked(void *arg)
+{
+    struct httpd *h = arg;
+    h->looked = h->n_queued > 0;
+    if (!h->looked && h->ops.looked)
+        h->ops.looked(h->ops.arg);
+}
+
 /* A turn for those who wait: each once, as far as the time of one turn allows; at least one. */
 static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
@@ -539,6 +547,8 @@ static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
     }
     if (h->n_queued > 0)
         event_add(h->again, &(struct timeval){0});
+    else if (h->looked)
+        on_looked(h);
 }
 
 void conn_end(struct conn *c)
@@ -649,7 +659,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->max_now = conf->max_connections;
     h->ports = ports_new(loop, on_accept, h);
     ports_on_full(h->ports, on_full);
-    h->group = io_group_new(loop, conf->group_ms);
+    h->group = io_group_new(loop, conf->group_ms, on_looked, h);
     h->per_address = conn_limit_new();
     return h;
 }
@@ -670,6 +680,11 @@ void httpd_free(struct httpd *h)
     buf_fini(&h->head);
     free(h->spare);
     free(h);
+}
+
+void httpd_group_every(struct httpd *h, int64_t ms)
+{
+    io_group_every(h->group, ms);
 }
 
 struct ports *httpd_ports(struct httpd *h)

@@ -38,6 +38,7 @@ struct httpd_ops {
     /* Compress a large blob beside the loop and call done(done_arg) on it, later, but before httpd_free; NULL, or
      * false: here and now then. */
     bool (*pack)(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg);
+    void (*looked)(void *arg); /* all that patient connections had brought is handled; NULL: nobody asks */
 };
 
 struct httpd_stat {
@@ -61,6 +62,7 @@ void httpd_tick(struct httpd *h);         /* once a second: what took too long e
 
 /* This connection's requests are not urgent: they are read in groups, every group_ms. Call inside handle(). */
 void httpd_patient(struct request *rq);
+void httpd_group_every(struct httpd *h, int64_t ms); /* another group_ms from now on */
 
 /* ---- late replies: handle() returned REPLY_LATER ---- */
 struct late;

@@ -38,6 +38,8 @@ struct io_group {
     int epoll;
     struct event *any, *look; /* any: something came after a rest; look: time to see what */
     struct timeval every;
+    void (*looked)(void *arg);
+    void *arg;
     int idle;
     struct io *now[GROUP_STEP]; /* those being told, the ones that ended meanwhile taken out */
     int n;
@@ -210,6 +212,8 @@ static void group_look(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
         event_add(g->look, &g->every);
     else
         event_add(g->any, NULL);
+    if (all > 0)
+        g->looked(g->arg);
 }
 
 static void group_any(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
@@ -218,14 +222,20 @@ static void group_any(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
     event_add(g->look, &g->every);
 }
 
-struct io_group *io_group_new(struct event_base *loop, int64_t ms)
+void io_group_every(struct io_group *g, int64_t ms)
 {
-    struct io_group *g = NEW(struct io_group, .epoll = epoll_create1(EPOLL_CLOEXEC));
+    if (g)
+        g->every = (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}
+
+struct io_group *io_group_new(struct event_base *loop, int64_t ms, void (*looked)(void *arg), void *arg)
+{
+    struct io_group *g = NEW(struct io_group, .epoll = epoll_create1(EPOLL_CLOEXEC), .looked = looked, .arg = arg);
     if (g->epoll < 0) {
         free(g);
         return NULL; /* ios join nothing, and are told one by one */
     }
-    g->every = (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    io_group_every(g, ms);
     g->look = event_new(loop, -1, 0, group_look, g);
     g->any = event_new(loop, g->epoll, EV_READ, group_any, g);
     event_add(g->any, NULL);

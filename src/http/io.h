@@ -37,8 +37,10 @@ void io_send(struct io *io);
  * request that wakes an idle core costs three times one of a burst.
  */
 struct io_group;
-struct io_group *io_group_new(struct event_base *loop, int64_t ms);
-void io_group_free(struct io_group *g);          /* after its ios */
-void io_join(struct io *io, struct io_group *g); /* from now on; NULL, or again: nothing */
-size_t io_queued(const struct io *io);           /* bytes not sent yet */
+/* looked(arg) is called after each look at which something had come. */
+struct io_group *io_group_new(struct event_base *loop, int64_t ms, void (*looked)(void *arg), void *arg);
+void io_group_every(struct io_group *g, int64_t ms); /* from the next look on; g may be NULL */
+void io_group_free(struct io_group *g);              /* after its ios */
+void io_join(struct io *io, struct io_group *g);     /* from now on; NULL, or again: nothing */
+size_t io_queued(const struct io *io);               /* bytes not sent yet */
 void io_finish(struct io *io); /* nothing more will be sent: say so to the other side, go on reading */

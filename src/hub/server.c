@@ -37,11 +37,13 @@
 
 #define TICK_MS     1000
 #define CACHE_BYTES (128u << 20)
-#define READERS     2    /* threads that answer questions about the past */
-#define READ_QUEUE  64   /* questions that may wait for them */
-#define GROUP_MAX   500  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
-#define STOP_MS     3000 /* what waits for the disk gets its answer */
-#define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
+#define READERS     2     /* threads that answer questions about the past */
+#define READ_QUEUE  64    /* questions that may wait for them */
+#define GROUP_MAX   500   /* agents are read as often as the store commits, which they wait for anyway; ms at most */
+#define GROUP_WATCH 200   /* the same while somebody looks */
+#define WATCHED_MS  30000 /* somebody looked so lately */
+#define STOP_MS     3000  /* what waits for the disk gets its answer */
+#define ARENAS      2     /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
 #define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: what one question needed is there for the next */
 
@@ -105,6 +107,13 @@ static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *
     return h->compress && compress_add(h->compress, b, done, done_arg);
 }
 
+/* What agents brought together is written together, at once. */
+static void looked(void *arg)
+{
+    struct hub *h = arg;
+    store_nudge(h->store);
+}
+
 static void problem(struct reply *rp, int status, const char *why)
 {
     reply_problem(rp, status, "%s", why);
@@ -112,11 +121,20 @@ static void problem(struct reply *rp, int status, const char *why)
 
 /* ---- timers ---- */
 
+/* Agents are read as often as the store commits, more often while somebody looks: what they bring is shown then. */
+static void set_group(struct hub *h, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - h->api.watched_ms;
+    bool watched = age_ms >= 0 && age_ms < WATCHED_MS;
+    httpd_group_every(h->httpd, MIN(h->conf.commit, watched ? GROUP_WATCH : GROUP_MAX));
+}
+
 static void on_tick(void *arg)
 {
     struct server *s = arg;
     int64_t now_ms = clock_wall_ms();
     httpd_tick(s->hub.httpd);
+    set_group(&s->hub, now_ms);
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
     features_tick(&s->hub.features, now_ms);
@@ -309,7 +327,7 @@ static void find_agent(struct server *s)
 static int open_store(struct hub *h, const struct hub_conf *conf, struct err *err)
 {
     struct store_conf sc = {.dir = h->data,
-                            .commit_ms = conf->commit,
+                            .commit_ms = conf->commit + conf->commit / 4, /* looked() comes before */
                             .keep_raw_ms = conf->keep_raw,
                             .keep_minute_ms = conf->keep_minute,
                             .keep_hour_ms = conf->keep_hour,
@@ -382,7 +400,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
                                   .max_body = max_body,
                                   .handle = handle,
                                   .problem = problem,
-                                  .pack = pack};
+                                  .pack = pack,
+                                  .looked = looked};
     gethostname(s->own_name, sizeof(s->own_name) - 1);
     for (char *c = s->own_name; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;

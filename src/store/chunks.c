@@ -184,6 +184,13 @@ int chunks_put(struct chunks *c, const struct chunk_row *row)
                    DB_BYTES(row->bytes));
 }
 
+int chunks_any(struct chunks *c, int64_t node, int tier, int64_t bucket)
+{
+    int64_t one;
+
+    return db_one(DB_STMT(&c->st, C_ANY, DB_INT(node), DB_INT(tier), DB_INT(bucket)), &one, NULL);
+}
+
 struct db *chunks_db(struct chunks *c)
 {
     return c->db;

@@ -40,6 +40,7 @@ struct chunk_row {
 };
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret); /* 1, 0 (not there), -errno */
 int chunks_put(struct chunks *c, const struct chunk_row *row);
+int chunks_any(struct chunks *c, int64_t node, int tier, int64_t bucket); /* 1, 0 (there is none), -errno */
 /* -ESTALE: it is not there any more, or in hours by now: another hub was faster. */
 int chunks_drop(struct chunks *c, int64_t id, bool summed);
 int chunks_set_summed(struct chunks *c, int64_t id);

@@ -46,8 +46,9 @@ struct compact {
     struct pending *pending;
     size_t n_pending, cap_pending, pending_bytes;
     const char *owner; /* of what is in the table */
+    int upto;          /* the last tier that is made of it */
     char owner_room[NODE_KEY_MAX];
-    int64_t log;
+    int64_t log, now_ms;                  /* now_ms: as the log was begun */
     struct batch_rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
     struct row_log row_log;               /* the one at hand */
     uint32_t damaged;
@@ -60,6 +61,16 @@ struct compact {
     uint64_t asked, done;
     struct err last;
 };
+
+static int64_t now_of(struct compact *c)
+{
+    return c->conf.now_ms ? c->conf.now_ms() : chunks_newest_ms(c->db);
+}
+
+static bool bucket_over(int tier, int64_t bucket, int64_t now_ms)
+{
+    return bucket + tier_bucket_ms(tier) + GRACE_MS <= now_ms;
+}
 
 static bool stopping(struct compact *c)
 {
@@ -80,7 +91,7 @@ static int keep_chunk(void *arg, const struct table_chunk *t)
                                   .from_ms = t->from_ms,
                                   .to_ms = t->to_ms,
                                   .log = c->log,
-                                  .summed = t->tier != TIER_MINUTE},
+                                  .summed = t->tier != TIER_MINUTE || c->upto == TIER_HOUR},
                           .bytes = mem_strn(t->bytes.p, t->bytes.len)};
     p->row.bytes = str_n(p->bytes, t->bytes.len);
     mem_copy_str(p->node, sizeof(p->node), c->owner);
@@ -95,10 +106,23 @@ static void drop_pending(struct compact *c)
     c->n_pending = c->pending_bytes = 0;
 }
 
+/* Of days that are over hours are made at once, else from minutes, later. On a server that is the leader's. */
+static int last_tier(struct compact *c)
+{
+    int64_t day = floor_to(table_newest_ms(c->table), tier_bucket_ms(TIER_MINUTE));
+
+    return !c->rows && bucket_over(TIER_MINUTE, day, c->now_ms) ? TIER_HOUR : TIER_MINUTE;
+}
+
 /* What is in the table goes to the pending chunks. */
 static int write_table(struct compact *c)
 {
-    int r = table_rows(c->table) ? table_write(c->table, c->writer, TIER_MINUTE, keep_chunk, c) : 0;
+    int r = 0;
+
+    if (table_rows(c->table)) {
+        c->upto = last_tier(c);
+        r = table_write(c->table, c->writer, c->upto, keep_chunk, c);
+    }
 
     table_reset(c->table);
     return r;
@@ -139,6 +163,19 @@ static void order_pending(struct compact *c)
     }
 }
 
+/* A chunk that is alone in a bucket that is over is what merging would make of it. */
+static int put_pending(struct compact *c, struct pending *p)
+{
+    struct chunk_row *row = &p->row;
+    int r = chunks_node(c->db, p->node, true, &row->node);
+
+    if (r >= 0 && !c->rows && row->summed && bucket_over(row->tier, row->bucket, c->now_ms)) {
+        r = chunks_any(c->db, row->node, row->tier, row->bucket);
+        row->level = r == 0 ? CHUNK_FINAL : 0;
+    }
+    return r < 0 ? r : chunks_put(c->db, row);
+}
+
 /* X1 */
 static int commit_pending(struct compact *c, const struct chunk_mark *m, struct err *err)
 {
@@ -149,11 +186,8 @@ static int commit_pending(struct compact *c, const struct chunk_mark *m, struct 
         r = r == 0 ? -ESTALE : r;
     }
     order_pending(c);
-    for (size_t i = 0; i < c->n_pending && r >= 0; i++) {
-        r = chunks_node(c->db, c->pending[i].node, true, &c->pending[i].row.node);
-        if (r >= 0)
-            r = chunks_put(c->db, &c->pending[i].row);
-    }
+    for (size_t i = 0; i < c->n_pending && r >= 0; i++)
+        r = put_pending(c, &c->pending[i]);
     if (r >= 0)
         r = chunks_set_mark(c->db, m);
     r = chunks_end(c->db, r, err);
@@ -247,6 +281,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     if (r == -ENOENT)
         return 0; /* dropped for its age a moment ago */
     c->log = log;
+    c->now_ms = now_of(c);
     c->owner = c->owner_room;
     c->owner_room[0] = 0;
     if (r == 0) {
@@ -283,11 +318,6 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
 
 /* ---- merging ---- */
 
-static int64_t now_of(struct compact *c)
-{
-    return c->conf.now_ms ? c->conf.now_ms() : chunks_newest_ms(c->db);
-}
-
 static int merge_tiers(struct compact *c, bool hours)
 {
     AUTO_FREE struct chunk_group *v = NULL;
@@ -296,7 +326,7 @@ static int merge_tiers(struct compact *c, bool hours)
     int r = chunks_groups(c->db, &v, &n), hurt = 0;
 
     for (size_t i = 0; i < n && r == 0 && !stopping(c); i++) {
-        bool over = v[i].bucket + tier_bucket_ms(v[i].tier) + GRACE_MS <= now;
+        bool over = bucket_over(v[i].tier, v[i].bucket, now);
         if ((v[i].tier == TIER_HOUR) == hours && (over || v[i].fresh >= MERGE_FRESH))
             r = merge_group(c->db, c->writer, &v[i], over, &c->damaged);
         if (r == -EUCLEAN) { /* these stay as they are; the others need not */

@@ -4,11 +4,12 @@
  *
  * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice
  * is kept once. T3 A batch is kept whole or not at all. T4 The caller's thread never waits for the disk: one writer
- * thread commits at most every commit_ms. T5 done is called on the caller's loop, in the order of appends, exactly once
- * each; only what is refused before it is queued (queue full, -EAGAIN; bad, -EINVAL) is told at once. T6 Nothing here
- * logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a sentence. T8 When the disk
- * is full, appends fail with -ENOSPC and work again when there is space; when the server is away, with -ENOTCONN, and
- * when it is back. On a server T2 holds for all its hubs together, and a synchronous standby counts as T1's disk.
+ * thread commits, and rests for commit_ms if nobody nudges it. T5 done is called on the caller's loop, in the order of
+ * appends, exactly once each; only what is refused before it is queued (queue full, -EAGAIN; bad, -EINVAL) is told at
+ * once. T6 Nothing here logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a
+ * sentence. T8 When the disk is full, appends fail with -ENOSPC and work again when there is space; when the server is
+ * away, with -ENOTCONN, and when it is back. On a server T2 holds for all its hubs together, and a synchronous standby
+ * counts as T1's disk.
  *
  * All calls on one store come from one thread, but for those samples.h lets any thread make; done may call anything
  * here but store_close. Puts without a result (blobs, nodes, processes, events) are tried again until they are durable;

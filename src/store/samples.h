@@ -27,6 +27,8 @@ struct store_batch {
 
 /* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+/* What came together is appended: it is written now, not when commit_ms are over. */
+void store_nudge(struct store *s);
 bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
 
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,

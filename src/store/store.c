@@ -201,6 +201,12 @@ void store_append(struct store *s, const struct store_batch *b, size_t n, store_
         refuse_put(s, done, arg);
 }
 
+void store_nudge(struct store *s)
+{
+    if (s->w)
+        writer_nudge(s->w);
+}
+
 bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number)
 {
     return s->w && writer_has(s->w, node, run, number);

@@ -1,6 +1,7 @@
 /*
  * writer.c: the store's queue and its writer thread. The first thing queued after a quiet moment is committed at once;
  * after each commit the thread rests for commit_ms, so that under load a commit carries everything that came meanwhile.
+ * A nudge ends the rest: what came together is committed together, as soon as all of it is here.
  * Checkpoints, rotation and retention come after the results have been handed back.
  */
 #include "store/writer.h"
@@ -25,6 +26,7 @@
 #define LOOK_ROUNDS 64         /* and after so many commits when much does */
 #define DROP_ROWS   256        /* old records go so many at a time: a commit that waits behind them hardly notices */
 #define RETRY_MS    1000       /* what could not be written is tried again after this, if nothing else comes */
+#define REST_LEAST  100        /* ms of a rest that are not cut short */
 #define TRIES       4          /* on a server that other hubs write to, too */
 
 struct writer {
@@ -60,6 +62,8 @@ struct writer {
     bool news;               /* something to do at once */
     bool idle;               /* the thread sleeps until woken */
     bool hurry;              /* no rest: somebody waits */
+    bool resting;            /* after a commit, and may be woken */
+    bool nudged;             /* the rest is over when it may be */
     bool stop;
     uint64_t flush_asked, flush_done;
     struct log_ref *logs_now; /* as of the last change */
@@ -390,11 +394,29 @@ static struct store_op *writer_take_queue(struct writer *w, bool *ret_more)
             ((struct op_node *)op)->node->queued = NULL;
     w->queue.head = op ? op->next : NULL;
     w->news = w->hurry = *ret_more = w->queue.head != NULL;
+    w->nudged = false;
     if (op) {
         op->next = NULL;
         w->seal = true;
     }
     return ops;
+}
+
+/* After a commit. */
+static void writer_rest(struct writer *w)
+{
+    int64_t least_ms = MIN(w->commit_ms, REST_LEAST);
+    bool woken = writer_sleep(w, least_ms);
+
+    pthread_mutex_lock(&w->lock);
+    w->resting = !woken && !w->nudged;
+    bool rest = w->resting;
+    pthread_mutex_unlock(&w->lock);
+    if (rest)
+        writer_sleep(w, w->commit_ms - least_ms);
+    pthread_mutex_lock(&w->lock);
+    w->resting = false;
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void *writer_main(void *arg)
@@ -421,7 +443,7 @@ static void *writer_main(void *arg)
         bool hurry = w->hurry || w->stop;
         pthread_mutex_unlock(&w->lock);
         if (!hurry && ops)
-            writer_sleep(w, w->commit_ms);
+            writer_rest(w);
     }
     return NULL;
 }
@@ -437,6 +459,22 @@ static void writer_push(struct writer *w, struct store_op *op)
     if (w->idle)
         wake_ring(w->wake_fd);
     w->stat.usage_queued += op->kind == OP_USAGE;
+}
+
+/* With the lock. */
+static void writer_cut_rest(struct writer *w)
+{
+    w->nudged = true;
+    if (w->resting)
+        wake_ring(w->wake_fd);
+    w->resting = false;
+}
+
+void writer_nudge(struct writer *w)
+{
+    LOCKED(&w->lock);
+    if (w->queue.head)
+        writer_cut_rest(w);
 }
 
 /* Something without a result. Dropped, and counted, when far too much is waiting already. */
@@ -604,8 +642,10 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
     o->arg = arg;
     pthread_mutex_lock(&w->lock);
     int r = w->stop ? -ESHUTDOWN : w->bytes + o->op.size > w->queue_max ? -EAGAIN : 0;
-    if (r == 0)
+    if (r == 0) {
         writer_push(w, &o->op);
+        writer_cut_rest(w); /* a person may wait */
+    }
     pthread_mutex_unlock(&w->lock);
     if (r == 0)
         return 0;

@@ -18,6 +18,7 @@ void writer_close(struct writer *w); /* after one last commit */
 int writer_flush(struct writer *w, struct err *err);
 
 void writer_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+void writer_nudge(struct writer *w); /* what is queued need not wait for more */
 bool writer_has(struct writer *w, const char *node, uint64_t run, uint64_t number);
 void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, uint64_t id, struct str bytes);
 bool writer_has_blob(struct writer *w, const char *node, uint64_t id);                  /* false: perhaps on disk */

@@ -319,6 +319,34 @@ static void damage_is_counted_and_the_rest_is_read(void **unused)
     h_fini(&m);
 }
 
+/* What comes when its day is over is as merging would have it, and what comes later still is merged with it. */
+static void a_day_that_is_over_is_written_once(void **unused)
+{
+    char *dir = dir_new();
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 9);
+    now_ms = H0;
+    struct store *s = open_at(dir, NULL);
+    send_live(s, &m, H0, 8);
+    now_ms = H0 + 3 * 24 * H_HOUR;
+    settle(s);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk"), 3 * H_NODES);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE level = 2 AND tier < 2"), 2 * H_NODES);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE summed = 0"), 0);
+    h_check_all(s, &m, H0, H0 + H_HOUR);
+    for (unsigned node = 0; node < H_NODES; node++)
+        h_send(s, &m, h_batch(&m, node, H0 + 61000, 40, 1500), NULL, NULL);
+    settle(s);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE tier < 2"), 2 * H_NODES);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE level = 2"), 2 * H_NODES);
+    h_check_all(s, &m, H0, H0 + H_HOUR);
+    store_close(s);
+    dir_free(dir);
+    h_fini(&m);
+}
+
 /* M3: hours are what the minutes add up to, made or not; of a file from before that, they are not made again. */
 static void hours_are_counted_once(void **unused)
 {
@@ -630,6 +658,7 @@ int main(void)
                                        cmocka_unit_test(threads_ask_while_logs_become_chunks),
                                        /* of files: */
                                        cmocka_unit_test(damage_is_counted_and_the_rest_is_read),
+                                       cmocka_unit_test(a_day_that_is_over_is_written_once),
                                        cmocka_unit_test(hours_are_counted_once),
                                        cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside)};
 

@@ -236,6 +236,52 @@ WITH_STORE(t5_results_come_on_the_loop_in_order_once_each, true)
     }
 }
 
+/* The rest after a commit would last longer than any test: it is cut short. */
+static void t4_a_nudge_ends_the_rest(void **unused)
+{
+    char *dir = dir_new();
+    struct store_conf conf = {.dir = dir, .commit_ms = 86400000};
+    struct fix f = {.dir = dir, .loop = event_base_new()};
+    struct results all = {0};
+    struct result r[3];
+
+    (void)unused;
+    assert_int_equal(store_open(&f.s, &conf, f.loop, NULL), 0);
+    for (int i = 0; i < COUNT(r); i++) {
+        r[i] = (struct result){&all, i};
+        put_one(&f, "a", 1, (uint64_t)i + 1, &r[i]);
+        store_nudge(f.s);
+        while (all.n <= i)
+            event_base_loop(f.loop, EVLOOP_ONCE);
+    }
+    store_close(f.s);
+    event_base_free(f.loop);
+    dir_free(dir);
+}
+
+/* So does a record that somebody waits for. */
+static void t4_a_record_with_a_result_ends_the_rest(void **unused)
+{
+    char *dir = dir_new();
+    struct store_conf conf = {.dir = dir, .commit_ms = 86400000};
+    struct fix f = {.dir = dir, .loop = event_base_new()};
+    struct results all = {0};
+    struct result r[] = {{&all, 0}, {&all, 1}};
+    struct booking b = {.id = 1, .person = "kim", .devices = "GPU-a", .from_ms = 1, .until_ms = 2};
+
+    (void)unused;
+    assert_int_equal(store_open(&f.s, &conf, f.loop, NULL), 0);
+    put_one(&f, "a", 1, 1, &r[0]);
+    while (all.n < 1)
+        event_base_loop(f.loop, EVLOOP_ONCE);
+    assert_int_equal(store_put(f.s, STORE_BOOKING, &b, 1, note, &r[1]), 0);
+    while (all.n < 2)
+        event_base_loop(f.loop, EVLOOP_ONCE);
+    store_close(f.s);
+    event_base_free(f.loop);
+    dir_free(dir);
+}
+
 struct chain {
     struct fix *f;
     uint64_t left;
@@ -631,6 +677,8 @@ int main(void)
                                        cmocka_unit_test(t2_a_repeat_is_kept_once_and_still_acknowledged),
                                        cmocka_unit_test(t2_repeats_within_one_append),
                                        cmocka_unit_test(t5_results_come_on_the_loop_in_order_once_each),
+                                       cmocka_unit_test(t4_a_nudge_ends_the_rest),
+                                       cmocka_unit_test(t4_a_record_with_a_result_ends_the_rest),
                                        cmocka_unit_test(t5_a_result_may_append_again),
                                        cmocka_unit_test(t5_close_commits_and_calls_what_is_due),
                                        cmocka_unit_test(an_append_with_a_bad_node_is_refused),
