@@ -4,7 +4,9 @@
 Prints when the nodes, which enrol within five seconds, had settled (what they have to send is taken as it comes), each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
 /api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
 
-    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s]
+    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s] [connections=nodes]
+
+With fewer connections than nodes these share them, a request at a time, each with its own token: as agents behind a proxy do.
 """
 import http.client
 import os
@@ -86,10 +88,11 @@ def threads_cpu(pid):
 def main():
     nodes, seconds, actors, ask = (int(sys.argv[i]) if len(sys.argv) > i else v for i, v in ((1, 10000), (2, 600), (3, 500), (4, 30)))
     interval = sys.argv[5] if len(sys.argv) > 5 else "5s"
+    connections = min(nodes, int(sys.argv[6]) if len(sys.argv) > 6 else nodes)
     step = min(60, max(20, seconds // 5))
-    with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(nodes + 1000)) as hub:
+    with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(connections + 1000)) as hub:
         sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", interval,
-               "--duration", f"{seconds + 45}s", "--drain", "60s"]
+               "--duration", f"{seconds + 45}s", "--drain", "60s", "--connections", str(connections % nodes)]
         with lib.Server(sim) as load:
             settled(load, nodes, interval)
             askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])

@@ -65,6 +65,8 @@ static int simulate_run(const struct simulate_conf *conf, struct err *err)
         r = parse_hubs(conf->hub && conf->hub[0] ? conf->hub : "http://127.0.0.1:8765", hubs, &n, err);
     if (!r && conf->actors && conf->ledger && conf->ledger[0])
         r = err_set(err, -EINVAL, "--actors and --ledger do not go together: nodes that repeat others have no ledger");
+    if (!r && conf->connections && (!conf->actors || n > 1))
+        r = err_set(err, -EINVAL, "--connections goes with --actors and one hub");
     if (!r)
         r = replay_load(&trace, trace_text(), "the recorded trace", err);
     if (!r && conf->ledger && conf->ledger[0] && !(ledger = fopen(conf->ledger, "we")))
@@ -93,6 +95,9 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, actors, 0, OPT_INT, "0", "N",
         "invent only so many and let the other nodes repeat their values: for thousands of nodes; 0: all differ",
         .min = 0, .max = 100000),
+    OPT(simulate_conf, connections, 0, OPT_INT, "0", "N",
+        "with --actors: nodes share so many connections, as behind a proxy; 0: each has its own", .min = 0,
+        .max = 100000),
     OPT(simulate_conf, gpus, 'g', OPT_INT, "8", "G", "GPUs per node", .min = 1, .max = DEVICES_MAX),
     OPT(simulate_conf, tick, 0, OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(simulate_conf, interval, 0, OPT_DURATION, "0", "TIME", "time between requests; 0: as the hub asks", .min = 0,
@@ -124,8 +129,9 @@ const struct opt_cmd simulate_help = {
     .name = "muster simulate",
     .summary = "play many nodes from the recorded trace against a hub",
     .about =
-        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node: for tests, "
-        "benchmarks, and for seeing what a hub carries. Every batch is kept and sent again until the hub has "
+        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node unless told "
+        "otherwise: for "
+        "tests, benchmarks, and for seeing what a hub carries. Every batch is kept and sent again until the hub has "
         "acknowledged it.\n\nWith an enroll token each node gets a token of its own, as a new agent would.\n\nWith "
         "--backfill it makes history instead: the same nodes and people, so far back, into a data folder (quickest) "
         "or to a hub. The same seed and times make the same past, and what is there already is not stored twice.",

@@ -7,7 +7,8 @@
  * With an actor for each node (`plain`), a node sends as soon as its actor has closed a batch, in the interval that the
  * hub asks for, and tries again soon after a failure: as an agent does, but for the spool. With fewer actors than nodes
  * they send spread evenly over the interval, whatever phase the hub tells, each from an address of its own. Of several
- * hubs a node begins with one, and goes to the next when that fails it.
+ * hubs a node begins with one, and goes to the next when that fails it. With fewer connections than nodes these share
+ * them, a request at a time, as agents behind a proxy do.
  */
 #include "sim/crowd.h"
 
@@ -51,9 +52,10 @@ struct actor {
 struct member {
     struct member *next; /* of those that are due in the same slot */
     struct actor *actor;
-    size_t hub; /* which of the crowd's */
-    int fd;     /* -1: not connected */
-    bool busy, writable, greeted;
+    size_t hub;            /* which of the crowd's */
+    int fd;                /* -1: not connected */
+    struct member *behind; /* in the queue for a connection */
+    bool waits, busy, writable, greeted;
     uint64_t took; /* the actor's batch it has */
     struct node_id id;
     uint64_t run, number;
@@ -89,7 +91,10 @@ struct crowd {
     struct actor *actors;
     struct member *members, **due; /* due: by slot of the interval; not plain */
     size_t n_slots, tick_slots;
-    int64_t slot, start_ms; /* monotonic */
+    int *idle; /* connections that nobody uses, a ring, longest ago first; NULL: each node has its own */
+    size_t n_idle, idle_at, n_open;
+    struct member *queue, **queue_end; /* for a connection */
+    int64_t slot, start_ms;            /* monotonic */
     bool ending;
     struct answer answer;
     struct buf body;
@@ -158,10 +163,12 @@ static void actor_tick(struct actor *a)
 
 /* ---- connections ---- */
 
-static void member_hang_up(struct member *m)
+static void member_hang_up(struct crowd *c, struct member *m)
 {
-    if (m->fd >= 0)
+    if (m->fd >= 0) {
         close(m->fd);
+        c->n_open--;
+    }
     m->fd = -1;
     m->busy = m->writable = m->greeted = false;
     buf_fini(&m->in);
@@ -184,7 +191,7 @@ static void member_fail(struct crowd *c, struct member *m, int status, const cha
         free(m->token);
         m->token = mem_str(c->token);
     }
-    member_hang_up(m);
+    member_hang_up(c, m);
 }
 
 /* A node has an address of its own where the hub is on this machine: 127.1.0.1 and up. */
@@ -235,8 +242,40 @@ static bool member_connect(struct crowd *c, struct member *m)
         return false;
     }
     m->fd = fd;
+    c->n_open++;
     member_watch(c, m, EPOLL_CTL_ADD, false);
     return true;
+}
+
+/* A connection for one request. False: it waits for one, or there is none. */
+static bool member_connected(struct crowd *c, struct member *m)
+{
+    if (m->fd >= 0)
+        return true;
+    if (!c->idle || (!c->n_idle && c->n_open < (size_t)c->conf->connections))
+        return member_connect(c, m);
+    if (!c->n_idle) {
+        if (!m->waits)
+            *c->queue_end = m;
+        c->queue_end = m->waits ? c->queue_end : &m->behind;
+        m->waits = true;
+        return false;
+    }
+    m->fd = c->idle[c->idle_at];
+    c->idle_at = (c->idle_at + 1) % (size_t)c->conf->connections;
+    c->n_idle--;
+    member_watch(c, m, EPOLL_CTL_ADD, false);
+    return true;
+}
+
+/* Others may have it. */
+static void member_lends(struct crowd *c, struct member *m)
+{
+    if (!c->idle || m->busy || m->fd < 0)
+        return;
+    epoll_ctl(c->epoll, EPOLL_CTL_DEL, m->fd, NULL);
+    c->idle[(c->idle_at + c->n_idle++) % (size_t)c->conf->connections] = m->fd;
+    m->fd = -1;
 }
 
 static void member_write(struct crowd *c, struct member *m)
@@ -304,7 +343,10 @@ static void member_send(struct crowd *c, struct member *m)
     if (m->busy || (!m->queue.n && m->greeted && m->actor->node.trouble != DEMO_CLUSTER_HUNG) ||
         clock_mono_ms() < m->retry_ms)
         return;
-    if (m->fd < 0 && !member_connect(c, m)) {
+    bool connected = member_connected(c, m);
+    if (!connected && m->waits)
+        return;
+    if (!connected) {
         char why[120];
         snprintf(why, sizeof(why), "cannot connect: %s", strerror(errno));
         m->busy = true; /* it would be */
@@ -364,6 +406,20 @@ static void member_answered(struct crowd *c, struct member *m, struct str body)
         m->interval_ms = a->interval_ms;
     if (a->n_need || m->queue.n >= (c->plain ? 1 : PER_POST) || c->ending)
         member_send(c, m);
+    member_lends(c, m);
+}
+
+/* Those that wait for a connection, as far as there are any. */
+static void serve_queue(struct crowd *c)
+{
+    while (c->queue && (c->n_idle || c->n_open < (size_t)c->conf->connections)) {
+        struct member *m = c->queue;
+        c->queue = m->behind;
+        c->queue_end = c->queue ? c->queue_end : &c->queue;
+        m->behind = NULL;
+        m->waits = false;
+        member_send(c, m);
+    }
 }
 
 /* A whole answer, when it is there. */
@@ -524,6 +580,7 @@ static void run(struct crowd *c)
         now = clock_mono_ms() - c->start_ms;
         while ((c->slot + 1) * SLOT_MS <= now)
             slot_pass(c);
+        serve_queue(c);
         if (!c->ending && (asked_to_stop || (end && now >= end))) {
             asked_to_stop = 0;
             begin_end(c);
@@ -595,9 +652,9 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
     }
 }
 
-static void member_stop(struct member *m)
+static void member_stop(struct crowd *c, struct member *m)
 {
-    member_hang_up(m);
+    member_hang_up(c, m);
     packets_fini(&m->queue);
     enclosure_unref(m->facts);
     enclosure_unref(m->procs);
@@ -624,6 +681,9 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
         a->frame = BUF_INIT(WIRE_BODY_MAX);
     }
     c->members = mem_zero((size_t)c->conf->nodes, sizeof(*c->members));
+    c->queue_end = &c->queue;
+    if (c->conf->connections)
+        c->idle = mem_zero((size_t)c->conf->connections, sizeof(*c->idle));
     for (int64_t i = 0; i < c->conf->nodes; i++)
         member_start(c, i, token);
     c->start_ms = clock_mono_ms();
@@ -632,7 +692,9 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
 static void stop(struct crowd *c)
 {
     for (int64_t i = 0; i < c->conf->nodes; i++)
-        member_stop(&c->members[i]);
+        member_stop(c, &c->members[i]);
+    for (size_t i = 0; i < c->n_idle; i++)
+        close(c->idle[(c->idle_at + i) % (size_t)c->conf->connections]);
     for (int64_t i = 0; i < c->conf->actors; i++) {
         gather_free(c->actors[i].gather);
         demo_cluster_fini(&c->actors[i].node);
@@ -640,7 +702,7 @@ static void stop(struct crowd *c)
     }
     wire_enc_free(c->enc);
     buf_fini(&c->body);
-    FREE_ALL(c->actors, c->members, c->due, c->latency, c->settled);
+    FREE_ALL(c->actors, c->members, c->due, c->idle, c->latency, c->settled);
     close(c->epoll);
     if (c->tokens)
         fclose(c->tokens);
@@ -699,7 +761,8 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
                           .ledger = ledger, .token = token, .story_ms = clock_wall_ms());
     struct sigaction act = {.sa_handler = on_signal};
     own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
-    int r = allow_files(own.nodes, err);
+    own.connections = c->plain || own.connections >= own.nodes ? 0 : own.connections;
+    int r = allow_files(own.connections ? own.connections : own.nodes, err);
     if (c->plain)
         r = 0; /* it does what it can */
     if (r == 0 && own.until && clock_parse(own.until, strlen(own.until), &c->story_ms) < 0)
