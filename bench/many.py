@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One hub, as many nodes as it carries: 8 GPUs each at 1 s in batches, durable, with compaction and tiers, on the cores that the load shares.
 
-Prints when the nodes, which enrol within five seconds, had settled (what they have to send is taken as it comes), each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
+Prints when the nodes, which enrol within five seconds (more than 20,000: 400 a second), had settled (what they have to send is taken as it comes), each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
 /api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
 
     bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s] [connections=nodes]
@@ -32,18 +32,18 @@ def newest(load, fresh=True):
     return [0] * 10
 
 
-def settled(load, nodes, interval):
-    """Waits half a minute, in which all enrol, and until little waits to be sent."""
+def settled(load, nodes, interval, arrive):
+    """Waits until all have enrolled, half a minute at least, and until little waits to be sent."""
     start = time.monotonic()
     while True:
         at = newest(load)
         took = time.monotonic() - start
         if load.p.poll() is not None:
             raise SystemExit("\n".join(load.lines[-5:]))
-        if at[1] >= nodes and at[2] <= nodes // 5 or took > 100:
+        if at[1] >= nodes and at[2] <= nodes // 5 or took > arrive + 100:
             break
     print(f"{nodes} nodes, batches of {interval}: after {took:.0f} s (looked at every ten) {at[0]} batches made, {at[1]} stored, {at[2]} wait; {at[4]} requests, {at[5]} failed", flush=True)
-    time.sleep(max(0, 30 - took))
+    time.sleep(max(0, arrive + 30 - took))
 
 
 class Asker(threading.Thread):
@@ -91,10 +91,11 @@ def main():
     connections = min(nodes, int(sys.argv[6]) if len(sys.argv) > 6 else nodes)
     step = min(60, max(20, seconds // 5))
     with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(connections + 1000)) as hub:
+        arrive = nodes // 400 if nodes > 20000 else 0
         sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", interval,
-               "--duration", f"{seconds + 45}s", "--drain", "60s", "--connections", str(connections % nodes)]
+               "--duration", f"{seconds + arrive + 45}s", "--arrive", f"{arrive}s", "--drain", "60s", "--connections", str(connections % nodes)]
         with lib.Server(sim) as load:
-            settled(load, nodes, interval)
+            settled(load, nodes, interval, arrive)
             askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])
             for a in askers:
                 a.start()

@@ -250,6 +250,11 @@ void table_add(struct table *t, const struct batch *b, const struct node_fact *f
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
         const struct tseries *s = &t->series[t->taken[k].series];
+        if (!c->have && n == 1) { /* as agents send while somebody looks */
+            s->v[row] = c->v[0];
+            s->have[row / 64] |= 1ull << row % 64;
+            continue;
+        }
         if (!c->have) {
             memcpy(s->v + row, c->v, n * sizeof(*c->v));
             set_rows(s->have, row, n);

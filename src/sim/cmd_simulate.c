@@ -98,6 +98,8 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, connections, 0, OPT_INT, "0", "N",
         "with --actors: nodes share so many connections, as behind a proxy; 0: each has its own", .min = 0,
         .max = 100000),
+    OPT(simulate_conf, arrive, 0, OPT_DURATION, "0", "TIME", "with --actors: nodes come one by one, all within so long",
+        .min = 0, .max = 3600000),
     OPT(simulate_conf, gpus, 'g', OPT_INT, "8", "G", "GPUs per node", .min = 1, .max = DEVICES_MAX),
     OPT(simulate_conf, tick, 0, OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(simulate_conf, interval, 0, OPT_DURATION, "0", "TIME", "time between requests; 0: as the hub asks", .min = 0,

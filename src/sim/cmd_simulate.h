@@ -7,7 +7,7 @@
 
 struct simulate_conf {
     char *hub, *token, *token_file, *prefix, *ledger, *tokens, *data, *until;
-    int64_t nodes, actors, connections, gpus, tick, interval, duration, seed, drain, people, backfill, every;
+    int64_t nodes, actors, connections, arrive, gpus, tick, interval, duration, seed, drain, people, backfill, every;
     bool demo, quiet, work;
 };
 

@@ -61,6 +61,7 @@ struct member {
     uint64_t run, number;
     char *name, *token;
     struct enclosure *facts, *procs;
+    int64_t first_slot; /* it is not there before */
     struct packets queue;
     struct sent_blobs blobs; /* of the request under way */
     struct buf in, out;
@@ -254,13 +255,13 @@ static bool member_connected(struct crowd *c, struct member *m)
         return true;
     if (!c->idle || (!c->n_idle && c->n_open < (size_t)c->conf->connections))
         return member_connect(c, m);
-    if (!c->n_idle) {
-        if (!m->waits)
-            *c->queue_end = m;
-        c->queue_end = m->waits ? c->queue_end : &m->behind;
+    if (!c->n_idle && !m->waits) {
         m->waits = true;
-        return false;
+        *c->queue_end = m;
+        c->queue_end = &m->behind;
     }
+    if (!c->n_idle)
+        return false;
     m->fd = c->idle[c->idle_at];
     c->idle_at = (c->idle_at + 1) % (size_t)c->conf->connections;
     c->n_idle--;
@@ -343,10 +344,9 @@ static void member_send(struct crowd *c, struct member *m)
     if (m->busy || (!m->queue.n && m->greeted && m->actor->node.trouble != DEMO_CLUSTER_HUNG) ||
         clock_mono_ms() < m->retry_ms)
         return;
-    bool connected = member_connected(c, m);
-    if (!connected && m->waits)
-        return;
-    if (!connected) {
+    if (!member_connected(c, m)) {
+        if (m->waits)
+            return;
         char why[120];
         snprintf(why, sizeof(why), "cannot connect: %s", strerror(errno));
         m->busy = true; /* it would be */
@@ -509,6 +509,8 @@ static void slot_pass(struct crowd *c)
             actor_seal(c, a);
     }
     for (struct member *m = c->due[at]; m; m = m->next) {
+        if (c->slot < m->first_slot)
+            continue;
         if (!c->ending)
             member_make(c, m);
         member_look(c, m);
@@ -646,6 +648,8 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
     if (c->plain) {
         m->began_ms = clock_mono_ms() - m->interval_ms;
     } else {
+        m->first_slot =
+            (int64_t)(i * 2654435761u % (uint64_t)c->conf->nodes) * c->conf->arrive / SLOT_MS / c->conf->nodes;
         struct member **due = &c->due[(size_t)i * c->n_slots / (size_t)c->conf->nodes];
         m->next = *due;
         *due = m;
