@@ -22,6 +22,7 @@ void sha256(const void *p, size_t n, uint8_t out[32]);
 /* A secret without a name, for cookies and links: 256 random bits as base64url, and the hash to keep of them. */
 #define SECRET_MAX 44
 void secret_new(char text[SECRET_MAX], uint8_t hash[32]);
+int64_t secret_id(const uint8_t hash[32]);           /* the number of the note that has it */
 bool secret_hash(struct str text, uint8_t hash[32]); /* false: not of that form */
 /* The value of one cookie out of a Cookie header; empty when it is not there. */
 struct str cookie_value(struct str header, const char *name);

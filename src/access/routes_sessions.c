@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "access/links.h"
 #include "access/sessions.h"
 #include "base/json.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "hub/look.h"
+
+#define LINKS_UNREADABLE "links cannot be read just now; try again"
 
 static bool came_by_tls(const struct request *rq)
 {
@@ -52,12 +55,18 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
     return false;
 }
 
-static bool token_of_link(struct api *a, struct str text, int64_t now_ms, struct reply *rp, struct token *ret)
+static bool token_of_link(struct api *a, struct request *rq, struct str text, struct reply *rp, struct token *ret,
+                          enum reply_how *how)
 {
-    return once_take(a->hub->sessions, text, now_ms, ret) ||
-           reply_refuse(rp, 401,
-                        "this link was used already, is older than ten minutes, or the hub was started again since "
-                        "it was made: `muster up` prints a new one, or log in with a token");
+    rq->tls = came_by_tls(rq);
+    int r = link_take_for(a->hub, rq, text, ret);
+    *how = look_how(r);
+    if (r == 1 || r == -EINPROGRESS)
+        return r == 1;
+    return r < 0 ? reply_refuse(rp, 503, LINKS_UNREADABLE)
+                 : reply_refuse(rp, 401,
+                                "this link was used already or is older than ten minutes: `muster up` prints a new "
+                                "one, or log in with a token");
 }
 
 static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
@@ -69,8 +78,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     if (!json_is_string(text) == !json_is_string(once))
         return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
     enum reply_how how = REPLY_NOW;
-    if (once ? !token_of_link(a, text_of(once), rq->now_ms, rp, &t)
-             : !token_of_text(a, rq, text_of(text), rp, &t, &how))
+    if (once ? !token_of_link(a, rq, text_of(once), rp, &t, &how) : !token_of_text(a, rq, text_of(text), rp, &t, &how))
         return how;
     if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
         return reply_problem(rp, 403,
@@ -143,7 +151,11 @@ static enum reply_how post_once(struct api *a, struct request *rq, struct reply 
     char text[SECRET_MAX];
     if (rq->who->by_cookie || !rq->who->token.id[0])
         return reply_problem(rp, 403, "a link is made with a token itself: send it as 'Authorization: Bearer TOKEN'");
-    once_make(a->hub->sessions, &rq->who->token, rq->now_ms, text);
+    int r = link_put_for(a->hub, rq, text);
+    if (r == -EINPROGRESS)
+        return REPLY_LATER;
+    if (r < 0)
+        return reply_problem(rp, r == -ENOSPC ? 507 : 503, LINKS_UNREADABLE);
     rp->status = 201;
     struct json j = reply_object(rp, 1024);
     json_cstr(&j, "once", text);

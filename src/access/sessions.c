@@ -26,20 +26,12 @@ struct session {
     int64_t created_ms, until_ms, used_ms;
 };
 
-struct once {
-    uint8_t hash[32];
-    char token[20]; /* empty: free */
-    int64_t until_ms;
-};
-
 struct sessions {
     struct store *store;
     struct tokens *tokens;
     struct session **v;
     size_t n, cap;
     struct lookup by_hash;
-    struct once once[ONCE_MAX];
-    size_t next_once;
 };
 
 struct sessions *sessions_new(struct store *store, struct tokens *tokens)
@@ -63,22 +55,13 @@ size_t sessions_count(const struct sessions *s)
     return s->n;
 }
 
-/* Its note's number, by which it is found, too. */
-static int64_t note_id(const uint8_t hash[32])
-{
-    uint64_t id = 0;
-    for (size_t i = 0; i < 8; i++)
-        id = id << 8 | hash[i];
-    return (int64_t)(id >> 2) + 1;
-}
-
 /* What is compared is a hash: how far it agrees tells nothing of the secret. */
 static struct session *find_session(const struct sessions *s, const uint8_t hash[32])
 {
     size_t at = 0;
     struct session *x;
     do
-        x = lookup_next(&s->by_hash, (uint64_t)note_id(hash), &at);
+        x = lookup_next(&s->by_hash, (uint64_t)secret_id(hash), &at);
     while (x && memcmp(x->hash, hash, 32) != 0);
     return x;
 }
@@ -88,12 +71,12 @@ static void add_session(struct sessions *s, const struct session *x)
     struct session *own = mem_alloc(sizeof(*own));
     *own = *x;
     VEC_ADD(s->v, s->n, s->cap, own);
-    lookup_add(&s->by_hash, (uint64_t)note_id(x->hash), own);
+    lookup_add(&s->by_hash, (uint64_t)secret_id(x->hash), own);
 }
 
 static void remove_session(struct sessions *s, size_t i)
 {
-    lookup_drop(&s->by_hash, (uint64_t)note_id(s->v[i]->hash), s->v[i]);
+    lookup_drop(&s->by_hash, (uint64_t)secret_id(s->v[i]->hash), s->v[i]);
     free(s->v[i]);
     s->v[i] = s->v[--s->n];
 }
@@ -112,7 +95,7 @@ static void store_session_note(struct sessions *s, const struct session *x)
     buf_addx(&line, x->hash, sizeof(x->hash));
     buf_addf(&line, " %s %" PRId64 " %" PRId64 " %" PRId64 " %s", x->token, x->created_ms, x->until_ms, x->used_ms,
              x->person);
-    struct note note = {.kind = NOTE_SESSION, .id = note_id(x->hash), .bytes = buf_str(&line)};
+    struct note note = {.kind = NOTE_SESSION, .id = secret_id(x->hash), .bytes = buf_str(&line)};
     store_put(s->store, STORE_NOTE, &note, 1, kept, NULL);
 }
 
@@ -162,7 +145,7 @@ static void load_note(void *arg, const struct note *n)
 {
     struct loading *l = arg;
     struct session x = {0};
-    if (l->s->n < SESSIONS_MAX && read_session(n->bytes, &x) && note_id(x.hash) == n->id && x.until_ms > l->now_ms &&
+    if (l->s->n < SESSIONS_MAX && read_session(n->bytes, &x) && secret_id(x.hash) == n->id && x.until_ms > l->now_ms &&
         !find_session(l->s, x.hash))
         add_session(l->s, &x);
     else
@@ -171,18 +154,18 @@ static void load_note(void *arg, const struct note *n)
 
 static void drop_session(struct sessions *s, size_t i)
 {
-    drop_note(s, note_id(s->v[i]->hash));
+    drop_note(s, secret_id(s->v[i]->hash));
     remove_session(s, i);
 }
 
 void sessions_take(struct sessions *s, const struct note *n, bool gone, int64_t now_ms)
 {
     struct session x = {0}, *there;
-    size_t i = FIRST(s->n, k, note_id(s->v[k]->hash) == n->id);
+    size_t i = FIRST(s->n, k, secret_id(s->v[k]->hash) == n->id);
 
     if (gone && i < s->n)
         remove_session(s, i);
-    if (gone || !read_session(n->bytes, &x) || note_id(x.hash) != n->id || x.until_ms <= now_ms)
+    if (gone || !read_session(n->bytes, &x) || secret_id(x.hash) != n->id || x.until_ms <= now_ms)
         return;
     there = find_session(s, x.hash);
     if (there)
@@ -281,38 +264,13 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
                                            : own->id[0] && strcmp(x->token, own->id) == 0);
         if (!mine && !(given && memcmp(x->hash, hash, 32) == 0))
             continue;
-        VEC_ADD(gone, n, cap, (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .over_ms = NOTE_GONE});
+        VEC_ADD(gone, n, cap, (struct note){.kind = NOTE_SESSION, .id = secret_id(x->hash), .over_ms = NOTE_GONE});
         remove_session(s, i);
     }
     if (n)
         store_put(s->store, STORE_NOTE, gone, n, done, arg);
     free(gone);
     return n;
-}
-
-/* ---- links ---- */
-
-void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX])
-{
-    struct once *o = &s->once[s->next_once++ % ONCE_MAX];
-    secret_new(text, o->hash);
-    mem_copy_str(o->token, sizeof(o->token), t->id);
-    o->until_ms = now_ms + ONCE_MS;
-}
-
-bool once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret)
-{
-    uint8_t hash[32];
-    if (!secret_hash(text, hash))
-        return false;
-    for (struct once *o = s->once; o < s->once + ONCE_MAX; o++) {
-        if (!o->token[0] || memcmp(o->hash, hash, 32) != 0)
-            continue;
-        bool good = o->until_ms > now_ms && tokens_find(s->tokens, o->token, ret) && !ret->revoked;
-        *o = (struct once){0};
-        return good;
-    }
-    return false;
 }
 
 /* ---- the feature: tokens, and browsers that are logged in ---- */

@@ -1,11 +1,10 @@
 /*
- * sessions.h: browsers that logged in with a token, and links that log one in once. A session is a record in the store
- * (a note), read at the start and looked up in memory; of its secret, which the browser has as a cookie, SHA-256 is
- * kept.
+ * sessions.h: browsers that logged in with a token. A session is a record in the store (a note), read at the start and
+ * looked up in memory; of its secret, which the browser has as a cookie, SHA-256 is kept.
  *
  * S1 A session that was ended, is past its time, or whose token was revoked is nobody's. S2 There are at most
  * SESSIONS_PER_TOKEN of a token and SESSIONS_MAX in all: the one not used for longest gives way. S3 When a session was
- * last used is noted once an hour. S4 Links are kept in memory alone: each works once, for ONCE_MS.
+ * last used is noted once an hour.
  */
 #pragma once
 
@@ -13,8 +12,6 @@
 
 #define SESSIONS_MAX       10000
 #define SESSIONS_PER_TOKEN 64
-#define ONCE_MS            600000
-#define ONCE_MAX           32 /* links at once */
 
 struct note;
 struct sessions;
@@ -36,6 +33,3 @@ bool sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct
  * is on disk, unless it is 0. */
 size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
                     void (*done)(void *arg, int result), void *arg);
-
-void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
-bool once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret);

@@ -92,6 +92,14 @@ bool secret_equal(struct str a, struct str b)
     return CRYPTO_memcmp(ha, hb, 32) == 0;
 }
 
+int64_t secret_id(const uint8_t hash[32])
+{
+    uint64_t id = 0;
+    for (size_t i = 0; i < 8; i++)
+        id = id << 8 | hash[i];
+    return (int64_t)(id >> 2) + 1;
+}
+
 bool secret_hash(struct str text, uint8_t hash[32])
 {
     if (text.len != SECRET_LEN || !base64url_ok(text))

@@ -165,17 +165,28 @@ static bool lose_tokens(struct tokens *t)
     return early;
 }
 
+static bool know_token(struct tokens *t, const struct store_token *st)
+{
+    struct slot *s = find_slot(t, st->id);
+
+    if (s)
+        return take_token(t, s, st);
+    set_token(t, st);
+    return false;
+}
+
+void tokens_know(struct tokens *t, const struct store_token *st)
+{
+    know_token(t, st);
+}
+
 static void take_read(struct tokens *t, struct tokens_read *x)
 {
     bool early = false;
 
     t->reads += x->all;
     for (size_t i = 0; i < x->n; i++) {
-        struct slot *s = find_slot(t, x->v[i].id);
-        if (s)
-            early |= take_token(t, s, &x->v[i]);
-        else
-            set_token(t, &x->v[i]);
+        early |= know_token(t, &x->v[i]);
         if (x->all)
             find_slot(t, x->v[i].id)->read = t->reads;
     }

@@ -12,6 +12,7 @@
 struct hub;
 struct request;
 struct store;
+struct store_token;
 struct tokens;
 
 struct tokens *tokens_new(struct store *store);
@@ -19,6 +20,7 @@ void tokens_free(struct tokens *t);
 void tokens_share(struct tokens *t); /* other hubs put them into the same store: what it says in the end counts */
 int tokens_load(struct tokens *t, struct err *err); /* all that are in the store */
 void tokens_tick(struct hub *h);                    /* once a second: a thread looks whether any changed */
+void tokens_know(struct tokens *t, const struct store_token *st); /* the store has this one */
 bool tokens_find(const struct tokens *t, const char *id, struct token *ret);
 /* Of one that is not known, while a request is admitted: -EINPROGRESS: it is looked for, and the request is admitted
  * again; 0: it was, and there is none; -errno. */

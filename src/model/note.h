@@ -16,6 +16,7 @@ enum note_kind {
     NOTE_GPUS = 20,
     NOTE_BOT = 30,
     NOTE_SESSION = 40,
+    NOTE_LINK,
     NOTE_TOTALS = 50,
     NOTE_KINDS
 };

@@ -172,6 +172,32 @@ int records_put_now(struct records *r, enum store_kind kind, const void *record,
     return code < 0 ? records_fail(r, code, err) : 0;
 }
 
+int records_put_few(struct records *r, const struct note *n, int64_t now_ms, int64_t most, struct err *err)
+{
+    int code = records_put_now(r, STORE_NOTE, n, err);
+
+    if (code == 0)
+        code = RECORDS_RUN(r, R_FEW_NOTES, DB_INT(n->kind), DB_INT(now_ms), DB_INT(most));
+    return code < 0 ? records_fail(r, code, err) : 0;
+}
+
+int records_take_note(struct records *r, int32_t kind, int64_t id, int64_t *ret_over_ms, struct buf *ret,
+                      struct err *err)
+{
+    struct db_stmt *st = db_stmt(&r->st, R_TAKE_NOTE);
+    int code, got = 0;
+
+    db_bind_int(st, 1, kind);
+    db_bind_int(st, 2, id);
+    while ((code = db_step(st)) == 1) { /* to its end: then it is gone */
+        got = 1;
+        *ret_over_ms = db_number(st, 0);
+        buf_addstr(ret, db_bytes(st, 1));
+    }
+    db_reset(st);
+    return code < 0 ? records_fail(r, code, err) : got;
+}
+
 /* Rows of a node become another's; what cannot is there already under the new name, and goes. */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
 {

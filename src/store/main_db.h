@@ -62,6 +62,10 @@ struct alias { /* from's batches up to and including (log, row) are to's */
 int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct err *err); /* oldest first */
 
 int records_has_blob(struct records *r, const char *node, uint64_t id); /* 1, 0, -errno */
+/* As store_put_few, store_take_note (records.h). */
+int records_put_few(struct records *r, const struct note *n, int64_t now_ms, int64_t most, struct err *err);
+int records_take_note(struct records *r, int32_t kind, int64_t id, int64_t *ret_over_ms, struct buf *ret,
+                      struct err *err);
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err);
 /* ret but for its fact, whose id is *ret_facts: 1, 0 (only whether it hung), -errno. */
 struct node_was;

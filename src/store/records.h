@@ -192,6 +192,11 @@ int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const vo
                   void *arg);
 /* A token or a setting (a small named secret, made by the caller once), durable when it returns, also beside a hub. */
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err);
+/* The same of a note that ends; of its kind those that are over go, and those that end first if there are more. */
+int store_put_few(struct store *s, const struct note *n, int64_t now_ms, int64_t most, struct err *err);
+/* Takes a note away: 1, when it is over and what it says; 0: nobody has it any more; -errno. Of several only one gets
+ * it. */
+int store_take_note(struct store *s, int32_t kind, int64_t id, int64_t *ret_over_ms, struct buf *ret, struct err *err);
 
 struct store_get { /* which one, and where it goes: jobs and bookings for free() */
     enum store_kind kind;

@@ -260,6 +260,18 @@ int store_put_now(struct store *s, enum store_kind kind, const void *record, str
     return records_put_now(s->rec, kind, record, err);
 }
 
+int store_put_few(struct store *s, const struct note *n, int64_t now_ms, int64_t most, struct err *err)
+{
+    note_wait(s);
+    return records_put_few(s->rec, n, now_ms, most, err);
+}
+
+int store_take_note(struct store *s, int32_t kind, int64_t id, int64_t *ret_over_ms, struct buf *ret, struct err *err)
+{
+    note_wait(s);
+    return records_take_note(s->rec, kind, id, ret_over_ms, ret, err);
+}
+
 void store_take_over(struct store *s, const char *from, const char *to)
 {
     if (s->w && *from && strcmp(from, to) != 0)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "access/links.h"
 #include "access/sessions.h"
 #include "access/tokens.h"
 #include "base/clock.h"
@@ -219,28 +220,36 @@ static void a_note_that_is_no_session_is_taken_away(void **unused)
     fix_close(&f);
 }
 
+static int take_link(struct fix *f, const char *text, int64_t now_ms, const char *want)
+{
+    struct store_token got = {0};
+    int r = link_take(f->store, str_of(text), now_ms, &got, NULL);
+    if (r == 1)
+        assert_string_equal(got.id, want);
+    return r;
+}
+
 static void a_link_works_once_and_for_ten_minutes(void **unused)
 {
     struct fix f;
     char a[SECRET_MAX], b[SECRET_MAX], c[SECRET_MAX], more[SECRET_MAX];
-    struct token got;
+    struct err err = {0};
     (void)unused;
     fix_open(&f);
-    struct token root = put_token(&f, "aaaaaaaa", "admin", "", 0);
-    once_make(f.s, &root, NOW, a);
-    once_make(f.s, &root, NOW, b);
-    once_make(f.s, &root, NOW, c);
-    assert_false(once_take(f.s, str_of("nonsense"), NOW, &got));
-    assert_true(once_take(f.s, str_of(a), NOW + ONCE_MS - 1, &got));
-    assert_int_equal(got.role, ROLE_ADMIN);
-    assert_false(once_take(f.s, str_of(a), NOW + 1, &got));
-    assert_false(once_take(f.s, str_of(b), NOW + ONCE_MS, &got));
+    put_token(&f, "aaaaaaaa", "admin", "", 0);
+    assert_int_equal(link_put(f.store, "aaaaaaaa", NOW, a, &err), 0);
+    assert_int_equal(link_put(f.store, "aaaaaaaa", NOW, b, &err), 0);
+    assert_int_equal(link_put(f.store, "gone", NOW, c, &err), 0);
+    assert_int_equal(take_link(&f, "nonsense", NOW, ""), 0);
+    assert_int_equal(take_link(&f, a, NOW + ONCE_MS - 1, "aaaaaaaa"), 1);
+    assert_int_equal(take_link(&f, a, NOW + 1, ""), 0);
+    assert_int_equal(take_link(&f, b, NOW + ONCE_MS, ""), 0);
+    assert_int_equal(take_link(&f, c, NOW, ""), 0); /* of no token */
+    assert_int_equal(link_put(f.store, "aaaaaaaa", NOW, c, &err), 0);
     for (size_t i = 0; i < ONCE_MAX; i++)
-        once_make(f.s, &root, NOW, more);
-    assert_false(once_take(f.s, str_of(c), NOW, &got)); /* it gave way to newer ones */
-    put_token(&f, "aaaaaaaa", "admin", "", NOW);
-    clock_set_for_test(NOW + 2000);
-    assert_false(once_take(f.s, str_of(more), NOW, &got));
+        assert_int_equal(link_put(f.store, "aaaaaaaa", NOW + 1, more, &err), 0);
+    assert_int_equal(take_link(&f, c, NOW, ""), 0); /* it gave way to newer ones */
+    assert_int_equal(take_link(&f, more, NOW, "aaaaaaaa"), 1);
     fix_close(&f);
 }
 

@@ -183,6 +183,18 @@ class Known(Cluster):
         self.assertSoon(lambda: role(b), "member")
         self.assertEqual(lib.ask(b.url + "/api/v1/logout", method="POST", headers={"Cookie": cookie, "Origin": b.url})[0], 204)
         self.assertSoon(lambda: role(a), "none")
+        admin, answers = self.token("admin"), []
+        status, made = self.ask(a, "POST", "/api/v1/once", admin, {})
+        self.assertEqual(status, 201, made)
+
+        def follow(h):  # a link, at both hubs at once
+            answers.append(lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"once": made["once"]}), headers={"Origin": h.url})[0])
+        threads = [threading.Thread(target=follow, args=(h,)) for h in (b, a, b, a)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(sorted(answers), [200, 401, 401, 401])
 
     def test_an_enroll_token_for_two_lets_two_in_whichever_hub_they_ask(self):
         self.open(2)
