@@ -76,7 +76,7 @@ $(O)/%.o: %.c
 	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LAST) -MMD -MP -c -o $@ $<
 $(O)/tests/%.o: LAST := -Itests/kit $(TESTFLAG)
 # Loops over many numbers: several at once.
-$(O)/src/codec/%.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)
+$(O)/src/codec/%.o $(O)/src/store/sink.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)

@@ -31,10 +31,12 @@ struct block_reader { /* room; zeroed at first */
 };
 /*
  * Series [first, last), each where all of them would put it; of each at least the values [from, to), to at most as many
- * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used.
+ * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used. constant,
+ * unless NULL: a byte per series, set to 1 where all of its values are the first, and the others are not there.
  */
 struct block_part {
     size_t first, last, from, to;
+    uint8_t *constant;
 };
 bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series,
                     const struct block_part *part);

@@ -230,6 +230,11 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
         if (coding != BLOCK_SAME && !is_same(&u, k))
             continue;
         uint64_t one = (uint64_t)b->rows[0][at++];
+        if (k >= first && part->constant) {
+            part->constant[k] = 1;
+            to[0] = one;
+            continue;
+        }
         for (size_t i = part_from(&u), end = part_to(&u, n[k]); k >= first && i < end; i++)
             to[i] = one;
     }

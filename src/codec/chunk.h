@@ -92,7 +92,8 @@ struct chunk_cells {
     struct block_reader block;
     uint64_t *flat;
     size_t *present;
-    size_t cap_flat, cap_present;
+    uint8_t *constant; /* per device, where chunk_want.constant was asked for: its values are all the first one */
+    size_t cap_flat, cap_present, cap_constant;
     struct buf room[2];
     void *zstd;
 };
@@ -100,12 +101,14 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 /*
  * Less of a column: devices [first, last) of its own, the lanes whose bits are set, and ticks [from, to); to 0: all of
  * them. What else ret->v holds then does not matter. bytes.p NULL: those of the chunk. The checksum is that of the
- * whole column; what is passed over is not looked at closely.
+ * whole column; what is passed over is not looked at closely. constant: of devices whose value never changes only the
+ * first is written, and cells.constant says so; of one lane only.
  */
 struct chunk_want {
     size_t first, last;
     unsigned lanes;
     size_t from, to;
+    bool constant;
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);

@@ -286,13 +286,20 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
         if (k < last)
             end = n;
     }
-    struct block_part part = {first == last ? end : begin, end, begin_tick, end_tick};
+    struct block_part part = {first == last ? end : begin, end, begin_tick, end_tick,
+                              want->constant && c->lanes == 1 ? c->constant + c->n_devs : NULL};
     if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
         int64_t *v = c->v + (k * c->lanes + lane) * c->n_ticks;
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
+        end -= c->present[k] > 0;
+        if (part.constant && c->present[k] && part.constant[end]) {
+            c->constant[k] = 1;
+            v[0] = (int64_t)flat[at];
+            continue;
+        }
         if (zero)
             for (size_t i = begin_tick; i < end_tick; i++)
                 v[i] = 0;
@@ -329,6 +336,7 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     VEC_LEAST(c->have, c->cap_have, n_devs * words);
     VEC_LEAST(c->flat, c->cap_flat, flat);
     VEC_LEAST(c->present, c->cap_present, 2 * n_devs);
+    VEC_LEAST(c->constant, c->cap_constant, 2 * n_devs); /* behind those of devices, those of series */
     c->n_devs = n_devs;
     c->n_ticks = n_ticks;
     c->lanes = lanes;
@@ -350,6 +358,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
     if (crc32c(0, bytes.p, p->len) != p->crc)
         return err_set(err, -EBADMSG, "a column is damaged");
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
+    memset(ret->constant, 0, 2 * p->n_devs);
     struct rd r = rd_of(bytes.p, p->len);
     bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, want);
     ok = ok && (!all_lanes || rd_left(&r) == 0);
@@ -365,7 +374,7 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 
 void chunk_cells_fini(struct chunk_cells *c)
 {
-    FREE_ALL(c->v, c->have, c->flat, c->present);
+    FREE_ALL(c->v, c->have, c->flat, c->present, c->constant);
     block_reader_fini(&c->block);
     buf_fini(&c->room[0]);
     buf_fini(&c->room[1]);

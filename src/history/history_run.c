@@ -11,6 +11,8 @@
 #include "history/holds.h"
 
 #define AHEAD_BINS    (1u << 20) /* of nodes that are asked in one question: 40 MB */
+#define LARGE         3000000    /* values to be read: worth a few threads, who take some ms for it */
+#define LARGE_BINS    (1u << 14) /* of nodes they are asked at once: so much is in memory besides */
 #define RATE_BACK_MS  120000ll   /* a counter's value this old still tells a rate; older is a gap */
 #define LATELY_MS     HOUR_MS    /* newer than this nothing can have left the raw tier */
 #define AVERAGE_EXTRA 100
@@ -390,7 +392,16 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
     return true;
 }
 
-/* ---- several nodes in one question, where an archive answers ---- */
+/* ---- several nodes in one question: where an archive answers, or where there is much to read ---- */
+
+static bool is_large(const struct run *r)
+{
+    const struct history_query *q = r->q;
+    int tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms);
+    int64_t each_ms = tier == TIER_RAW ? 1000 : tier == TIER_MINUTE ? MINUTE_MS : HOUR_MS; /* as most are sampled */
+
+    return (int64_t)(q->n_read / MAX(q->n_aggs, 1u)) * ((r->frame.to_ms - r->frame.from_ms) / each_ms + 1) >= LARGE;
+}
 
 static void ahead_fini(struct run *r)
 {
@@ -411,9 +422,9 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 
     ahead_fini(r);
     *ret = first + 1;
-    if (!r->past->histories || group_by_holder(q->group))
+    if (!r->past->histories || group_by_holder(q->group) || (!r->past->archive && !is_large(r)))
         return 0;
-    for (; i < q->n_nodes && bins < AHEAD_BINS; i++)
+    for (; i < q->n_nodes && bins < (r->past->archive ? AHEAD_BINS : LARGE_BINS); i++)
         for (int self = 0; self < 2; self++) {
             struct node_ask k;
             if (node_ask_make(&k, r, &q->nodes[i], self)) {

@@ -9,8 +9,9 @@ struct past_source {
     struct store *store;
     const char *dir; /* the data folder, for what has a file of its own there; NULL: none */
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
-    /* store_histories, where an archive answers many nodes as quickly as one; NULL: they are asked one by one */
+    /* store_histories: where there is much to read, several nodes are asked at once; NULL: one by one */
     int (*histories)(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);
+    bool archive;                    /* it answers many nodes as quickly as one */
     struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);
     void *stop_arg;

@@ -30,6 +30,7 @@ struct sqlite_db {
     sqlite3_stmt *marks[MARK_COUNT]; /* where transactions begin and end: prepared once */
     sqlite3_blob *blob;              /* open within a transaction, moved from row to row */
     const char *blob_of;             /* its table */
+    int64_t blob_id;
     int wal_pages;
 };
 
@@ -257,13 +258,17 @@ static int read_part(struct db *db, const char *table, int64_t id, size_t off, s
 {
     struct sqlite_db *d = (struct sqlite_db *)db;
 
+    if (off > INT_MAX || len > INT_MAX)
+        return -ENOENT;
     if (d->blob_of != table)
         shut_blob(d);
+    /* one row is read part by part: it knows where its pages are. It fails when we changed the row meanwhile */
+    if (d->blob && d->blob_id == id && sqlite3_blob_read(d->blob, to, (int)len, (int)off) == SQLITE_OK)
+        return 0;
     d->blob_of = table;
+    d->blob_id = id;
     int rc =
         d->blob ? sqlite3_blob_reopen(d->blob, id) : sqlite3_blob_open(d->h, "main", table, "bytes", id, 0, &d->blob);
-    if (rc == SQLITE_OK && (off > INT_MAX || len > INT_MAX))
-        return -ENOENT;
     if (rc == SQLITE_OK)
         rc = sqlite3_blob_read(d->blob, to, (int)len, (int)off);
     if (rc == SQLITE_OK)

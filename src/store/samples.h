@@ -115,8 +115,8 @@ bool store_same(struct store *s, uint64_t stamp, int64_t to_ms);
 struct history_session *store_session(struct store *s);
 void store_session_end(struct history_session *x);
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
-/* Of several nodes at once, over one span, with one step and tier: what is in an archive is one question to it. ret:
- * one for each, all of them or none. */
+/* Of several nodes at once, over one span, with one step and tier: what is in an archive is one question to it, and
+ * processors that have nothing to do help. ret: one for each, all of them or none. stop is asked by several threads. */
 int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);
 void history_fini(struct history *h);
 

@@ -96,10 +96,6 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     uint64_t sum = 0;
     int64_t min = v[0], max = v[0];
 
-    if (n == 1) {
-        *ret = (struct part_bin){{1, v[0], v[0], v[0], v[0]}, last_ms};
-        return;
-    }
     for (size_t i = 0; i < n && fields & BIN_SUM; i++)
         sum += (uint64_t)v[i];
     for (size_t i = 0; i < n && fields & (BIN_MIN | BIN_MAX); i++) {
@@ -109,9 +105,9 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
 }
 
-/* Samples of one series, where the cuts say. have NULL: all are there. */
+/* Samples of one series, where the cuts say. have NULL: all are there. constant: all of them are v[0]. */
 static void bins_samples(struct bins_sink *b, size_t series, const int64_t *ticks, int64_t shift_ms, const int64_t *v,
-                         const uint64_t *have)
+                         const uint64_t *have, bool constant)
 {
     size_t i = b->begin, row = series * b->h.n;
 
@@ -122,7 +118,13 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
             size_t n = !have ? end - i : i < end ? chunk_run(have, i, end, true) : 0;
             if (n == 0)
                 continue;
-            part_of_run(&part, v + i, n, ticks[i + n - 1] + shift_ms, b->fields);
+            int64_t last_ms = ticks[i + n - 1] + shift_ms;
+            if (n == 1 || constant) {
+                int64_t one = v[constant ? 0 : i];
+                part = (struct part_bin){{(uint32_t)n, (int64_t)((uint64_t)one * n), one, one, one}, last_ms};
+            } else {
+                part_of_run(&part, v + i, n, last_ms, b->fields);
+            }
             bins_add(b, row + b->cuts[k].bin, &part);
             i += n;
         }
@@ -131,7 +133,7 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
     bins_samples(b, series, c->ticks, 0, chunk_lane(&b->s.cells, dev, 0),
-                 b->s.cells.have + dev * chunk_words(c->n_ticks));
+                 b->s.cells.have + dev * chunk_words(c->n_ticks), b->s.cells.constant[dev]);
 }
 
 /* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
@@ -245,7 +247,8 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     struct chunk_want want = {.first = p->n_devs,
                               .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
                               .from = b->begin,
-                              .to = b->cuts[b->n_cuts - 1].end};
+                              .to = b->cuts[b->n_cuts - 1].end,
+                              .constant = tier == TIER_RAW};
     int *at = b->place + n;
 
     for (size_t d = 0; d < n; d++) {
@@ -339,7 +342,7 @@ static int bins_batch(struct sink *s, const struct batch *from, const struct nod
             for (size_t d = 0; d < ask->n_devices; d++) {
                 const struct column *one = b->place[d] < 0 ? NULL : column_of(c, end - k, b->place[d]);
                 if (one)
-                    bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, one->v, one->have);
+                    bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, one->v, one->have, false);
             }
     }
     return 0;

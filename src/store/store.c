@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "sql/pg.h"
 #include "store/chunks.h"
 #include "store/lock.h"
@@ -17,6 +18,7 @@
 #include "store/newest.h"
 
 #define LIMIT_MS 60000
+#define HELPERS  4 /* threads that read for one question, at most */
 
 /* ---- open and close ---- */
 
@@ -399,21 +401,95 @@ static int read_archive(struct store *s, struct bins_sink *v, size_t n, int64_t 
     return r == -ECANCELED || r == -E2BIG ? err_set(err, r, "%s", why.msg) : 0;
 }
 
+/* What several nodes are asked at once. Whoever reads takes the next of them. */
+struct asked {
+    struct store *s;
+    const struct history_ask *asks;
+    struct bins_sink *v;
+    size_t n;
+    int tier;
+    int64_t until;
+    atomic_size_t next;
+    atomic_bool older, failed;
+};
+
+/* Until there are no more, or one of them failed. x NULL: as each ask says. */
+static int read_asked(struct asked *k, struct history_session *x, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i; r == 0 && !atomic_load(&k->failed) && (i = atomic_fetch_add(&k->next, 1)) < k->n;) {
+        struct sink *to = &k->v[i].s;
+        r = bins_init(&k->v[i], &k->asks[i], k->tier, err);
+        to->session = x ? x : k->asks[i].session;
+        if (r == 0 && k->until > to->from_ms)
+            atomic_store(&k->older, true);
+        to->from_ms = MAX(to->from_ms, MIN(k->until, to->to_ms));
+        if (r == 0 && to->from_ms < to->to_ms)
+            r = read_into(k->s, k->asks[i].node, k->tier, to, err);
+    }
+    if (r < 0)
+        atomic_store(&k->failed, true);
+    return r;
+}
+
+/* One who helps, with connections of its own. */
+struct helper {
+    struct asked *k;
+    pthread_t thread;
+    int r;
+    struct err err;
+};
+
+static void *help_reading(void *arg)
+{
+    struct helper *h = arg;
+    struct history_session *x = store_session(h->k->s);
+
+    h->r = read_asked(h->k, x, &h->err);
+    store_session_end(x);
+    return NULL;
+}
+
+/* Processors there are beside this one, of which no question takes more than is left by others. */
+static size_t take_helpers(struct store *s, size_t most)
+{
+    int left = (int)MIN(sysconf(_SC_NPROCESSORS_ONLN) - 1, HELPERS) - atomic_load(&s->helpers);
+    size_t n = s->past && !s->conf.url && left > 0 ? MIN((size_t)left, most) : 0;
+
+    atomic_fetch_add(&s->helpers, (int)n); /* two at once may take a few more */
+    return n;
+}
+
+static int read_all_asked(struct asked *k, struct err *err)
+{
+    struct helper helpers[HELPERS] = {{0}};
+    size_t taken = k->n > 1 ? take_helpers(k->s, MIN(k->n - 1, HELPERS)) : 0, n = 0;
+
+    for (; n < taken; n++) {
+        helpers[n].k = k;
+        if (thread_start(&helpers[n].thread, NULL, help_reading, &helpers[n]) < 0)
+            break;
+    }
+    int r = read_asked(k, NULL, err);
+    for (size_t i = 0; i < n; i++) {
+        pthread_join(helpers[i].thread, NULL);
+        if (r == 0 && helpers[i].r < 0)
+            r = err_set(err, helpers[i].r, "%s", helpers[i].err.msg);
+    }
+    atomic_fetch_sub(&k->s->helpers, (int)taken);
+    return r;
+}
+
 int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err)
 {
     AUTO_FREE struct bins_sink *v = mem_zero(n, sizeof(*v));
-    int tier = n ? choose_tier(&s->conf, asks) : TIER_RAW, r = 0;
+    int tier = n ? choose_tier(&s->conf, asks) : TIER_RAW;
     int64_t until = archive_until(&s->conf, tier);
-    bool older = false;
+    struct asked k = {.s = s, .asks = asks, .v = v, .n = n, .tier = tier, .until = until};
+    int r = read_all_asked(&k, err);
+    bool older = atomic_load(&k.older);
 
-    for (size_t i = 0; i < n && r == 0; i++) {
-        r = bins_init(&v[i], &asks[i], tier, err);
-        v[i].s.session = asks[i].session;
-        older = r == 0 && until > v[i].s.from_ms;
-        v[i].s.from_ms = MAX(v[i].s.from_ms, MIN(until, v[i].s.to_ms));
-        if (r == 0 && v[i].s.from_ms < v[i].s.to_ms)
-            r = read_into(s, asks[i].node, tier, &v[i].s, err);
-    }
     if (r == 0 && older && s->past)
         r = read_archive(s, v, n, until, err);
     for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,8 @@
 /* store.h: a store that is open, for the files of this folder. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "store/archive.h"
 #include "store/compact.h"
 #include "store/past.h"
@@ -19,5 +21,6 @@ struct store {
     struct past *past;         /* NULL: no decoder */
     bool loaded;               /* thread is to wait for the disk no more: */
     pthread_t thread;
-    uint64_t waits; /* how often it did all the same */
+    uint64_t waits;     /* how often it did all the same */
+    atomic_int helpers; /* threads that read for questions */
 };

@@ -203,6 +203,12 @@ static void check_parts(const struct chunk *c, size_t column, const struct chunk
                 if (want.lanes >> lane & 1)
                     assert_memory_equal(chunk_lane(room, k, lane) + from, chunk_lane(whole, k, lane) + from,
                                         (end - from) * sizeof(int64_t));
+        want.constant = true;
+        assert_int_equal(chunk_read_part(c, column, (struct str){0}, &want, room, NULL), 0);
+        for (size_t k = want.first; k < want.last && whole->lanes == 1; k++)
+            for (size_t i = from; i < end; i++)
+                if (chunk_has(whole, k, i))
+                    assert_int_equal(chunk_lane(room, k, 0)[room->constant[k] ? 0 : i], chunk_lane(whole, k, 0)[i]);
     }
 }
 
