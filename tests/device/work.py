@@ -204,9 +204,11 @@ def prepare():
 
 def start_agent(tmp, hub, name):
     import lib
-    agent = lib.Process([os.path.join(TOP, "build", "muster-agent"), "--hub", hub.url, "--token-file", tmp + "/token", "--state-dir", f"{tmp}/state-{name}", "--log-level", "info", "--collect-timeout", "1h"],
+    agent = lib.Process([os.path.join(TOP, "build", "muster-agent"), "--hub", hub.url, "--token-file", tmp + "/token", "--state-dir", f"{tmp}/state-{name}", "--log-level", "info", "--collect-timeout", "10m"],
                         env={k: v for k, v in os.environ.items() if k.startswith("MUSTER_NVML")})  # a stub of the driver, to try the script itself
-    lib.wait_until("first batch", lambda: hub.stored)
+    lib.wait_until("first batch, or its end", lambda: hub.stored or agent.p.poll() is not None)
+    if not hub.stored:
+        sys.exit(f"the agent ended: {agent.text}")
     time.sleep(3)
     return agent
 

@@ -82,9 +82,10 @@ static void what_a_gpu_is_used_for_stands_in_its_state(void **unused)
 {
     static const struct {
         const char *file, *job;
-    } jobs[] = {{"compute", "bf16"},     {"compute", "gpt"},       {"compute", "fp32"},
-                {"compute", "gpt-fp32"}, {"waiting", "gpt-stall"}, {"waiting", "loader"},
-                {"waiting", "tiny"},     {"waiting", "spin"},      {"pauses", "idle-tail"}};
+    } jobs[] = {{"compute", "bf16"},      {"compute", "gpt"},    {"compute", "fp32"}, {"compute", "gpt-fp32"},
+                {"waiting", "gpt-stall"}, {"waiting", "loader"}, {"memory", "copy"},  {"memory", "gemv"},
+                {"tensor", "tf32"},       {"tensor", "fp8"},     {"waiting", "tiny"}, {"waiting", "spin"},
+                {"pauses", "idle-tail"}};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {

@@ -8,14 +8,14 @@
 #include "verdict/straggler.h"
 #include "verdict/tracker.h"
 
-enum { ROWS_MAX = 2000, GPUS = 8, MINUTES = 30, PER_MINUTE = 12 };
+enum { ROWS_MAX = 4000, GPUS = 8, MINUTES = 30, PER_MINUTE = 12 };
 
 static struct recorded_row rows[ROWS_MAX];
 static size_t n_rows;
 
 static void load(void)
 {
-    static const char *const files[] = {"compute", "waiting", "pauses"};
+    static const char *const files[] = {"compute", "waiting", "pauses", "memory", "tensor"};
     static struct recorded file;
     for (size_t i = 0; i < ARRAY_LEN(files) && (i || !n_rows); i++) {
         char path[80];
@@ -58,10 +58,11 @@ static void each_rule_is_told_of_the_recorded_job_it_is_for(void **unused)
         }
         print_message("%s: %s\n", rows[from].job, n ? a[0].evidence : "nothing");
         assert_int_equal(n, rows[from].want[0] != 0);
-        assert_true(!n || (a[0].now && a[0].lost > 0 && a[0].lost <= 1));
+        bool known = strcmp(rows[from].want, "memory") != 0; /* what less traffic would give back nobody knows */
+        assert_true(!n || (a[0].now && (a[0].lost > 0) == known && a[0].lost <= 1));
         tracker_free(w);
     }
-    assert_int_equal(jobs, 11);
+    assert_int_equal(jobs, 15);
 }
 
 /* ---- runs of eight ---- */
