@@ -197,8 +197,9 @@ struct sum {
     int32_t key;
     int64_t total, uncapped; /* 0.1 h */
     int64_t nodes, assigned; /* node-days, GPU-minutes */
-    wide util, mem, busy;    /* 1e-9 % * minutes; busy: * GPUs */
-    int64_t util_minutes, mem_minutes;
+    wide util, mem;          /* 1e-9 % * minutes */
+    wide busy, work;         /* * GPUs */
+    int64_t util_minutes, mem_minutes, work_minutes;
     int64_t util_max, mem_max;
 };
 
@@ -252,6 +253,8 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         .uncapped = s->uncapped,
         .metrics = tenths_of_hours(s->util_minutes),
         .busy = rounded(s->busy, (wide)6 * 100 * PERCENT_ONE),
+        .effective = rounded(s->work, (wide)6 * 100 * PERCENT_ONE),
+        .worked = tenths_of_hours(s->work_minutes),
         .gap = s->gap,
     };
     *s = (struct sum){0};
@@ -270,6 +273,10 @@ static void run_add(struct making *k, struct sum *s, const struct run_day *r)
         s->mem += (wide)r->mem_avg * r->minutes;
         s->mem_minutes += r->minutes;
         s->mem_max = MAX(s->mem_max, r->mem_max);
+    }
+    if (r->have & RUN_WORKED) {
+        s->work += (wide)r->work_avg * r->work_minutes;
+        s->work_minutes += r->work_minutes;
     }
     VEC_ADD(k->ids, k->n_ids, k->cap_ids, r->run_id);
 }

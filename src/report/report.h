@@ -16,16 +16,17 @@
 
 #define PERCENT_ONE 1000000000ll /* utilisation of a run-day counts 1e-9 % */
 
-enum run_have { RUN_UTIL = 1, RUN_MEM = 2 };
+enum run_have { RUN_UTIL = 1, RUN_MEM = 2, RUN_WORKED = 4 };
 
 /* One run on one day. Text is borrowed. */
 struct run_day {
     int32_t day;     /* days since 1970-01-01, in the zone of the report */
     int32_t minutes; /* of the day that it ran: run_minutes */
     int32_t gpus;    /* it had */
-    unsigned have;   /* enum run_have: of the four below */
+    unsigned have;   /* enum run_have: of the six below */
     int64_t util_avg, util_max, mem_avg, mem_max;
-    const char *company;                        /* NULL: the one that has team */
+    int64_t work_avg, work_minutes; /* the mean of `work`, as utilisation; GPU-minutes of which there is one */
+    const char *company;            /* NULL: the one that has team */
     const char *team, *project, *run_id, *host; /* NULL: not known; run_id must be */
     bool ignored;              /* it has a tag that says it is not ours: counted in the summary alone */
     int64_t from_ms, until_ms; /* of the whole run: began, last heard of */
@@ -85,9 +86,10 @@ struct report_row {
     int64_t runs;                                 /* distinct */
     int64_t nodes;                                /* daily: nodes; else node-days */
     int64_t assigned;
-    int64_t uncapped; /* used */
-    int64_t metrics;  /* hours of runs with a utilisation */
-    int64_t busy;     /* of uncapped: utilisation times GPU-hours, where there is one */
+    int64_t uncapped;          /* used */
+    int64_t metrics;           /* hours of runs with a utilisation */
+    int64_t busy;              /* of uncapped: utilisation times GPU-hours, where there is one */
+    int64_t effective, worked; /* of uncapped: `work` times GPU-hours; of how many it is known */
     struct report_gap gap;
 };
 

@@ -27,6 +27,11 @@ static const struct heading numbers[] = {
     {"_total_gpu_hour", "_total_gpu_hour", "UNCAPPED", NULL, CELL_FIXED, 10, 40},
     {"total_metrics_hour", "total_metrics_hour", "MEASURED", NULL, CELL_FIXED, 10, 30},
 };
+static const struct heading effective[] = {
+    /* where a row has such hours */
+    {"effective_gpu_hour", "Effective GPU hours (h)", "EFFECTIVE", "実効GPU時間(h)", CELL_FIXED, 10, 88},
+    {"effective_measured_hour", "GPU hours with work measured (h)", "OF", "実働率の測定時間(h)", CELL_FIXED, 10, 35},
+};
 static const struct heading note = {"note", "Note", "NOTE", "備考", CELL_TEXT, 0, 99}; /* where a row has one */
 static const struct heading summary[] = {
     {"company_name", "company_name", "COMPANY", NULL, CELL_TEXT, 0, 100},
@@ -165,6 +170,10 @@ static void add_row(struct report_table *t, enum report_period period, const str
     for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
         if (i == NODES || i == ASSIGNED || !report_unknown(r))
             report_number(&c[at], &t->cols[at], v[i]);
+    if (r->worked) { /* not known is not 0 */
+        report_number(&c[at], &t->cols[at], r->effective);
+        report_number(&c[at + 1], &t->cols[at + 1], r->worked);
+    }
     report_note(&t->rows, c, &r->gap);
 }
 
@@ -190,6 +199,8 @@ void report_table(const struct report *r, enum naming naming, enum headings lang
     } else {
         report_lead(ret, r->period, naming, lang);
         report_columns(ret, numbers, ARRAY_LEN(numbers), naming, lang);
+        if (ANY(r->n, i, r->rows[i].worked))
+            report_columns(ret, effective, ARRAY_LEN(effective), naming, lang);
     }
     report_note_column(ret, r, naming, lang);
     for (size_t i = 0; i < r->n; i++)

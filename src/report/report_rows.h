@@ -21,7 +21,7 @@ struct heading {
     int weight;
 };
 
-#define REPORT_COLUMNS 14
+#define REPORT_COLUMNS 16
 
 struct report_table {
     struct rows rows; /* its cols are these: do not move it */

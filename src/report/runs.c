@@ -42,11 +42,13 @@ struct host {
 
 struct counts {
     int64_t sum, n, max;
+    int64_t bins; /* that have a value */
 };
 
 /* What a run's day gathers before it is run-days. */
 struct measured {
-    struct counts util, mem;
+    struct counts util, mem, work;
+    int64_t bins; /* that there are */
 };
 
 struct making {
@@ -398,6 +400,11 @@ static void tell_measured(struct run_day *r, const struct measured *t)
         r->mem_avg = per_cent(t->mem.sum, t->mem.n);
         r->mem_max = t->mem.max * UTIL_UNITS;
     }
+    if (t->work.n) {
+        r->have |= RUN_WORKED;
+        r->work_avg = per_cent(t->work.sum, t->work.n);
+        r->work_minutes = (int64_t)r->minutes * r->gpus * t->work.bins / t->bins;
+    }
 }
 
 /* A stretch with the same devices: its minutes, day by day. */
@@ -461,7 +468,7 @@ static void tell_spans(struct making *k, const struct run *run)
 
 /* ---- utilisation ---- */
 
-static const char *const metric_names[RUNS_METRICS] = {"util", "mem_util"};
+static const char *const metric_names[RUNS_METRICS] = {"util", "mem_util", "work"};
 
 static void count_bins(struct counts *c, const struct bin *b, size_t from, size_t to)
 {
@@ -470,6 +477,7 @@ static void count_bins(struct counts *c, const struct bin *b, size_t from, size_
             c->max = c->n ? MAX(c->max, b[i].max) : b[i].max;
             c->sum += b[i].sum;
             c->n += b[i].count;
+            c->bins++;
         }
 }
 
@@ -488,6 +496,8 @@ static void tally_piece(const struct making *k, struct run *run, const struct pi
             const struct bin *bins = h->v + (size_t)p->device * ARRAY_LEN(metric_names) * h->n;
             count_bins(&run->days[at].util, bins, from, MIN(to, h->n));
             count_bins(&run->days[at].mem, bins + h->n, from, MIN(to, h->n));
+            count_bins(&run->days[at].work, bins + 2 * h->n, from, MIN(to, h->n));
+            run->days[at].bins += (int64_t)(MIN(to, h->n) - MIN(from, h->n));
         }
         a = next_ms;
     }

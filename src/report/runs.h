@@ -72,9 +72,9 @@ static inline const struct known *runs_known(const struct runs *r)
     return r->known.told ? &r->known : NULL;
 }
 
-/* Utilisation of a node's devices, then of their memory controllers, device by device: by the minute, or by the hour
- * where minutes are not kept any more. ret is ended with history_fini. */
+/* Utilisation of a node's devices, then of their memory controllers, then their work, device by device: by the minute,
+ * or by the hour where minutes are not kept any more. ret is ended with history_fini. */
 int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err);
-#define RUNS_METRICS    2
+#define RUNS_METRICS    3
 #define RUNS_CHUNK_DAYS 8 /* of a node are read at once */

@@ -607,7 +607,47 @@ static void nobody_and_nothing_make_an_empty_table(void **unused)
 }
 
 #define HAND(f) cmocka_unit_test_setup(f, set_up)
-TESTS(HAND(runs_are_cut_into_days_by_whole_minutes), HAND(the_daily_table_is_the_one_worked_by_hand),
+static void effective_hours_are_gpu_hours_times_work_where_it_is_known(void **unused)
+{
+    static struct company_step steps[1];
+    static const char *const teams[] = {"t"};
+    struct company co = {.name = "Co", .n_teams = 1, .teams = teams, .n_steps = 1, .steps = steps, .gpus_per_node = 8};
+    /* 2 GPUs for 10 h of which 5 h are measured at 60 %; 8 GPUs for an hour at 25 %; one that is not measured */
+    const struct run_day v[] = {
+        {.day = 10,
+         .minutes = 600,
+         .gpus = 2,
+         .team = "t",
+         .run_id = "a",
+         .have = RUN_WORKED,
+         .work_avg = 60 * PERCENT_ONE,
+         .work_minutes = 600},
+        {.day = 10,
+         .minutes = 60,
+         .gpus = 8,
+         .team = "t",
+         .run_id = "b",
+         .have = RUN_WORKED,
+         .work_avg = 25 * PERCENT_ONE,
+         .work_minutes = 480},
+        {.day = 11, .minutes = 60, .gpus = 8, .team = "t", .run_id = "c"},
+    };
+    struct report_ask ask = {.period = REPORT_DAILY, .from = 10, .to = 11};
+    struct report r;
+    struct err err = {0};
+    (void)unused;
+    steps[0] = (struct company_step){1, 1};
+    assert_int_equal(report_make(&ask, &co, 1, v, ARRAY_LEN(v), &r, &err), 0);
+    assert_int_equal(r.n, 2);
+    assert_int_equal(r.rows[0].day, 11);
+    assert_int_equal(r.rows[0].worked, 0);     /* not known */
+    assert_int_equal(r.rows[1].effective, 80); /* 6 h and 2 h */
+    assert_int_equal(r.rows[1].worked, 180);
+    report_fini(&r);
+}
+
+TESTS(cmocka_unit_test(effective_hours_are_gpu_hours_times_work_where_it_is_known),
+      HAND(runs_are_cut_into_days_by_whole_minutes), HAND(the_daily_table_is_the_one_worked_by_hand),
       HAND(the_weekly_table_is_the_one_worked_by_hand), HAND(the_monthly_table_is_the_one_worked_by_hand),
       HAND(the_overall_table_is_the_one_worked_by_hand), HAND(the_summary_is_the_one_worked_by_hand),
       HAND(one_company_is_the_same_rows_alone), cmocka_unit_test(a_run_that_ends_before_it_begins_has_no_minutes),

@@ -3,7 +3,7 @@ import { locale } from "../kit/language.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 
-/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined }} Mean */
+/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined, effective: number | undefined, effectiveTime: number, measured: number }} Mean; effective is undefined where nothing was measured, effectiveTime and measured are seconds */
 
 const HOUR_MS = 3600000;
 /** In hours, with that of clocks that are set back: where nothing is counted of the next one. @type {Record<string, number>} */
@@ -24,7 +24,7 @@ export function meansOf(usage) {
     const by = new Map();
     for (const r of rows) {
         const seconds = (Number(ends.get(r.at)) - r.at) / 1000;
-        const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined };
+        const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined, effective: undefined, effectiveTime: 0, measured: 0 };
         m.busy += (r.busy ?? 0) / seconds;
         m.idle += (r.idle ?? 0) / seconds;
         m.free += (r.free ?? 0) / seconds;
@@ -34,6 +34,11 @@ export function meansOf(usage) {
         m.held += r.held ?? 0;
         m.energy += r.energy ?? 0;
         if (r.cost !== undefined) m.cost = (m.cost ?? 0) + r.cost;
+        if (r.effective !== undefined && r.effective_measured) {
+            m.effective = (m.effective ?? 0) + r.effective / seconds;
+            m.effectiveTime += r.effective;
+            m.measured += r.effective_measured;
+        }
         by.set(r.at, m);
     }
     return [...by.values()];
@@ -42,15 +47,16 @@ export function meansOf(usage) {
 /** @param {Mean} m */
 export const allOf = (m) => m.busy + m.idle + m.free + m.unused + m.down;
 
-/** What a week is like: for each weekday, Sunday first, and hour the mean of a number; undefined where there is none. Labels are "2026-11-15 14:00". @param {Mean[]} hours @param {(m: Mean) => number} of @returns {(number | undefined)[][]} */
+/** What a week is like: for each weekday, Sunday first, and hour the mean of a number; undefined where there is none. Labels are "2026-11-15 14:00". @param {Mean[]} hours @param {(m: Mean) => number | undefined} of @returns {(number | undefined)[][]} */
 export function weekOf(hours, of) {
     const sums = Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => ({ n: 0, sum: 0 })));
     for (const m of hours) {
         const [day, hour] = m.label.split(/[ T]/);
         const at = sums[new Date(`${day}T00:00Z`).getUTCDay()]?.[Number.parseInt(hour)];
-        if (!at) continue;
+        const v = of(m);
+        if (!at || v === undefined) continue;
         at.n++;
-        at.sum += of(m);
+        at.sum += v;
     }
     return sums.map((row) => row.map(({ n, sum }) => (n ? sum / n : undefined)));
 }
