@@ -51,13 +51,14 @@ static void look_at_all(struct parts *p, int64_t now_ms)
     free(p->v);
 }
 
+/* A slice is a stretch of the table, so that the other nodes need not be looked at to pass them over. */
 void apart_look(const struct auto_runs *a, struct live *l, int64_t now_ms)
 {
-    unsigned slice = (unsigned)(now_ms / 1000 % SLICES);
+    size_t slice = (size_t)(now_ms / 1000 % SLICES), cap = a->by_node.cap;
+    size_t from = cap * slice / SLICES, end = cap * (slice + 1) / SLICES, at = slice ? from : 0;
     struct parts launched = {0};
-    size_t at = 0;
-    for (const struct auto_node *n; (n = lookup_each(&a->by_node, &at));) {
-        bool its_turn = lookup_hash(n->key) % SLICES == slice;
+    for (const struct auto_node *n; (slice == 0 || at < end) && (n = lookup_each(&a->by_node, &at));) {
+        bool its_turn = at - 1 >= from && at - 1 < end;
         struct parts here = {0};
         for (size_t i = 0; i < n->n && (its_turn || slice == 0); i++) {
             const struct auto_run *r = n->runs[i];
