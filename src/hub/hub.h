@@ -68,8 +68,9 @@ struct hub {
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
     bool shows;                         /* what is taken in now is another hub's to store */
     bool tells;                         /* other hubs share the store, and are told what is taken: */
+    bool tells_all;                     /* somebody looks at one of them */
     struct telling *telling;            /* nodes/tell.c */
-    struct buf shared;                  /* nodes/share.h */
+    struct buf shared, shared_all;      /* nodes/share.h: for those nobody looks at, and for the others */
 };
 
 /* Something that goes on is logged once a minute, not each time. */

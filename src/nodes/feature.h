@@ -26,9 +26,13 @@ struct taken {                                    /* a request that was taken */
     const struct frame *frames;
     size_t n_frames, n_batches;
     const struct store_batch *batches;
+    struct peer *peer;
+    const struct node_now *n;
+    bool events; /* it brought some */
 };
-void nodes_tell(struct hub *h, const struct taken *p);
-void nodes_take_shared(struct hub *h, struct buf *ret); /* since the last time: the caller's; empty: nothing */
+void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms);
+/* What there is since the last time; all: also what nobody who does not look misses. The caller's; empty: nothing. */
+void nodes_take_shared(struct hub *h, bool all, struct buf *ret);
 
 /* ---- tell.c ---- */
 struct telling;

@@ -48,6 +48,7 @@ struct post {
     struct late_procs late;
     char token[64];
     char from[NODE_KEY_MAX]; /* the node of its token, which has this id now; empty: it is this one */
+    bool events;             /* it brought some */
 };
 
 /* What is left of it while the disk works. */
@@ -539,6 +540,7 @@ static void post_events(struct post *p, const struct batch *b)
 {
     if (!b->n_events)
         return;
+    p->events = true;
     struct slots slots = slots_of(p, b->facts);
     for (size_t i = 0; i < b->n_events; i++) {
         struct node_event e = b->events[i];
@@ -690,7 +692,9 @@ static enum reply_how post_take(struct post *p)
     }
     if (h->tells)
         nodes_tell(h,
-                   &(struct taken){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append, p->append});
+                   &(struct taken){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append, p->append,
+                                   p->peer, p->n, p->events},
+                   p->now_ms);
     p->peer->in_flight++;
     httpd_patient(p->rq);
     w->late = httpd_late(p->rq);

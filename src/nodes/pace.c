@@ -8,12 +8,18 @@
 #define PHASE_MS    100   /* agents send together: a burst costs less than a trickle … */
 #define PHASE_GROUP 1000  /* … but not all of ten thousand in one moment */
 
+bool pace_watched(const struct hub *h, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - h->api.watched_ms;
+
+    return age_ms >= 0 && age_ms < WATCHED_MS;
+}
+
 int64_t pace_interval_ms(const struct hub *h, int64_t now_ms)
 {
     const struct nodes_settings *s = feature_settings(&h->conf, &nodes_feature);
-    int64_t age_ms = now_ms - h->api.watched_ms;
 
-    if (age_ms < 0 || age_ms >= WATCHED_MS)
+    if (!pace_watched(h, now_ms))
         return s->interval;
     /* more nodes than that make a second of requests, and nobody sees them all */
     return MIN(s->interval, MAX(s->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));

@@ -43,6 +43,10 @@ struct peer {
         uint64_t run, number;
     } recent[PEER_RECENT]; /* taken since the hub started: a repeat is not news */
     unsigned at;
+    struct {
+        int64_t at_ms; /* 0: never */
+        uint64_t state;
+    } others;            /* when they were last told of it, whoever looks, and how it was (shown.c) */
     uint64_t told_procs; /* a list that came ahead of its batch, 0 for none: */
     struct proc_list told;
     size_t n_procs, cap_procs;

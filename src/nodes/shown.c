@@ -9,7 +9,11 @@
 #include "base/log.h"
 #include "hub/look.h"
 #include "nodes/feature.h"
+#include "nodes/pace.h"
 #include "nodes/share.h"
+
+#define FIRST_MS  30000 /* after its start a hub is told everything: it knows nothing yet */
+#define VALUES_MS 7500  /* values alone are told so often where nobody looks: with every second batch */
 
 struct showing { /* one node's part of a message */
     struct hub *h;
@@ -186,29 +190,77 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "%s", err.msg);
     struct json j = reply_object(rp, 256);
     json_int(&j, "nodes", (int64_t)n);
+    json_bool(&j, "watched", pace_watched(h, rq->now_ms) || rq->now_ms - h->started_ms < FIRST_MS);
     return reply_object_end(rp, &j);
 }
 
 /* ---- what is to be told ---- */
 
+static void drop_shared(struct buf *b)
+{
+    buf_fini(b);
+    *b = (struct buf){0};
+}
+
 void nodes_tell_others(struct hub *h, bool tell)
 {
-    buf_fini(&h->shared);
-    h->shared = (struct buf){0};
+    drop_shared(&h->shared);
+    drop_shared(&h->shared_all);
     h->tells = tell;
 }
 
-void nodes_take_shared(struct hub *h, struct buf *ret)
+void nodes_take_shared(struct hub *h, bool all, struct buf *ret)
 {
-    *ret = h->shared;
-    h->shared = (struct buf){0};
+    struct buf *from = all ? &h->shared_all : &h->shared;
+
+    *ret = *from;
+    *from = (struct buf){0};
 }
 
-void nodes_tell(struct hub *h, const struct taken *p)
+/* What a screen says of it in words: who is on its devices, and what they do. */
+static uint64_t state_of_node(const struct taken *p)
+{
+    const struct store_batch *newest = &p->batches[p->n_batches - 1];
+    uint64_t sum = newest->facts ^ newest->procs * 31 ^ (uint64_t)p->n->collect;
+
+    for (size_t i = 0; i < p->n->n_devices; i++)
+        sum = sum * 0x9e3779b97f4a7c15u + (uint64_t)p->n->devices[i].state * 4096 + p->n->devices[i].n_procs;
+    return sum;
+}
+
+/* Is this news for one at which nobody looks? Values alone are only so often, but before they are too old. */
+static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
+{
+    if (!p->n_batches)
+        return true;
+    uint64_t state = state_of_node(p);
+    int64_t age_ms = now_ms - p->peer->others.at_ms, most_ms = MIN(VALUES_MS, live_rule(h->live)->stale_after_ms / 2);
+    bool same = state == p->peer->others.state && age_ms >= 0 && age_ms < most_ms;
+    if (same && p->n_frames == p->n_batches && !p->events)
+        return false;
+    p->peer->others.at_ms = now_ms;
+    p->peer->others.state = state;
+    return true;
+}
+
+static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, int64_t now_ms)
+{
+    if (to->max == 0) {
+        *to = BUF_INIT(SHARE_MAX);
+        share_start(to);
+    }
+    if (share_put(to, t) < 0 && hub_may_say(h, "shared", now_ms))
+        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
+}
+
+void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
 {
     struct hub_share t = {.key = str_of(p->key), .address = str_of(p->address)};
     size_t first = p->n_batches > SHARE_BATCHES ? p->n_batches - SHARE_BATCHES : 0;
+    bool news = is_news(h, p, now_ms);
 
+    if (!news && !h->tells_all)
+        return;
     t.v[t.n++] = (struct share_frame){.whole = p->hello};
     for (size_t i = 0; i < p->n_frames && t.n < SHARE_FRAMES - SHARE_BATCHES; i++)
         if (p->frames[i].type != FRAME_BATCH)
@@ -216,10 +268,8 @@ void nodes_tell(struct hub *h, const struct taken *p)
     for (size_t i = first; i < p->n_batches; i++)
         t.v[t.n++] =
             (struct share_frame){p->batches[i].facts, p->batches[i].procs, p->batches[i].shift_ms, p->batches[i].bytes};
-    if (h->shared.max == 0) {
-        h->shared = BUF_INIT(SHARE_MAX);
-        share_start(&h->shared);
-    }
-    if (share_put(&h->shared, &t) < 0 && hub_may_say(h, "shared", clock_wall_ms()))
-        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
+    if (news)
+        put_share(h, &h->shared, &t, now_ms);
+    if (h->tells_all)
+        put_share(h, &h->shared_all, &t, now_ms);
 }

@@ -1,6 +1,7 @@
 /*
- * tell.c: tells the other hubs of the same store what this one took (share.h), twice a second. A hub that does not
- * answer misses what would be too much to keep for it: the next batch of each node shows it again.
+ * tell.c: tells the other hubs of the same store what this one took (share.h): everything twice a second
+ * where somebody looks at them, as they say in their answers, and what changed once a second where nobody does. A hub
+ * that does not answer misses what would be too much to keep for it: the next batch of each node shows it again.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -14,6 +15,7 @@
 #include "nodes/share.h"
 
 #define EVERY_MS       500
+#define SELDOM_MS      900 /* where nobody looks: with every second round */
 #define TIMEOUT_MS     5000
 #define AGAIN_MS       2000 /* after it failed */
 #define FAILED_SAID_MS 1500 /* a moment without an answer is no news */
@@ -27,6 +29,8 @@ struct listener { /* another hub */
     int64_t again_ms; /* monotonic, as the others; after it failed */
     int64_t sent_ms;
     int64_t failed_ms; /* since when; 0: it answers */
+    bool unwatched;    /* nobody looks at it, as it says */
+    bool takes_all;    /* what is kept for it since the last round is everything */
 };
 
 struct telling {
@@ -82,6 +86,7 @@ static void on_told(void *arg, const struct http_result *r)
                  r->status ? (int)MIN(r->body.len, 200u) : 0, r->status ? r->body.p : "");
     else if (!failed && l->failed_ms)
         log_info("cluster", "hub %s is told again what nodes send here", l->hub.url);
+    l->unwatched = !failed && str_find(r->body, "\"watched\":false") >= 0;
     l->failed_ms = !failed ? 0 : l->failed_ms ? l->failed_ms : clock_mono_ms();
     l->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
 }
@@ -98,6 +103,8 @@ static void listener_add(struct listener *l, struct str message)
 static void listener_send(struct listener *l, const char *token)
 {
     if (http_busy(l->call) || clock_mono_ms() < l->again_ms)
+        return;
+    if (l->unwatched && clock_mono_ms() - l->sent_ms < SELDOM_MS)
         return;
     if (!l->waiting.len && clock_mono_ms() - l->sent_ms >= AGAIN_MS) { /* is it there? */
         l->waiting = BUF_INIT(SHARE_MAX);
@@ -145,14 +152,20 @@ static void look_around(struct telling *t)
 static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct telling *t = arg;
-    AUTO_BUF message = {0};
+    AUTO_BUF changes = {0}, all = {0};
 
     look_around(t);
-    nodes_take_shared(t->h, &message);
+    nodes_take_shared(t->h, false, &changes);
+    nodes_take_shared(t->h, true, &all);
+    t->h->tells_all = false;
     for (size_t i = 0; i < t->n; i++) {
-        if (message.len)
-            listener_add(t->v[i], buf_str(&message));
-        listener_send(t->v[i], t->token);
+        struct listener *l = t->v[i];
+        const struct buf *message = l->takes_all ? &all : &changes;
+        if (message->len)
+            listener_add(l, buf_str(message));
+        listener_send(l, t->token);
+        l->takes_all = !l->unwatched;
+        t->h->tells_all |= l->takes_all;
     }
 }
 

@@ -75,6 +75,23 @@ static int hear(struct hub *h, struct str body)
     return status;
 }
 
+/* As when its batch was taken. */
+static void tell(struct hub *h, const struct sender *s, const struct store_batch *b, bool events, int64_t now_ms)
+{
+    nodes_tell(h,
+               &(struct taken){.key = s->key,
+                               .address = "192.0.2.7",
+                               .hello = buf_str(&s->hello),
+                               .n_frames = 1,
+                               .frames = &(struct frame){.type = FRAME_BATCH},
+                               .n_batches = 1,
+                               .batches = b,
+                               .peer = peers_find(h->peers, s->key),
+                               .n = live_find(h->live, s->key),
+                               .events = events},
+               now_ms);
+}
+
 static int64_t util_of(const struct hub *h, const struct sender *s)
 {
     const struct node_now *n = live_find(h->live, s->key);
@@ -165,10 +182,11 @@ static void what_was_taken_is_what_is_told(void **unused)
     (void)unused;
     sender_init(&s, 5);
     say(h, &s, 1, true, &out);
+    assert_int_equal(hear(h, buf_str(&out)), 200);
     struct store_batch b = {.node = s.key, .facts = s.facts_id, .shift_ms = -250, .bytes = buf_str(&s.batch)};
     nodes_tell_others(h, true);
-    nodes_tell(h, &(struct taken){s.key, "192.0.2.7", buf_str(&s.hello), NULL, 0, 1, &b});
-    nodes_take_shared(h, &again);
+    tell(h, &s, &b, false, 1000);
+    nodes_take_shared(h, false, &again);
     struct rd r = rd_of(again.p, again.len);
     assert_int_equal(share_check_start(&r, &err), 0);
     assert_int_equal(share_next(&r, &t, &err), 1);
@@ -179,12 +197,56 @@ static void what_was_taken_is_what_is_told(void **unused)
     assert_true(str_eq_str(t.v[1].whole, buf_str(&s.batch)));
     assert_int_equal(share_next(&r, &t, &err), 0);
     buf_fini(&again);
-    nodes_take_shared(h, &again);
+    nodes_take_shared(h, false, &again);
     assert_int_equal(again.len, 0);
+    sender_fini(&s);
+    whole_hub_close(h);
+}
+
+static bool told(struct hub *h, bool all)
+{
+    AUTO_BUF out = {0};
+
+    nodes_take_shared(h, all, &out);
+    return out.len > 0;
+}
+
+static void where_nobody_looks_values_alone_are_told_with_every_second_batch(void **unused)
+{
+    struct hub *h = whole_hub_open("");
+    struct sender s;
+    AUTO_BUF out = BUF_INIT(65536);
+    int64_t at_ms = clock_wall_ms();
+
+    (void)unused;
+    sender_init(&s, 5);
+    say(h, &s, 1, true, &out);
+    assert_int_equal(hear(h, buf_str(&out)), 200);
+    struct store_batch b = {.node = s.key, .facts = s.facts_id, .bytes = buf_str(&s.batch)};
+    nodes_tell_others(h, true);
+    static const struct {
+        int64_t after_ms; /* of the one before */
+        bool events, state, all, want;
+    } rows[] = {{0, false, false, false, true},      {5000, false, false, false, false},
+                {5000, false, false, false, true},   {5000, true, false, false, true}, /* what happened is at once */
+                {1000, false, true, false, true},    {1000, false, false, true, false},
+                {-60000, false, false, false, true}, /* the clock was set back */
+                {1000, false, false, false, false}};
+    struct node_now *n = live_find(h->live, s.key);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        print_message("row %zu\n", i);
+        at_ms += rows[i].after_ms;
+        n->devices[0].state = rows[i].state ? DEV_BUSY : n->devices[0].state;
+        h->tells_all = rows[i].all;
+        tell(h, &s, &b, rows[i].events, at_ms);
+        assert_int_equal(told(h, false), rows[i].want);
+        assert_int_equal(told(h, true), rows[i].all);
+    }
     sender_fini(&s);
     whole_hub_close(h);
 }
 
 TESTS(cmocka_unit_test(it_is_shown_and_not_stored),
       cmocka_unit_test(facts_that_did_not_come_along_are_read_from_the_store),
-      cmocka_unit_test(what_is_cut_or_no_message_is_refused), cmocka_unit_test(what_was_taken_is_what_is_told))
+      cmocka_unit_test(what_is_cut_or_no_message_is_refused), cmocka_unit_test(what_was_taken_is_what_is_told),
+      cmocka_unit_test(where_nobody_looks_values_alone_are_told_with_every_second_batch))
