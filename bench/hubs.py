@@ -52,7 +52,7 @@ def measure(n, args):
         mark = lambda: ([lib.cpu_s(h.pid) for h in hubs], pg.cpu_s(), [many.newest(x)[3] for x in loads], [many.threads_cpu(h.pid) for h in hubs])  # noqa: E731
         a, t = mark(), time.monotonic()
         if args.perf:
-            subprocess.run(["perf", "record", "-q", "-g", "-o", f"{args.perf}.{n}", "-p", str(hubs[-1].pid), "--", "sleep", "20"], check=False)
+            subprocess.run(["perf", "record", "-q", "-g", "-o", f"{args.perf}.{n}", "-p", ",".join(str(h.pid) for h in hubs), "--", "sleep", "20"], check=False)
         time.sleep(max(0, args.seconds - (time.monotonic() - t)))
         b, took = mark(), time.monotonic() - t
         seen = [shown(h) for h in hubs]
@@ -68,7 +68,7 @@ def main():
     p.add_argument("--seconds", type=int, default=120)
     p.add_argument("--hubs", default="1,2,3")
     p.add_argument("--interval", default="5s")
-    p.add_argument("--perf", metavar="FILE", help="profile the last hub of each")
+    p.add_argument("--perf", metavar="FILE", help="profile all hubs of each")
     args = p.parse_args()
     lib.programs()
     got = {}
