@@ -136,6 +136,11 @@ static bool ask_leads(void *arg, int64_t *ret_epoch)
     return member_leads(arg, ret_epoch);
 }
 
+static int64_t ask_part(void *arg, unsigned part)
+{
+    return member_part(arg, part);
+}
+
 static bool ask_leads_now(void *arg)
 {
     int64_t epoch;
@@ -191,7 +196,12 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     r = member_open(&m, &mc, err);
     if (r < 0)
         return r;
-    h->others = (struct others){.leads = ask_leads, .next_id = ask_id, .there = ask_there, .leave = leave, .arg = m};
+    h->others = (struct others){.leads = ask_leads,
+                                .next_id = ask_id,
+                                .part = ask_part,
+                                .there = ask_there,
+                                .leave = leave,
+                                .arg = m};
     store->url = member_place(m);
     store->hub = member_id(m);
     store->leads = ask_leads_now;

@@ -27,6 +27,7 @@
 #define KEEP_MS   2000       /* leases are kept so often */
 #define ROOM_MS   900        /* between these it is asked whether its disk has room: each second it must answer */
 #define FEED_MS   5000       /* what changed is read so often without being told */
+#define REST_MS   500        /* and no more often, where very much changes */
 #define QUIET_MS  6000       /* a hub that has not kept its lease for so long is missed */
 #define POLL_MS   500        /* and so often where nobody can tell: through a pool of connections */
 #define FORGET_MS 86400000ll /* what is remembered of hubs that are gone, and of what was dropped */
@@ -43,16 +44,18 @@ struct member {
     int64_t id;
     struct db *db;
     struct leases s;
-    struct lease here, leader;
+    struct lease here, leader, parts[LEASE_PARTS];
     struct change_feed feed;
     pthread_t thread;
     bool running;
     int wake_fd;
     uint64_t listens;                            /* the connection that does; 0: none */
     int64_t kept_ms, room_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
+    bool unread;                                 /* somebody notified since it was last fed */
 
     pthread_mutex_t lock;
     pthread_cond_t looked;
+    uint32_t wanted; /* parts that are this hub's to have, as bits */
     bool stop, follow, following;
     struct id_block ids[IDS_KINDS], more[IDS_KINDS];
     struct hub_row hubs[MEMBER_HUBS_MAX];
@@ -141,6 +144,34 @@ static void note_missed(struct member *m, const struct hub_row *rows, size_t n)
     }
 }
 
+/* Hubs of another version may not know of parts: then whoever leads has all of them, as it does there. */
+static bool are_alike(const struct hub_row *rows, size_t n)
+{
+    size_t one = FIRST(n, i, rows[i].here);
+
+    return !ANY(n, i, rows[i].here && strcmp(rows[i].version, rows[one].version) != 0);
+}
+
+/* Each of those who share them has every n-th. */
+uint32_t member_parts_of(int64_t id, const struct hub_row *rows, size_t n)
+{
+    size_t here = 0, n_share = 0, place = SIZE_MAX;
+    uint32_t mask = 0;
+
+    for (size_t i = 0; i < n; i++)
+        here += rows[i].here;
+    bool alike = are_alike(rows, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].here || (alike ? here > 2 && rows[i].leads : !rows[i].leads))
+            continue;
+        place = rows[i].id == id ? n_share : place;
+        n_share++;
+    }
+    for (size_t k = 0; k < LEASE_PARTS && place != SIZE_MAX; k++)
+        mask |= (uint32_t)(k % n_share == place) << k;
+    return mask;
+}
+
 static int look_around(struct member *m, struct err *err)
 {
     AUTO_FREE struct hub_row *rows = NULL;
@@ -149,6 +180,7 @@ static int look_around(struct member *m, struct err *err)
 
     if (r < 0)
         return r;
+    m->wanted = member_parts_of(m->id, rows, n);
     LOCKED(&m->lock);
     m->n_hubs = 0;
     m->hubs_read = true;
@@ -165,6 +197,22 @@ static int look_for_room(struct member *m, struct err *err)
 
     LOCKED(&m->lock);
     m->full = r == 0;
+    return MIN(r, 0);
+}
+
+/* Those it has are kept at once; what is another's by now is given up, and what is its own taken. */
+static int keep_parts(struct member *m, struct err *err)
+{
+    bool any = ANY(LEASE_PARTS, i, atomic_load(&m->parts[i].stop_ms) != 0);
+    int r = any ? lease_keep_parts(&m->s, m->parts, LEASE_PARTS, err) : 0;
+
+    for (size_t i = 0; i < LEASE_PARTS && r >= 0; i++) {
+        bool has = atomic_load(&m->parts[i].stop_ms) != 0, wants = m->wanted >> i & 1;
+        if (has && !wants)
+            r = lease_give_up(&m->s, &m->parts[i], err);
+        else if (!has && wants)
+            r = lease_take(&m->s, &m->parts[i], err);
+    }
     return MIN(r, 0);
 }
 
@@ -248,13 +296,14 @@ static int tidy(struct member *m, struct err *err)
     return (int)MIN(r, 0);
 }
 
-static int follow(struct member *m, bool told, struct err *err)
+static int follow(struct member *m, struct err *err)
 {
     int r = listen_again(m, err);
 
-    int64_t every_ms = pg_is_pooled(m->db) ? POLL_MS : FEED_MS;
-    if (r < 0 || !(told || !m->fed_ms || clock_mono_ms() - m->fed_ms >= every_ms))
+    int64_t every_ms = m->unread ? REST_MS : pg_is_pooled(m->db) ? POLL_MS : FEED_MS;
+    if (r < 0 || (m->fed_ms && clock_mono_ms() - m->fed_ms < every_ms))
         return r;
+    m->unread = false;
     m->fed_ms = clock_mono_ms();
     r = read_changes(m, err);
     if (r < 0)
@@ -262,7 +311,7 @@ static int follow(struct member *m, bool told, struct err *err)
     return r;
 }
 
-static int do_round(struct member *m, bool told, bool follows, struct err *err)
+static int do_round(struct member *m, bool follows, struct err *err)
 {
     int64_t now_ms = clock_mono_ms();
     int r = 0;
@@ -271,6 +320,8 @@ static int do_round(struct member *m, bool told, bool follows, struct err *err)
         r = keep_leases(m, err);
         if (r >= 0)
             r = look_around(m, err);
+        if (r >= 0)
+            r = keep_parts(m, err);
         m->kept_ms = r < 0 ? 0 : now_ms;
     } else if (now_ms - MAX(m->kept_ms, m->room_ms) >= ROOM_MS) {
         r = look_for_room(m, err);
@@ -279,7 +330,7 @@ static int do_round(struct member *m, bool told, bool follows, struct err *err)
     if (r >= 0)
         r = tell_row(m, err);
     if (r >= 0 && follows)
-        r = follow(m, told, err);
+        r = follow(m, err);
     for (enum hub_ids of = 0; of < IDS_KINDS && r >= 0 && follows; of++)
         r = take_ids(m, of, err);
     return r < 0 ? r : follows ? tidy(m, err) : 0;
@@ -288,7 +339,8 @@ static int do_round(struct member *m, bool told, bool follows, struct err *err)
 /* 1: somebody notified. */
 static int wait_round(struct member *m, bool well)
 {
-    int r = well ? pg_wait(m->db, m->wake_fd, pg_is_pooled(m->db) ? POLL_MS : ROUND_MS) : -ENOTCONN;
+    int64_t rest_ms = m->unread && m->fed_ms ? MAX(REST_MS - (clock_mono_ms() - m->fed_ms), 1) : ROUND_MS;
+    int r = well ? pg_wait(m->db, m->wake_fd, MIN(rest_ms, pg_is_pooled(m->db) ? POLL_MS : ROUND_MS)) : -ENOTCONN;
 
     if (r < 0) {
         struct pollfd p = {.fd = m->wake_fd, .events = POLLIN};
@@ -304,7 +356,7 @@ static int wait_round(struct member *m, bool well)
 static void *member_main(void *arg)
 {
     struct member *m = arg;
-    bool told = false, stop = false;
+    bool stop = false;
 
     while (!stop) {
         struct err err = {0};
@@ -312,7 +364,7 @@ static void *member_main(void *arg)
         pthread_mutex_lock(&m->lock);
         bool follows = m->follow;
         pthread_mutex_unlock(&m->lock);
-        int r = do_round(m, told, follows, &err);
+        int r = do_round(m, follows, &err);
         if (r < 0)
             say_away(m, began_ms, &err);
         else
@@ -323,7 +375,7 @@ static void *member_main(void *arg)
         pthread_cond_broadcast(&m->looked);
         pthread_mutex_unlock(&m->lock);
         if (!stop)
-            told = wait_round(m, r >= 0) == 1 || (told && r < 0);
+            m->unread |= wait_round(m, r >= 0) == 1;
     }
     return NULL;
 }
@@ -346,6 +398,8 @@ static int join(struct member *m, const struct member_conf *conf, struct err *er
     feed_init(&m->feed, m->db, m->id);
     lease_init(&m->here, lease_of_hub(m->id, name), m->id, HERE_MS);
     lease_init(&m->leader, LEASE_LEADER, m->id, LEADER_MS);
+    for (unsigned i = 0; i < LEASE_PARTS; i++)
+        lease_init(&m->parts[i], lease_of_part(i, name), m->id, LEADER_MS);
     return keep_leases(m, err);
 }
 
@@ -395,7 +449,10 @@ void member_close(struct member *m)
         pthread_mutex_unlock(&m->lock);
         wake_ring(m->wake_fd);
         pthread_join(m->thread, NULL);
-        lease_give_up(&m->s, &m->leader, NULL); /* what fails is over in a few seconds anyway */
+        for (size_t i = 0; i < LEASE_PARTS; i++) /* what fails is over in a few seconds anyway */
+            if (atomic_load(&m->parts[i].stop_ms))
+                lease_give_up(&m->s, &m->parts[i], NULL);
+        lease_give_up(&m->s, &m->leader, NULL);
         lease_give_up(&m->s, &m->here, NULL);
     }
     if (m->id)
@@ -430,6 +487,13 @@ bool member_leads(const struct member *m, int64_t *ret_epoch)
 {
     *ret_epoch = atomic_load(&m->leader.epoch);
     return lease_holds(&m->leader);
+}
+
+int64_t member_part(const struct member *m, unsigned part)
+{
+    int64_t epoch = atomic_load(&m->parts[part].epoch);
+
+    return lease_holds(&m->parts[part]) ? epoch : -1;
 }
 
 /* Not known yet is not gone. */

@@ -5,8 +5,9 @@
  * K1 Whoever leads holds the lease `leader`; each start of a hub has a number that no other start has. K2 A change that
  * another hub committed is given to the loop within a second, at least once, in the order of their commits as far as
  * one record is concerned; NOTIFY is a hint, and none is lost without it: each is read again until no transaction that
- * began before it is under way. K3 Nothing here waits on the caller's thread but member_open, member_follow and
- * member_close.
+ * began before it is under way. K4 Parts of the nodes (sql/lease.h) are spread over the hubs that are there; of three
+ * and more the one that leads has none, for it has enough to do. K3 Nothing here waits on the caller's thread but
+ * member_open, member_follow and member_close.
  */
 #pragma once
 
@@ -26,13 +27,17 @@ struct member_conf {
 int member_open(struct member **ret, const struct member_conf *conf, struct err *err);
 void member_close(struct member *m); /* others may take over at once */
 
+/* K4: which parts are this hub's, as bits, by all hubs in the order of their numbers. */
+uint32_t member_parts_of(int64_t id, const struct hub_row *rows, size_t n);
+
 int64_t member_id(const struct member *m);
 const char *member_place(const struct member *m); /* for the store's connections: what they write is known as ours */
 
 /* From any thread. */
 bool member_leads(const struct member *m, int64_t *ret_epoch);
-bool member_gone(struct member *m, int64_t hub);           /* that hub holds no lease: it writes nothing any more */
-int64_t member_next_id(struct member *m, enum hub_ids of); /* 0: there is none ahead, the server is away */
+int64_t member_part(const struct member *m, unsigned part); /* the epoch in which this hub has it; -1: it has not */
+bool member_gone(struct member *m, int64_t hub);            /* that hub holds no lease: it writes nothing any more */
+int64_t member_next_id(struct member *m, enum hub_ids of);  /* 0: there is none ahead, the server is away */
 
 /* The tables are there: changes of others from this moment on are given to changed, on the loop. */
 typedef void member_changed_fn(void *arg, const struct other_record *r);

@@ -40,6 +40,11 @@ int64_t hub_epoch(const struct hub *h)
     return leads_as(h, &epoch) ? epoch : -1;
 }
 
+int64_t hub_part_epoch(const struct hub *h, unsigned part)
+{
+    return h->others.part ? h->others.part(h->others.arg, part) : 0;
+}
+
 /* Not as a leader it is refused where all others are, so that done is called as always. */
 int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {

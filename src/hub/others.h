@@ -2,8 +2,9 @@
  * others.h: other hubs on the same store, as far as features must know of them. src/cluster/ fills it in; a hub that is
  * alone has none of it, leads, and pays nothing.
  *
- * What must happen once (alerts, messages, reports, counting) is begun only while hub_leads, and stored by
- * hub_put_once: a hub that was stopped meanwhile and goes on writes nothing in the name of a leader it is no more.
+ * What must happen once (alerts, messages, reports) is begun only while hub_leads, and stored by hub_put_once: a hub
+ * that was stopped meanwhile and goes on writes nothing in the name of a leader it is no more. What must happen once
+ * for each node (counting) is so done by whichever hub has the node's part (sql/lease.h).
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct other_hub { /* one that is there */
 
 struct others {
     bool (*leads)(void *arg, int64_t *ret_epoch); /* NULL: there are none */
+    int64_t (*part)(void *arg, unsigned part);
     int64_t (*next_id)(void *arg, enum hub_ids of);
     size_t (*there)(void *arg, struct other_hub *ret, size_t max);
     void (*leave)(void *arg); /* when the store is closed */
@@ -39,6 +41,8 @@ size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max); /* th
 int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own);
 /* For store_put_led, of what was found out while it was so: 0 for one that is alone, -1: this hub does not lead. */
 int64_t hub_epoch(const struct hub *h);
+/* For store_put_part, of a part of the nodes: 0 for one that is alone, -1: another hub has it. */
+int64_t hub_part_epoch(const struct hub *h, unsigned part);
 /* As store_put, for what the leader does alone. -ESTALE, also as a result: this hub does not lead any more. */
 int hub_put_once(struct hub *h, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rand.h"
 
 #define MAGIC 0x6d736c73 /* "msls" */
 
@@ -21,7 +22,23 @@ const struct db_kind lease_kind = {
               "CREATE SEQUENCE booking_ids INCREMENT 16; CREATE SEQUENCE note_ids INCREMENT 64;",
 };
 
-enum { TAKEN, SHORTEN, TAKE, KEEP, GIVE_UP, FENCE, ADD_HUB, CHANGE_HUB, HUBS, DROP_HUBS, DROP_LEASES, COUNT };
+enum {
+    TAKEN,
+    SHORTEN,
+    TAKE,
+    KEEP,
+    KEEP_PARTS,
+    GIVE_UP,
+    FENCE,
+    FENCE_PARTS,
+    STOP_PART,
+    ADD_HUB,
+    CHANGE_HUB,
+    HUBS,
+    DROP_HUBS,
+    DROP_LEASES,
+    COUNT
+};
 
 /* clock_timestamp: a statement may have waited. A holder that stops within its transaction must not keep others from
  * taking the lease for ever. */
@@ -38,9 +55,16 @@ static const char *const texts[COUNT] = {
              " WHERE l.until < clock_timestamp() RETURNING epoch",
     [KEEP] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND holder = ?2 AND epoch = ?4"
              " AND until >= clock_timestamp()",
+    [KEEP_PARTS] = "UPDATE lease SET until = " LATER " WHERE name LIKE 'part/%' AND holder = ?2"
+                   " AND until >= clock_timestamp() RETURNING substr(name, 6)::bigint, epoch",
     [GIVE_UP] = "UPDATE lease SET until = '-infinity' WHERE name = ?1 AND holder = ?2 AND epoch = ?3",
     [FENCE] = "SELECT 1, set_config('idle_in_transaction_session_timeout', '10s', true) FROM lease"
               " WHERE name = ?1 AND epoch = ?2 FOR KEY SHARE",
+    [FENCE_PARTS] =
+        "SELECT substr(name, 6)::bigint, epoch, set_config('idle_in_transaction_session_timeout', '10s',"
+        " true) FROM lease WHERE name LIKE 'part/%' AND ((?1::bigint >> substr(name, 6)::int) & 1) = 1 FOR KEY SHARE",
+    [STOP_PART] = "SELECT 1, set_config('idle_in_transaction_session_timeout', '10s', true) FROM lease"
+                  " WHERE name = ?1 FOR UPDATE",
     [ADD_HUB] = "INSERT INTO hub(url, name, version, conf, started) VALUES(?1, ?2, ?3, ?4, clock_timestamp())"
                 " RETURNING id",
     [CHANGE_HUB] = "UPDATE hub SET url = ?2, conf = ?3 WHERE id = ?1",
@@ -160,6 +184,58 @@ int lease_fence(struct leases *s, const char *name, int64_t epoch, struct err *e
     int64_t one;
 
     return db_one(DB_STMT(&s->st, FENCE, DB_TEXT(name), DB_INT(epoch)), &one, err);
+}
+
+/* ---- parts ---- */
+
+unsigned lease_part_of(const char *node)
+{
+    return (unsigned)(fnv64(node, strlen(node)) % LEASE_PARTS);
+}
+
+const char *lease_of_part(unsigned part, char out[LEASE_NAME_MAX])
+{
+    snprintf(out, LEASE_NAME_MAX, "part/%u", part);
+    return out;
+}
+
+/* Which of them, and their epochs; 0: not among them. */
+static int read_parts(struct db_stmt *st, int64_t ret[LEASE_PARTS], struct err *err)
+{
+    int r;
+
+    memset(ret, 0, LEASE_PARTS * sizeof(*ret));
+    while ((r = db_next(st, err)) == 1)
+        if (db_number(st, 0) >= 0 && db_number(st, 0) < LEASE_PARTS)
+            ret[db_number(st, 0)] = db_number(st, 1);
+    return r;
+}
+
+int lease_keep_parts(struct leases *s, struct lease *v, size_t n, struct err *err)
+{
+    int64_t asked_ms = clock_boot_ms(), epochs[LEASE_PARTS];
+    int r = read_parts(DB_STMT(&s->st, KEEP_PARTS, DB_INT(0), DB_INT(v[0].holder), DB_INT(v[0].ms)), epochs, err);
+
+    for (size_t i = 0; r == 0 && i < n && i < LEASE_PARTS; i++)
+        if (epochs[i] && epochs[i] == atomic_load(&v[i].epoch) && atomic_load(&v[i].stop_ms))
+            set_held(&v[i], asked_ms);
+        else
+            set_lost(&v[i]);
+    return r;
+}
+
+int lease_fence_parts(struct leases *s, uint32_t parts, int64_t ret[LEASE_PARTS], struct err *err)
+{
+    return read_parts(DB_STMT(&s->st, FENCE_PARTS, DB_INT(parts)), ret, err);
+}
+
+int lease_stop_part(struct leases *s, unsigned part, struct err *err)
+{
+    char name[LEASE_NAME_MAX];
+    int64_t one;
+    int r = db_one(DB_STMT(&s->st, STOP_PART, DB_TEXT(lease_of_part(part, name))), &one, err);
+
+    return MIN(r, 0);
 }
 
 /* ---- hubs ---- */

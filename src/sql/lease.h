@@ -17,6 +17,8 @@
 
 #define LEASE_NAME_MAX 64
 #define LEASE_LEADER   "leader" /* whoever has it does what must happen once */
+/* What must happen once for each node, and is too much for one hub, goes by parts of the nodes: part/0, part/1 ... */
+#define LEASE_PARTS 12
 
 extern const struct db_kind lease_kind; /* the tables: lease, hub */
 
@@ -43,8 +45,16 @@ int lease_take(struct leases *s, struct lease *l, struct err *err); /* 1: it is 
 int lease_keep(struct leases *s, struct lease *l, struct err *err);
 int lease_give_up(struct leases *s, struct lease *l, struct err *err); /* at once another's to take; 0 or -errno */
 bool lease_holds(const struct lease *l);
+/* The same of parts, n of them, of which some may not be held: those that are over are lost by then. */
+int lease_keep_parts(struct leases *s, struct lease *v, size_t n, struct err *err);
 /* Within a transaction that writes: 1, or 0: another has it by now, and nothing may be written in its name. */
 int lease_fence(struct leases *s, const char *name, int64_t epoch, struct err *err);
+/* The same of several parts, bits of a mask: the epoch that each has now goes to ret; 0: nobody ever had it. */
+int lease_fence_parts(struct leases *s, uint32_t parts, int64_t ret[LEASE_PARTS], struct err *err);
+/* Within a transaction: until it ends nothing is written in the name of that part. */
+int lease_stop_part(struct leases *s, unsigned part, struct err *err);
+unsigned lease_part_of(const char *node);                           /* the part that a node is in, by its key */
+const char *lease_of_part(unsigned part, char out[LEASE_NAME_MAX]); /* part/N */
 
 /* ---- hubs: each start of one is a row, and lease hub/ID says whether it is there ---- */
 struct hub_row {

@@ -177,7 +177,7 @@ static void set_mark(struct archiver *x, int64_t log, size_t sent)
     x->log = log;
     x->sent = sent;
     snprintf(text, sizeof(text), "%lld %zu", (long long)log, sent);
-    writer_put(x->w, 0, STORE_SETTING, &(struct store_setting){MARK, str_of(text)}, 1, NULL, NULL);
+    writer_put(x->w, 0, 0, STORE_SETTING, &(struct store_setting){MARK, str_of(text)}, 1, NULL, NULL);
 }
 
 /* ---- a log into the archive ---- */

@@ -81,6 +81,8 @@ static int group_put_record(struct store_op *op, struct records *r, const struct
         AUTO_ARENA mem = {0};
         struct usage_put u;
         int code = op_usage_get((struct op_usage *)op, &mem, &u);
+        if (code == 0 && op->epoch && !op->part) /* days, by whoever leads: hours must not change meanwhile */
+            code = records_stop_part(r, u.node);
         return code < 0 ? code : records_put_usage(r, &u);
     }
     case OP_APPEND:
@@ -95,14 +97,39 @@ static bool group_is_refused(int code)
     return code == -EINVAL || code == -EMSGSIZE;
 }
 
-/* 1, or 0: whoever put it does not lead any more, and it is not done; led: the epoch that was looked at. */
-static int group_may(struct store_op *op, struct records *r, int64_t *led)
+struct group_led { /* what was looked at in this transaction */
+    int64_t leader;
+    bool parts_read;
+    int64_t parts[LEASE_PARTS];
+};
+
+/* Those of all that follow, at once. */
+static int group_read_parts(const struct store_op *ops, struct records *r, struct group_led *led)
 {
-    if (!op->epoch || op->epoch == *led)
+    uint32_t mask = 0;
+
+    for (; ops; ops = ops->next)
+        if (ops->part)
+            mask |= 1u << (ops->part - 1);
+    int code = records_parts(r, mask, led->parts);
+    led->parts_read = code == 0;
+    return code;
+}
+
+/* 1, or 0: whoever put it does not lead, or has that part, any more, and it is not done. */
+static int group_may(struct store_op *op, struct records *r, struct group_led *led)
+{
+    int code = 0;
+
+    if (!op->epoch || (!op->part && op->epoch == led->leader))
         return 1;
-    int code = records_leads(r, op->epoch);
+    if (op->part) {
+        code = led->parts_read ? 0 : group_read_parts(op, r, led);
+        return code < 0 ? code : led->parts[op->part - 1] == op->epoch;
+    }
+    code = records_leads(r, op->epoch);
     if (code == 1)
-        *led = op->epoch;
+        led->leader = op->epoch;
     else if (code == 0 && op_is_told(op))
         ((struct op_told *)op)->result = -ESTALE;
     return code;
@@ -111,7 +138,8 @@ static int group_may(struct store_op *op, struct records *r, int64_t *led)
 static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r,
                              const struct group_log *log)
 {
-    int64_t batches = 0, led = 0;
+    struct group_led led = {0};
+    int64_t batches = 0;
     int code = 0;
 
     for (struct store_op *op = ops; op && code == 0; op = op->next) {

@@ -76,6 +76,16 @@ int records_leads(struct records *r, int64_t epoch)
     return lease_fence(&r->leases, LEASE_LEADER, epoch, NULL);
 }
 
+int records_parts(struct records *r, uint32_t parts, int64_t ret_epochs[LEASE_PARTS])
+{
+    return lease_fence_parts(&r->leases, parts, ret_epochs, NULL);
+}
+
+int records_stop_part(struct records *r, const char *node)
+{
+    return lease_stop_part(&r->leases, lease_part_of(node), NULL);
+}
+
 int records_begin(struct records *r, struct err *err)
 {
     int code = db_begin(r->db, true);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sql/db.h"
+#include "sql/lease.h"
 #include "store/index.h"
 #include "store/log.h"
 #include "store/samples.h"
@@ -24,6 +25,8 @@ int records_begin(struct records *r, struct err *err);
 void records_set_posts(struct records *r, bool posts);
 /* Within a transaction: 1, or 0: another hub leads by now, and what was to be done in this epoch must not be. */
 int records_leads(struct records *r, int64_t epoch);
+int records_parts(struct records *r, uint32_t parts, int64_t ret_epochs[LEASE_PARTS]); /* so of parts, bits of a mask */
+int records_stop_part(struct records *r, const char *node); /* its part's holder waits for this transaction */
 /* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */
 int records_end(struct records *r, int code, struct err *err);
 void records_rollback(struct records *r);

@@ -14,7 +14,8 @@ struct store_op {
     enum op_kind kind;
     bool durable;  /* set by the writer: it need not be tried again */
     bool refused;  /* so: the engine will never take it */
-    int64_t epoch; /* it is done by whoever leads in this one; 0: by anybody */
+    int64_t epoch; /* it is done by whoever leads, or has its part of the nodes, in this one; 0: by anybody */
+    unsigned part; /* from 1; 0: whoever leads */
     size_t size;   /* of the allocation: what the queue is bounded by */
 };
 

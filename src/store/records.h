@@ -190,6 +190,10 @@ int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, st
  * hub; below: by none. */
 int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
                   void *arg);
+/* The same of what has no result, by whoever had this part of the nodes in this epoch. */
+#define STORE_PARTS 12
+unsigned store_part_of(const char *node); /* the part that it is in, by its key */
+int store_put_part(struct store *s, unsigned part, int64_t epoch, enum store_kind kind, const void *v, size_t n);
 /* A token or a setting (a small named secret, made by the caller once), durable when it returns, also beside a hub. */
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err);
 /* The same of a note that ends; of its kind those that are over go, and those that end first if there are more. */

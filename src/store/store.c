@@ -245,7 +245,7 @@ int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *r
 
 int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg)
 {
-    return s->w ? writer_put(s->w, 0, kind, v, n, done, arg) : refuse_put(s, done, arg);
+    return s->w ? writer_put(s->w, 0, 0, kind, v, n, done, arg) : refuse_put(s, done, arg);
 }
 
 int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
@@ -253,7 +253,21 @@ int store_put_led(struct store *s, int64_t epoch, enum store_kind kind, const vo
 {
     if (epoch < 0)
         return refuse_as(s, -ESTALE, done, arg);
-    return s->w ? writer_put(s->w, epoch, kind, v, n, done, arg) : refuse_put(s, done, arg);
+    return s->w ? writer_put(s->w, 0, epoch, kind, v, n, done, arg) : refuse_put(s, done, arg);
+}
+
+_Static_assert(STORE_PARTS == LEASE_PARTS, "a part is a lease");
+
+unsigned store_part_of(const char *node)
+{
+    return lease_part_of(node);
+}
+
+int store_put_part(struct store *s, unsigned part, int64_t epoch, enum store_kind kind, const void *v, size_t n)
+{
+    if (epoch < 0)
+        return -ESTALE;
+    return s->w ? writer_put(s->w, part + 1, epoch, kind, v, n, NULL, NULL) : refuse_put(s, NULL, NULL);
 }
 
 int store_put_now(struct store *s, enum store_kind kind, const void *record, struct err *err)

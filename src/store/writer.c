@@ -655,8 +655,8 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
     return r;
 }
 
-int writer_put(struct writer *w, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
-               void *arg)
+int writer_put(struct writer *w, unsigned part, int64_t epoch, enum store_kind kind, const void *v, size_t n,
+               store_done_fn *done, void *arg)
 {
     if (kind == STORE_NODE)
         return writer_put_node(w, v);
@@ -664,6 +664,7 @@ int writer_put(struct writer *w, int64_t epoch, enum store_kind kind, const void
     if (!op)
         return -EMSGSIZE;
     op->epoch = epoch;
+    op->part = part;
     if (op_is_told(op))
         return writer_tell(w, (struct op_told *)op, done, arg);
     LOCKED(&w->lock);

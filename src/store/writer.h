@@ -25,8 +25,8 @@ bool writer_has_blob(struct writer *w, const char *node, uint64_t id);          
 void writer_know_blob(struct writer *w, const char *node, uint64_t id);                 /* it was found on disk */
 bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret); /* still queued */
 /* As records.h says. A node's alone: the newest of them is the one that waits. */
-int writer_put(struct writer *w, int64_t epoch, enum store_kind kind, const void *v, size_t n, store_done_fn *done,
-               void *arg);
+int writer_put(struct writer *w, unsigned part, int64_t epoch, enum store_kind kind, const void *v, size_t n,
+               store_done_fn *done, void *arg);
 void writer_take_over(struct writer *w, const char *from, const char *to);
 void writer_stat(struct writer *w, struct store_stat *ret);
 /* What was stored when, of what a question may be about: as changes_before says; INT64_MAX: of everything. */

@@ -22,7 +22,6 @@ struct hub_usage {
     struct hub *h;
     struct tariff *tariff;
     struct usage_totals *totals;
-    bool led; /* this hub counted at the last tick */
 };
 
 void usage_now_of(struct hub *h, struct usage_now *ret)
@@ -48,8 +47,8 @@ static void count_again(void *self, const struct news *n)
         ledger_mark_all(h->ledger, n->from_ms, n->to_ms, n->now_ms);
     else if (n->kind == NEWS_RENAMED)
         ledger_move(h->ledger, n->was, n->node, n->now_ms);
-    if (n->kind == NEWS_RECORD && n->record->kind == STORE_USAGE_MARK && hub_leads(((struct hub_usage *)self)->h))
-        ledger_take_mark(((struct hub_usage *)self)->h->ledger, n->record->record, n->now_ms);
+    if (n->kind == NEWS_RECORD && n->record->kind == STORE_USAGE_MARK)
+        ledger_take_mark(h->ledger, n->record->record, n->now_ms);
 }
 
 static int64_t first_before(void *arg, const char *node, int64_t then_ms)
@@ -62,12 +61,18 @@ static int64_t epoch_now(void *arg)
     return hub_epoch(arg);
 }
 
+static int64_t part_now(void *arg, unsigned part)
+{
+    return hub_part_epoch(arg, part);
+}
+
 static struct ledger_conf ledger_conf_of(struct hub *h, const struct state_rule *rule)
 {
     const struct hub_conf *c = &h->conf;
     const struct usage_settings *own = feature_settings(c, &usage_feature);
     struct ledger_conf lc = {.every_ms = own->every,
                              .epoch = epoch_now,
+                             .part = hub_is_alone(h) ? NULL : part_now,
                              .epoch_arg = h,
                              .rule = {.split = (enum usage_split)own->split,
                                       .busy_util = rule->busy_util,
@@ -172,16 +177,9 @@ static void tick(void *self, int64_t now_ms)
 {
     struct hub_usage *d = self;
     struct hub *h = d->h;
-    bool leads = hub_leads(h);
-    if (leads && !d->led && !hub_is_alone(h))
-        ledger_begin(h->ledger);
-    d->led = leads;
-    if (leads) {
-        ledger_tick(h->ledger, now_ms);
+    ledger_tick(h->ledger, now_ms);
+    if (hub_leads(h))
         usage_totals_tick(d->totals, now_ms);
-    } else {
-        ledger_rest(h->ledger, now_ms);
-    }
     usage_trend_tick(h->usage_trend, now_ms);
 }
 

@@ -24,22 +24,26 @@
 #define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
 #define ROLL_DAYS 64                 /* added up again in one put */
 #define LOOK_MOST 2000  /* nodes that are looked at in a second for hours that are over, while those under way wait */
-#define SPARE_US  12000 /* of each second, and of a processor: for hours under way, however many nodes there are */
+#define SPARE_US  12000 /* of each second, and of all hubs' processors: for hours under way, of however many nodes */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
 #define GAP_MS    (48 * HOUR_MS) /* hours of which nothing is known are marked at once, … */
 #define GAP_MOST  2000           /* … of a longer gap so many a second, of all nodes together */
-#define REST_MS   300000         /* a hub that does not count forgets its marks so often */
+#define OTHERS_MS 120000         /* another hub has most likely counted what it was told of so long ago */
+#define ALL_PARTS ((1u << STORE_PARTS) - 1)
+#define REST_MS   300000 /* marks of nodes that another hub counts are forgotten so often */
 
 struct mark {
     int64_t at_ms, seq;
     int64_t since_ms, touched_ms; /* dirty since, and last */
     int64_t until_ms, counted_ms; /* counted up to, and when; 0: not by us */
+    int64_t put_ms;               /* when it was last put */
     bool dirty, flying;
 };
 
 struct led_node {
     char key[NODE_KEY_MAX];
+    unsigned part;
     int64_t first_ms, last_ms; /* hours that were ever marked or counted; first 0: none */
     int64_t gap_ms, gap_to_ms; /* of these some are still to be marked; 0: none */
     struct mark *v;            /* by at_ms */
@@ -53,7 +57,8 @@ struct counting {        /* a job: some hours of a node */
     size_t n;
     int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
     struct count_rule rule;
-    int64_t epoch; /* of the leader that this hub was */
+    unsigned part;
+    int64_t epoch; /* in which this hub had it */
     struct recounted out;
     int64_t took_us; /* of a processor */
     bool spare;      /* out of what is there for hours under way */
@@ -90,6 +95,7 @@ struct ledger {
     uint64_t counted;
     int64_t puts;                /* of usage, so far */
     int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
+    uint32_t own;                /* parts that this hub counts, as bits */
     bool flying;
     char error[200];
 };
@@ -102,6 +108,11 @@ static int64_t hour_of(const struct ledger *l, int64_t at_ms)
 }
 
 /* ---- nodes and marks ---- */
+
+static bool is_own(const struct ledger *l, const struct led_node *n)
+{
+    return l->own >> n->part & 1;
+}
 
 static struct led_node *node_find(const struct ledger *l, const char *key)
 {
@@ -116,6 +127,7 @@ static struct led_node *node_get(struct ledger *l, const char *key)
         return n;
     n = mem_zero(1, sizeof(*n));
     mem_copy_str(n->key, sizeof(n->key), key);
+    n->part = store_part_of(n->key);
     lookup_add(&l->by_key, lookup_hash(n->key), n);
     VEC_ADD(l->nodes, l->n, l->cap, n);
     return n;
@@ -181,13 +193,15 @@ static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool 
         m->until_ms = at_ms + HOUR_MS;
     else if (!near && now_ms >= at_ms + HOUR_MS)
         m->until_ms = 0;
-    if (m->dirty && !m->flying)
+    bool over = !near && now_ms >= at_ms + HOUR_MS; /* whoever counts it may be done with the mark by now */
+    if (m->dirty && !m->flying && (is_own(l, n) || !over || m->put_ms == now_ms))
         return; /* known already, on disk too */
     if (!m->dirty)
         m->since_ms = now_ms;
     m->dirty = true;
     m->flying = false; /* what is being counted now is not all of it */
-    m->seq = ++l->seq;
+    m->put_ms = now_ms;
+    m->seq = l->seq = MAX(l->seq + 1, now_ms); /* by a clock, so that those of several hubs rise together */
     store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){n->key, at_ms, m->seq}, 1, NULL, NULL);
 }
 
@@ -220,6 +234,8 @@ static void mark_gaps(struct ledger *l, int64_t now_ms)
     for (size_t i = 0; i < l->n && left; i++) {
         struct led_node *n = l->nodes[i];
         int64_t to_ms = MIN(n->gap_to_ms, hour_of(l, now_ms));
+        if (!is_own(l, n))
+            continue;
         if (n->gap_ms)
             n->gap_ms = MAX(n->gap_ms, oldest_hour(l, now_ms));
         for (; n->gap_ms && n->gap_ms <= to_ms && left; left--, n->gap_ms += HOUR_MS)
@@ -237,9 +253,10 @@ static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, i
     last_ms = MIN(last_ms, hour_of(l, now_ms));
     if (first_ms > last_ms)
         return;
-    if (n->first_ms && last_ms < n->first_ms - HOUR_MS && leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
+    bool fills = n->first_ms && is_own(l, n); /* who does not count it does not know what was marked lately */
+    if (fills && last_ms < n->first_ms - HOUR_MS && leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
         last_ms = n->first_ms - HOUR_MS;
-    if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
+    if (fills && first_ms > n->last_ms + HOUR_MS)
         first_ms = leave_gap(n, n->last_ms + HOUR_MS, first_ms);
     if (n->first_ms && trusted_clock_now_doubt()) /* nothing can be known of so long a time, then */
         first_ms = leave_gap(n, first_ms, last_ms);
@@ -350,6 +367,11 @@ static int64_t epoch_of(const struct ledger *l)
     return l->conf.epoch ? l->conf.epoch(l->conf.epoch_arg) : 0;
 }
 
+static int64_t part_epoch(const struct ledger *l, unsigned part)
+{
+    return l->conf.part ? l->conf.part(l->conf.epoch_arg, part) : 0;
+}
+
 static struct usage_day day_of(const struct zone *z, int64_t at_ms)
 {
     int32_t date = zone_date(z, at_ms);
@@ -357,13 +379,10 @@ static struct usage_day day_of(const struct zone *z, int64_t at_ms)
     return (struct usage_day){zone_date_ms(z, date), zone_date_ms(z, date + 1)};
 }
 
-/* epoch: as of when it was counted: a hub that slept meanwhile must not put old hours over those of the next. */
-static bool put_usage(struct ledger *l, int64_t epoch, const struct usage_put *u)
+static bool note_put(struct ledger *l, int result)
 {
-    bool queued = store_put_led(l->store, epoch, STORE_USAGE, u, 1, NULL, NULL) == 0;
-
-    l->puts += queued;
-    return queued;
+    l->puts += result == 0;
+    return result == 0;
 }
 
 /* The hours, with the days they are in; then the days of the other zones, which are added up from the hours. */
@@ -380,9 +399,11 @@ static void put_counted(struct ledger *l, struct counting *c)
             if (!n_days || days[n_days - 1].from_ms != day.from_ms)
                 days[n_days++] = day;
         }
-        put_usage(l, c->epoch,
-                  &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs,
-                                      zone_name(l->zones[z].zone), days});
+        struct usage_put u =
+            {c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours, z ? NULL : c->seqs, zone_name(l->zones[z].zone),
+             days};
+        /* as of when it was counted: a hub that slept meanwhile must not put old hours over those of the next */
+        note_put(l, store_put_part(l->store, c->part, c->epoch, STORE_USAGE, &u, 1));
     }
 }
 
@@ -444,8 +465,9 @@ static void on_counted(struct work_job *j)
 static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t now_ms)
 {
     struct counting *c = NULL;
+    int64_t epoch = n->n && is_own(l, n) ? part_epoch(l, n->part) : -1;
 
-    for (size_t i = 0; i < n->n; i++) {
+    for (size_t i = 0; i < n->n && epoch >= 0; i++) {
         struct mark *m = &n->v[i];
         if (c && (c->n == RECOUNT_HOURS || m->at_ms - c->hours[0] >= 24 * HOUR_MS))
             break;
@@ -454,7 +476,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
             continue;
         if (!c) {
             c = NEW(struct counting, .job = {.run = on_worker, .done = on_counted}, .l = l, .rule = l->conf.rule,
-                    .epoch = epoch_of(l), .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
+                    .part = n->part, .epoch = epoch, .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
@@ -482,8 +504,8 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
         days[n_days] = day_of(z->zone, at_ms);
         at_ms = days[n_days++].to_ms;
     }
-    if (n_days &&
-        !put_usage(l, epoch_of(l), &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days}))
+    struct usage_put u = {n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days};
+    if (n_days && !note_put(l, store_put_led(l->store, epoch_of(l), STORE_USAGE, &u, 1, NULL, NULL)))
         return false; /* too much waits for the disk: the next time */
     z->roll_ms = at_ms;
     if (!n->first_ms || z->roll_ms > n->last_ms) {
@@ -545,13 +567,15 @@ static void start_next(struct ledger *l, int64_t now_ms)
 
 /* ---- several hubs ---- */
 
-void ledger_rest(struct ledger *l, int64_t now_ms)
+/* Marks of nodes that another hub counts are forgotten now and then, so that they are put again with what comes. */
+static void forget_others(struct ledger *l, int64_t now_ms)
 {
-    if (!l || (now_ms - l->rested_ms < REST_MS && now_ms >= l->rested_ms))
+    if (now_ms - l->rested_ms < REST_MS && now_ms >= l->rested_ms)
         return;
     l->rested_ms = now_ms;
-    for (size_t i = 0; i < l->n && !l->flying; i++)
-        l->nodes[i]->n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (!is_own(l, l->nodes[i]))
+            l->nodes[i]->n = 0;
 }
 
 void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_ms)
@@ -559,6 +583,10 @@ void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_
     if (!l || hour_of(l, m->at_ms) != m->at_ms || m->at_ms < oldest_hour(l, now_ms) || m->at_ms > hour_of(l, now_ms))
         return;
     struct led_node *n = node_get(l, m->node);
+    if (!is_own(l, n))
+        return;
+    if (n->first_ms && (m->at_ms < n->first_ms - HOUR_MS || m->at_ms > n->last_ms + HOUR_MS)) /* L2 */
+        mark_span(l, n, m->at_ms, m->at_ms, now_ms);
     struct mark *k = mark_get(n, m->at_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, m->at_ms) : m->at_ms;
     n->first_ms = n->first_ms ? MIN(n->first_ms, m->at_ms) : m->at_ms;
@@ -579,6 +607,7 @@ struct left_marks {      /* by whoever counted before */
     struct usage_mark *v;
     char (*names)[NODE_KEY_MAX];
     size_t n, cap, cap_names;
+    int result;
 };
 
 static void add_left(void *arg, const char *node, int64_t at_ms, int64_t seq)
@@ -595,8 +624,9 @@ static void read_left(struct work_job *j)
     struct left_marks *x = (struct left_marks *)j;
     struct ledger *l = x->l;
 
-    if (l->beside || store_open_tools(&l->beside, l->dir, NULL, NULL) == 0)
-        store_each(l->beside, EACH_USAGE_MARK(add_left, x), NULL);
+    x->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, NULL, NULL);
+    if (x->result == 0)
+        x->result = store_each(l->beside, EACH_USAGE_MARK(add_left, x), NULL);
 }
 
 static void take_left(struct work_job *j)
@@ -607,23 +637,44 @@ static void take_left(struct work_job *j)
         x->v[i].node = x->names[i];
         ledger_take_mark(x->l, &x->v[i], clock_wall_ms());
     }
+    if (!j->ran || x->result < 0)
+        x->l->own = 0; /* they are read with the next tick */
     FREE_ALL(x->v, x->names, x);
 }
 
-void ledger_begin(struct ledger *l)
+/* What others left is read, beside the loop. */
+static bool read_marks(struct ledger *l)
 {
-    struct left_marks *x = l ? NEW(struct left_marks, .job = {.run = read_left, .done = take_left}, .l = l) : NULL;
+    struct left_marks *x = NEW(struct left_marks, .job = {.run = read_left, .done = take_left}, .l = l);
+    int r = work_add(l->work, &x->job, LIMIT_MS);
 
-    if (x && work_add(l->work, &x->job, LIMIT_MS) < 0)
+    if (r < 0)
         free(x);
+    return r == 0;
+}
+
+/* Which parts are this hub's now. */
+static void look_whose(struct ledger *l)
+{
+    uint32_t own = 0;
+
+    for (unsigned i = 0; i < STORE_PARTS; i++)
+        own |= (uint32_t)(part_epoch(l, i) >= 0) << i;
+    bool more = own & ~l->own;
+    if (more && l->conf.part && !read_marks(l))
+        return;
+    l->hour_ms = more ? 0 : l->hour_ms; /* L2: also of those that are new to it */
+    l->own = own;
 }
 
 void ledger_tick(struct ledger *l, int64_t now_ms)
 {
     if (!l)
         return;
+    look_whose(l);
+    forget_others(l, now_ms);
     if (now_ms - l->spared_ms >= 1000 || now_ms < l->spared_ms) {
-        l->spare_us = MIN(l->spare_us + SPARE_US, SAVED_US);
+        l->spare_us = MIN(l->spare_us + SPARE_US * __builtin_popcount(l->own) / STORE_PARTS, SAVED_US);
         l->spared_ms = now_ms;
         mark_gaps(l, now_ms);
     }
@@ -633,11 +684,11 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
         l->hour_ms = hour_of(l, now_ms);
         for (size_t i = 0; i < n; i++) {
             struct led_node *x = node_get(l, v[i]->key);
-            if (x->first_ms)
+            if (x->first_ms && is_own(l, x))
                 mark_span(l, x, l->hour_ms, l->hour_ms, now_ms);
         }
     }
-    for (size_t z = 0; z < l->n_zones; z++)
+    for (size_t z = 0; z < l->n_zones && epoch_of(l) >= 0; z++)
         if (!l->zones[z].ready) {
             make_days(l, &l->zones[z]);
             if (l->zones[z].ready)
@@ -723,7 +774,7 @@ struct ledger *ledger_new(struct event_base *loop, struct store *store, const ch
                           struct zone *const *zones, size_t n_zones, const struct ledger_conf *conf)
 {
     struct ledger *l = NEW(struct ledger, .store = store, .live = live, .dir = mem_str(dir), .n_zones = n_zones,
-                           .conf = *conf, .spare_us = SAVED_US);
+                           .conf = *conf, .spare_us = SAVED_US, .own = conf->part ? 0 : ALL_PARTS);
     for (size_t z = 0; z < n_zones; z++)
         l->zones[z].zone = zones[z];
     l->work = work_new(loop, 1, 4);
@@ -763,6 +814,11 @@ uint64_t ledger_counted(const struct ledger *l)
     return l ? l->counted : 0;
 }
 
+bool ledger_counts_all(const struct ledger *l)
+{
+    return !l || l->own == ALL_PARTS;
+}
+
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)
 {
     *ret = (struct ledger_stat){.counted_to_ms = now_ms / MINUTE_MS * MINUTE_MS, .zone = l->zones[0].zone};
@@ -773,14 +829,18 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
     struct store_stat st;
     store_stat(l->store, &st);
     ret->waiting = st.usage_queued;
+    if (!ledger_counts_all(l))
+        ret->counted_to_ms = (now_ms - OTHERS_MS) / MINUTE_MS * MINUTE_MS;
     for (size_t i = 0; i < l->n; i++) {
-        ret->waiting += gap_hours(l->nodes[i]);
+        ret->waiting += is_own(l, l->nodes[i]) ? gap_hours(l->nodes[i]) : 0;
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
             const struct mark *m = &l->nodes[i]->v[k];
+            bool own = is_own(l, l->nodes[i]), over = now_ms >= m->at_ms + HOUR_MS;
             if (!m->dirty)
                 continue;
-            ret->waiting += m->until_ms < m->at_ms + HOUR_MS && now_ms >= m->at_ms + HOUR_MS;
-            ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
+            ret->waiting += over && (own ? m->until_ms < m->at_ms + HOUR_MS : now_ms - m->put_ms < OTHERS_MS);
+            if (own)
+                ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
         }
     }
 }

@@ -6,7 +6,9 @@
  * L1 A mark is durable no later than the batch that made it, so nothing is left out after a crash. L2 The hours of a
  * node are counted without a gap from its first to now: one of which nothing is known counts as down. Of a gap of more
  * than two days (a hub that was away, a clock that jumped) they are marked bit by bit, and what is left of that when
- * the hub ends stays out. L3 The loop never waits here, but in ledger_free.
+ * the hub ends stays out. L3 The loop never waits here, but in ledger_free. L4 Of several hubs the one that has a
+ * node's part (hub/others.h) counts it; the others only note marks for it. What is counted is put with the epoch in
+ * which it was begun.
  */
 #pragma once
 
@@ -23,6 +25,7 @@ struct ledger_conf {
     int64_t every_ms;            /* the hour under way is counted so often */
     int64_t keep_ms;             /* samples and records older than this are gone; 0: never */
     int64_t (*epoch)(void *arg); /* of this hub as the one that leads; -1: it does not. NULL: it is alone */
+    int64_t (*part)(void *arg, unsigned part); /* in which it counts that part of the nodes; -1: another hub does */
     void *epoch_arg;
 };
 
@@ -42,11 +45,7 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
 /* The first hour of a node that was ever marked, where no sample of then or later can have done it; 0: there is none.
  */
 int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms);
-/* Another hub counts: marks are noted for it, and forgotten here, so that they are put again with what comes next. */
-void ledger_rest(struct ledger *l, int64_t now_ms);
-/* From now on this hub counts: what others left is read, beside the loop. */
-void ledger_begin(struct ledger *l);
-/* Another hub heard of something in that hour. */
+/* Another hub heard of something in that hour; passed over where this one does not count that node. */
 void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_ms);
 void ledger_tick(struct ledger *l, int64_t now_ms);
 /* Count everything again that can be: how many hours. */
@@ -62,4 +61,5 @@ struct ledger_stat {
     char error[200];                      /* why the last hour could not be counted; empty: it could */
 };
 uint64_t ledger_counted(const struct ledger *l); /* hours of nodes since it was made; accepts NULL */
+bool ledger_counts_all(const struct ledger *l);  /* of no node another hub does; accepts NULL */
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret);

@@ -18,12 +18,13 @@
 #include "usage/sums.h"
 #include "usage/totals.h"
 
-#define NOTE_ID  1
-#define EVERY_MS 5000
-#define SHARE    1000    /* it may take that part of a processor */
-#define OLDER_MS HOUR_MS /* days before yesterday are summed so often */
-#define LIMIT_MS 120000
-#define DAYS     8
+#define NOTE_ID   1
+#define EVERY_MS  5000
+#define SHARE     1000    /* it may take that part of a processor */
+#define OLDER_MS  HOUR_MS /* days before yesterday are summed so often */
+#define LIMIT_MS  120000
+#define OTHERS_MS 30000 /* what other hubs counted is summed so often */
+#define DAYS      8
 
 struct usage_totals {
     struct hub *h;
@@ -32,6 +33,7 @@ struct usage_totals {
     bool running;       /* on a worker, or on its way to the store */
     uint64_t counted;   /* hours there were when it was summed last */
     int64_t again_ms;   /* not before; monotonic */
+    int64_t summed_ms;  /* the last time, so */
 };
 
 struct summing {         /* a job */
@@ -44,6 +46,7 @@ struct summing {         /* a job */
     size_t n_nodes;
     struct sums_node *nodes;
     int64_t now_ms, keep_ms, took_us;
+    bool shared; /* other hubs count, too */
     uint64_t counted;
     struct totals totals;
     int code;
@@ -121,6 +124,23 @@ static int sum_all(struct summing *k, struct store *beside, const struct zone *z
     return r;
 }
 
+static void note_mark(void *arg, UNUSED const char *node, int64_t at_ms, UNUSED int64_t seq)
+{
+    int64_t *first_ms = arg;
+
+    *first_ms = MIN(*first_ms, at_ms);
+}
+
+/* The first one sums everything: all of it is to be there, whoever counts it. Of the last hours something always is
+ * open. */
+static int check_marks(struct summing *k, struct store *beside)
+{
+    int64_t first_ms = INT64_MAX;
+    int r = k->shared && !k->totals.since_ms ? store_each(beside, EACH_USAGE_MARK(note_mark, &first_ms), &k->err) : 0;
+
+    return r < 0 ? r : first_ms < k->now_ms - 2 * HOUR_MS ? -EAGAIN : 0;
+}
+
 static void sum_run(struct work_job *j)
 {
     struct summing *k = (struct summing *)j;
@@ -131,6 +151,8 @@ static void sum_run(struct work_job *j)
     k->code = store_open_tools(&beside, k->dir, NULL, &k->err);
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
+    if (k->code == 0)
+        k->code = check_marks(k, beside);
     if (k->code == 0)
         k->code = sum_all(k, beside, z);
     store_close(beside);
@@ -183,7 +205,7 @@ static void sum_done(struct work_job *j)
             on_kept(u, b.err);
         else /* it calls on_kept in any case */
             hub_put_once(u->h, STORE_NOTE, &n, 1, on_kept, u);
-    } else if (j->ran && k->code != -ECANCELED) {
+    } else if (j->ran && k->code != -ECANCELED && k->code != -EAGAIN) {
         log_warn("usage", "what people used cannot be summed for /metrics: %s", k->err.msg);
         u->again_ms = clock_mono_ms() + 60 * (int64_t)EVERY_MS;
     }
@@ -193,9 +215,9 @@ static void sum_done(struct work_job *j)
 static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, int64_t now_ms)
 {
     struct hub *h = u->h;
-    struct summing *k =
-        NEW(struct summing, .job = {.run = sum_run, .done = sum_done}, .u = u, .people = people_ref(h->api.people),
-            .now_ms = now_ms, .keep_ms = h->conf.keep_usage, .counted = ledger_counted(h->ledger));
+    struct summing *k = NEW(struct summing, .job = {.run = sum_run, .done = sum_done}, .u = u,
+                            .people = people_ref(h->api.people), .now_ms = now_ms, .keep_ms = h->conf.keep_usage,
+                            .counted = ledger_counted(h->ledger), .shared = !ledger_counts_all(h->ledger));
     const char *zone = zone_name(stat->zone);
     struct store_stat st;
 
@@ -212,6 +234,7 @@ static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, in
         k->nodes[i] = (struct sums_node){.key = arena_str(&k->mem, v[i]->key), .name = arena_str(&k->mem, v[i]->name)};
     totals_copy(&k->totals, &u->told);
     u->running = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
+    u->summed_ms = clock_mono_ms();
     if (u->running)
         return;
     u->again_ms = clock_mono_ms() + EVERY_MS;
@@ -222,7 +245,10 @@ void usage_totals_tick(struct usage_totals *u, int64_t now_ms)
 {
     struct ledger_stat stat;
 
-    if (!u || u->running || clock_mono_ms() < u->again_ms || ledger_counted(u->h->ledger) == u->counted)
+    if (!u || u->running || clock_mono_ms() < u->again_ms)
+        return;
+    bool others = !ledger_counts_all(u->h->ledger) && clock_mono_ms() - u->summed_ms >= OTHERS_MS;
+    if (!others && ledger_counted(u->h->ledger) == u->counted)
         return;
     ledger_stat(u->h->ledger, now_ms, &stat);
     if (u->told.since_ms || !stat.waiting) /* the first one sums everything: all of it is to be there */

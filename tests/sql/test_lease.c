@@ -227,6 +227,71 @@ static void a_stale_epoch_writes_nothing(void **unused)
     leave(&b);
 }
 
+static void init_parts(struct lease v[LEASE_PARTS], int64_t holder)
+{
+    char name[LEASE_NAME_MAX];
+
+    for (unsigned i = 0; i < LEASE_PARTS; i++)
+        lease_init(&v[i], lease_of_part(i, name), holder, MS);
+}
+
+static size_t count_held(const struct lease v[LEASE_PARTS])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < LEASE_PARTS; i++)
+        n += lease_holds(&v[i]);
+    return n;
+}
+
+/* Z1 and Z4, of parts: kept and looked at all at once. */
+static void parts_are_kept_at_once_and_a_stale_epoch_of_one_is_seen(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct lease of_a[LEASE_PARTS], of_b[LEASE_PARTS];
+    int64_t epochs[LEASE_PARTS];
+    struct hub_of_test a, b;
+    (void)unused;
+
+    join(&a, url, 1);
+    join(&b, url, 2);
+    init_parts(of_a, 1);
+    init_parts(of_b, 2);
+    for (size_t i = 0; i < LEASE_PARTS; i++)
+        assert_int_equal(lease_take(&a.s, &of_a[i], NULL), 1);
+    assert_int_equal(lease_take(&b.s, &of_b[3], NULL), 0);
+    pass(&a, MS / 2);
+    assert_int_equal(lease_keep_parts(&a.s, of_a, LEASE_PARTS, NULL), 0);
+    assert_int_equal(lease_keep_parts(&b.s, of_b, LEASE_PARTS, NULL), 0); /* it has none */
+    pass(&a, MS / 2);
+    assert_int_equal(count_held(of_a), LEASE_PARTS);
+    assert_int_equal(count_held(of_b), 0);
+    assert_int_equal(lease_give_up(&a.s, &of_a[3], NULL), 0);
+    assert_int_equal(lease_take(&b.s, &of_b[3], NULL), 1);
+    assert_int_equal(lease_keep_parts(&a.s, of_a, LEASE_PARTS, NULL), 0);
+    assert_int_equal(lease_keep_parts(&b.s, of_b, LEASE_PARTS, NULL), 0);
+    assert_int_equal(count_held(of_a), LEASE_PARTS - 1);
+    assert_int_equal(count_held(of_b), 1);
+
+    assert_int_equal(db_begin(a.db, true), 0);
+    assert_int_equal(lease_fence_parts(&a.s, 1u << 3 | 1u << 5, epochs, NULL), 0);
+    assert_int_equal(epochs[3], 2);
+    assert_int_equal(epochs[5], 1);
+    assert_int_equal(epochs[4], 0); /* not asked for */
+    assert_int_equal(db_exec(b.db, "SET lock_timeout = '10ms'"), 0);
+    assert_int_equal(lease_keep_parts(&b.s, of_b, LEASE_PARTS, NULL), 0); /* keeping does not wait for it, */
+    assert_int_equal(db_exec(b.db, "UPDATE lease SET epoch = 9 WHERE name = 'part/5'"), -EBUSY); /* taking does, */
+    assert_int_equal(db_begin(b.db, true), 0);
+    assert_int_equal(lease_stop_part(&b.s, 5, NULL), -EBUSY); /* and so does who wants no one to write */
+    db_rollback(b.db);
+    assert_int_equal(db_commit(a.db), 0);
+    pass(&a, MS + 1000);
+    assert_int_equal(lease_keep_parts(&a.s, of_a, LEASE_PARTS, NULL), 0);
+    assert_int_equal(count_held(of_a), 0);
+    leave(&a);
+    leave(&b);
+}
+
 static int64_t add_hub(struct hub_of_test *h, const char *name)
 {
     struct hub_row row = {.url = "http://x:1", .version = "1", .conf = "c"};
@@ -301,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_holder_stops_by_itself),
         cmocka_unit_test(of_many_that_want_it_one_gets_it),
         cmocka_unit_test(a_stale_epoch_writes_nothing),
+        cmocka_unit_test(parts_are_kept_at_once_and_a_stale_epoch_of_one_is_seen),
         cmocka_unit_test(hubs_are_listed_while_they_are_there),
     };
 

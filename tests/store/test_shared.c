@@ -645,6 +645,76 @@ static void what_an_old_leader_puts_is_not_written(void **unused)
     store_close(s);
 }
 
+/* The same of a part of the nodes: what is counted of one is put by whoever has its part. */
+static void what_is_counted_is_put_by_who_has_the_part(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    const struct usage_span hour = {H0, H0 + H_HOUR, 0, NULL};
+    const int64_t mark = 1;
+    const struct usage_put usage = {.node = "aa", .n = 1, .hours = &hour, .marks = &mark, .zone = "UTC"},
+                           days = {.node = "aa", .zone = "UTC"};
+    struct outcome done = {0};
+    char name[LEASE_NAME_MAX];
+    unsigned part = store_part_of("aa");
+    struct db *db = NULL;
+    struct leases leases;
+    struct lease l, leader;
+    (void)unused;
+
+    assert_int_equal(db_open(&db, url, &lease_kind, DB_WRITE, NULL), 0);
+    struct store *s = open_hub(url, 1);
+    leases_init(&leases, db);
+    lease_init(&l, lease_of_part(part, name), 1, 60000);
+    lease_init(&leader, LEASE_LEADER, 2, 60000);
+    assert_int_equal(lease_take(&leases, &l, NULL), 1);
+    assert_int_equal(lease_give_up(&leases, &l, NULL), 0);
+    assert_int_equal(lease_take(&leases, &l, NULL), 1); /* in its second epoch */
+    assert_int_equal(lease_take(&leases, &leader, NULL), 1);
+    store_put(s, STORE_USAGE_MARK, &(struct usage_mark){"aa", H0, 1}, 1, NULL, NULL);
+    assert_int_equal(store_put_part(s, part, 1, STORE_USAGE, &usage, 1), 0);
+    assert_int_equal(store_put_part(s, (part + 1) % STORE_PARTS, 2, STORE_USAGE, &usage, 1), 0);
+    assert_int_equal(store_put_part(s, part, -1, STORE_USAGE, &usage, 1), -ESTALE);
+    flush(s);
+    assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 1);
+    assert_int_equal(store_put_part(s, part, 2, STORE_USAGE, &usage, 1), 0);
+    store_put_led(s, leader.epoch, STORE_USAGE, &days, 1, NULL, NULL); /* days are added up by who leads, */
+    store_put_led(s, leader.epoch, STORE_NOTE, &(struct note){.kind = NOTE_ALERT, .id = 1, .bytes = STR("x")}, 1, note,
+                  &done); /* beside it */
+    flush(s);
+    assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 0);
+    assert_true(done.n == 1 && done.last == 0);
+    leases_fini(&leases);
+    db_close(db);
+    store_close(s);
+}
+
+static void two_hubs_give_a_name_one_number(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct usage_device gpu = {.device = "GPU-1", .model = "H200"};
+    const struct usage_span hour = {H0, H0 + H_HOUR, 1, &gpu};
+    (void)unused;
+
+    struct store *v[] = {open_hub(url, 1), open_hub(url, 2)};
+    for (int round = 0; round < 20; round++) {
+        char model[16], uuid[2][16];
+        snprintf(model, sizeof(model), "H%d", round);
+        for (size_t i = 0; i < ARRAY_LEN(v); i++) { /* both write at the same time, in their threads */
+            snprintf(uuid[i], sizeof(uuid[i]), "GPU-%d-%zu", round, i);
+            gpu.device = uuid[i];
+            gpu.model = model;
+            struct usage_put u = {.node = uuid[i], .n = 1, .hours = &hour, .zone = "UTC"};
+            assert_int_equal(store_put(v[i], STORE_USAGE, &u, 1, NULL, NULL), 0);
+        }
+    }
+    flush(v[0]);
+    flush(v[1]);
+    assert_int_equal(ask(v[0], "SELECT count(*) FROM usage_hours"), 40);
+    assert_int_equal(ask(v[0], "SELECT count(*) FROM usage_names WHERE text LIKE 'H%'"), 20);
+    store_close(v[0]);
+    store_close(v[1]);
+}
+
 static int start_server(void **unused)
 {
     (void)unused;
@@ -673,6 +743,8 @@ int main(void)
         cmocka_unit_test(a_repeat_is_acknowledged_by_a_commit_that_writes),
         cmocka_unit_test(hubs_race_and_nothing_is_lost_or_doubled),
         cmocka_unit_test(what_an_old_leader_puts_is_not_written),
+        cmocka_unit_test(what_is_counted_is_put_by_who_has_the_part),
+        cmocka_unit_test(two_hubs_give_a_name_one_number),
         cmocka_unit_test(a_takeover_counts_for_all_hubs),
         cmocka_unit_test(a_start_finds_the_newest_of_all_hubs),
     };

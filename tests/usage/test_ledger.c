@@ -211,8 +211,86 @@ static void a_long_gap_is_marked_bit_by_bit(void **unused)
     fix_close(&f);
 }
 
+static int64_t tell_part(void *arg, UNUSED unsigned part)
+{
+    return *(const int64_t *)arg;
+}
+
+static void take_newest(void *arg, UNUSED const char *node, UNUSED int64_t at_ms, int64_t seq)
+{
+    int64_t *newest = arg;
+    *newest = MAX(*newest, seq);
+}
+
+static int64_t newest_mark(const struct fix *f)
+{
+    int64_t seq = 0;
+
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    assert_true(store_each(f->s, EACH_USAGE_MARK(take_newest, &seq), NULL) >= 0);
+    return seq;
+}
+
+struct marks_of {
+    const char *node;
+    size_t n;
+};
+
+static void count_mark(void *arg, const char *node, UNUSED int64_t at_ms, UNUSED int64_t seq)
+{
+    struct marks_of *m = arg;
+    m->n += strcmp(node, m->node) == 0;
+}
+
+static size_t hours_of(const struct fix *f, const char *node)
+{
+    struct marks_of m = {.node = node};
+
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    assert_true(store_each(f->s, EACH_USAGE_MARK(count_mark, &m), NULL) >= 0);
+    return m.n;
+}
+
+/* L4 */
+static void what_another_hub_counts_is_noted_for_it_until_it_is_this_ones_to_count(void **unused)
+{
+    struct fix f;
+    int64_t epoch = -1;
+    struct ledger_conf conf = {.every_ms = 60000, .part = tell_part, .epoch_arg = &epoch};
+
+    (void)unused;
+    fix_open(&f);
+    ledger_set(f.l, &conf);
+    ledger_tick(f.l, f.now_ms);
+    assert_false(ledger_counts_all(f.l));
+    ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 20 * H, f.now_ms);
+    int64_t first = newest_mark(&f);
+    assert_true(first > 0);
+    ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 20 * H, f.now_ms); /* of the same request */
+    assert_int_equal(newest_mark(&f), first);
+    ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 20 * H, f.now_ms + 1000); /* it may be counted by now */
+    assert_true(newest_mark(&f) > first);
+    ledger_tick(f.l, f.now_ms + 70000);
+    event_base_loop(f.loop, EVLOOP_NONBLOCK);
+    assert_int_equal(ledger_counted(f.l), 0);
+    ledger_take_mark(f.l, &(struct usage_mark){"b", (f.now_ms - 9 * H) / H * H, f.now_ms}, f.now_ms);
+    assert_int_equal(hours_of(&f, "b"), 0);
+    epoch = 0;
+    ledger_tick(f.l, f.now_ms + 71000);
+    assert_true(ledger_counts_all(f.l));
+    for (int i = 9; i >= 3; i -= 6) /* L2: hours in between are marked with it */
+        ledger_take_mark(f.l, &(struct usage_mark){"b", (f.now_ms - i * H) / H * H, f.now_ms}, f.now_ms + 71000);
+    assert_int_equal(hours_of(&f, "b"), 6); /* the first is the other hub's to put */
+    while (ledger_counted(f.l) == 0) {
+        event_base_loop(f.loop, EVLOOP_ONCE);
+        ledger_tick(f.l, f.now_ms + 80000);
+    }
+    fix_close(&f);
+}
+
 TESTS(cmocka_unit_test(a_long_gap_is_marked_bit_by_bit),
       cmocka_unit_test(days_of_a_new_zone_are_ready_when_they_can_be_read),
       cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
       cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),
-      cmocka_unit_test(counted_hours_wait_until_they_can_be_read))
+      cmocka_unit_test(counted_hours_wait_until_they_can_be_read),
+      cmocka_unit_test(what_another_hub_counts_is_noted_for_it_until_it_is_this_ones_to_count))
