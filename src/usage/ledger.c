@@ -14,6 +14,7 @@
 #include "base/order.h"
 #include "base/workers.h"
 #include "hub/trusted_clock.h"
+#include "usage/led_node.h"
 #include "usage/recount.h"
 
 #define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
@@ -27,28 +28,10 @@
 #define SPARE_US  12000 /* of each second, and of all hubs' processors: for hours under way, of however many nodes */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
-#define GAP_MS    (48 * HOUR_MS) /* hours of which nothing is known are marked at once, … */
-#define GAP_MOST  2000           /* … of a longer gap so many a second, of all nodes together */
-#define OTHERS_MS 120000         /* another hub has most likely counted what it was told of so long ago */
+#define GAP_MOST  2000   /* hours of long gaps are marked in a second, of all nodes together */
+#define OTHERS_MS 120000 /* another hub has most likely counted what it was told of so long ago */
 #define ALL_PARTS ((1u << STORE_PARTS) - 1)
 #define REST_MS   300000 /* marks of nodes that another hub counts are forgotten so often */
-
-struct mark {
-    int64_t at_ms, seq;
-    int64_t since_ms, touched_ms; /* dirty since, and last */
-    int64_t until_ms, counted_ms; /* counted up to, and when; 0: not by us */
-    int64_t put_ms;               /* when it was last put */
-    bool dirty, flying;
-};
-
-struct led_node {
-    char key[NODE_KEY_MAX];
-    unsigned part;
-    int64_t first_ms, last_ms; /* hours that were ever marked or counted; first 0: none */
-    int64_t gap_ms, gap_to_ms; /* of these some are still to be marked; 0: none */
-    struct mark *v;            /* by at_ms */
-    size_t n, cap;
-};
 
 struct counting {        /* a job: some hours of a node */
     struct work_job job; /* first */
@@ -133,60 +116,11 @@ static struct led_node *node_get(struct ledger *l, const char *key)
     return n;
 }
 
-static size_t mark_place(const struct led_node *n, int64_t at_ms)
-{
-    return COUNT_BEFORE(n->n, i, n->v[i].at_ms < at_ms);
-}
-
-static struct mark *mark_find(struct led_node *n, int64_t at_ms)
-{
-    size_t i = mark_place(n, at_ms);
-
-    return i < n->n && n->v[i].at_ms == at_ms ? &n->v[i] : NULL;
-}
-
-/* Those of the hours in between that are not dirty any more go, all at once: there may be thousands behind them. */
-static void marks_drop(struct led_node *n, int64_t first_ms, int64_t last_ms)
-{
-    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), kept = from;
-
-    for (size_t i = from; i < to; i++)
-        if (n->v[i].dirty)
-            n->v[kept++] = n->v[i];
-    memmove(&n->v[kept], &n->v[to], (n->n - to) * sizeof(*n->v));
-    n->n -= to - kept;
-}
-
-static struct mark *mark_get(struct led_node *n, int64_t at_ms)
-{
-    size_t i = mark_place(n, at_ms);
-
-    if (i == n->n || n->v[i].at_ms != at_ms)
-        VEC_INSERT(n->v, n->n, n->cap, i, (struct mark){.at_ms = at_ms});
-    return &n->v[i];
-}
-
-COMPARE(by_hour, struct mark, ORDER(x->at_ms, y->at_ms))
-
-/* Every hour in between has a mark from here on, put in at once: after a jump of the clock these are years. */
-static void marks_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
-{
-    size_t i = mark_place(n, first_ms), was = n->n;
-
-    for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS) {
-        while (i < was && n->v[i].at_ms < at_ms)
-            i++;
-        if (i == was || n->v[i].at_ms != at_ms)
-            VEC_ADD(n->v, n->n, n->cap, (struct mark){.at_ms = at_ms});
-    }
-    SORT(n->v, n->n, by_hour);
-}
-
 /* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
  * and again for a while, to be exact about long spells; all of it is counted all the same. */
 static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
 {
-    struct mark *m = mark_get(n, at_ms);
+    struct mark *m = led_node_get(n, at_ms);
 
     m->touched_ms = now_ms;
     if (near && !m->dirty && at_ms + HOUR_MS == hour_of(l, now_ms))
@@ -209,21 +143,6 @@ static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool 
 static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
 {
     return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
-}
-
-/* Hours from one to before the other, of which nothing is known: from where on they are marked at once. */
-static int64_t leave_gap(struct led_node *n, int64_t from_ms, int64_t to_ms)
-{
-    if (to_ms - from_ms <= GAP_MS)
-        return from_ms;
-    n->gap_ms = n->gap_ms ? MIN(n->gap_ms, from_ms) : from_ms;
-    n->gap_to_ms = MAX(n->gap_to_ms, to_ms - HOUR_MS);
-    return to_ms;
-}
-
-static size_t gap_hours(const struct led_node *n)
-{
-    return n->gap_ms && n->gap_to_ms >= n->gap_ms ? (size_t)((n->gap_to_ms - n->gap_ms) / HOUR_MS) + 1 : 0;
 }
 
 /* L2. Not while the clock has jumped: then it may not be time that went by. */
@@ -254,14 +173,15 @@ static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, i
     if (first_ms > last_ms)
         return;
     bool fills = n->first_ms && is_own(l, n); /* who does not count it does not know what was marked lately */
-    if (fills && last_ms < n->first_ms - HOUR_MS && leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
+    if (fills && last_ms < n->first_ms - HOUR_MS &&
+        led_node_leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
         last_ms = n->first_ms - HOUR_MS;
     if (fills && first_ms > n->last_ms + HOUR_MS)
-        first_ms = leave_gap(n, n->last_ms + HOUR_MS, first_ms);
+        first_ms = led_node_leave_gap(n, n->last_ms + HOUR_MS, first_ms);
     if (n->first_ms && trusted_clock_now_doubt()) /* nothing can be known of so long a time, then */
-        first_ms = leave_gap(n, first_ms, last_ms);
+        first_ms = led_node_leave_gap(n, first_ms, last_ms);
     if (last_ms - first_ms > MANY_MS)
-        marks_fill(n, first_ms, last_ms);
+        led_node_fill(n, first_ms, last_ms);
     for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
         mark_hour(l, n, at_ms, at_ms < own_ms, now_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
@@ -423,7 +343,7 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
         put_counted(l, c);
     l->counted += ok ? c->n : 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct mark *m = mark_find(n, c->hours[i]);
+        struct mark *m = led_node_find(n, c->hours[i]);
         bool over = c->now_ms >= c->hours[i] + HOUR_MS;
         if (!m)
             continue;
@@ -434,7 +354,7 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
         m->dirty = !(ok && m->flying && over); /* the hour under way is always to be counted again */
         m->flying = false;
     }
-    marks_drop(n, c->hours[0], c->hours[c->n - 1]);
+    led_node_drop(n, c->hours[0], c->hours[c->n - 1]);
 }
 
 static void on_counted(struct work_job *j)
@@ -557,7 +477,7 @@ static void start_next(struct ledger *l, int64_t now_ms)
         l->flying = work_add(l->work, &c->job, LIMIT_MS) == 0;
         if (!l->flying) {
             for (size_t k = 0; k < c->n; k++)
-                mark_find(l->nodes[*at], c->hours[k])->flying = false;
+                led_node_find(l->nodes[*at], c->hours[k])->flying = false;
             free(c);
             return;
         }
@@ -587,7 +507,7 @@ void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_
         return;
     if (n->first_ms && (m->at_ms < n->first_ms - HOUR_MS || m->at_ms > n->last_ms + HOUR_MS)) /* L2 */
         mark_span(l, n, m->at_ms, m->at_ms, now_ms);
-    struct mark *k = mark_get(n, m->at_ms);
+    struct mark *k = led_node_get(n, m->at_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, m->at_ms) : m->at_ms;
     n->first_ms = n->first_ms ? MIN(n->first_ms, m->at_ms) : m->at_ms;
     l->seq = MAX(l->seq, m->seq);
@@ -710,7 +630,7 @@ static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
 
     l->seq = MAX(l->seq, seq);
     if (ours) { /* it is on disk already */
-        struct mark *m = mark_get(n, at_ms);
+        struct mark *m = led_node_get(n, at_ms);
         m->seq = seq;
         m->dirty = true;
     }
@@ -832,7 +752,7 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
     if (!ledger_counts_all(l))
         ret->counted_to_ms = (now_ms - OTHERS_MS) / MINUTE_MS * MINUTE_MS;
     for (size_t i = 0; i < l->n; i++) {
-        ret->waiting += is_own(l, l->nodes[i]) ? gap_hours(l->nodes[i]) : 0;
+        ret->waiting += is_own(l, l->nodes[i]) ? led_node_gap(l->nodes[i]) : 0;
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
             const struct mark *m = &l->nodes[i]->v[k];
             bool own = is_own(l, l->nodes[i]), over = now_ms >= m->at_ms + HOUR_MS;
