@@ -13,6 +13,7 @@
 #include "history/history.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/others.h"
 #include "now/view.h"
 #include "report/source.h"
 #include "report/write.h"
@@ -31,6 +32,7 @@ struct report_job {
     const char *company, *from, *to, *last;
     const char *zone, *own_zone;     /* as asked for; the hub's */
     const struct runs_source *wandb; /* NULL: there is none */
+    bool alone;                      /* no other hub may have them */
     size_t n;
     struct runs_node *nodes;
     struct arena mem; /* of texts and nodes */
@@ -201,7 +203,10 @@ static int gather(struct making *k, struct err *err)
     if (r < 0)
         return err_set(err, r, "%s", old.msg);
     if (job->source != SOURCE_AGENTS && !k->told.any)
-        return err_set(err, -ENOENT, "there are no runs of W&B yet: `muster wandb pull` gets them (docs/wandb.md)");
+        return err_set(err, -ENOENT,
+                       job->alone ? "there are no runs of W&B yet: `muster wandb pull` gets them (docs/wandb.md)"
+                                  : "there are no runs of W&B at this hub: each keeps those it pulled, which the one "
+                                    "that leads does; ask that one, or pull them here (docs/scale.md)");
     r = begin(k, job->source != SOURCE_AGENTS, err);
     if (r >= 0 && job->source != SOURCE_WANDB)
         r = read_agents(k, err);
@@ -343,6 +348,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.people = people_ref(a->people);
     want.graphics_mem = live_rule(a->live)->graphics_mem;
     want.wandb = report_source(a->hub);
+    want.alone = hub_is_alone(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
     return ask_later(a->hub, rq, rp, &job->ask);

@@ -198,7 +198,9 @@ class Known(Cluster):
         self.assertEqual(sorted(answers), [200, 401, 401, 401])
 
     def test_an_enroll_token_for_two_lets_two_in_whichever_hub_they_ask(self):
-        self.open(2)
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write("companies:\n- {company: Acme, teams: [acme], schedule: [{date: \"2026-05-03\", assigned_gpu_node: 1}]}\n")
+        self.open(2, "--config", self.path("muster.yaml"))
         token, answers = self.token("enroll", "--uses", "2"), []
 
         def speak(i):
@@ -214,6 +216,8 @@ class Known(Cluster):
         self.assertEqual((len(answers), set(answers) - {200, 403}), (8, set()))
         self.assertGreaterEqual(answers.count(200), 2)
         self.assertEqual(self.pg.sql("SELECT enrolled, uses, (SELECT count(*) FROM tokens WHERE note = 'enrolled with ' || e.id) FROM tokens e WHERE role = 'enroll'"), "2|2|2")
+        status, said = self.ask(self.hubs[1], "GET", "/api/v1/report?source=wandb", self.reader)  # what is a hub's own is said
+        self.assertEqual((status, "no runs of W&B at this hub" in said["detail"]), (404, True), said)
 
 
 RULES = """

@@ -10,7 +10,6 @@
 #include "pg_server.h"
 #include "store_dir.h"
 
-#include "sql/pg.h"
 #include "sql/pg_text.h"
 #include "sql/record_sql.h"
 #include "store/chunks.h"
@@ -625,32 +624,6 @@ static void a_lost_connection_costs_one_transaction(void **unused)
     records_close(r);
 }
 
-/* A full disk is found by a file that is written; of none it would be said too late (test_faults.py fills one). */
-static void room_is_asked_for_with_a_file(void **unused)
-{
-    AUTO_FREE char *url = pg_base(&server);
-    struct records *r = open_base(url);
-    struct db *db = records_db(r);
-    int64_t bytes = 0;
-    struct err err = {0};
-    (void)unused;
-
-    assert_int_equal(pg_has_room(db, &err), 1);
-    assert_int_equal(db_exec(db, "SELECT pg_stat_force_next_flush()"), 0);
-    assert_int_equal(db_int(db, "SELECT temp_bytes::bigint FROM pg_stat_database WHERE datname = current_database()",
-                            &bytes),
-                     0);
-    assert_in_range(bytes, 65536, 1 << 20);
-    assert_int_equal(db_exec(db, "SET temp_file_limit = 0"), 0); /* says nothing of the disk */
-    assert_int_equal(pg_has_room(db, &err), 1);
-    end_connections();
-    pg_stop(&server, SIGINT);
-    assert_int_equal(pg_has_room(db, &err), -ENOTCONN);
-    assert_non_null(strstr(err.msg, "cannot ask 'postgres://"));
-    pg_start(&server);
-    records_close(r);
-}
-
 /* More than fit into sockets' buffers; what fails among them is told at the end, and nothing of it stays. */
 static void records_that_are_not_waited_for_are_all_or_nothing(void **unused)
 {
@@ -800,105 +773,6 @@ static void a_column_that_is_missing_is_added(void **unused)
     records_close(r);
 }
 
-static struct store_token token_of(const char *id, const char *role, const char *node, const char *note)
-{
-    struct store_token t = {.created_ms = 1};
-
-    mem_copy_str(t.id, sizeof(t.id), id);
-    mem_copy_str(t.role, sizeof(t.role), role);
-    mem_copy_str(t.node, sizeof(t.node), node);
-    mem_copy_str(t.note, sizeof(t.note), note);
-    return t;
-}
-
-static int64_t ask_number(struct records *r, const char *sql)
-{
-    int64_t n = -1;
-
-    assert_int_equal(db_int(r->db, sql, &n), 0);
-    return n;
-}
-
-/* Two hubs: neither waits for the other's transaction, and no more nodes come in than may. */
-static void nodes_that_enrol_at_two_hubs_are_counted_once_and_never_too_many(void **unused)
-{
-    AUTO_FREE char *url = pg_base(&server);
-    struct records *hubs[2] = {open_base(url), open_base(url)};
-    struct store_token e = token_of("eeeeeeee", "enroll", "", ""), any = token_of("ffffffff", "enroll", "", "");
-    (void)unused;
-
-    e.uses = 3;
-    assert_int_equal(records_put_now(hubs[0], STORE_TOKEN, &e, NULL), 0);
-    assert_int_equal(records_put_now(hubs[0], STORE_TOKEN, &any, NULL), 0);
-    for (int i = 0; i < 2; i++) {
-        pg_set_limit(hubs[i]->db, 20000); /* so long one that does wait would */
-        assert_int_equal(records_begin(hubs[i], NULL), 0);
-        records_set_posts(hubs[i], false);
-        for (int k = 0; k < 4; k++) {
-            AUTO_FREE char *id = mem_fmt("hub%dnode%d", i, k), *node = mem_fmt("n%d", 4 * i + k);
-            struct store_token t =
-                token_of(id, "agent", node, k < 2 ? "enrolled with eeeeeeee" : "enrolled with ffffffff");
-            assert_int_equal(records_put(hubs[i], STORE_TOKEN, &t), 0);
-        }
-    }
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(records_end(hubs[i], 0, NULL), 0);
-    assert_int_equal(ask_number(hubs[0], "SELECT enrolled FROM tokens WHERE id = 'eeeeeeee'"), 3);
-    assert_int_equal(ask_number(hubs[0], "SELECT count(*) FROM tokens WHERE note = 'enrolled with eeeeeeee'"), 3);
-    assert_int_equal(ask_number(hubs[0], "SELECT enrolled FROM tokens WHERE id = 'ffffffff'"), 4);
-    assert_int_equal(ask_number(hubs[0], "SELECT convert_from(value, 'UTF8')::bigint FROM settings WHERE name ="
-                                         " '" STORE_TOKENS_VERSION "'"),
-                     4); /* one a transaction */
-    for (int i = 0; i < 2; i++)
-        records_close(hubs[i]);
-}
-
-static void a_token_that_two_hubs_give_away_is_the_first_ones(void **unused)
-{
-    static const struct {
-        const char *node, *want;
-    } puts[] = {{"n1", "n1"}, {"n2", "n1"}, {"n1", "n1"}, {"", ""}, {"n2", "n2"}};
-    AUTO_FREE char *url = pg_base(&server), *hub = mem_fmt("%s?application_name=muster-hub-1", url);
-    struct records *r = open_base(hub);
-    struct store_token t = token_of("aaaaaaaa", "agent", "", ""), got;
-    (void)unused;
-
-    assert_int_equal(records_put_now(r, STORE_TOKEN, &t, NULL), 0);
-    for (size_t i = 0; i < ARRAY_LEN(puts); i++) {
-        mem_copy_str(t.node, sizeof(t.node), puts[i].node);
-        t.used_ms = 100 + (int64_t)i;
-        assert_int_equal(records_put(r, STORE_TOKEN, &t), 0);
-        assert_int_equal(records_get(r, GET_TOKEN("aaaaaaaa", &got), NULL), 1);
-        assert_string_equal(got.node, puts[i].want);
-    }
-    records_close(r);
-}
-
-/* As tables were made before the two above were so. */
-static void what_came_to_the_tables_later_is_added(void **unused)
-{
-    AUTO_FREE char *url = pg_base(&server);
-    struct records *r = open_base(url);
-    (void)unused;
-
-    assert_int_equal(
-        db_exec(r->db,
-                "DROP FUNCTION token_bound() CASCADE; DROP FUNCTION token_put() CASCADE;"
-                "CREATE FUNCTION token_put() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;"
-                "CREATE FUNCTION token_enrolled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
-                "CREATE TRIGGER tokens_put AFTER INSERT ON tokens EXECUTE FUNCTION token_put();"
-                "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens FOR EACH ROW"
-                " EXECUTE FUNCTION token_enrolled();"),
-        0);
-    records_close(r);
-    r = open_base(url);
-    assert_int_equal(ask_number(r, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'tokens'::regclass AND"
-                                   " tgname IN ('tokens_put', 'tokens_bound')"),
-                     2);
-    assert_int_equal(ask_number(r, "SELECT count(*) FROM pg_proc WHERE proname = 'token_enrolled'"), 0);
-    records_close(r);
-}
-
 static void *open_and_close(void *url)
 {
     struct records *r = NULL;
@@ -969,10 +843,6 @@ int main(void)
         cmocka_unit_test(chunks_are_the_same_on_both),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_clean),
         cmocka_unit_test(a_lost_connection_costs_one_transaction),
-        cmocka_unit_test(nodes_that_enrol_at_two_hubs_are_counted_once_and_never_too_many),
-        cmocka_unit_test(a_token_that_two_hubs_give_away_is_the_first_ones),
-        cmocka_unit_test(what_came_to_the_tables_later_is_added),
-        cmocka_unit_test(room_is_asked_for_with_a_file),
         cmocka_unit_test(records_that_are_not_waited_for_are_all_or_nothing),
         cmocka_unit_test(what_failed_within_a_transaction_is_not_committed),
         cmocka_unit_test(a_commit_that_the_standby_may_not_have_failed),
