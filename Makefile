@@ -57,7 +57,7 @@ MAIN_OBJ  := $(O)/src/main.o
 
 # libcurl is loaded at run time (src/net/curl_lib.h says why): only its header is needed here.
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
-LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lresolv -ldl -lm -lncursesw -ltinfo
+LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lzstd -lz -lsqlite3 -ljansson -lyaml -lresolv -ldl -lm -lncursesw -ltinfo
 
 .PHONY: all agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool threads list-threads FORCE
 all: $(BIN)/muster $(BIN)/muster-agent lib man

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "alert/rule.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -326,6 +327,28 @@ static void do_filter(void)
     filter_free(f);
 }
 
+static void count_finding(void *arg, UNUSED const struct alert_rule *r, UNUSED const struct alert_finding *f)
+{
+    ++*(uint64_t *)arg;
+}
+
+/* Every rule that is on, over nodes that live knows nothing of. */
+static void do_alerts(void)
+{
+    struct live *l = live_new(&state_rule_default, NULL, NULL);
+    struct alert_rules *rules = alert_rules_new();
+    struct view v = {.at_ms = T0, .n = ARRAY_LEN(now_list), .nodes = now_list, .version = 1};
+    struct scene s = {.now_ms = T0, .view = &v, .live = l};
+    uint64_t found = 0;
+
+    for (int again = 0; again < 10; again++)
+        alert_rules_look(rules, &s, count_finding, &found);
+    must(found > 0, "finding anything");
+    kept += found;
+    alert_rules_free(rules);
+    live_free(l);
+}
+
 static const struct {
     const char *name, *what;
     void (*run)(void);
@@ -340,6 +363,7 @@ static const struct {
     {"minutes", "one metric out of minutes, 20 times", do_minutes},
     {"state", "the state of 1,600 GPUs, written", do_state},
     {"filter", "a filter over 16,000 GPUs", do_filter},
+    {"alerts", "all rules of alerts over 1,600 GPUs, 10 times", do_alerts},
 };
 
 /* ---- comparing ---- */

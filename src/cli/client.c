@@ -82,12 +82,12 @@ static int ask_once(const struct client_conf *conf, const char *own_token, const
     r = asking_init(&q, &whom, method, path, type, body, err);
     if (r < 0)
         return r;
-    curl_easy_setopt(q.c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
-    curl_easy_setopt(q.c, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(q.c, CURLOPT_WRITEDATA, &answer);
-    CURLcode rc = curl_easy_perform(q.c);
+    q.lib->easy_setopt(q.c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
+    q.lib->easy_setopt(q.c, CURLOPT_WRITEFUNCTION, take);
+    q.lib->easy_setopt(q.c, CURLOPT_WRITEDATA, &answer);
+    CURLcode rc = q.lib->easy_perform(q.c);
     long status = 0;
-    curl_easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
+    q.lib->easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
     *ret_status = rc == CURLE_OK ? (int)status : 0;
     if (rc != CURLE_OK)
         r = asking_unreachable(&whom, &q, rc, err);

@@ -4,7 +4,6 @@
  */
 #include "jobs/cmd_label.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
@@ -209,7 +208,6 @@ struct label *label_begin(const struct client_conf *conf, const struct label_fac
     snprintf(l->key, sizeof(l->key), "record-%s", hex_text(chance, sizeof(chance), hex));
     if (gethostname(l->host, sizeof(l->host) - 1) < 0)
         l->host[0] = 0;
-    curl_global_init(CURL_GLOBAL_DEFAULT);
     pthread_mutex_init(&l->lock, NULL);
     l->ended_fd = wake_new();
     if (l->ended_fd >= 0 && thread_start(&l->thread, NULL, label_main, l) == 0)

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/mem.h"
@@ -16,7 +17,7 @@ static const struct {
     size_t offset;
 } calls[] = {
 #define X(field, symbol, type, args) {symbol, offsetof(struct curl_lib, field)},
-    CURL_CALLS(X)
+    CURL_CALLS(X) CURL_LATER(X)
 #undef X
 };
 
@@ -34,10 +35,35 @@ int curl_lib_load(struct curl_lib *ret, struct err *err)
         return err_set(err, -ENOENT, "cannot load libcurl: %s; install it (Debian and Ubuntu: libcurl4)", why);
     for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
         void *at = dlsym(c.lib, calls[i].symbol);
-        if (!at)
+        if (!at && calls[i].offset < offsetof(struct curl_lib, multi_perform))
             return err_set(err, -ENOSYS, "libcurl is too old: it has no %s", calls[i].symbol);
         memcpy((char *)&c + calls[i].offset, &at, sizeof(at));
     }
     *ret = c;
     return 0;
+}
+
+static struct {
+    pthread_once_t once;
+    struct curl_lib lib;
+    struct err err;
+} shared = {.once = PTHREAD_ONCE_INIT};
+
+static void load_shared(void)
+{
+    if (curl_lib_load(&shared.lib, &shared.err) < 0)
+        return;
+    if (!shared.lib.multi_wakeup)
+        err_set(&shared.err, -ENOSYS, "libcurl is too old: it has no curl_multi_wakeup");
+    else if (shared.lib.global_init(CURL_GLOBAL_DEFAULT) != 0)
+        err_set(&shared.err, -ENOMEM, "cannot start libcurl");
+}
+
+const struct curl_lib *curl_lib_shared(struct err *err)
+{
+    pthread_once(&shared.once, load_shared);
+    if (!shared.err.code)
+        return &shared.lib;
+    err_set(err, shared.err.code, "%s", shared.err.msg);
+    return NULL;
 }

@@ -1,7 +1,8 @@
 /*
  * curl_lib.h: libcurl's entry points, loaded at run time by the process that speaks to hubs. Linked, its thirty
  * libraries would be mapped and relocated in the collector process, too, which never opens a connection: about 0.9 MB
- * of private memory on each node. Loaded by name it also runs where libcurl has no versioned symbols.
+ * of private memory on each node, and 2.5 MB resident in a hub that asks nobody anything. Loaded by name it also runs
+ * where libcurl has no versioned symbols.
  */
 #pragma once
 
@@ -31,12 +32,21 @@
     X(slist_append, "curl_slist_append", struct curl_slist *, (struct curl_slist *, const char *))                     \
     X(slist_free_all, "curl_slist_free_all", void, (struct curl_slist *))
 
+/* NULL where libcurl is older than 7.68: agents do without. */
+#define CURL_LATER(X)                                                                                                  \
+    X(multi_perform, "curl_multi_perform", CURLMcode, (CURLM *, int *))                                                \
+    X(multi_poll, "curl_multi_poll", CURLMcode, (CURLM *, struct curl_waitfd *, unsigned, int, int *))                 \
+    X(multi_wakeup, "curl_multi_wakeup", CURLMcode, (CURLM *))
+
 struct curl_lib {
     void *lib;
 #define X(field, symbol, type, args) type(*field) args;
     CURL_CALLS(X)
+    CURL_LATER(X)
 #undef X
 };
 
 /* The system's libcurl, with either TLS library; it stays loaded for good. */
 int curl_lib_load(struct curl_lib *ret, struct err *err);
+/* The same, with all of CURL_LATER, once for the whole process, from any thread; NULL: err says why there is none. */
+const struct curl_lib *curl_lib_shared(struct err *err);

@@ -409,7 +409,7 @@ static void writer_rest(struct writer *w)
     bool woken = writer_sleep(w, least_ms);
 
     pthread_mutex_lock(&w->lock);
-    w->resting = !woken && !w->nudged;
+    w->resting = !woken && !w->nudged && w->commit_ms > least_ms;
     bool rest = w->resting;
     pthread_mutex_unlock(&w->lock);
     if (rest)

@@ -35,21 +35,25 @@ int asking_refused(const struct asking_conf *conf, long status, struct str body,
     return code;
 }
 
-static void set_trust(CURL *c, const struct asking_conf *conf)
+static void set_trust(const struct asking *q, const struct asking_conf *conf)
 {
+    CURL *c = q->c;
+
     if (conf->ca_file && conf->ca_file[0])
-        curl_easy_setopt(c, CURLOPT_CAINFO, conf->ca_file);
+        q->lib->easy_setopt(c, CURLOPT_CAINFO, conf->ca_file);
     if (conf->pin && conf->pin[0]) { /* the pin alone is the trust: a self-signed hub has no other */
-        curl_easy_setopt(c, CURLOPT_PINNEDPUBLICKEY, conf->pin);
-        curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
+        q->lib->easy_setopt(c, CURLOPT_PINNEDPUBLICKEY, conf->pin);
+        q->lib->easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
+        q->lib->easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
     }
 }
 
 void asking_fini(struct asking *q)
 {
-    curl_slist_free_all(q->headers);
-    curl_easy_cleanup(q->c);
+    if (q->c) {
+        q->lib->slist_free_all(q->headers);
+        q->lib->easy_cleanup(q->c);
+    }
     q->headers = NULL;
     q->c = NULL;
 }
@@ -66,30 +70,33 @@ int asking_init(struct asking *q, const struct asking_conf *conf, const char *me
         base.len--;
     buf_addstr(&url, base);
     buf_adds(&url, path);
-    CURL *c = curl_easy_init();
+    q->lib = curl_lib_shared(err);
+    if (!q->lib)
+        return err ? err->code : -ENOENT;
+    CURL *c = q->lib->easy_init();
     if (!c)
         return err_set(err, -ENOMEM, "cannot start an HTTP request");
     q->c = c;
     buf_addf(&kind, "Content-Type:%s%s", body.len ? " " : "", body.len ? type : "");
-    q->headers = curl_slist_append(NULL, kind.p);
+    q->headers = q->lib->slist_append(NULL, kind.p);
     if (conf->token && conf->token[0]) {
         buf_addf(&auth, "Authorization: Bearer %s", conf->token);
-        q->headers = curl_slist_append(q->headers, auth.p);
+        q->headers = q->lib->slist_append(q->headers, auth.p);
     }
     q->why[0] = 0;
-    curl_easy_setopt(c, CURLOPT_URL, url.p);
-    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, q->headers);
-    curl_easy_setopt(c, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
-    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, q->why);
-    set_trust(c, conf);
+    q->lib->easy_setopt(c, CURLOPT_URL, url.p);
+    q->lib->easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
+    q->lib->easy_setopt(c, CURLOPT_HTTPHEADER, q->headers);
+    q->lib->easy_setopt(c, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
+    q->lib->easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    q->lib->easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    q->lib->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    q->lib->easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
+    q->lib->easy_setopt(c, CURLOPT_ERRORBUFFER, q->why);
+    set_trust(q, conf);
     if (body.len) {
-        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
-        curl_easy_setopt(c, CURLOPT_POSTFIELDS, body.p);
+        q->lib->easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+        q->lib->easy_setopt(c, CURLOPT_POSTFIELDS, body.p);
     }
     return 0;
 }
@@ -97,5 +104,5 @@ int asking_init(struct asking *q, const struct asking_conf *conf, const char *me
 int asking_unreachable(const struct asking_conf *conf, const struct asking *q, CURLcode rc, struct err *err)
 {
     return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", conf->shown,
-                   q->why[0] ? q->why : curl_easy_strerror(rc));
+                   q->why[0] ? q->why : q->lib->easy_strerror(rc));
 }

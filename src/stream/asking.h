@@ -1,11 +1,11 @@
 /* asking.h: one HTTP request to a hub as libcurl has it, and what its failure is in words. */
 #pragma once
 
-#include <curl/curl.h>
 #include <jansson.h>
 
 #include "base/err.h"
 #include "base/str.h"
+#include "net/curl_lib.h"
 
 struct buf;
 
@@ -18,6 +18,7 @@ struct asking_conf {
 
 /* A request's handle and what it points to, ended with asking_fini. Zero-initialise. */
 struct asking {
+    const struct curl_lib *lib;
     CURL *c;
     struct curl_slist *headers;
     char why[CURL_ERROR_SIZE];

@@ -2,6 +2,7 @@
 #include "stream/line.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 
 #include "base/buf.h"
@@ -9,7 +10,8 @@
 #include "base/mem.h"
 
 struct hub_line {
-    struct line_conf conf; /* its texts are ours */
+    struct line_conf conf;      /* its texts are ours */
+    const struct curl_lib *lib; /* NULL: there is none, and following fails */
     CURLM *multi;
     atomic_bool stop;
     /* of the request that is followed */
@@ -23,8 +25,8 @@ struct hub_line {
 
 struct hub_line *hub_line_new(const struct line_conf *conf)
 {
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    struct hub_line *l = NEW(struct hub_line, .conf = *conf, .multi = curl_multi_init());
+    const struct curl_lib *lib = curl_lib_shared(NULL);
+    struct hub_line *l = NEW(struct hub_line, .conf = *conf, .lib = lib, .multi = lib ? lib->multi_init() : NULL);
     l->conf.ask = (struct asking_conf){.url = mem_str(conf->ask.url),
                                        .shown = mem_str(conf->ask.shown),
                                        .ca_file = mem_str(conf->ask.ca_file),
@@ -36,13 +38,13 @@ void hub_line_free(struct hub_line *l)
 {
     if (!l)
         return;
-    curl_multi_cleanup(l->multi);
+    if (l->lib)
+        l->lib->multi_cleanup(l->multi);
     free((char *)l->conf.ask.url);
     free((char *)l->conf.ask.shown);
     free((char *)l->conf.ask.ca_file);
     free((char *)l->conf.ask.pin);
     free(l);
-    curl_global_cleanup();
 }
 
 static size_t take_line(char *p, size_t size, size_t n, void *arg)
@@ -50,7 +52,7 @@ static size_t take_line(char *p, size_t size, size_t n, void *arg)
     struct hub_line *l = arg;
     long status = 0;
     l->news_ms = clock_mono_ms();
-    curl_easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
+    l->lib->easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
         return buf_add(&l->refusal, p, size * n) == 0 ? size * n : 0;
     l->taken = l->take(l->arg, str_n(p, size * n));
@@ -61,7 +63,7 @@ static size_t take_line(char *p, size_t size, size_t n, void *arg)
 static int line_end(struct hub_line *l, CURLcode rc, struct err *err)
 {
     long status = 0;
-    curl_easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
+    l->lib->easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
     if (l->taken < 0)
         return err_set(err, l->taken, "'%s' answered something else than a hub would", l->conf.ask.shown);
     if (status && status != 200)
@@ -87,12 +89,12 @@ int hub_line_follow(struct hub_line *l, const char *path, int64_t quiet_ms,
     l->arg = arg;
     l->taken = 0;
     l->news_ms = clock_mono_ms();
-    curl_easy_setopt(l->q.c, CURLOPT_WRITEFUNCTION, take_line);
-    curl_easy_setopt(l->q.c, CURLOPT_WRITEDATA, l);
-    curl_multi_add_handle(l->multi, l->q.c);
+    l->lib->easy_setopt(l->q.c, CURLOPT_WRITEFUNCTION, take_line);
+    l->lib->easy_setopt(l->q.c, CURLOPT_WRITEDATA, l);
+    l->lib->multi_add_handle(l->multi, l->q.c);
     int64_t ticked = l->news_ms;
     while (running && !l->stop && clock_mono_ms() - l->news_ms < quiet_ms) {
-        if (curl_multi_perform(l->multi, &running) != CURLM_OK)
+        if (l->lib->multi_perform(l->multi, &running) != CURLM_OK)
             break;
         if (clock_mono_ms() - ticked >= 1000) {
             ticked = clock_mono_ms();
@@ -100,15 +102,15 @@ int hub_line_follow(struct hub_line *l, const char *path, int64_t quiet_ms,
                 tick(arg);
         }
         if (running && !l->stop)
-            curl_multi_poll(l->multi, NULL, 0, 1000, NULL);
+            l->lib->multi_poll(l->multi, NULL, 0, 1000, NULL);
     }
     bool silent = running && !l->stop;
     CURLcode rc = CURLE_OPERATION_TIMEDOUT;
     int left;
-    for (CURLMsg *m; (m = curl_multi_info_read(l->multi, &left));)
+    for (CURLMsg *m; (m = l->lib->multi_info_read(l->multi, &left));)
         if (m->msg == CURLMSG_DONE)
             rc = m->data.result;
-    curl_multi_remove_handle(l->multi, l->q.c);
+    l->lib->multi_remove_handle(l->multi, l->q.c);
     r = l->stop  ? -ECANCELED
         : silent ? err_set(err, -ETIMEDOUT, "the hub at '%s' has said nothing for %lld s", l->conf.ask.shown,
                            (long long)quiet_ms / 1000)
@@ -122,13 +124,17 @@ void hub_line_sleep(struct hub_line *l, int64_t ms)
 {
     int64_t until = clock_mono_ms() + ms;
     for (int64_t now; !l->stop && (now = clock_mono_ms()) < until;)
-        curl_multi_poll(l->multi, NULL, 0, (int)MIN(until - now, 1000), NULL);
+        if (l->lib)
+            l->lib->multi_poll(l->multi, NULL, 0, (int)MIN(until - now, 1000), NULL);
+        else
+            poll(NULL, 0, 100);
 }
 
 void hub_line_stop(struct hub_line *l)
 {
     l->stop = true;
-    curl_multi_wakeup(l->multi);
+    if (l->lib)
+        l->lib->multi_wakeup(l->multi);
 }
 
 bool hub_line_stopped(const struct hub_line *l)
