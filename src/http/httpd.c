@@ -260,18 +260,22 @@ void conn_reply(struct conn *c, struct reply *rp)
     a.old = c->old;
     buf_reset(&h->head);
     reply_head_put(&h->head, rp, &a, &h->date);
-    evbuffer_add(out, h->head.p, h->head.len);
+    c->served = true;
+    h->replies += c->sending = holds;
+    conn_enter(c, CONN_REPLY, h->conf.write_ms + (int64_t)(bytes.len / RATE));
     if (!holds) {
-        evbuffer_add(out, bytes.p, bytes.len);
-    } else if (rp->blob) {
+        buf_addstr(&h->head, bytes);
+        io_put(c->io, h->head.p, h->head.len);
+        reply_fini(rp);
+        return;
+    }
+    evbuffer_add(out, h->head.p, h->head.len);
+    if (rp->blob) {
         evbuffer_add_reference(out, bytes.p, bytes.len, conn_unref_blob, blob_ref(rp->blob));
     } else {
         char *own = buf_take(a.gz ? &made : &rp->body);
         evbuffer_add_reference(out, own, bytes.len, free_bytes, own);
     }
-    c->served = true;
-    h->replies += c->sending = holds;
-    conn_enter(c, CONN_REPLY, h->conf.write_ms + (int64_t)(bytes.len / RATE));
     io_send(c->io);
     reply_fini(rp);
 }
@@ -654,7 +658,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     struct httpd *h = NEW(struct httpd, .loop = loop, .conf = *conf, .ops = *ops);
     h->ring.prev = h->ring.next = &h->ring;
     h->queue.before = h->queue.behind = &h->queue;
-    h->head = BUF_INIT(16u << 10);
+    h->head = BUF_INIT((16u << 10) + COPY_MAX);
     h->again = evtimer_new(loop, on_again, h);
     h->max_now = conf->max_connections;
     h->ports = ports_new(loop, on_accept, h);

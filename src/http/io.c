@@ -355,6 +355,17 @@ void io_send(struct io *io)
     arm(io);
 }
 
+void io_put(struct io *io, const void *p, size_t n)
+{
+    bool first = !io->ssl && !io->failed && evbuffer_get_length(io->out) == 0;
+    ssize_t r = first ? send(io->fd, p, n, MSG_NOSIGNAL) : 0;
+    size_t sent = r > 0 ? (size_t)r : 0; /* why there was none the next try tells */
+    if (sent == n)
+        return;
+    evbuffer_add(io->out, (const char *)p + sent, n - sent);
+    io_send(io);
+}
+
 size_t io_queued(const struct io *io)
 {
     return evbuffer_get_length(io->out);

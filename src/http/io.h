@@ -32,6 +32,7 @@ void io_limit(struct io *io, size_t max);
 
 struct evbuffer *io_out(struct io *io); /* add to it, then io_send */
 void io_send(struct io *io);
+void io_put(struct io *io, const void *p, size_t n); /* both, of a few bytes; mostly they leave without a copy */
 /*
  * A group: ios whose input is looked at together, every ms, while there is any. For senders that nobody waits for: a
  * request that wakes an idle core costs three times one of a burst.
