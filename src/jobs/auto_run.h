@@ -33,6 +33,7 @@ struct auto_run {
     int64_t slurm;
     uint64_t launch; /* 0: none */
     bool leads;      /* others of its launch are its parts */
+    bool first_read; /* what its GPUs did at first was read from the store (apart_first.h) */
     uint64_t *groups;
     char **devices;
     struct auto_proc *procs;

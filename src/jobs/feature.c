@@ -11,6 +11,7 @@
 #include "hub/look.h"
 #include "hub/self.h"
 #include "jobs/apart.h"
+#include "jobs/apart_first.h"
 #include "jobs/feature.h"
 #include "jobs/slurm.h"
 #include "nodes/peers.h"
@@ -29,6 +30,7 @@ struct hub_jobs {
     struct hub *h;
     struct hub_slurm *slurm;
     struct auto_runs *runs;
+    struct apart_first *first;
     bool led;         /* this hub made runs at the last tick */
     bool looking;     /* a look is under way */
     int64_t again_ms; /* what was put was not stored: all are looked for again then; 0: all is well */
@@ -164,6 +166,7 @@ static void tick(void *self, int64_t now_ms)
         auto_begin(d->runs, now_ms);
     }
     d->led = leads;
+    apart_first_tick(d->first, now_ms);
     apart_look(d->runs, d->h->live, now_ms);
     if (!leads)
         auto_rest(d->runs, now_ms);
@@ -177,6 +180,7 @@ static void *open_jobs(struct hub *h)
 {
     struct hub_jobs *d = NEW(struct hub_jobs, .h = h, .slurm = slurm_open(h));
     d->runs = auto_new(&(struct auto_out){begin_run, change_run, d});
+    d->first = apart_first_new(h, d->runs);
     peers_procs(h->peers, see_process, d);
     return d;
 }
@@ -212,6 +216,7 @@ static void close_jobs(void *self)
 {
     struct hub_jobs *d = self;
     slurm_close(d->slurm);
+    apart_first_free(d->first);
     auto_free(d->runs);
     free(d);
 }

@@ -27,6 +27,12 @@ const struct sibling *gpu_watch_sibling(const struct gpu_watch *w)
     return w ? &w->sibling : NULL;
 }
 
+void gpu_watch_first(struct gpu_watch *w, const struct sibling *first)
+{
+    if (w)
+        sibling_take_first(&w->sibling, first);
+}
+
 void gpu_watch_apart(struct gpu_watch *w, const struct advice *a, int64_t now_ms)
 {
     if (!w || (!a && !w->apart))

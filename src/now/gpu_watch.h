@@ -17,5 +17,7 @@ void gpu_watch_free(struct gpu_watch *w); /* accepts NULL */
 bool gpu_watch_take(struct gpu_watch **w, struct device_now *d, bool held);
 /* How it does among the GPUs of its run; NULL: not known. */
 const struct sibling *gpu_watch_sibling(const struct gpu_watch *w);
+/* What is stored of its first minutes; w may be NULL. */
+void gpu_watch_first(struct gpu_watch *w, const struct sibling *first);
 /* It is apart from those; NULL: it is not. Told with the rest. w may be NULL. */
 void gpu_watch_apart(struct gpu_watch *w, const struct advice *a, int64_t now_ms);

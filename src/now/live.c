@@ -753,6 +753,11 @@ const struct sibling *live_sibling(const struct node_now *now, size_t device)
     return gpu_watch_sibling(((const struct live_node *)now)->devs[device].watch);
 }
 
+void live_first(struct node_now *now, size_t device, const struct sibling *first)
+{
+    gpu_watch_first(own(now)->devs[device].watch, first);
+}
+
 void live_apart(struct node_now *now, size_t device, const struct advice *a, int64_t now_ms)
 {
     gpu_watch_apart(own(now)->devs[device].watch, a, now_ms);

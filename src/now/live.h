@@ -139,6 +139,7 @@ const char *live_notice(const struct live *l); /* NULL: nothing */
 /* How a device of n does among the GPUs of its run; NULL: not known. And that it is apart from them; NULL: it is not.
  */
 const struct sibling *live_sibling(const struct node_now *n, size_t device);
+void live_first(struct node_now *n, size_t device, const struct sibling *first); /* its first minutes, as stored */
 void live_apart(struct node_now *n, size_t device, const struct advice *a, int64_t now_ms);
 
 /* Once a second: states that change by time alone. */

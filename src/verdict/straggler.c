@@ -40,6 +40,16 @@ void sibling_minute(struct sibling *s, const double v[SIBLING_VALUES])
     s->n_last++;
 }
 
+void sibling_take_first(struct sibling *s, const struct sibling *first)
+{
+    if (first->n_first < s->n_first || !first->n_first)
+        return;
+    s->n_first = first->n_first;
+    memcpy(s->first, first->first, sizeof(s->first));
+    memcpy(s->logs, first->logs, sizeof(s->logs));
+    memcpy(s->squares, first->squares, sizeof(s->squares));
+}
+
 static double linked(const struct sample *s)
 {
     return sample_has(s, M_nvlink_rx) && sample_has(s, M_nvlink_tx)

@@ -32,6 +32,8 @@ struct sibling {
 void sibling_add(struct sibling *s, const struct sample *reading);
 /* A whole minute, the one after the minute before. What comes before its first work is loading and does not count. */
 void sibling_minute(struct sibling *s, const double v[SIBLING_VALUES]);
+/* Its first minutes are these, as far as they reach further than what it has seen itself. */
+void sibling_take_first(struct sibling *s, const struct sibling *first);
 /*
  * Which of n GPUs it is in the last minutes, or -1; ret is filled then (from_ms and ms are 0: the caller knows the
  * time). Those that do not work now are not asked. Too short a run, too few GPUs or values that are not known: -1.

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "jobs/apart.h"
+#include "jobs/apart_first.h"
 #include "model/gather.h"
 
 #define T0  1794768960000
@@ -118,4 +119,80 @@ static void a_gpu_that_falls_behind_its_run_is_told(void **unused)
     assert_string_equal(play(2, 1, "", told), "");
 }
 
-TESTS(cmocka_unit_test(a_gpu_that_falls_behind_its_run_is_told))
+/* ---- a hub that starts while one is slow already ---- */
+
+/* By the minute what send() sent while all was well: the slow one of now, too. */
+static int first_minutes(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+{
+    (void)s;
+    (void)err;
+    assert_int_equal(ask->step_ms, 60000);
+    *ret =
+        (struct history){.from_ms = ask->from_ms, .step_ms = ask->step_ms, .n_series = ask->n_devices * ask->n_metrics};
+    ret->n = (size_t)((ask->to_ms - ask->from_ms + ask->step_ms - 1) / ask->step_ms);
+    ret->v = mem_zero(ret->n_series * ret->n, sizeof(*ret->v));
+    for (size_t d = 0; d < ask->n_devices; d++)
+        for (size_t m = 0; m < 2; m++)
+            for (size_t i = 0; i < ret->n; i++) {
+                bool well = ret->from_ms + (int64_t)i * 60000 < T0 + 15 * 60000;
+                bool works = ret->from_ms + (int64_t)i * 60000 >= T0 + 3 * 60000; /* it loads for a while */
+                int64_t slow = strstr(ask->devices[d], "GPU-c-k1") && !well ? 3 : 4;
+                int64_t v = (m == 0 ? 680000 + (int64_t)i % 3 * 900 : 9300 + (int64_t)i % 3 * 10) * slow / 4;
+                ret->v[(d * ask->n_metrics + m) * ret->n + i] = (struct bin){.count = 12,
+                                                                             .sum = 12 * (works ? v
+                                                                                          : m   ? 100
+                                                                                                : 120000)};
+            }
+    return 0;
+}
+
+/* The hub starts when GPU c of k1 is slow; whether it is told a quarter of an hour later. */
+static bool told_after_restart(bool read)
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *n = make_node(l, "k1");
+    struct auto_runs *runs = auto_new(&(struct auto_out){on_begin, on_change, NULL});
+    struct past_source past = {.history = first_minutes};
+    struct first_gpus *v = mem_zero(1, sizeof(*v));
+    int64_t start_ms = T0 + 60 * 60000;
+
+    auto_set(runs, &(struct auto_conf){120000, 300000});
+    for (int i = 0; i < GPUS; i++) {
+        struct proc_fact p = {.pid = 5, .root_pid = 5, .user = "kim", .start_ms = T0};
+        auto_see(runs, &(struct auto_seen){"k1", n->devices[i].fact.uuid, &p, T0, start_ms, false}, start_ms);
+    }
+    first_pick(runs, l, start_ms, v);
+    assert_int_equal(v->n, 0); /* nothing came of its GPUs yet */
+    for (int t = 0; t < 15 * 60; t++) {
+        int64_t at_ms = start_ms + t * 1000ll;
+        if (t % STEP == 0)
+            send(l, n, 2, 0.75, at_ms);
+        if (t == 60 && read) {
+            first_pick(runs, l, start_ms, v);
+            assert_int_equal(v->n, GPUS);
+            assert_int_equal(first_read(&past, v, at_ms, NULL), 0);
+            for (size_t i = 0; i < v->n; i++)
+                assert_int_equal(v->v[i].s.n_first, STRAGGLER_FIRST);
+            first_put(l, v);
+            first_pick(runs, l, start_ms, v);
+            assert_int_equal(v->n, 0); /* once */
+        }
+        apart_look(runs, l, at_ms);
+    }
+    bool told = n->devices[2].n_advice == 1 && n->devices[2].advice[0].rule == ADVICE_straggler;
+    assert_int_equal(n->devices[0].n_advice + n->devices[1].n_advice + n->devices[3].n_advice, 0);
+    free(v);
+    auto_free(runs);
+    live_free(l);
+    return told;
+}
+
+static void a_restart_does_not_make_what_is_slow_the_measure(void **unused)
+{
+    (void)unused;
+    assert_false(told_after_restart(false)); /* its own first minutes were slow already */
+    assert_true(told_after_restart(true));
+}
+
+TESTS(cmocka_unit_test(a_gpu_that_falls_behind_its_run_is_told),
+      cmocka_unit_test(a_restart_does_not_make_what_is_slow_the_measure))
