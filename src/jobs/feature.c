@@ -13,6 +13,7 @@
 #include "jobs/apart.h"
 #include "jobs/apart_first.h"
 #include "jobs/feature.h"
+#include "jobs/late_procs.h"
 #include "jobs/slurm.h"
 #include "nodes/peers.h"
 #include "people/people.h"
@@ -31,6 +32,7 @@ struct hub_jobs {
     struct hub_slurm *slurm;
     struct auto_runs *runs;
     struct apart_first *first;
+    struct late_procs_read *late;
     bool led;         /* this hub made runs at the last tick */
     bool looking;     /* a look is under way */
     int64_t again_ms; /* what was put was not stored: all are looked for again then; 0: all is well */
@@ -150,6 +152,13 @@ static void see_process(void *arg, const struct proc_span *p)
              clock_wall_ms());
 }
 
+static void note_late(void *arg, const char *node, int64_t from_ms, int64_t to_ms)
+{
+    struct hub_jobs *d = arg;
+    if (hub_leads(d->h))
+        late_procs_note(d->late, node, from_ms, to_ms, clock_wall_ms());
+}
+
 static void hear(void *self, const struct news *n)
 {
     struct hub_jobs *d = self;
@@ -167,6 +176,7 @@ static void tick(void *self, int64_t now_ms)
     }
     d->led = leads;
     apart_first_tick(d->first, now_ms);
+    late_procs_tick(d->late, leads, now_ms);
     apart_look(d->runs, d->h->live, now_ms);
     if (!leads)
         auto_rest(d->runs, now_ms);
@@ -181,7 +191,9 @@ static void *open_jobs(struct hub *h)
     struct hub_jobs *d = NEW(struct hub_jobs, .h = h, .slurm = slurm_open(h));
     d->runs = auto_new(&(struct auto_out){begin_run, change_run, d});
     d->first = apart_first_new(h, d->runs);
+    d->late = late_procs_new(h, see_process, d);
     peers_procs(h->peers, see_process, d);
+    peers_late(h->peers, note_late, d);
     return d;
 }
 
@@ -217,6 +229,7 @@ static void close_jobs(void *self)
     struct hub_jobs *d = self;
     slurm_close(d->slurm);
     apart_first_free(d->first);
+    late_procs_free(d->late);
     auto_free(d->runs);
     free(d);
 }

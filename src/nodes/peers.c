@@ -23,6 +23,8 @@ struct peers {
     void *counted_arg;
     void (*seen)(void *arg, const struct proc_span *sp);
     void *seen_arg;
+    void (*late)(void *arg, const char *node, int64_t from_ms, int64_t to_ms);
+    void *late_arg;
     bool quiet;
 };
 
@@ -42,6 +44,18 @@ void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span
 {
     p->seen = seen;
     p->seen_arg = arg;
+}
+
+void peers_late(struct peers *p, void (*late)(void *arg, const char *node, int64_t from_ms, int64_t to_ms), void *arg)
+{
+    p->late = late;
+    p->late_arg = arg;
+}
+
+void peers_tell_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms)
+{
+    if (p->late)
+        p->late(p->late_arg, node, from_ms, to_ms);
 }
 
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg)

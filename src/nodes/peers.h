@@ -67,6 +67,9 @@ void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, i
 /* Told of every process on a device that begins, goes on for long or has ended; also of one that is another hub's to
  * put. */
 void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span *sp), void *arg);
+/* Told of batches that another hub took, of a time that is shown already: what is in them is in the store alone. */
+void peers_late(struct peers *p, void (*late)(void *arg, const char *node, int64_t from_ms, int64_t to_ms), void *arg);
+void peers_tell_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms);
 /* Whoever counts hours registers what it knows of a node's past: its first hour, where no sample of then_ms or later
  * can have made it; 0: there is none. */
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);

@@ -131,8 +131,11 @@ static void show_batch(const struct showing *x, const struct share_frame *t, con
     if (!peer_is_news(x->peer, f->key.run, f->key.number) || wire_batch(x->h->dec, f, &b, NULL) < 0)
         return;
     int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + t->shift_ms : 0;
-    if (newest_ms <= x->n->sample_at_ms)
+    if (newest_ms <= x->n->sample_at_ms) {
+        if (b.n_ticks && b.n_uses)
+            peers_tell_late(x->h->peers, x->n->key, b.at_ms[0] + t->shift_ms, newest_ms);
         return;
+    }
     if (!live_knows(x->n, t->facts, t->procs))
         take_brought(x, t->facts, t->procs);
     if (!live_knows(x->n, t->facts, t->procs))

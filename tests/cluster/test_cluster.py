@@ -287,6 +287,27 @@ class Leader(Cluster):
         self.assertEqual([j["id"] for j in runs()], [run["id"]])
 
     @lib.long
+    def test_what_came_late_to_another_hub_is_a_run_too(self):
+        self.open(2, "--advertise", "http://127.0.0.1", "--runs-after", "1s", "--runs-gap", "3s")
+        first, token = self.leader(), self.token("agent")
+        second, node = self.other(first), sender.Node("dgx1")
+
+        def send(*frames):
+            status, _, body = lib.ask(second.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+            self.assertEqual(status, 200, body)
+        now = node.now()
+        send(node.facts(), node.procs(), node.batch(at_ms=now))
+        lib.wait_until("the leader shows it", lambda: any(n["name"] == "dgx1" and n["devices"] for n in self.ask(first, "GET", "/api/v1/state")[1]["nodes"]))
+        send(node.facts(), node.procs((41, "kim", "python", "")), node.batch(at_ms=now - HOUR), node.batch(at_ms=now - HOUR + 600_000))  # its agent had kept them
+
+        def runs():
+            return self.ask(first, "GET", "/api/v1/jobs?kind=auto")[1]["jobs"]
+        lib.wait_until("a run", runs)
+        (run,) = runs()
+        self.assertEqual((run["person"], run["node"], run["start"], run["end"]), ("kim", "dgx1", now - HOUR, now - HOUR + 600_000))
+        self.assertEqual(self.metric(second, "muster_hub_runs_made_total"), 0)
+
+    @lib.long
     def test_a_leader_that_was_stopped_for_too_long_does_nothing_more(self):
         self.set_up()
         first = self.leader()
