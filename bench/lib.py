@@ -187,8 +187,9 @@ def settle(data):
     return float(out[0]), float(out[1])
 
 
-def quiet(pid, limit=60):
-    """Until the server does nothing more of its own."""
+def quiet(pid, limit=60, least=0):
+    """Until the server does nothing more of its own. least: so many seconds anyway, for what it begins later by itself."""
+    time.sleep(least)
     end, before = time.monotonic() + limit, cpu_s(pid)
     while time.monotonic() < end:
         time.sleep(1.5)
@@ -239,9 +240,9 @@ def new_second():
     time.sleep(1.02 - time.time() % 1)
 
 
-def at_once(port, path, seconds, connections=32):
+def at_once(port, path, seconds, connections=32, header=""):
     """How many requests were answered: each connection has one on its way all the time. wrk's stand-in, whose own cost is not counted either."""
-    ask, n, bad = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode(), 0, 0
+    ask, n, bad = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{header + chr(13) + chr(10) if header else ''}\r\n".encode(), 0, 0
     with selectors.DefaultSelector() as waits, contextlib.ExitStack() as stack:
         for _ in range(connections):
             c = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -270,13 +271,13 @@ def at_once(port, path, seconds, connections=32):
     return n
 
 
-def wrk(port, path, pid, seconds=3):
-    """The same question from 32 connections at once: CPU ms per request and requests per second."""
+def wrk(port, path, pid, seconds=3, header=""):
+    """The same question from 32 connections at once: CPU ms per request and requests per second. header: "Name: value", one more."""
     before = cpu_ms(pid)
     if not shutil.which("wrk"):
-        n = at_once(port, path, seconds)
+        n = at_once(port, path, seconds, header=header)
         return {"cpu_ms": (cpu_ms(pid) - before) / n, "rate": n / seconds}
-    out = subprocess.run(["wrk", "-t1", "-c32", f"-d{seconds}s", f"http://127.0.0.1:{port}{path}"], check=True, stdout=subprocess.PIPE).stdout.decode()
+    out = subprocess.run(["wrk", "-t1", "-c32", f"-d{seconds}s", *(["-H", header] if header else []), f"http://127.0.0.1:{port}{path}"], check=True, stdout=subprocess.PIPE).stdout.decode()
     cpu, n = cpu_ms(pid) - before, int(re.search(r"(\d+) requests in", out).group(1))
     if "Non-2xx" in out or not n:
         raise SystemExit(f"wrk {path[:200]}: {out}")

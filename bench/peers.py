@@ -34,12 +34,16 @@ QUESTIONS = {  # in the order of the table
     "node_wrk": "the same from 32 connections at once",
     "series": "one device, one metric, 10 min at 1 s",
     "series_wrk": "the same from 32 connections at once",
+    "series_wrk_again": "the same, asked again",
     "util": "mean utilisation per host, 60 s steps, from samples",
     "util_tier": "the same from kept minutes",
+    "util_again": "the same, asked again",
     "power": "power per host over everything, from samples",
     "power_tier": "the same from kept hours",
+    "power_again": "the same, asked again",
     "all": "all metrics per host over everything, from samples",
     "all_tier": "the same from kept hours",
+    "all_again": "the same, asked again",
     "series_log": "one device, one metric, 10 min at 1 s, still in the log",
     "util_log": "mean utilisation per host, 60 s steps, still in the log",
     "all_log": "all metrics per host over everything, still in the log",
@@ -47,7 +51,7 @@ QUESTIONS = {  # in the order of the table
     "state_log": "the same, still in the log",
 }
 TIMES = {"live1": 20, "live5": 50, "bulk": 3, "bytes": 1.45, "latest": 100, "series_wrk": 5, "util": 8, "util_tier": 100, "power": 5, "power_tier": 80, "all": 3, "all_tier": 60,
-         "rss": 4}  # goals: so many times less than the best peer; live and memory: than VictoriaMetrics
+         "rss": 4, "series_wrk_again": 5, "util_again": 100, "power_again": 80, "all_again": 60}  # goals: so many times less than the best peer; live and memory: than VictoriaMetrics
 GOALS = {"state": 30, "state_log": 30, "latest": 1, "node_wrk": .025, "series_wrk": .06, "util": 3, "util_tier": .2, "power_tier": .2, "all": 45, "all_tier": 2}  # CPU ms
 
 
@@ -117,10 +121,10 @@ class Peer:
 
     def __init__(self, data, path):
         self.data, self.path = data, path + "/" + self.name
-        self.again()
+        self.empty()
         self.port = lib.free_port()
 
-    def again(self):
+    def empty(self):
         """With an empty folder."""
         self.end()
         os.makedirs(self.path)
@@ -137,6 +141,12 @@ class Peer:
 
     def many(self):
         """Paths that are asked from many connections at once."""
+        return {}
+
+    anew = ""  # the header by which it is told to use no answer it kept
+
+    def again(self, pid):
+        """What the same questions cost where answers are kept, by name; a peer that keeps none has no such name."""
         return {}
 
 
@@ -158,6 +168,8 @@ class Muster(Peer):
             fed = lib.feed(hub, self.data.gpus, self.data.ticks, self.data.t0, "--batch", str(self.batch))
             before = lib.cpu_s(hub.pid)
             lib.quiet(hub.pid)
+            if self.asks:  # what is counted of hours begins after a while
+                lib.quiet(hub.pid, least=6)
             fed["cpu"] += lib.cpu_s(hub.pid) - before
             peak = lib.memory_mb(hub.pid)[1]
             if fed["samples"] != self.data.samples or fed["power"] != self.data.power:
@@ -191,8 +203,19 @@ class Muster(Peer):
     def many(self):
         return {"series": self.path_of(device=self.data.host + ":3", metric="util", step="1s", to=min(self.data.end, self.data.t0 + 600000))}
 
+    anew = "Cache-Control: no-cache"
+
+    def get_anew(self, path):
+        return self.asker.get(path, headers={"Cache-Control": "no-cache"})
+
+    def again(self, pid):
+        get, self.get_anew = self.get_anew, self.asker.get
+        got = {q.removesuffix("_tier") + "_again": lib.timed(ask, pid) for q, ask in self.questions().items() if q.endswith("_tier")}
+        self.get_anew = get
+        return got | {"series_wrk_again": lib.wrk(self.port, self.many()["series"], pid)}
+
     def history(self, **q):
-        got = self.asker.get(self.path_of(**q))
+        got = self.get_anew(self.path_of(**q))
         if q.get("tier") == "raw" and b'"tier":"raw"' not in got[:200]:
             raise SystemExit("the hub did not read samples")
         return got
@@ -208,7 +231,7 @@ class Muster(Peer):
     def questions(self):
         over = {"group": "node", "fold": "sum", "agg": "sum", "step": "1h"}
         return {
-            "series": lambda: self.asker.get(self.many()["series"]),
+            "series": lambda: self.get_anew(self.many()["series"]),
             "util": lambda: self.history(metric="util", group="node", step="60s", tier="raw"),
             "util_tier": lambda: self.history(metric="util", group="node", step="60s"),
             "power": lambda: self.history(metric="power", tier="raw", **over),
@@ -228,7 +251,7 @@ class Muster(Peer):
                 n1, c1, took = self.fed(load), lib.cpu_s(hub.pid), time.monotonic() - t0
                 rss, peak, _ = lib.memory_mb(hub.pid)
         # The hub compacts after ten minutes, which is longer than this: what that takes is seen of ten minutes of the same batches, sent at once.
-        self.again()
+        self.empty()
         with self.start() as hub:
             fed = lib.feed(hub, min(self.data.gpus, 1000), 600, self.data.t0, "--batch", str(batch), "--per-post", "100")
         compact = lib.settle(self.path + "/data")[0] / fed["samples"] * (n1 - n0)
@@ -282,11 +305,19 @@ class Victoria(PromQL):
     def installed(cls):
         return shutil.which("victoria-metrics")
 
-    def start(self, path="data"):
+    def start(self, path="data", keep=False):
         s = lib.Server(["victoria-metrics", f"-storageDataPath={self.path}/{path}", f"-httpListenAddr=127.0.0.1:{self.port}", "-retentionPeriod=12", "-search.latencyOffset=0s",
-                        "-search.disableCache"])
+                        *([] if keep else ["-search.disableCache"])])
         lib.wait_http(self.port, "/health")
         return s
+
+    def again(self, _):
+        """It keeps what questions over a span were answered with; it is started once more for that."""
+        self.port, self.extra = lib.free_port(), ""
+        with self.start(keep=True) as vm:
+            self.asker = lib.Asker(self.port)
+            lib.quiet(vm.pid)
+            return {q + "_again": lib.timed(self.questions()[q], vm.pid) for q in ("util", "power", "all")} | {"series_wrk_again": lib.wrk(self.port, self.many()["series"], vm.pid)}
 
     def take(self, folder, path, bodies):
         with self.start(folder) as vm:
@@ -497,6 +528,7 @@ def one_run(cls, data, path, what, seconds):
             if peer.total() != data.power:
                 raise SystemExit(f"{cls.title} holds other data than it was given: {peer.total()} is not {data.power}")
             if "ask" in what:
+                lib.quiet(server.pid, least=6)
                 got["ask"] = dict(getattr(peer, "now", {}))
                 for q, ask in peer.questions().items():
                     try:
@@ -504,8 +536,12 @@ def one_run(cls, data, path, what, seconds):
                     except SystemExit as e:
                         print(f"{cls.title}: {q}: {e}", file=sys.stderr)
                 for q, path_of in peer.many().items():
-                    got["ask"][q + "_wrk"] = lib.wrk(peer.port, path_of, server.pid)
+                    got["ask"][q + "_wrk"] = lib.wrk(peer.port, path_of, server.pid, header=peer.anew)
+                if cls is Muster:
+                    got["ask"] |= peer.again(server.pid)
                 got["ask_peak"] = lib.memory_mb(server.pid)[1]
+        if "ask" in what and cls is not Muster:
+            got["ask"] |= peer.again(None)
         peer.end()
     if "live" in what:
         for batch in (1, 5) if cls is Muster else (1,):
@@ -539,6 +575,13 @@ def table(head, rows):
     print()
 
 
+def peers_cpu(runs, q):
+    """What a peer takes for a question: from its samples, and asked again where it keeps answers."""
+    plain = q.removesuffix("_tier").removesuffix("_log")
+    kept = middle(runs, "ask", plain, "cpu_ms") if plain.endswith("_again") else None
+    return kept or middle(runs, "ask", plain.removesuffix("_again"), "cpu_ms")
+
+
 def ratio_row(what, key, results, get, others=None):
     """One line of ratios: how many times less muster takes than the best of the others; None when either is not known."""
     ours = get(results.get("muster", []))
@@ -556,8 +599,7 @@ def ratios(data, results):
     rows = [ratio_row("bytes per sample, everything on disk", "bytes", results, lambda r, _=0: (middle(r, "bulk", "bytes") or 0) / data.samples),
             ratio_row("bulk, CPU s per million samples, compaction included", "bulk", results, lambda r, _=0: (middle(r, "bulk", "cpu") or 0) / data.samples * 1e6)]
     for q, what in QUESTIONS.items():
-        plain = q.removesuffix("_tier").removesuffix("_log")
-        rows.append(ratio_row(what + ", CPU ms", q, results, lambda r, peer=False: middle(r, "ask", plain if peer else q, "cpu_ms")))
+        rows.append(ratio_row(what + ", CPU ms", q, results, lambda r, peer=False: peers_cpu(r, q) if peer else middle(r, "ask", q, "cpu_ms")))
     for k, what in (("live1", "live, a request per second"), ("live5", "live, a request per 5 s")):
         per = lambda r, peer=False: (middle(r, "live1" if peer else k, "cpu") or 0) / (middle(r, "live1" if peer else k, "samples") or 1) * 1e6
         rows.append(ratio_row(what + ", CPU s per million samples", k, results, per, ("victoria",)))
@@ -597,7 +639,7 @@ def report(data, results):
         rows = []
         for q in asked:
             cpu, goal = middle(results.get("muster", []), "ask", q, "cpu_ms"), GOALS.get(q)
-            others = [v for v in (middle(results[n], "ask", q.removesuffix("_tier").removesuffix("_log"), "cpu_ms") for n in names if n != "muster") if v]
+            others = [v for v in (peers_cpu(results[n], q) for n in names if n != "muster") if v]
             rows.append([QUESTIONS[q]] + [cell(n, q) for n in names] + [f"{min(others) / cpu:.1f}" if others and cpu else "-"] +
                         ["" if goal is None or cpu is None else f"{goal} {'reached' if cpu <= goal else '**missed**'}"])
         table(["question: wall ms, or requests/s (server CPU ms each)"] + [titles[n] for n in names] + ["times less CPU than the best peer", "goal, CPU ms"], rows)

@@ -205,24 +205,6 @@ void json_print(struct buf *out, const char *fmt, ...)
 
 #define FIXED_PLACES 18 /* for a per that no power of ten is a multiple of */
 
-/* Where per is a power of ten: the digits themselves, with a point between them. places: of per. */
-static int fixed_decimal(struct buf *b, uint64_t whole, uint32_t left, unsigned places, bool minus)
-{
-    char text[24 + 10] = "", *end = text + sizeof(text), *p = end - places;
-
-    for (char *at = end; at > p; left /= 10)
-        *--at = (char)('0' + left % 10);
-    while (end[-1] == '0')
-        end--;
-    *--p = '.';
-    do
-        *--p = (char)('0' + whole % 10);
-    while (whole /= 10);
-    if (minus)
-        *--p = '-';
-    return buf_add(b, p, (size_t)(end - p));
-}
-
 static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one */
 {
     unsigned places = 0;
@@ -235,40 +217,77 @@ static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one 
     return 0;
 }
 
-int buf_fixed(struct buf *b, int64_t v, int64_t per)
+static char *put_digits(char *at, uint64_t v)
 {
-    char text[FIXED_PLACES + 1];
+    char text[20], *end = text + sizeof(text), *p = end;
+
+    for (; v > UINT32_MAX; v /= 10)
+        *--p = (char)('0' + v % 10);
+    uint32_t rest = (uint32_t)v; /* dividing these is quicker */
+    do
+        *--p = (char)('0' + rest % 10);
+    while (rest /= 10);
+    memcpy(at, p, (size_t)(end - p));
+    return at + (end - p);
+}
+
+/* What is left of 1 of per, behind the point. */
+static char *put_fraction(char *at, uint64_t left, int64_t per)
+{
+    unsigned places = places_of(per);
     size_t n = 0;
 
-    assert(per > 0);
-    if (per == 1)
-        return buf_addi(b, v);
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u / (uint64_t)per, left = u % (uint64_t)per;
-    if (left == 0)
-        return buf_addi(b, v / per);
-    unsigned places = places_of(per);
-    if (places)
-        return fixed_decimal(b, whole, (uint32_t)left, places, v < 0);
-    text[n++] = '.';
-    if (per < (int64_t)1 << 28) {
+    *at++ = '.';
+    if (places) { /* the digits themselves */
+        uint32_t rest = (uint32_t)left;
+        for (unsigned i = places; i-- > 0; rest /= 10)
+            at[i] = (char)('0' + rest % 10);
+        for (at += places; at[-1] == '0';)
+            at--;
+    } else if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;
         do {
             l *= 10;
-            text[n++] = (char)('0' + l / p);
+            *at++ = (char)('0' + l / p);
             l %= p;
-        } while (l && n < FIXED_PLACES + 1);
+        } while (l && ++n < FIXED_PLACES);
     } else {
         unsigned __int128 l = left;
         do {
             l *= 10;
-            text[n++] = (char)('0' + (int)(l / (uint64_t)per));
+            *at++ = (char)('0' + (int)(l / (uint64_t)per));
             l %= (uint64_t)per;
-        } while (l && n < FIXED_PLACES + 1);
+        } while (l && ++n < FIXED_PLACES);
+    }
+    return at;
+}
+
+char *fixed_put(char *at, int64_t v, int64_t per)
+{
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u, left = 0;
+
+    assert(per > 0);
+    if (per > 1 && u <= UINT32_MAX && per <= UINT32_MAX) {
+        whole = (uint32_t)u / (uint32_t)per;
+        left = (uint32_t)u % (uint32_t)per;
+    } else if (per > 1) {
+        whole = u / (uint64_t)per;
+        left = u % (uint64_t)per;
     }
     if (v < 0)
-        buf_addc(b, '-');
-    buf_addu(b, whole);
-    return buf_add(b, text, n);
+        *at++ = '-';
+    at = put_digits(at, whole);
+    return left ? put_fraction(at, left, per) : at;
+}
+
+int buf_fixed(struct buf *b, int64_t v, int64_t per)
+{
+    char text[FIXED_MAX];
+
+    if (b->err || b->cap - b->len <= FIXED_MAX) /* there may be room for the number, though not for any */
+        return buf_add(b, text, (size_t)(fixed_put(text, v, per) - text));
+    buf_took(b, (size_t)(fixed_put(b->p + b->len, v, per) - (b->p + b->len)));
+    return 0;
 }
 
 int buf_float(struct buf *b, int64_t v, int64_t per)

@@ -40,4 +40,7 @@ void json_print(struct buf *out, const char *fmt, ...) __attribute__((format(pri
 
 /* The same exact decimal for other formats (CSV, Prometheus). */
 int buf_fixed(struct buf *b, int64_t v, int64_t per);
+/* At at, where there is room for FIXED_MAX; its end. Not terminated. */
+#define FIXED_MAX 48
+char *fixed_put(char *at, int64_t v, int64_t per);
 int buf_float(struct buf *b, int64_t v, int64_t per); /* with a decimal at least, as Python writes a float: 24.0 */

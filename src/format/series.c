@@ -8,13 +8,19 @@
 static void column(struct buf *out, const struct series *s)
 {
     buf_addc(out, '[');
-    for (size_t i = 0; i < s->n && out->err == 0; i++) {
+    for (size_t i = 0; i < s->n; i++) {
+        char *start = buf_room(out, FIXED_MAX + 1), *at = start;
+        if (!at)
+            return;
         if (i)
-            buf_addc(out, ',');
-        if (s->v[i] == SERIES_NONE)
-            buf_adds(out, "null");
-        else
-            buf_fixed(out, s->v[i], s->per);
+            *at++ = ',';
+        if (s->v[i] == SERIES_NONE) {
+            memcpy(at, "null", 4);
+            at += 4;
+        } else {
+            at = fixed_put(at, s->v[i], s->per);
+        }
+        buf_took(out, (size_t)(at - start));
     }
     buf_addc(out, ']');
 }
