@@ -37,8 +37,19 @@ struct logs {
     int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes, rotate_most;
     bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
     int64_t (*now_ms)(void);
+    int64_t known_ms; /* the time when it was last known; 0: never */
     uint32_t damaged;
 };
+
+/* 0: nobody knows. */
+static int64_t logs_now(struct logs *g)
+{
+    int64_t now = g->now_ms ? g->now_ms() : 0;
+
+    if (now > 0)
+        g->known_ms = now;
+    return now;
+}
 
 static void logs_conf(struct logs *g, const struct store_conf *conf)
 {
@@ -104,7 +115,9 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
 
     if (r < 0)
         return r;
-    int64_t now = g->now_ms ? g->now_ms() : 0;
+    logs_now(g);
+    int64_t now =
+        g->known_ms; /* with a clock that is doubted, what it was before: a file is not as old as what is in it */
     if (now > 0 && (g->compacts || sum.last_ms > now))
         sum.last_ms = now; /* late data is new here, and a time in the future must not keep the file for ever */
     r = records_put_log(g->rec, &sum);
@@ -149,6 +162,7 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
         return r;
     for (size_t i = 0; i < n && r == 0; i++) {
         struct err why = {0};
+        g->known_ms = g->now_ms ? MAX(g->known_ms, v[i].last_ms) : 0;
         while (at < n_files && files[at] < v[i].n)
             at++;
         bool there = at < n_files && files[at] == v[i].n;
@@ -386,7 +400,7 @@ uint64_t logs_missed(const struct logs *g)
 /* Before the rows of these go: a file without a row would be taken for a new one. */
 static int logs_miss_old(struct logs *g)
 {
-    int64_t now = g->keep_ms && g->now_ms ? g->now_ms() : 0;
+    int64_t now = g->keep_ms ? logs_now(g) : 0;
     int r = 0;
 
     while (r == 0 && g->n_due &&
@@ -398,12 +412,12 @@ static int logs_miss_old(struct logs *g)
 }
 
 /* The first sealed file that has to go, or g->n. */
-static size_t logs_too_old(const struct logs *g)
+static size_t logs_too_old(struct logs *g)
 {
     size_t i = g->n;
 
-    if (g->keep_ms && g->now_ms) {
-        int64_t now = g->now_ms();
+    if (g->keep_ms) {
+        int64_t now = logs_now(g);
         i = FIRST(g->n, k, now - g->sealed[k].last_ms > g->keep_ms);
     }
     if (i == g->n && g->n && g->keep_bytes && logs_bytes(g) > g->keep_bytes)
@@ -417,8 +431,8 @@ static int logs_forget_old(struct logs *g, int64_t *ret_oldest)
     int64_t oldest = 0;
     int r = logs_miss_old(g);
 
-    if (r == 0 && g->keep_ms && g->now_ms)
-        r = records_drop_old_logs(g->rec, g->now_ms() - g->keep_ms);
+    if (r == 0 && g->keep_ms)
+        r = records_drop_old_logs(g->rec, logs_now(g) - g->keep_ms);
     if (r == 0)
         r = records_oldest_log(g->rec, &oldest);
     if (oldest == 0)
@@ -450,7 +464,7 @@ static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
 /* Runs and blobs that nobody speaks of any more: another hub may have dropped their logs. */
 static int64_t logs_retain_rows(struct logs *g)
 {
-    int64_t oldest = 0, before = g->oldest, now = g->now_ms ? g->now_ms() : 0;
+    int64_t oldest = 0, before = g->oldest, now = logs_now(g);
 
     if (!g->compacts && g->keep_ms && now && g->cur_rows)
         rows_drop_older(g->shared, g->hub, logs_number(g), now - g->keep_ms, NULL);

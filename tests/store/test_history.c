@@ -14,10 +14,11 @@
 #include "store/store.h"
 
 static int64_t now_ms;
+static _Atomic int doubted; /* so many times yet nobody knows the time */
 
 static int64_t tell_now(void)
 {
-    return now_ms;
+    return doubted > 0 && doubted-- > 0 ? 0 : now_ms;
 }
 
 static struct store *open_at(const char *dir, const struct store_conf *more)
@@ -230,6 +231,33 @@ static void what_is_too_old_goes_tier_by_tier(void **unused)
     store_close(s);
     place_free(dir);
     h_fini(&m);
+}
+
+/* A clock that was doubted is believed again at any moment: nothing of long ago goes before it is in hours. */
+static void a_clock_that_comes_back_costs_nothing(void **unused)
+{
+    struct store_conf conf = {.keep_raw_ms = 24 * H_HOUR, .keep_minute_ms = 10 * 24 * H_HOUR};
+
+    (void)unused;
+    for (int times = 0; times < 12; times++) {
+        char *dir = place_new();
+        struct h_model m;
+        h_init(&m, 5);
+        now_ms = H0 + 40 * 24 * H_HOUR;
+        struct store *s = open_at(dir, &conf);
+        settle(s);
+        send_live(s, &m, H0, 3);
+        doubted = times;
+        settle(s);
+        doubted = 0;
+        print_message("doubted %d times\n", times);
+        h_check(s, &m, 1, H0, H0 + H_HOUR, H_HOUR, -1);
+        settle(s);
+        h_check(s, &m, 1, H0, H0 + H_HOUR, H_HOUR, -1);
+        store_close(s);
+        place_free(dir);
+        h_fini(&m);
+    }
 }
 
 static void what_is_beyond_keep_bytes_goes_oldest_first(void **unused)
@@ -646,21 +674,18 @@ static void a_session_sees_what_comes_while_it_lasts(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_session_sees_what_comes_while_it_lasts),
-                                       cmocka_unit_test(history_is_the_same_in_logs_in_chunks_and_merged),
-                                       cmocka_unit_test(what_was_not_compacted_before_a_stop_is_after_it),
-                                       cmocka_unit_test(without_a_decoder_there_is_no_history),
-                                       cmocka_unit_test(a_tool_reads_beside_the_hub),
-                                       cmocka_unit_test(what_is_too_old_goes_tier_by_tier),
-                                       cmocka_unit_test(what_is_beyond_keep_bytes_goes_oldest_first),
-                                       cmocka_unit_test(a_nodes_history_moves_with_it),
-                                       cmocka_unit_test(a_question_can_be_stopped_and_has_limits),
-                                       cmocka_unit_test(threads_ask_while_logs_become_chunks),
-                                       /* of files: */
-                                       cmocka_unit_test(damage_is_counted_and_the_rest_is_read),
-                                       cmocka_unit_test(a_day_that_is_over_is_written_once),
-                                       cmocka_unit_test(hours_are_counted_once),
-                                       cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside)};
+    const struct CMUnitTest tests[] =
+        {cmocka_unit_test(a_session_sees_what_comes_while_it_lasts),
+         cmocka_unit_test(history_is_the_same_in_logs_in_chunks_and_merged),
+         cmocka_unit_test(what_was_not_compacted_before_a_stop_is_after_it),
+         cmocka_unit_test(without_a_decoder_there_is_no_history), cmocka_unit_test(a_tool_reads_beside_the_hub),
+         cmocka_unit_test(what_is_too_old_goes_tier_by_tier), cmocka_unit_test(a_clock_that_comes_back_costs_nothing),
+         cmocka_unit_test(what_is_beyond_keep_bytes_goes_oldest_first), cmocka_unit_test(a_nodes_history_moves_with_it),
+         cmocka_unit_test(a_question_can_be_stopped_and_has_limits),
+         cmocka_unit_test(threads_ask_while_logs_become_chunks),
+         /* of files: */
+         cmocka_unit_test(damage_is_counted_and_the_rest_is_read), cmocka_unit_test(a_day_that_is_over_is_written_once),
+         cmocka_unit_test(hours_are_counted_once), cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside)};
 
-    return RUN_ON_BOTH(tests, 10);
+    return RUN_ON_BOTH(tests, 11);
 }
