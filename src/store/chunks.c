@@ -55,6 +55,7 @@ struct chunks {
     char node[NODE_KEY_MAX]; /* whose number was asked for last in this transaction; empty: nobody's */
     int64_t node_id;
     uint64_t commits;
+    int64_t takeovers; /* chunks_expect */
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -65,7 +66,7 @@ int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct 
 
     if (r < 0)
         return r;
-    struct chunks *c = NEW(struct chunks, .db = db);
+    struct chunks *c = NEW(struct chunks, .db = db, .takeovers = -1);
     db_stmts_init(&c->st, db, chunks_sql, C_COUNT);
     c->st.pg = chunks_pg;
     *ret = c;
@@ -100,10 +101,30 @@ void chunks_rollback(struct chunks *c)
     db_rollback(c->db);
 }
 
+void chunks_expect(struct chunks *c, int64_t takeovers)
+{
+    c->takeovers = pg_is(c->db) ? takeovers : -1;
+}
+
+int chunks_lock(struct chunks *c)
+{
+    return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has one writer */
+}
+
+static int check_takeovers(struct chunks *c)
+{
+    int64_t n = 0;
+    int r = c->takeovers < 0 ? 0 : MIN(db_one(db_stmt(&c->st, C_TAKEOVERS), &n, NULL), 0);
+
+    return r < 0 || c->takeovers < 0 || n == c->takeovers ? r : -ESTALE;
+}
+
 int chunks_end(struct chunks *c, int r, struct err *err)
 {
-    if (r >= 0 && pg_is(c->db)) /* SQLite counts by itself */
-        r = db_run(db_stmt(&c->st, C_CHANGED));
+    if (r >= 0)
+        r = chunks_lock(c); /* SQLite counts by itself */
+    if (r >= 0)
+        r = check_takeovers(c); /* behind the lock: whoever moves chunks to another node comes before, or after */
     if (r >= 0)
         r = db_commit(c->db);
     if (r < 0) {

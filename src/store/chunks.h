@@ -73,6 +73,12 @@ int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n); /* b
 int chunks_set_mark(struct chunks *c, const struct chunk_mark *m);
 int chunks_drop_mark(struct chunks *c, int64_t log);
 
+/*
+ * Several hubs on a server: what is written from now on takes so many takeovers into account; chunks_end gives -ESTALE
+ * where there are more by then. -1: it does not matter.
+ */
+void chunks_expect(struct chunks *c, int64_t takeovers);
+int chunks_lock(struct chunks *c); /* within a transaction: no other hub's ends before this one's */
 /* Chunks of logs before this one change hands. */
 int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log);
 

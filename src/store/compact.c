@@ -51,6 +51,7 @@ struct compact {
     int64_t log, now_ms;                  /* now_ms: as the log was begun */
     struct batch_rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
     struct row_log row_log;               /* the one at hand */
+    int64_t rehomed;                      /* takeovers that chunks were moved for */
     uint32_t damaged;
     bool look; /* whether the indexes of chunks are sound */
 
@@ -296,6 +297,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     }
     if (r == 0)
         r = records_aliases(c->rec, &x.aliases, &x.n_aliases, err);
+    chunks_expect(c->db, (int64_t)x.n_aliases);
     SORT(x.rows, x.n_rows, by_node);
     if (r == 0)
         r = compact_rows(c, &x, upto, err);
@@ -341,6 +343,7 @@ static int merge_tiers(struct compact *c, bool hours)
 
 static int merge_all(struct compact *c)
 {
+    chunks_expect(c->db, c->rehomed); /* one that is another node's by now must not be merged with what is not */
     int r = merge_tiers(c, false), hours = r == 0 || r == -EUCLEAN ? merge_tiers(c, true) : 0; /* made of minutes */
 
     return hours < 0 && hours != -EUCLEAN ? hours : MIN(r, hours);
@@ -391,6 +394,7 @@ static int retain_bytes(struct compact *c)
 
 static int retain(struct compact *c)
 {
+    chunks_expect(c->db, -1);
     int r = retain_age(c, TIER_RAW, c->conf.keep_raw_ms);
 
     if (r == 0)
@@ -414,9 +418,13 @@ static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_ma
     size_t n = 0, from = m ? (size_t)m->upto : 0;
     int r = records_aliases(c->rec, &v, &n, err);
 
+    c->rehomed = (int64_t)n;
     if (r < 0 || n <= from)
         return r;
+    chunks_expect(c->db, -1);
     r = chunks_begin(c->db, true);
+    if (r >= 0)
+        r = chunks_lock(c->db); /* what others put under the old name is there by now, or will not be */
     for (size_t i = from; i < n && r >= 0; i++)
         r = chunks_rehome(c->db, v[i].from, v[i].to, v[i].log);
     if (r >= 0)

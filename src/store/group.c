@@ -34,18 +34,19 @@ struct group_log {
 };
 
 /*
- * Up to the last batch that was queued before it. Of several hubs' logs all that were begun by now: the writer begins
- * another behind this commit, in which nothing follows it.
+ * Up to the last batch that was queued before it. Of several hubs' logs all of those that were begun by now, in chunks
+ * already or not, so before the first row of the next: the writer begins another behind this commit, in which nothing
+ * follows it.
  */
 static int group_take_over(const struct op_take_over *o, struct records *r, const struct group_log *log,
                            int64_t batches_before)
 {
-    int64_t n = log->n;
-    int code = log->shared ? records_last_log(r, &n, NULL) : 0;
+    int64_t n = log->n, row = log->last_row + batches_before;
+    int code = log->shared ? records_newest_log(r, &n) : 0;
 
     if (code < 0)
         return code;
-    return records_take_over(r, o->from, o->to, n, log->shared ? UINT32_MAX : log->last_row + batches_before);
+    return records_take_over(r, o->from, o->to, log->shared ? n + 1 : n, log->shared ? 0 : row);
 }
 
 static int group_put_record(struct store_op *op, struct records *r, const struct group_log *log, int64_t batches_before)

@@ -57,6 +57,7 @@ int records_drop_before(struct records *r, int64_t oldest_log);
 int records_load_seen(struct records *r, struct index *x, struct err *err);
 int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, struct err *err); /* by number */
 int records_last_log(struct records *r, int64_t *ret, struct err *err); /* the highest number anything here speaks of */
+int records_newest_log(struct records *r, int64_t *ret);                /* of several hubs' */
 
 struct alias { /* from's batches up to and including (log, row) are to's */
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];

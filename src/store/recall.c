@@ -52,6 +52,11 @@ int records_last_log(struct records *r, int64_t *ret, struct err *err)
     return MIN(code, 0);
 }
 
+int records_newest_log(struct records *r, int64_t *ret)
+{
+    return MIN(db_one(db_stmt(&r->st, R_NEWEST_LOG), ret, NULL), 0);
+}
+
 static void read_alias(struct db_stmt *st, void *to)
 {
     struct alias *a = to;

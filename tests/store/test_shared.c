@@ -424,6 +424,7 @@ struct pusher {
     struct store *s;
     struct h_model *m;
     size_t from;
+    bool takes_over; /* meanwhile: bb takes aa's place */
 };
 
 static void *push_all(void *arg)
@@ -432,38 +433,47 @@ static void *push_all(void *arg)
 
     for (size_t i = 0; i < p->m->n_sent; i++) {
         h_send(p->s, p->m, &p->m->sent[(i + p->from) % p->m->n_sent], NULL, NULL);
+        if (p->takes_over && i == p->m->n_sent / 2)
+            store_take_over(p->s, "aa", "bb");
         if (i % 25 == 0)
             store_settle(p->s, NULL); /* one that loses a race is tried again */
     }
     return NULL;
 }
 
-/* All hubs get everything at once, and compact and merge meanwhile. */
+/* Three hubs get all of it at once, and compact and merge meanwhile. */
+static void race(const char *url, struct store *s[3], struct h_model *m, bool takes_over)
+{
+    struct pusher p[3];
+    pthread_t t[3];
+
+    now_ms = H0 + 40 * 24 * H_HOUR;
+    for (size_t i = 0; i < 3; i++) {
+        s[i] = open_hub(url, (int64_t)i + 1);
+        p[i] = (struct pusher){s[i], m, i * 20, takes_over && i == 0};
+        assert_int_equal(pthread_create(&t[i], NULL, push_all, &p[i]), 0);
+    }
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    for (size_t i = 0; i < 3; i++)
+        flush(s[i]);
+}
+
 static void hubs_race_and_nothing_is_lost_or_doubled(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
     struct store *s[3];
-    struct pusher p[3];
-    pthread_t t[3];
     struct h_model m;
     uint64_t batches = 0;
 
     (void)unused;
     h_init(&m, 25);
-    now_ms = H0 + 40 * 24 * H_HOUR;
     for (int i = 0; i < 60; i++)
         for (unsigned node = 0; node < H_NODES; node++)
             h_batch(&m, node, H0 + i * 60000, 5, 2000);
-    for (size_t i = 0; i < 3; i++) {
-        s[i] = open_hub(url, (int64_t)i + 1);
-        p[i] = (struct pusher){s[i], &m, i * 20};
-        assert_int_equal(pthread_create(&t[i], NULL, push_all, &p[i]), 0);
-    }
-    for (size_t i = 0; i < 3; i++)
-        pthread_join(t[i], NULL);
+    race(url, s, &m, false);
     for (size_t i = 0; i < 3; i++) {
         struct store_stat st;
-        flush(s[i]);
         store_stat(s[i], &st);
         batches += st.batches;
         assert_int_equal(st.batches + st.repeats, m.n_sent);
@@ -507,6 +517,57 @@ static void a_takeover_counts_for_all_hubs(void **unused)
     check_both(a, b, &m);
     store_close(a);
     store_close(b);
+    h_fini(&m);
+}
+
+/* Which minutes of aa's are bb's in the end; nothing else is bb's. */
+static void sort_out_takeover(struct store *s, struct h_model *m)
+{
+    struct history_ask ask = {.node = "bb",
+                              .devices = &h_devices[1],
+                              .metrics = &h_metrics[1],
+                              .n_devices = 1,
+                              .n_metrics = 1,
+                              .from_ms = H0 / 60000 * 60000,
+                              .to_ms = H0 + 2 * H_HOUR,
+                              .step_ms = 60000,
+                              .tier = TIER_RAW};
+    struct history h;
+    struct err err = {0};
+
+    if (store_history(s, &ask, &h, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < m->n; i++)
+        if (m->v[i].node == 0 && h.v[(m->v[i].at - h.from_ms) / 60000].count)
+            m->v[i].node = 1;
+    history_fini(&h);
+}
+
+/* The others write, seal and compact meanwhile: each batch is one node's or the other's, and there once. */
+static void a_takeover_while_others_write_loses_and_doubles_nothing(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct store *s[3];
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 27);
+    for (int i = 0; i < 100; i++) {
+        h_batch(&m, 0, H0 / 60000 * 60000 + i * 60000, 5, 2000);
+        h_batch(&m, 2, H0 / 60000 * 60000 + i * 60000, 5, 2000);
+    }
+    race(url, s, &m, true);
+    sort_out_takeover(s[0], &m);
+    for (size_t i = 0; i < 6; i++) {
+        h_check_all(s[i % 3], &m, H0, H0 + 2 * H_HOUR);
+        settle(s[i % 3]);
+        if (i == 2)
+            ripen(s[0]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        h_check_all(s[i], &m, H0, H0 + 2 * H_HOUR);
+        store_close(s[i]);
+    }
     h_fini(&m);
 }
 
@@ -746,6 +807,7 @@ int main(void)
         cmocka_unit_test(what_is_counted_is_put_by_who_has_the_part),
         cmocka_unit_test(two_hubs_give_a_name_one_number),
         cmocka_unit_test(a_takeover_counts_for_all_hubs),
+        cmocka_unit_test(a_takeover_while_others_write_loses_and_doubles_nothing),
         cmocka_unit_test(a_start_finds_the_newest_of_all_hubs),
     };
 
