@@ -14,7 +14,7 @@ test("a run has a page", async (t) => {
     const admin = await token(t, h, "admin");
     const out = await run(t, "/usr/bin/python3", path.join(TOP, "tests/jobs/measured.py"), h.url, await token(t, h, "agent"), "dgx1");
     const [uuid, began] = out.trim().split(" ");
-    const job = await label(h, admin, { name: "train.py", kind: "record", node: "dgx1", devices: [uuid], person: "kim", start: Number(began), end: Number(began) + 600000, attributes: { command: "python train.py" } });
+    const job = await label(h, admin, { name: "train.py", kind: "record", node: "dgx1", devices: [uuid], person: "kim", start: Number(began), end: Number(began) + 600000, attributes: { command: "python train.py", wandb: "acme/llm/3f9a", url: "https://wandb.ai/acme/llm/runs/3f9a" } });
     const page = await open(t, `${h.url}/run/${job.id}`, { height: 1400 });
     await page.locator(".run .sentence").waitFor();
     await says(page.locator(".run .sentence"), "1 x Test for 10 m: active 62 %, waited 38 %, 30 % of the tensor peak; 0.08 kWh, 0.60 EUR");
@@ -27,6 +27,7 @@ test("a run has a page", async (t) => {
     assert.match(facts, /could be shared\s+49 GiB/);
     const png = await fetch(h.url + (await page.getByRole("link", { name: "PNG" }).getAttribute("href")));
     assert.equal(png.headers.get("content-type"), "image/png");
+    assert.equal(await page.locator("aside").getByRole("link", { name: "acme/llm/3f9a" }).getAttribute("href"), "https://wandb.ai/acme/llm/runs/3f9a");
     await looksRight(page, "run");
     await page.setViewportSize({ width: 390, height: 1400 });
     await page.emulateMedia({ colorScheme: "dark" });
@@ -53,9 +54,11 @@ test("a run of which nothing is measured says so, and one that is not there", as
     assert.equal(await page.locator(".advice").count(), 0);
     await until("its charts", async () => (await page.locator(".multiples").count()) === 4);
     await looksRight(page, "run-not-measured");
-    const nothing = await label(h, admin, { name: "x", kind: "record", start: Date.now() - 60000 });
+    const nothing = await label(h, admin, { name: "x", kind: "record", start: Date.now() - 60000, attributes: { wandb: "a/b/c", url: "javascript:alert(1)" } });
     await page.goto(`${h.url}/run/${nothing.id}`);
     await says(page.locator(".run .main"), "no GPU of it is known");
+    assert.match(await page.locator("aside").innerText(), /a\/b\/c/);
+    assert.equal(await page.locator("aside").getByRole("link", { name: "a/b/c" }).count(), 0); /* what a label says is no address */
     refused(page, 404);
     await page.goto(`${h.url}/run/0000000000000001`);
     await page.getByText("There is no run 0000000000000001").waitFor();

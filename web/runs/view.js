@@ -212,7 +212,7 @@ export default function RunView({ arg }) {
                 <${FactList} label=${say.run} rows=${[
                     [say.nodes, [...new Set(v.devices.map((g) => g.node))].map((n, i) => html`${i > 0 && COMMA}<a href=${`/node/${encodeURIComponent(n)}`}>${n}</a>`)],
                     [say.command, job.attributes?.command],
-                    ["W&B", job.attributes?.wandb && (job.attributes.url ? html`<a href=${job.attributes.url} rel="noreferrer">${job.attributes.wandb}</a>` : job.attributes.wandb)],
+                    ["W&B", job.attributes?.wandb && (/^https?:\/\//.test(job.attributes.url) ? html`<a href=${job.attributes.url} rel="noreferrer">${job.attributes.wandb}</a>` : `${job.attributes.wandb}`)], /* anybody may have written them */
                     ["id", job.id],
                 ]} />
             </aside>
