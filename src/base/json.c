@@ -221,6 +221,10 @@ static char *put_digits(char *at, uint64_t v)
 {
     char text[20], *end = text + sizeof(text), *p = end;
 
+    if (v < 10) {
+        *at = (char)('0' + v);
+        return at + 1;
+    }
     for (; v > UINT32_MAX; v /= 10)
         *--p = (char)('0' + v % 10);
     uint32_t rest = (uint32_t)v; /* dividing these is quicker */
@@ -240,10 +244,15 @@ static char *put_fraction(char *at, uint64_t left, int64_t per)
     *at++ = '.';
     if (places) { /* the digits themselves */
         uint32_t rest = (uint32_t)left;
+        for (; rest % 100 == 0; rest /= 100) /* there is another digit, for left is not 0 */
+            places -= 2;
+        if (rest % 10 == 0) {
+            rest /= 10;
+            places--;
+        }
         for (unsigned i = places; i-- > 0; rest /= 10)
             at[i] = (char)('0' + rest % 10);
-        for (at += places; at[-1] == '0';)
-            at--;
+        at += places;
     } else if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;
         do {

@@ -11,7 +11,7 @@
 #include "history/holds.h"
 
 #define AHEAD_BINS    (1u << 20) /* of nodes that are asked in one question: 40 MB */
-#define LARGE         3000000    /* values to be read: worth a few threads, who take some ms for it */
+#define LARGE         20000000   /* values to be read, which takes longer than 50 ms: worth a few threads */
 #define LARGE_BINS    (1u << 14) /* of nodes they are asked at once: so much is in memory besides */
 #define RATE_BACK_MS  120000ll   /* a counter's value this old still tells a rate; older is a gap */
 #define LATELY_MS     HOUR_MS    /* newer than this nothing can have left the raw tier */
