@@ -168,9 +168,9 @@ class Muster(Peer):
             fed = lib.feed(hub, self.data.gpus, self.data.ticks, self.data.t0, "--batch", str(self.batch))
             before = lib.cpu_s(hub.pid)
             lib.quiet(hub.pid)
-            if self.asks:  # what is counted of hours begins after a while
-                lib.quiet(hub.pid, least=6)
             fed["cpu"] += lib.cpu_s(hub.pid) - before
+            if self.asks:  # what is counted of hours begins after a while, and is no part of taking it
+                lib.quiet(hub.pid, least=6)
             peak = lib.memory_mb(hub.pid)[1]
             if fed["samples"] != self.data.samples or fed["power"] != self.data.power:
                 raise SystemExit("bench/feed made other data than bench/gen")
