@@ -28,7 +28,8 @@ struct taken {                                    /* a request that was taken */
     const struct store_batch *batches;
     struct peer *peer;
     const struct node_now *n;
-    bool events; /* it brought some */
+    bool events;               /* it brought some */
+    const struct batch *batch; /* the only one, decoded; NULL: there are more, or none */
 };
 void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms);
 /* What there is since the last time; all: also what nobody who does not look misses. The caller's; empty: nothing. */

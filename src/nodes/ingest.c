@@ -49,6 +49,7 @@ struct post {
     char token[64];
     char from[NODE_KEY_MAX]; /* the node of its token, which has this id now; empty: it is this one */
     bool events;             /* it brought some */
+    struct batch last;       /* decoded; good until the next is */
 };
 
 /* What is left of it while the disk works. */
@@ -639,6 +640,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
     else
         post_late(p, f, &b);
     post_events(p, &b);
+    p->last = b;
     live_batch(h->live, p->n, &b, shift, p->now_ms);
     if (newer && live_knows(p->n, f->facts, f->procs) &&
         p->n->collect != COLLECT_HUNG) /* or nobody says who is there */
@@ -693,7 +695,7 @@ static enum reply_how post_take(struct post *p)
     if (h->tells)
         nodes_tell(h,
                    &(struct taken){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append, p->append,
-                                   p->peer, p->n, p->events},
+                                   p->peer, p->n, p->events, n_append == 1 && p->last.n_ticks ? &p->last : NULL},
                    p->now_ms);
     p->peer->in_flight++;
     httpd_patient(p->rq);

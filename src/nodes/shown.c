@@ -9,11 +9,13 @@
 #include "base/log.h"
 #include "hub/look.h"
 #include "nodes/feature.h"
+#include "nodes/newest.h"
 #include "nodes/pace.h"
 #include "nodes/share.h"
 
-#define FIRST_MS  30000 /* after its start a hub is told everything: it knows nothing yet */
-#define VALUES_MS 7500  /* values alone are told so often where nobody looks: with every second batch */
+#define FIRST_MS     30000 /* after its start a hub is told everything: it knows nothing yet */
+#define NEWEST_BYTES (256u << 10)
+#define VALUES_MS    7500 /* values alone are told so often where nobody looks: with every second batch */
 
 struct showing { /* one node's part of a message */
     struct hub *h;
@@ -125,11 +127,8 @@ static void tell_events(const struct showing *x, const struct batch *b, int64_t 
     }
 }
 
-static void show_batch(const struct showing *x, const struct share_frame *t, const struct frame *f)
+static void show_decoded(const struct showing *x, const struct share_frame *t, struct batch b)
 {
-    struct batch b;
-    if (!peer_is_news(x->peer, f->key.run, f->key.number) || wire_batch(x->h->dec, f, &b, NULL) < 0)
-        return;
     int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + t->shift_ms : 0;
     if (newest_ms <= x->n->sample_at_ms) {
         if (b.n_ticks && b.n_uses)
@@ -148,6 +147,22 @@ static void show_batch(const struct showing *x, const struct share_frame *t, con
         peer_track(x->h->peers, x->peer, x->n, newest_ms);
 }
 
+static void show_batch(const struct showing *x, const struct share_frame *t, const struct frame *f)
+{
+    struct batch b;
+    if (peer_is_news(x->peer, f->key.run, f->key.number) && wire_batch(x->h->dec, f, &b, NULL) == 0)
+        show_decoded(x, t, b);
+}
+
+static void show_newest(const struct showing *x, const struct share_frame *t)
+{
+    struct batch b;
+    void *mem;
+    if (newest_get(t->whole, &b, &mem, NULL) == 0 && peer_is_news(x->peer, b.key.run, b.key.number))
+        show_decoded(x, t, b);
+    free(mem);
+}
+
 static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
 {
     struct showing x = {.h = h, .now_ms = now_ms, .share = t};
@@ -158,7 +173,9 @@ static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
     snprintf(key, sizeof(key), "%.*s", (int)t->key.len, t->key.p);
     snprintf(address, sizeof(address), "%.*s", (int)t->address.len, t->address.p);
     for (size_t i = 0; i < t->n; i++) {
-        if (wire_one(t->v[i].whole, &f, NULL) < 0)
+        if (newest_is(t->v[i].whole) && x.n)
+            show_newest(&x, &t->v[i]);
+        if (newest_is(t->v[i].whole) || wire_one(t->v[i].whole, &f, NULL) < 0)
             continue;
         if (f.type == FRAME_HELLO && !x.n && wire_hello(&f, &hello, NULL) == 0) {
             x.peer = ingest_node(h, key, hello.name, now_ms, &x.n);
@@ -271,8 +288,12 @@ void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
     for (size_t i = first; i < p->n_batches; i++)
         t.v[t.n++] =
             (struct share_frame){p->batches[i].facts, p->batches[i].procs, p->batches[i].shift_ms, p->batches[i].bytes};
-    if (news)
-        put_share(h, &h->shared, &t, now_ms);
     if (h->tells_all)
         put_share(h, &h->shared_all, &t, now_ms);
+    if (!news)
+        return;
+    AUTO_BUF newest = BUF_INIT(NEWEST_BYTES);
+    if (t.n == 2 && p->batch && !p->events && newest_put(&newest, p->batch, live_rule(h->live)) == 0)
+        t.v[1].whole = buf_str(&newest);
+    put_share(h, &h->shared, &t, now_ms);
 }

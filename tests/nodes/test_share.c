@@ -76,7 +76,8 @@ static int hear(struct hub *h, struct str body)
 }
 
 /* As when its batch was taken. */
-static void tell(struct hub *h, const struct sender *s, const struct store_batch *b, bool events, int64_t now_ms)
+static void tell(struct hub *h, const struct sender *s, const struct store_batch *b, const struct batch *decoded,
+                 bool events, int64_t now_ms)
 {
     nodes_tell(h,
                &(struct taken){.key = s->key,
@@ -88,7 +89,8 @@ static void tell(struct hub *h, const struct sender *s, const struct store_batch
                                .batches = b,
                                .peer = peers_find(h->peers, s->key),
                                .n = live_find(h->live, s->key),
-                               .events = events},
+                               .events = events,
+                               .batch = decoded},
                now_ms);
 }
 
@@ -185,7 +187,7 @@ static void what_was_taken_is_what_is_told(void **unused)
     assert_int_equal(hear(h, buf_str(&out)), 200);
     struct store_batch b = {.node = s.key, .facts = s.facts_id, .shift_ms = -250, .bytes = buf_str(&s.batch)};
     nodes_tell_others(h, true);
-    tell(h, &s, &b, false, 1000);
+    tell(h, &s, &b, NULL, false, 1000);
     nodes_take_shared(h, false, &again);
     struct rd r = rd_of(again.p, again.len);
     assert_int_equal(share_check_start(&r, &err), 0);
@@ -238,7 +240,7 @@ static void where_nobody_looks_values_alone_are_told_with_every_second_batch(voi
         at_ms += rows[i].after_ms;
         n->devices[0].state = rows[i].state ? DEV_BUSY : n->devices[0].state;
         h->tells_all = rows[i].all;
-        tell(h, &s, &b, rows[i].events, at_ms);
+        tell(h, &s, &b, NULL, rows[i].events, at_ms);
         assert_int_equal(told(h, false), rows[i].want);
         assert_int_equal(told(h, true), rows[i].all);
     }
@@ -246,7 +248,34 @@ static void where_nobody_looks_values_alone_are_told_with_every_second_batch(voi
     whole_hub_close(h);
 }
 
+static void what_is_told_where_nobody_looks_is_shown(void **unused)
+{
+    struct hub *h = whole_hub_open("");
+    struct sender s;
+    struct frame f;
+    struct batch decoded;
+    AUTO_BUF out = BUF_INIT(65536), told = {0};
+
+    (void)unused;
+    sender_init(&s, 5);
+    say(h, &s, 1, true, &out);
+    assert_int_equal(hear(h, buf_str(&out)), 200);
+    say(h, &s, 4400, false, &out);
+    struct store_batch b = {.node = s.key, .facts = s.facts_id, .bytes = buf_str(&s.batch)};
+    assert_int_equal(wire_one(buf_str(&s.batch), &f, NULL), 0);
+    assert_int_equal(wire_batch(h->dec, &f, &decoded, NULL), 0);
+    nodes_tell_others(h, true);
+    tell(h, &s, &b, &decoded, false, clock_wall_ms());
+    nodes_take_shared(h, false, &told);
+    assert_null(memmem(told.p, told.len, s.batch.p, s.batch.len)); /* not the batch as it came */
+    assert_int_equal(hear(h, buf_str(&told)), 200);
+    assert_int_equal(util_of(h, &s), 4400);
+    sender_fini(&s);
+    whole_hub_close(h);
+}
+
 TESTS(cmocka_unit_test(it_is_shown_and_not_stored),
       cmocka_unit_test(facts_that_did_not_come_along_are_read_from_the_store),
       cmocka_unit_test(what_is_cut_or_no_message_is_refused), cmocka_unit_test(what_was_taken_is_what_is_told),
+      cmocka_unit_test(what_is_told_where_nobody_looks_is_shown),
       cmocka_unit_test(where_nobody_looks_values_alone_are_told_with_every_second_batch))
