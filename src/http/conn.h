@@ -41,7 +41,7 @@ struct conn {
     struct httpd *h;
     struct io *io;
     enum conn_state state;
-    bool tls, loopback, eof, dead, stepping, close_after;
+    bool patient, tls, loopback, eof, dead, stepping, close_after;
     bool served;                   /* a request, since it began to move */
     bool gzip_ok, head_only, old;  /* what the answer needs of the request, which may be gone by then */
     size_t scanned;                /* of the head, for its end */
@@ -79,8 +79,9 @@ struct httpd {
     struct ssl_ctx_st *tls;
     struct ports *ports;
     struct io_group *group; /* of patient connections */
-    struct conn queue;      /* queue.behind waits longest */
+    struct conn queue[2];   /* .behind waits longest; patient ones are in the second */
     size_t n_queued;
+    unsigned served_of;  /* the queue that had a turn last: they take turns */
     bool looked;         /* patient ones brought something, and some of it may be queued */
     struct event *again; /* the next turn, for the queue */
     int64_t spent_us;    /* on requests since the queue had its turn last */

@@ -62,10 +62,11 @@ static void queue_leave(struct conn *c)
     c->h->n_queued--;
 }
 
-/* Its turn comes again, behind all who wait already: what it needs is here, and no socket will tell of it. */
+/* Its turn comes again, behind all of its queue who wait already: what it needs is here, and no socket will tell of it.
+ */
 static void queue_join(struct conn *c)
 {
-    struct conn *queue = &c->h->queue;
+    struct conn *queue = &c->h->queue[c->patient];
     if (c->before)
         return;
     c->before = queue->before;
@@ -538,6 +539,16 @@ static void on_looked(void *arg)
         h->ops.looked(h->ops.arg);
 }
 
+/* Of the other queue than the last one, if there is any: a reader does not wait behind thousands of agents, nor do
+ * these behind readers. */
+static struct conn *next_queued(struct httpd *h)
+{
+    unsigned other = !h->served_of;
+    if (h->queue[other].behind != &h->queue[other])
+        h->served_of = other;
+    return h->queue[h->served_of].behind;
+}
+
 /* A turn for those who wait: each once, as far as the time of one turn allows; at least one. */
 static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
@@ -545,7 +556,7 @@ static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
     h->spent_us = 0;
     h->stat.turns++;
     for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us < TURN_US; n--) {
-        struct conn *c = h->queue.behind;
+        struct conn *c = next_queued(h);
         queue_leave(c);
         conn_step(c);
     }
@@ -657,7 +668,8 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
 {
     struct httpd *h = NEW(struct httpd, .loop = loop, .conf = *conf, .ops = *ops);
     h->ring.prev = h->ring.next = &h->ring;
-    h->queue.before = h->queue.behind = &h->queue;
+    for (size_t i = 0; i < ARRAY_LEN(h->queue); i++)
+        h->queue[i].before = h->queue[i].behind = &h->queue[i];
     h->head = BUF_INIT((16u << 10) + COPY_MAX);
     h->again = evtimer_new(loop, on_again, h);
     h->max_now = conf->max_connections;

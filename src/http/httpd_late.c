@@ -13,8 +13,10 @@
 void httpd_patient(struct request *rq)
 {
     struct conn *c = rq->conn;
-    if (c) /* NULL: a request of the hub's own */
-        io_join(c->io, c->h->group);
+    if (!c) /* a request of the hub's own */
+        return;
+    c->patient = true;
+    io_join(c->io, c->h->group);
 }
 
 struct late *httpd_late(struct request *rq)

@@ -8,10 +8,42 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
+#define DONE_STEP 256  /* results told in one turn of the loop: others have theirs in between */
+#define DONE_KEEP 1024 /* room that stays */
+
+/* The oldest of what there is, at most so many: how many. */
+static size_t done_some(struct done_queue *q, size_t most)
+{
+    struct done v[DONE_STEP];
+
+    pthread_mutex_lock(&q->lock);
+    size_t n = MIN(MIN(most, q->n - q->from), ARRAY_LEN(v));
+    if (n)
+        memcpy(v, q->v + q->from, n * sizeof(*v));
+    q->from += n;
+    if (q->from == q->n) {
+        q->from = q->n = 0;
+        if (q->cap > DONE_KEEP) {
+            free(q->v);
+            q->v = NULL;
+            q->cap = 0;
+        }
+    }
+    pthread_mutex_unlock(&q->lock);
+    q->running = true;
+    for (size_t i = 0; i < n; i++)
+        v[i].fn(v[i].arg, v[i].result);
+    q->running = false;
+    return n;
+}
+
 static void done_ready(evutil_socket_t fd, UNUSED short what, void *arg)
 {
+    struct done_queue *q = arg;
+
     wake_clear(fd);
-    done_run(arg);
+    if (done_some(q, DONE_STEP) == DONE_STEP)
+        wake_ring(fd); /* there may be more */
 }
 
 int done_init(struct done_queue *q, struct event_base *loop)
@@ -66,15 +98,9 @@ bool done_run(struct done_queue *q)
     if (q->running)
         return false;
     pthread_mutex_lock(&q->lock);
-    struct done *v = q->v;
-    size_t n = q->n;
-    q->v = NULL;
-    q->n = q->cap = 0;
+    size_t n = q->n - q->from;
     pthread_mutex_unlock(&q->lock);
-    q->running = true;
-    for (size_t i = 0; i < n; i++)
-        v[i].fn(v[i].arg, v[i].result);
-    q->running = false;
-    free(v);
+    for (size_t left = n, told; left > 0 && (told = done_some(q, left)) > 0;)
+        left -= told;
     return n > 0;
 }

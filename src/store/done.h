@@ -17,8 +17,8 @@ struct done {
 struct done_queue {
     pthread_mutex_t lock;
     struct done *v;
-    size_t n, cap;
-    struct event *ev; /* NULL: no loop */
+    size_t from, n, cap; /* from: those before it are told */
+    struct event *ev;    /* NULL: no loop */
     int fd;
     bool running; /* the caller's thread alone looks at it */
 };

@@ -18,6 +18,7 @@ static struct {
     struct httpd *h;
     int64_t takes_ms; /* each request */
     bool refuses;     /* at length */
+    char served[16];  /* a letter for each: its path */
     size_t n_packed;
     struct {
         void (*done)(void *arg);
@@ -44,7 +45,13 @@ static size_t max_body(void *arg, const struct request *rq)
 
 static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
 {
-    (void)arg, (void)rq;
+    (void)arg;
+    size_t n = strlen(t.served);
+    char letter = rq->path.len > 1 ? rq->path.p[1] : '/';
+    if (n < sizeof(t.served) - 1)
+        t.served[n] = letter;
+    if (letter == 'a' || letter == 'b')
+        httpd_patient(rq);
     clock_set_for_test(clock_wall_ms() + t.takes_ms);
     rp->body = BUF_INIT(LARGE + 1);
     buf_fill(&rp->body, 'x', LARGE);
@@ -209,6 +216,26 @@ static void a_refusal_that_is_compressed_comes_before_the_next_request(void **un
 #undef ASK
 }
 
+/* Two agents and a reader, each with a second request behind the first: they take turns. */
+static void a_reader_does_not_wait_behind_all_agents(void **unused)
+{
+#define ASK(path) "GET /" path " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    (void)unused;
+    int fds[] = {client(ASK("a") ASK("a")), client(ASK("b") ASK("b")), client(ASK("r") ASK("r"))};
+    for (int i = 0; i < 40 && strlen(t.served) < 6; i++) {
+        char got[16384];
+        turn(1);
+        for (size_t k = 0; k < ARRAY_LEN(fds); k++)
+            while (recv(fds[k], got, sizeof(got), 0) > 0)
+                ;
+    }
+    assert_int_equal(strlen(t.served), 6);
+    assert_int_equal(t.served[4], 'r');
+    for (size_t k = 0; k < ARRAY_LEN(fds); k++)
+        close(fds[k]);
+#undef ASK
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late),
-      WITH(a_refusal_that_is_compressed_comes_before_the_next_request))
+      WITH(a_refusal_that_is_compressed_comes_before_the_next_request), WITH(a_reader_does_not_wait_behind_all_agents))

@@ -236,6 +236,37 @@ WITH_STORE(t5_results_come_on_the_loop_in_order_once_each, true)
     }
 }
 
+static void count_up(void *arg, int result)
+{
+    static int last;
+    int *next = arg;
+
+    assert_int_equal(result, 0);
+    last = next[0] == 0 ? 0 : last;
+    assert_int_equal(next[0], last);
+    last++;
+}
+
+/* More than are told in one turn of the loop, of one commit. */
+WITH_STORE(t5_many_results_come_in_order, true)
+{
+    enum { MANY = 1500 };
+    AUTO_FREE int *no = mem_zero(MANY, sizeof(*no));
+    struct results all = {0};
+    struct result last = {&all, 1};
+
+    for (int i = 0; i < MANY; i++) {
+        char bytes[10];
+        struct store_batch b = batch_make("a", 1, (uint64_t)i, bytes, sizeof(bytes));
+        no[i] = i;
+        store_append(f->s, &b, 1, count_up, &no[i]);
+    }
+    put_one(f, "b", 1, 1, &last);
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    while (all.n == 0)
+        event_base_loop(f->loop, EVLOOP_ONCE);
+}
+
 /* The rest after a commit would last longer than any test: it is cut short. */
 static void t4_a_nudge_ends_the_rest(void **unused)
 {
@@ -677,6 +708,7 @@ int main(void)
                                        cmocka_unit_test(t2_a_repeat_is_kept_once_and_still_acknowledged),
                                        cmocka_unit_test(t2_repeats_within_one_append),
                                        cmocka_unit_test(t5_results_come_on_the_loop_in_order_once_each),
+                                       cmocka_unit_test(t5_many_results_come_in_order),
                                        cmocka_unit_test(t4_a_nudge_ends_the_rest),
                                        cmocka_unit_test(t4_a_record_with_a_result_ends_the_rest),
                                        cmocka_unit_test(t5_a_result_may_append_again),
