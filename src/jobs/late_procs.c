@@ -52,7 +52,7 @@ void late_procs_note(struct late_procs_read *x, const char *node, int64_t from_m
 static void take_row(void *arg, const struct proc_span *p)
 {
     struct late_read *k = arg;
-    if (p->first_ms <= k->v[k->at].to_ms && k->n_rows < ROWS_MOST)
+    if (p->first_ms <= k->v[k->at].to_ms + AGAIN_MS && k->n_rows < ROWS_MOST)
         VEC_ADD(k->rows, k->n_rows, k->cap_rows, record_copy(&proc_record, p));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/order.h"
 #include "hub/look.h"
 #include "nodes/feature.h"
 #include "nodes/newest.h"
@@ -14,6 +15,7 @@
 #include "nodes/share.h"
 
 #define FIRST_MS     30000 /* after its start a hub is told everything: it knows nothing yet */
+#define LATE_MS      60000
 #define NEWEST_BYTES (256u << 10)
 #define VALUES_MS    7500 /* values alone are told so often where nobody looks: with every second batch */
 
@@ -256,7 +258,9 @@ static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
     uint64_t state = state_of_node(p);
     int64_t age_ms = now_ms - p->peer->others.at_ms, most_ms = MIN(VALUES_MS, live_rule(h->live)->stale_after_ms / 2);
     bool same = state == p->peer->others.state && age_ms >= 0 && age_ms < most_ms;
-    if (same && p->n_frames == p->n_batches && !p->events)
+    bool late =
+        p->n && ANY(p->n_batches, i, p->batches[i].at_ms < p->n->sample_at_ms - LATE_MS); /* runs are made of it */
+    if (same && p->n_frames == p->n_batches && !p->events && !late)
         return false;
     p->peer->others.at_ms = now_ms;
     p->peer->others.state = state;
