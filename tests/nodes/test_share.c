@@ -224,7 +224,7 @@ static void where_nobody_looks_values_alone_are_told_with_every_second_batch(voi
     sender_init(&s, 5);
     say(h, &s, 1, true, &out);
     assert_int_equal(hear(h, buf_str(&out)), 200);
-    struct store_batch b = {.node = s.key, .facts = s.facts_id, .bytes = buf_str(&s.batch)};
+    struct store_batch b = {.node = s.key, .facts = s.facts_id, .at_ms = at_ms, .bytes = buf_str(&s.batch)};
     nodes_tell_others(h, true);
     static const struct {
         int64_t after_ms; /* of the one before */
@@ -244,6 +244,10 @@ static void where_nobody_looks_values_alone_are_told_with_every_second_batch(voi
         assert_int_equal(told(h, false), rows[i].want);
         assert_int_equal(told(h, true), rows[i].all);
     }
+    h->tells_all = false;
+    b.at_ms -= 3600000; /* it came late: runs are made of it */
+    tell(h, &s, &b, NULL, false, at_ms + 1000);
+    assert_true(told(h, false));
     sender_fini(&s);
     whole_hub_close(h);
 }
