@@ -2,6 +2,7 @@
 #include "store/past.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -475,6 +476,7 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
         if (i) {
             s->reset(s);
             past_session_rest(x);
+            usleep(1000u << i); /* a log became chunks as it was read: the next may, too */
         }
         code = x->begun ? 0 : past_session_begin(x, err);
         if (code == 0)

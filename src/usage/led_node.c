@@ -12,7 +12,7 @@ static size_t mark_place(const struct led_node *n, int64_t at_ms)
     return COUNT_BEFORE(n->n, i, n->v[i].at_ms < at_ms);
 }
 
-struct mark *led_node_find(struct led_node *n, int64_t at_ms)
+struct hour_mark *led_node_find(struct led_node *n, int64_t at_ms)
 {
     size_t i = mark_place(n, at_ms);
 
@@ -30,16 +30,16 @@ void led_node_drop(struct led_node *n, int64_t first_ms, int64_t last_ms)
     n->n -= to - kept;
 }
 
-struct mark *led_node_get(struct led_node *n, int64_t at_ms)
+struct hour_mark *led_node_get(struct led_node *n, int64_t at_ms)
 {
     size_t i = mark_place(n, at_ms);
 
     if (i == n->n || n->v[i].at_ms != at_ms)
-        VEC_INSERT(n->v, n->n, n->cap, i, (struct mark){.at_ms = at_ms});
+        VEC_INSERT(n->v, n->n, n->cap, i, (struct hour_mark){.at_ms = at_ms});
     return &n->v[i];
 }
 
-COMPARE(by_hour, struct mark, ORDER(x->at_ms, y->at_ms))
+COMPARE(by_hour, struct hour_mark, ORDER(x->at_ms, y->at_ms))
 
 void led_node_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
 {
@@ -49,7 +49,7 @@ void led_node_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
         while (i < was && n->v[i].at_ms < at_ms)
             i++;
         if (i == was || n->v[i].at_ms != at_ms)
-            VEC_ADD(n->v, n->n, n->cap, (struct mark){.at_ms = at_ms});
+            VEC_ADD(n->v, n->n, n->cap, (struct hour_mark){.at_ms = at_ms});
     }
     SORT(n->v, n->n, by_hour);
 }

@@ -120,7 +120,7 @@ static struct led_node *node_get(struct ledger *l, const char *key)
  * and again for a while, to be exact about long spells; all of it is counted all the same. */
 static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
 {
-    struct mark *m = led_node_get(n, at_ms);
+    struct hour_mark *m = led_node_get(n, at_ms);
 
     m->touched_ms = now_ms;
     if (near && !m->dirty && at_ms + HOUR_MS == hour_of(l, now_ms))
@@ -256,7 +256,7 @@ size_t ledger_recount(struct ledger *l, int64_t now_ms)
 
 /* ---- counting ---- */
 
-static bool mark_due(const struct ledger *l, const struct mark *m, int64_t now_ms)
+static bool mark_due(const struct ledger *l, const struct hour_mark *m, int64_t now_ms)
 {
     int64_t end_ms = m->at_ms + HOUR_MS;
 
@@ -343,7 +343,7 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
         put_counted(l, c);
     l->counted += ok ? c->n : 0;
     for (size_t i = 0; i < c->n; i++) {
-        struct mark *m = led_node_find(n, c->hours[i]);
+        struct hour_mark *m = led_node_find(n, c->hours[i]);
         bool over = c->now_ms >= c->hours[i] + HOUR_MS;
         if (!m)
             continue;
@@ -388,7 +388,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
     int64_t epoch = n->n && is_own(l, n) ? part_epoch(l, n->part) : -1;
 
     for (size_t i = 0; i < n->n && epoch >= 0; i++) {
-        struct mark *m = &n->v[i];
+        struct hour_mark *m = &n->v[i];
         if (c && (c->n == RECOUNT_HOURS || m->at_ms - c->hours[0] >= 24 * HOUR_MS))
             break;
         bool under_way = now_ms < m->at_ms + HOUR_MS;
@@ -507,7 +507,7 @@ void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_
         return;
     if (n->first_ms && (m->at_ms < n->first_ms - HOUR_MS || m->at_ms > n->last_ms + HOUR_MS)) /* L2 */
         mark_span(l, n, m->at_ms, m->at_ms, now_ms);
-    struct mark *k = led_node_get(n, m->at_ms);
+    struct hour_mark *k = led_node_get(n, m->at_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, m->at_ms) : m->at_ms;
     n->first_ms = n->first_ms ? MIN(n->first_ms, m->at_ms) : m->at_ms;
     l->seq = MAX(l->seq, m->seq);
@@ -630,7 +630,7 @@ static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
 
     l->seq = MAX(l->seq, seq);
     if (ours) { /* it is on disk already */
-        struct mark *m = led_node_get(n, at_ms);
+        struct hour_mark *m = led_node_get(n, at_ms);
         m->seq = seq;
         m->dirty = true;
     }
@@ -754,7 +754,7 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
     for (size_t i = 0; i < l->n; i++) {
         ret->waiting += is_own(l, l->nodes[i]) ? led_node_gap(l->nodes[i]) : 0;
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
-            const struct mark *m = &l->nodes[i]->v[k];
+            const struct hour_mark *m = &l->nodes[i]->v[k];
             bool own = is_own(l, l->nodes[i]), over = now_ms >= m->at_ms + HOUR_MS;
             if (!m->dirty)
                 continue;
