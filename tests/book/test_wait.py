@@ -189,7 +189,8 @@ class Waits(lib.Case):
                 self.begin()
                 lib.wait_until("all are still there", lambda: len(self.waits()) == len(held) + len(waiting))
             if len(served) < 10:
-                first = held[0]  # done with it
+                first = held[0]  # done with it, once it knows that it has it: a command that finds its place gone queues again
+                lib.wait_until("it was told", lambda: all_waits[int(first["person"][1:])].poll() is not None)
                 self.assertEqual(self.ask("DELETE", f"/api/v1/waits/{first['id']}")[0], 200)
                 lib.wait_until("the next is served", lambda: any((r["person"], r["where"]) not in served for r in self.waits() if r["state"] == "yours"), limit=90)
         self.assertEqual([p for p, _ in served], [f"p{i}" for i in range(10)])
