@@ -4,6 +4,7 @@
  */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <pthread.h>
 
 #include "access/auth.h"
 #include "base/order.h"
@@ -36,17 +37,22 @@ static bool base64url_ok(struct str text)
 }
 
 /* OpenSSL 3 looks an algorithm up by name at each use, which costs more than the hash: look once. */
+static EVP_MD *sha256_md;
+
+static void find_sha256(void)
+{
+    sha256_md = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
 void sha256(const void *p, size_t n, uint8_t out[32])
 {
-    static _Thread_local EVP_MD *md;
-    static _Thread_local EVP_MD_CTX *ctx;
-    if (!ctx) {
-        md = EVP_MD_fetch(NULL, "SHA256", NULL);
-        ctx = EVP_MD_CTX_new();
-    }
-    if (!md || !ctx || !EVP_DigestInit_ex2(ctx, md, NULL) || !EVP_DigestUpdate(ctx, p, n) ||
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_sha256);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    if (!sha256_md || !ctx || !EVP_DigestInit_ex2(ctx, sha256_md, NULL) || !EVP_DigestUpdate(ctx, p, n) ||
         !EVP_DigestFinal_ex(ctx, out, NULL))
         abort(); /* only without memory, or with an OpenSSL that lacks SHA-256 */
+    EVP_MD_CTX_free(ctx);
 }
 
 void secret_new(char text[SECRET_MAX], uint8_t hash[32])

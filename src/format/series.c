@@ -15,8 +15,7 @@ static void column(struct buf *out, const struct series *s)
         if (i)
             *at++ = ',';
         if (s->v[i] == SERIES_NONE) {
-            memcpy(at, "null", 4);
-            at += 4;
+            at = stpcpy(at, "null");
         } else {
             at = fixed_put(at, s->v[i], s->per);
         }
