@@ -215,7 +215,7 @@ static int look_at_run(struct pass *p, const struct claimed *c, struct store *s,
     int r = store_get(s, GET_JOB(id, &old), err);
     if (r == 0)
         return make_job(p, c, s, to, err);
-    if (r == 1) {
+    if (r == 1 && old) {
         AUTO_FREE char *attrs = attrs_of(p, c);
         if (old->end_ms != c->until_ms || strcmp(old->attrs, attrs) != 0 ||
             strncmp(old->name, c->name, JOB_NAME_MAX) != 0) {
@@ -264,7 +264,7 @@ static void put_found(struct wandb_jobs *x, struct found *f, const struct claime
     char attrs[AUTO_JOINED_LEN];
     if (f->begin)
         hub_put_once(x->h, STORE_JOB, f->begin, 1, stored, x);
-    if (f->replaces) {
+    if (f->begin && f->replaces) {
         struct job_change leads = auto_leads_to(f->replaces, f->replaced_ms, f->begin->id, attrs);
         hub_put_once(x->h, STORE_JOB_CHANGE, &leads, 1, stored, x);
     }

@@ -113,7 +113,7 @@ test("who to ask for a GPU, in words and marks", async (t) => {
 });
 
 test("names are just names, also where they are counted; what is held without work is listed with its worth", async (t) => {
-    const h = await hub(t, { flags: ["--usage-price", "*=2", "--usage-every", "1s"] });
+    const h = await hub(t, { flags: ["--usage-price", "*=2", "--usage-every", "1s", "--rule-stale-after", "1h", "--rule-down-after", "1h"] });
     await run(t, "/usr/bin/python3", path.join(TOP, "tests/usage/past.py"), h.url, await token(t, h, "enroll"));
     await until("it is counted, the hour under way too", async () => {
         const { rows: some } = await json(h.url + "/api/v1/usage?last=1d");
