@@ -26,7 +26,8 @@ void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
     d->absent = d->dear.absent = (struct bits){0};
     d->dear.links = d->dear.gpm = -1;
     d->dear.gpm_refused = d->dear.gpm_busy = false;
-    d->dear.link_at_ms = d->dear.clock_max_hz = d->dear.power_default_mw = 0;
+    d->dear.link_at_ms = 0;
+    d->dear.fixed.have = (struct bits){0};
     d->dear.procs_begun = d->dear.no_rows = d->dear.no_procs = false;
     memset(d->dear.due_ms, 0, sizeof(d->dear.due_ms));
     d->fact.lost = d->fact.asleep = false;

@@ -44,12 +44,12 @@ struct nvml_dev {
         int8_t links; /* NVLink: -1 not known, 0 none, 1 some */
         int8_t gpm;   /* -1 not known, 0 none, 1 yes */
         void *gpm_sample[2];
-        bool gpm_begun;                         /* gpm_sample[0] holds the last one */
-        bool gpm_refused;                       /* gpm is 0 for want of rights */
-        bool gpm_busy;                          /* the last reading told how long the GPU was active */
-        int64_t gpm_ms;                         /* monotonic: when gpm_sample[0] was taken */
-        int64_t clock_max_hz, power_default_mw; /* they never change; 0: not asked yet */
-        int64_t clock_hz;                       /* of the multiprocessors since the last round; 0: not known */
+        bool gpm_begun;      /* gpm_sample[0] holds the last one */
+        bool gpm_refused;    /* gpm is 0 for want of rights */
+        bool gpm_busy;       /* the last reading told how long the GPU was active */
+        int64_t gpm_ms;      /* monotonic: when gpm_sample[0] was taken */
+        struct sample fixed; /* what never changes, as far as it was asked for */
+        int64_t clock_hz;    /* of the multiprocessors since the last round; 0: not known */
     } dear;
 };
 
