@@ -38,17 +38,16 @@ struct run { /* columns next to each other: of one metric and one tick, slot aft
     bool work;
 };
 
-static size_t put_run(struct buf *out, const struct run *r, const int *places)
+static void put_run(struct buf *out, const struct run *r, const int *places)
 {
     if (!r->n)
-        return 0;
+        return;
     buf_varint(out, r->first->metric);
     buf_varint(out, r->first->slot);
     buf_varint(out, (uint64_t)places[r->tick]);
     buf_varint(out, r->n);
     for (size_t i = 0; i < r->n; i++)
         buf_zigzag(out, r->first[i].v[r->tick]);
-    return r->n;
 }
 
 /* The columns as they are (work false), or those with work before the newest value. */
