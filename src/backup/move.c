@@ -17,6 +17,7 @@
 #include "store/chunks.h"
 #include "store/lock.h"
 #include "store/schema.h"
+#include "wandb/carry.h"
 
 #define COLUMNS    64
 #define SQL_MAX    8192
@@ -652,6 +653,16 @@ static int note_last_log(struct move *m, struct err *err)
     return fail_write(m->b, r, err);
 }
 
+/* They lie apart from the rest, and what is there already does no harm: from the beginning each time. */
+static int carry_wandb(struct move *m, struct err *err)
+{
+    struct wandb_carried c;
+    int r = wandb_carry(m->from, m->to, NULL, NULL, &c, err);
+
+    m->sum->records += c.runs + c.days;
+    return MIN(r, 0);
+}
+
 static int end_move(struct move *m, struct err *err)
 {
     int r = m->to_server ? set_counters(m, err) : note_last_log(m, err);
@@ -680,6 +691,8 @@ static int move_all(struct move *m, struct err *err)
         r = copy_history(m, err);
     if (r == 0)
         r = compare(m, err);
+    if (r == 0)
+        r = carry_wandb(m, err);
     return r < 0 ? r : end_move(m, err);
 }
 

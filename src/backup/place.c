@@ -10,8 +10,10 @@
 #include "sql/pg.h"
 #include "store/chunks.h"
 #include "store/schema.h"
+#include "wandb/store_sql.h"
 
-static const struct db_kind *const kinds[] = {&records_kind, &chunks_kind, &lease_kind};
+static const struct db_kind *const kinds[] = {&records_kind, &chunks_kind, &lease_kind, &wandb_kind};
+#define NEEDED 3 /* of them, for there to be a store: the first pull makes the others */
 
 /* ---- tables ---- */
 
@@ -239,9 +241,9 @@ int store_status(const char *url, struct status_sum *ret, struct err *err)
     int r = 0;
 
     *ret = (struct status_sum){0};
-    for (size_t i = 0; i < ARRAY_LEN(kinds) && r == 0; i++)
+    for (size_t i = 0; i < NEEDED && r == 0; i++)
         r = get_version(url, kinds[i], &ret->versions[i], err);
-    if (r == 0 && ANY(ARRAY_LEN(kinds), i, ret->versions[i] == 0))
+    if (r == 0 && ANY(NEEDED, i, ret->versions[i] == 0))
         r = err_set(err, -ENODATA, "there is no store, or not all of it: `muster store init` makes its tables");
     if (r == 0)
         r = db_open(&db, url, &lease_kind, DB_READ, err);

@@ -189,7 +189,7 @@ static bool is_needed(struct str name, unsigned needs)
         {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE"},
         {NEEDS_SSH, "SSH_AUTH_SOCK SSH_AGENT_PID KRB5CCNAME KRB5_CONFIG XDG_RUNTIME_DIR"},
         {NEEDS_SLURM, "SLURM_*"},
-        {NEEDS_WANDB, "WANDB_* NETRC"},
+        {NEEDS_WANDB, "WANDB_* NETRC PG*"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {

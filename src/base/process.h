@@ -29,7 +29,7 @@ enum {
     NEEDS_NET = 1,   /* proxies, certificates */
     NEEDS_SSH = 2,   /* ssh's agent, Kerberos */
     NEEDS_SLURM = 4, /* SLURM_… */
-    NEEDS_WANDB = 8, /* the key of W&B, or where it is */
+    NEEDS_WANDB = 8, /* the key of W&B, or where it is; the same of a PostgreSQL server's password */
 };
 struct process_env {
     unsigned needs;

@@ -81,6 +81,14 @@ int cluster_place(const struct hub_conf *conf, char **ret, struct err *err)
     return c->store && !*ret ? -EINVAL : 0;
 }
 
+const char *cluster_store(const struct hub_conf *conf, const char **ret_password_file)
+{
+    const struct cluster_settings *c = feature_settings(conf, &cluster_feature);
+
+    *ret_password_file = c->store ? c->password_file : NULL;
+    return c->store;
+}
+
 void cluster_flags(const struct hub_conf *conf, const char *data, struct buf *out)
 {
     const struct cluster_settings *c = feature_settings(conf, &cluster_feature);

@@ -57,7 +57,7 @@ static void on_worker(struct work_job *j)
     struct question *q = (struct question *)j;
     struct beside beside = {.dir = q->h->place, .hub = q->h->store};
     struct past_source past = {.store = q->h->store,
-                               .dir = q->h->data,
+                               .dir = q->h->place,
                                .history = store_history,
                                .histories = store_histories,
                                .archive = q->h->archive != NULL,

@@ -7,7 +7,7 @@
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
 struct past_source {
     struct store *store;
-    const char *dir; /* the data folder, for what has a file of its own there; NULL: none */
+    const char *dir; /* where the store is, for what lies beside it: a folder or a server; NULL: none */
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
     /* store_histories: where there is much to read, several nodes are asked at once; NULL: one by one */
     int (*histories)(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);

@@ -23,8 +23,8 @@
 
 enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES, FIELD_BLOB };
 /* When its record is there already, what is put takes the place of what is kept: always; never, it is the key; if less;
- * if more; if known; if known and less; if the record's last_ms is no older. */
-enum field_put { PUT_SET, PUT_KEY, PUT_MIN, PUT_MAX, PUT_FILL, PUT_FIRST, PUT_NEWER };
+ * if more; if known; if known and less; if the record's last_ms is no older; never, another statement changes it. */
+enum field_put { PUT_SET, PUT_KEY, PUT_MIN, PUT_MAX, PUT_FILL, PUT_FIRST, PUT_NEWER, PUT_KEEP };
 #define FIELD_ID        FIELD_INT
 #define FIELD_TIME      FIELD_INT
 #define FIELD_COUNT     FIELD_INT

@@ -6,7 +6,7 @@
 
 #include "report/runs.h"
 
-/* What there is in a data folder. */
+/* What there is in a data folder, or on the server that hubs share. */
 struct runs_told {
     bool any;                 /* days of runs; false: there is no file, or nothing in it */
     char zone[ZONE_NAME_MAX]; /* theirs */

@@ -124,6 +124,16 @@ int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_
 
 /* ---- tables ---- */
 
+static int exec_schema(struct db *db, const struct db_kind *kind)
+{
+    AUTO_BUF sql = BUF_INIT(SQL_MAX);
+
+    if (!kind->pg_prefix)
+        return db_exec(db, text_of(db, kind->schema, kind->pg_schema));
+    record_tables(db->prefix, kind->schema, &sql);
+    return db_exec(db, buf_str(&sql).p);
+}
+
 /* Tables and version come in one transaction: there are all of them or none. Step by step up to our version. */
 int db_make_tables(struct db *db, const struct db_kind *kind)
 {
@@ -136,7 +146,7 @@ int db_make_tables(struct db *db, const struct db_kind *kind)
     if (r < 0 || version >= kind->version)
         return db_end(db, r);
     if (version == 0)
-        r = db_exec(db, text_of(db, kind->schema, kind->pg_schema));
+        r = exec_schema(db, kind);
     for (; r == 0 && version && version < kind->version; version++)
         r = db_exec(db, kind->upgrades[version - 1]);
     return db_end(db, r < 0 ? r : db->engine->set_version(db, kind));

@@ -26,7 +26,9 @@ struct db_kind {
     const char *pg_later, *pg_later_has;      /* for a database without this function; NULL: nothing came later */
     const char *const *upgrades;              /* [v - 1]: from version v to v + 1 */
     const struct record_kind *const *records; /* of its tables; a column that is missing is added. NULL at the end */
-    bool shrinks;                             /* free pages can be given back a few at a time */
+    const char *pg_prefix; /* before each {.table} on a server, where all kinds lie side by side; its schema has such
+                              marks then (record_sql.h). NULL: they are called the same everywhere */
+    bool shrinks;          /* free pages can be given back a few at a time */
 };
 
 enum db_mode {
@@ -84,6 +86,7 @@ struct db_engine {
 /* What an engine's own structs begin with. */
 struct db {
     const struct db_engine *engine;
+    const char *prefix; /* of its tables; NULL: none */
 };
 struct db_stmt {
     const struct db_engine *engine;

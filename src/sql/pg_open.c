@@ -82,7 +82,7 @@ void pg_close(struct db *db)
 
 int pg_open(struct db **ret, const char *url, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
-    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine}, .place = pg_shown_place(url));
+    struct pg_db *d = NEW(struct pg_db, .db = {&pg_engine, kind->pg_prefix}, .place = pg_shown_place(url));
     int r = pg_lib_load(&d->pq, err);
 
     if (r == 0)

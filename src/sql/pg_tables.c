@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "sql/pg.h"
 #include "sql/pg_text.h"
+#include "sql/record_sql.h"
 
 #define SQL_MAX 65536
 
@@ -103,11 +104,15 @@ int pg_set_version(struct db *db, const struct db_kind *kind)
 
 void pg_print_tables(const struct db_kind *kind, struct buf *out)
 {
-    AUTO_BUF text = BUF_INIT(SQL_MAX);
+    AUTO_BUF sql = BUF_INIT(SQL_MAX), text = BUF_INIT(SQL_MAX);
     struct pg_places none;
     struct str rest, part;
 
-    pg_text(kind->pg_schema ? kind->pg_schema : kind->schema, &none, &text);
+    if (kind->pg_prefix)
+        record_tables(kind->pg_prefix, kind->schema, &sql);
+    else
+        buf_adds(&sql, kind->pg_schema ? kind->pg_schema : kind->schema);
+    pg_text(buf_str(&sql).p, &none, &text);
     rest = buf_str(&text);
     while (rest.len && str_cut(&rest, ';', &part)) /* a line each; so are those of a function */
         if (str_trim(part).len)

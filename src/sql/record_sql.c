@@ -7,13 +7,19 @@
 
 #define COLUMNS_MAX 8192 /* bytes of all names */
 
+static char *table_here(const struct db *db, const char *table)
+{
+    return mem_fmt("%s%s", db->prefix ? db->prefix : "", table);
+}
+
 /* The columns of a table, with a comma behind each. 0 or -errno. */
 static int list_columns(struct db *db, const char *table, struct buf *out)
 {
+    AUTO_FREE char *name = table_here(db, table);
     struct db_stmt *st = db_prepare(db, db->engine->columns);
     int r;
 
-    db_bind_text(st, 1, table);
+    db_bind_text(st, 1, name);
     while ((r = db_step(st)) == 1)
         buf_addf(out, "%s,", db_text(st, 0));
     db_finish(st);
@@ -44,6 +50,7 @@ bool record_lacks_columns(struct db *db, const struct record_kind *kind)
 int record_add_columns(struct db *db, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
+    AUTO_FREE char *table = table_here(db, kind->table);
     char sql[256], none[24];
     int r = list_columns(db, kind->table, &columns);
 
@@ -51,7 +58,7 @@ int record_add_columns(struct db *db, const struct record_kind *kind)
         const struct record_field *f = &kind->fields[i];
         if (has_column(&columns, f->column))
             continue;
-        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s NOT NULL DEFAULT %s", kind->table, f->column,
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s NOT NULL DEFAULT %s", table, f->column,
                  record_is_number(f)                               ? "INTEGER"
                  : f->type == FIELD_BYTES || f->type == FIELD_BLOB ? "BLOB"
                                                                    : "TEXT",
@@ -99,7 +106,7 @@ static void add_mark(struct db *db, const struct record_kind *kind, char how, st
 
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        if ((changes && f->put == PUT_KEY) || (how == '#' && f->put != PUT_KEY))
+        if ((changes && f->put == PUT_KEY) || (how == '#' && f->put != PUT_KEY) || (how == '!' && f->put == PUT_KEEP))
             continue;
         buf_adds(out, comma);
         comma = ", ";
@@ -125,6 +132,11 @@ static const struct record_kind *kind_of(const struct record_kind *const *kinds,
 void record_sql(struct db *db, const struct record_kind *const *kinds, const char *sql, struct buf *out)
 {
     for (const char *end, *mark; (mark = strchr(sql, '{')) && (end = strchr(mark, '}')); sql = end + 1) {
+        if (mark[1] == '.') {
+            buf_addf(out, "%.*s%s%.*s", (int)(mark - sql), sql, db->prefix ? db->prefix : "", (int)(end - mark) - 2,
+                     mark + 2);
+            continue;
+        }
         char how = strchr("?=#!", end[-1]) ? end[-1] : 0;
         struct str table = str_n(mark + 1, (size_t)(end - mark) - 1 - (how != 0));
         const struct record_kind *kind = kind_of(kinds, table);
@@ -133,6 +145,11 @@ void record_sql(struct db *db, const struct record_kind *const *kinds, const cha
             add_mark(db, kind, how, out);
     }
     buf_adds(out, sql);
+}
+
+void record_tables(const char *prefix, const char *sql, struct buf *out)
+{
+    record_sql(&(struct db){.prefix = prefix}, NULL, sql, out);
 }
 
 static void bind_field(struct db_stmt *st, const struct record_field *f, const void *record)

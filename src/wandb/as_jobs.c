@@ -52,7 +52,7 @@ struct pass {
         struct pass *p;
     } chunk;
     struct wandb_jobs *x;
-    char dir[512], base[256];
+    char base[256];
     int64_t now_ms;
     struct people *people;
     struct arena mem;
@@ -109,7 +109,7 @@ static void gather(struct work_job *j)
 {
     struct pass *p = (struct pass *)j;
     AUTO_WANDB_STORE *s = NULL;
-    int64_t r = wandb_store_open(&s, p->dir, false, &p->err);
+    int64_t r = wandb_store_open(&s, p->x->h->place, false, &p->err);
     if (r == 0)
         r = wandb_logged_each(s, p->now_ms - LOGGED_MS, take_run, p, &p->err);
     p->code = r == -ENOENT ? 0 : (int)MIN(r, 0);
@@ -348,7 +348,6 @@ void wandb_jobs_tick(struct wandb_jobs *x, const char *base_url)
     struct pass *p = NEW(struct pass, .job = {.run = gather, .done = gathered}, .x = x, .now_ms = clock_wall_ms(),
                          .people = people_ref(x->h->api.people));
     x->looked_ms = mono_ms;
-    mem_copy_str(p->dir, sizeof(p->dir), x->h->data);
     mem_copy_str(p->base, sizeof(p->base), base_url && strcmp(base_url, API) != 0 ? base_url : PAGES);
     take_places(p, x->h->live);
     if (work_add(x->h->work, &p->job, READ_LIMIT) < 0)

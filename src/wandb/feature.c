@@ -1,5 +1,5 @@
 /*
- * feature.c: runs `muster wandb` at its times. The file of runs is read on a worker; here are the clock, the child
+ * feature.c: runs `muster wandb` at its times. What was pulled is read on a worker; here are the clock, the child
  * process, and what they said.
  */
 #include "wandb/feature.h"
@@ -16,23 +16,27 @@
 #include "base/log.h"
 #include "base/workers.h"
 #include "base/zone.h"
+#include "cluster/feature.h"
+#include "hub/others.h"
 #include "parse/ytree.h"
 #include "wandb/as_jobs.h"
+#include "wandb/carry.h"
 #include "wandb/days.h"
 #include "wandb/store.h"
 
-#define TIMES_MAX  24
-#define OUT_MAX    (1u << 20)
-#define LIMIT_MS   (12 * 3600000ll)
-#define RETRY_MS   900000ll
-#define TRIES      4
-#define LOOK_MS    300000 /* what a pull beside the hub had to tell is asked for so often */
-#define LOOK_LIMIT 20000
-#define EVENTS_MAX 200 /* taken at once */
-#define CONFIG_MAX (1u << 20)
-#define KEPT_AS    "wandb"
-#define ZONE       "Asia/Tokyo" /* of a dashboard's config.yaml that names none */
-#define SAID_MAX   320
+#define TIMES_MAX   24
+#define OUT_MAX     (1u << 20)
+#define LIMIT_MS    (12 * 3600000ll)
+#define RETRY_MS    900000ll
+#define TRIES       4
+#define LOOK_MS     300000 /* what a pull beside the hub had to tell is asked for so often */
+#define LOOK_LIMIT  20000
+#define ADOPT_LIMIT 3600000
+#define EVENTS_MAX  200 /* taken at once */
+#define CONFIG_MAX  (1u << 20)
+#define KEPT_AS     "wandb"
+#define ZONE        "Asia/Tokyo" /* of a dashboard's config.yaml that names none */
+#define SAID_MAX    320
 
 #define SETTINGS wandb
 #include "base/opt_def.h"
@@ -71,6 +75,7 @@ struct hub_wandb {
     struct wandb_jobs *jobs;
     int64_t looked_ms;
     bool asked_file, stopped, loaded;
+    bool led;         /* when it was last asked */
     int64_t event_id; /* the last one passed on: kept over a restart */
     /* what the file said last */
     bool has_pull;
@@ -151,13 +156,14 @@ static const struct wandb_settings *settings_of(const struct hub_wandb *d)
 static void state_read(struct hub_wandb *d, struct str rest)
 {
     struct str word;
-    int64_t v[3] = {0};
+    int64_t v[4] = {0};
 
     for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
         str_int(word, &v[i]);
     d->turns[PULL].slot_ms = d->turns[PULL].done_ms = v[0];
     d->turns[CHECK].slot_ms = d->turns[CHECK].done_ms = v[1];
     d->event_id = v[2];
+    d->turns[PUSH].due = v[3] != 0;
 }
 
 static void state_load(struct hub_wandb *d)
@@ -184,20 +190,22 @@ static void state_keep(struct hub_wandb *d)
 {
     AUTO_BUF b = BUF_INIT(200);
 
-    buf_addf(&b, "%lld %lld %lld ", (long long)d->turns[PULL].done_ms, (long long)d->turns[CHECK].done_ms,
-             (long long)d->event_id);
+    buf_addf(&b, "%lld %lld %lld %d ", (long long)d->turns[PULL].done_ms, (long long)d->turns[CHECK].done_ms,
+             (long long)d->event_id, d->turns[PUSH].due);
     int r = hub_put_once(d->h, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
         log_warn("wandb", "what was done cannot be noted: %s", strerror(-r));
 }
 
-/* ---- the file, on a worker ---- */
+/* ---- what was pulled, on a worker ---- */
 
 struct look {
     struct work_job job; /* first */
     struct hub_wandb *d;
-    char dir[512];
     int64_t after;
+    struct wandb_carried carried; /* of a file in the folder of a hub whose store is elsewhere */
+    int adopted;
+    struct err adopt_err;
     int code;
     struct err err;
     bool has_pull;
@@ -223,12 +231,26 @@ static void look_run(struct work_job *j)
 {
     struct look *l = (struct look *)j;
     AUTO_WANDB_STORE *s = NULL;
-    int64_t r = wandb_store_open(&s, l->dir, false, &l->err) ?: wandb_pull_last(s, &l->pull, &l->err);
+    const struct hub *h = l->d->h;
 
+    if (strcmp(h->place, h->data) != 0)
+        l->adopted = wandb_adopt(h->data, h->place, job_stopped, j, &l->carried, &l->adopt_err);
+    int64_t r = wandb_store_open(&s, h->place, false, &l->err) ?: wandb_pull_last(s, &l->pull, &l->err);
     l->has_pull = r > 0;
     if (r >= 0)
         r = wandb_events_each(s, l->after, take_event, l, &l->err);
     l->code = (int)MIN(r, 0);
+}
+
+static void say_adopted(struct hub_wandb *d, const struct look *l)
+{
+    if (l->adopted > 0) {
+        wandb_jobs_due(d->jobs);
+        log_info("wandb", "%lld runs and %lld days of them came from the data folder into the store",
+                 (long long)l->carried.runs, (long long)l->carried.days);
+    } else if (l->adopted < 0 && hub_may_say(d->h, "wandb", clock_wall_ms())) {
+        log_warn("wandb", "what the data folder has was not taken into the store: %s", l->adopt_err.msg);
+    }
 }
 
 static void look_done(struct work_job *j)
@@ -240,13 +262,14 @@ static void look_done(struct work_job *j)
     d->look = NULL;
     d->looked_ms = clock_mono_ms();
     d->asked_file = d->asked_file || j->ran;
+    say_adopted(d, l);
     if (j->ran && l->code < 0 && l->code != -ENOENT && hub_may_say(d->h, "wandb", clock_wall_ms()))
         log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
     if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else what is known stays known */
         d->has_pull = l->has_pull;
         d->pull = l->pull;
     }
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n && hub_leads(d->h); i++) {
         struct node_event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
         mem_copy_str(e.text, sizeof(e.text), l->v[i].text);
         hub_event(d->h, "", NULL, &e);
@@ -262,9 +285,8 @@ static void look_done(struct work_job *j)
 static void look(struct hub_wandb *d)
 {
     struct look *l = NEW(struct look, .job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id);
-    mem_copy_str(l->dir, sizeof(l->dir), d->h->data);
     d->looked_ms = clock_mono_ms();
-    if (work_add(d->h->work, &l->job, LOOK_LIMIT) < 0)
+    if (work_add(d->h->work, &l->job, strcmp(d->h->place, d->h->data) == 0 ? LOOK_LIMIT : ADOPT_LIMIT) < 0)
         free(l);
     else
         d->look = l;
@@ -289,6 +311,20 @@ static void keep_error(struct hub_wandb *d, const struct command_result *r, char
              (int)MIN(error.len, 160u), error.len ? error.p : "");
 }
 
+/* What is to be done is for whoever leads, by what is stored. */
+static void leave_lead(struct hub_wandb *d)
+{
+    for (int v = 0; v < VERBS; v++) {
+        struct turn *t = &d->turns[v];
+        t->slot_ms = t->done_ms;
+        t->due = v == PUSH && t->due;
+        t->tries = 0;
+        t->again_ms = 0;
+        t->error[0] = '\0';
+    }
+    d->led = false;
+}
+
 static void ended(void *arg, const struct command_result *r)
 {
     struct hub_wandb *d = arg;
@@ -298,6 +334,10 @@ static void ended(void *arg, const struct command_result *r)
     bool pulled = d->verb == PULL && (r->status == 0 || r->status == 1 || r->status == 3); /* all, or what could be */
 
     d->running = NULL;
+    if (!hub_leads(d->h)) { /* another goes on with it */
+        leave_lead(d);
+        return;
+    }
     t->ended_ms = now_ms;
     keep_error(d, r, t->error);
     d->turns[PUSH].due |= pulled && settings_of(d)->push;
@@ -314,7 +354,7 @@ static void ended(void *arg, const struct command_result *r)
         t->tries = 0;
         log_error("wandb", "%s failed: %s", verb_words[d->verb], t->error);
     }
-    if (!t->due && t->done_ms != t->slot_ms) {
+    if (!t->due && (t->done_ms != t->slot_ms || d->verb == PUSH)) {
         t->done_ms = t->slot_ms;
         state_keep(d);
     }
@@ -338,11 +378,16 @@ static void begin(struct hub_wandb *d, enum verb verb)
     struct err err = {0};
     char day[16], end[16];
     int64_t now_ms = clock_wall_ms();
-    const char *start = verb == PULL ? start_day(d, now_ms, day) : NULL;
+    const char *start = verb == PULL ? start_day(d, now_ms, day) : NULL, *password_file;
+    const char *store = cluster_store(&d->h->conf, &password_file);
+    AUTO_FREE char *epoch = store ? mem_fmt("%lld", (long long)hub_epoch(d->h)) : NULL;
     const struct {
         const char *flag, *value;
     } flags[] = {{"--config", c->config},
-                 {"--data", d->h->data},
+                 {"--data", store ? NULL : d->h->data},
+                 {"--store", store},
+                 {"--store-password-file", password_file},
+                 {"--epoch", epoch},
                  {"--key-file", c->key_file},
                  {"--base-url", c->base_url},
                  {"--start-date", start},
@@ -391,6 +436,12 @@ static void tick(void *self, int64_t now_ms)
 
     if (d->stopped)
         return;
+    if (d->led && !hub_leads(d->h)) {
+        leave_lead(d);
+    } else if (!d->led && hub_leads(d->h)) {
+        d->led = true;
+        d->asked_file = false; /* whoever led before may have pulled */
+    }
     wandb_jobs_tick(d->jobs, settings_of(d)->base_url);
     if (!d->look && !d->running && (!d->asked_file || mono_ms - d->looked_ms >= LOOK_MS))
         look(d);
@@ -401,7 +452,7 @@ static void tick(void *self, int64_t now_ms)
     clock_turn(d, PULL, now_ms);
     clock_turn(d, CHECK, now_ms);
     for (int v = 0; v < VERBS && !d->running && !d->look; v++)
-        if (d->turns[v].due && mono_ms >= d->turns[v].again_ms)
+        if (d->turns[v].due && mono_ms >= d->turns[v].again_ms && (v != PUSH || settings_of(d)->push))
             begin(d, (enum verb)v);
 }
 

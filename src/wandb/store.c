@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "sql/pg_place.h"
 #include "store/lock.h"
 #include "wandb/store_sql.h"
 
@@ -25,32 +26,44 @@ int wandb_store_lock(const char *dir, int *ret, struct err *err)
     return r;
 }
 
-int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, struct err *err)
+int wandb_store_open(struct wandb_store **ret, const char *where, bool write, struct err *err)
 {
-    AUTO_FREE char *path = mem_fmt("%s/" WANDB_FILE, dir);
-    AUTO_CLOSE int lock = -1;
-    struct db *db = NULL;
-    int r = write ? wandb_store_lock(dir, &lock, err) : 0;
+    AUTO_FREE char *place = db_place_of(where, WANDB_FILE);
+    struct wandb_store *s = NEW(struct wandb_store, .write = write, .logged_ms = INT64_MIN, .lock_fd = -1);
+    bool server = pg_is_place(where);
+    int r = !write ? 0 : server ? wandb_claim_take(&s->claim, where, err) : wandb_store_lock(where, &s->lock_fd, err);
 
-    r = r ?: db_open(&db, path, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
-    if (r == -ENODATA) /* somebody is making it just now */
-        r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet", path);
-    if (r < 0)
+    r = r ?: db_open(&s->db, place, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
+    if (r == -ENODATA) /* somebody is making it just now, or nobody pulled yet */
+        r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet",
+                    server ? "the W&B runs of the store" : place);
+    if (r < 0) {
+        wandb_store_close(s);
         return r;
-    struct wandb_store *s = NEW(struct wandb_store, .db = db, .logged_ms = INT64_MIN, .lock_fd = mem_take_fd(&lock));
-    db_stmts_init(&s->st, db, wandb_sql, W_COUNT);
+    }
+    db_stmts_init(&s->st, s->db, wandb_sql, W_COUNT);
     s->st.records = wandb_records;
+    if (server)
+        leases_init(&s->leases, s->db);
     *ret = s;
     return 0;
+}
+
+void wandb_store_lead(struct wandb_store *s, int64_t epoch)
+{
+    s->epoch = epoch;
 }
 
 void wandb_store_close(struct wandb_store *s)
 {
     if (!s)
         return;
-    wandb_store_flush(s, NULL);
+    if (s->db)
+        wandb_store_flush(s, NULL);
+    leases_fini(&s->leases);
     db_stmts_fini(&s->st);
     db_close(s->db);
+    wandb_claim_drop(s->claim);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     free(s->taken);
@@ -66,7 +79,8 @@ void wandb_store_close_ptr(struct wandb_store **s)
 
 static int fail_put(struct wandb_store *s, int rc, struct err *err)
 {
-    db_fail(s->db, rc, "write to", &s->failed);
+    if (s->failed.code == 0)
+        db_fail(s->db, rc, "write to", &s->failed);
     if (s->failed.code == 0) /* never: rc was not one of success */
         err_set(&s->failed, -EIO, "cannot write W&B runs");
     db_rollback(s->db);
@@ -74,22 +88,39 @@ static int fail_put(struct wandb_store *s, int rc, struct err *err)
     return err_set(err, s->failed.code, "%s", s->failed.msg);
 }
 
-static int begin_put(struct wandb_store *s, struct err *err)
+/* On a server, within a transaction: it is refused to whoever was stopped and goes on when another took over. */
+static int check_turn(struct wandb_store *s)
 {
-    if (s->lock_fd < 0)
+    int rc = lease_fence(&s->leases, WANDB_LEASE, wandb_claim_epoch(s->claim), NULL);
+
+    if (rc == 0)
+        err_set(&s->failed, -EBUSY, "cannot write W&B runs: another process does so by now");
+    if (rc == 1 && s->epoch) {
+        rc = lease_fence(&s->leases, LEASE_LEADER, s->epoch, NULL);
+        if (rc == 0)
+            err_set(&s->failed, -ESTALE, "cannot write W&B runs: another hub leads by now, and pulls them");
+    }
+    return s->failed.code ? s->failed.code : MIN(rc, 0);
+}
+
+int wandb_put_begin(struct wandb_store *s, struct err *err)
+{
+    if (!s->write)
         return err_set(err, -EROFS, "cannot write W&B runs: they were opened for reading");
     if (s->failed.code)
         return err_set(err, s->failed.code, "%s", s->failed.msg);
     if (s->put)
         return 0;
     int rc = db_begin(s->db, true);
+    if (rc == 0 && s->claim)
+        rc = check_turn(s);
     if (rc < 0)
         return fail_put(s, rc, err);
     s->put = 1;
     return 0;
 }
 
-static int end_put(struct wandb_store *s, int rc, struct err *err)
+int wandb_put_end(struct wandb_store *s, int rc, struct err *err)
 {
     if (rc < 0)
         return fail_put(s, rc, err);
@@ -159,7 +190,7 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
                        zone, has);
     if (!zone[0] || strlen(zone) >= sizeof(s->zone))
         return err_set(err, -EINVAL, "'%.60s' cannot be the zone of W&B runs", zone);
-    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_PUT_ZONE, DB_TEXT(zone)), err);
+    int r = wandb_put_begin(s, err) ?: wandb_put_end(s, DB_RUN(&s->st, W_PUT_ZONE, DB_TEXT(zone)), err);
     if (r == 0)
         mem_copy_str(s->zone, sizeof(s->zone), zone);
     return r;
@@ -186,7 +217,7 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
 {
     if (pull->from > pull->to)
         return err_set(err, -EINVAL, "the first day of a pull is after its last");
-    int r = wandb_zone_set(s, pull->zone, err) ?: begin_put(s, err);
+    int r = wandb_zone_set(s, pull->zone, err) ?: wandb_put_begin(s, err);
     if (r < 0)
         return r;
     int rc = find_pull(s, pull, now_ms);
@@ -205,7 +236,8 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
 int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, bool whole, struct err *err)
 {
     int64_t done = whole ? 1 : 2;
-    int r = begin_put(s, err) ?: end_put(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id), DB_INT(done)), err);
+    int r =
+        wandb_put_begin(s, err) ?: wandb_put_end(s, DB_RUN(&s->st, W_END_PULL, DB_INT(pull->id), DB_INT(done)), err);
 
     return r ?: wandb_store_flush(s, err);
 }
@@ -214,13 +246,13 @@ int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, con
                        const char *sentence, struct err *err)
 {
     char why[sizeof(((struct wandb_progress *)0)->error)];
-    int r = begin_put(s, err);
+    int r = wandb_put_begin(s, err);
 
     mem_copy_str(why, sizeof(why), sentence && sentence[0] ? sentence : "it failed");
     if (r < 0)
         return r;
     int rc = DB_RUN(&s->st, W_PUT_FAILURE, DB_TEXT(team), DB_TEXT(project), DB_INT(pull->id), DB_TEXT(why));
-    return end_put(s, rc, err);
+    return wandb_put_end(s, rc, err);
 }
 
 /* ---- runs ---- */
@@ -308,8 +340,8 @@ int wandb_page_put(struct wandb_store *s, const struct wandb_pull *pull, const s
     if (r == 0 && page->cursor && strlen(page->cursor) >= WANDB_TEXT_MAX)
         r = err_set(err, -EMSGSIZE, "the cursor of '%.100s/%.100s' is longer than can be kept", page->team,
                     page->project);
-    r = r ?: begin_put(s, err);
-    return r ?: end_put(s, put_page(s, pull, page), err);
+    r = r ?: wandb_put_begin(s, err);
+    return r ?: wandb_put_end(s, put_page(s, pull, page), err);
 }
 
 /* ---- days ---- */
@@ -363,8 +395,8 @@ int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const s
     for (size_t i = 0; r == 0 && i < n; i++)
         if (days[i].day < pull->from || days[i].day > pull->to)
             r = err_set(err, -EINVAL, "a day of run '%s' is outside of what is pulled", run->id);
-    r = r ?: begin_put(s, err);
-    return r ?: end_put(s, put_days(s, pull, run, days, n, fetched, done), err);
+    r = r ?: wandb_put_begin(s, err);
+    return r ?: wandb_put_end(s, put_days(s, pull, run, days, n, fetched, done), err);
 }
 
 /* ---- rows from elsewhere ---- */
@@ -443,9 +475,9 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
                   struct err *err)
 {
     enum wandb_put put = WANDB_ROW_NEW;
-    int r = check_id(run->team, run->project, run->id, err) ?: begin_put(s, err);
+    int r = check_id(run->team, run->project, run->id, err) ?: wandb_put_begin(s, err);
 
-    r = r ?: end_put(s, put_row(s, run, day, &put), err);
+    r = r ?: wandb_put_end(s, put_row(s, run, day, &put), err);
     if (r == 0)
         *ret = put;
     return r;
@@ -458,9 +490,10 @@ int wandb_rows_end(struct wandb_store *s, int64_t now_ms, struct err *err)
     for (size_t i = 0, next; r == 0 && i < s->n_taken; i = next) { /* days that follow each other together */
         int32_t first = s->taken[i];
         next = i + FIRST(s->n_taken - i, e, s->taken[i + e] != first + (int32_t)e);
-        r = begin_put(s, err)
-                ?: end_put(s, DB_RUN(&s->st, W_PUT_TAKEN, DB_INT(first), DB_INT(s->taken[next - 1]), DB_INT(now_ms)),
-                           err);
+        r = wandb_put_begin(s, err)
+                ?: wandb_put_end(s,
+                                 DB_RUN(&s->st, W_PUT_TAKEN, DB_INT(first), DB_INT(s->taken[next - 1]), DB_INT(now_ms)),
+                                 err);
     }
     return r ?: wandb_store_flush(s, err);
 }
@@ -469,7 +502,7 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
                      enum wandb_exists exists, int64_t now_ms, struct err *err)
 {
     struct known_run k;
-    int r = check_id(team, project, id, err) ?: begin_put(s, err);
+    int r = check_id(team, project, id, err) ?: wandb_put_begin(s, err);
 
     if (r < 0)
         return r;
@@ -478,7 +511,7 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
         return err_set(err, -ENOENT, "run '%s/%s/%s' is not stored", team, project, id);
     if (rc == 1)
         rc = DB_RUN(&s->st, W_SET_FOUND, DB_TEXT(team), DB_TEXT(project), DB_TEXT(id), DB_INT(exists), DB_INT(now_ms));
-    return end_put(s, rc, err);
+    return wandb_put_end(s, rc, err);
 }
 
 int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t n, struct err *err)
@@ -487,23 +520,23 @@ int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t
 
     for (size_t i = 0; r == 0 && i < n; i++)
         r = check_id(runs[i].team, runs[i].project, runs[i].id, err);
-    r = r ?: begin_put(s, err);
+    r = r ?: wandb_put_begin(s, err);
     if (r < 0)
         return r;
     int rc = DB_RUN(&s->st, W_UNBAR_ALL);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = DB_RUN(&s->st, W_BAR, RUN_ID(&runs[i]));
-    return end_put(s, rc, err);
+    return wandb_put_end(s, rc, err);
 }
 
 /* ---- events ---- */
 
 int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct err *err)
 {
-    int r = begin_put(s, err);
+    int r = wandb_put_begin(s, err);
 
     if (r < 0)
         return r;
     int rc = db_run(wandb_stmt_record(s, W_PUT_EVENT, &wandb_event_record, e));
-    return end_put(s, rc ?: DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT)), err);
+    return wandb_put_end(s, rc ?: DB_RUN(&s->st, W_DROP_EVENTS, DB_INT(WANDB_EVENTS_KEPT)), err);
 }

@@ -1,6 +1,7 @@
 /*
- * store.h: what Weights & Biases said of runs, in one file of its own: DIR/wandb.db. Runs, their days, how far each
- * pull came, and what is to be told to people. One process writes at a time, anybody reads meanwhile.
+ * store.h: what Weights & Biases said of runs, in one file of its own: DIR/wandb.db, or in tables beside those of hubs
+ * that share a server. Runs, their days, how far each pull came, and what is to be told to people. One process writes
+ * at a time, anybody reads meanwhile.
  *
  * W1 A put is kept whole or not at all, and in the order of puts: after kill -9 or a loss of power everything up to
  * some put is there, all of what wandb_store_flush was told of, and nothing of what came later. W2 A pull that was cut
@@ -40,24 +41,30 @@ enum wandb_have { WANDB_UTIL = 1, WANDB_MEM = 2 }; /* the numbers of report/repo
 
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD
+#define KEPT                                       FIELD
 struct wandb_run {
 #include "wandb/run.def"
 };
 struct wandb_day {
 #include "wandb/day.def"
 };
+#undef KEPT
 #undef KEY
 #undef FIELD
 extern const struct record_kind wandb_run_record, wandb_day_record;
 
 struct wandb_store;
 /*
- * dir/wandb.db. For writing it is made when missing (dir must be there), brought up to date when older, and locked:
- * -EBUSY names the process that has it. For reading: -ENOENT when there is none yet (take it for no runs).
+ * where: a folder, with wandb.db in it, or postgres://..., with tables of its own. For writing it is made when missing
+ * (a folder must be there), brought up to date when older, and locked:
+ * -EBUSY: another process has it. For reading: -ENOENT when there is none yet (take it for no runs).
  * -EUCLEAN: damaged; -ENOTSUP: of a newer muster; -EINVAL: a database, but not this one. One thread uses a store.
  */
-int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, struct err *err);
-/* Taken by whoever writes: held until *ret is closed, however the process ends. -EBUSY with a sentence. */
+int wandb_store_open(struct wandb_store **ret, const char *where, bool write, struct err *err);
+/* On a server: from now on what is put is kept only while the hub leads that has this epoch (sql/lease.h); 0: anyhow.
+ * A put or a flush says -ESTALE when it does not. */
+void wandb_store_lead(struct wandb_store *s, int64_t epoch);
+/* Of a folder. Taken by whoever writes: held until *ret is closed, however the process ends. -EBUSY with a sentence. */
 int wandb_store_lock(const char *dir, int *ret, struct err *err);
 /* What was put since the last flush is flushed; when that fails it is as if it had not been put. Accepts NULL. */
 void wandb_store_close(struct wandb_store *s);

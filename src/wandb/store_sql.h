@@ -4,7 +4,9 @@
  */
 #pragma once
 
+#include "sql/lease.h"
 #include "sql/record_sql.h"
+#include "wandb/claim.h"
 #include "wandb/store.h"
 
 enum {
@@ -20,7 +22,11 @@ extern const struct record_kind *const wandb_records[]; /* all of them; NULL at 
 struct wandb_store {
     struct db *db;
     struct db_stmts st;
-    int lock_fd;       /* -1: reads */
+    bool write;
+    int lock_fd;               /* of a folder; -1: none */
+    struct wandb_claim *claim; /* of a server that is written to; else NULL */
+    struct leases leases;
+    int64_t epoch;     /* of the hub that leads, for which it is written; 0: for nobody */
     unsigned put;      /* since the transaction began; 0: there is none */
     struct err failed; /* code not 0: nothing is put any more */
     char zone[256];
@@ -29,6 +35,10 @@ struct wandb_store {
     int64_t logged_ms; /* of the row before */
     bool logged_here;
 };
+
+/* Around what is put: in the transaction of others that were; rc: 0 or -errno of it. */
+int wandb_put_begin(struct wandb_store *s, struct err *err);
+int wandb_put_end(struct wandb_store *s, int rc, struct err *err);
 
 #define RUN_ID(r) DB_TEXT((r)->team), DB_TEXT((r)->project), DB_TEXT((r)->id) /* ?1, ?2 and ?3 */
 /* A statement with the fields of a record bound. Text that is longer than its field takes is cut, not within a letter.

@@ -92,10 +92,10 @@ static int on_stored(void *arg, const struct wandb_run *r)
     return 0;
 }
 
-static int look_up(const char *dir, const struct run_path *p, struct stored *ret, struct err *err)
+static int look_up(const struct talk *t, const struct run_path *p, struct stored *ret, struct err *err)
 {
     AUTO_WANDB_STORE *s = NULL;
-    int r = wandb_store_open(&s, dir, false, err);
+    int r = talk_store(t, false, &s, err);
     if (r < 0)
         return r;
     ret->barred = wandb_barred(s, p->team, p->project, p->id, NULL) > 0;
@@ -108,10 +108,10 @@ static int offline(const struct explain_conf *conf, struct err *err)
     const struct run_path *p = &conf->path;
     struct talk t = {0};
     struct stored s = {.out = &out, .json = conf->json};
-    int r = talk_folder(&conf->talk, false, &t, err);
+    int r = talk_place(&conf->talk.runs, false, &t, err);
     if (r < 0)
         return r;
-    r = look_up(t.dir, p, &s, err);
+    r = look_up(&t, p, &s, err);
     if (r < 0 && r != -ENOENT)
         r = -EIO;
     else if (!s.found)
@@ -207,7 +207,7 @@ static int show(const struct explain_conf *conf, struct talk *t, struct run_node
             RULES_NEED_METADATA &&
         fetch_metadata(t, p, run, err) < 0)
         return -EIO;
-    look_up(t->dir, p, &s, NULL); /* what cannot be read is not compared */
+    look_up(t, p, &s, NULL); /* what cannot be read is not compared */
     struct explain_ask ask = {.config = t->config,
                               .path = p,
                               .run = run,

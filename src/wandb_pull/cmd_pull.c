@@ -214,7 +214,7 @@ static int pull(struct cmd_call *c, struct talk *t)
 
     if (r < 0)
         return r;
-    if (wandb_store_open(&ask.store, t->dir, true, &c->err) < 0)
+    if (talk_store(t, true, &ask.store, &c->err) < 0)
         return -EIO; /* not a mistake in the config */
     struct event *sigs[] = {evsignal_new(t->base, SIGINT, on_signal, &sh),
                             evsignal_new(t->base, SIGTERM, on_signal, &sh)};

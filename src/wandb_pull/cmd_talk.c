@@ -7,16 +7,40 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cluster/place.h"
+#include "wandb/store.h"
 #include "wandb_pull/key.h"
 
-int talk_folder(const struct talk_conf *conf, bool make, struct talk *t, struct err *err)
+static int server_place(const struct runs_conf *conf, struct talk *t, struct err *err)
 {
-    bool known = conf->data ? mem_copy_str(t->dir, sizeof(t->dir), conf->data)
-                            : file_state_dir(NULL, t->dir, sizeof(t->dir)) == 0;
+    AUTO_FREE char *place = place_of(conf->store, conf->password_file, err);
+
+    if (!place)
+        return -EINVAL;
+    return mem_copy_str(t->where, sizeof(t->where), place) ? 0 : err_set(err, -EINVAL, "--store is too long");
+}
+
+int talk_place(const struct runs_conf *conf, bool make, struct talk *t, struct err *err)
+{
+    t->epoch = conf->epoch;
+    t->shown = conf->store ? conf->store : t->where;
+    if (conf->store)
+        return server_place(conf, t, err);
+    bool known = conf->data ? mem_copy_str(t->where, sizeof(t->where), conf->data)
+                            : file_state_dir(NULL, t->where, sizeof(t->where)) == 0;
 
     if (!known)
         return err_set(err, -EINVAL, "there is no folder for wandb.db: name one with --data");
-    return make ? file_mkdirs(t->dir, 0700, err) : 0;
+    return make ? file_mkdirs(t->where, 0700, err) : 0;
+}
+
+int talk_store(const struct talk *t, bool write, struct wandb_store **ret, struct err *err)
+{
+    int r = wandb_store_open(ret, t->where, write, err);
+
+    if (r == 0)
+        wandb_store_lead(*ret, t->epoch);
+    return r;
 }
 
 const char *talk_base_url(const char *flag, const struct wandb_config *c)
@@ -45,7 +69,7 @@ static int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, b
     if (r < 0)
         return r;
     ret->base_url = talk_base_url(conf->base_url, ret->config);
-    r = talk_folder(conf, make, ret, err) ?: find_key(help, conf, ret, err);
+    r = talk_place(&conf->runs, make, ret, err) ?: find_key(help, conf, ret, err);
     if (r < 0)
         return r;
     ret->base = event_base_new();

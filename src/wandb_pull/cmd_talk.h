@@ -11,8 +11,25 @@
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 
+/* Where the runs are that were pulled. */
+struct runs_conf {
+    char *data, *store, *password_file;
+    int64_t epoch; /* of the hub that leads and started this; 0: a person did */
+};
+#define RUNS_OPTS(strct, field)                                                                                        \
+    OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                        \
+         "folder that wandb.db is in (default: the hub's data folder)"),                                               \
+        OPTN(strct, "store", field.store, 0, OPT_STR, NULL, "URL",                                                     \
+             "they are on the hubs' PostgreSQL server, as these are told it: postgres://USER@HOST/DATABASE",           \
+             .url = true),                                                                                             \
+        OPTN(strct, "store_password_file", field.password_file, 0, OPT_PATH, NULL, "FILE",                             \
+             "file with the password for it; ~/.pgpass does as well"),                                                 \
+        OPTN(strct, "epoch", field.epoch, 0, OPT_INT, "0", "N", "write only while this hub leads", .max = INT64_MAX,   \
+             .hidden = true)
+
 struct talk_conf {
-    char *config, *api, *key_file, *base_url, *ca_file, *data;
+    char *config, *api, *key_file, *base_url, *ca_file;
+    struct runs_conf runs;
     int64_t tries, retry_wait; /* of a request, and before the second; 0: as the vendor's client */
 };
 #define TALK_OPTS(strct, field)                                                                                        \
@@ -25,8 +42,7 @@ struct talk_conf {
              "a W&B server of one's own (default: WANDB_BASE_URL, the config's, https://api.wandb.ai)", .url = true),  \
         OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
              "certificates to trust instead of the system's"),                                                         \
-        OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                    \
-             "folder that wandb.db is in (default: the hub's data folder)"),                                           \
+        RUNS_OPTS(strct, field.runs),                                                                                  \
         OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "how often a request is sent (default: 20)",           \
              .max = 1000, .hidden = true),                                                                             \
         OPTN(strct, "retry_wait", field.retry_wait, 0, OPT_DURATION, "0", "TIME",                                      \
@@ -39,7 +55,9 @@ struct talk {
     struct event_base *base;
     struct wandb *w;
     const char *base_url; /* of the server that is asked: the flag's, WANDB_BASE_URL's or the config's */
-    char dir[PATH_MAX];   /* it is there when `make` was asked for */
+    char where[PATH_MAX]; /* the runs are; a folder is there when `make` was asked for */
+    const char *shown;    /* the same without a password */
+    int64_t epoch;
 };
 
 /* A verb whose struct of options begins with a talk_conf. What run gave; or -EINVAL for what the user can mend in flags
@@ -51,8 +69,10 @@ void talk_close(struct talk *t);
 
 /* Which server: the flag's (NULL: not given), else WANDB_BASE_URL's, else the config's. */
 const char *talk_base_url(const char *flag, const struct wandb_config *c);
-/* The folder alone, for verbs that only read what is kept. */
-int talk_folder(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err);
+/* That place alone, for verbs that only read what is kept. */
+int talk_place(const struct runs_conf *conf, bool make, struct talk *ret, struct err *err);
+struct wandb_store;
+int talk_store(const struct talk *t, bool write, struct wandb_store **ret, struct err *err);
 
 /* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. 0 or -EINVAL. */
 int talk_days(const struct talk *t, const char *start, const char *end, int32_t *ret_from, int32_t *ret_to,

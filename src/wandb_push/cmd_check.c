@@ -38,7 +38,7 @@ const struct opt_cmd wandb_check_help = {
 static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms, struct err *err)
 {
     AUTO_WANDB_STORE *s = NULL;
-    int r = wandb_store_open(&s, t->dir, true, err);
+    int r = talk_store(t, true, &s, err);
 
     for (size_t i = 0; i < c->findings.n && r == 0; i++) {
         const struct check_finding *f = &c->findings.v[i];
@@ -69,7 +69,7 @@ static int check(struct cmd_call *c, struct talk *t)
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;
     if (conf->date && !date_parse(str_of(conf->date), &ask.day))
         return err_set(&c->err, -EINVAL, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
-    int r = wandb_store_open(&ask.store, t->dir, false, &c->err);
+    int r = talk_store(t, false, &ask.store, &c->err);
     if (r == -ENOENT)
         r = 0; /* nothing was pulled here */
     r = r ?: wandb_check(&ask, &sum, &c->err);

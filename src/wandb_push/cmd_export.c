@@ -8,13 +8,14 @@
 #include "wandb_push/dataset.h"
 
 struct wandb_export_conf {
-    char *data, *from, *to, *output;
+    struct runs_conf runs;
+    char *from, *to, *output;
     int columns;
     bool deleted;
 };
 
 static const struct opt wandb_export_opts[] = {
-    OPT(wandb_export_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data folder"),
+    RUNS_OPTS(wandb_export_conf, runs),
     OPT(wandb_export_conf, columns, 0, OPT_CHOICE, "18", "SET",
         "18: all; 16: without cpu_count and run_exists; old: with assigned_gpu_node and testmode",
         .choices = dataset_words),
@@ -75,13 +76,15 @@ static int day_of(const char *text, const char *flag, int32_t *ret, struct err *
     return 0;
 }
 
-static int export(struct exporting *x, const char *dir, struct err *err)
+static int export(struct exporting *x, const struct talk *t, struct err *err)
 {
     struct zone *zone = NULL;
-    int r = wandb_store_open(&x->store, dir, false, err);
+    int r = talk_store(t, false, &x->store, err);
 
     if (r == -ENOENT)
-        return err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", dir);
+        return err_set(err, r,
+                       "there are no W&B runs in '%s': pull or import some, or say where with --data or --store",
+                       t->shown);
     const char *name = r == 0 ? wandb_store_zone(x->store) : "";
     r = r ?: zone_load(name[0] ? name : "UTC", &zone, err);
     x->ask.zone = zone;
@@ -101,10 +104,10 @@ int cmd_wandb_export(struct cmd_call *c)
     if (c->argc)
         return err_set(err, -EINVAL, "unexpected argument '%s'", c->argv[0]);
     x.ask.set = (enum dataset_set)conf->columns;
-    int r = talk_folder(&(struct talk_conf){.data = conf->data}, false, &t, err);
+    int r = talk_place(&conf->runs, false, &t, err);
     r = r ?: day_of(conf->from, "--from", &x.ask.from, err) ?: day_of(conf->to, "--to", &x.ask.to, err);
     if (r == 0 && x.ask.from > x.ask.to)
         r = err_set(err, -EINVAL, "the first day, %s, is after the last, %s", conf->from, conf->to);
-    r = r ?: export(&x, t.dir, err);
+    r = r ?: export(&x, &t, err);
     return r >= 0 || r == -EPIPE ? EXIT_OK : r;
 }

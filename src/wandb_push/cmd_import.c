@@ -16,12 +16,13 @@
 #define BAD_SHOWN 10 /* lines of a file that are told one by one */
 
 struct wandb_import_conf {
-    char *data, *zone, *blacklist;
+    struct runs_conf runs;
+    char *zone, *blacklist;
     bool quiet;
 };
 
 static const struct opt wandb_import_opts[] = {
-    OPT(wandb_import_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data folder"),
+    RUNS_OPTS(wandb_import_conf, runs),
     OPT(wandb_import_conf, zone, 'z', OPT_STR, NULL, "ZONE",
         "of the files' days and times: that of what is stored already, else Asia/Tokyo"),
     OPT(wandb_import_conf, blacklist, 0, OPT_PATH, NULL, "FILE", "runs that count nowhere, instead of those before"),
@@ -158,8 +159,8 @@ int cmd_wandb_import(struct cmd_call *c)
 
     if (!c->argc && !conf->blacklist)
         return err_set(&c->err, -EINVAL, "expected FILE, a dataset of the W&B dashboard; - is standard input");
-    int r = talk_folder(&(struct talk_conf){.data = conf->data}, true, &t, &c->err);
-    r = r ?: wandb_store_open(&x.store, t.dir, true, &c->err);
+    int r = talk_place(&conf->runs, true, &t, &c->err);
+    r = r ?: talk_store(&t, true, &x.store, &c->err);
     r = r ?: take_all(&x, conf, c->argc, c->argv, &c->err);
     wandb_store_close(x.store);
     uint64_t all = x.bad;

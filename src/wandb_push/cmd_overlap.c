@@ -11,14 +11,15 @@
 #include "wandb_push/overlap.h"
 
 struct overlap_conf {
-    char *config, *data, *start_date, *end_date, *company, *base_url;
+    struct runs_conf runs;
+    char *config, *start_date, *end_date, *company, *base_url;
     bool json, csv;
 };
 
 static const struct opt overlap_opts[] = {
     OPT(overlap_conf, config, 'c', OPT_PATH, "config.yaml", "FILE",
         "companies and teams: the config.yaml of the W&B dashboard"),
-    OPT(overlap_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder that wandb.db is in (default: the hub's data folder)"),
+    RUNS_OPTS(overlap_conf, runs),
     OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY",
         "first day (default: yesterday; with --end-date alone: the config's project_start)"),
     OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
@@ -99,9 +100,10 @@ static int overlap(const struct overlap_conf *conf, struct talk *t, struct err *
         return r;
     if (conf->company && !people_company(t->config->people, conf->company))
         return err_set(err, -EINVAL, "no company is called '%s'", conf->company);
-    r = wandb_store_open(&store, t->dir, false, err);
+    r = talk_store(t, false, &store, err);
     if (r == -ENOENT)
-        err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
+        err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data or --store",
+                t->shown);
     r = r ?: overlaps_find(store, t->config, conf->company, from, to, &found, err);
     return r ?: show(conf, t->config, &found, from, to);
 }
@@ -115,7 +117,7 @@ int cmd_wandb_overlap(struct cmd_call *c)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
-    int r = talk_folder(&(struct talk_conf){.data = conf->data}, false, &t, &c->err);
+    int r = talk_place(&conf->runs, false, &t, &c->err);
     r = r ?: wandb_config_load(conf->config, &t.config, &c->err);
     return r ?: overlap(conf, &t, &c->err);
 }

@@ -86,7 +86,7 @@ static int push(struct cmd_call *c, struct talk *t)
     struct push_sum sum = {0};
     int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, &c->err);
 
-    r = r ?: wandb_store_open(&ask.store, t->dir, true, &c->err);
+    r = r ?: talk_store(t, true, &ask.store, &c->err);
     if (r < 0)
         return r;
     warn(ask.store, ask.to);

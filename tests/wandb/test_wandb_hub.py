@@ -375,7 +375,7 @@ class Daily(lib.Case):
             self.assertTrue(all(r.displayName == f"Tables_{self.yesterday}" for r in runs))
             hub.stop()
             with sqlite3.connect(self.path("data/muster.db")) as db:  # as if the hub had been down since the day before
-                pull, check, event = bytes(db.execute("select value from settings where name = 'wandb'").fetchone()[0]).decode().split()
+                pull, check, event, _ = bytes(db.execute("select value from settings where name = 'wandb'").fetchone()[0]).decode().split()
                 db.execute("update settings set value = ? where name = 'wandb'", (f"{pull} {int(check) - 86400000} {event} ".encode(),))
             hub = self.hub(s, more=f", push: true, check: ['{self.slot}']")
             state = lib.wait_until("checked", lambda: (lambda v: v if v["check"]["ended"] else None)(self.state(hub)))

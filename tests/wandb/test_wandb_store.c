@@ -12,7 +12,9 @@
 
 #include "base/clock.h"
 #include "fault_vfs.h"
+#include "places.h"
 #include "store_dir.h"
+#include "wandb/carry.h"
 #include "wandb/store.h"
 
 #define NOW   1731600000000ll
@@ -251,13 +253,13 @@ static int drive(struct wandb_store *s, void (*step)(void *arg), void *arg)
 /* What a pull to which nothing happens leaves. */
 static char *expected(void)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
 
     assert_int_equal(drive(s, NULL, NULL), 0);
     wandb_store_close(s);
     char *text = dump_dir(dir);
-    dir_free(dir);
+    place_free(dir);
     return text;
 }
 
@@ -265,7 +267,7 @@ static char *expected(void)
 
 static void a_pull_is_handed_out_in_a_fixed_order(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     AUTO_FREE char *want = expected();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_pull_sum sum;
@@ -300,7 +302,7 @@ static void a_pull_is_handed_out_in_a_fixed_order(void **unused)
     assert_int_equal(wandb_pull_last(s, &last, NULL), 1);
     assert_int_equal(last.to, DAY + 2);
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static int note_order(void *arg, const struct wandb_run *r, const struct wandb_day *d)
@@ -318,7 +320,7 @@ static void the_order_of_a_dataset_is_team_newest_day_run_project(void **unused)
                 {"a", "x", "r2", 4},
                 {"a", "z", "r1", 4},
                 {"a", "y", "r9", 6}};
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_ask ask = WANDB_ASK_ALL;
     AUTO_BUF b = BUF_INIT(4096);
@@ -338,7 +340,7 @@ static void the_order_of_a_dataset_is_team_newest_day_run_project(void **unused)
     assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 4);
     assert_string_equal(b.p, "a 4 r2 x;a 4 r2 y;a 4 r1 z;b 5 r1 x;");
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static int get_day(void *arg, const struct wandb_run *r, const struct wandb_day *d)
@@ -365,7 +367,7 @@ static int get_run(void *arg, const struct wandb_run *r)
 
 static void a_day_is_replaced_only_by_one_that_was_logged_later(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_run run = {.team = "t", .project = "p", .id = "r", .state = "running", .heartbeat_ms = 50, .gpus = 8};
     struct wandb_day day = {.day = DAY, .minutes = 10, .have = WANDB_UTIL, .util_avg = 5, .util_max = 6};
@@ -415,12 +417,12 @@ static void a_day_is_replaced_only_by_one_that_was_logged_later(void **unused)
     assert_int_equal(wandb_days_put(s, &other, &run, &day, 1, true, true, &err), -EINVAL);
     assert_int_equal(wandb_store_flush(s, NULL), 0); /* our mistake, not the disk's */
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static void a_pull_is_gone_on_with_when_it_is_the_same_and_not_old(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_pull a = pull_ok(s, 1, 2, NOW), b;
     struct err err;
@@ -455,7 +457,7 @@ static void a_pull_is_gone_on_with_when_it_is_the_same_and_not_old(void **unused
     b = (struct wandb_pull){.from = 2, .to = 1, .zone = TOKYO};
     assert_int_equal(wandb_pull_begin(s, &b, NOW, NULL), -EINVAL);
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static int64_t count_rows(const char *dir, const char *sql)
@@ -500,7 +502,7 @@ static int note_failed(void *arg, const char *team, const char *project, const c
 
 static void a_failed_page_is_said_and_its_cursor_stays(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_pull pull = pull_ok(s, DAY, DAY + 2, NOW);
     struct wandb_progress at;
@@ -526,7 +528,7 @@ static void a_failed_page_is_said_and_its_cursor_stays(void **unused)
     assert_string_equal(at.error, "");
     assert_int_equal(wandb_failed_each(s, &pull, note_failed, &b, NULL), 1);
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static int note_id(void *arg, const struct wandb_run *r)
@@ -564,7 +566,7 @@ static void list(struct wandb_store *s, const struct wandb_pull *pull, const cha
 
 static void what_is_in_no_complete_list_is_deleted_and_comes_back_when_found(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     AUTO_BUF b = BUF_INIT(4096);
     static const char *const ids[] = {"a", "b", "c", "late"};
@@ -606,7 +608,7 @@ static void what_is_in_no_complete_list_is_deleted_and_comes_back_when_found(voi
     assert_int_equal(wandb_exists_set(s, "t", "q", "nobody", WANDB_EXISTS, NOW, NULL), -ENOENT);
     assert_string_equal(deleted(s, 0, &b), "");
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static int note_span(void *arg, const struct wandb_span *s)
@@ -641,7 +643,7 @@ static void put_row_of(struct wandb_store *s, int32_t day, int64_t logged_ms)
 
 static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_pull pull = pull_ok(s, DAY, DAY + 2, NOW), last;
 
@@ -682,7 +684,7 @@ static void what_is_known_and_what_could_not_be_read_is_told(void **unused)
         assert_int_equal(wandb_rows_end(s, NOW, NULL), 0);
     assert_known(s, false, "/ -9 to -8;/ -5 to -5;a/ 0 to 2;b/ 0 to 2;b/ 2 to 4;b/ 3 to 3;");
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 /* Windows that overlap: what a later pull read of the days of a failed one is known. */
@@ -698,7 +700,7 @@ static void each_day_is_stale_until_it_is_read(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char *dir = dir_new_quick();
+        char *dir = place_new();
         struct wandb_store *s = open_ok(dir, true);
         struct wandb_pull pull = pull_ok(s, DAY, DAY + 2, NOW);
         list_all(s, &pull, "a", "");
@@ -711,7 +713,7 @@ static void each_day_is_stale_until_it_is_read(void **unused)
         assert_int_equal(wandb_pull_end(s, &pull, true, NULL), 0);
         assert_known(s, true, cases[i].want);
         wandb_store_close(s);
-        dir_free(dir);
+        place_free(dir);
     }
 }
 
@@ -735,7 +737,7 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
         {102, WANDB_EXISTS, 6, WANDB_ROW_NEWER, 6, WANDB_EXISTS},
         {103, WANDB_DELETED, 7, WANDB_ROW_NEWER, 7, WANDB_DELETED},
     };
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_run got;
 
@@ -778,7 +780,7 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
     assert_int_equal(wandb_row_put(s, &r, &d, &put, NULL), -EINVAL);
     assert_int_equal(wandb_run_find(s, "t", "p", "nobody", get_run, &got, NULL), 0);
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 static void one_writes_and_others_read_what_was_flushed(void **unused)
@@ -892,7 +894,7 @@ static int last_event(void *arg, const struct wandb_event *e)
 
 static void events_are_numbered_upwards_and_the_oldest_go(void **unused)
 {
-    char *dir = dir_new_quick();
+    char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
     struct wandb_event e = {.at_ms = NOW, .kind = WANDB_EVENT_OVERLAP, .subject = "c", .text = "two"};
     AUTO_BUF b = BUF_INIT(4096);
@@ -913,7 +915,7 @@ static void events_are_numbered_upwards_and_the_oldest_go(void **unused)
     assert_int_equal(wandb_events_each(s, 0, last_event, &last, NULL), WANDB_EVENTS_KEPT);
     assert_int_equal(last, NOW + 1 + WANDB_EVENTS_KEPT);
     wandb_store_close(s);
-    dir_free(dir);
+    place_free(dir);
 }
 
 /* ---- cut off ---- */
@@ -1000,19 +1002,88 @@ static void a_failing_disk_is_an_error_and_the_pull_goes_on_later(void **unused)
     assert_true(full > 0);
 }
 
-TESTS(cmocka_unit_test(a_pull_is_handed_out_in_a_fixed_order),
-      cmocka_unit_test(the_order_of_a_dataset_is_team_newest_day_run_project),
-      cmocka_unit_test(a_day_is_replaced_only_by_one_that_was_logged_later),
-      cmocka_unit_test(a_pull_is_gone_on_with_when_it_is_the_same_and_not_old),
-      cmocka_unit_test(lists_of_pulls_that_nobody_goes_on_with_are_dropped),
-      cmocka_unit_test(a_failed_page_is_said_and_its_cursor_stays),
-      cmocka_unit_test(what_is_in_no_complete_list_is_deleted_and_comes_back_when_found),
-      cmocka_unit_test(what_is_known_and_what_could_not_be_read_is_told),
-      cmocka_unit_test(each_day_is_stale_until_it_is_read),
-      cmocka_unit_test(a_row_from_elsewhere_never_replaces_a_newer_one),
-      cmocka_unit_test(one_writes_and_others_read_what_was_flushed),
-      cmocka_unit_test(what_is_not_our_file_is_refused_with_a_sentence),
-      cmocka_unit_test(a_damaged_page_is_an_error_or_is_not_read),
-      cmocka_unit_test(events_are_numbered_upwards_and_the_oldest_go),
-      cmocka_unit_test(killed_at_any_put_a_pull_ends_with_the_same_rows),
-      cmocka_unit_test(a_failing_disk_is_an_error_and_the_pull_goes_on_later))
+/* Y1 and Y2 of carry.h: into an empty place, again, and over what was logged later there. */
+static void all_of_a_place_is_carried_into_another_once(void **unused)
+{
+    char *from = dir_new_quick(), *to = place_new();
+    struct wandb_store *s = open_ok(from, true);
+    struct wandb_carried sum = {0};
+    struct err err = {0};
+
+    (void)unused;
+    assert_int_equal(drive(s, NULL, NULL), 0);
+    assert_int_equal(wandb_event_put(s, &(struct wandb_event){.at_ms = NOW, .kind = 1, .subject = "x", .text = "y"},
+                                     NULL),
+                     0);
+    assert_int_equal(wandb_barred_set(s, &(struct wandb_run){.team = "t", .project = "p", .id = "r"}, 1, NULL), 0);
+    assert_int_equal(wandb_carry(from, to, NULL, NULL, &sum, &err), -EBUSY);
+    AUTO_FREE char *want = dump(s);
+    wandb_store_close(s);
+    for (int again = 0; again < 2; again++) {
+        if (wandb_carry(from, to, NULL, NULL, &sum, &err) != 1)
+            fail_msg("%s", err.msg);
+        AUTO_FREE char *got = dump_dir(to);
+        assert_string_equal(got, want);
+        assert_true(sum.runs > 0 && sum.days > 0);
+    }
+    s = open_ok(to, true);
+    struct wandb_pull p = pull_ok(s, DAY, DAY, NOW + 5);
+    struct wandb_run r = {.team = "later", .project = "p", .id = "r", .state = "new", .host = "h", .tags = ""};
+    assert_int_equal(wandb_days_put(s, &p, &r, &(struct wandb_day){.day = DAY, .minutes = 7}, 1, true, true, NULL), 0);
+    wandb_store_close(s);
+    AUTO_FREE char *newer = dump_dir(to);
+    assert_int_equal(wandb_adopt(from, to, NULL, NULL, &sum, &err), 1);
+    assert_int_equal(wandb_adopt(from, to, NULL, NULL, &sum, &err), 0); /* it did not change */
+    AUTO_FREE char *kept = dump_dir(to);
+    assert_string_equal(kept, newer);
+    char *nothing = dir_new_quick();
+    assert_int_equal(wandb_carry(nothing, to, NULL, NULL, &sum, &err), 0);
+    dir_free(nothing);
+    dir_free(from);
+    place_free(to);
+}
+
+/* A hub that was stopped for longer than its lease and goes on. */
+static void nothing_is_written_for_a_hub_that_does_not_lead(void **unused)
+{
+    char *dir = place_new();
+    struct wandb_store *s = open_ok(dir, true);
+    struct wandb_event e = {.at_ms = NOW, .kind = 1, .subject = "x", .text = "y"};
+    struct err err = {0};
+
+    (void)unused;
+    assert_int_equal(wandb_event_put(s, &e, NULL), 0);
+    assert_int_equal(wandb_store_flush(s, NULL), 0);
+    wandb_store_lead(s, 5);
+    assert_int_equal(wandb_event_put(s, &e, &err), on_server ? -ESTALE : 0); /* a folder has one hub */
+    if (on_server)
+        assert_non_null(strstr(err.msg, "another hub leads by now"));
+    assert_int_equal(wandb_store_flush(s, NULL), on_server ? -ESTALE : 0);
+    wandb_store_close(s);
+    place_free(dir);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pull_is_handed_out_in_a_fixed_order),
+        cmocka_unit_test(the_order_of_a_dataset_is_team_newest_day_run_project),
+        cmocka_unit_test(a_day_is_replaced_only_by_one_that_was_logged_later),
+        cmocka_unit_test(a_pull_is_gone_on_with_when_it_is_the_same_and_not_old),
+        cmocka_unit_test(a_failed_page_is_said_and_its_cursor_stays),
+        cmocka_unit_test(what_is_in_no_complete_list_is_deleted_and_comes_back_when_found),
+        cmocka_unit_test(what_is_known_and_what_could_not_be_read_is_told),
+        cmocka_unit_test(each_day_is_stale_until_it_is_read),
+        cmocka_unit_test(a_row_from_elsewhere_never_replaces_a_newer_one),
+        cmocka_unit_test(events_are_numbered_upwards_and_the_oldest_go),
+        cmocka_unit_test(all_of_a_place_is_carried_into_another_once),
+        cmocka_unit_test(nothing_is_written_for_a_hub_that_does_not_lead),
+        cmocka_unit_test(lists_of_pulls_that_nobody_goes_on_with_are_dropped),
+        cmocka_unit_test(one_writes_and_others_read_what_was_flushed),
+        cmocka_unit_test(what_is_not_our_file_is_refused_with_a_sentence),
+        cmocka_unit_test(a_damaged_page_is_an_error_or_is_not_read),
+        cmocka_unit_test(killed_at_any_put_a_pull_ends_with_the_same_rows),
+        cmocka_unit_test(a_failing_disk_is_an_error_and_the_pull_goes_on_later),
+    };
+    return RUN_ON_BOTH(tests, 12);
+}
