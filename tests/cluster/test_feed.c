@@ -16,8 +16,6 @@
 #include "store/main_db.h"
 #include "store/schema.h"
 
-static struct pg_server server;
-
 /* A hub's connection for records; what it writes is known as that hub's. */
 static struct records *records_of(const char *url, int64_t hub)
 {
@@ -179,20 +177,6 @@ static void numbers_are_given_once_and_above_all_there_are(void **unused)
     assert_true(first > 5000);
     db_close(db);
     records_close(r);
-}
-
-static int start_server(void **unused)
-{
-    (void)unused;
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
 }
 
 int main(void)

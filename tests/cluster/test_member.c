@@ -16,8 +16,6 @@
 
 #define LIMIT_MS 60000
 
-static struct pg_server server;
-
 static void note_change(void *arg, const struct other_record *r)
 {
     int64_t *last = arg;
@@ -100,19 +98,10 @@ static void who_lost_the_connection_listens_again_and_misses_nothing(void **unus
     event_base_free(loop);
 }
 
-static int start_server(void **unused)
+static int start_all(void **unused)
 {
-    (void)unused;
     evthread_use_pthreads();
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
+    return start_server(unused);
 }
 
 int main(void)
@@ -122,5 +111,5 @@ int main(void)
     };
 
     cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY"));
-    return cmocka_run_group_tests(tests, start_server, end_server);
+    return cmocka_run_group_tests(tests, start_all, end_server);
 }

@@ -137,6 +137,23 @@ static inline void pg_free(struct pg_server *s)
     free(s->dir);
 }
 
+/* The server of a whole group of tests, for its setup and teardown. */
+static struct pg_server server __attribute__((unused));
+
+static inline int start_server(void **unused)
+{
+    (void)unused;
+    pg_new(&server);
+    return 0;
+}
+
+static inline int end_server(void **unused)
+{
+    (void)unused;
+    pg_free(&server);
+    return 0;
+}
+
 /* Where a database is; secret: the password as a URL has it. */
 static inline char *pg_url(const struct pg_server *s, const char *base, const char *secret)
 {

@@ -8,12 +8,11 @@
 #include "pg_server.h"
 #include "test.h"
 
-static struct pg_server place_server;
 static bool on_server;
 
 static inline char *place_new(void)
 {
-    return on_server ? pg_base(&place_server) : dir_new_quick();
+    return on_server ? pg_base(&server) : dir_new_quick();
 }
 
 static inline void place_free(char *place)
@@ -26,18 +25,12 @@ static inline void place_free(char *place)
 
 static inline int place_setup(void **unused)
 {
-    (void)unused;
-    if (on_server)
-        pg_new(&place_server);
-    return 0;
+    return on_server ? start_server(unused) : 0;
 }
 
 static inline int place_teardown(void **unused)
 {
-    (void)unused;
-    if (on_server)
-        pg_free(&place_server);
-    return 0;
+    return on_server ? end_server(unused) : 0;
 }
 
 /* Of these tests the first `both` can be on a server. By hand: MUSTER_TEST_MARKED=long. */

@@ -19,8 +19,6 @@
 
 #define H 3600000ll
 
-static struct pg_server server;
-
 /* ---- everything that is kept, as text ---- */
 
 /* Types of the columns: number, text, bytes. */
@@ -819,20 +817,6 @@ static void statements_are_put_in_the_words_of_postgres(void **unused)
         pg_text(cases[i].sql, &places, &out);
         assert_string_equal(out.p, cases[i].want);
     }
-}
-
-static int start_server(void **unused)
-{
-    (void)unused;
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
 }
 
 int main(void)

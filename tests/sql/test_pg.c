@@ -12,8 +12,6 @@
 #include "sql/pg.h"
 #include "store/schema.h"
 
-static struct pg_server server;
-
 static struct records *open_base(const char *url)
 {
     struct records *r = NULL;
@@ -205,20 +203,6 @@ static void commits_that_wait_for_a_standby_do_not_pile_up(void **unused)
     assert_int_equal(put_node(r, &err), 0);
     records_close(look);
     records_close(r);
-}
-
-static int start_server(void **unused)
-{
-    (void)unused;
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
 }
 
 int main(void)

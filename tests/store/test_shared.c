@@ -16,7 +16,6 @@
 #include "store/log_rows.h"
 #include "store/store.h"
 
-static struct pg_server server;
 static int64_t now_ms;
 static bool is_gone[8]; /* by hub */
 
@@ -774,20 +773,6 @@ static void two_hubs_give_a_name_one_number(void **unused)
     assert_int_equal(ask(v[0], "SELECT count(*) FROM usage_names WHERE text LIKE 'H%'"), 20);
     store_close(v[0]);
     store_close(v[1]);
-}
-
-static int start_server(void **unused)
-{
-    (void)unused;
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
 }
 
 int main(void)
