@@ -25,7 +25,8 @@ const struct db_kind lease_kind = {
 enum {
     TAKEN,
     SHORTEN,
-    TAKE,
+    TAKE_OVER,
+    TAKE_FIRST,
     KEEP,
     KEEP_PARTS,
     GIVE_UP,
@@ -50,9 +51,11 @@ static const char *const texts[COUNT] = {
     [TAKEN] = "SELECT CASE WHEN until > " LATER " THEN 2 ELSE 1 END FROM lease WHERE name = ?1"
               " AND until >= clock_timestamp()",
     [SHORTEN] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND until > " LATER,
-    [TAKE] = "INSERT INTO lease AS l (name, holder, epoch, until) VALUES(?1, ?2, 1, " LATER ")"
-             " ON CONFLICT(name) DO UPDATE SET holder = ?2, epoch = l.epoch + 1, until = " LATER
-             " WHERE l.until < clock_timestamp() RETURNING epoch",
+    [TAKE_OVER] = "UPDATE lease SET holder = ?2, epoch = epoch + 1, until = " LATER
+                  " WHERE name = ?1 AND until < clock_timestamp() RETURNING epoch",
+    /* Whatever it conflicts with: of (name) alone another first one would be a conflict of (name, epoch), and fail. */
+    [TAKE_FIRST] = "INSERT INTO lease(name, holder, epoch, until) VALUES(?1, ?2, 1, " LATER ")"
+                   " ON CONFLICT DO NOTHING RETURNING epoch",
     [KEEP] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND holder = ?2 AND epoch = ?4"
              " AND until >= clock_timestamp()",
     [KEEP_PARTS] = "UPDATE lease SET until = " LATER " WHERE name LIKE 'part/%' AND holder = ?2"
@@ -119,13 +122,14 @@ static void set_lost(struct lease *l)
 /* In a transaction, whose commit says whether a standby has it, too. */
 static int take_row(struct leases *s, const struct lease *l, int64_t *ret_epoch, struct err *err)
 {
+    static const size_t ways[] = {TAKE_OVER, TAKE_FIRST};
     struct db *db = s->st.db;
     int r = db_begin(db, true), got = 0;
 
     if (r == 0)
         r = db_exec(db, "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '10s'");
-    if (r == 0)
-        r = got = db_one(DB_STMT(&s->st, TAKE, DB_TEXT(l->name), DB_INT(l->holder), DB_INT(l->ms)), ret_epoch, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(ways) && r == 0; i++)
+        r = got = db_one(DB_STMT(&s->st, ways[i], DB_TEXT(l->name), DB_INT(l->holder), DB_INT(l->ms)), ret_epoch, NULL);
     r = db_end(db, r);
     if (r < 0)
         db_fail(db, r, "take a lease in", err);

@@ -14,8 +14,6 @@
 
 #define MS 15000
 
-static struct pg_server server;
-
 struct hub_of_test {
     struct db *db;
     struct leases s;
@@ -195,6 +193,50 @@ static void of_many_that_want_it_one_gets_it(void **unused)
     assert_int_equal(got, 1);
 }
 
+/* How many of this database wait for an advisory lock. */
+static int64_t count_waiting(struct hub_of_test *h)
+{
+    int64_t n = 0;
+
+    assert_int_equal(db_int(h->db, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", &n), 0);
+    return n;
+}
+
+/*
+ * Both have seen that there is no such row, and neither has put its own yet: an index in front of the others, whose
+ * expression waits, holds them there.
+ */
+static void of_two_that_find_none_one_gets_it_and_the_other_is_told_so(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct taker t[2];
+    pthread_t threads[ARRAY_LEN(t)];
+    struct hub_of_test a;
+    (void)unused;
+
+    join(&a, url, 9);
+    assert_int_equal(db_exec(a.db, "CREATE FUNCTION wait(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN"
+                                   " PERFORM pg_advisory_xact_lock_shared(7); RETURN t; END $$;"
+                                   "ALTER TABLE lease DROP CONSTRAINT lease_pkey, DROP CONSTRAINT lease_name_epoch_key;"
+                                   "CREATE INDEX ON lease(wait(name));"
+                                   "ALTER TABLE lease ADD PRIMARY KEY(name);"
+                                   "ALTER TABLE lease ADD UNIQUE(name, epoch);"
+                                   "SELECT pg_advisory_lock(7)"),
+                     0);
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        t[i] = (struct taker){url, (int64_t)i + 1, -1, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, take_beside, &t[i]), 0);
+    }
+    while (count_waiting(&a) < (int64_t)ARRAY_LEN(t))
+        usleep(1000);
+    assert_int_equal(db_exec(a.db, "SELECT pg_advisory_unlock(7)"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(t); i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(MIN(t[0].got, t[1].got), 0);
+    assert_int_equal(MAX(t[0].got, t[1].got), 1);
+    leave(&a);
+}
+
 /* Z4 */
 static void a_stale_epoch_writes_nothing(void **unused)
 {
@@ -343,20 +385,6 @@ static void hubs_are_listed_while_they_are_there(void **unused)
     leave(&b);
 }
 
-static int start_server(void **unused)
-{
-    (void)unused;
-    pg_new(&server);
-    return 0;
-}
-
-static int end_server(void **unused)
-{
-    (void)unused;
-    pg_free(&server);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +393,7 @@ int main(void)
         cmocka_unit_test(what_is_over_is_not_kept),
         cmocka_unit_test(the_holder_stops_by_itself),
         cmocka_unit_test(of_many_that_want_it_one_gets_it),
+        cmocka_unit_test(of_two_that_find_none_one_gets_it_and_the_other_is_told_so),
         cmocka_unit_test(a_stale_epoch_writes_nothing),
         cmocka_unit_test(parts_are_kept_at_once_and_a_stale_epoch_of_one_is_seen),
         cmocka_unit_test(hubs_are_listed_while_they_are_there),
