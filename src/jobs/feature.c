@@ -211,11 +211,6 @@ const struct auto_runs *hub_jobs_runs(struct hub *h)
     return ((struct hub_jobs *)feature_self(&h->features, &jobs_feature))->runs;
 }
 
-static int load_jobs(void *self, struct err *err)
-{
-    return slurm_load(((struct hub_jobs *)self)->slurm, err);
-}
-
 static void add_status(void *self, struct status *s)
 {
     const struct hub_jobs *d = self;
@@ -239,7 +234,6 @@ const struct feature jobs_feature = {.name = "jobs",
                                      .routes = jobs_routes,
                                      .open = open_jobs,
                                      .take = take_settings,
-                                     .load = load_jobs,
                                      .hear = hear,
                                      .tick = tick,
                                      .status = add_status,

@@ -4,6 +4,9 @@
  *
  * One squeue per poll for the whole cluster, and one scontrol when there is a job whose GPUs are not known yet; never
  * more often than every 30 s. While squeue fails nothing changes.
+ *
+ * Which are open is read from the store when this hub begins to lead: at its start, or when another did until then,
+ * which may have begun some and ended others. So those that ended in between are ended by the first poll.
  */
 
 #include "jobs/slurm.h"
@@ -16,12 +19,15 @@
 #include "base/rand.h"
 #include "base/timer.h"
 #include "hub/hub.h"
+#include "hub/look.h"
+#include "hub/others.h"
 #include "jobs/squeue.h"
 #include "now/live.h"
 
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000
 #define OPEN_MAX 20000 /* jobs on nodes at once */
+#define LEAD_MS  2000  /* a hub that does not lead looks so often whether it does */
 
 struct open_job {
     int64_t id, start_ms;
@@ -35,7 +41,8 @@ struct hub_slurm {
     struct command *running;
     struct slurm_jobs jobs;
     int64_t polled_ms, every_ms;
-    bool said;
+    int64_t epoch; /* as which it led when those that are open were read; -1: they are to be read */
+    bool reading, said;
     size_t n, cap;
     struct open_job *v; /* by id */
 };
@@ -60,24 +67,73 @@ static void open_add(struct hub_slurm *d, int64_t id, const char *node, int64_t 
     mem_copy_str(d->v[at].node, sizeof(d->v[at].node), node);
 }
 
-static void load_one(void *arg, const struct job_fact *j)
+/* They as the store has them. */
+struct open_read {
+    struct look_read read; /* first */
+    struct hub_slurm *d;
+    int64_t epoch, now_ms;
+    size_t n, cap;
+    struct job_fact **v;
+};
+
+static void take_open(void *arg, const struct job_fact *j)
 {
-    struct hub_slurm *d = arg;
-    if (!j->end_ms && d->n < OPEN_MAX && strcmp(j->owner, "slurm") == 0 && !open_find(d, j->id))
-        open_add(d, j->id, j->node, j->start_ms);
+    struct open_read *k = arg;
+    if (!j->end_ms && strcmp(j->owner, "slurm") == 0)
+        VEC_ADD(k->v, k->n, k->cap, job_copy(j));
 }
 
-int slurm_load(struct hub_slurm *d, struct err *err)
+static int read_open(struct look_read *r, struct store *s, struct err *err)
 {
-    struct job_ask ask = {.from_ms = d->h->started_ms, .kind = "slurm", .limit = OPEN_MAX};
-    return store_each(d->h->store, EACH_JOB(&ask, load_one, d), err);
+    struct open_read *k = (struct open_read *)r;
+    struct job_ask ask = {.from_ms = k->now_ms, .kind = "slurm", .limit = OPEN_MAX};
+    return store_each(s, EACH_JOB(&ask, take_open, k), err);
+}
+
+static void look(void *self);
+
+static void open_come(struct look_read *r)
+{
+    struct open_read *k = (struct open_read *)r;
+    struct hub_slurm *d = k->d;
+    bool good = r->code >= 0;
+    d->reading = false;
+    if (good) {
+        d->n = 0;
+        d->epoch = k->epoch;
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        if (good && d->n < OPEN_MAX && !open_find(d, k->v[i]->id))
+            open_add(d, k->v[i]->id, k->v[i]->node, k->v[i]->start_ms);
+        free(k->v[i]);
+    }
+    FREE_ALL(k->v, k);
+    if (good)
+        look(d);
+    else
+        timer_after(d->timer, LEAD_MS);
+}
+
+static void ask_open(struct hub_slurm *d)
+{
+    struct open_read *k = NEW(struct open_read, .read = {.read = read_open, .done = open_come}, .d = d,
+                              .epoch = hub_epoch(d->h), .now_ms = clock_wall_ms());
+    d->reading = look_read(d->h, &k->read, NULL) == 0;
+    if (d->reading)
+        return;
+    free(k);
+    timer_after(d->timer, LEAD_MS);
 }
 
 /* ---- what squeue said ---- */
 
-static void stored(UNUSED void *arg, int result)
+/* What the store has is read again then. */
+static void stored(void *arg, int result)
 {
+    struct hub_slurm *d = arg;
     if (result < 0)
+        d->epoch = -1;
+    if (result < 0 && result != -ESTALE)
         log_warn("slurm", "a job could not be stored: %s", strerror(-result));
 }
 
@@ -134,7 +190,7 @@ static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const stru
                                   .attrs = attrs.err ? "" : attrs.p};
     open_add(d, id, n->key, start_ms);
     hub_time(d->h, n->key, start_ms, d->polled_ms, d->polled_ms);
-    hub_put_once(d->h, STORE_JOB, &fact, 1, stored, NULL);
+    hub_put_once(d->h, STORE_JOB, &fact, 1, stored, d);
 }
 
 static void end_jobs(struct hub_slurm *d)
@@ -149,7 +205,7 @@ static void end_jobs(struct hub_slurm *d)
         }
         struct job_change c = {.id = o->id, .end_ms = MAX(d->polled_ms, o->start_ms)};
         hub_time(d->h, o->node, o->start_ms, d->polled_ms, d->polled_ms);
-        hub_put_once(d->h, STORE_JOB_CHANGE, &c, 1, stored, NULL);
+        hub_put_once(d->h, STORE_JOB_CHANGE, &c, 1, stored, d);
     }
     d->n = kept;
 }
@@ -244,7 +300,11 @@ static void look(void *self)
     struct err err = {0};
     slurm_jobs_fini(&d->jobs);
     if (!hub_leads(d->h)) {
-        timer_after(d->timer, d->every_ms);
+        timer_after(d->timer, LEAD_MS);
+        return;
+    }
+    if (d->epoch != hub_epoch(d->h)) {
+        ask_open(d);
         return;
     }
     if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
@@ -255,7 +315,7 @@ static void look(void *self)
 
 struct hub_slurm *slurm_open(struct hub *h)
 {
-    struct hub_slurm *d = NEW(struct hub_slurm, .h = h);
+    struct hub_slurm *d = NEW(struct hub_slurm, .h = h, .epoch = -1);
     d->timer = timer_new(h->loop, look, d);
     return d;
 }
@@ -263,7 +323,7 @@ struct hub_slurm *slurm_open(struct hub *h)
 void slurm_set(struct hub_slurm *d, enum slurm_use use, int64_t every_ms)
 {
     d->every_ms = every_ms;
-    if (d->running)
+    if (d->running || d->reading)
         return; /* its end sees to the next one */
     timer_stop(d->timer);
     if (use == SLURM_ON || (use == SLURM_AUTO && file_in_path("squeue")))

@@ -13,5 +13,4 @@ enum slurm_use { SLURM_AUTO, SLURM_ON, SLURM_OFF };
 struct hub_slurm *slurm_open(struct hub *h);
 /* Look now, where that is asked for, and then so often. */
 void slurm_set(struct hub_slurm *d, enum slurm_use use, int64_t every_ms);
-int slurm_load(struct hub_slurm *d, struct err *err); /* those left open when the hub was last stopped */
 void slurm_close(struct hub_slurm *d);

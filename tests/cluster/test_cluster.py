@@ -79,6 +79,47 @@ class Cluster(lib.Case):
         return self.ask(h, "POST", "/api/v1/bookings", token, {"devices": node.all, "from": at, "until": at + HOUR, **more})
 
 
+class Slurm(Cluster):
+    def says(self, *lines):
+        with open(self.path("bin/new"), "w", encoding="ascii") as f:
+            f.writelines(f"{number}|kim|dgx1|gpu:1|5:00|2026-11-15T06:00:00|lab|gpu|{name}\n" for number, name in lines)
+        os.rename(self.path("bin/new"), self.path("bin/out"))  # whole at any moment
+
+    def hub(self, i, *flags):
+        return self.start_hub(*BELIEVES, "--store", self.pg.url, "--store-password-file", self.pg.password, *flags, data=self.path(f"data{i}"),
+                              env={"PATH": self.path("bin") + ":" + os.environ["PATH"]})
+
+    def jobs(self, h):
+        return {j["name"]: j.get("end") for j in lib.ask_json(h.url + "/api/v1/jobs?kind=slurm&from=-30d")["jobs"]}
+
+    @lib.long
+    def test_what_ended_while_the_lead_changed_is_closed_by_the_next_leader(self):
+        os.mkdir(self.path("bin"))
+        for name, text in (("squeue", f"cat {self.path('bin/out')}"), ("scontrol", "exit 0")):
+            with open(self.path("bin/" + name), "w", encoding="ascii") as f:
+                f.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(self.path("bin/" + name), 0o755)
+        self.says((1, "early"))
+        self.open(1)
+        first = self.leader()
+        self.node("dgx1")
+        first.p.send_signal(signal.SIGHUP)
+        lib.wait_until("a job is there", lambda: self.jobs(first) == {"early": None})
+        second = self.hub(1)  # it has seen that one open
+        self.hubs.append(second)
+        lib.wait_until("both are there", lambda: self.metric(first, "muster_hub_hubs") == 2)
+        self.says((2, "over"), (3, "goes on"))
+        first.p.send_signal(signal.SIGHUP)
+        lib.wait_until("two more began, one ended", lambda: len(self.jobs(first)) == 3 and self.jobs(first)["early"])
+        end = self.jobs(first)["early"]
+        first.kill9()
+        self.says((3, "goes on"))
+        lib.wait_until("the other leads and closes it", lambda: self.jobs(second)["over"])
+        self.assertEqual(self.leaders(), [second])
+        self.assertEqual(self.jobs(second), {"early": end, "over": self.jobs(second)["over"], "goes on": None})  # and leaves alone what the first one ended
+        self.assertEqual(self.pg.sql("SELECT count(*) FROM jobs WHERE kind = 'slurm'"), "3")
+
+
 class Bookings(Cluster):
     def test_what_is_booked_at_one_hub_all_know_and_no_two_give_it_away(self):
         self.open(2)
