@@ -7,25 +7,30 @@
 #include "base/buf.h"
 #include "base/plain.h"
 
-/* The comma that is due, and "key": if there is one. */
-static void json_lead(struct json *j, const char *key)
+/* The comma that is due, and "key": if there is one; at has room for LEAD_ROOM more than the key. Behind them. */
+#define LEAD_ROOM 4
+static inline char *put_lead(struct json *j, char *at, struct str k)
 {
-    struct str k = str_of(key);
-    char *at = buf_room(j->out, k.len + 4), *start = at;
-
-    if (!at)
-        return;
     if (j->comma)
         *at++ = ',';
-    if (key) {
+    if (k.p) {
         *at++ = '"';
         memcpy(at, k.p, k.len);
         at += k.len;
         *at++ = '"';
         *at++ = ':';
     }
-    buf_took(j->out, (size_t)(at - start));
     j->comma = true;
+    return at;
+}
+
+static void json_lead(struct json *j, const char *key)
+{
+    struct str k = str_of(key);
+    char *start = buf_room(j->out, k.len + LEAD_ROOM);
+
+    if (start)
+        buf_took(j->out, (size_t)(put_lead(j, start, k) - start));
 }
 
 void json_obj(struct json *j, const char *key)
@@ -52,12 +57,6 @@ void json_end_arr(struct json *j)
 {
     buf_addc(j->out, ']');
     j->comma = true;
-}
-
-void json_str(struct json *j, const char *key, struct str v)
-{
-    json_lead(j, key);
-    json_escape(j->out, v);
 }
 
 void json_cstr(struct json *j, const char *key, const char *v)
@@ -134,6 +133,18 @@ static bool json_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+/* How many bytes from the first on need no escape. */
+static size_t plain_len(struct str v)
+{
+    size_t i = 0;
+
+    while (i + 8 <= v.len && !json_special8(v.p + i))
+        i += 8;
+    while (i < v.len && json_plain((unsigned char)v.p[i]))
+        i++;
+    return i;
+}
+
 /* What is not plain: one escape, one whole UTF-8 sequence, or U+FFFD for a byte that fits nowhere. Bytes used. */
 static size_t json_escape_one(struct buf *out, struct str s)
 {
@@ -164,17 +175,34 @@ void json_escape(struct buf *out, struct str v)
 
     buf_addc(out, '"');
     while (i < v.len && out->err == 0) {
-        size_t from = i;
-        while (i + 8 <= v.len && !json_special8(v.p + i))
-            i += 8;
-        while (i < v.len && json_plain((unsigned char)v.p[i]))
-            i++;
-        if (i > from)
-            buf_add(out, v.p + from, i - from);
+        size_t n = plain_len(str_n(v.p + i, v.len - i));
+        if (n)
+            buf_add(out, v.p + i, n);
+        i += n;
         while (i < v.len && !json_plain((unsigned char)v.p[i]))
             i += json_escape_one(out, str_n(v.p + i, v.len - i));
     }
     buf_addc(out, '"');
+}
+
+/* Nearly all texts are plain, and most of what is written are texts: key and text at once. */
+void json_str(struct json *j, const char *key, struct str v)
+{
+    struct str k = str_of(key);
+    char *start = plain_len(v) == v.len ? buf_room(j->out, k.len + LEAD_ROOM + v.len + 2) : NULL, *at = start;
+
+    if (!start) {
+        json_lead(j, key);
+        json_escape(j->out, v);
+        return;
+    }
+    at = put_lead(j, at, k);
+    *at++ = '"';
+    if (v.len)
+        memcpy(at, v.p, v.len);
+    at += v.len;
+    *at++ = '"';
+    buf_took(j->out, (size_t)(at - start));
 }
 
 void json_print(struct buf *out, const char *fmt, ...)

@@ -85,9 +85,10 @@ void chunk_fini(struct chunk *c);
 struct chunk_cells {
     size_t n_devs, n_ticks;
     unsigned lanes;
-    int64_t *v;     /* [device][lane][tick]; 0 where absent */
+    int64_t *v;     /* [lane][device][tick]; 0 where absent */
     uint64_t *have; /* [device][word]: (n_ticks + 63) / 64 words each */
     size_t cap_v, cap_have;
+    bool full; /* of several lanes: every device is there at every tick. False: look at have */
     /* room */
     struct block_reader block;
     uint64_t *flat;
@@ -142,5 +143,10 @@ static inline bool chunk_has(const struct chunk_cells *c, size_t dev, size_t tic
 }
 static inline const int64_t *chunk_lane(const struct chunk_cells *c, size_t dev, unsigned lane)
 {
-    return c->v + (dev * c->lanes + lane) * c->n_ticks;
+    return c->v + (lane * c->n_devs + dev) * c->n_ticks;
+}
+static inline size_t
+chunk_lane_step(const struct chunk_cells *c) /* from a cell's number in a lane to that in the next */
+{
+    return c->n_devs * c->n_ticks;
 }

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "codec/chunk_coding.h"
 #include "codec/chunk_v1.h"
@@ -262,6 +263,27 @@ static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
         v[i] = h[i / 64] >> (i % 64) & 1 ? v[i] : 0;
 }
 
+/* Where every device has every tick, which is the rule: each value is unpacked to where it belongs. */
+static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
+                          const struct chunk_want *want)
+{
+    bool wanted = want->lanes >> lane & 1;
+    size_t n = c->n_ticks, begin = want->to ? want->from : 0, end = want->to ? MIN(want->to, n) : n;
+    struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL};
+    const int64_t *usual = from->usual[lane];
+    int64_t *v = c->v + lane * chunk_lane_step(c);
+
+    if (!zero && !block_get_part(&c->block, r, (uint64_t *)v, c->present, c->n_devs, &part))
+        return false;
+    if (!zero && !usual)
+        return true;
+    v += part.first * n;
+    for (size_t k = part.first; k < part.last; k++, v += n)
+        for (size_t i = begin; i < end; i++)
+            v[i] = (int64_t)((zero ? 0 : (uint64_t)v[i]) + (usual ? (uint64_t)usual[i] : 0));
+    return true;
+}
+
 /* Devices [first, last) of it; none: it is passed over. */
 static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
                      const struct chunk_want *want)
@@ -291,7 +313,7 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
     if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
-        int64_t *v = c->v + (k * c->lanes + lane) * c->n_ticks;
+        int64_t *v = c->v + lane * chunk_lane_step(c) + k * c->n_ticks;
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
         end -= c->present[k] > 0;
@@ -321,9 +343,11 @@ static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cell
     if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
+    bool full = c->lanes > 1 && !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
     for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++)
-        if (!get_lane(r, from, c, lane, zero >> lane & 1, want))
+        if (!(full ? get_lane_full : get_lane)(r, from, c, lane, zero >> lane & 1, want))
             return false;
+    c->full = full;
     return true;
 }
 
@@ -359,6 +383,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
         return err_set(err, -EBADMSG, "a column is damaged");
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
     memset(ret->constant, 0, 2 * p->n_devs);
+    ret->full = false;
     struct rd r = rd_of(bytes.p, p->len);
     bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, want);
     ok = ok && (!all_lanes || rd_left(&r) == 0);

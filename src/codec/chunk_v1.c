@@ -163,8 +163,8 @@ static bool get_values(struct undo *u, struct chunk_cells *c, unsigned coding, s
     size_t words = chunk_words(c->n_ticks);
 
     for (size_t k = 0; k < c->n_devs * c->lanes; k++) {
-        int64_t *v = c->v + k * c->n_ticks;
         size_t dev = k / c->lanes, n = c->present[dev];
+        int64_t *v = c->v + k % c->lanes * chunk_lane_step(c) + dev * c->n_ticks;
         if (n && rd_u8(same)) {
             int64_t one = rd_zigzag(same);
             for (size_t i = 0; i < n; i++)

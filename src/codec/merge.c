@@ -153,7 +153,7 @@ struct made {
 static void copy_cell(const struct merge *m, int64_t *v, size_t row, const int64_t *from, size_t tick)
 {
     for (unsigned lane = 0; lane < m->lanes; lane++)
-        v[lane * m->n_ticks + row] = from[lane * m->cells.n_ticks + tick];
+        v[lane * m->n_ticks + row] = from[lane * chunk_lane_step(&m->cells) + tick];
 }
 
 static void add_cell(const struct merge *m, const struct made *to, int64_t *v, bool there, size_t row,
@@ -164,7 +164,7 @@ static void add_cell(const struct merge *m, const struct made *to, int64_t *v, b
 
     if (there)
         part_bin_get(&was, v + row, m->n_ticks, start, len);
-    part_bin_get(&more, from + tick, m->cells.n_ticks, s->c.ticks[tick], tier_bin_ms(m->from_tier));
+    part_bin_get(&more, from + tick, chunk_lane_step(&m->cells), s->c.ticks[tick], tier_bin_ms(m->from_tier));
     part_bin_add(&was, &more);
     part_bin_put(&was, to->keep_last, v + row, m->n_ticks, start, len);
 }
@@ -177,7 +177,7 @@ static void copy_device(const struct merge *m, const struct source *s, size_t d,
     size_t row = s->row[0];
 
     for (unsigned lane = 0; lane < m->lanes; lane++)
-        memcpy(v + lane * m->n_ticks + row, from + lane * s->c.n_ticks, s->c.n_ticks * sizeof(*v));
+        memcpy(v + lane * m->n_ticks + row, from + lane * chunk_lane_step(&m->cells), s->c.n_ticks * sizeof(*v));
     have += row / 64;
     for (size_t i = 0; i < chunk_words(s->c.n_ticks); i++) {
         uint64_t over = row % 64 ? bits[i] >> (64 - row % 64) : 0;

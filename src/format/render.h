@@ -56,9 +56,21 @@ void render_rows_json(struct buf *out, const struct rows *r);   /* an array of o
 
 /* History: start, each, end; one after the other onto the same out. JSON has a column of numbers per series, with null
  * for a gap; CSV a row per series and moment, with an empty value for a gap. */
-void render_series_json_start(struct buf *out, const struct series_frame *f);
-void render_series_json(struct buf *out, const struct series *s); /* one element of "series" */
-void render_series_json_end(struct buf *out, const struct series_frame *f);
+struct series_text { /* of what is in out already */
+    size_t at, len;
+};
+struct series_json { /* out is the caller's, all else zero at first. In one answer the same pointer is the same text */
+    struct buf *out;
+    struct series last;       /* the one that whose is of */
+    struct series_text whose; /* with the comma before it; len 0: none yet */
+    struct series_what {
+        const char *metric, *unit, *agg;
+        struct series_text text;
+    } what[64];
+};
+void render_series_json_start(struct series_json *w, const struct series_frame *f);
+void render_series_json(struct series_json *w, const struct series *s); /* one element of "series" */
+void render_series_json_end(struct series_json *w, const struct series_frame *f);
 void render_series_csv_start(struct buf *out, const struct series_frame *f);
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);
 

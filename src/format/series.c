@@ -24,10 +24,11 @@ static void column(struct buf *out, const struct series *s)
     buf_addc(out, ']');
 }
 
-void render_series_json_start(struct buf *out, const struct series_frame *f)
+void render_series_json_start(struct series_json *w, const struct series_frame *f)
 {
-    struct json j = json_on(out);
+    struct json j = json_on(w->out);
 
+    *w = (struct series_json){.out = w->out};
     json_obj(&j, NULL);
     json_int(&j, "from", f->from_ms);
     json_int(&j, "to", f->to_ms);
@@ -36,42 +37,84 @@ void render_series_json_start(struct buf *out, const struct series_frame *f)
     json_arr(&j, "series");
 }
 
-void render_series_json(struct buf *out, const struct series *s)
+/* Whose it is, up to the comma before its metric. */
+static void json_whose(struct json *j, const struct series *s)
 {
-    struct json j = json_on(out);
-
-    j.comma = out->len > 0 && out->p[out->len - 1] != '[';
-    json_obj(&j, NULL);
     if (s->devices == 0) {
-        json_cstr(&j, "device", s->device && s->device[0] ? s->device : NULL);
-        json_cstr(&j, "node", s->node);
-        json_cstr(&j, "node_id", s->node_id);
+        json_cstr(j, "device", s->device && s->device[0] ? s->device : NULL);
+        json_cstr(j, "node", s->node);
+        json_cstr(j, "node_id", s->node_id);
         if (s->index >= 0)
-            json_int(&j, "index", s->index);
+            json_int(j, "index", s->index);
         else
-            json_none(&j, "index");
+            json_none(j, "index");
         if (s->mig >= 0)
-            json_int(&j, "mig", s->mig);
+            json_int(j, "mig", s->mig);
     } else if (s->user) {
-        json_cstr(&j, "user", s->user[0] ? s->user : NULL);
-        json_uint(&j, "devices", s->devices);
+        json_cstr(j, "user", s->user[0] ? s->user : NULL);
+        json_uint(j, "devices", s->devices);
     } else { /* of a group */
-        json_cstr(&j, "node", s->node);
-        json_cstr(&j, "node_id", s->node_id);
-        json_uint(&j, "devices", s->devices);
+        json_cstr(j, "node", s->node);
+        json_cstr(j, "node_id", s->node_id);
+        json_uint(j, "devices", s->devices);
     }
     if (s->model)
-        json_cstr(&j, "model", s->model);
-    json_cstr(&j, "metric", s->metric);
-    json_cstr(&j, "unit", s->unit);
-    json_cstr(&j, "agg", s->agg);
-    json_raw(&j, "v", str_n("", 0));
-    column(out, s);
-    json_end_obj(&j);
+        json_cstr(j, "model", s->model);
 }
 
-void render_series_json_end(struct buf *out, const struct series_frame *f)
+static bool same_whose(const struct series *a, const struct series *b)
 {
+    return a->node_id == b->node_id && a->node == b->node && a->device == b->device && a->index == b->index &&
+           a->mig == b->mig && a->user == b->user && a->model == b->model && a->devices == b->devices;
+}
+
+/* A text of the answer, once more. */
+static void add_again(struct buf *out, struct series_text t)
+{
+    char *to = buf_room(out, t.len);
+
+    if (!to)
+        return;
+    memcpy(to, out->p + t.at, t.len);
+    buf_took(out, t.len);
+}
+
+void render_series_json(struct series_json *w, const struct series *s)
+{
+    struct buf *out = w->out;
+    struct json j = json_on(out);
+    size_t begin = out->len;
+    struct series_what *what = &w->what[((uintptr_t)s->metric / 8 ^ (uintptr_t)s->agg / 8) % ARRAY_LEN(w->what)];
+
+    j.comma = out->len > 0 && out->p[out->len - 1] != '[';
+    if (j.comma && w->whose.len && same_whose(&w->last, s)) {
+        add_again(out, w->whose);
+    } else {
+        json_obj(&j, NULL);
+        json_whose(&j, s);
+        bool comma = begin < out->len && out->p[begin] == ',';
+        w->whose = (struct series_text){begin, comma ? out->len - begin : 0};
+        w->last = *s;
+    }
+    if (what->text.len && what->metric == s->metric && what->unit == s->unit && what->agg == s->agg) {
+        add_again(out, what->text);
+    } else {
+        begin = out->len;
+        j.comma = true;
+        json_cstr(&j, "metric", s->metric);
+        json_cstr(&j, "unit", s->unit);
+        json_cstr(&j, "agg", s->agg);
+        json_raw(&j, "v", str_n("", 0));
+        *what = (struct series_what){s->metric, s->unit, s->agg, {begin, out->len - begin}};
+    }
+    column(out, s);
+    buf_addc(out, '}');
+}
+
+void render_series_json_end(struct series_json *w, const struct series_frame *f)
+{
+    struct buf *out = w->out;
+
     buf_addc(out, ']');
     if (f->filled)
         buf_addf(out, ",\"filled\":\"%s\"", f->filled);

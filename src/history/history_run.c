@@ -67,37 +67,48 @@ static int64_t bin_rate(const struct bin *b, size_t i, int64_t step_ms)
     return divided(((__int128)b[i].last - b[i].min) * unit * b[i].count, (__int128)step_ms * (b[i].count - 1));
 }
 
+/* One of the numbers of bin i. */
+static inline int64_t bin_number(const struct bin *b, size_t i, enum agg agg, int64_t step_ms)
+{
+    switch (agg) {
+    case AGG_AVG:
+        return average(&b[i]);
+    case AGG_MIN:
+        return b[i].min;
+    case AGG_MAX:
+        return b[i].max;
+    case AGG_SUM:
+        return b[i].sum;
+    case AGG_LAST:
+        return b[i].last;
+    case AGG_COUNT:
+        return b[i].count;
+    default:
+        return bin_rate(b, i, step_ms);
+    }
+}
+
+static inline void fold_as(const struct bin *b, size_t i, size_t end, enum agg agg, int64_t step_ms, int64_t *v)
+{
+    for (; i < end; i++)
+        *v++ = b[i].count ? bin_number(b, i, agg, step_ms) : SERIES_NONE;
+}
+
+/* By itself, so that the two below, which are asked for most, are short. */
+__attribute__((noinline)) static void fold_other(const struct bin *b, size_t i, size_t end, enum agg agg,
+                                                 int64_t step_ms, int64_t *v)
+{
+    fold_as(b, i, end, agg, step_ms, v);
+}
+
 void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg agg, int64_t step_ms, int64_t *v)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct bin *one = &b[before + i];
-        if (one->count == 0) {
-            v[i] = SERIES_NONE;
-            continue;
-        }
-        switch (agg) {
-        case AGG_AVG:
-            v[i] = average(one);
-            break;
-        case AGG_MIN:
-            v[i] = one->min;
-            break;
-        case AGG_MAX:
-            v[i] = one->max;
-            break;
-        case AGG_SUM:
-            v[i] = one->sum;
-            break;
-        case AGG_LAST:
-            v[i] = one->last;
-            break;
-        case AGG_COUNT:
-            v[i] = one->count;
-            break;
-        default:
-            v[i] = bin_rate(b, before + i, step_ms);
-        }
-    }
+    if (agg == AGG_SUM)
+        fold_as(b, before, before + n, AGG_SUM, step_ms, v);
+    else if (agg == AGG_AVG)
+        fold_as(b, before, before + n, AGG_AVG, step_ms, v);
+    else
+        fold_other(b, before, before + n, agg, step_ms, v);
 }
 
 /* ---- a run ---- */
@@ -177,20 +188,51 @@ static void heaps_fini(struct run *r)
     r->n_heaps = r->n_rooms = r->cap_heaps = 0;
 }
 
+static bool heap_fits(const struct run *r, const struct heap *h, const struct series *s, enum agg agg)
+{
+    if (h->metric != s->metric || h->agg != agg || h->per != s->per) /* names are the query's own */
+        return false;
+    return r->q->group == GROUP_NODE      ? h->node_key == s->node_id
+           : group_by_holder(r->q->group) ? h->user == s->user /* one pointer per name */
+           : r->q->group == GROUP_ALL     ? true
+                                          : h->model && s->model && strcmp(h->model, s->model) == 0;
+}
+
+/* The one it goes to, from the likely one on; NULL: there is none yet. */
+static struct heap *heap_find(const struct run *r, const struct series *s, enum agg agg)
+{
+    size_t first = r->next_heap < r->n_heaps ? r->next_heap : 0;
+
+    for (size_t i = first; i < r->n_heaps; i++)
+        if (heap_fits(r, &r->heaps[i], s, agg))
+            return &r->heaps[i];
+    for (size_t i = 0; i < first; i++)
+        if (heap_fits(r, &r->heaps[i], s, agg))
+            return &r->heaps[i];
+    return NULL;
+}
+
+static void heap_fold(struct heap *h, enum fold fold, const int64_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (v[i] == SERIES_NONE)
+            continue;
+        int64_t old = h->v[i];
+        if (h->count[i]++ == 0)
+            h->v[i] = v[i];
+        else if (fold == FOLD_MIN)
+            h->v[i] = MIN(old, v[i]);
+        else if (fold == FOLD_MAX)
+            h->v[i] = MAX(old, v[i]);
+        else if (__builtin_add_overflow(old, v[i], &h->v[i]))
+            h->v[i] = clip((__int128)old + v[i]);
+    }
+}
+
 static void heap_add(struct run *r, const struct series *s, enum agg agg)
 {
-    struct heap *h = NULL;
+    struct heap *h = heap_find(r, s, agg);
 
-    for (size_t i = 0; i < r->n_heaps && !h; i++) {
-        struct heap *k = &r->heaps[(r->next_heap + i) % r->n_heaps];
-        if (k->metric != s->metric || k->agg != agg || k->per != s->per) /* names are the query's own */
-            continue;
-        if (r->q->group == GROUP_NODE      ? k->node_key == s->node_id
-            : group_by_holder(r->q->group) ? k->user == s->user /* one pointer per name */
-            : r->q->group == GROUP_ALL     ? true
-                                           : k->model && s->model && strcmp(k->model, s->model) == 0)
-            h = k;
-    }
     if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {
         r->too_much = true;
         return;
@@ -209,22 +251,25 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
                            .count = h->count};
     }
     r->next_heap = (size_t)(h - r->heaps) + 1;
-    if (h->model && strcmp(h->model, s->model) != 0)
+    if (h->model && h->model != s->model && strcmp(h->model, s->model) != 0)
         h->model = NULL; /* several */
     h->devices++;
-    for (size_t i = 0; i < r->n; i++) {
-        if (s->v[i] == SERIES_NONE)
-            continue;
-        int64_t old = h->v[i];
-        if (h->count[i]++ == 0)
-            h->v[i] = s->v[i];
-        else if (r->q->fold == FOLD_MIN)
-            h->v[i] = MIN(old, s->v[i]);
-        else if (r->q->fold == FOLD_MAX)
-            h->v[i] = MAX(old, s->v[i]);
-        else if (__builtin_add_overflow(old, s->v[i], &h->v[i]))
-            h->v[i] = clip((__int128)old + s->v[i]);
-    }
+    heap_fold(h, r->q->fold, s->v, r->n);
+}
+
+/* r->v of one more device of a node: to the one its metric went to before. False: it is none of these. */
+static bool heap_add_next(struct run *r, const struct plan_node *p, const struct plan_device *d, const char *metric,
+                          enum agg agg)
+{
+    size_t at = r->next_heap < r->n_heaps ? r->next_heap : 0;
+    struct heap *h = &r->heaps[at];
+
+    if (r->n_heaps == 0 || h->node_key != p->key || h->metric != metric || h->agg != agg || h->model != d->model)
+        return false;
+    r->next_heap = at + 1;
+    h->devices++;
+    heap_fold(h, r->q->fold, r->v, r->n);
+    return true;
 }
 
 /* By name; what is equal keeps its order. */
@@ -295,6 +340,18 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
         return;
     for (size_t a = 0; a < q->n_aggs; a++) {
         enum agg agg = !q->usual ? q->aggs[a] : scale->kind == KIND_COUNTER ? AGG_RATE : AGG_AVG;
+        history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
+        if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
+            r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+        bool filled = more->tier >= 0 && coarser_fill(more, fine, at, r->before, agg, q->now_ms, r->v);
+        if (filled)
+            r->frame.filled = tier_words[more->tier];
+        if (q->chosen && q->tier < 0)
+            gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
+        if (!any && !filled && q->metrics[metric].maybe)
+            continue;
+        if (q->group == GROUP_NODE && d && heap_add_next(r, p, d, q->metrics[metric].name, agg))
+            continue;
         struct series s = {.node_id = p->key,
                            .node = p->name,
                            .device = d ? d->uuid : "",
@@ -307,16 +364,6 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
                            .per = agg == AGG_COUNT ? 1 : scale->per * history_extra(agg),
                            .n = r->n,
                            .v = r->v};
-        history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
-        if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
-            r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
-        bool filled = coarser_fill(more, fine, at, r->before, agg, q->now_ms, r->v);
-        if (filled && more->tier >= 0)
-            r->frame.filled = tier_words[more->tier];
-        if (q->chosen && q->tier < 0)
-            gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
-        if (!any && !filled && q->metrics[metric].maybe)
-            continue;
         if (q->group == GROUP_NONE || !d)
             r->sink->each(r->sink->arg, &s);
         else if (group_by_holder(q->group))

@@ -34,6 +34,7 @@ struct writing {
     enum format format;
     struct series_frame frame;
     struct strips *strips; /* of a picture */
+    struct series_json json;
 };
 
 static void write_start(void *arg, const struct series_frame *f)
@@ -46,7 +47,7 @@ static void write_start(void *arg, const struct series_frame *f)
     else if (w->format == FORMAT_CSV)
         render_series_csv_start(w->out, f);
     else
-        render_series_json_start(w->out, f);
+        render_series_json_start(&w->json, f);
 }
 
 static void write_each(void *arg, const struct series *s)
@@ -57,7 +58,7 @@ static void write_each(void *arg, const struct series *s)
     else if (w->format == FORMAT_CSV)
         render_series_csv(w->out, &w->frame, s);
     else
-        render_series_json(w->out, s);
+        render_series_json(&w->json, s);
 }
 
 static void write_end(void *arg, const struct series_frame *f)
@@ -65,7 +66,7 @@ static void write_end(void *arg, const struct series_frame *f)
     struct writing *w = arg;
     w->frame = *f;
     if (w->format == FORMAT_JSON)
-        render_series_json_end(w->out, f);
+        render_series_json_end(&w->json, f);
 }
 
 void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err)
@@ -86,7 +87,10 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
     struct history_job *job = (struct history_job *)k;
     bool drawn = job->format >= FORMAT_PICTURE;
     enum plot_format look = (enum plot_format)(drawn ? job->format - FORMAT_PICTURE : 0);
-    struct writing w = {.out = &rp->body, .format = job->format, .strips = drawn ? strips_new() : NULL};
+    struct writing w = {.out = &rp->body,
+                        .format = job->format,
+                        .strips = drawn ? strips_new() : NULL,
+                        .json = {.out = &rp->body}};
     struct series_out sink = {&w, write_start, write_each, write_end};
     struct err err = {0};
     rp->body = BUF_INIT(HISTORY_MAX);

@@ -153,15 +153,39 @@ static inline void bin_add_lanes(struct bin *to, const int64_t *lane, size_t str
     to->count += (uint32_t)count;
 }
 
+/* What most ask for: sums, of bins that are all there. */
+static void bins_tier_sums(const struct bins_sink *b, size_t series, const int64_t *lane, size_t stride)
+{
+    const int64_t *count = lane + LANE_COUNT * stride, *min = lane + LANE_MIN * stride, *sum = lane + LANE_SUM * stride;
+    struct bin *row = b->h.v + series * b->h.n;
+    size_t i = b->begin;
+
+    for (size_t k = 0; k < b->n_cuts; k++) {
+        struct bin *to = &row[b->cuts[k].bin];
+        uint64_t n = 0, all = 0;
+        for (size_t end = b->cuts[k].end; i < end; i++) {
+            n += (uint64_t)count[i];
+            all += (uint64_t)min[i] * (uint64_t)count[i] + (uint64_t)sum[i];
+        }
+        to->count += (uint32_t)n;
+        to->sum = (int64_t)((uint64_t)to->sum + all);
+    }
+}
+
 static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
 {
     const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
-    size_t i = b->begin, row = series * b->h.n, stride = c->n_ticks;
+    size_t i = b->begin, row = series * b->h.n, stride = chunk_lane_step(&b->s.cells);
+    bool full = b->s.cells.full;
 
+    if (full && b->fields == BIN_SUM) {
+        bins_tier_sums(b, series, lanes, stride);
+        return;
+    }
     for (size_t k = 0; k < b->n_cuts; k++)
         for (; i < b->cuts[k].end; i++) {
             struct part_bin part;
-            if (!chunk_has(&b->s.cells, dev, i))
+            if (!full && !chunk_has(&b->s.cells, dev, i))
                 continue;
             size_t at = row + b->cuts[k].bin;
             if (!(b->fields & BIN_LAST)) {
@@ -240,32 +264,46 @@ static unsigned lanes_for(unsigned fields)
            (fields & BIN_MAX ? 1u << LANE_MAX : 0) | (fields & BIN_SUM ? 1u << LANE_SUM : 0);
 }
 
-static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric, int tier)
+/* Where the devices asked for are in a column: mostly as in the one before. */
+static void find_places(struct bins_sink *b, const struct chunk_part *p)
 {
-    const struct chunk_part *p = &c->columns[column];
     size_t n = b->ask->n_devices;
-    struct chunk_want want = {.first = p->n_devs,
-                              .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
-                              .from = b->begin,
-                              .to = b->cuts[b->n_cuts - 1].end,
-                              .constant = tier == TIER_RAW};
     int *at = b->place + n;
 
+    if (b->devs == p->devs)
+        return;
+    b->devs = p->devs;
+    b->first_place = p->n_devs;
+    b->last_place = 0;
     for (size_t d = 0; d < n; d++) {
         at[d] = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
         if (at[d] < 0)
             continue;
-        want.first = MIN(want.first, (size_t)at[d]);
-        want.last = MAX(want.last, (size_t)at[d] + 1);
+        b->first_place = MIN(b->first_place, (size_t)at[d]);
+        b->last_place = MAX(b->last_place, (size_t)at[d] + 1);
     }
+}
+
+static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric, int tier)
+{
+    size_t n = b->ask->n_devices, step = b->ask->n_metrics;
+    const int *at = b->place + n;
+
+    find_places(b, &c->columns[column]);
+    struct chunk_want want = {.first = b->first_place,
+                              .last = b->last_place,
+                              .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
+                              .from = b->begin,
+                              .to = b->cuts[b->n_cuts - 1].end,
+                              .constant = tier == TIER_RAW};
     if (want.first >= want.last)
         return 0;
     int r = read_column(&b->s, c, column, &want);
     for (size_t d = 0; d < n && r == 0; d++) {
         if (at[d] >= 0 && tier == TIER_RAW)
-            bins_raw(b, d * b->ask->n_metrics + metric, c, (size_t)at[d]);
+            bins_raw(b, d * step + metric, c, (size_t)at[d]);
         else if (at[d] >= 0)
-            bins_tier(b, d * b->ask->n_metrics + metric, c, (size_t)at[d], tier);
+            bins_tier(b, d * step + metric, c, (size_t)at[d], tier);
     }
     return MIN(r, 0);
 }
@@ -285,6 +323,7 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
         if (b->place[d] >= 0)
             guess = (size_t)b->place[d] + 1;
     }
+    b->devs = NULL;
     for (size_t k = 0; k < c->n_columns && r == 0; k++) {
         struct chunk_key key = c->columns[k].key;
         for (uint32_t m = metric_first(b, key); m && r == 0; m = metric_next(b, key, m))

@@ -36,9 +36,11 @@ struct bins_sink {
     struct chunk_key *keys;
     uint32_t *next;              /* of keys: the next of those with the same number; one behind, 0: none */
     uint32_t first[M_COUNT + 1]; /* of keys: the first of each metric, behind them the first that is custom; as next */
-    int *place;   /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
-    size_t begin; /* its first tick that is asked for */
-    struct cut {  /* ticks up to this one, from the cut before, are in this bin */
+    int *place;           /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
+    const uint16_t *devs; /* of which column these are, as chunk_part says; NULL: of none yet */
+    size_t first_place, last_place; /* they are within [first, last) */
+    size_t begin;                   /* its first tick that is asked for */
+    struct cut {                    /* ticks up to this one, from the cut before, are in this bin */
         uint32_t end, bin;
     } * cuts;
     size_t n_cuts, cap_cuts;

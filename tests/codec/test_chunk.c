@@ -235,6 +235,8 @@ static int check_chunk(const struct made *m, struct str bytes)
             continue;
         if (!same_cells(m, &m->columns[i], &cells))
             fail_msg("column %zu differs", i);
+        for (size_t k = 0; k < cells.n_devs && cells.full; k++)
+            assert_int_equal(chunk_run(cells.have + k * chunk_words(c.n_ticks), 0, c.n_ticks, true), c.n_ticks);
         check_parts(&c, i, &cells, &part);
         good++;
     }

@@ -46,11 +46,15 @@ static void write_again(const struct chunk *c, size_t column, const struct chunk
     struct chunk_writer *w = chunk_writer_new();
     AUTO_FREE const uint64_t **have = mem_alloc(cells->n_devs * sizeof(*have));
     AUTO_FREE const int64_t **v = mem_alloc(cells->n_devs * sizeof(*v));
+    AUTO_FREE int64_t *rows = mem_alloc(cells->n_devs * cells->lanes * cells->n_ticks * sizeof(*rows));
+    int64_t *to = rows;
     struct chunk_column col = {c->columns[column].key, cells->n_devs, c->columns[column].devs, have, v};
 
     for (size_t k = 0; k < cells->n_devs; k++) {
         have[k] = cells->have + k * chunk_words(c->n_ticks);
-        v[k] = chunk_lane(cells, k, 0);
+        v[k] = to;
+        for (unsigned lane = 0; lane < cells->lanes; lane++, to += cells->n_ticks)
+            memcpy(to, chunk_lane(cells, k, lane), cells->n_ticks * sizeof(*to));
     }
     chunk_thorough(w, column & 1);
     write_column(w, c, &col, cells);

@@ -85,6 +85,7 @@ struct answer_text {
     struct buf json, csv;
     struct series_frame f;
     int series;
+    struct series_json writing;
 };
 
 static void on_start(void *arg, const struct series_frame *f)
@@ -95,7 +96,8 @@ static void on_start(void *arg, const struct series_frame *f)
     buf_reset(&a->csv);
     a->f = *f;
     a->series = 0;
-    render_series_json_start(&a->json, f);
+    a->writing.out = &a->json;
+    render_series_json_start(&a->writing, f);
     render_series_csv_start(&a->csv, f);
 }
 
@@ -103,8 +105,15 @@ static void on_each(void *arg, const struct series *s)
 {
     struct answer_text *a = arg;
 
+    AUTO_BUF alone = BUF_INIT(1u << 20);
+    struct series_json one = {.out = &alone};
+    size_t from = a->json.len;
+
     a->series++;
-    render_series_json(&a->json, s);
+    render_series_json(&a->writing, s);
+    render_series_json(&one, s); /* what is taken over from the series before is what it says by itself */
+    from += a->json.p[from] == ',';
+    assert_string_equal(a->json.p + from, alone.p);
     render_series_csv(&a->csv, &a->f, s);
 }
 
@@ -112,7 +121,7 @@ static void on_end(void *arg, const struct series_frame *f)
 {
     struct answer_text *a = arg;
 
-    render_series_json_end(&a->json, f);
+    render_series_json_end(&a->writing, f);
 }
 
 /* ---- who was on dgx1 ---- */
