@@ -3,7 +3,7 @@
  * question about them does not decode them one by one again. A piece is a stretch of one node's rows in one log; the
  * pieces of a node begin with its first row there and leave none out. Columns lie in a file without a name, one for
  * each log, which goes with it; heads are in memory as far as they fit. Without such a file (a disk that is nearly
- * full, a server) all of it is in memory. Bounded in bytes; any thread.
+ * full, no folder) all of it is in memory. Bounded in bytes; any thread.
  *
  * F1 A piece that somebody has does not change, and lives until everybody who has it gave it back. F2 What was used a
  * short while ago is not pushed out: when there is no room, rows are decoded each time. F3 What is in the file is

@@ -448,14 +448,26 @@ int rows_each(struct batch_rows *x, int64_t log, int64_t before,
     return r;
 }
 
-static void read_row(struct db_stmt *st, void *to)
+int rows_of(struct batch_rows *x, int64_t log, const char *key, int64_t after, int64_t *ret_node, int64_t **ret,
+            size_t *ret_n, struct err *err)
 {
-    *(int64_t *)to = db_number(st, 0);
-}
+    struct db_stmt *st = DB_STMT(&x->st, B_ROWS_OF, DB_INT(log), DB_TEXT(key), DB_INT(after));
+    int64_t *v = NULL, node = 0;
+    size_t n = 0, cap = 0;
+    int r;
 
-int rows_of(struct batch_rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err)
-{
-    return db_list(DB_STMT(&x->st, B_ROWS_OF, DB_INT(log), DB_INT(node)), sizeof(**ret), read_row, ret, ret_n, err);
+    while ((r = db_next(st, err)) == 1) {
+        VEC_ADD(v, n, cap, db_number(st, 0));
+        node = db_number(st, 1);
+    }
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    *ret_node = node;
+    *ret = v;
+    *ret_n = n;
+    return 0;
 }
 
 static struct store_batch batch_of(struct db_stmt *st)

@@ -65,8 +65,9 @@ int rows_node(struct batch_rows *x, const char *key, int64_t *ret, struct err *e
 int rows_nodes(struct batch_rows *x, int64_t log, struct log_key **ret, size_t *ret_n, struct err *err);
 int rows_each(struct batch_rows *x, int64_t log, int64_t before,
               void (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg, struct err *err);
-/* Numbers of a node's rows in a log, ascending; the caller frees. */
-int rows_of(struct batch_rows *x, int64_t log, int64_t node, int64_t **ret, size_t *ret_n, struct err *err);
+/* Numbers of a node's rows in a log behind this one, ascending; the caller frees. ret_node: its number; 0: no rows. */
+int rows_of(struct batch_rows *x, int64_t log, const char *key, int64_t after, int64_t *ret_node, int64_t **ret,
+            size_t *ret_n, struct err *err);
 /* As log_reader_get; asked in the order of rows it costs one question for each node and log. */
 int rows_get(struct batch_rows *x, int64_t log, int64_t node, int64_t row, struct store_batch *ret, struct err *err);
 /* As newest_each says, of all hubs. where: log and row, for aliases. */

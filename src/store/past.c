@@ -302,27 +302,50 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
     chunk_writer_free(w);
 }
 
-/* These rows of a log, out of pieces as far as there are any, and into new ones where they will be asked for again. */
+/* Pieces do not know who took whose rows over, and when. */
+static bool may_have_pieces(const struct reading *g)
+{
+    return g->x->p->fresh && !ANY(g->x->n_aliases, k, strcmp(g->x->aliases[k].from, g->name) == 0);
+}
+
+struct pieces { /* of the name that is being read, in one log */
+    struct fresh_piece *v[FRESH_PIECES];
+    size_t n;
+};
+
+static void get_pieces(const struct reading *g, int64_t log, struct pieces *ret)
+{
+    ret->n = may_have_pieces(g) ? fresh_get(g->x->p->fresh, g->name, log, clock_mono_ms(), ret->v) : 0;
+}
+
+static int64_t last_row_of(const struct pieces *p)
+{
+    return p->n ? p->v[p->n - 1]->last_row : 0;
+}
+
+/* And gives them back. */
+static int give_pieces(struct reading *g, int64_t log, const struct pieces *p)
+{
+    int r = 0;
+
+    for (size_t k = 0; k < p->n && r == 0; k++)
+        r = give_piece(g, p->v[k]);
+    if (r == 0 && p->n == FRESH_PIECES && !g->sink->once)
+        join_pieces(g, log, p->v, p->n, clock_mono_ms());
+    if (p->n)
+        fresh_done(g->x->p->fresh, p->v, p->n);
+    return r;
+}
+
+/* Rows of a log behind its pieces; into new ones where they will be asked for again. */
 static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct err *err)
 {
     struct fresh *f = g->x->p->fresh;
-    struct fresh_piece *v[FRESH_PIECES];
     int64_t now_ms = clock_mono_ms();
-    size_t n_v, i = 0;
-    bool plain = !f || n < FRESH_ROWS; /* pieces do not know who took whose rows over, and when */
+    size_t i = 0;
+    bool plain = !may_have_pieces(g);
     int r = 0;
 
-    plain |= ANY(g->x->n_aliases, k, strcmp(g->x->aliases[k].from, g->name) == 0);
-    if (!plain) {
-        n_v = fresh_get(f, g->name, l->n, now_ms, v);
-        for (size_t k = 0; k < n_v && r == 0; k++)
-            r = give_piece(g, v[k]);
-        while (n_v && i < n && rows[i] <= v[n_v - 1]->last_row)
-            i++;
-        if (r == 0 && n_v == FRESH_PIECES && !g->sink->once)
-            join_pieces(g, l->n, v, n_v, now_ms);
-        fresh_done(f, v, n_v);
-    }
     while (!plain && !g->sink->once && r == 0 && n - i >= FRESH_ROWS && fresh_room(f, now_ms)) {
         size_t some = MIN(n - i, PIECE_ROWS);
         struct fresh_piece *p;
@@ -345,13 +368,17 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
 static int read_rows_of(struct reading *g, struct past_log *l, const struct name *name, int64_t upto, struct err *err)
 {
     AUTO_FREE int64_t *rows = NULL;
+    struct pieces had;
     size_t n = 0;
-    int r = rows_node(g->r->rows, name->key, &g->id, err);
+    int r = upto > 0 ? rows_node(g->r->rows, name->key, &g->id, err) : 1;
 
     g->name = name->key;
-    if (r != 1 || g->id <= upto)
+    if (r != 1 || (upto > 0 && g->id <= upto))
         return MIN(r, 0);
-    r = rows_of(g->r->rows, l->n, g->id, &rows, &n, err);
+    get_pieces(g, l->n, &had);
+    r = rows_of(g->r->rows, l->n, name->key, last_row_of(&had), &g->id, &rows, &n, err);
+    int given = give_pieces(g, l->n, &had);
+    r = r == 0 ? given : r;
     return r < 0 ? r : read_rows(g, l, rows, n, err);
 }
 
@@ -387,7 +414,14 @@ static int read_log_name(struct reading *g, struct past_log *l, const struct nam
     for (size_t i = 0; i < name->n_rows; i++)
         if ((int64_t)(name->rows[i] >> 32) == l->n && name->rows[i] >= from)
             rows[n++] = (int64_t)(name->rows[i] & UINT32_MAX);
-    return read_rows(g, l, rows, n, err);
+    struct pieces had = {.n = 0};
+    if (n >= FRESH_ROWS)
+        get_pieces(g, l->n, &had);
+    size_t past = 0;
+    while (past < n && rows[past] <= last_row_of(&had))
+        past++;
+    r = give_pieces(g, l->n, &had);
+    return r < 0 ? r : read_rows(g, l, rows + past, n - past, err);
 }
 
 /* A log whose rows are all in the index, and none of this node's: not worth opening. */
@@ -497,8 +531,8 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 /* A session asks them all over one connection at one moment: to begin one takes longer than to ask. */
 static int get_records(struct past *p, struct history_session *x, struct past_reader **ret, struct err *err)
 {
-    if (x && x->was) {
-        *ret = x->was;
+    if (x && (x->was || (x->begun && p->shared))) {
+        *ret = x->was ? x->was : x->r;
         return 0;
     }
     int code = past_reader_get(p, ret, err);
@@ -509,7 +543,7 @@ static int get_records(struct past *p, struct history_session *x, struct past_re
 
 static void put_records(struct past *p, const struct history_session *x, struct past_reader *r)
 {
-    if (!x || x->was != r)
+    if (!x || (x->was != r && x->r != r))
         past_reader_put(p, r);
 }
 
@@ -526,6 +560,24 @@ int past_node_at(struct past *p, struct history_session *x, const char *node, in
     code = records_node_at(r->rec, node, at_ms, ret, &id, err);
     if (code == 1 && id && records_get_blob(r->rec, node, id, &bytes, NULL) == 1)
         ret->has_fact = p->dec->facts(r->dec, buf_str(&bytes), &ret->fact, NULL) == 0;
+    put_records(p, x, r);
+    return code;
+}
+
+int past_facts_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
+                  struct facts_was *ret, struct err *err)
+{
+    struct past_reader *r;
+    int code = get_records(p, x, &r, err);
+
+    if (code < 0)
+        return code;
+    code = records_facts_at(r->rec, node, at_ms, &ret->id, &ret->from_ms, err);
+    const struct node_fact *f =
+        code == 1 && ret->id != known ? facts_get(&r->facts, r->rec, p->dec, r->dec, node, ret->id) : NULL;
+    ret->has_fact = f != NULL;
+    if (f)
+        node_fact_copy(&ret->fact, f);
     put_records(p, x, r);
     return code;
 }

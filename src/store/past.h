@@ -14,7 +14,8 @@
 #include "store/writer.h"
 
 struct past;
-struct past *past_new(const struct store_conf *conf, struct writer *w); /* w NULL: beside a running hub */
+/* w NULL: beside a running hub. folder: for files of a moment; NULL: none. */
+struct past *past_new(const struct store_conf *conf, struct writer *w, const char *folder);
 void past_free(struct past *p);
 /*
  * What readings in a row share: connections, the list of logs and one moment of history.db, and one of the records of
@@ -25,9 +26,11 @@ void past_session_free(struct history_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err); /* the caller frees */
-/* As store_node_at and store_each say. */
+/* As store_node_at, store_facts_at and store_each say. */
 int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
                  struct err *err);
+int past_facts_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
+                  struct facts_was *ret, struct err *err);
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err);
 
 /* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */

@@ -15,11 +15,10 @@
 #define FRESH_FILE  (256u << 20)
 #define LIMIT_MS    60000 /* so long a question waits for a server */
 
-struct past *past_new(const struct store_conf *conf, struct writer *w)
+struct past *past_new(const struct store_conf *conf, struct writer *w, const char *folder)
 {
     struct past *p = NEW(struct past, .dir = mem_str(conf->dir), .shared = conf->url != NULL, .dec = conf->decoder,
-                         .w = conf->url ? NULL : w,
-                         .fresh = w ? fresh_new(conf->url ? NULL : conf->dir, FRESH_BYTES, FRESH_FILE) : NULL);
+                         .w = conf->url ? NULL : w, .fresh = w ? fresh_new(folder, FRESH_BYTES, FRESH_FILE) : NULL);
 
     pthread_mutex_init(&p->lock, NULL);
     return p;

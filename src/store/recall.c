@@ -229,3 +229,17 @@ int records_node_at(struct records *r, const char *node, int64_t at_ms, struct n
     }
     return code;
 }
+
+int records_facts_at(struct records *r, const char *node, int64_t at_ms, uint64_t *ret_facts, int64_t *ret_from_ms,
+                     struct err *err)
+{
+    struct db_stmt *st = DB_STMT(&r->st, R_SPAN_AT, DB_TEXT(node), DB_INT(at_ms));
+    int code = db_next(st, err);
+
+    if (code == 1) {
+        *ret_facts = (uint64_t)INT(0);
+        *ret_from_ms = INT(4);
+        db_reset(st);
+    }
+    return code;
+}

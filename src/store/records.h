@@ -45,7 +45,8 @@ struct store_conf {
     int64_t queue_bytes;                 /* what may wait for the disk; 0: 64 MiB */
 
     /* Several hubs share one store on PostgreSQL: */
-    const char *url;                          /* postgres://..., in place of dir; NULL: a folder */
+    const char *url;                          /* postgres://..., in place of dir, where then only files of a moment
+                                                 are; NULL: a folder */
     int64_t hub;                              /* the number of this one, which no other start of one has */
     bool (*gone)(void *cluster, int64_t hub); /* that hub will write no more; NULL: nobody ever is */
     bool (*leads)(void *cluster);             /* this one does what needs no more than one; NULL: it does */

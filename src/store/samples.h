@@ -68,6 +68,14 @@ struct node_was {
     struct node_fact fact; /* in force then; ended with node_fact_fini */
 };
 
+/* What was in force at a moment. */
+struct facts_was {
+    uint64_t id;
+    int64_t from_ms; /* since when */
+    bool has_fact;
+    struct node_fact fact; /* ended with node_fact_fini */
+};
+
 /* What several questions in a row share: one thread's, for as long as a request takes. */
 struct history_session;
 
@@ -131,6 +139,9 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
 /* Any thread. ret: 1; 0: nothing is known of then, and ret is all zero but for hung_since_ms; -errno. */
 int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
                   struct err *err);
+/* The facts alone: 1, 0, -errno. Those whose number is `known` are not read, and has_fact is false. */
+int store_facts_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
+                   struct facts_was *ret, struct err *err);
 
 /*
  * Seal the log, compact, merge and drop what is due, and wait for it: for tests, benchmarks and a small backup. 0, or

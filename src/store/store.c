@@ -89,7 +89,7 @@ int store_open(struct store **ret, const struct store_conf *given, struct event_
         r = say_damage(conf->dir, writer_open(&s->w, conf, &s->done, err), err);
     if (r == 0 && conf->decoder) {
         r = compact_open(&s->compact, conf, s->w, err);
-        s->past = past_new(conf, s->w);
+        s->past = past_new(conf, s->w, given->dir);
     }
     if (r == 0 && conf->decoder && conf->archive)
         r = archiver_open(&s->archiver, conf, s->w, err);
@@ -131,7 +131,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
     if (decoder && !shared && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
         chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
     limit_waits(s);
-    s->past = decoder ? past_new(&s->conf, NULL) : NULL;
+    s->past = decoder ? past_new(&s->conf, NULL, NULL) : NULL;
     *ret = s;
     return 0;
 }
@@ -353,6 +353,14 @@ int store_node_at(struct store *s, struct history_session *x, const char *node, 
     *ret = (struct node_was){0};
     note_wait(s);
     return s->past ? past_node_at(s->past, x, node, at_ms, ret, err) : 0;
+}
+
+int store_facts_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
+                   struct facts_was *ret, struct err *err)
+{
+    *ret = (struct facts_was){0};
+    note_wait(s);
+    return s->past ? past_facts_at(s->past, x, node, at_ms, known, ret, err) : 0;
 }
 
 static int read_into(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)

@@ -31,11 +31,11 @@
 #define GAP_MOST  2000   /* hours of long gaps are marked in a second, of all nodes together */
 #define OTHERS_MS 120000 /* another hub has most likely counted what it was told of so long ago */
 #define ALL_PARTS ((1u << STORE_PARTS) - 1)
+#define AT_ONCE   16     /* nodes of one job, over which what they ask in common is asked once, */
+#define JOB_US    20000  /* while they take no longer than this */
 #define REST_MS   300000 /* marks of nodes that another hub counts are forgotten so often */
 
-struct counting {        /* a job: some hours of a node */
-    struct work_job job; /* first */
-    struct ledger *l;
+struct counting { /* some hours of a node */
     char node[NODE_KEY_MAX];
     size_t n;
     int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
@@ -48,6 +48,13 @@ struct counting {        /* a job: some hours of a node */
     bool often;      /* one of them will soon be counted again */
     int result;
     struct err err;
+};
+
+struct counting_job {    /* several of them */
+    struct work_job job; /* first */
+    struct ledger *l;
+    struct counting *v[AT_ONCE];
+    size_t n;
 };
 
 struct led_zone { /* whose days are kept */
@@ -269,17 +276,31 @@ static bool mark_due(const struct ledger *l, const struct hour_mark *m, int64_t 
     return now_ms - m->touched_ms >= QUIET_MS || now_ms - m->since_ms >= LATE_MS;
 }
 
+static void count_one(struct counting_job *g, struct counting *c, struct history_session *x)
+{
+    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, x, job_stopped, &g->job};
+    int64_t begin_us = clock_thread_us();
+
+    c->result = recount(g->l->store, g->l->beside, &c->rule, &ask, &c->out, &c->err);
+    c->took_us = clock_thread_us() - begin_us;
+}
+
+/* What they ask in common is asked here, behind the marks that were taken: what these say is there to be read. */
 static void on_worker(struct work_job *j)
 {
-    struct counting *c = (struct counting *)j;
-    struct ledger *l = c->l;
-    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, job_stopped, j};
+    struct counting_job *g = (struct counting_job *)j;
+    struct ledger *l = g->l;
+    struct history_session *x = store_session(l->store);
+    int64_t until_us = clock_thread_us() + JOB_US;
+    int r = l->beside ? 0 : store_open_tools(&l->beside, l->dir, NULL, &g->v[0]->err);
 
-    int64_t begin_us = clock_thread_us();
-    c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, NULL, &c->err);
-    if (c->result == 0)
-        c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
-    c->took_us = clock_thread_us() - begin_us;
+    for (size_t i = 0; i < g->n; i++) {
+        g->v[i]->result = i == 0 ? r : -ECANCELED; /* that one the next time */
+        if (r == 0)
+            count_one(g, g->v[i], x);
+        r = r < 0 || job_stopped(j) || clock_thread_us() >= until_us ? -ECANCELED : g->v[i]->result;
+    }
+    store_session_end(x);
 }
 
 static int64_t epoch_of(const struct ledger *l)
@@ -357,27 +378,39 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
     led_node_drop(n, c->hours[0], c->hours[c->n - 1]);
 }
 
-static void on_counted(struct work_job *j)
+static void end_counting(struct ledger *l, struct counting *c, bool ran)
 {
-    struct counting *c = (struct counting *)j;
-    struct ledger *l = c->l;
     struct led_node *n = node_find(l, c->node);
-    bool ok = j->ran && c->result == 0;
+    bool ok = ran && c->result == 0;
 
-    l->flying = false;
     if (c->spare)
         l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
     if (n) /* or it was taken over meanwhile: its hours are another's now, and marked there */
         take_counted(l, n, c, ok);
-    if (!ok && j->ran && c->result != -ECANCELED) {
+    if (!ok && ran && c->result != -ECANCELED) {
         say_error(l, c->err.msg);
         l->retry_ms = clock_wall_ms() + RETRY_MS;
     } else if (ok) {
         say_error(l, "");
     }
-    bool ran = j->ran;
     arena_fini(&c->out.mem);
     free(c);
+}
+
+static void end_job(struct counting_job *g, bool ran)
+{
+    g->l->flying = false;
+    for (size_t i = 0; i < g->n; i++)
+        end_counting(g->l, g->v[i], ran);
+    free(g);
+}
+
+static void on_counted(struct work_job *j)
+{
+    struct ledger *l = ((struct counting_job *)j)->l;
+    bool ran = j->ran;
+
+    end_job((struct counting_job *)j, ran);
     if (ran)
         start_next(l, clock_wall_ms());
 }
@@ -395,8 +428,8 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
         if (!mark_due(l, m, now_ms) || (under_way && l->spare_us <= 0))
             continue;
         if (!c) {
-            c = NEW(struct counting, .job = {.run = on_worker, .done = on_counted}, .l = l, .rule = l->conf.rule,
-                    .part = n->part, .epoch = epoch, .now_ms = now_ms, .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
+            c = NEW(struct counting, .rule = l->conf.rule, .part = n->part, .epoch = epoch, .now_ms = now_ms,
+                    .until_ms = now_ms / MINUTE_MS * MINUTE_MS);
             memcpy(c->node, n->key, sizeof(c->node));
         }
         c->spare |= under_way;
@@ -469,19 +502,18 @@ static void start_next(struct ledger *l, int64_t now_ms)
     if (l->flying || now_ms < l->retry_ms || looked)
         return;
     size_t *at = l->spare_us > 0 ? &l->at : &l->over_at, most = l->spare_us > 0 ? l->n : MIN(l->n, LOOK_MOST);
-    for (size_t i = 0; i < most && !l->flying; i++) {
+    struct counting_job *g = NULL;
+    for (size_t i = 0; i < most && !(g && g->n == AT_ONCE); i++) {
         *at = (*at + 1) % l->n;
         struct counting *c = take_node(l, l->nodes[*at], now_ms);
-        if (!c)
-            continue;
-        l->flying = work_add(l->work, &c->job, LIMIT_MS) == 0;
-        if (!l->flying) {
-            for (size_t k = 0; k < c->n; k++)
-                led_node_find(l->nodes[*at], c->hours[k])->flying = false;
-            free(c);
-            return;
-        }
+        if (c && !g)
+            g = NEW(struct counting_job, .job = {.run = on_worker, .done = on_counted}, .l = l);
+        if (c)
+            g->v[g->n++] = c;
     }
+    l->flying = g && work_add(l->work, &g->job, LIMIT_MS) == 0;
+    if (g && !l->flying)
+        end_job(g, false);
     l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: they are not looked at again at once */
 }
 

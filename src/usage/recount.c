@@ -53,17 +53,13 @@ static bool is_split(const struct node_fact *f, const struct device_fact *d)
     return ANY(f->n_devices, i, !f->devices[i].lost && strcmp(f->devices[i].parent, d->uuid) == 0);
 }
 
-/* Those there were at that moment are the hour's. */
-static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint32_t in, bool *ret_lost, struct err *err)
+/* Those there were at a moment are the hour's. */
+static void take_devices(struct work *w, const struct facts_was *was, uint32_t in)
 {
-    struct node_was was;
-    int r = store_node_at(past, NULL, w->ask->node, at_ms, &was, err);
-
-    for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++) {
-        const struct device_fact *f = &was.fact.devices[i];
+    for (size_t i = 0; was->has_fact && i < was->fact.n_devices; i++) {
+        const struct device_fact *f = &was->fact.devices[i];
         struct dev *d = find_dev(w, f->uuid);
-        *ret_lost |= f->lost;
-        if (f->lost || is_split(&was.fact, f))
+        if (f->lost || is_split(&was->fact, f))
             continue;
         if (!d) {
             VEC_ROOM(w->devs, w->n, w->cap);
@@ -72,27 +68,51 @@ static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint3
         }
         d->in |= in;
     }
-    if (r >= 0 && was.has_fact && was.fact.tick_ms > 0) {
-        w->mixed |= w->tick_ms && w->tick_ms != was.fact.tick_ms;
-        w->tick_ms = MAX(w->tick_ms, was.fact.tick_ms); /* of an hour in which that changed: the longer */
+    if (was->has_fact && was->fact.tick_ms > 0) {
+        w->mixed |= w->tick_ms && w->tick_ms != was->fact.tick_ms;
+        w->tick_ms = MAX(w->tick_ms, was->fact.tick_ms); /* of an hour in which that changed: the longer */
     }
-    node_fact_fini(&was.fact);
+}
+
+static int ask_facts(struct work *w, struct store *past, int64_t at_ms, uint64_t known, struct facts_was *ret,
+                     struct err *err)
+{
+    int r = store_facts_at(past, w->ask->session, w->ask->node, at_ms, known, ret, err);
+
     return MIN(r, 0);
+}
+
+/* Those of its beginning and those of its end, which are most often the same: the end is asked first. */
+static int find_devices_of(struct work *w, struct store *past, size_t hour, struct err *err)
+{
+    int64_t at_ms = w->ask->hours[hour], end_ms = MIN(at_ms + HOUR_MS, w->ask->until_ms) - 1;
+    struct facts_was first = {0}, last = {0}, before = {0};
+    int r = ask_facts(w, past, MAX(end_ms, at_ms), 0, &last, err);
+    bool same = last.id && last.from_ms <= at_ms;
+
+    if (r == 0 && !same)
+        r = ask_facts(w, past, at_ms, last.id, &first, err);
+    same |= first.id && first.id == last.id;
+    const struct facts_was *begin = same ? &last : &first;
+    bool lost = begin->has_fact && ANY(begin->fact.n_devices, i, begin->fact.devices[i].lost);
+    take_devices(w, &first, 1u << hour);
+    take_devices(w, &last, 1u << hour);
+    if (r == 0 && lost) { /* were they there not long before? */
+        r = ask_facts(w, past, at_ms - LOST_MS, 0, &before, err);
+        take_devices(w, &before, 1u << hour);
+    }
+    node_fact_fini(&first.fact);
+    node_fact_fini(&last.fact);
+    node_fact_fini(&before.fact);
+    return r;
 }
 
 static int find_devices(struct work *w, struct store *past, struct err *err)
 {
     int r = 0;
 
-    for (size_t i = 0; i < w->ask->n_hours && r == 0; i++) {
-        int64_t at_ms = w->ask->hours[i], end_ms = MIN(at_ms + HOUR_MS, w->ask->until_ms) - 1;
-        bool lost = false, later = false;
-        r = take_devices(w, past, at_ms, 1u << i, &lost, err);
-        if (r == 0)
-            r = take_devices(w, past, MAX(end_ms, at_ms), 1u << i, &later, err);
-        if (r == 0 && lost) /* were they there not long before? */
-            r = take_devices(w, past, at_ms - LOST_MS, 1u << i, &later, err);
-    }
+    for (size_t i = 0; i < w->ask->n_hours && r == 0; i++)
+        r = find_devices_of(w, past, i, err);
     return r;
 }
 
@@ -271,7 +291,8 @@ static int run(struct work *w, struct store *past, struct store *records, struct
                              .tier = TIER_MINUTE,
                              .stop = ask->stop,
                              .arg = ask->arg,
-                             .once = ask->once};
+                             .once = ask->once,
+                             .session = ask->session};
     r = store_history(past, &ha, &h, err);
     if (r == 0)
         r = count_all(w, &h, err);

@@ -13,9 +13,10 @@
 struct recount_ask {
     const char *node; /* key */
     size_t n_hours;
-    const int64_t *hours; /* where they begin, ascending */
-    int64_t until_ms;     /* now, whole minutes: what comes after is not counted */
-    bool once;            /* as history_ask says */
+    const int64_t *hours;            /* where they begin, ascending */
+    int64_t until_ms;                /* now, whole minutes: what comes after is not counted */
+    bool once;                       /* as history_ask says */
+    struct history_session *session; /* so, too */
     bool (*stop)(void *arg);
     void *arg;
 };
