@@ -18,7 +18,8 @@
 #include "sql/pg_text.h"
 
 #define SQL_MAX     65536
-#define PART_AHEAD  16384 /* what is read of a row in parts is read so many bytes at a time */
+#define PART_AHEAD  16384        /* what is read of a row in parts is read so many bytes at a time */
+#define AHEAD_KEEP  (256u << 10) /* what was larger is not kept for the next */
 #define POST_TURN   64
 #define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
 
@@ -281,7 +282,8 @@ static int begin_transaction(struct db *db, bool write)
     char sql[160];
     int r = make_ready(d);
 
-    d->ahead.id = 0;
+    for (size_t i = 0; i < PG_AHEADS; i++)
+        d->ahead[i].id = 0;
     snprintf(sql, sizeof(sql), "BEGIN%s; SET LOCAL statement_timeout = %lld",
              write ? "" : " ISOLATION LEVEL REPEATABLE READ READ ONLY", (long long)d->limit_ms);
     if (!d->limit_ms)
@@ -657,14 +659,16 @@ static int give_back(UNUSED struct db *db, UNUSED int n)
 static int read_ahead(struct db *db, const char *table, int64_t id, size_t off, size_t len)
 {
     struct pg_db *d = of(db);
-    struct pg_ahead *a = &d->ahead;
+    struct pg_ahead *a = &d->ahead[d->next_ahead++ % PG_AHEADS];
 
     if (!d->part) { /* there is one table that has parts */
         AUTO_FREE char *sql = mem_fmt("SELECT substr(bytes, ?2::int, ?3::int) FROM %s WHERE id = ?1", table);
         d->part = prepare(db, sql, true);
-        a->bytes = BUF_INIT(INT32_MAX);
     }
     a->id = 0;
+    if (a->bytes.cap > AHEAD_KEEP)
+        buf_fini(&a->bytes);
+    a->bytes.max = INT32_MAX;
     buf_reset(&a->bytes);
     db_bind_int(d->part, 1, id);
     db_bind_int(d->part, 2, (int64_t)off + 1);
@@ -678,19 +682,27 @@ static int read_ahead(struct db *db, const char *table, int64_t id, size_t off, 
     return MIN(r, 0);
 }
 
+static const struct pg_ahead *find_ahead(const struct pg_db *d, int64_t id, size_t off, size_t len)
+{
+    for (size_t i = 0; i < PG_AHEADS; i++) {
+        const struct pg_ahead *a = &d->ahead[i];
+        if (a->id == id && off >= a->off && off + len <= a->off + a->bytes.len)
+            return a;
+    }
+    return NULL;
+}
+
 static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
 {
-    const struct pg_ahead *a = &of(db)->ahead;
     int r = 0;
 
     if (off >= INT32_MAX || len >= INT32_MAX - PART_AHEAD)
         return -ENOENT;
-    if (a->id != id || off < a->off || off + len > a->off + a->bytes.len)
-        r = read_ahead(db, table, id, off, len);
-    if (r < 0)
-        return r;
-    if (a->id != id || off + len > a->off + a->bytes.len)
-        return -ENOENT;
+    const struct pg_ahead *a = find_ahead(of(db), id, off, len);
+    if (!a && (r = read_ahead(db, table, id, off, len)) == 0)
+        a = find_ahead(of(db), id, off, len);
+    if (!a)
+        return r < 0 ? r : -ENOENT;
     if (len)
         memcpy(to, a->bytes.p + (off - a->off), len);
     return 0;

@@ -5,6 +5,8 @@
 #include "sql/db.h"
 #include "sql/pg_lib.h"
 
+#define PG_AHEADS 8 /* rows that are read in parts side by side */
+
 struct pg_stmt;
 struct pg_db {
     struct db db;
@@ -17,7 +19,8 @@ struct pg_db {
         int64_t id;
         size_t off;
         struct buf bytes;
-    } ahead;
+    } ahead[PG_AHEADS];
+    size_t next_ahead;    /* the one that is read over next */
     uint64_t connections; /* what was prepared in an earlier one is gone */
     uint64_t statements;  /* for names */
     int64_t changes;

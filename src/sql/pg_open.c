@@ -73,7 +73,8 @@ void pg_close(struct db *db)
     struct pg_db *d = (struct pg_db *)db;
 
     db_finish(d->part);
-    buf_fini(&d->ahead.bytes);
+    for (size_t i = 0; i < PG_AHEADS; i++)
+        buf_fini(&d->ahead[i].bytes);
     if (d->c)
         d->pq.finish(d->c);
     free(d->place);
