@@ -164,13 +164,23 @@ static void order_pending(struct compact *c)
     }
 }
 
+/* On a server all of them are numbered before the first is put, so that nothing between the puts is waited for. */
+static int number_pending(struct compact *c)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < c->n_pending && r >= 0; i++)
+        r = chunks_node(c->db, c->pending[i].node, true, &c->pending[i].row.node);
+    return r;
+}
+
 /* A chunk that is alone in a bucket that is over is what merging would make of it. */
 static int put_pending(struct compact *c, struct pending *p)
 {
     struct chunk_row *row = &p->row;
-    int r = chunks_node(c->db, p->node, true, &row->node);
+    int r = 0;
 
-    if (r >= 0 && !c->rows && row->summed && bucket_over(row->tier, row->bucket, c->now_ms)) {
+    if (!c->rows && row->summed && bucket_over(row->tier, row->bucket, c->now_ms)) {
         r = chunks_any(c->db, row->node, row->tier, row->bucket);
         row->level = r == 0 ? CHUNK_FINAL : 0;
     }
@@ -186,7 +196,10 @@ static int commit_pending(struct compact *c, const struct chunk_mark *m, struct 
         r = rows_fence(c->chunk_rows, &c->row_log);
         r = r == 0 ? -ESTALE : r;
     }
-    order_pending(c);
+    if (!c->rows)
+        order_pending(c);
+    if (r >= 0)
+        r = number_pending(c);
     for (size_t i = 0; i < c->n_pending && r >= 0; i++)
         r = put_pending(c, &c->pending[i]);
     if (r >= 0)
