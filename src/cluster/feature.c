@@ -245,10 +245,12 @@ static void say_changes(void *self, UNUSED int64_t now_ms)
 {
     struct hub_cluster *c = self;
     struct member_stat st;
+    char url[sizeof(c->url)];
 
     if (!c->m)
         return;
-    if (!c->url[0]) /* the port is known once it listens */
+    own_url(c, url);
+    if (strcmp(url, c->url) != 0) /* the port is known once it listens */
         take_settings(self, NULL);
     member_stat(c->m, &st);
     bool away = st.away_ms > AWAY_SAID_MS;

@@ -155,6 +155,8 @@ static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
     AUTO_BUF changes = {0}, all = {0};
 
     look_around(t);
+    if (t->h->tells != (t->n > 0))
+        nodes_tell_others(t->h, t->n > 0);
     nodes_take_shared(t->h, false, &changes);
     nodes_take_shared(t->h, true, &all);
     t->h->tells_all = false;
@@ -194,8 +196,7 @@ int telling_new(struct hub *h, struct telling **ret, struct err *err)
         telling_free(t);
         return r;
     }
-    nodes_tell_others(h, true);
-    *ret = t;
+    *ret = t; /* what is taken is kept for others when there are any */
     return 0;
 }
 
