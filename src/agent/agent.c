@@ -169,21 +169,23 @@ static void on_close(void *arg)
     timer_after(a->close, agent_next_close_ms(a));
 }
 
+/* While the collector speaks no beat is needed: each tick of its puts the next one off. */
+static void agent_arm_beat(struct agent *a, int ticks)
+{
+    timer_after(a->beat, ticks * MAX(a->conf->tick, 1000));
+}
+
 static void on_beat(void *arg)
 {
     struct agent *a = arg;
 
     filler_beat(a->filler, clock_wall_ms(), clock_mono_ms());
+    agent_arm_beat(a, 1);
 }
 
 static void on_watchdog(UNUSED void *arg)
 {
     notify("WATCHDOG=1");
-}
-
-static void agent_arm_beat(struct agent *a)
-{
-    timer_every(a->beat, MAX(a->conf->tick, 1000));
 }
 
 /* ---- hooks of the parts ---- */
@@ -243,6 +245,8 @@ static void on_child_msg(void *arg, const struct child_msg *m)
     struct agent *a = arg;
 
     filler_msg(a->filler, m, clock_mono_ms());
+    if (m->type == CHILD_TICK && !a->stop_mono)
+        agent_arm_beat(a, 2);
 }
 
 static void on_child_state(void *arg, const struct keeper_state *was, const struct keeper_state *now)
@@ -401,7 +405,7 @@ static int agent_reload(struct agent *a, struct err *err)
         filler_rename(a->filler, now->name, now->tick);
     bool other = opt_differ(agent_opts, "collector nvml_lib smi replay exec", was, now);
     keeper_set_conf(a->keeper, now, other || opt_differ(agent_opts, "tick cmdline", was, now), other);
-    agent_arm_beat(a);
+    agent_arm_beat(a, 1);
     on_pace(a);
     conf_fini(was);
     free(was);
@@ -516,7 +520,7 @@ static void agent_start(struct agent *a)
         agent_write_out(a, &out);
     }
     keeper_start(a->keeper);
-    agent_arm_beat(a);
+    agent_arm_beat(a, 1);
     timer_after(a->close, MIN(a->conf->interval, FIRST_MS));
     for (size_t i = 0; i < a->n_senders; i++)
         sender_beat(a->senders[i]); /* a hello at once; samples follow */

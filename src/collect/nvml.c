@@ -13,6 +13,7 @@
 
 enum {
     PICKY_LOOK_MS = 1000, /* for one who asks often: has a GPU fallen asleep or woken up */
+    SELDOM_MS = 5000,     /* what hardly ever changes: empty lists of processes, the sleep of one that may not */
     LOOK_MS = 10000,      /* is a lost GPU back, is there a new one */
     RENEW_MS = 60000,     /* while a GPU is lost, let go of the driver and come back: first after this long, */
     LONGEST_MS = 3600000, /* then ever more seldom, up to this */
@@ -37,7 +38,7 @@ struct collector {
     struct bits unwanted; /* when picky */
     size_t n_asks;
     struct nvml_ask *asks; /* room for one per device of the list */
-    int64_t asleep_ms;     /* when picky: look again at which sleep */
+    int64_t asleep_ms;     /* look again at which sleep */
     size_t n_procs;        /* room of procs, in records of the longest kind */
     char *procs;
     /* letting go of GPUs that may sleep */
@@ -317,12 +318,15 @@ static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     }
     if (nvml_heard(a, rc) != NVML_GOOD)
         return nvml_judge(rc) != NVML_ABSENT;
+    d->in_list = (uint8_t)((d->in_list & ~kind) | (n ? kind : 0));
     for (size_t i = 0; i < MIN((size_t)n, c->n_procs); i++)
         d->n_hidden += !add_use(r, kind, c->procs + i * stride);
     return true;
 }
 
-static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r)
+/* Who is on it. The lists of graphics and MPS, empty nearly everywhere, are looked into more seldom while they are. */
+static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
+                      int64_t now_ms)
 {
     const struct nvml *lib = a->lib;
     const struct {
@@ -331,9 +335,12 @@ static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     } lists[] = {{PROC_COMPUTE, lib->compute_v3, lib->compute_v1},
                  {PROC_GRAPHICS, lib->graphics_v3, lib->graphics_v1},
                  {PROC_MPS, lib->mps_v3, lib->mps_v1}};
+    uint8_t look = now_ms >= d->lists_ms ? UINT8_MAX : PROC_COMPUTE | d->in_list;
     d->n_hidden = 0;
+    if (look == UINT8_MAX)
+        d->lists_ms = now_ms + SELDOM_MS;
     for (size_t i = 0; i < ARRAY_LEN(lists) && a->worst == NVML_GOOD; i++) {
-        if (d->no_list & lists[i].kind)
+        if (d->no_list & lists[i].kind || !(look & lists[i].kind))
             continue;
         bool ok = lists[i].now ? read_list(c, d, a, r, lists[i].kind, lists[i].now, lib->stride_v3)
                                : read_list(c, d, a, r, lists[i].kind, lists[i].old, 16);
@@ -382,7 +389,7 @@ static void read_dev(struct collector *c, size_t i, struct device_reading *out, 
     else
         read_gpu(a);
     if (d->instances == 0 && !c->picky)
-        read_uses(c, d, a, out); /* else they are listed with the instances */
+        read_uses(c, d, a, out, now_ms); /* else they are listed with the instances */
     for (enum metric m = 0; m < M_COUNT; m++)
         if (sample_has(&d->first, m))
             sample_set(&out->sample, m, d->first.v[m]);
@@ -524,7 +531,8 @@ static int nvml_read(struct collector *c, struct reading *ret, struct err *err)
         return err_set(err, -ESTALE, "a call to the NVIDIA driver does not return");
     int r = be_ready(c, now_ms, err);
     if (r == 0 && c->connected && now_ms >= c->asleep_ms) {
-        c->asleep_ms = c->picky ? now_ms + PICKY_LOOK_MS : 0;
+        bool may = ANY(c->list.n, i, c->list.v[i]->may_sleep);
+        c->asleep_ms = now_ms + (c->picky ? PICKY_LOOK_MS : may ? 0 : SELDOM_MS);
         look_asleep(c, &changed);
         r = changed ? rescan(c, now_ms, err) : 0;
     }

@@ -21,7 +21,8 @@ void nvml_dev_free(struct nvml_dev *d)
 void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
 {
     d->handle = handle;
-    d->no_list = 0;
+    d->no_list = d->in_list = 0;
+    d->lists_ms = 0;
     d->first.have = (struct bits){0};
     d->absent = d->dear.absent = (struct bits){0};
     d->dear.links = d->dear.gpm = -1;

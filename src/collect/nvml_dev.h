@@ -20,6 +20,8 @@ struct nvml_dev {
     bool may_sleep;      /* the driver lets it suspend when nobody holds it open */
     int64_t lost_ms;     /* monotonic: since when it is lost */
     uint8_t no_list;     /* enum proc_kind bits: process lists the driver does not have for it */
+    uint8_t in_list;     /* process lists that had somebody in them */
+    int64_t lists_ms;    /* monotonic: when to look into the others again */
     struct bits absent;  /* what the driver does not have for it: not asked again until it is opened anew */
     struct sample first; /* what was read when it was opened, due with the next sample */
     size_t n_hidden;     /* processes on it in the last lists that have no number here: another container's */

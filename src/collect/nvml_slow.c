@@ -484,7 +484,7 @@ static void slow_main(void *arg)
     while (!atomic_load(&s->stop)) {
         int64_t next_ms = nvml_slow_round(s, clock_mono_ms());
         struct pollfd p = {.fd = s->wake, .events = POLLIN};
-        if (poll(&p, 1, (int)MAX(20, MIN(next_ms - clock_mono_ms(), 1000))) > 0)
+        if (poll(&p, 1, (int)MAX(20, MIN(next_ms - clock_mono_ms(), LOOK_MS))) > 0)
             wake_clear(s->wake);
     }
 }

@@ -102,6 +102,31 @@ static void a_hundred_processes_are_all_listed(void **unused)
     assert_int_equal(use_of(0, 1099)->mem, 99);
 }
 
+static void an_empty_list_is_asked_for_more_seldom_and_one_with_somebody_each_time(void **unused)
+{
+    static const char list[] = "nvmlDeviceGetGraphicsRunningProcesses_v3";
+    (void)unused;
+    assert_int_equal(start(TODAY, "", NULL), 0);
+    assert_int_equal(tick(), 0);
+    unsigned long before = stub_calls(list, 0), compute = stub_calls("nvmlDeviceGetComputeRunningProcesses_v3", 0);
+    for (int i = 0; i < 4; i++) {
+        later(1000, "proc 0 77 5 g\nproc 0 78 6 c");
+        assert_int_equal(tick(), 0);
+        assert_non_null(use_of(0, 78));
+    }
+    assert_int_equal(stub_calls(list, 0), before);
+    assert_int_equal(stub_calls("nvmlDeviceGetComputeRunningProcesses_v3", 0), compute + 4);
+    for (int i = 1; i <= 3; i++) {
+        later(1000, "proc 0 77 5 g\nproc 0 78 6 c");
+        assert_int_equal(tick(), 0);
+        assert_non_null(use_of(0, 77));
+        assert_int_equal(stub_calls(list, 0), before + (unsigned long)i);
+    }
+    later(1000, ""); /* gone: seen at once */
+    assert_int_equal(tick(), 0);
+    assert_int_equal(got.devices[0].n_uses, 0);
+}
+
 static void what_is_not_supported_is_absent_and_not_asked_again(void **unused)
 {
     (void)unused;
@@ -520,6 +545,7 @@ static void sleeping_gpus_are_listed_and_not_woken(void **unused)
     assert_true(has(1, M_util));
 
     put_pci(root, 0, "suspended", "Disabled by default");
+    later(5000, "gpus 2\nutil 0 1"); /* one that may not sleep is not looked at each time */
     assert_int_equal(tick(), 0);
     unsigned long before = stub_calls("*", 0);
     assert_int_equal(tick(), 0);
@@ -587,6 +613,7 @@ static void a_busy_gpu_and_a_server_are_not_let_go(void **unused)
 
 SCENES(SCENE(every_driver_gives_the_values_of_a_tick), SCENE(every_driver_tells_who_a_device_is),
        SCENE(every_driver_tells_who_is_on_a_device), SCENE(a_hundred_processes_are_all_listed),
+       SCENE(an_empty_list_is_asked_for_more_seldom_and_one_with_somebody_each_time),
        SCENE(what_is_not_supported_is_absent_and_not_asked_again), SCENE(a_list_that_is_refused_costs_nothing_else),
        SCENE(a_value_the_driver_does_not_know_now_is_asked_for_again),
        SCENE(process_utilisation_is_not_asked_for_an_empty_gpu),

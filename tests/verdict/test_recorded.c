@@ -15,7 +15,7 @@ static size_t n_rows;
 
 static void load(void)
 {
-    static const char *const files[] = {"compute", "waiting", "pauses", "memory", "tensor"};
+    static const char *const files[] = {"compute", "waiting", "pauses", "memory", "tensor", "idle"};
     static struct recorded file;
     for (size_t i = 0; i < ARRAY_LEN(files) && (i || !n_rows); i++) {
         char path[80];
@@ -62,7 +62,7 @@ static void each_rule_is_told_of_the_recorded_job_it_is_for(void **unused)
         assert_true(!n || (a[0].now && (a[0].lost > 0) == known && a[0].lost <= 1));
         tracker_free(w);
     }
-    assert_int_equal(jobs, 15);
+    assert_int_equal(jobs, 16);
 }
 
 /* ---- runs of eight ---- */
