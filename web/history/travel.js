@@ -68,7 +68,7 @@ function Tip({ past, t, near }) {
 
 export function Travel() {
     const { query } = usePlace();
-    const { status, problem } = useLive();
+    const { status, problem } = useLive(() => `${live.status} ${live.problem?.detail} ${present()}`);
     const to = present();
     const at = Number(query.get("at")) || to;
     const [span, setSpan] = useState((SPANS.find(([, ms]) => at >= to - ms) ?? SPANS[SPANS.length - 1])[0]); /* a link to last week begins with the week */

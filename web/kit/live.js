@@ -8,7 +8,9 @@ import "./prefs.js";
 /** @typedef {import("./types").Problem} Problem */
 /** @typedef {import("./types").Snapshot} Snapshot */
 
-const SLICE_MS = 6; /* of a frame, for reading what came */
+const SLICE_MS = 2; /* of a frame, for reading what came */
+const CROWD = 60; /* nodes: of more news is told so often that most frames are free of it: */
+const PACE_MS = 100;
 const HIDDEN_MS = 20000; /* a page nobody looks at lets its line go after so long */
 
 export const live = {
@@ -51,6 +53,8 @@ export function hubNow() {
 /** @type {Set<() => void>} */
 const readers = new Set();
 let told = false;
+let toldMs = 0;
+let pause = 0;
 
 /** Call when something changed, at most once per frame. @param {() => void} tell @returns {() => void} stop */
 export function onChange(tell) {
@@ -61,12 +65,21 @@ export function onChange(tell) {
 function changed() {
     if (told) return;
     told = true;
+    clearTimeout(pause);
+    pause = 0;
     const tell = () => {
         told = false;
+        toldMs = performance.now();
         for (const r of [...readers]) r();
     };
     if (document.hidden) setTimeout(tell, 100);
     else requestAnimationFrame(tell);
+}
+
+/** News of nodes, of which many come at different moments. */
+function changedNodes() {
+    if (live.nodes.length <= CROWD) changed();
+    else if (!told) pause ||= window.setTimeout(changed, toldMs + PACE_MS - performance.now());
 }
 
 /* ---- what comes ---- */
@@ -120,7 +133,7 @@ function readSome() {
     }
     if (resort) sortNodes();
     else if (any) live.nodes = live.nodes.map((n) => byId.get(n.id) ?? n);
-    if (any) changed();
+    if (any) changedNodes();
     readSoon();
 }
 

@@ -3,19 +3,19 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { facts } from "./facts.js";
 import { live, onChange } from "./live.js";
 
-/** Renders again at each news while this is on the screen: of the store, the URL, the session. @param {(tell: () => void) => () => void} on subscribes, and gives what ends that */
-export function useNews(on) {
-    const [, again] = useState({});
+/** Renders again at each news while this is on the screen: of the store, the URL, the session. @param {(tell: () => void) => () => void} on subscribes, and gives what ends that @param {() => unknown} [key] where it is told: only at news that change it */
+export function useNews(on, key = () => ({})) {
+    const [, again] = useState(/** @type {unknown} */ ({}));
     useEffect(() => {
-        const stop = on(() => again({}));
-        again({}); /* what came between the first rendering and now was told to nobody */
-        return stop;
+        const tell = () => again(key());
+        tell(); /* what came between the first rendering and now was told to nobody */
+        return on(tell);
     }, []);
 }
 
-/** The store, and a new rendering whenever it changes. */
-export function useLive() {
-    useNews(onChange);
+/** The store, and a new rendering whenever it changes, or only when what key() gives does. @param {() => unknown} [key] */
+export function useLive(key) {
+    useNews(onChange, key);
     return live;
 }
 

@@ -54,6 +54,6 @@ export function Counts({ nodes, bars, sum: { by, broken, work, idle, idleCost, p
         <//>
         ${watts > 0 && html`<li title=${say.powerMeans}>${power(watts)}</li>`}
         <li class="dim">${say.nodes(nodes.length)}</li>
-        ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> ${say.use} <span class="bar memory"><i /></span> ${say.memory}</li>`}
+        ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work" /> ${say.use} <span class="bar memory" /> ${say.memory}</li>`}
     </ul>`;
 }

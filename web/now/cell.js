@@ -59,7 +59,7 @@ function label(d, node) {
 
 /** @param {{ kind: string, v: number | undefined }} props */
 function Bar({ kind, v }) {
-    return html`<span class="bar ${kind} ${level("gpu", v)}">${v === undefined ? null : html`<i style=${{ width: `${step(v)}%` }} />`}</span>`;
+    return html`<span class="bar ${kind} ${level("gpu", v)}" style=${{ backgroundSize: v === undefined ? "" : `${step(v)}% 100%` }} />`;
 }
 
 /** first: the one that Tab reaches; the arrows lead to the others. */
@@ -69,7 +69,7 @@ export const Cell = keyed(
         const fresh = isFresh(d);
         const by = booker(d);
         const end = by ? "" : atEnd(d); /* another's booking is more than how much it works, which the bar says too */
-        return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d, node)}>
+        return html`<a class="cell ${d.state} ${by ? "flagged" : ""}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d, node)}>
             <span class="line">
                 <span class="index">${indexOf(d)}</span>
                 <span class="mark">${stateOf.get(d.state)?.mark}</span>

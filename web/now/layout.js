@@ -75,10 +75,7 @@ function chunks(nodes, size) {
 /** @param {Node[]} nodes @param {string} layout @param {number} width @param {number} head @returns {Line[]} */
 function linesOf(nodes, layout, width, head) {
     if (layout === "rows") {
-        return nodes.map((n) => {
-            const height = rowHeight(n, width, head);
-            return { key: n.id, height, what: (/** @type {boolean} */ fixed) => html`<${NodeBox} key=${n.id} n=${n} height=${fixed ? height : undefined} />` };
-        });
+        return nodes.map((n) => ({ key: n.id, height: rowHeight(n, width, head), of: n, what: () => html`<${NodeBox} key=${n.id} n=${n} />` }));
     }
     const card = layout === "cards";
     const across = columns(width, card ? CARD.least : TILE.least);
@@ -104,9 +101,11 @@ export function heading(g, nodes) {
 /** @param {Group[]} groups @param {Map<string, Node>} now the newest of each node @param {string} layout @param {number} width @param {number} head @returns {Line[]} */
 export function layOut(groups, now, layout, width, head) {
     if (!width) return [];
+    let item = 0;
     return groups.flatMap((g) => {
         const nodes = g.ids.flatMap((id) => now.get(id) ?? []);
         const lines = linesOf(nodes, layout, width, head);
+        if (layout === "rows") for (const l of lines) l.item = ++item;
         if (!g.title || !nodes.length) return lines;
         return [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...lines];
     });

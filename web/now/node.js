@@ -44,11 +44,11 @@ export function Head({ n, count }) {
 
 /** As a row and as a card it is the same; the style sheet lays it out. */
 export const NodeBox = keyed(
-    /** @param {{ n: Node, card?: boolean, height?: number }} props */
-    ({ n, card, height }) => {
+    /** @param {{ n: Node, card?: boolean }} props */
+    ({ n, card }) => {
         const devices = devicesOf(n);
         const trouble = nodeTrouble(n);
-        return html`<section class="node ${card ? "card" : "row"} ${n.state}" style=${height ? { height: `${height}px` } : {}} aria-label=${nodeLabel(n, devices)}>
+        return html`<section class="node ${card ? "card" : "row"} ${n.state}" aria-label=${nodeLabel(n, devices)}>
             <${Head} n=${n} count=${devices.length} />
             <div class="body">
                 ${trouble && html`<p class="trouble">${trouble}</p>`}
@@ -57,7 +57,7 @@ export const NodeBox = keyed(
             <${Age} ...${heardOf(n)} />
         </section>`;
     },
-    ({ n, card, height }) => `${n.id} ${n.version} ${n.heard} ${devicesOf(n).length} ${card} ${height}`,
+    ({ n, card }) => `${n.id} ${n.version} ${n.heard} ${devicesOf(n).length} ${card}`,
 );
 
 /** Who has booked it, whoever is on it. @param {import("../kit/types").Device} d */

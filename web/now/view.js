@@ -61,6 +61,7 @@ function Cluster() {
     const sum = tally(nodes, hubNow());
     const now = new Map(nodes.map((n) => [n.id, n]));
     const head = layout === "rows" ? headWidth(nodes, width) : 0;
+    const travel = useMemo(() => html`<${Travel} />`, []); /* what it shows is not news */
     const lines = layout === "table" || layout === "grid" ? [] : layOut(order, now, layout, width, head);
 
     return html`<div class="now ${status}">
@@ -75,11 +76,11 @@ function Cluster() {
             </div>
         </div>`}
         <div class="list ${layout}" key="list" ref=${box} style=${{ "--head": `${head}px` }}>
-            ${layout === "table" ? html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : layout === "grid" ? html`<${Grid} groups=${order} now=${now} width=${width} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />`}
+            ${layout === "table" ? html`<${Table} groups=${order} now=${now} narrow=${width < NARROW} />` : layout === "grid" ? html`<${Grid} groups=${order} now=${now} width=${width} />` : html`<${Lines} lines=${lines} draw=${(/** @type {any} */ l) => l.what()} exact=${layout !== "cards"} items=${layout === "rows" ? nodes.length : 0} />`}
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>
-        <${Travel} />
+        ${travel}
         <${Details} of=${box} />
     </div>`;
 }
