@@ -209,10 +209,18 @@ static size_t as_dod(const struct block_writer *w, const struct series *s, size_
     return to - from - 2;
 }
 
+static size_t as_signed(UNUSED const struct block_writer *w, const struct series *s, size_t from, size_t to,
+                        uint64_t *ret)
+{
+    for (size_t i = from; i < to; i++)
+        *ret++ = zigzag(s->v[i]);
+    return to - from;
+}
+
 typedef size_t as_fn(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret);
-static as_fn *const ways[BLOCK_RUNS] = {
+static as_fn *const ways[BLOCK_CODINGS] = {
     [BLOCK_VALUES] = as_values, [BLOCK_DELTA] = as_delta,   [BLOCK_ZIGZAG] = as_zigzag,
-    [BLOCK_DOD] = as_dod,       [BLOCK_COMMON] = as_common,
+    [BLOCK_DOD] = as_dod,       [BLOCK_COMMON] = as_common, [BLOCK_SIGNED] = as_signed,
 };
 
 static uint64_t least_step(const struct series *s, size_t from, size_t to)
@@ -254,7 +262,7 @@ static size_t guess_runs(struct block_writer *w)
 }
 
 /* The codings by the size they are likely to take, on some stretches of some series. */
-static void guess(struct block_writer *w, size_t ret[BLOCK_RUNS + 1])
+static void guess(struct block_writer *w, size_t ret[BLOCK_CODINGS])
 {
     size_t picks = MIN(w->n, SAMPLE_RUNS), per = MAX(SAMPLE_RUNS / w->n, 1), runs = 0;
     struct {
@@ -275,13 +283,15 @@ static void guess(struct block_writer *w, size_t ret[BLOCK_RUNS + 1])
             run[runs++].to = from + len;
         }
     }
-    for (unsigned c = BLOCK_VALUES; c < BLOCK_RUNS; c++) {
+    for (unsigned c = BLOCK_VALUES; c < BLOCK_CODINGS; c++) {
         size_t n = 0;
+        if (!ways[c] || (c == BLOCK_SIGNED && (w->by.by > 1 || (int64_t)w->least >= 0)))
+            continue;
         for (size_t i = 0; i < runs; i++)
             n += ways[c](w, &run[i].s, run[i].from, run[i].to, w->d + n);
         struct numbers_plan p = numbers_plan(w->numbers, w->d, n, false);
         ret[c] = (n ? (size_t)((double)p.bytes * (double)w->values / (double)n) : 2) +
-                 (c == BLOCK_COMMON ? 3 : w->n * (c == BLOCK_DELTA || c == BLOCK_DOD ? 6 : 3));
+                 (c == BLOCK_COMMON || c == BLOCK_SIGNED ? 3 : w->n * (c == BLOCK_DELTA || c == BLOCK_DOD ? 6 : 3));
     }
 }
 
@@ -315,6 +325,8 @@ static void put_runs(struct block_writer *w, struct buf *out, struct numbers_pla
 /* What each coding needs of each series to be undone. */
 static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
 {
+    if (coding == BLOCK_SIGNED)
+        return;
     if (coding == BLOCK_COMMON) {
         buf_zigzag(out, (int64_t)w->least);
         return;
@@ -363,19 +375,19 @@ static void room_for(struct block_writer *w, size_t values, size_t n_series)
 }
 
 /* The best coding by its likely size; *size of all that were looked at. */
-static unsigned choose(struct block_writer *w, size_t size[BLOCK_RUNS + 1])
+static unsigned choose(struct block_writer *w, size_t size[BLOCK_CODINGS])
 {
     double moving = (double)w->changes / (double)w->values;
     unsigned best = BLOCK_VALUES;
 
-    for (unsigned c = 0; c <= BLOCK_RUNS; c++)
+    for (unsigned c = 0; c < BLOCK_CODINGS; c++)
         size[c] = SIZE_MAX;
     if (moving <= RUNS_ALWAYS)
         return BLOCK_RUNS;
     guess(w, size);
     if (moving < RUNS_NEVER)
         size[BLOCK_RUNS] = guess_runs(w);
-    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++)
+    for (unsigned c = BLOCK_VALUES; c < BLOCK_CODINGS; c++)
         if (size[c] < size[best])
             best = c;
     return best;
@@ -397,12 +409,12 @@ static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool thor
 }
 
 /* What is likely to be as good as the coding that was chosen is written as well: the smallest stays. */
-static void try_others(struct block_writer *w, struct buf *out, size_t from, const size_t size[BLOCK_RUNS + 1],
+static void try_others(struct block_writer *w, struct buf *out, size_t from, const size_t size[BLOCK_CODINGS],
                        struct habit *h)
 {
     size_t least = size[h->coding];
 
-    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++) {
+    for (unsigned c = BLOCK_VALUES; c < BLOCK_CODINGS; c++) {
         struct numbers_plan plan[2];
         if (c == h->coding || (double)size[c] > CLOSE * (double)least)
             continue;
@@ -430,7 +442,7 @@ static void put_quick(struct block_writer *w, struct buf *out, uint8_t flags, si
 static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, uint32_t kind,
                            bool thorough)
 {
-    size_t size[BLOCK_RUNS + 1], from = out->len;
+    size_t size[BLOCK_CODINGS], from = out->len;
     bool known;
     struct habit *h = find_habit(w, kind, thorough, &known);
 

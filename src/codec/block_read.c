@@ -69,13 +69,20 @@ static void undo_dod(uint64_t *v, UNUSED size_t begin, size_t end, const struct 
     }
 }
 
+static void undo_signed(uint64_t *v, size_t i, size_t end, UNUSED const struct undo *u, UNUSED size_t at,
+                        const uint64_t *from)
+{
+    for (; i < end; i++)
+        v[i] = unzigzag(from[i]);
+}
+
 static const struct {
     void (*undo)(uint64_t *v, size_t i, size_t end, const struct undo *u, size_t at, const uint64_t *from);
     size_t fewer; /* numbers than values */
     unsigned rows;
-} codings[BLOCK_RUNS] = {
+} codings[BLOCK_CODINGS] = {
     [BLOCK_VALUES] = {undo_values, 0, 1}, [BLOCK_DELTA] = {undo_delta, 1, 2},   [BLOCK_ZIGZAG] = {undo_zigzag, 1, 1},
-    [BLOCK_DOD] = {undo_dod, 2, 2},       [BLOCK_COMMON] = {undo_values, 0, 0},
+    [BLOCK_DOD] = {undo_dod, 2, 2},       [BLOCK_COMMON] = {undo_values, 0, 0}, [BLOCK_SIGNED] = {undo_signed, 0, 0},
 };
 
 /* Which values of a series of n are wanted. */
@@ -207,7 +214,7 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
     unsigned kind = rd_u8(r), coding = kind & ~(unsigned)BLOCK_SOME_SAME;
     size_t same = 0, values = 0;
 
-    if (r->bad || coding > BLOCK_RUNS || (coding == BLOCK_SAME && kind != BLOCK_SAME))
+    if (r->bad || coding >= BLOCK_CODINGS || (coding == BLOCK_SAME && kind != BLOCK_SAME))
         return false;
     for (size_t k = 0; k < n_series; k++)
         values += n[k];

@@ -15,7 +15,20 @@ struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
     size_t name_off, name_len, devs_off, n_devs, len;
     bool as_before; /* the devices are */
+    size_t leans;   /* columns before it is what it leans on; 0: on none */
+    bool sums;
+    size_t off; /* in body */
     uint32_t crc;
+};
+
+#define BASE_CELLS (1u << 18) /* of a column that is kept for others to lean on: 2 MB */
+
+struct kept_base {     /* a column that others may lean on */
+    bool there, every; /* every: all devices have all ticks */
+    size_t part, n_devs;
+    int64_t *v; /* [device][tick] */
+    uint64_t *have;
+    size_t cap_v, cap_have;
 };
 
 struct chunk_writer {
@@ -36,6 +49,12 @@ struct chunk_writer {
     size_t cap_v, cap_n;
     struct block_writer *block;
     struct numbers *numbers;
+    bool quick;
+    struct kept_base bases[LEAN_BASES];
+    struct lean lean;
+    uint64_t *under, *rest; /* of a column that leans: what it leans on where it has values; what is left of it */
+    const uint64_t **under_of;
+    size_t cap_under, cap_rest, cap_under_of;
 };
 
 bool chunk_key_eq(struct chunk_key a, struct chunk_key b)
@@ -60,7 +79,10 @@ void chunk_writer_free(struct chunk_writer *w)
     buf_fini(&w->body);
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(w->usual[i]);
-    FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of);
+    FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of, w->under, w->rest, w->under_of);
+    for (size_t i = 0; i < LEAN_BASES; i++)
+        FREE_ALL(w->bases[i].v, w->bases[i].have);
+    lean_fini(&w->lean);
     block_writer_free(w->block);
     numbers_free(w->numbers);
     free(w);
@@ -68,6 +90,7 @@ void chunk_writer_free(struct chunk_writer *w)
 
 void chunk_quick(struct chunk_writer *w, bool on)
 {
+    w->quick = on;
     block_quick(w->block, on);
 }
 
@@ -125,6 +148,8 @@ int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, si
     buf_reset(&w->names);
     buf_reset(&w->body);
     w->n_parts = w->n_devs = w->usual_mask = 0;
+    for (size_t i = 0; i < LEAN_BASES; i++)
+        w->bases[i].there = false;
     w->lanes = lanes;
     w->n_ticks = n_ticks;
     w->n_devices = n_devices;
@@ -243,7 +268,102 @@ static bool all_zero(const struct chunk_writer *w, size_t series)
     return true;
 }
 
-static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out)
+/* ---- leaning: see lean.h ---- */
+
+/* The devices are those of the column before; without one, all. */
+static bool as_before(const struct chunk_writer *w, const struct chunk_column *c)
+{
+    const struct loose_part *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
+
+    if (!before)
+        return c->n_devs == w->n_devices;
+    return before->n_devs == c->n_devs &&
+           memcmp(w->devs + before->devs_off, c->devs, c->n_devs * sizeof(*c->devs)) == 0;
+}
+
+/* Of a column that was added just now. */
+static void keep_base(struct chunk_writer *w, const struct chunk_column *c)
+{
+    unsigned at = w->lanes == 1 && !w->quick ? lean_base(c->key.no) : LEAN_BASES;
+    size_t words = chunk_words(w->n_ticks);
+
+    if (at == LEAN_BASES || c->n_devs * w->n_ticks > BASE_CELLS)
+        return;
+    struct kept_base *b = &w->bases[at];
+    VEC_LEAST(b->v, b->cap_v, c->n_devs * w->n_ticks);
+    VEC_LEAST(b->have, b->cap_have, c->n_devs * words);
+    b->there = b->every = true;
+    b->part = w->n_parts - 1;
+    b->n_devs = c->n_devs;
+    for (size_t k = 0; k < c->n_devs; k++) {
+        const uint64_t *h = c->have ? c->have[k] : NULL;
+        memcpy(b->v + k * w->n_ticks, c->v[k], w->n_ticks * sizeof(*b->v));
+        b->every &= !h;
+        if (h)
+            memcpy(b->have + k * words, h, words * sizeof(*h));
+        else
+            memset(b->have + k * words, 0, words * sizeof(*h));
+    }
+}
+
+/* What the column may lean on: it has the same devices, and a value wherever the column has one. */
+static const struct kept_base *find_base(const struct chunk_writer *w, const struct chunk_column *c, bool *ret_sums)
+{
+    uint16_t on = w->lanes == 1 && !w->quick ? lean_on(c->key.no, ret_sums) : 0;
+    const struct kept_base *b = on ? &w->bases[lean_base(on)] : NULL;
+    size_t words = chunk_words(w->n_ticks);
+
+    if (!b || !b->there || !as_before(w, c) || b->n_devs != c->n_devs ||
+        w->parts[b->part].devs_off != w->parts[w->n_parts - 1].devs_off)
+        return NULL;
+    for (size_t k = 0; k < c->n_devs && !b->every; k++)
+        if (!c->have || !c->have[k] || memcmp(c->have[k], b->have + k * words, words * sizeof(uint64_t)) != 0)
+            return NULL;
+    return b;
+}
+
+/* The base's values where the column has some, as take_lane took those. */
+static void take_under(struct chunk_writer *w, const struct chunk_column *c, const struct kept_base *b)
+{
+    size_t n = w->n_ticks, series = 0, at = 0;
+
+    VEC_LEAST(w->under, w->cap_under, c->n_devs * n);
+    VEC_LEAST(w->under_of, w->cap_under_of, c->n_devs);
+    for (size_t k = 0; k < c->n_devs; k++) {
+        const uint64_t *h = c->have ? c->have[k] : NULL;
+        if (!h) {
+            w->under_of[series++] = (const uint64_t *)(b->v + k * n);
+            continue;
+        }
+        size_t present = take_present(b->v + k * n, n, h, NULL, w->under + at);
+        if (present)
+            w->under_of[series++] = w->under + at;
+        at += present;
+    }
+}
+
+/* What is left of the lane that was taken, in its place, if that is less; the head of it to out. */
+static bool lean_lane(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
+                      struct loose_part *part)
+{
+    bool sums = false;
+    const struct kept_base *b = find_base(w, c, &sums);
+
+    if (!b || series == 0)
+        return false;
+    take_under(w, c, b);
+    VEC_LEAST(w->rest, w->cap_rest, c->n_devs * w->n_ticks);
+    if (!lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest))
+        return false;
+    for (size_t k = 0, at = 0; k < series; at += w->n_of[k++])
+        w->series[k] = w->rest + at;
+    lean_put(&w->lean, out, series);
+    part->leans = w->n_parts - b->part;
+    part->sums = sums;
+    return true;
+}
+
+static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, struct loose_part *part)
 {
     uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
     size_t mask_at = out->len;
@@ -253,32 +373,30 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
         buf_u8(out, 0);
     for (unsigned lane = 0; lane < w->lanes && out->err == 0; lane++) {
         size_t series = take_lane(w, c, lane);
+        bool leans = lean_lane(w, c, series, out, part);
+        unsigned kind = leans ? CHUNK_LANES_MAX - 1 : lane;
         if (w->lanes > 1 && all_zero(w, series))
             zero_mask |= 1u << lane;
         else
-            block_put(w->block, out, w->series, w->n_of, series, metric ? (metric + lane) * 2 + (w->lanes > 1) : 0,
+            block_put(w->block, out, w->series, w->n_of, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0,
                       w->thorough);
     }
     if (w->lanes > 1 && out->err == 0)
         out->p[mask_at] = (char)zero_mask;
 }
 
-static void note_part(struct chunk_writer *w, const struct chunk_column *c, size_t off)
+static void note_part(struct chunk_writer *w, const struct chunk_column *c, struct loose_part p)
 {
     const struct loose_part *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
-    struct loose_part p = {.no = c->key.no,
-                           .name_off = w->names.len,
-                           .name_len = c->key.no ? 0 : c->key.name.len,
-                           .devs_off = w->n_devs,
-                           .n_devs = c->n_devs,
-                           .len = w->body.len - off,
-                           .crc = crc32c(0, w->body.p + off, w->body.len - off)};
 
-    if (before)
-        p.as_before = before->n_devs == c->n_devs &&
-                      memcmp(w->devs + before->devs_off, c->devs, c->n_devs * sizeof(*c->devs)) == 0;
-    else
-        p.as_before = c->n_devs == w->n_devices;
+    p.no = c->key.no;
+    p.name_off = w->names.len;
+    p.name_len = c->key.no ? 0 : c->key.name.len;
+    p.devs_off = w->n_devs;
+    p.n_devs = c->n_devs;
+    p.len = w->body.len - p.off;
+    p.crc = crc32c(0, w->body.p + p.off, p.len);
+    p.as_before = as_before(w, c);
     if (before && p.as_before)
         p.devs_off = before->devs_off;
     for (size_t i = 0; i < c->n_devs && !(before && p.as_before); i++)
@@ -293,7 +411,8 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
     if (c->n_devs == 0 || c->n_devs > w->n_devices || w->n_parts >= CHUNK_COLUMNS_MAX ||
         (!c->key.no && c->key.name.len > CHUNK_NAME_MAX) || c->n_devs * w->lanes > CHUNK_CELLS_MAX / w->n_ticks)
         return -E2BIG;
-    size_t cells = MAX(c->n_devs * w->n_ticks, w->n_ticks + 1), off = w->body.len;
+    size_t cells = MAX(c->n_devs * w->n_ticks, w->n_ticks + 1);
+    struct loose_part part = {.off = w->body.len};
     VEC_LEAST(w->v, w->cap_v, cells);
     if (c->n_devs > w->cap_n) {
         w->cap_n = c->n_devs;
@@ -301,10 +420,12 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
         w->series = mem_grow(w->series, w->cap_n, sizeof(*w->series));
     }
     put_presence(w, c, &w->body);
-    put_lanes(w, c, &w->body);
+    put_lanes(w, c, &w->body, &part);
     if (w->body.err)
         return -E2BIG;
-    note_part(w, c, off);
+    note_part(w, c, part);
+    if (!part.leans)
+        keep_base(w, c);
     return w->names.err ? -E2BIG : 0;
 }
 
@@ -315,11 +436,16 @@ static void put_part(struct chunk_writer *w, const struct loose_part *p)
     buf_varint(&w->head, p->no);
     if (!p->no)
         buf_text(&w->head, str_n(w->names.p + p->name_off, p->name_len));
-    buf_varint(&w->head, p->as_before ? 0 : p->n_devs);
+    buf_varint(&w->head, p->leans ? PLACES_LEAN : p->as_before ? PLACES_BEFORE : p->n_devs + PLACES_LEAN);
+    if (p->leans)
+        buf_varint(&w->head, p->leans << 1 | p->sums);
     for (size_t k = 0; k < p->n_devs && !p->as_before; k++)
         buf_varint(&w->head, k ? (uint64_t)(devs[k] - devs[k - 1]) : devs[0]);
     buf_varint(&w->head, p->len);
-    buf_u32(&w->head, p->crc);
+    if (p->len <= COLUMN_SMALL)
+        buf_add(&w->head, w->body.p + p->off, p->len);
+    else
+        buf_u32(&w->head, p->crc);
 }
 
 /* version, lanes, u32 length of the head, u32 its checksum, head, columns */
@@ -340,5 +466,8 @@ int chunk_end(struct chunk_writer *w, struct buf *out)
     buf_u32(out, (uint32_t)w->head.len);
     buf_u32(out, crc32c(crc32c(0, out->p + out->len - 6, 6), w->head.p, w->head.len));
     buf_addstr(out, buf_str(&w->head));
-    return buf_addstr(out, buf_str(&w->body));
+    for (size_t i = 0; i < w->n_parts; i++)
+        if (w->parts[i].len > COLUMN_SMALL)
+            buf_add(out, w->body.p + w->parts[i].off, w->parts[i].len);
+    return out->err;
 }

@@ -2,8 +2,9 @@
  * chunk.h: what a node's devices did over a span, column by column <-> bytes. docs/store.md describes the bytes.
  *
  * K1 chunk_read(chunk_add(x)) == x, to the bit. K2 A reader never reads past the bytes, refuses what does not fit the
- * caps below, and takes no more memory than they allow. K3 Every column has a checksum: damage costs that column, or,
- * in the head, the chunk. K4 Only the columns asked for are decoded. K5 The first byte is the version.
+ * caps below, and takes no more memory than they allow. K3 Every column has a checksum: damage costs that column and
+ * those that lean on it, or, in the head, the chunk. K4 Only the columns asked for are decoded. K5 The first byte is
+ * the version.
  *
  * A column is one metric over some of the devices, at the chunk's ticks. A lane is one number of a cell: raw chunks
  * have one, tiers have several (count, sum, ...). Pure: no clock, no disk.
@@ -13,8 +14,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "codec/block.h"
+#include "codec/lean.h"
 
-#define CHUNK_VERSION     2 /* 1 is still read */
+#define CHUNK_VERSION     3 /* 1 and 2 are still read */
 #define CHUNK_TICKS_MAX   (1u << 20)
 #define CHUNK_DEVICES_MAX (1u << 12)
 #define CHUNK_COLUMNS_MAX (1u << 13)
@@ -59,6 +61,10 @@ struct chunk_part {
     size_t n_devs;
     size_t off, len;
     uint32_t crc;
+    uint16_t leans;  /* on this column, one behind; 0: on none */
+    bool sums : 1;   /* with its differences */
+    bool leant : 1;  /* others lean on it */
+    bool inside : 1; /* the head, under its checksum: crc does not count */
 };
 
 struct chunk {
@@ -97,6 +103,9 @@ struct chunk_cells {
     size_t cap_flat, cap_present, cap_constant;
     struct buf room[2];
     void *zstd;
+    struct lean lean;
+    struct chunk_base *base; /* what columns lean on, LEAN_BASES of them; NULL: not needed so far */
+    unsigned next_base;
 };
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
 /*
@@ -113,6 +122,17 @@ struct chunk_want {
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);
+/*
+ * Before a part of a column that leans, where its bytes are given: what it leans on (p->leans - 1), to the same want.
+ * It is kept in ret until chunk_forget; chunk_has_base: it is there already.
+ */
+int chunk_read_base(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
+                    struct chunk_cells *ret, struct err *err);
+bool chunk_has_base(const struct chunk *c, size_t column, const struct chunk_want *want, const struct chunk_cells *of);
+/* The column that was read last, and not in short (constant): kept for those that lean on it. Its cells are gone then.
+ */
+void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *want, struct chunk_cells *of);
+void chunk_forget(struct chunk_cells *c); /* before another chunk's columns */
 void chunk_cells_fini(struct chunk_cells *c);
 
 static inline size_t chunk_words(size_t n_ticks)

@@ -10,6 +10,10 @@ enum chunk_presence { PRESENT_ALL = 0, PRESENT_AS_BEFORE = 1, PRESENT_RUNS = 2 }
 #define NAME_UUID      255u
 #define CHUNK_UUID_LEN 16u
 
+/* A column's devices: those of the column before; those and it leans on another column; n + this: n places follow. */
+enum { PLACES_BEFORE = 0, PLACES_LEAN = 1 };
+#define COLUMN_SMALL 128u /* bytes: one that is no larger lies in the head, and has no checksum of its own */
+
 /* How a block's series are written that are not constant: block.c, block_read.c. */
 enum block_coding {
     BLOCK_SAME = 0,   /* all are constant */
@@ -19,6 +23,8 @@ enum block_coding {
     BLOCK_DOD = 4,    /* zigzag of difference of differences / divisor */
     BLOCK_COMMON = 5, /* (value - least of all series) / divisor */
     BLOCK_RUNS = 6,   /* lengths, and zigzag of difference / divisor */
+    BLOCK_SIGNED = 7, /* zigzag of the value; the divisor is 1 */
+    BLOCK_CODINGS
 };
 #define BLOCK_SOME_SAME 0x80 /* a bit beside: some series are constant */
 

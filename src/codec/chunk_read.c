@@ -87,6 +87,21 @@ static bool head_usual(struct chunk *c, struct rd *r)
     return !r->bad && mask >> c->lanes == 0;
 }
 
+/* A column leans on one before it that leans on none and has the same devices. */
+static bool head_leans(const struct chunk *c, struct rd *r, struct chunk_part *p)
+{
+    uint64_t word = rd_varint(r);
+    size_t at = (size_t)(p - c->columns);
+
+    if (r->bad || c->lanes != 1 || word >> 1 < 1 || word >> 1 > at)
+        return false;
+    struct chunk_part *on = p - (word >> 1);
+    on->leant = true;
+    p->leans = (uint16_t)(at - (size_t)(word >> 1) + 1);
+    p->sums = word & 1;
+    return !on->leans && on->devs == p->devs;
+}
+
 /* n devices' places; n 0 (not in version 1): those of the column before, or all. */
 static bool head_places(struct chunk *c, struct rd *r, struct chunk_part *p, uint64_t n)
 {
@@ -123,12 +138,21 @@ static bool head_column(struct chunk *c, struct rd *r, struct chunk_part *p)
     if (no == 0)
         p->key.name = rd_text(r, CHUNK_NAME_MAX);
     uint64_t n = rd_varint(r);
+    bool leans = c->version > 2 && n == PLACES_LEAN;
+    if (c->version > 2)
+        n -= n > PLACES_LEAN ? PLACES_LEAN : n;
     if (r->bad || (n == 0 && c->version == 1) || n > c->n_devices || !head_places(c, r, p, n) ||
-        p->n_devs * c->lanes > CHUNK_CELLS_MAX / c->n_ticks)
+        p->n_devs * c->lanes > CHUNK_CELLS_MAX / c->n_ticks || (leans && !head_leans(c, r, p)))
         return false;
     uint64_t len = rd_varint(r);
-    p->crc = rd_u32(r);
     p->len = (size_t)len;
+    p->inside = c->version > 2 && len <= COLUMN_SMALL;
+    if (p->inside) {
+        const uint8_t *bytes = rd_bytes(r, p->len);
+        p->off = bytes ? (size_t)((const char *)bytes - c->bytes.p) : 0;
+    } else {
+        p->crc = rd_u32(r);
+    }
     return !r->bad && len <= CHUNK_BYTES_MAX;
 }
 
@@ -143,6 +167,8 @@ static bool head_columns(struct chunk *c, struct rd *r, size_t at)
         struct chunk_part *p = &c->columns[c->n_columns];
         if (!head_column(c, r, p))
             return false;
+        if (p->inside)
+            continue;
         p->off = at;
         at += p->len; /* past the end: found when it is read, for the others may be whole */
     }
@@ -338,10 +364,130 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
     return true;
 }
 
-static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, const struct chunk_want *want)
+/* ---- what columns lean on ---- */
+
+struct chunk_base {
+    const struct chunk *of; /* NULL: none is here */
+    size_t column, first, last, from, to;
+    struct chunk_cells cells;
+};
+
+/* What has to be read of a base, for what is wanted of a column that leans on it. */
+static struct chunk_want base_want(const struct chunk *c, size_t column, const struct chunk_want *want)
+{
+    return (struct chunk_want){.first = want->first,
+                               .last = want->last,
+                               .lanes = 1,
+                               .from = want->to && !c->columns[column].sums ? want->from : 0,
+                               .to = want->to ? MIN(want->to, c->n_ticks) : c->n_ticks};
+}
+
+static struct chunk_base *find_base(const struct chunk *c, size_t column, const struct chunk_want *want,
+                                    const struct chunk_cells *of)
+{
+    struct chunk_want need = base_want(c, column, want);
+
+    for (size_t i = 0; i < LEAN_BASES && of->base; i++) {
+        struct chunk_base *b = &of->base[i];
+        if (b->of == c && b->column + 1 == c->columns[column].leans && b->first <= need.first && b->last >= need.last &&
+            b->from <= need.from && b->to >= need.to)
+            return b;
+    }
+    return NULL;
+}
+
+bool chunk_has_base(const struct chunk *c, size_t column, const struct chunk_want *want, const struct chunk_cells *of)
+{
+    return find_base(c, column, want, of) != NULL;
+}
+
+void chunk_forget(struct chunk_cells *c)
+{
+    for (size_t i = 0; i < LEAN_BASES && c->base; i++)
+        c->base[i].of = NULL;
+}
+
+static struct chunk_base *base_room(const struct chunk *c, size_t column, struct chunk_cells *of)
+{
+    if (!of->base)
+        of->base = mem_zero(LEAN_BASES, sizeof(*of->base));
+    size_t at = FIRST(LEAN_BASES, i, of->base[i].of == c && of->base[i].column == column);
+    if (at == LEAN_BASES)
+        at = of->next_base++ % LEAN_BASES;
+    of->base[at].of = NULL;
+    return &of->base[at];
+}
+
+static void base_is(struct chunk_base *b, const struct chunk *c, size_t column, const struct chunk_want *want)
+{
+    b->of = c;
+    b->column = column;
+    b->first = want->first;
+    b->last = want->last;
+    b->from = want->to ? want->from : 0;
+    b->to = want->to ? want->to : c->n_ticks;
+}
+
+int chunk_read_base(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
+                    struct chunk_cells *ret, struct err *err)
+{
+    struct chunk_want need = base_want(c, column, want);
+    size_t on = c->columns[column].leans - 1;
+    struct chunk_base *b = base_room(c, on, ret);
+    int r = chunk_read_part(c, on, bytes, &need, &b->cells, err);
+
+    if (r == 0)
+        base_is(b, c, on, &need);
+    return r;
+}
+
+#define SWAP(a, b)                                                                                                     \
+    do {                                                                                                               \
+        __auto_type swap_ = (a);                                                                                       \
+        (a) = (b);                                                                                                     \
+        (b) = swap_;                                                                                                   \
+    } while (0)
+
+void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *want, struct chunk_cells *of)
+{
+    struct chunk_base *b = base_room(c, column, of);
+
+    SWAP(of->v, b->cells.v);
+    SWAP(of->cap_v, b->cells.cap_v);
+    b->cells.n_devs = of->n_devs;
+    b->cells.n_ticks = of->n_ticks;
+    b->cells.lanes = of->lanes;
+    base_is(b, c, column, want);
+}
+
+/* The only lane of a column that leans. */
+static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
+                        const struct chunk_want *want)
+{
+    const struct chunk_base *base = find_base(from, column, want, c);
+    struct chunk_want need = base_want(from, column, want);
+    size_t words = chunk_words(c->n_ticks), series = 0;
+
+    for (size_t k = 0; k < c->n_devs; k++)
+        series += c->present[k] > 0;
+    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series) || !get_lane(r, from, c, 0, false, &need))
+        return false;
+    for (size_t k = series = 0; k < need.last; k++) {
+        if (k >= need.first && c->present[k])
+            lean_undo(&c->lean, series, c->v + k * c->n_ticks, chunk_lane(&base->cells, k, 0),
+                      c->present[k] < c->n_ticks ? c->have + k * words : NULL, need.from, need.to);
+        series += c->present[k] > 0;
+    }
+    return true;
+}
+
+static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
+                       const struct chunk_want *want)
 {
     if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
+    if (from->columns[column].leans)
+        return get_leaning(r, from, c, column, want);
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
     bool full = c->lanes > 1 && !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
     for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++)
@@ -370,7 +516,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
                     struct chunk_cells *ret, struct err *err)
 {
     const struct chunk_part *p = &c->columns[column];
-    bool all_lanes = want->lanes >> (c->lanes - 1) & 1;
+    bool own = !bytes.p, all_lanes = want->lanes >> (c->lanes - 1) & 1;
 
     assert(want->first < want->last && want->last <= p->n_devs);
     if (!bytes.p && (p->off > c->bytes.len || p->len > c->bytes.len - p->off))
@@ -379,13 +525,18 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
         bytes = str_n(c->bytes.p + p->off, p->len);
     if (bytes.len != p->len)
         return err_set(err, -EBADMSG, "a column is cut off");
-    if (crc32c(0, bytes.p, p->len) != p->crc)
+    if (!p->inside && crc32c(0, bytes.p, p->len) != p->crc)
         return err_set(err, -EBADMSG, "a column is damaged");
+    if (p->leans && own) {
+        int b = chunk_read_base(c, column, (struct str){0}, want, ret, err);
+        if (b < 0)
+            return b;
+    }
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
     memset(ret->constant, 0, 2 * p->n_devs);
     ret->full = false;
     struct rd r = rd_of(bytes.p, p->len);
-    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, want);
+    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, column, want);
     ok = ok && (!all_lanes || rd_left(&r) == 0);
     return ok ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
 }
@@ -399,7 +550,10 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 
 void chunk_cells_fini(struct chunk_cells *c)
 {
-    FREE_ALL(c->v, c->have, c->flat, c->present, c->constant);
+    for (size_t i = 0; i < LEAN_BASES && c->base; i++)
+        chunk_cells_fini(&c->base[i].cells);
+    FREE_ALL(c->v, c->have, c->flat, c->present, c->constant, c->base);
+    lean_fini(&c->lean);
     block_reader_fini(&c->block);
     buf_fini(&c->room[0]);
     buf_fini(&c->room[1]);

@@ -306,7 +306,8 @@ bool chunk_whole(struct str bytes, int tier)
 
     for (size_t i = 0; i < c.n_columns && whole; i++) {
         const struct chunk_part *p = &c.columns[i];
-        whole = p->off <= bytes.len && p->len <= bytes.len - p->off && crc32c(0, bytes.p + p->off, p->len) == p->crc;
+        whole = p->off <= bytes.len && p->len <= bytes.len - p->off &&
+                (p->inside || crc32c(0, bytes.p + p->off, p->len) == p->crc);
     }
     chunk_fini(&c);
     return whole;

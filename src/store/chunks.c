@@ -11,6 +11,8 @@
 static const char *const upgrades[] = {
     /* 1 to 2: until then hours were written together with minutes */
     "ALTER TABLE chunk ADD COLUMN summed INTEGER NOT NULL DEFAULT 1",
+    /* 2 to 3: the same tables; from now on they may hold chunks of version 3, which older programs call damaged */
+    "SELECT 1",
 };
 
 #define TABLES                                                                                                         \
@@ -24,7 +26,7 @@ static const char *const upgrades[] = {
 
 const struct db_kind chunks_kind = {
     .magic = DB_MAGIC_HISTORY,
-    .version = 2,
+    .version = 3,
     .upgrades = upgrades,
     .shrinks = true,
     .schema = TABLES,

@@ -51,12 +51,28 @@ static int place_of(const struct chunk_part *p, int dev)
     return i < p->n_devs ? (int)i : -1;
 }
 
+/* A column's bytes, unless the chunk has them. */
+static int load_column(struct sink *s, const struct chunk *c, size_t k, struct str *ret)
+{
+    if (c->columns[k].inside)
+        *ret = str_n(c->bytes.p + c->columns[k].off, c->columns[k].len);
+    return s->load && !ret->p ? s->load(s->load_arg, c, k, ret) : 0;
+}
+
 /* What is wanted of a column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
 static int read_column(struct sink *s, const struct chunk *c, size_t k, const struct chunk_want *want)
 {
     struct str bytes = {0};
-    int r = s->load ? s->load(s->load_arg, c, k, &bytes) : 0;
+    int r = 0;
 
+    if (c->columns[k].leans && !chunk_has_base(c, k, want, &s->cells)) {
+        r = load_column(s, c, c->columns[k].leans - 1, &bytes);
+        if (r == 0)
+            r = chunk_read_base(c, k, bytes, want, &s->cells, NULL);
+        bytes = (struct str){0};
+    }
+    if (r == 0)
+        r = load_column(s, c, k, &bytes);
     if (r == 0)
         r = chunk_read_part(c, k, bytes, want, &s->cells, NULL);
     if (r != -EBADMSG)
@@ -288,6 +304,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
 {
     size_t n = b->ask->n_devices, step = b->ask->n_metrics;
     const int *at = b->place + n;
+    bool keep = c->columns[column].leant && step > 1; /* for those that lean on it */
 
     find_places(b, &c->columns[column]);
     struct chunk_want want = {.first = b->first_place,
@@ -295,7 +312,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
                               .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
                               .from = b->begin,
                               .to = b->cuts[b->n_cuts - 1].end,
-                              .constant = tier == TIER_RAW};
+                              .constant = tier == TIER_RAW && !keep};
     if (want.first >= want.last)
         return 0;
     int r = read_column(&b->s, c, column, &want);
@@ -305,6 +322,8 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
         else if (at[d] >= 0)
             bins_tier(b, d * step + metric, c, (size_t)at[d], tier);
     }
+    if (keep && r == 0)
+        chunk_keep(c, column, &want, &b->s.cells);
     return MIN(r, 0);
 }
 
@@ -315,6 +334,7 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     size_t guess = 0;
     int r = 0;
 
+    chunk_forget(&s->cells);
     bins_cut(b, c->ticks, c->n_ticks, 0);
     if (b->n_cuts == 0)
         return 0;
@@ -457,6 +477,7 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
     struct points_sink *p = (struct points_sink *)s;
     int dev = find_device(c, str_of(p->device), 0), r = 0;
 
+    chunk_forget(&s->cells);
     for (size_t k = 0; tier == TIER_RAW && dev >= 0 && k < c->n_columns && r == 0; k++) {
         int at = chunk_key_eq(c->columns[k].key, p->key) ? place_of(&c->columns[k], dev) : -1;
         if (at < 0)

@@ -278,20 +278,142 @@ static void chunks_of_one_writer_come_back_to_the_bit(void **unused)
     chunk_writer_free(w);
 }
 
-/* K5: what version 1 wrote, from the same seeds. */
-static void chunks_of_version_1_are_still_read(void **unused)
+/* K5: what versions 1 and 2 wrote, from the same seeds. */
+static void chunks_of_older_versions_are_still_read(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct made m = make_named(seed, 20, seed % 4 == 0 ? 6 : 1, true);
+    for (uint64_t i = 0; i < 8; i++) {
+        uint64_t seed = i % 4 + 1;
+        int version = (int)(i / 4) + 1;
+        struct made m = make_named(seed, 20, seed % 4 == 0 ? 6 : 1, version == 1);
         AUTO_BUF bytes = {0};
         char path[64];
-        snprintf(path, sizeof(path), "tests/golden/chunk/v1-%d", (int)seed);
+        snprintf(path, sizeof(path), "tests/golden/chunk/v%d-%d", version, (int)seed);
         assert_int_equal(file_read(path, 1 << 20, &bytes, NULL), 0);
-        assert_int_equal(bytes.p[0], 1);
+        assert_int_equal(bytes.p[0], version);
         assert_int_equal(check_chunk(&m, buf_str(&bytes)), (int)m.n_columns);
         unmake(&m);
     }
+}
+
+enum { LEAN_N = 300, LEAN_DEVS = 4, LEAN_COLUMNS = 5 };
+static const uint16_t lean_numbers[LEAN_COLUMNS] = {1, 2, 8, 10, 31}; /* util, mem_util, power, energy, sm_active */
+
+/* GPUs whose other numbers follow util and power; gaps: mem_util and energy come every third tick only. */
+static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N])
+{
+    for (size_t d = 0; d < LEAN_DEVS; d++) {
+        int64_t energy = (int64_t)(prng_next(g) >> 20);
+        for (size_t i = 0; i < LEAN_N; i++) {
+            int64_t util = (int64_t)(prng_next(g) % 101), mw = 70000 + util * 5000 + (int64_t)(prng_next(g) % 8000);
+            energy += mw + (int64_t)(prng_next(g) % 900) - 450;
+            v[0][d][i] = util * 100;
+            v[1][d][i] = util / 2 * 100 + (int64_t)(prng_next(g) % 3) * 100;
+            v[2][d][i] = mw;
+            v[3][d][i] = energy;
+            v[4][d][i] = util * 86 + (int64_t)(prng_next(g) % 9) * 10;
+        }
+    }
+}
+
+static void write_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, bool leaning, struct buf *out)
+{
+    static const uint16_t devs[LEAN_DEVS] = {0, 1, 2, 3};
+    int64_t ticks[LEAN_N];
+    struct str names[LEAN_DEVS];
+    struct chunk_writer *w = chunk_writer_new();
+
+    for (size_t i = 0; i < LEAN_N; i++)
+        ticks[i] = T0 + (int64_t)i * 1000;
+    for (size_t i = 0; i < LEAN_DEVS; i++)
+        names[i] = STR("x");
+    assert_int_equal(chunk_begin(w, 1, ticks, LEAN_N, names, LEAN_DEVS), 0);
+    for (size_t k = 0; k < LEAN_COLUMNS; k++) {
+        const int64_t *v_of[LEAN_DEVS];
+        const uint64_t *have[LEAN_DEVS] = {0};
+        for (size_t d = 0; d < LEAN_DEVS; d++) {
+            v_of[d] = v[k][d];
+            have[d] = k == 1 || k == 3 ? gaps : NULL;
+        }
+        struct chunk_column c = {{.no = (uint16_t)(lean_numbers[k] + (leaning ? 0 : 1000))},
+                                 LEAN_DEVS,
+                                 devs,
+                                 have,
+                                 v_of};
+        assert_int_equal(chunk_add(w, &c), 0);
+    }
+    assert_int_equal(chunk_end(w, out), 0);
+    chunk_writer_free(w);
+}
+
+static void check_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, struct str bytes)
+{
+    struct chunk c;
+    struct chunk_cells cells = {0}, part = {0};
+
+    assert_int_equal(chunk_open(&c, bytes, NULL), 0);
+    for (size_t k = 0; k < LEAN_COLUMNS; k++) {
+        assert_int_equal(chunk_read(&c, k, &cells, NULL), 0);
+        for (size_t d = 0; d < LEAN_DEVS; d++)
+            for (size_t i = 0; i < LEAN_N; i++) {
+                bool has = (k != 1 && k != 3) || !gaps || gaps[i / 64] >> i % 64 & 1;
+                assert_int_equal(chunk_has(&cells, d, i), has);
+                assert_int_equal(chunk_lane(&cells, d, 0)[i], has ? v[k][d][i] : 0);
+            }
+        check_parts(&c, k, &cells, &part);
+    }
+    chunk_cells_fini(&cells);
+    chunk_cells_fini(&part);
+    chunk_fini(&c);
+}
+
+/* L1: what goes with another metric takes less, and comes back to the bit, with gaps or without. */
+static void what_goes_with_another_metric_takes_less(void **unused)
+{
+    static int64_t v[LEAN_COLUMNS][LEAN_DEVS][LEAN_N];
+    uint64_t gaps[(LEAN_N + 63) / 64] = {0};
+
+    (void)unused;
+    for (size_t i = 0; i < LEAN_N; i += 3)
+        gaps[i / 64] |= 1ull << i % 64;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct prng g = {seed};
+        size_t size[2];
+        make_lean(&g, v);
+        for (int leaning = 0; leaning < 2; leaning++) {
+            AUTO_BUF out = BUF_INIT(1 << 20);
+            write_lean(v, seed % 2 ? NULL : gaps, leaning, &out);
+            check_lean(v, seed % 2 ? NULL : gaps, buf_str(&out));
+            size[leaning] = out.len;
+        }
+        assert_true(size[1] < size[0] * 9 / 10);
+    }
+}
+
+/* K3 */
+static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
+{
+    static int64_t v[LEAN_COLUMNS][LEAN_DEVS][LEAN_N];
+    struct prng g = {5};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct chunk c;
+    struct chunk_cells cells = {0};
+
+    (void)unused;
+    make_lean(&g, v);
+    write_lean(v, NULL, true, &out);
+    assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
+    assert_int_equal(c.columns[1].leans, 1);
+    assert_int_equal(c.columns[3].leans, 3);
+    assert_int_equal(c.columns[4].leans, 1);
+    for (size_t k = 0; k < LEAN_COLUMNS; k++) {
+        out.p[c.columns[k].off + 9] ^= 4;
+        for (size_t i = 0; i < LEAN_COLUMNS; i++)
+            assert_int_equal(chunk_read(&c, i, &cells, NULL), i == k || c.columns[i].leans == k + 1 ? -EBADMSG : 0);
+        out.p[c.columns[k].off + 9] ^= 4;
+    }
+    chunk_cells_fini(&cells);
+    chunk_fini(&c);
 }
 
 /* What the cells of most ticks have in common is written once. */
@@ -337,21 +459,22 @@ static void what_is_usual_costs_nothing(void **unused)
 
 static void damage_costs_one_column(void **unused)
 {
-    struct made m = make(7, 40, 1);
+    struct made m = make(7, 400, 1);
     AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
-    int heads = 0;
+    int heads = 0, tried = 0;
 
     (void)unused;
     write_chunk(&m, &out);
-    for (size_t i = 0; i < out.len; i++) {
+    for (size_t i = 0; i < out.len; i += 1 + i / 200) {
         out.p[i] ^= (char)(1 << i % 8);
+        tried++;
         int good = check_chunk(&m, buf_str(&out));
         heads += good < 0;
         if (good >= 0)
             assert_int_equal(good, (int)m.n_columns - 1);
         out.p[i] ^= (char)(1 << i % 8);
     }
-    assert_true(heads > 10 && heads < (int)out.len / 2);
+    assert_true(heads > 10 && heads < tried / 2);
     unmake(&m);
 }
 
@@ -428,6 +551,8 @@ static void what_is_past_a_cap_is_refused(void **unused)
 }
 
 TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(chunks_of_one_writer_come_back_to_the_bit),
-      cmocka_unit_test(chunks_of_version_1_are_still_read), cmocka_unit_test(what_is_usual_costs_nothing),
+      cmocka_unit_test(chunks_of_older_versions_are_still_read),
+      cmocka_unit_test(what_goes_with_another_metric_takes_less),
+      cmocka_unit_test(damage_costs_a_column_and_those_that_lean_on_it), cmocka_unit_test(what_is_usual_costs_nothing),
       cmocka_unit_test(damage_costs_one_column), cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
       cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(what_is_past_a_cap_is_refused))
