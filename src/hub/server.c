@@ -39,7 +39,7 @@
 #define CACHE_BYTES (128u << 20)
 #define READERS     2     /* threads that answer questions about the past */
 #define READ_QUEUE  64    /* questions that may wait for them */
-#define GROUP_MAX   500   /* agents are read as often as the store commits, which they wait for anyway; ms at most */
+#define GROUP_MAX   1000  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
 #define GROUP_WATCH 200   /* the same while somebody looks */
 #define WATCHED_MS  30000 /* somebody looked so lately */
 #define STOP_MS     3000  /* what waits for the disk gets its answer */
