@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "base/mem.h"
 #include "base/rand.h"
 
@@ -65,16 +66,6 @@ int buf_addstr(struct buf *b, struct str s)
     return buf_add(b, s.p, s.len);
 }
 
-int buf_addc(struct buf *b, char c)
-{
-    char *at = buf_at(b, 1);
-
-    if (!at)
-        return b->err;
-    *at = c;
-    return buf_done(b, 1);
-}
-
 int buf_fill(struct buf *b, char c, size_t n)
 {
     char *at = buf_at(b, n);
@@ -121,43 +112,31 @@ int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
     return b->err;
 }
 
-static const char buf_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-                                "8081828384858687888990919293949596979899";
-
-/* The digits of v, ending at end; where they start. */
-static inline char *buf_digits(char *end, uint64_t v)
-{
-    while (v >= 100) {
-        end -= 2;
-        memcpy(end, buf_pairs + v % 100 * 2, 2);
-        v /= 100;
-    }
-    if (v >= 10) {
-        end -= 2;
-        memcpy(end, buf_pairs + v * 2, 2);
-    } else {
-        *--end = (char)('0' + v);
-    }
-    return end;
-}
+/* clang-format off */
+const char digit_pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+const uint64_t digit_tens[] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+    1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+    1000000000000000000, 10000000000000000000u};
+/* clang-format on */
 
 int buf_addu(struct buf *b, uint64_t v)
 {
-    char text[20];
-    char *p = buf_digits(text + sizeof(text), v);
+    char text[DIGITS_MAX];
 
-    return buf_add(b, p, (size_t)(text + sizeof(text) - p));
+    return buf_add(b, text, (size_t)(digits_put(text, v) - text));
 }
 
 int buf_addi(struct buf *b, int64_t v)
 {
-    char text[21];
-    char *p = buf_digits(text + sizeof(text), v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+    char text[1 + DIGITS_MAX] = "-";
 
     if (v < 0)
-        *--p = '-';
-    return buf_add(b, p, (size_t)(text + sizeof(text) - p));
+        return buf_add(b, text, (size_t)(digits_put(text + 1, 0 - (uint64_t)v) - text));
+    return buf_addu(b, (uint64_t)v);
 }
 
 int buf_addurl(struct buf *b, struct str s)
@@ -236,15 +215,9 @@ int buf_text(struct buf *b, struct str s)
 
 /* ---- the rest ---- */
 
-char *buf_room(struct buf *b, size_t n)
+char *buf_make_room(struct buf *b, size_t n)
 {
     return buf_at(b, n);
-}
-
-void buf_took(struct buf *b, size_t n)
-{
-    if (b->p)
-        buf_done(b, n);
 }
 
 int buf_read_fd(struct buf *b, int fd)

@@ -22,7 +22,6 @@ struct buf {
 int buf_add(struct buf *b, const void *p, size_t n);
 int buf_adds(struct buf *b, const char *s);
 int buf_addstr(struct buf *b, struct str s);
-int buf_addc(struct buf *b, char c);
 int buf_fill(struct buf *b, char c, size_t n);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
@@ -42,13 +41,35 @@ int buf_varint(struct buf *b, uint64_t v);
 int buf_zigzag(struct buf *b, int64_t v);
 int buf_text(struct buf *b, struct str s); /* varint length, then the bytes */
 
-char *buf_room(struct buf *b, size_t n); /* room for n more bytes, or NULL (err set); then buf_took */
-void buf_took(struct buf *b, size_t n);
 int buf_read_fd(struct buf *b, int fd);  /* until end of file; -EMSGSIZE past max, or -errno */
 void buf_cut(struct buf *b, size_t len); /* shorten to len */
 void buf_reset(struct buf *b);           /* empty, keep the memory, clear err */
 void buf_fini(struct buf *b);
 char *buf_take(struct buf *b); /* the text, now the caller's to free(); b is empty again */
+
+char *buf_make_room(struct buf *b, size_t n); /* buf_room's other half */
+/* Room for n more bytes, or NULL (err set); then buf_took. */
+static inline char *buf_room(struct buf *b, size_t n)
+{
+    return b->err == 0 && n < b->cap - b->len ? b->p + b->len : buf_make_room(b, n);
+}
+static inline void buf_took(struct buf *b, size_t n)
+{
+    if (!b->p)
+        return;
+    b->len += n;
+    b->p[b->len] = 0;
+}
+static inline int buf_addc(struct buf *b, char c)
+{
+    char *at = buf_room(b, 1);
+
+    if (!at)
+        return b->err;
+    *at = c;
+    buf_took(b, 1);
+    return 0;
+}
 
 static inline struct str buf_str(const struct buf *b)
 {

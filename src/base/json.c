@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/digits.h"
 #include "base/plain.h"
 
 /* The comma that is due, and "key": if there is one; at has room for LEAD_ROOM more than the key. Behind them. */
@@ -169,10 +170,32 @@ static size_t json_escape_one(struct buf *out, struct str s)
     return 1;
 }
 
-void json_escape(struct buf *out, struct str v)
+bool json_is_plain(struct str v)
 {
     size_t i = 0;
 
+    for (; i + 8 <= v.len; i += 8)
+        if (json_special8(v.p + i))
+            return false;
+    if (v.len >= 8)
+        return i == v.len || !json_special8(v.p + v.len - 8);
+    while (i < v.len && json_plain((unsigned char)v.p[i]))
+        i++;
+    return i == v.len;
+}
+
+void json_escape(struct buf *out, struct str v)
+{
+    size_t i = 0;
+    char *at = json_is_plain(v) ? buf_room(out, v.len + 2) : NULL;
+
+    if (at) {
+        *at = '"';
+        memcpy(at + 1, v.p, v.len);
+        at[1 + v.len] = '"';
+        buf_took(out, v.len + 2);
+        return;
+    }
     buf_addc(out, '"');
     while (i < v.len && out->err == 0) {
         size_t n = plain_len(str_n(v.p + i, v.len - i));
@@ -235,32 +258,24 @@ void json_print(struct buf *out, const char *fmt, ...)
 
 static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one */
 {
-    unsigned places = 0;
-
-    for (int64_t ten = 10; ten <= 1000000000; ten *= 10) {
-        places++;
-        if (ten >= per)
-            return ten == per ? places : 0;
+    switch (per) {
+    case 10:
+        return 1;
+    case 100:
+        return 2;
+    case 1000:
+        return 3;
+    case 10000:
+        return 4;
+    case 100000:
+        return 5;
+    case 1000000:
+        return 6;
+    case 1000000000:
+        return 9;
+    default:
+        return 0;
     }
-    return 0;
-}
-
-static char *put_digits(char *at, uint64_t v)
-{
-    char text[20], *end = text + sizeof(text), *p = end;
-
-    if (v < 10) {
-        *at = (char)('0' + v);
-        return at + 1;
-    }
-    for (; v > UINT32_MAX; v /= 10)
-        *--p = (char)('0' + v % 10);
-    uint32_t rest = (uint32_t)v; /* dividing these is quicker */
-    do
-        *--p = (char)('0' + rest % 10);
-    while (rest /= 10);
-    memcpy(at, p, (size_t)(end - p));
-    return at + (end - p);
 }
 
 /* What is left of 1 of per, behind the point. */
@@ -270,17 +285,10 @@ static char *put_fraction(char *at, uint64_t left, int64_t per)
     size_t n = 0;
 
     *at++ = '.';
-    if (places) { /* the digits themselves */
-        uint32_t rest = (uint32_t)left;
-        for (; rest % 100 == 0; rest /= 100) /* there is another digit, for left is not 0 */
-            places -= 2;
-        if (rest % 10 == 0) {
-            rest /= 10;
-            places--;
-        }
-        for (unsigned i = places; i-- > 0; rest /= 10)
-            at[i] = (char)('0' + rest % 10);
-        at += places;
+    if (places) { /* the digits themselves; there is one that is not 0, for left is not */
+        at = digits_put_last(at, left, places);
+        while (at[-1] == '0')
+            at--;
     } else if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;
         do {
@@ -299,11 +307,29 @@ static char *put_fraction(char *at, uint64_t left, int64_t per)
     return at;
 }
 
+/* Parts of ten thousand, which ratios come in, most of them whole per cent: without a loop for their digits. */
+static char *put_ratio(char *at, uint32_t u)
+{
+    uint32_t left = u % 10000, high = left / 100, low = left % 100;
+
+    at = digits_put(at, u / 10000);
+    if (!left)
+        return at;
+    *at = '.';
+    memcpy(at + 1, digit_pairs + high * 2, 2);
+    if (!low)
+        return at + 3 - (at[2] == '0');
+    memcpy(at + 3, digit_pairs + low * 2, 2);
+    return at + 5 - (at[4] == '0');
+}
+
 char *fixed_put(char *at, int64_t v, int64_t per)
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u, left = 0;
 
     assert(per > 0);
+    if (per == 10000 && v >= 0 && u <= UINT32_MAX)
+        return put_ratio(at, (uint32_t)u);
     if (per > 1 && u <= UINT32_MAX && per <= UINT32_MAX) {
         whole = (uint32_t)u / (uint32_t)per;
         left = (uint32_t)u % (uint32_t)per;
@@ -313,7 +339,7 @@ char *fixed_put(char *at, int64_t v, int64_t per)
     }
     if (v < 0)
         *at++ = '-';
-    at = put_digits(at, whole);
+    at = digits_put(at, whole);
     return left ? put_fraction(at, left, per) : at;
 }
 

@@ -34,6 +34,7 @@ void json_none(struct json *j, const char *key); /* null; not named so, since ja
 void json_fixed(struct json *j, const char *key, int64_t v, int64_t per);
 void json_raw(struct json *j, const char *key, struct str v); /* already JSON */
 void json_escape(struct buf *out, struct str v);              /* with quotes; for other writers */
+bool json_is_plain(struct str v);                             /* nothing of it needs an escape */
 /* A piece of JSON that is mostly known: ' stands for ". %s is text, quoted and escaped (NULL: null), %.*s JSON as it
  * is, %lld a number. */
 void json_print(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -2,6 +2,7 @@
 #include "format/render.h"
 
 #include "base/buf.h"
+#include "base/digits.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "format/words.h"
@@ -9,10 +10,81 @@
 
 #define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
 
-static void number(struct json *j, const char *key, int64_t v, int64_t absent)
+/*
+ * Most of a state is names of our own and numbers, a million of them where there are many nodes: names stand ready with
+ * their comma and colon, and each member is written where it belongs, in one go.
+ */
+#define KEY(name) STR(",\"" name "\":")
+
+/* The key, and room for more bytes behind it: where they go, or NULL. Then end_at. */
+static inline char *key_at(struct json *j, struct str key, size_t more)
+{
+    char *at = buf_room(j->out, key.len + more);
+
+    if (!at)
+        return NULL;
+    if (j->comma) {
+        memcpy(at, key.p, key.len);
+        return at + key.len;
+    }
+    memcpy(at, key.p + 1, key.len - 1);
+    j->comma = true;
+    return at + key.len - 1;
+}
+
+static inline void end_at(struct json *j, const char *end)
+{
+    buf_took(j->out, (size_t)(end - (j->out->p + j->out->len)));
+}
+
+static inline void put_int(struct json *j, struct str key, int64_t v)
+{
+    char *at = key_at(j, key, 1 + DIGITS_MAX);
+
+    if (!at)
+        return;
+    if (v < 0)
+        *at++ = '-';
+    end_at(j, digits_put(at, v < 0 ? 0 - (uint64_t)v : (uint64_t)v));
+}
+
+static inline void number(struct json *j, struct str key, int64_t v, int64_t absent)
 {
     if (v != absent)
-        json_int(j, key, v);
+        put_int(j, key, v);
+}
+
+static inline void put_fixed(struct json *j, struct str key, int64_t v, int64_t per)
+{
+    char *at = key_at(j, key, FIXED_MAX);
+
+    if (at)
+        end_at(j, fixed_put(at, v, per));
+}
+
+static inline void put_text(struct json *j, struct str key, const char *v)
+{
+    struct str s = str_of(v);
+    bool plain = json_is_plain(s);
+    char *at = key_at(j, key, plain ? s.len + 2 : 0);
+
+    if (!at)
+        return;
+    if (plain) {
+        *at++ = '"';
+        memcpy(at, s.p, s.len);
+        at += s.len;
+        *at++ = '"';
+    }
+    end_at(j, at);
+    if (!plain)
+        json_escape(j->out, s);
+}
+
+static inline void some(struct json *j, struct str key, const char *v)
+{
+    if (v && v[0])
+        put_text(j, key, v);
 }
 
 static void flag(struct json *j, const char *key, bool v)
@@ -21,7 +93,6 @@ static void flag(struct json *j, const char *key, bool v)
         json_bool(j, key, true);
 }
 
-/* Most of a state is these, so their names are ready to be copied. */
 static void put_metrics(struct json *j, const struct sample *s)
 {
     static const struct {
@@ -31,19 +102,12 @@ static void put_metrics(struct json *j, const struct sample *s)
 #define METRIC(no, name, ...) [M_##name] = {",\"" #name "\":", sizeof(",\"" #name "\":") - 1},
 #include "model/metrics.def"
     };
-    bool first = true;
 
     json_obj(j, "metrics");
     for (size_t w = 0; w < ARRAY_LEN(s->have.w); w++)
         for (uint64_t left = s->have.w[w]; left; left &= left - 1) {
             unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
-            char *start = buf_room(j->out, keys[m].len + FIXED_MAX), *at = start;
-            if (!at)
-                return;
-            memcpy(at, keys[m].text + first, keys[m].len - first);
-            at = fixed_put(at + keys[m].len - first, s->v[m], metrics[m].per);
-            buf_took(j->out, (size_t)(at - start));
-            first = false;
+            put_fixed(j, str_n(keys[m].text, keys[m].len), s->v[m], metrics[m].per);
         }
     json_end_obj(j);
 }
@@ -65,6 +129,28 @@ static void put_ages(struct json *j, const struct sample *s, const int64_t *v_at
         json_end_obj(j);
 }
 
+/* A number by a name that is not one of our words. */
+static void put_named(struct json *j, struct str name, int64_t v, int64_t per)
+{
+    char *at = json_is_plain(name) ? buf_room(j->out, name.len + 4 + FIXED_MAX) : NULL;
+
+    if (!at) {
+        if (j->comma)
+            buf_addc(j->out, ',');
+        json_escape(j->out, name);
+        buf_addc(j->out, ':');
+        buf_fixed(j->out, v, per);
+    } else {
+        if (j->comma)
+            *at++ = ',';
+        *at++ = '"';
+        memcpy(at, name.p, name.len);
+        memcpy(at + name.len, "\":", 2);
+        end_at(j, fixed_put(at + name.len + 2, v, per));
+    }
+    j->comma = true;
+}
+
 static void put_custom(struct json *j, const struct node_fact *f, const struct custom_now *v, size_t n)
 {
     bool any = false;
@@ -76,12 +162,7 @@ static void put_custom(struct json *j, const struct node_fact *f, const struct c
         if (!any)
             json_obj(j, "custom");
         any = true;
-        if (j->comma)
-            buf_addc(j->out, ',');
-        json_escape(j->out, str_of(f->custom[at].name)); /* not one of our words */
-        buf_addc(j->out, ':');
-        buf_fixed(j->out, v[i].v, f->custom[at].per);
-        j->comma = true;
+        put_named(j, str_of(f->custom[at].name), v[i].v, f->custom[at].per);
     }
     if (any)
         json_end_obj(j);
@@ -126,15 +207,17 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
         if (f->at == offsetof(struct proc_fact, name)) {
             put_who(j, p);
         } else if (f->at == offsetof(struct proc_fact, start_ms)) {
-            number(j, "mem", p->mem, -1);
+            number(j, KEY("mem"), p->mem, -1);
             if (p->sm >= 0)
                 json_fixed(j, "sm", p->sm, 10000);
             json_some(j, "kind", kind_words(p->kind));
-            number(j, "since", p->since_ms, 0);
+            number(j, KEY("since"), p->since_ms, 0);
         }
-        if (record_is_number(f))
-            number(j, f->json, record_int(f, p->fact), i ? f->none : INT64_MIN); /* the first is always there */
-        else if (f->at != offsetof(struct proc_fact, cmd) || view_shows_cmd(v, p))
+        if (record_is_number(f)) {
+            int64_t n = record_int(f, p->fact);
+            if (i == 0 || n != f->none) /* the first is always there */
+                json_int(j, f->json, n);
+        } else if (f->at != offsetof(struct proc_fact, cmd) || view_shows_cmd(v, p))
             json_some(j, f->json, record_array(f, p->fact));
     }
     json_end_obj(j);
@@ -178,30 +261,30 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     const struct device_fact *f = &d->fact;
 
     json_obj(j, NULL);
-    json_str(j, "uuid", str_of(f->uuid));
-    json_int(j, "index", f->index);
-    json_str(j, "name", str_of(f->name));
+    put_text(j, KEY("uuid"), f->uuid);
+    put_int(j, KEY("index"), f->index);
+    put_text(j, KEY("name"), f->name);
     if (d->display)
-        json_str(j, "display", str_of(d->display));
+        put_text(j, KEY("display"), d->display);
     if (d->brief)
-        json_str(j, "short", str_of(d->brief));
+        put_text(j, KEY("short"), d->brief);
     if (d->price)
         json_fixed(j, "price", d->price, 1000000);
-    json_cstr(j, "state", dev_states[d->state].word);
-    json_str(j, "reason", str_of(d->reason));
-    number(j, "since", d->since_ms, 0);
-    number(j, "idle_since", device_idle_ms(d), 0);
-    number(j, "age_ms", device_age_ms(d, v->at_ms), -1);
-    json_some(j, "parent", f->parent);
-    number(j, "mig", f->mig, -1);
-    json_some(j, "vendor", vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
-    json_some(j, "pci", f->pci);
-    json_some(j, "serial", f->serial);
-    number(j, "minor", f->minor, -1);
+    put_text(j, KEY("state"), dev_states[d->state].word);
+    put_text(j, KEY("reason"), d->reason);
+    number(j, KEY("since"), d->since_ms, 0);
+    number(j, KEY("idle_since"), device_idle_ms(d), 0);
+    number(j, KEY("age_ms"), device_age_ms(d, v->at_ms), -1);
+    some(j, KEY("parent"), f->parent);
+    number(j, KEY("mig"), f->mig, -1);
+    some(j, KEY("vendor"), vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
+    some(j, KEY("pci"), f->pci);
+    some(j, KEY("serial"), f->serial);
+    number(j, KEY("minor"), f->minor, -1);
     flag(j, "split", d->split);
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
-    json_some(j, "note", f->note);
+    some(j, KEY("note"), f->note);
     if (device_service(d))
         json_cstr(j, "service", device_service(d));
     put_advice(j, d);
@@ -242,46 +325,46 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     struct json to = json_on(out), *j = &to;
 
     json_obj(j, NULL);
-    json_str(j, "id", str_of(n->key));
-    json_str(j, "name", str_of(n->name));
+    put_text(j, KEY("id"), n->key);
+    put_text(j, KEY("name"), n->name);
     if (n->display)
-        json_str(j, "display", str_of(n->display));
-    json_some(j, "site", n->site);
+        put_text(j, KEY("display"), n->display);
+    some(j, KEY("site"), n->site);
     if (n->site_url)
-        json_str(j, "site_url", str_of(n->site_url));
-    json_cstr(j, "state", node_words[n->state]);
-    json_str(j, "reason", str_of(n->reason));
+        put_text(j, KEY("site_url"), n->site_url);
+    put_text(j, KEY("state"), node_words[n->state]);
+    put_text(j, KEY("reason"), n->reason);
     flag(j, "never_sampled", n->never_sampled);
-    json_some(j, "belonged_to", n->was);
-    json_some(j, "belonged_to_id", n->was_id);
-    number(j, "since", n->since_ms, 0);
+    some(j, KEY("belonged_to"), n->was);
+    some(j, KEY("belonged_to_id"), n->was_id);
+    number(j, KEY("since"), n->since_ms, 0);
     if (n->at_ms)
-        json_int(j, "age_ms", MAX(0, v->at_ms - n->at_ms));
+        put_int(j, KEY("age_ms"), MAX(0, v->at_ms - n->at_ms));
     json_uint(j, "version", n->version);
-    json_some(j, "address", n->address);
+    some(j, KEY("address"), n->address);
     if (n->labels)
         labels_json(j, "labels", n->labels);
-    number(j, "clock_off_ms", n->clock_off_ms, 0);
+    number(j, KEY("clock_off_ms"), n->clock_off_ms, 0);
     flag(j, "demo", n->demo);
     flag(j, "retired", n->retired);
     flag(j, "maintenance", n->maintenance);
-    json_cstr(j, "collect", collect_words[n->collect]);
-    number(j, "collect_since", n->collect_since_ms, 0);
-    number(j, "backlog", n->backlog, 0);
-    json_some(j, "agent", f->agent);
-    json_some(j, "collector", f->collector);
-    number(j, "tick_ms", f->tick_ms, 0);
-    json_some(j, "driver", f->driver);
-    json_some(j, "cuda", f->cuda);
-    json_some(j, "os", f->os);
-    json_some(j, "kernel", f->kernel);
-    json_some(j, "arch", f->arch);
-    json_some(j, "cpu", f->cpu);
-    number(j, "cpus", f->cpus, 0);
+    put_text(j, KEY("collect"), collect_words[n->collect]);
+    number(j, KEY("collect_since"), n->collect_since_ms, 0);
+    number(j, KEY("backlog"), n->backlog, 0);
+    some(j, KEY("agent"), f->agent);
+    some(j, KEY("collector"), f->collector);
+    number(j, KEY("tick_ms"), f->tick_ms, 0);
+    some(j, KEY("driver"), f->driver);
+    some(j, KEY("cuda"), f->cuda);
+    some(j, KEY("os"), f->os);
+    some(j, KEY("kernel"), f->kernel);
+    some(j, KEY("arch"), f->arch);
+    some(j, KEY("cpu"), f->cpu);
+    number(j, KEY("cpus"), f->cpus, 0);
     put_metrics(j, &n->now);
     put_custom_facts(j, f);
     put_custom(j, f, n->custom, n->n_custom);
-    number(j, "of", (int64_t)n->of, 0);
+    number(j, KEY("of"), (int64_t)n->of, 0);
     json_arr(j, "devices");
     for (size_t i = 0; i < n->n_devices; i++)
         put_device(j, v, n, &n->devices[i]);

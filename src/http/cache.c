@@ -163,6 +163,21 @@ struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_
     return blob_ref(e->blob);
 }
 
+struct buf cache_room(struct cache *c, struct str key, size_t max)
+{
+    struct entry *e = entry_find(c, key, fnv64(key.p, key.len));
+    struct buf room = {0};
+    if (e && !e->kept && e->blob->refs == 1 && e->blob->plain.cap <= max) {
+        room = e->blob->plain;
+        e->blob->plain = (struct buf){0};
+        entry_fini(e);
+        *e = c->v[--c->n];
+        buf_reset(&room);
+    }
+    room.max = max;
+    return room;
+}
+
 /* Room for one more: drop the one asked for longest ago until count and bytes fit. */
 static void cache_evict(struct cache *c, size_t bytes)
 {

@@ -34,6 +34,9 @@ void cache_sweep(struct cache *c, int64_t now_ms); /* now and then: what nobody 
 void cache_free(struct cache *c);
 /* A new reference to what is kept under key and still good, or NULL. */
 struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms);
+/* An empty buffer for what will take the place of what is kept under key: in its memory, if nobody else holds that. A
+ * fresh megabyte costs as much as half of what is written into it. */
+struct buf cache_room(struct cache *c, struct str key, size_t max);
 /* cost_us: what making it took. The cache takes a reference of its own. */
 void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b);
 /* The same for what does not change but with its version: good as long as that is the same, asked for or not. For the

@@ -6,7 +6,7 @@
 #include "http/head.h"
 
 #define LINE_MAX_LEN 1024u /* a size with its extensions, or a trailer */
-#define DIGITS_MAX   8u
+#define SIZE_DIGITS  8u
 
 void chunks_init(struct chunks *c, size_t max)
 {
@@ -41,7 +41,7 @@ static int take_size(struct chunks *c, struct str line)
     for (; i < line.len && line.p[i] != ';'; i++) {
         char d = line.p[i], low = (char)(d | 32);
         bool letter = low >= 'a' && low <= 'f';
-        if (i >= DIGITS_MAX || (!letter && (d < '0' || d > '9')))
+        if (i >= SIZE_DIGITS || (!letter && (d < '0' || d > '9')))
             return -400;
         size = size << 4 | (uint64_t)(letter ? low - 'a' + 10 : d - '0');
     }

@@ -94,7 +94,7 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
     if (rp->blob)
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
-    AUTO_BUF out = BUF_INIT(RENDER_MAX);
+    AUTO_BUF out = cache_room(a->cache, buf_str(&key), RENDER_MAX);
     if (s->filter && !s->by_process)
         view_filter(&s->view, s->filter, &s->arena);
     render(&out, &s->view, arg);

@@ -88,6 +88,13 @@ static void numbers_are_written_as_printf_writes_them(void **unused)
         buf_addf(&b, "%llu", (unsigned long long)cases[i]);
         assert_string_equal(a.p, b.p);
     }
+    for (uint64_t ten = 1; ten <= 10000000000000000000u / 10; ten *= 10)
+        for (int k = -1; k <= 1; k++) {
+            AUTO_BUF a = BUF_INIT(100), b = BUF_INIT(100);
+            buf_addu(&a, ten * 10 + (uint64_t)(int64_t)k);
+            buf_addf(&b, "%llu", (unsigned long long)(ten * 10 + (uint64_t)(int64_t)k));
+            assert_string_equal(a.p, b.p);
+        }
     AUTO_BUF x = BUF_INIT(100);
     buf_addx(&x, "\x00\xff\x1a", 3);
     assert_string_equal(x.p, "00ff1a");

@@ -176,6 +176,33 @@ static struct blob *blob_of(const char *text)
     return blob_new(&b);
 }
 
+static void the_next_rendering_has_the_room_of_the_last(void **unused)
+{
+    struct cache *c = cache_new(1000);
+    struct blob *b = blob_of("state");
+    (void)unused;
+    cache_put(c, STR("kept"), 1, 1000, 0, b);
+    cache_keep(c, STR("for ever"), 1, 1000, b);
+    struct buf room = cache_room(c, STR("kept"), 1 << 20); /* somebody reads it */
+    assert_null(room.p);
+    assert_int_equal(room.max, 1 << 20);
+    blob_unref(b);
+    assert_null(cache_room(c, STR("for ever"), 1 << 20).p);
+    assert_null(cache_room(c, STR("other"), 1 << 20).p);
+    cache_reset(c);
+    b = blob_of("state");
+    const char *was = b->plain.p;
+    cache_put(c, STR("kept"), 1, 1000, 0, b);
+    blob_unref(b);
+    room = cache_room(c, STR("kept"), 1 << 20);
+    assert_ptr_equal(room.p, was);
+    assert_int_equal(room.len, 0);
+    assert_int_equal(room.max, 1 << 20);
+    assert_null(cache_get(c, STR("kept"), 1, 1000));
+    buf_fini(&room);
+    cache_free(c);
+}
+
 static void a_rendering_is_reused_while_it_is_good(void **unused)
 {
     struct cache *c = cache_new(1000);
@@ -307,5 +334,6 @@ TESTS(cmocka_unit_test(an_address_has_so_many_connections_and_no_more), cmocka_u
       cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
       cmocka_unit_test(processes_of_late_batches_are_records_too),
       cmocka_unit_test(a_rendering_is_reused_while_it_is_good),
+      cmocka_unit_test(the_next_rendering_has_the_room_of_the_last),
       cmocka_unit_test(what_is_kept_stays_until_its_version_changes),
       cmocka_unit_test(thresholds_stand_on_their_preset))
