@@ -26,6 +26,7 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
 
 struct numbers_room { /* for reading: zeroed at first */
     struct buf frame, plane;
+    size_t unpacked; /* bytes of plane that frame unpacked to; 0: plane is something else */
     void *zstd;
 };
 /* Of n numbers [from, to) goes to ret[from..to). None of them: they are passed over, and seldom unpacked. False: they

@@ -8,6 +8,8 @@
 static void column(struct buf *out, const struct series *s)
 {
     buf_addc(out, '[');
+    if (!buf_room(out, 2 * s->n)) /* which they take at least */
+        return;
     for (size_t i = 0; i < s->n; i++) {
         char *start = buf_room(out, FIXED_MAX + 1), *at = start;
         if (!at)

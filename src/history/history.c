@@ -353,15 +353,17 @@ static int resolve_devices(const struct history_words *words, const struct view 
     AUTO_FREE struct aims *w = mem_zero(1, sizeof(*w));
     AUTO_FREE bool *picked = NULL;
     size_t cap = 0;
+    const struct node_now *const *nodes = words->only ? &words->only : v->nodes;
+    size_t n_nodes = words->only ? 1 : v->n;
 
     for (size_t i = 0; i < words->n_devices; i++)
         aim_at(&w->v[w->n++], words->devices[i]);
     for (size_t i = 0; i < w->n; i++)
-        for (size_t k = 0; k < v->n && w->v[i].colon && !w->v[i].pattern && !w->v[i].placed; k++)
-            w->v[i].placed = names_node(w->v[i].node, false, v->nodes[k]);
-    q->nodes = mem_zero(MAX(v->n, 1u), sizeof(*q->nodes));
-    for (size_t i = 0; i < v->n; i++) {
-        const struct node_now *n = v->nodes[i];
+        for (size_t k = 0; k < n_nodes && w->v[i].colon && !w->v[i].pattern && !w->v[i].placed; k++)
+            w->v[i].placed = names_node(w->v[i].node, false, nodes[k]);
+    q->nodes = mem_zero(MAX(n_nodes, 1u), sizeof(*q->nodes));
+    for (size_t i = 0; i < n_nodes; i++) {
+        const struct node_now *n = nodes[i];
         size_t n_picked = 0;
         VEC_LEAST(picked, cap, n->n_devices);
         bool self = pick_devices(w, n, picked);
@@ -419,7 +421,8 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
                       bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
                       struct history_query **ret, struct err *err)
 {
-    struct history_query *q = mem_zero(1, sizeof(*q));
+    struct history_query *q = mem_alloc(sizeof(*q));
+    memset(q, 0, offsetof(struct history_query, metrics));
     int r = parse_span(w, now_ms, q, err);
 
     if (r == 0)

@@ -28,6 +28,7 @@ struct history_words {
     size_t n_devices, n_metrics, n_aggs;
     struct str devices[HISTORY_WORDS], metrics[HISTORY_WORDS], aggs[AGGS];
     struct str from, to, step, points, group, fold, tier;
+    const struct node_now *only; /* NULL, or the one node that its devices can be of, known by who asks */
 };
 /* One parameter of a request. True: taken; false: not one of ours. -EINVAL in *ret when there are too many of it. */
 bool history_word(struct history_words *w, struct str name, struct str value, int *ret, struct err *err);

@@ -50,8 +50,8 @@ struct history_query {
     enum fold fold;
     int tier;      /* enum tier, or -1: the coarsest that the step allows */
     size_t n_read; /* series of devices, before they are grouped */
-    struct plan_metric metrics[PLAN_METRICS];
     struct plan_node *nodes;
     struct people *people; /* who is who; NULL: logins are persons */
     int64_t graphics_mem;  /* processes that only draw and have less hold nothing; 0: every process holds */
+    struct plan_metric metrics[PLAN_METRICS]; /* n_metrics of them; the rest was never written */
 };

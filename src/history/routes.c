@@ -2,6 +2,7 @@
 
 #include "history/routes.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "draw/strips.h"
 #include "format/render.h"
 #include "history/answers.h"
@@ -176,6 +177,22 @@ static int format_of(struct str word)
     return -1;
 }
 
+/* The node of the one device that is asked for as node:index, or NULL: then every node's names are looked at. */
+static const struct node_now *only_node(const struct live *l, const struct history_words *w)
+{
+    struct str word = w->devices[0];
+    int colon = w->n_devices == 1 ? str_rfind(word, ":") : -1;
+    char name[NAME_MAX_LEN + NODE_KEY_MAX];
+    if (colon < 1 || word.len >= sizeof(name) || ANY(word.len, i, strchr("*?[", word.p[i])))
+        return NULL;
+    memcpy(name, word.p, word.len);
+    name[word.len] = 0;
+    if (live_find(l, name)) /* a node is called so */
+        return NULL;
+    name[colon] = 0;
+    return live_only(l, name);
+}
+
 static enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
@@ -197,6 +214,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
     view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
     struct sieve sieve = {filter, rq->now_ms};
+    w->only = only_node(a->live, w);
     if (r == 0)
         r = history_query_new(w, &v, rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &query, &err);
     if (r < 0) {

@@ -115,6 +115,17 @@ struct node_now *live_find(const struct live *l, const char *key_or_name)
     return best ? &best->now : NULL;
 }
 
+const struct node_now *live_only(const struct live *l, const char *key_or_name)
+{
+    struct live_node *only = find_key(l, key_or_name);
+    size_t at = 0;
+
+    for (struct live_node *n; (n = next_name(l, key_or_name, &at)); only = n)
+        if (only && only != n)
+            return NULL;
+    return only ? &only->now : NULL;
+}
+
 bool live_elder(const struct node_now *a, const struct node_now *than)
 {
     return ((const struct live_node *)a)->rank < ((const struct live_node *)than)->rank;

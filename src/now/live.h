@@ -51,6 +51,8 @@ const struct state_rule *live_rule(const struct live *l);
  * read back from records, not news; no event, and the node counts as not heard from since the hub started. */
 struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms);
 struct node_now *live_find(const struct live *l, const char *key_or_name);
+/* The one node that has this key or name; NULL: none has, or several have. */
+const struct node_now *live_only(const struct live *l, const char *key_or_name);
 /* A came, or was read back, before the other. */
 bool live_elder(const struct node_now *a, const struct node_now *than);
 /* A device by its uuid, and its node, of several the one it belongs to; NULL: there is none. Retired nodes count. */

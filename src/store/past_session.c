@@ -47,7 +47,7 @@ static void reader_free(struct past *p, struct past_reader *r)
     facts_fini(&r->facts);
     if (r->dec)
         p->dec->end(r->dec);
-    free(r);
+    FREE_ALL(r->aliases, r->marks, r);
 }
 
 void past_free(struct past *p)
@@ -142,7 +142,7 @@ void past_session_rest(struct history_session *x)
             log_reader_end(r->logs[i].l);
     if (r && r->chunks)
         chunks_rollback(r->chunks);
-    FREE_ALL(x->aliases, x->logs, x->marks);
+    free(x->logs);
     if (r)
         past_reader_put(x->p, r);
     *x = (struct history_session){.p = x->p, .was = x->was};
@@ -201,6 +201,49 @@ static bool has_log(const struct log_ref *v, size_t n, int64_t log)
     return ANY(n, i, v[i].n == log);
 }
 
+/* They are added to alone, by takeovers: what was read stays good until the writer made another. */
+static int read_aliases(struct history_session *x, struct err *err)
+{
+    struct past_reader *r = x->r;
+    uint64_t now = x->p->w ? 1 + writer_take_overs(x->p->w) : 0;
+
+    if (!now || now != r->take_overs) {
+        struct alias *v;
+        size_t n;
+        int code = records_aliases(r->rec, &v, &n, err);
+        if (code < 0)
+            return code;
+        free(r->aliases);
+        r->aliases = v;
+        r->n_aliases = n;
+        r->take_overs = now;
+    }
+    x->aliases = r->aliases;
+    x->n_aliases = r->n_aliases;
+    return 0;
+}
+
+/* The same for what of the logs is in chunks: good while history.db is as it was. */
+static int read_marks(struct history_session *x)
+{
+    struct past_reader *r = x->r;
+
+    if (!r->marks_read) {
+        struct chunk_mark *v;
+        size_t n;
+        int code = chunks_marks(r->chunks, &v, &n);
+        if (code < 0)
+            return code;
+        free(r->marks);
+        r->marks = v;
+        r->n_marks = n;
+        r->marks_read = true;
+    }
+    x->marks = r->marks;
+    x->n_marks = r->n_marks;
+    return 0;
+}
+
 int past_session_begin(struct history_session *x, struct err *err)
 {
     int code = past_reader_get(x->p, &x->r, err);
@@ -208,7 +251,7 @@ int past_session_begin(struct history_session *x, struct err *err)
     if (code < 0)
         return code;
     struct past_reader *r = x->r;
-    code = records_aliases(r->rec, &x->aliases, &x->n_aliases, err);
+    code = read_aliases(x, err);
     if (code == 0 && x->p->w)
         x->n_logs = writer_logs(x->p->w, &x->logs);
     else if (code == 0 && !x->p->shared)
@@ -217,14 +260,18 @@ int past_session_begin(struct history_session *x, struct err *err)
         code = chunks_begin(r->chunks, false);
     if (code == 0 && x->p->shared)
         code = list_rows(x, err);
-    if (code == 0 && r->chunks)
-        code = chunks_marks(r->chunks, &x->marks, &x->n_marks);
     int64_t version = 0;
     if (code == 0 && r->chunks)
         code = chunks_version(r->chunks, &version);
+    if (version != r->version || x->p->shared) {
+        r->marks_read = false;
+        r->n_buckets = 0;
+    }
     if (version != r->version)
         chunk_cache_reset(r->shelf);
     r->version = version;
+    if (code == 0 && r->chunks)
+        code = read_marks(x);
     for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
         if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))
             open_log_fini(&r->logs[i]);
@@ -252,18 +299,21 @@ int64_t past_session_mark(const struct history_session *x, int64_t log)
 
 int past_session_bucket(struct history_session *x, int tier, bool open, int64_t from, int64_t *ret)
 {
+    struct past_reader *r = x->r;
     struct past_bucket *n;
 
-    for (size_t i = 0; i < MIN(x->n_next, ARRAY_LEN(x->next)); i++)
-        if (x->next[i].tier == tier && x->next[i].open == open && x->next[i].from == from) {
-            *ret = x->next[i].bucket;
-            return x->next[i].found;
+    for (size_t i = 0; i < MIN(r->n_buckets, ARRAY_LEN(r->buckets)); i++)
+        if (r->buckets[i].tier == tier && r->buckets[i].open == open && r->buckets[i].from == from) {
+            *ret = r->buckets[i].bucket;
+            return r->buckets[i].found;
         }
-    n = &x->next[x->n_next % ARRAY_LEN(x->next)];
+    n = &r->buckets[r->n_buckets % ARRAY_LEN(r->buckets)];
     *n = (struct past_bucket){.tier = tier, .open = open, .from = from};
-    n->found = chunks_next_bucket(x->r->chunks, open, tier, from, &n->bucket);
+    n->found = chunks_next_bucket(r->chunks, open, tier, from, &n->bucket);
     if (n->found >= 0)
-        x->n_next++;
+        r->n_buckets++;
+    else
+        n->tier = -1; /* not to be found again */
     *ret = n->bucket;
     return n->found;
 }

@@ -25,6 +25,12 @@ struct past_log {
     int64_t rows_before;
 };
 
+struct past_bucket { /* an answer of chunks_next_bucket */
+    int tier, found;
+    bool open;
+    int64_t from, bucket;
+};
+
 /* Connections, and what was learned over them. One thread's at a time. */
 struct past_reader {
     struct chunks *chunks;
@@ -36,6 +42,14 @@ struct past_reader {
     int64_t version; /* of history.db that the cache is good for */
     struct chunk_cells cells;
     struct buf room; /* of a piece's column */
+    struct alias *aliases;
+    size_t n_aliases;
+    uint64_t take_overs; /* of the writer, one more, when they were read; 0: they were not */
+    struct chunk_mark *marks;
+    size_t n_marks;
+    bool marks_read;               /* at version, as these: */
+    struct past_bucket buckets[4]; /* a span is looked at for one device after another */
+    unsigned n_buckets;
     struct past_log logs[PAST_LOGS_KEEP];
     struct past_reader *next;
 };
@@ -51,12 +65,6 @@ struct past {
     struct fresh *fresh; /* NULL: beside a running hub */
 };
 
-struct past_bucket { /* an answer of chunks_next_bucket */
-    int tier, found;
-    bool open;
-    int64_t from, bucket;
-};
-
 struct history_session {
     struct past *p;
     struct past_reader *r, *was; /* was: of records of then, within a transaction; NULL: not asked yet */
@@ -68,8 +76,6 @@ struct history_session {
     size_t n_logs;
     struct chunk_mark *marks;
     size_t n_marks;
-    struct past_bucket next[4];
-    unsigned n_next;
 };
 
 int past_reader_get(struct past *p, struct past_reader **ret, struct err *err);

@@ -125,8 +125,10 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
 static void bins_samples(struct bins_sink *b, size_t series, const int64_t *ticks, int64_t shift_ms, const int64_t *v,
                          const uint64_t *have, bool constant)
 {
-    size_t i = b->begin, row = series * b->h.n;
+    size_t i = b->begin, row = series * b->h.n, last = b->cuts[b->n_cuts - 1].end;
 
+    if (have && chunk_run(have, i, last, true) == last - i)
+        have = NULL;
     for (size_t k = 0; k < b->n_cuts; k++)
         for (size_t end = b->cuts[k].end; i < end;) {
             struct part_bin part;
@@ -135,13 +137,21 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
             if (n == 0)
                 continue;
             int64_t last_ms = ticks[i + n - 1] + shift_ms;
+            size_t at = row + b->cuts[k].bin;
             if (n == 1 || constant) {
                 int64_t one = v[constant ? 0 : i];
+                if (n == 1 && b->h.v[at].count == 0) { /* as many bins as samples */
+                    b->h.v[at] = (struct bin){1, one, one, one, one};
+                    if (b->h.last_ms)
+                        b->h.last_ms[at] = last_ms;
+                    i++;
+                    continue;
+                }
                 part = (struct part_bin){{(uint32_t)n, (int64_t)((uint64_t)one * n), one, one, one}, last_ms};
             } else {
                 part_of_run(&part, v + i, n, last_ms, b->fields);
             }
-            bins_add(b, row + b->cuts[k].bin, &part);
+            bins_add(b, at, &part);
             i += n;
         }
 }
@@ -222,6 +232,8 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
 
     b->n_cuts = 0;
     b->begin = first_tick(ticks, n, b->s.from_ms - shift_ms);
+    if (b->begin < end)
+        VEC_LEAST(b->cuts, b->cap_cuts, end - b->begin);
     for (size_t i = b->begin; i < end;) {
         int64_t later = ticks[i] - begin;
         if (later >= 2 * step) {
@@ -233,7 +245,7 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
         }
         while (i < end && ticks[i] - begin < step)
             i++;
-        VEC_ADD(b->cuts, b->n_cuts, b->cap_cuts, (struct cut){(uint32_t)i, bin});
+        b->cuts[b->n_cuts++] = (struct cut){(uint32_t)i, bin};
     }
 }
 

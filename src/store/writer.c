@@ -155,8 +155,10 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
                     index_add_row(a->v[i].node, log, a->v[i].row);
                 changes_add(&w->changes, a->v[i].b.at_ms);
             }
-        if (op->kind == OP_TAKE_OVER && op->durable)
+        if (op->kind == OP_TAKE_OVER && op->durable) {
+            w->take_overs++;
             changes_add(&w->changes, INT64_MIN);
+        }
         if (op->kind == OP_BLOB)
             blob_is_kept((struct op_blob *)op);
         w->bytes -= op->size;

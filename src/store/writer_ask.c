@@ -270,6 +270,12 @@ size_t writer_logs(struct writer *w, struct log_ref **ret)
     return w->n_logs_now;
 }
 
+uint64_t writer_take_overs(struct writer *w)
+{
+    LOCKED(&w->lock);
+    return w->take_overs;
+}
+
 size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from)
 {
     LOCKED(&w->lock);

@@ -45,6 +45,7 @@ struct writer {
     bool stop;
     uint64_t flush_asked, flush_done;
     struct log_ref *logs_now; /* as of the last change */
+    uint64_t take_overs;      /* on disk */
     size_t n_logs_now;
     int64_t *compacted; /* to be dropped */
     size_t n_compacted, cap_compacted;

@@ -236,6 +236,30 @@ static void too_many_words_are_refused_Q1(void **unused)
     assert_true(str_find(str_of(err.msg), "more than 64 devices") >= 0);
 }
 
+static void of_a_node_that_is_known_nothing_else_is_looked_at(void **unused)
+{
+    struct cluster *c = cluster_new();
+    const struct node_now *dgx1 = NULL, *other = NULL;
+    struct history_key all, one;
+    int64_t to_ms;
+
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        *(strcmp(c->v.nodes[i]->name, "dgx1") == 0 ? &dgx1 : &other) = c->v.nodes[i];
+    for (int only = 0; only < 3; only++) {
+        struct err err = {0};
+        struct history_query *q = NULL;
+        assert_int_equal(words_of("device=dgx1:0&metric=util,tokens&from=-3h&to=-2h&step=1m", &words, &err), 0);
+        words.only = only == 0 ? NULL : only == 1 ? dgx1 : other;
+        assert_int_equal(history_query_new(&words, &c->v, NOW, NULL, NULL, &q, &err), only < 2 ? 0 : -ENOENT);
+        if (only < 2)
+            assert_true(history_query_key(q, 1, only ? &one : &all, &to_ms));
+        history_query_free(q);
+    }
+    assert_memory_equal(&one, &all, sizeof(one));
+    cluster_free(c);
+}
+
 static void devices_are_found_by_uuid_index_node_and_pattern(void **unused)
 {
     static const struct {
@@ -605,6 +629,7 @@ static void a_query_stops_when_told_to(void **unused)
 
 TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_many_words_are_refused_Q1),
       cmocka_unit_test(devices_are_found_by_uuid_index_node_and_pattern),
+      cmocka_unit_test(of_a_node_that_is_known_nothing_else_is_looked_at),
       cmocka_unit_test(a_step_is_round_and_gives_no_more_points_than_asked_for_Q2),
       cmocka_unit_test(the_tier_follows_the_step),
       cmocka_unit_test(where_the_raw_tier_has_nothing_left_a_coarser_one_answers),

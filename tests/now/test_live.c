@@ -849,6 +849,9 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     assert_string_equal(live_find(l, "dgx10")->key, "k0");
     assert_string_equal(live_find(l, "k1")->name, "ws3");
     assert_null(live_find(l, "dgx11"));
+    assert_ptr_equal(live_only(l, "dgx10"), live_find(l, "k0"));
+    assert_ptr_equal(live_only(l, "k0"), live_find(l, "k0"));
+    assert_null(live_only(l, "dgx11"));
 
     /* renamed, and renamed at home */
     live_admin(l, live_find(l, "ws3"), "attic", false, false);
