@@ -13,9 +13,9 @@
 
 enum {
     PICKY_LOOK_MS = 1000, /* for one who asks often: has a GPU fallen asleep or woken up */
-    SELDOM_MS = 5000,     /* what hardly ever changes: empty lists of processes, the sleep of one that may not */
-    LOOK_MS = 10000,      /* is a lost GPU back, is there a new one */
-    RENEW_MS = 60000,     /* while a GPU is lost, let go of the driver and come back: first after this long, */
+    SELDOM_MS = 5000, /* what hardly ever changes: who is there with the same memory, the sleep of one that may not */
+    LOOK_MS = 10000,  /* is a lost GPU back, is there a new one */
+    RENEW_MS = 60000, /* while a GPU is lost, let go of the driver and come back: first after this long, */
     LONGEST_MS = 3600000, /* then ever more seldom, up to this */
     STUCK_MS = 30000,     /* a dear call that takes this long is worth a note */
     REST_IDLE_MS = 60000, /* a GPU that may sleep and does nothing for so long is let go, ever more seldom if in vain */
@@ -318,15 +318,12 @@ static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     }
     if (nvml_heard(a, rc) != NVML_GOOD)
         return nvml_judge(rc) != NVML_ABSENT;
-    d->in_list = (uint8_t)((d->in_list & ~kind) | (n ? kind : 0));
     for (size_t i = 0; i < MIN((size_t)n, c->n_procs); i++)
         d->n_hidden += !add_use(r, kind, c->procs + i * stride);
     return true;
 }
 
-/* Who is on it. The lists of graphics and MPS, empty nearly everywhere, are looked into more seldom while they are. */
-static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
-                      int64_t now_ms)
+static void read_lists(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r)
 {
     const struct nvml *lib = a->lib;
     const struct {
@@ -335,18 +332,36 @@ static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     } lists[] = {{PROC_COMPUTE, lib->compute_v3, lib->compute_v1},
                  {PROC_GRAPHICS, lib->graphics_v3, lib->graphics_v1},
                  {PROC_MPS, lib->mps_v3, lib->mps_v1}};
-    uint8_t look = now_ms >= d->lists_ms ? UINT8_MAX : PROC_COMPUTE | d->in_list;
     d->n_hidden = 0;
-    if (look == UINT8_MAX)
-        d->lists_ms = now_ms + SELDOM_MS;
     for (size_t i = 0; i < ARRAY_LEN(lists) && a->worst == NVML_GOOD; i++) {
-        if (d->no_list & lists[i].kind || !(look & lists[i].kind))
+        if (d->no_list & lists[i].kind)
             continue;
         bool ok = lists[i].now ? read_list(c, d, a, r, lists[i].kind, lists[i].now, lib->stride_v3)
                                : read_list(c, d, a, r, lists[i].kind, lists[i].old, 16);
         if (!ok)
             d->no_list |= lists[i].kind;
     }
+}
+
+/*
+ * Who is on it. A process that comes or goes takes memory or gives it back, and the lists cost as much as all else of
+ * a tick together: while as much is in use as before they are read more seldom.
+ */
+static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
+                      int64_t now_ms)
+{
+    int64_t mem = sample_has(a->sample, M_mem_used) ? a->sample->v[M_mem_used] : -1;
+    if (mem >= 0 && mem == d->listed_mem && d->listed_ms && now_ms - d->listed_ms < SELDOM_MS) {
+        for (size_t i = 0; i < d->n_uses; i++)
+            device_reading_use(r, d->uses[i]);
+        return;
+    }
+    read_lists(c, d, a, r);
+    d->listed_ms = a->worst == NVML_GOOD ? now_ms : 0;
+    d->listed_mem = mem;
+    d->n_uses = 0;
+    for (size_t i = 0; i < r->n_uses; i++)
+        VEC_ADD(d->uses, d->n_uses, d->cap_uses, r->uses[i]);
 }
 
 /* Remember since when each process is there, and tell how much of the GPU it uses. */

@@ -15,14 +15,14 @@ struct nvml_dev *nvml_dev_new(void)
 void nvml_dev_free(struct nvml_dev *d)
 {
     if (d)
-        FREE_ALL(d->pids, d);
+        FREE_ALL(d->pids, d->uses, d);
 }
 
 void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
 {
     d->handle = handle;
-    d->no_list = d->in_list = 0;
-    d->lists_ms = 0;
+    d->no_list = 0;
+    d->listed_ms = 0;
     d->first.have = (struct bits){0};
     d->absent = d->dear.absent = (struct bits){0};
     d->dear.links = d->dear.gpm = -1;

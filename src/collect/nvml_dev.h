@@ -9,6 +9,8 @@ enum {
     NVML_STOP_MS = 2000, /* a thread that has not ended after this is stuck in the driver */
 };
 
+struct raw_use;
+
 struct nvml_dev {
     struct device_fact fact;
     nvml_handle handle;  /* NULL: cannot be asked now, being lost or asleep */
@@ -20,11 +22,13 @@ struct nvml_dev {
     bool may_sleep;      /* the driver lets it suspend when nobody holds it open */
     int64_t lost_ms;     /* monotonic: since when it is lost */
     uint8_t no_list;     /* enum proc_kind bits: process lists the driver does not have for it */
-    uint8_t in_list;     /* process lists that had somebody in them */
-    int64_t lists_ms;    /* monotonic: when to look into the others again */
     struct bits absent;  /* what the driver does not have for it: not asked again until it is opened anew */
     struct sample first; /* what was read when it was opened, due with the next sample */
     size_t n_hidden;     /* processes on it in the last lists that have no number here: another container's */
+    int64_t listed_ms;   /* monotonic: when the lists were read; 0: not yet */
+    int64_t listed_mem;  /* memory in use then */
+    size_t n_uses, cap_uses;
+    struct raw_use *uses; /* who was in them */
     size_t n_pids, cap_pids;
     struct nvml_pid {
         int32_t pid;

@@ -19,7 +19,7 @@
 #include "model/launch.h"
 
 #define WHO_MAX        4096 /* processes and users remembered */
-#define WHO_VERIFY_MS  900  /* a start time read within this is believed */
+#define WHO_VERIFY_MS  4900 /* a start time read within this is believed: it is a tenth of a millisecond to read */
 #define WHO_REREAD_MS  60000
 #define WHO_FORGET_MS  60000
 #define WHO_NAME_MS    600000 /* a name is looked up again after this */

@@ -102,29 +102,37 @@ static void a_hundred_processes_are_all_listed(void **unused)
     assert_int_equal(use_of(0, 1099)->mem, 99);
 }
 
-static void an_empty_list_is_asked_for_more_seldom_and_one_with_somebody_each_time(void **unused)
+static void who_is_there_is_asked_when_memory_changes_and_else_more_seldom(void **unused)
 {
-    static const char list[] = "nvmlDeviceGetGraphicsRunningProcesses_v3";
+    static const char list[] = "nvmlDeviceGetComputeRunningProcesses_v3";
+    static const char one[] = "mem 0 5000\nproc 0 77 5 g", two[] = "mem 0 6000\nproc 0 77 5 g\nproc 0 78 6 c";
     (void)unused;
-    assert_int_equal(start(TODAY, "", NULL), 0);
+    assert_int_equal(start(TODAY, one, NULL), 0);
     assert_int_equal(tick(), 0);
-    unsigned long before = stub_calls(list, 0), compute = stub_calls("nvmlDeviceGetComputeRunningProcesses_v3", 0);
-    for (int i = 0; i < 4; i++) {
-        later(1000, "proc 0 77 5 g\nproc 0 78 6 c");
+    unsigned long before = stub_calls(list, 0);
+    for (int i = 0; i < 4; i++) { /* the same memory: those who were there */
+        later(1000, one);
         assert_int_equal(tick(), 0);
-        assert_non_null(use_of(0, 78));
+        assert_int_equal(got.devices[0].n_uses, 1);
+        assert_int_equal(use_of(0, 77)->mem, 5);
+        assert_int_equal(use_of(0, 77)->kind, PROC_GRAPHICS);
     }
     assert_int_equal(stub_calls(list, 0), before);
-    assert_int_equal(stub_calls("nvmlDeviceGetComputeRunningProcesses_v3", 0), compute + 4);
-    for (int i = 1; i <= 3; i++) {
-        later(1000, "proc 0 77 5 g\nproc 0 78 6 c");
-        assert_int_equal(tick(), 0);
-        assert_non_null(use_of(0, 77));
-        assert_int_equal(stub_calls(list, 0), before + (unsigned long)i);
-    }
-    later(1000, ""); /* gone: seen at once */
+    later(1000, one);
     assert_int_equal(tick(), 0);
-    assert_int_equal(got.devices[0].n_uses, 0);
+    assert_int_equal(stub_calls(list, 0), before + 1);
+    later(1000, two);
+    assert_int_equal(tick(), 0);
+    assert_non_null(use_of(0, 78));           /* at once */
+    later(1000, "mem 0 6000\nproc 0 79 6 c"); /* others with just as much memory: within 5 s */
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(tick(), 0);
+        later(1000, "mem 0 6000\nproc 0 79 6 c");
+    }
+    assert_int_equal(got.devices[0].n_uses, 1);
+    assert_non_null(use_of(0, 79));
+    assert_int_equal(tick(), 0);
+    assert_int_equal(stub_calls(list, 0), before + 3);
 }
 
 static void what_is_not_supported_is_absent_and_not_asked_again(void **unused)
@@ -613,7 +621,7 @@ static void a_busy_gpu_and_a_server_are_not_let_go(void **unused)
 
 SCENES(SCENE(every_driver_gives_the_values_of_a_tick), SCENE(every_driver_tells_who_a_device_is),
        SCENE(every_driver_tells_who_is_on_a_device), SCENE(a_hundred_processes_are_all_listed),
-       SCENE(an_empty_list_is_asked_for_more_seldom_and_one_with_somebody_each_time),
+       SCENE(who_is_there_is_asked_when_memory_changes_and_else_more_seldom),
        SCENE(what_is_not_supported_is_absent_and_not_asked_again), SCENE(a_list_that_is_refused_costs_nothing_else),
        SCENE(a_value_the_driver_does_not_know_now_is_asked_for_again),
        SCENE(process_utilisation_is_not_asked_for_an_empty_gpu),

@@ -230,26 +230,26 @@ static void a_pid_used_again_is_another_process(void **unused)
     assert_string_equal(p.name, "first");
     assert_int_equal(p.start_ms, 1001000);
 
-    put_stat(dir, "second", 1, 200); /* within the second the old answer stands, then it does not */
+    put_stat(dir, "second", 1, 200); /* for 5 s the old answer stands, then it does not */
     assert_int_equal(who_ask(w, 5, NOW + 100, &p), 0);
     assert_string_equal(p.name, "first");
-    assert_int_equal(who_ask(w, 5, NOW + 1000, &p), 0);
+    assert_int_equal(who_ask(w, 5, NOW + 5000, &p), 0);
     assert_string_equal(p.name, "second");
     assert_int_equal(p.start_ms, 1002000);
 
     put(dir, "cgroup", "0::/slurm/job_3\n"); /* moved to another cgroup: seen after a minute */
-    assert_int_equal(who_ask(w, 5, NOW + 2000, &p), 0);
+    assert_int_equal(who_ask(w, 5, NOW + 10000, &p), 0);
     assert_int_equal(p.slurm_job, 0);
-    assert_int_equal(who_ask(w, 5, NOW + 62000, &p), 0);
+    assert_int_equal(who_ask(w, 5, NOW + 66000, &p), 0);
     assert_int_equal(p.slurm_job, 3);
 
     put(dir, "stat", ""); /* ended: gone, not unknown, until it is forgotten */
-    assert_int_equal(who_ask(w, 5, NOW + 64000, &p), -ESRCH);
-    assert_int_equal(who_ask(w, 5, NOW + 65000, &p), -ESRCH);
-    who_sweep(w, NOW + 66000);
-    assert_int_equal(who_ask(w, 5, NOW + 66000, &p), -ESRCH);
-    who_sweep(w, NOW + 130000);
-    assert_int_equal(who_ask(w, 5, NOW + 130000, &p), -ENOENT);
+    assert_int_equal(who_ask(w, 5, NOW + 72000, &p), -ESRCH);
+    assert_int_equal(who_ask(w, 5, NOW + 73000, &p), -ESRCH);
+    who_sweep(w, NOW + 74000);
+    assert_int_equal(who_ask(w, 5, NOW + 74000, &p), -ESRCH);
+    who_sweep(w, NOW + 140000);
+    assert_int_equal(who_ask(w, 5, NOW + 140000, &p), -ENOENT);
     who_free(w);
     assert_int_equal(system(cmd), 0);
 }
