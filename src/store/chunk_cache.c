@@ -143,11 +143,8 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
 static int load_group(struct chunks *db, struct chunk_cache_group *g)
 {
     struct loading x = {db, g};
-    int64_t id;
-    int r = chunks_node(db, g->node, false, &id);
+    int r = chunks_list(db, g->node, g->tier, g->bucket, note_chunk, &x);
 
-    if (r == 1)
-        r = chunks_each(db, false, id, g->tier, g->bucket, note_chunk, &x);
     g->bytes = sizeof(*g) + g->cap * sizeof(*g->v);
     for (size_t i = 0; i < g->n && r == 0; i++) {
         r = load_head(db, &g->v[i], &g->bytes);

@@ -240,23 +240,23 @@ int chunks_set_summed(struct chunks *c, int64_t id)
     return changed_one(c, CHUNKS_RUN(c, C_SUMMED, DB_INT(id)));
 }
 
-int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,
-                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+/* bytes: theirs, or only how many there are. node 0: as the rows say. */
+static int give_rows(struct db_stmt *st, bool bytes, int64_t node, int tier, int64_t bucket,
+                     int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
-    struct db_stmt *st = DB_STMT(&c->st, bytes ? C_EACH : C_LIST, DB_INT(node), DB_INT(tier), DB_INT(bucket));
     int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
     bool bad = false;
     int r;
 
     while ((r = db_next(st, NULL)) == 1) {
-        if (INT(0) <= before || INT(6) != node || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
+        if (INT(0) <= before || (node && INT(6) != node) || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
             INT(2) > INT(3) || INT(3) >= end) {
             bad = true; /* a page that is another's, or changed */
             continue;
         }
         before = INT(0);
         struct chunk_row row = {.id = INT(0),
-                                .node = node,
+                                .node = INT(6),
                                 .bucket = bucket,
                                 .from_ms = INT(2),
                                 .to_ms = INT(3),
@@ -275,6 +275,26 @@ int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bu
         }
     }
     return r == 0 && bad ? -EUCLEAN : r;
+}
+
+int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+{
+    struct db_stmt *st = DB_STMT(&c->st, bytes ? C_EACH : C_LIST, DB_INT(node), DB_INT(tier), DB_INT(bucket));
+
+    return give_rows(st, bytes, node, tier, bucket, each, arg);
+}
+
+int chunks_list(struct chunks *c, const char *key, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+{
+    int64_t node;
+
+    if (pg_is(c->db))
+        return give_rows(DB_STMT(&c->st, C_LIST_OF, DB_TEXT(key), DB_INT(tier), DB_INT(bucket)), false, 0, tier, bucket,
+                         each, arg);
+    int r = chunks_node(c, key, false, &node);
+    return r == 1 ? chunks_each(c, false, node, tier, bucket, each, arg) : r;
 }
 
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)

@@ -47,6 +47,9 @@ int chunks_set_summed(struct chunks *c, int64_t id);
 /* Its chunks get level 2; if not all, only those that are in hours do. */
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all);
 
+/* The same without their bytes, by the node's key. */
+int chunks_list(struct chunks *c, const char *key, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg);
 /* Those of a node in a bucket, oldest first; without their bytes row->bytes.len alone is set. each returns 0 to go on.
  * -EUCLEAN: some could not be read; each was called for the others. */
 int chunks_each(struct chunks *c, bool bytes, int64_t node, int tier, int64_t bucket,

@@ -161,16 +161,21 @@ static int ask_class(struct records *r, const struct job_ask *ask, int class, st
     return MIN(code, 0);
 }
 
+int records_has_jobs(struct records *r, struct err *err)
+{
+    int64_t there = 0;
+    int code = db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err);
+
+    return code < 0 ? code : there != 0;
+}
+
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err)
 {
     struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
-    int64_t there = -1; /* a bit for each class that has jobs */
-    int code = MIN(db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err), 0);
+    int64_t there = -1;                /* a bit for each class that has jobs */
+    int code = records_moment(r, err); /* one moment: none moves its class */
 
-    if (code < 0 || !there)
-        return code;
-    code = records_moment(r, err); /* one moment: none moves its class */
     if (code == 0)
         code = MIN(db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err), 0);
     for (int class = CLASS_COUNT; code == 0 && class -- > 0;)

@@ -75,10 +75,13 @@ int records_get_blob(struct records *r, const char *node, uint64_t id, struct bu
 struct node_was;
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
                     struct err *err);
-int records_facts_at(struct records *r, const char *node, int64_t at_ms, uint64_t *ret_facts, int64_t *ret_from_ms,
-                     struct err *err);                                          /* 1, 0, -errno */
+/* Facts in force then, and since when; no bytes: they are under an older name. 1, 0, -errno. */
+int records_facts_at(struct records *r, const char *node, int64_t at_ms,
+                     void (*give)(void *arg, uint64_t id, int64_t from_ms, struct str bytes), void *arg,
+                     struct err *err);
 int records_get(struct records *r, const struct store_get *g, struct err *err); /* 1, 0, -errno */
 int records_each(struct records *r, const struct store_each *e, struct err *err);
+int records_has_jobs(struct records *r, struct err *err); /* as store_has_jobs */
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err);
 

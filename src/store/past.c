@@ -54,16 +54,25 @@ void facts_fini(struct facts_cache *c)
     *c = (struct facts_cache){0};
 }
 
-const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
-                                  const char *node, uint64_t id)
+/* False: it has them, as far as they are known. */
+static bool facts_begin(struct facts_cache *c, const char *node, uint64_t id)
 {
     if (c->known && c->id == id && strcmp(c->node, node) == 0)
-        return c->have ? &c->fact : NULL;
+        return false;
     facts_fini(c);
-    AUTO_BUF bytes = {0};
     c->known = true;
     c->id = id;
     mem_copy_str(c->node, sizeof(c->node), node);
+    return true;
+}
+
+const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
+                                  const char *node, uint64_t id)
+{
+    AUTO_BUF bytes = {0};
+
+    if (!facts_begin(c, node, id))
+        return c->have ? &c->fact : NULL;
     if (id && records_get_blob(r, node, id, &bytes, NULL) == 1)
         c->have = dec->facts(d, buf_str(&bytes), &c->fact, NULL) == 0;
     return c->have ? &c->fact : NULL;
@@ -564,6 +573,26 @@ int past_node_at(struct past *p, struct history_session *x, const char *node, in
     return code;
 }
 
+struct facts_there {
+    struct past *p;
+    struct past_reader *r;
+    const char *node;
+    uint64_t known;
+    struct facts_was *ret;
+};
+
+/* What came with them need not be asked for again. */
+static void take_facts(void *arg, uint64_t id, int64_t from_ms, struct str bytes)
+{
+    struct facts_there *to = arg;
+    struct facts_cache *c = &to->r->facts;
+
+    to->ret->id = id;
+    to->ret->from_ms = from_ms;
+    if (id != to->known && bytes.len && facts_begin(c, to->node, id))
+        c->have = to->p->dec->facts(to->r->dec, bytes, &c->fact, NULL) == 0;
+}
+
 int past_facts_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
                   struct facts_was *ret, struct err *err)
 {
@@ -572,7 +601,8 @@ int past_facts_at(struct past *p, struct history_session *x, const char *node, i
 
     if (code < 0)
         return code;
-    code = records_facts_at(r->rec, node, at_ms, &ret->id, &ret->from_ms, err);
+    struct facts_there to = {p, r, node, known, ret};
+    code = records_facts_at(r->rec, node, at_ms, take_facts, &to, err);
     const struct node_fact *f =
         code == 1 && ret->id != known ? facts_get(&r->facts, r->rec, p->dec, r->dec, node, ret->id) : NULL;
     ret->has_fact = f != NULL;

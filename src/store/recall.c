@@ -230,15 +230,15 @@ int records_node_at(struct records *r, const char *node, int64_t at_ms, struct n
     return code;
 }
 
-int records_facts_at(struct records *r, const char *node, int64_t at_ms, uint64_t *ret_facts, int64_t *ret_from_ms,
+int records_facts_at(struct records *r, const char *node, int64_t at_ms,
+                     void (*give)(void *arg, uint64_t id, int64_t from_ms, struct str bytes), void *arg,
                      struct err *err)
 {
-    struct db_stmt *st = DB_STMT(&r->st, R_SPAN_AT, DB_TEXT(node), DB_INT(at_ms));
+    struct db_stmt *st = DB_STMT(&r->st, R_FACTS_AT, DB_TEXT(node), DB_INT(at_ms));
     int code = db_next(st, err);
 
     if (code == 1) {
-        *ret_facts = (uint64_t)INT(0);
-        *ret_from_ms = INT(4);
+        give(arg, (uint64_t)INT(0), INT(1), db_bytes(st, 2));
         db_reset(st);
     }
     return code;

@@ -176,6 +176,8 @@ enum store_kind {
     STORE_USAGE_REACH,               /* each: the first and the last hour of each node, as a usage_mark */
 };
 
+/* 0: there is no job at all; 1: there may be; -errno. */
+int store_has_jobs(struct store *s, struct err *err);
 /*
  * n of a kind, all of them or none; what they are is known by their key. 0: they are queued, or -errno. Jobs, bookings,
  * notes and changes of jobs have a result: done gets 0 once they are durable, or -errno, as an append, also when they

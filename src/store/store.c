@@ -310,6 +310,12 @@ int store_each(struct store *s, const struct store_each *e, struct err *err)
     return records_each(s->rec, e, err);
 }
 
+int store_has_jobs(struct store *s, struct err *err)
+{
+    note_wait(s);
+    return records_has_jobs(s->rec, err);
+}
+
 int store_each_batch(struct store *s, const struct newest_ask *newest,
                      int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {

@@ -55,6 +55,7 @@ struct counting_job {    /* several of them */
     struct ledger *l;
     struct counting *v[AT_ONCE];
     size_t n;
+    struct recount_common common; /* the thread's */
 };
 
 struct led_zone { /* whose days are kept */
@@ -278,7 +279,7 @@ static bool mark_due(const struct ledger *l, const struct hour_mark *m, int64_t 
 
 static void count_one(struct counting_job *g, struct counting *c, struct history_session *x)
 {
-    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, x, job_stopped, &g->job};
+    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, &g->common, x, job_stopped, &g->job};
     int64_t begin_us = clock_thread_us();
 
     c->result = recount(g->l->store, g->l->beside, &c->rule, &ask, &c->out, &c->err);
@@ -301,6 +302,7 @@ static void on_worker(struct work_job *j)
         r = r < 0 || job_stopped(j) || clock_thread_us() >= until_us ? -ECANCELED : g->v[i]->result;
     }
     store_session_end(x);
+    recount_common_fini(&g->common);
 }
 
 static int64_t epoch_of(const struct ledger *l)
@@ -399,20 +401,19 @@ static void end_counting(struct ledger *l, struct counting *c, bool ran)
 
 static void end_job(struct counting_job *g, bool ran)
 {
-    g->l->flying = false;
+    struct ledger *l = g->l;
+
+    l->flying = false;
     for (size_t i = 0; i < g->n; i++)
-        end_counting(g->l, g->v[i], ran);
+        end_counting(l, g->v[i], ran);
     free(g);
+    if (ran)
+        start_next(l, clock_wall_ms());
 }
 
 static void on_counted(struct work_job *j)
 {
-    struct ledger *l = ((struct counting_job *)j)->l;
-    bool ran = j->ran;
-
-    end_job((struct counting_job *)j, ran);
-    if (ran)
-        start_next(l, clock_wall_ms());
+    end_job((struct counting_job *)j, j->ran);
 }
 
 static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t now_ms)

@@ -154,9 +154,8 @@ static void take_job(void *arg, const struct job_fact *j)
     }
 }
 
-static void take_booking(void *arg, const struct booking *h)
+static void take_booking(struct work *w, const struct booking *h)
 {
-    struct work *w = arg;
     struct count_booked b = {h->from_ms, booking_end_ms(h)};
 
     if (h->kind != BOOKING_FIRM || b.to_ms <= b.from_ms || b.to_ms <= w->from_ms || b.from_ms >= w->to_ms)
@@ -168,8 +167,39 @@ static void take_booking(void *arg, const struct booking *h)
     }
 }
 
+void recount_common_fini(struct recount_common *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->bookings[i]);
+    free(c->bookings);
+    *c = (struct recount_common){0};
+}
+
+static void keep_booking(void *arg, const struct booking *h)
+{
+    struct recount_common *c = arg;
+
+    VEC_ADD(c->bookings, c->n, c->cap, booking_copy(h));
+}
+
+static int read_common(const struct work *w, struct recount_common *c, struct store *records, struct err *err)
+{
+    if (c->read && c->from_ms == w->from_ms && c->to_ms == w->to_ms)
+        return 0;
+    recount_common_fini(c);
+    int r = store_has_jobs(records, err);
+    c->jobs = r == 1;
+    if (r >= 0)
+        r = store_each(records, EACH_BOOKING(keep_booking, c, .from_ms = w->from_ms, .to_ms = w->to_ms), err);
+    c->read = r >= 0;
+    c->from_ms = w->from_ms;
+    c->to_ms = w->to_ms;
+    return MIN(r, 0);
+}
+
 static int find_uses(struct work *w, struct store *records, struct err *err)
 {
+    struct recount_common own = {0}, *c = w->ask->common ? w->ask->common : &own;
     struct job_ask jobs = {.from_ms = w->from_ms,
                            .to_ms = w->to_ms,
                            .node = w->ask->node,
@@ -182,9 +212,12 @@ static int find_uses(struct work *w, struct store *records, struct err *err)
                    err);
 
     if (r >= 0)
+        r = read_common(w, c, records, err);
+    if (r >= 0 && c->jobs)
         r = store_each(records, EACH_JOB(&jobs, take_job, w), err);
-    if (r >= 0)
-        r = store_each(records, EACH_BOOKING(take_booking, w, .from_ms = w->from_ms, .to_ms = w->to_ms), err);
+    for (size_t i = 0; i < c->n && r >= 0; i++)
+        take_booking(w, c->bookings[i]);
+    recount_common_fini(&own);
     return MIN(r, 0);
 }
 

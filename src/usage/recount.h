@@ -10,12 +10,23 @@
 
 #define RECOUNT_HOURS 26 /* at once: they lie within so many hours of the first */
 
+/* What several in a row share: bookings of a time, and whether there are jobs. */
+struct recount_common {
+    bool read;
+    int64_t from_ms, to_ms;
+    struct booking **bookings;
+    size_t n, cap;
+    bool jobs;
+};
+void recount_common_fini(struct recount_common *c);
+
 struct recount_ask {
     const char *node; /* key */
     size_t n_hours;
     const int64_t *hours;            /* where they begin, ascending */
     int64_t until_ms;                /* now, whole minutes: what comes after is not counted */
     bool once;                       /* as history_ask says */
+    struct recount_common *common;   /* NULL: none */
     struct history_session *session; /* so, too */
     bool (*stop)(void *arg);
     void *arg;
