@@ -18,8 +18,6 @@
 #include "sql/pg_text.h"
 
 #define SQL_MAX     65536
-#define PART_AHEAD  16384        /* what is read of a row in parts is read so many bytes at a time */
-#define AHEAD_KEEP  (256u << 10) /* what was larger is not kept for the next */
 #define POST_TURN   64
 #define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
 
@@ -224,7 +222,8 @@ bool pg_is_pooled(const struct db *db)
 static int connect_again(struct pg_db *d)
 {
     d->pq.reset(d->c);
-    d->over = false;
+    d->over = d->piped = false;
+    d->posted = 0;
     d->connections++;
     d->pq.nonblocking(d->c, 1);
     if (pg_is_lost(d))
@@ -276,20 +275,38 @@ static int make_ready(struct pg_db *d)
     return r == 0 && d->hung && !d->in && !d->active ? check_hung(d) : r;
 }
 
+/* What libpq does not send nobody will answer: the connection is given up. */
+static int keep_unsent(struct pg_db *d)
+{
+    d->over = true;
+    return keep_failure(d, NULL);
+}
+
+static int post_text(struct pg_db *d, const char *sql)
+{
+    d->posted++;
+    return d->pq.send_text(d->c, sql, 0, NULL, NULL, NULL, NULL, 1) ? 0 : keep_unsent(d);
+}
+
+/* It is not waited for: it goes with the first statement, and should it fail, that one does. */
 static int begin_transaction(struct db *db, bool write)
 {
     struct pg_db *d = of(db);
-    char sql[160];
+    char limit[64];
     int r = make_ready(d);
 
-    for (size_t i = 0; i < PG_AHEADS; i++)
-        d->ahead[i].id = 0;
-    snprintf(sql, sizeof(sql), "BEGIN%s; SET LOCAL statement_timeout = %lld",
-             write ? "" : " ISOLATION LEVEL REPEATABLE READ READ ONLY", (long long)d->limit_ms);
-    if (!d->limit_ms)
-        *strchr(sql, ';') = 0;
+    pg_forget_parts(d);
+    snprintf(limit, sizeof(limit), "SET LOCAL statement_timeout = %lld", (long long)d->limit_ms);
+    if (r == 0) {
+        settle(d);
+        r = settle_posted(d);
+    }
+    if (r == 0 && !d->pq.pipeline(d->c))
+        r = keep_unsent(d);
     if (r == 0)
-        r = run_text(d, sql, NULL);
+        r = post_text(d, write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    if (r == 0 && d->limit_ms)
+        r = post_text(d, limit);
     d->in = r == 0;
     return r;
 }
@@ -468,6 +485,22 @@ static int send_values(struct pg_db *d, struct pg_stmt *s)
     return sent ? 0 : keep_failure(d, NULL);
 }
 
+static int take_answers(struct pg_db *d, size_t n, int r);
+static int leave_pipeline(struct pg_db *d, int r);
+
+/* With what was posted, in one go: the answers to that come first. */
+static int send_behind(struct pg_db *d, struct pg_stmt *s)
+{
+    int r = send_values(d, s);
+
+    if (r < 0 || !d->pq.sync(d->c))
+        r = keep_unsent(d);
+    r = take_answers(d, 2 * d->posted, r);
+    d->posted = 0;
+    d->piped = r == 0;
+    return r < 0 ? leave_pipeline(d, take_answers(d, 4, r)) : 0; /* its own, a NULL, and the end */
+}
+
 static int start(struct pg_stmt *s)
 {
     struct pg_db *d = of(s->st.db);
@@ -476,16 +509,23 @@ static int start(struct pg_stmt *s)
     if (r < 0)
         return r;
     settle(d);
-    r = settle_posted(d);
-    if (r == 0)
-        r = prepare_on_server(d, s);
-    if (r == 0)
-        r = send_values(d, s);
+    if (d->posted && (d->pooled || s->connection == d->connections)) {
+        r = send_behind(d, s);
+    } else {
+        r = settle_posted(d);
+        if (r == 0)
+            r = prepare_on_server(d, s);
+        if (r == 0)
+            r = send_values(d, s);
+    }
     if (r < 0)
         return r;
-    d->pq.single_row(d->c);
     d->active = s;
     s->running = true;
+    if (!d->pq.single_row(d->c)) { /* all of its rows would come at once */
+        drop_rows(s);
+        return pg_keep_why(d, -EIO, "libpq does not give rows one by one");
+    }
     return 0;
 }
 
@@ -498,6 +538,16 @@ static PGresult *next_result(struct pg_stmt *s)
     return d->active == s ? get_result(d) : NULL;
 }
 
+/* All of the active one's rows are read. */
+static void end_active(struct pg_db *d)
+{
+    d->active = NULL;
+    if (!d->piped)
+        return;
+    d->piped = false;
+    leave_pipeline(d, take_answers(d, 2, 0));
+}
+
 /* Another statement is to be run: what is still to come is kept. */
 static void settle(struct pg_db *d)
 {
@@ -505,7 +555,7 @@ static void settle(struct pg_db *d)
 
     for (PGresult *res; s && (res = get_result(d));)
         VEC_ADD(s->rest, s->n_rest, s->cap_rest, res);
-    d->active = NULL;
+    end_active(d);
 }
 
 static void drop_rows(struct pg_stmt *s)
@@ -518,7 +568,7 @@ static void drop_rows(struct pg_stmt *s)
         for (PGresult *res; (res = next_result(s));)
             d->pq.clear(res);
     if (d->active == s)
-        d->active = NULL;
+        end_active(d);
     s->n_rest = s->at_rest = 0;
     s->running = false;
 }
@@ -566,17 +616,12 @@ static int post(struct db_stmt *st)
     return r;
 }
 
-/* The answers to all that was posted: 0, or how the first of them failed that did. */
-static int settle_posted(struct pg_db *d)
+/* At most so many answers, and the NULL behind each: r, or how the first of them failed that did. */
+static int take_answers(struct pg_db *d, size_t n, int r)
 {
     bool synced = false;
-    int r = 0;
 
-    if (d->posted == 0)
-        return 0;
-    if (!d->pq.sync(d->c))
-        r = keep_failure(d, NULL);
-    for (size_t i = 0; r != -ENOTCONN && !synced && i < 2 * d->posted + 2; i++) { /* each answer and a NULL */
+    for (size_t i = 0; r != -ENOTCONN && !synced && i < n; i++) {
         PGresult *res = get_result(d);
         ExecStatusType how = d->pq.result_status(res);
         if (r == 0 && (pg_is_lost(d) || (res && how == PGRES_FATAL_ERROR)))
@@ -584,12 +629,30 @@ static int settle_posted(struct pg_db *d)
         synced = res && how == PGRES_PIPELINE_SYNC;
         d->pq.clear(res);
     }
-    d->posted = 0;
+    return r;
+}
+
+static int leave_pipeline(struct pg_db *d, int r)
+{
     if (!d->pq.end_pipeline(d->c)) {
         r = r < 0 ? r : keep_failure(d, NULL);
         d->over = true;
     }
     return r;
+}
+
+/* The answers to all that was posted: 0, or how the first of them failed that did. */
+static int settle_posted(struct pg_db *d)
+{
+    size_t n = 2 * d->posted + 2;
+    int r = 0;
+
+    if (d->posted == 0)
+        return 0;
+    if (!d->pq.sync(d->c))
+        r = keep_unsent(d);
+    d->posted = 0;
+    return leave_pipeline(d, take_answers(d, n, r));
 }
 
 void pg_set_posts(struct db *db, bool posts)
@@ -655,59 +718,6 @@ static int give_back(UNUSED struct db *db, UNUSED int n)
     return 0; /* the server does that itself */
 }
 
-/* From off on, at least len bytes of that row if it has as many. */
-static int read_ahead(struct db *db, const char *table, int64_t id, size_t off, size_t len)
-{
-    struct pg_db *d = of(db);
-    struct pg_ahead *a = &d->ahead[d->next_ahead++ % PG_AHEADS];
-
-    if (!d->part) { /* there is one table that has parts */
-        AUTO_FREE char *sql = mem_fmt("SELECT substr(bytes, ?2::int, ?3::int) FROM %s WHERE id = ?1", table);
-        d->part = prepare(db, sql, true);
-    }
-    a->id = 0;
-    if (a->bytes.cap > AHEAD_KEEP)
-        buf_fini(&a->bytes);
-    a->bytes.max = INT32_MAX;
-    buf_reset(&a->bytes);
-    db_bind_int(d->part, 1, id);
-    db_bind_int(d->part, 2, (int64_t)off + 1);
-    db_bind_int(d->part, 3, (int64_t)MAX(len, (size_t)PART_AHEAD));
-    int r = db_step(d->part);
-    if (r == 1 && (r = buf_addstr(&a->bytes, db_bytes(d->part, 0))) == 0) {
-        a->id = id;
-        a->off = off;
-    }
-    db_reset(d->part);
-    return MIN(r, 0);
-}
-
-static const struct pg_ahead *find_ahead(const struct pg_db *d, int64_t id, size_t off, size_t len)
-{
-    for (size_t i = 0; i < PG_AHEADS; i++) {
-        const struct pg_ahead *a = &d->ahead[i];
-        if (a->id == id && off >= a->off && off + len <= a->off + a->bytes.len)
-            return a;
-    }
-    return NULL;
-}
-
-static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
-{
-    int r = 0;
-
-    if (off >= INT32_MAX || len >= INT32_MAX - PART_AHEAD)
-        return -ENOENT;
-    const struct pg_ahead *a = find_ahead(of(db), id, off, len);
-    if (!a && (r = read_ahead(db, table, id, off, len)) == 0)
-        a = find_ahead(of(db), id, off, len);
-    if (!a)
-        return r < 0 ? r : -ENOENT;
-    if (len)
-        memcpy(to, a->bytes.p + (off - a->off), len);
-    return 0;
-}
-
 /* ---- waiting ---- */
 
 static bool take_notes(struct pg_db *d)
@@ -753,7 +763,7 @@ const struct db_engine pg_engine = {
     .tidy = tidy,
     .used_bytes = pg_used_bytes,
     .give_back = give_back,
-    .read_part = read_part,
+    .read_part = pg_read_part,
     .own_tables = pg_own_tables,
     .get_version = pg_get_version,
     .set_version = pg_set_version,

@@ -27,6 +27,7 @@ struct pg_db {
     int64_t limit_ms; /* pg_set_limit */
     bool in;          /* within a transaction */
     size_t posted;    /* statements whose answers are still to come; not 0: libpq is in its pipeline mode */
+    bool piped;       /* so it is for `active`, and no more was posted */
     bool waits;       /* pg_set_posts */
     bool pooled;      /* something stands between that may give each transaction to another server process */
     bool over;        /* the server ended the connection, whatever libpq has seen of that */
@@ -43,3 +44,6 @@ int pg_keep_why(struct pg_db *d, int code, const char *text); /* its first line 
 bool pg_is_lost(const struct pg_db *d);
 void pg_hear_notice(void *arg, const PGresult *res); /* arg: struct pg_db */
 void pg_look_for_pool(struct pg_db *d); /* pgbouncer and its like tell the client a number of a process they made up */
+
+int pg_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to); /* db_read_part */
+void pg_forget_parts(struct pg_db *d); /* they were of another moment */

@@ -205,6 +205,81 @@ static void commits_that_wait_for_a_standby_do_not_pile_up(void **unused)
     records_close(r);
 }
 
+static void begin(struct db *db)
+{
+    assert_int_equal(db_begin(db, true), 0);
+}
+
+/* Steps of a statement that gives 1, 2, 3 ... */
+static void expect_rows(struct db_stmt *st, int64_t from, int64_t to)
+{
+    for (int64_t i = from; i <= to; i++) {
+        assert_int_equal(db_step(st), 1);
+        assert_int_equal(db_number(st, 0), i);
+    }
+}
+
+/* BEGIN, and what is posted, are sent with the first statement that is waited for. */
+static void what_is_sent_together_is_answered_one_by_one(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    struct records *r = open_base(url);
+    struct db *db = records_db(r);
+    struct db_stmt *rows = db_prepare(db, "SELECT generate_series(1, 5)"), *one = db_prepare(db, "SELECT 10 / ?1"),
+                   *put = db_prepare(db, "INSERT INTO once VALUES(?1)");
+    (void)unused;
+
+    assert_int_equal(db_exec(db, "CREATE TABLE once(v bigint PRIMARY KEY)"), 0);
+    db_bind_int(one, 1, 10);
+    db_bind_int(put, 1, 1);
+    expect_rows(rows, 1, 5); /* what was run before is prepared */
+    assert_int_equal(db_step(rows), 0);
+    assert_int_equal(db_run(one), 0);
+    assert_int_equal(db_run(put), 0);
+
+    begin(db);
+    expect_rows(rows, 1, 2);
+    expect_rows(one, 1, 1); /* while there are more of the others */
+    expect_rows(rows, 3, 5);
+    assert_int_equal(db_step(rows), 0);
+    db_reset(one);
+    assert_int_equal(db_commit(db), 0);
+
+    begin(db);
+    db_bind_int(put, 1, 2);
+    assert_int_equal(db_post(put), 0);
+    expect_rows(rows, 1, 1);
+    db_reset(rows);
+    assert_int_equal(db_commit(db), 0);
+    assert_int_equal(ask_number(r, "SELECT count(*) FROM once"), 2);
+
+    begin(db); /* what was posted fails: so does what waits behind it */
+    db_bind_int(put, 1, 2);
+    assert_int_equal(db_post(put), 0);
+    assert_int_equal(db_step(rows), -EINVAL);
+    db_rollback(db);
+
+    begin(db); /* its own fault */
+    db_bind_int(one, 1, 0);
+    assert_int_equal(db_step(one), -EINVAL);
+    assert_true(db_commit(db) < 0);
+    db_rollback(db);
+
+    begin(db); /* nothing was said yet but that */
+    end_connections();
+    assert_int_equal(db_step(rows), -ENOTCONN);
+    assert_int_equal(db_step(rows), -ENOTCONN);
+    db_rollback(db);
+    begin(db);
+    expect_rows(rows, 1, 5);
+    db_reset(rows);
+    assert_int_equal(db_commit(db), 0);
+    db_finish(rows);
+    db_finish(one);
+    db_finish(put);
+    records_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_token_that_two_hubs_give_away_is_the_first_ones),
         cmocka_unit_test(what_came_to_the_tables_later_is_added),
         cmocka_unit_test(commits_that_wait_for_a_standby_do_not_pile_up),
+        cmocka_unit_test(what_is_sent_together_is_answered_one_by_one),
         cmocka_unit_test(room_is_asked_for_with_a_file), /* the last: it stops the server */
     };
 
