@@ -29,6 +29,7 @@ struct db_kind {
     const char *pg_prefix; /* before each {.table} on a server, where all kinds lie side by side; its schema has such
                               marks then (record_sql.h). NULL: they are called the same everywhere */
     bool shrinks;          /* free pages can be given back a few at a time */
+    int page;              /* bytes of a page of a new file; 0: as usual */
 };
 
 enum db_mode {

@@ -298,11 +298,12 @@ static void tidy(struct db *db, bool all)
 
 static int64_t used_bytes(struct db *db, UNUSED const char *table)
 {
-    int64_t pages = 0, spare = 0;
+    int64_t pages = 0, spare = 0, size = 0;
 
     db_int(db, "PRAGMA page_count", &pages);
     db_int(db, "PRAGMA freelist_count", &spare);
-    return (pages - spare) * DB_PAGE;
+    db_int(db, "PRAGMA page_size", &size);
+    return (pages - spare) * size;
 }
 
 static int give_back(struct db *db, int n)
@@ -420,8 +421,8 @@ static int set_up(struct db *db, const struct db_kind *kind, enum db_mode mode)
         return db_exec(db, "PRAGMA cache_size=-512"); /* KiB: the system keeps the file's pages, once for all readers */
     if (r < 0)
         return r;
-    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; %sPRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
-             kind->shrinks ? "PRAGMA auto_vacuum=INCREMENTAL; " : "", WAL_KEEP);
+    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; %sPRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d",
+             kind->page ? kind->page : DB_PAGE, kind->shrinks ? "PRAGMA auto_vacuum=INCREMENTAL; " : "", WAL_KEEP);
     r = db_exec(db, sql);
     if (r == 0)
         r = errno_of(h, sqlite3_wal_autocheckpoint(h, mode == DB_WRITE ? 0 : WAL_PAGES));
