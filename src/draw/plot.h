@@ -49,6 +49,7 @@ struct plot_axis {
     const char *unit; /* as in JSON: "ratio" (shown in %), "bytes", "seconds" (in s, min or h), "watts", "joules",
                          "celsius", "hertz"; any other word is shown as it is ("GPU-hours", "EUR"); NULL: none */
     double min, max;  /* both 0: from the data, with 0 in it where that is near */
+    bool zero;        /* 0 is in it however far that is */
 };
 
 struct plot {

@@ -67,8 +67,8 @@ static struct span span_of(struct plot_frame *f)
     f->empty = s.lo > s.hi;
     if (f->empty)
         return (struct span){0, 1};
-    if (p->kind == PLOT_BARS)
-        s.lo = MIN(s.lo, 0);
+    if (p->kind == PLOT_BARS || p->y.zero)
+        widen(&s, 0);
     return s;
 }
 

@@ -141,7 +141,7 @@ int strips_draw(const struct strips *s, const struct strips_head *head, const st
                              .from_ms = s->frame.from_ms,
                              .to_ms = s->frame.to_ms,
                              .zone = zone,
-                             .y = {.label = of->name, .unit = of->unit},
+                             .y = {.label = of->name, .unit = of->unit, .zero = true}, /* as on the page */
                              .n_series = of->n,
                              .series = of->v,
                              .width = STRIP_WIDTH,

@@ -75,6 +75,24 @@ static void lines_below_the_title_are_broken_between_words(void **unused)
     strips_free(s);
 }
 
+static void a_chart_begins_at_zero_as_on_the_page(void **unused)
+{
+    static const int64_t full[] = {60ll << 30, 61ll << 30, 61ll << 30, 60ll << 30};
+    struct strips *s = strips_new();
+    struct series memory = of("dgx1", 0, "mem_used", "bytes", "avg");
+    AUTO_BUF svg = BUF_INIT(PLOT_BYTES_MAX);
+    struct err err = {0};
+
+    (void)unused;
+    memory.per = 1;
+    memory.v = full;
+    strips_start(s, &frame);
+    strips_add(s, &memory);
+    assert_int_equal(strips_draw(s, &lab, NULL, PLOT_SVG, &svg, &err), 0);
+    assert_true(str_find(buf_str(&svg), ">0</text>") >= 0);
+    strips_free(s);
+}
+
 static void nothing_to_draw_is_said(void **unused)
 {
     struct strips *s = strips_new();
@@ -97,4 +115,5 @@ static void nothing_to_draw_is_said(void **unused)
 }
 
 TESTS(cmocka_unit_test(each_metric_is_a_chart_and_each_series_a_line), cmocka_unit_test(nothing_to_draw_is_said),
+      cmocka_unit_test(a_chart_begins_at_zero_as_on_the_page),
       cmocka_unit_test(lines_below_the_title_are_broken_between_words))
