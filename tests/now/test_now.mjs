@@ -407,6 +407,24 @@ async function rowsKeepTheirPlaces(page) {
     await until("news of what is below the window", async () => (await words(beyond.locator(".cells"))) !== said);
 }
 
+/** Lines that are not drawn again keep nothing of the news that came since. */
+async function oldNewsIsLetGo(page) {
+    const seen = await page.evaluateHandle(async () => {
+        const { live, onChange } = (await import("/assets/kit/live.js")).$kit_live;
+        const all = [];
+        onChange(() => all.push(new WeakRef(live.nodes)));
+        return all;
+    });
+    let left;
+    await until("most news is let go", async () => {
+        await page.requestGC();
+        left = await page.evaluate((all) => [all.length, all.filter((r) => r.deref()).length], seen);
+        return left[0] > 30 && left[1] < 6;
+    }).catch((late) => {
+        throw new Error(`${late.message}; of ${left[0]} there are ${left[1]}`);
+    });
+}
+
 test("200 nodes fill a screen with marks; as rows only what is near the window exists", async (t) => {
     const h = await hub(t);
     await simulate(t, h, 200);
@@ -419,6 +437,7 @@ test("200 nodes fill a screen with marks; as rows only what is near the window e
     assert.ok((await page.locator(".row").count()) < 80);
     await looksRight(page, "now-200-rows");
     await rowsKeepTheirPlaces(page);
+    await oldNewsIsLetGo(page);
     await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
     await page.locator('section[aria-label^="sim200,"]').waitFor();
     await shot(page, "now-200-rows-end");

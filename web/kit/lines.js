@@ -1,7 +1,7 @@
 /* lines.js: a long list of which only what is near the window exists. Short lists are there whole, so that the browser
  * finds them; long ones have lines of known height, and are there whole when they are printed. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { html } from "./html.js";
+import { html, keyed } from "./html.js";
 import { useWindow } from "./use.js";
 import { say } from "./words.en.js";
 
@@ -13,9 +13,9 @@ import { say } from "./words.en.js";
 
 const WHOLE = 120; /* lines */
 const PAPER = 2000; /* lines */
-const AHEAD = 800; /* pixels beyond the window's edges */
+const AHEAD = 400; /* pixels beyond the window's edges */
 const OUTSIDE_MS = 100;
-const TURN = 3; /* lines that are drawn again in one frame, so that there are as many frames as ever */
+const TURN = 2; /* lines that are drawn again in one frame, so that there are as many frames as ever */
 
 /** The first line whose end is below y. @param {number[]} ends @param {number} y */
 function lineAt(ends, y) {
@@ -29,14 +29,16 @@ function lineAt(ends, y) {
     return lo;
 }
 
-/** @typedef {{ of: unknown, what: any, at: string, line: any }} Drawn */
+/** turn: another one each time it is drawn. @typedef {{ of: unknown, at: string, turn: number }} Drawn */
+
+let turns = 0;
 
 /**
- * Draws what is due: all that is in the window for the first time, then a few in each frame: what changed in the window, and what is about to come into it. Of
+ * Chooses what is due: all that is in the window for the first time, then a few in each frame: what changed in the window, and what is about to come into it. Of
  * what changed outside of it one, the longest drawn, when nothing else is due. How long the rest waits, in ms: 0 is for the next frame, -1: nothing does.
- * @param {Map<string, Drawn>} drawn the longest drawn first @param {Line[]} shown @param {(i: number) => boolean} isSeen @param {(line: Line) => any} draw
+ * @param {Map<string, Drawn>} drawn the longest drawn first @param {Line[]} shown @param {(i: number) => boolean} isSeen
  */
-function drawDue(drawn, shown, isSeen, draw) {
+function chooseDue(drawn, shown, isSeen) {
     const keys = new Set(shown.map((l) => l.key));
     for (const key of drawn.keys()) if (!keys.has(key)) drawn.delete(key);
     /** @type {Line[][]} */
@@ -51,16 +53,20 @@ function drawDue(drawn, shown, isSeen, draw) {
     const oldest = next.length ? undefined : [...drawn.keys()].find((key) => late.has(key));
     for (const l of [...first, ...next.slice(0, TURN), ...outside.filter((one) => one.key === oldest)]) {
         drawn.delete(l.key);
-        drawn.set(l.key, { of: l.of, what: draw(l), at: "", line: null });
+        drawn.set(l.key, { of: l.of, at: "", turn: 0 });
     }
     return next.length > TURN ? 0 : outside.length > 1 || (outside.length && next.length) ? OUTSIDE_MS : -1;
 }
 
-/**
- * Lines, each at a place of its own: none is laid out or painted again because others come and go.
- * @param {Map<string, Drawn>} drawn @param {Line[]} shown @param {number} above pixels @param {number} items how many are counted
- */
-function placeLines(drawn, shown, above, items) {
+/** A line at a place of its own: it is not laid out or painted again because others come and go. A vnode that is kept would keep the tree it was last part of. */
+const Near = keyed(
+    /** @param {{ l: Line, top: number, items: number, draw: (line: Line) => any, turn: number }} props */
+    ({ l, top, items, draw }) => html`<div class="near" style=${{ top: `${top}px`, height: `${l.height}px` }} role=${l.item && "listitem"} aria-posinset=${l.item} aria-setsize=${l.item && items}>${draw(l)}</div>`,
+    ({ turn }) => turn,
+);
+
+/** @param {Map<string, Drawn>} drawn @param {Line[]} shown @param {number} above pixels @param {number} items how many are counted @param {(line: Line) => any} draw */
+function placeLines(drawn, shown, above, items, draw) {
     let y = above;
     return shown.map((l) => {
         const top = y;
@@ -68,11 +74,8 @@ function placeLines(drawn, shown, above, items) {
         const d = drawn.get(l.key);
         if (!d) return null;
         const at = `${top} ${l.height} ${l.item} ${items}`;
-        if (d.at !== at) {
-            d.at = at;
-            d.line = html`<div class="near" key=${l.key} style=${{ top: `${top}px`, height: `${l.height}px` }} role=${l.item && "listitem"} aria-posinset=${l.item} aria-setsize=${l.item && items}>${d.what}</div>`;
-        }
-        return d.line;
+        if (d.at !== at) Object.assign(d, { of: l.of, at, turn: ++turns });
+        return html`<${Near} key=${l.key} l=${l} top=${top} items=${items} draw=${draw} turn=${d.turn} />`;
     });
 }
 
@@ -114,7 +117,7 @@ export function Lines({ lines, draw, exact, items = 0 }) {
     }, [long, lines.length, total]);
 
     const shown = long ? lines.slice(range.from, range.to) : [];
-    const wait = !long || !exact ? -1 : drawDue(drawn.current, shown, (i) => range.from + i >= range.top && range.from + i < range.bottom, draw);
+    const wait = !long || !exact ? -1 : chooseDue(drawn.current, shown, (i) => range.from + i >= range.top && range.from + i < range.bottom);
     useLayoutEffect(() => {
         const go = () => again({});
         const timer = wait > 0 ? setTimeout(go, wait) : 0;
@@ -132,6 +135,6 @@ export function Lines({ lines, draw, exact, items = 0 }) {
     }
     const above = range.from > 0 ? ends[Math.min(range.from, ends.length) - 1] : 0;
     return html`<div class="lines" ref=${box} style=${{ height: `${total}px` }} role=${items ? "list" : null}>
-        ${exact ? placeLines(drawn.current, shown, above, items) : html`<div style=${{ transform: `translateY(${above}px)` }}>${shown.map((l) => draw(l))}</div>`}
+        ${exact ? placeLines(drawn.current, shown, above, items, draw) : html`<div style=${{ transform: `translateY(${above}px)` }}>${shown.map((l) => draw(l))}</div>`}
     </div>`;
 }
