@@ -16,19 +16,26 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "now/streams.h"
+#include "stream/asking.h"
 #include "stream/reader.h"
 
-#define KEPT_AS   "instance" /* the setting in the store */
-#define TAKE_MS   200
-#define TAKE_MOST 500  /* nodes in one turn of the loop */
-#define QUIET_MS  8000 /* a hub says something every 5 s: one that is cut off is known to be within 10 s */
-#define AGAIN_MS  30000
-#define EVENT_MAX (64u << 20) /* bytes: one node */
+#define KEPT_AS       "instance" /* the setting in the store */
+#define TAKE_MS       200
+#define TAKE_MOST     500  /* nodes in one turn of the loop */
+#define QUIET_MS      8000 /* a hub says something every 5 s: one that is cut off is known to be within 10 s */
+#define AGAIN_MS      30000
+#define PACE_LIMIT_MS 3000
+#define EVENT_MAX     (64u << 20) /* bytes: one node */
 
 struct follower {
     struct hub_follow *d;
     struct follow_site conf; /* its texts are ours */
     char id[STREAM_ID_MAX];  /* this hub's, for the thread */
+    char key[STREAM_ID_MAX]; /* by which it says whether anybody looks here */
+    char path[128];          /* of its stream */
+    _Atomic bool seldom;     /* nobody does */
+    bool told_seldom;        /* the thread's: so it was said */
+    int64_t tell_ms;         /* the thread's: not before, monotonic */
     struct site *site;
     struct hub_reader *reader;
     struct stream_news news; /* being taken, */
@@ -81,13 +88,34 @@ static int read_token(void *arg, struct buf *ret, struct err *err)
 /* On its thread: is it one to follow? */
 static int meet(void *arg, const struct stream_hub *who, struct err *err)
 {
-    const struct follower *f = arg;
+    struct follower *f = arg;
 
+    f->told_seldom = true; /* as the stream was asked for */
+    f->tell_ms = 0;
     if (strcmp(who->id, f->id) == 0)
         return err_set(err, -ELOOP, "that is this hub itself, or one that has a copy of its data folder");
     if (stream_hub_has(who, f->id))
         return err_set(err, -ELOOP, "it follows this hub: in a circle nobody is followed; one of them leaves it");
     return 0;
+}
+
+/* On its thread: whether anybody looks here, when that has changed. An older hub does not know of it. */
+static void tell_pace(void *arg, UNUSED int64_t clock_ms)
+{
+    struct follower *f = arg;
+    bool seldom = f->seldom;
+    AUTO_BUF token = BUF_INIT(4096);
+    struct asking_conf ask = {.url = f->conf.url, .shown = f->conf.url, .ca_file = f->conf.ca_file, .pin = f->conf.pin};
+    char path[128];
+
+    if (seldom == f->told_seldom || clock_mono_ms() < f->tell_ms || read_token(f, &token, NULL) < 0)
+        return;
+    ask.token = token.p;
+    snprintf(path, sizeof(path), "/api/v1/pace?key=%s&seldom=%d", f->key, seldom);
+    if (asking_get(&ask, path, PACE_LIMIT_MS, NULL) == 0)
+        f->told_seldom = seldom;
+    else
+        f->tell_ms = clock_mono_ms() + AGAIN_MS;
 }
 
 static void follower_free(struct follower *f)
@@ -104,8 +132,9 @@ static void follower_free(struct follower *f)
 
 static struct follower *follower_new(struct hub_follow *d, const struct follow_site *s)
 {
-    struct follower *f = NEW(struct follower, .d = d, .since_ms = clock_wall_ms());
+    struct follower *f = NEW(struct follower, .d = d, .since_ms = clock_wall_ms(), .seldom = true);
     struct err err = {0};
+    uint8_t bytes[16];
 
     f->conf = (struct follow_site){.name = mem_str(s->name),
                                    .url = mem_str(s->url),
@@ -114,17 +143,21 @@ static struct follower *follower_new(struct hub_follow *d, const struct follow_s
                                    .ca_file = mem_str(s->ca_file),
                                    .pin = mem_str(s->pin)};
     mem_copy_str(f->id, sizeof(f->id), d->id);
+    rand_bytes(bytes, sizeof(bytes));
+    hex_text(bytes, sizeof(bytes), f->key);
+    snprintf(f->path, sizeof(f->path), "/api/v1/stream?own=1&seldom=1&key=%s", f->key);
     f->site = site_open(d->h->live, s->name, s->page);
     struct hub_reader_conf how = {
         .line = {.ask = {.url = s->url, .shown = s->url, .ca_file = s->ca_file, .pin = s->pin},
                  .token = read_token,
                  .token_arg = f},
-        .path = "/api/v1/stream?own=1",
+        .path = f->path,
         .own = true,
         .max_nodes = SITE_NODES_MAX,
         .event_max = EVENT_MAX,
         .quiet_ms = QUIET_MS,
         .again_max_ms = AGAIN_MS,
+        .tick = tell_pace,
         .meet = meet,
         .arg = f,
     };
@@ -246,8 +279,10 @@ static void on_take(void *arg)
     struct hub_follow *d = arg;
     int64_t now_ms = clock_wall_ms();
 
-    for (size_t i = 0; i < d->n; i++)
+    for (size_t i = 0; i < d->n; i++) {
+        d->v[i]->seldom = !api_watched(&d->h->api, now_ms);
         take_news(d->v[i], now_ms);
+    }
     tell_followers(d);
 }
 

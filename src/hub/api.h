@@ -106,7 +106,7 @@ struct api {
     const char *const *read_from; /* reading is for these addresses alone; n 0: for all */
     size_t n_read_from;
     uint32_t nonce;     /* of this start: versions count from 0 again after the next */
-    int64_t watched_ms; /* when somebody last looked at the state */
+    int64_t watched_ms; /* when somebody last looked at the state: api_watched */
     struct hub *hub;
     int vesta_page_hosts; /* how many a page=N has */
     enum time_form vesta_time_form;
@@ -121,6 +121,15 @@ struct api {
     enum reply_how (*get_spans)(struct api *a, struct request *rq, struct reply *rp);    /* processes with from= */
     enum reply_how (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
 };
+
+#define API_WATCHED_MS 30000
+/* Somebody looked at the state lately. */
+static inline bool api_watched(const struct api *a, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - a->watched_ms;
+
+    return age_ms >= 0 && age_ms < API_WATCHED_MS;
+}
 
 struct route {
     int methods;

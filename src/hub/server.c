@@ -37,13 +37,12 @@
 
 #define TICK_MS     1000
 #define CACHE_BYTES (128u << 20)
-#define READERS     2     /* threads that answer questions about the past */
-#define READ_QUEUE  64    /* questions that may wait for them */
-#define GROUP_MAX   1000  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
-#define GROUP_WATCH 200   /* the same while somebody looks */
-#define WATCHED_MS  30000 /* somebody looked so lately */
-#define STOP_MS     3000  /* what waits for the disk gets its answer */
-#define ARENAS      2     /* of malloc: one per thread would keep what each of them ever needed */
+#define READERS     2    /* threads that answer questions about the past */
+#define READ_QUEUE  64   /* questions that may wait for them */
+#define GROUP_MAX   1000 /* agents are read as often as the store commits, which they wait for anyway; ms at most */
+#define GROUP_WATCH 200  /* the same while somebody looks */
+#define STOP_MS     3000 /* what waits for the disk gets its answer */
+#define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
 #define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: what one question needed is there for the next */
 
@@ -124,8 +123,7 @@ static void problem(struct reply *rp, int status, const char *why)
 /* Agents are read as often as the store commits, more often while somebody looks: what they bring is shown then. */
 static void set_group(struct hub *h, int64_t now_ms)
 {
-    int64_t age_ms = now_ms - h->api.watched_ms;
-    bool watched = age_ms >= 0 && age_ms < WATCHED_MS;
+    bool watched = api_watched(&h->api, now_ms);
     httpd_group_every(h->httpd, MIN(h->conf.commit, watched ? GROUP_WATCH : GROUP_MAX));
 }
 

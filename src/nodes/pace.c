@@ -3,16 +3,13 @@
 
 #include "nodes/feature.h"
 
-#define WATCHED_MS  30000 /* somebody looked at the state so lately */
-#define RATE_MAX    2000  /* requests a second that agents are asked for because somebody watches */
-#define PHASE_MS    100   /* agents send together: a burst costs less than a trickle … */
-#define PHASE_GROUP 1000  /* … but not all of ten thousand in one moment */
+#define RATE_MAX    2000 /* requests a second that agents are asked for because somebody watches */
+#define PHASE_MS    100  /* agents send together: a burst costs less than a trickle … */
+#define PHASE_GROUP 1000 /* … but not all of ten thousand in one moment */
 
 bool pace_watched(const struct hub *h, int64_t now_ms)
 {
-    int64_t age_ms = now_ms - h->api.watched_ms;
-
-    return age_ms >= 0 && age_ms < WATCHED_MS;
+    return api_watched(&h->api, now_ms);
 }
 
 int64_t pace_interval_ms(const struct hub *h, int64_t now_ms)

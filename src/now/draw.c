@@ -143,6 +143,8 @@ void draw_list_begin(struct buf *out, const struct view *v)
     json_int(&j, "at", v->at_ms);
     json_bool(&j, "demo", v->demo);
     json_cstr(&j, "muster", MUSTER_VERSION);
+    json_some(&j, "notice", v->notice);
+    json_some(&j, "currency", v->currency);
     json_end_obj(&j);
     buf_adds(out, "\n\n");
 }
@@ -244,9 +246,9 @@ struct drawing *draw_state(const struct view *v, struct filter *f)
     return &picture_new(v, f, state_step)->d;
 }
 
-struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool own)
+struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list)
 {
-    struct picture *p = picture_new(v, f, own ? list_step : snapshot_step);
+    struct picture *p = picture_new(v, f, list ? list_step : snapshot_step);
 
     p->d.piece = BUF_INIT(DRAW_MAX);
     p->lent = true;

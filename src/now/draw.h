@@ -12,8 +12,8 @@
 
 /* All copy what they need of v; f may be NULL and is the drawing's from now on, but for a snapshot's. */
 struct drawing *draw_state(const struct view *v, struct filter *f);
-/* The first event of a stream, compressed as well. f is lent, for as long as there are steps. own: as draw_list_. */
-struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool own);
+/* The first event of a stream, compressed as well. f is lent, for as long as there are steps. list: as draw_list_. */
+struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list);
 /* The same for a hub that follows: an event for each node between two, so that it never needs the whole at once. */
 void draw_list_begin(struct buf *out, const struct view *v);
 void draw_list_node(struct buf *out, const struct view *v, const struct node_now *n);

@@ -176,19 +176,20 @@ static void tick(void *self, int64_t now_ms)
         meet(n);
     say_notice(h);
     live_tick(h->live, now_ms);
-    if (streams_count(h->streams) > 0) {
+    if (streams_lookers(h->streams) > 0)
         h->api.watched_ms = now_ms;
-        if (!timer_is_set(n->push))
-            timer_every(n->push, PUSH_MS);
-    }
+    if (streams_count(h->streams) > 0 && !timer_is_set(n->push))
+        timer_every(n->push, PUSH_MS);
     if (++n->ticks % BEAT_TICKS == 0)
         streams_beat(h->streams, now_ms);
 }
 
 static void add_status(void *self, struct status *s)
 {
-    status_metric(s, "muster_hub_streams", "live readers now", false,
-                  streams_count(((struct hub_now *)self)->h->streams));
+    const struct streams *streams = ((struct hub_now *)self)->h->streams;
+    status_metric(s, "muster_hub_streams", "live readers now", false, streams_count(streams));
+    status_metric(s, "muster_hub_streams_seldom", "of these, hubs that follow and at which nobody looks", false,
+                  streams_count(streams) - streams_lookers(streams));
 }
 
 static void stop_streams(void *self)

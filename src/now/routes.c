@@ -211,8 +211,20 @@ static enum reply_how get_stream(struct api *a, struct request *rq, struct reply
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, request_query(rq, "node"), request_flag(rq, "own") ? 0 : SEL_SITES, &s, rp))
         return REPLY_NOW;
-    a->watched_ms = rq->now_ms;
+    if (!request_flag(rq, "seldom"))
+        a->watched_ms = rq->now_ms;
     return streams_open(a->hub->streams, rq, rp);
+}
+
+/* A hub that follows says whether anybody looks at it. A question: it has no right to more than to read. */
+static enum reply_how get_pace(struct api *a, struct request *rq, struct reply *rp)
+{
+    bool seldom = request_flag(rq, "seldom");
+    if (!streams_pace(a->hub->streams, request_query(rq, "key"), seldom))
+        return reply_problem(rp, 404, "nobody follows this hub under that key");
+    struct json j = reply_object(rp, 1024);
+    json_bool(&j, "seldom", seldom);
+    return reply_object_end(rp, &j);
 }
 
 /* ---- text ---- */
@@ -536,7 +548,9 @@ const struct route now_routes[] = {
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
     {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
     {GET, "/api/v1/stream", ROLE_NONE, .sites = true, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
-     .params = "node: id or name of one node; own: without nodes of hubs that this one follows, each an event of its own between `begin` and `whole` (docs/follow.md); filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
+     .params = "node: id or name of one node; own: without nodes of hubs that this one follows, each an event of its own between `begin` and `whole` (docs/follow.md); list: all, in the same form; key, seldom: of a hub that follows (/api/v1/pace); filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
+    {GET, "/api/v1/pace", ROLE_NONE, .summary = "A hub that follows this one says whether anybody looks at it (docs/follow.md)",
+     .params = "key: the one its stream was opened with; seldom: nobody looks: values every 15 s, what else changed within a second", .handle = get_pace},
     {GET, "/api/v1/processes", ROLE_NONE, .sites = true, .summary = "Processes on the devices now; with from, those that were there since",
      .params = "from: time, for processes gone by; to: time, now unless told; device: UUID or NODE:N of one GPU; user: login, with from; person: one under whatever logins (docs/people.md), with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",

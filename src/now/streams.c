@@ -12,14 +12,17 @@
 #include "hub/easel.h"
 #include "hub/hub.h"
 #include "now/draw.h"
+#include "now/outline.h"
 #include "now/view.h"
 
-#define QUEUE_MAX (1u << 20)
-#define EVENT_MAX (64u << 20)
-#define BEHIND_MS 10000 /* with more than QUEUE_MAX queued for so long, a reader is dropped */
-#define FIRST_MS  30000 /* the same while its snapshot is on the way */
-#define SHARE_MS  5000  /* how long a snapshot serves those who come; what changed since follows it */
-#define GONE_MS   60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
+#define QUEUE_MAX   (1u << 20)
+#define EVENT_MAX   (64u << 20)
+#define BEHIND_MS   10000 /* with more than QUEUE_MAX queued for so long, a reader is dropped */
+#define FIRST_MS    30000 /* the same while its snapshot is on the way */
+#define SHARE_MS    5000  /* how long a snapshot serves those who come; what changed since follows it */
+#define SELDOM_MS   15000 /* of a node whose values alone changed, where nobody looks */
+#define FIRST_NODES 100
+#define GONE_MS     60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
 
 struct item { /* a node's newest event */
     char key[NODE_KEY_MAX];
@@ -27,6 +30,8 @@ struct item { /* a node's newest event */
     uint64_t seq;
     int64_t gone_ms;
     bool present;
+    uint64_t outline;     /* of the node then, for readers that are told values seldom */
+    int64_t made_ms;      /* monotonic */
     uint64_t seen, which; /* with a filter: the node's version last looked at, and which devices matched then */
     struct blob *event;
 };
@@ -35,7 +40,10 @@ struct group {
     struct group *next;
     char node[NODE_KEY_MAX]; /* empty: all */
     bool show_cmd;
-    bool own; /* for hubs that follow this one: without those it follows itself */
+    bool own;          /* for hubs that follow this one: without those it follows itself */
+    bool list;         /* an event for each node instead of a snapshot */
+    bool seldom;       /* nobody looks at any of its readers */
+    uint64_t old_news; /* of live: what was changed until then and not told, since nobody looked, waits its time */
     char reader[64];
     struct filter *filter; /* NULL: none */
     uint64_t seen_version; /* of live, when items were last brought up to date */
@@ -57,6 +65,8 @@ struct reader {
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
+    char key[STREAM_KEY_MAX];           /* by which it says whether somebody looks at it; "": it does not */
+    bool seldom;                        /* nobody does */
     bool waits;                         /* for a snapshot that is being drawn */
     bool snapshot;                      /* still on its way: nothing is queued behind it */
     char peer[64];                      /* from where, behind a trusted proxy too */
@@ -108,18 +118,18 @@ static bool same_filter(const struct filter *a, const struct filter *b)
 }
 
 /* Takes the filter. */
-static struct group *group_get(struct streams *s, const char *node, bool own, bool show_cmd, const char *reader,
-                               struct filter *filter)
+static struct group *group_get(struct streams *s, const char *node, bool own, bool list, bool show_cmd,
+                               const char *reader, struct filter *filter)
 {
     struct group *g = s->groups;
-    while (g && (strcmp(g->node, node) != 0 || g->own != own || g->show_cmd != show_cmd ||
+    while (g && (strcmp(g->node, node) != 0 || g->own != own || g->list != list || g->show_cmd != show_cmd ||
                  strcmp(g->reader, reader) != 0 || !same_filter(g->filter, filter)))
         g = g->next;
     if (g) {
         filter_free(filter);
         return g;
     }
-    g = NEW(struct group, .next = s->groups, .s = s, .own = own, .show_cmd = show_cmd, .filter = filter);
+    g = NEW(struct group, .next = s->groups, .s = s, .own = own, .list = list, .show_cmd = show_cmd, .filter = filter);
     mem_copy_str(g->node, sizeof(g->node), node);
     mem_copy_str(g->reader, sizeof(g->reader), reader);
     return s->groups = g;
@@ -188,12 +198,21 @@ static const struct node_now *group_node(const struct group *g, const struct ite
     return view_node(g->filter, n, now_ms, a, ret_which);
 }
 
+/* Values alone changed, nobody looks, and they were told not long ago. */
+static bool can_wait(const struct group *g, const struct item *it, const struct node_now *n, uint64_t outline,
+                     int64_t mono_ms)
+{
+    return it->version && (g->seldom || n->version <= g->old_news) && outline == it->outline &&
+           mono_ms - it->made_ms < SELDOM_MS;
+}
+
 /* Bring the items up to date. quiet: with a snapshot going out, only remember what is in it. */
 static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
 {
     struct view v;
     size_t hint = 0;
     bool first = g->n == 0; /* then there is nothing to look for */
+    int64_t mono_ms = clock_mono_ms();
     AUTO_ARENA arena = {0};
     group_view(s, g, now_ms, &v);
     for (size_t i = 0; i < g->n; i++)
@@ -215,6 +234,11 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
             item_gone(g, it, now_ms);
         if (!shown || (it->version == n->version && it->which == which))
             continue;
+        uint64_t outline = g->own ? node_outline(n) : 0;
+        if (g->own && can_wait(g, it, n, outline, mono_ms))
+            continue;
+        it->outline = outline;
+        it->made_ms = mono_ms;
         it->version = n->version;
         it->which = which;
         blob_unref(it->event);
@@ -237,6 +261,17 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
 
 /* ---- readers ---- */
 
+/* Somebody looks at one of its readers, or nobody at any: then what was not told until then is not told all at once. */
+static void group_pace(struct group *g)
+{
+    bool any = false;
+    for (const struct reader *r = g->s->readers; r; r = r->next)
+        any |= r->g == g && !r->seldom;
+    if (g->seldom && any)
+        g->old_news = live_version(g->s->api->live);
+    g->seldom = !any;
+}
+
 static void reader_free(void *arg)
 {
     struct reader *r = arg;
@@ -249,8 +284,10 @@ static void reader_free(void *arg)
     s->n--;
     conn_limit_leave(s->per_address, r->peer);
     free(r);
-    if (--g->readers)
+    if (--g->readers) {
+        group_pace(g);
         return;
+    }
     struct group **gat = &s->groups;
     while (*gat != g)
         gat = &(*gat)->next;
@@ -355,12 +392,12 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     g->snapshot = NULL;
     if (v.n >= DRAW_NODES) {
         struct easel *e = ((struct hub *)s->api->hub)->easel;
-        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter, g->own), on_drawn, g);
+        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter, g->list), on_drawn, g);
         return NULL;
     }
     if (g->filter)
         view_filter(&v, g->filter, &arena);
-    if (g->own) {
+    if (g->list) {
         draw_list_begin(&b, &v);
         for (size_t i = 0; i < v.n; i++)
             draw_list_node(&b, &v, v.nodes[i]);
@@ -377,11 +414,61 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     return g->snapshot;
 }
 
+/* While a long list is drawn: its first nodes, so that a screen has something to show. */
+static void reader_first(const struct reader *r, int64_t now_ms)
+{
+    struct view v;
+    struct buf b = BUF_INIT(EVENT_MAX);
+    if (r->g->filter || !group_view(r->g->s, r->g, now_ms, &v))
+        return;
+    draw_list_begin(&b, &v);
+    for (size_t i = 0; i < MIN(v.n, (size_t)FIRST_NODES); i++)
+        draw_list_node(&b, &v, v.nodes[i]);
+    if (b.err) {
+        buf_fini(&b);
+        return;
+    }
+    struct blob *first = blob_new(&b);
+    httpd_stream_blob(r->conn, first);
+    blob_unref(first);
+}
+
+/* Only who can say otherwise later is told seldom. */
+static void read_key(const struct request *rq, struct reader *r)
+{
+    struct str key = request_query(rq, "key");
+    if (!r->g->own || !key.len || key.len >= sizeof(r->key) || !str_letters(key, ""))
+        return;
+    memcpy(r->key, key.p, key.len);
+    r->seldom = request_flag(rq, "seldom");
+}
+
+bool streams_pace(struct streams *s, struct str key, bool seldom)
+{
+    struct reader *r = s->readers;
+    while (r && (!r->key[0] || !str_eq(key, r->key)))
+        r = r->next;
+    if (!r)
+        return false;
+    r->seldom = seldom;
+    group_pace(r->g);
+    return true;
+}
+
+size_t streams_lookers(const struct streams *s)
+{
+    size_t n = 0;
+    for (const struct reader *r = s->readers; r; r = r->next)
+        n += !r->seldom;
+    return n;
+}
+
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct str name = request_query(rq, "node");
     bool show_cmd = s->api->show_cmd || rq->who->role == ROLE_ADMIN, own = request_flag(rq, "own");
+    bool list = own || request_flag(rq, "list");
     if (s->n >= s->max) {
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
         return reply_problem(rp, 503, "%zu readers are connected, as many as max_streams allows", s->n);
@@ -409,10 +496,11 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
                              "%zu readers are connected from your address, as many as max_streams_per_address allows",
                              s->max_per_address);
     }
-    struct group *g = group_get(s, node, own, show_cmd,
+    struct group *g = group_get(s, node, own, list, show_cmd,
                                 rq->who->role == ROLE_MEMBER && !show_cmd ? rq->who->token.person : "", filter);
     struct reader *r = NEW(struct reader, .g = g);
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
+    read_key(rq, r);
     if (rq->who->by_cookie) {
         struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
         memcpy(r->cookie, cookie.p, MIN(cookie.len, sizeof(r->cookie) - 1));
@@ -426,11 +514,14 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     s->n++;
     r->seq = g->snapshot_seq;
     r->waits = !snapshot;
+    group_pace(g);
     r->conn = httpd_stream(rq, "text/event-stream", reader_free, r);
     reader_hub(r);
     reader_clock(r, rq->now_ms);
     if (snapshot)
         reader_snapshot(r, snapshot);
+    else if (list && !own)
+        reader_first(r, rq->now_ms);
     httpd_stream_flush(r->conn);
     return REPLY_STREAM;
 }
@@ -471,6 +562,8 @@ void streams_push(struct streams *s, int64_t now_ms)
             g->snapshot = NULL;
         }
         bool later = g->filter && filter_is_timed(g->filter) && g->seen_s != now_ms / 1000;
+        if (g->seldom && g->seen_s == now_ms / 1000)
+            continue;
         if (g->seen_version != live_version(s->api->live) || later)
             group_update(s, g, now_ms, false);
     }

@@ -21,3 +21,7 @@ void streams_beat(struct streams *s, int64_t now_ms);     /* the time to every r
                                                              would not be let in any more is dropped */
 void streams_reset(struct streams *s);                    /* rights changed: everybody connects again */
 size_t streams_count(const struct streams *s);
+size_t streams_lookers(const struct streams *s); /* without hubs that follow and at which nobody looks */
+/* The hub that follows and gave this key is told values seldom from now on, or as they come. false: there is none. */
+#define STREAM_KEY_MAX 40
+bool streams_pace(struct streams *s, struct str key, bool seldom);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/plain.h"
 
 #define CONNECT_MS 5000
@@ -105,4 +106,28 @@ int asking_unreachable(const struct asking_conf *conf, const struct asking *q, C
 {
     return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", conf->shown,
                    q->why[0] ? q->why : q->lib->easy_strerror(rc));
+}
+
+static size_t drop_piece(UNUSED char *p, size_t size, size_t n, UNUSED void *arg)
+{
+    return size * n;
+}
+
+int asking_get(const struct asking_conf *conf, const char *path, int64_t limit_ms, struct err *err)
+{
+    struct asking q = {0};
+    long status = 0;
+    int r = asking_init(&q, conf, "GET", path, "", str_of(""), err);
+
+    if (r < 0)
+        return r;
+    q.lib->easy_setopt(q.c, CURLOPT_WRITEFUNCTION, drop_piece);
+    q.lib->easy_setopt(q.c, CURLOPT_TIMEOUT_MS, (long)limit_ms);
+    CURLcode rc = q.lib->easy_perform(q.c);
+    q.lib->easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
+    r = rc != CURLE_OK  ? asking_unreachable(conf, &q, rc, err)
+        : status == 200 ? 0
+                        : asking_refused(conf, status, str_of(""), err);
+    asking_fini(&q);
+    return r;
 }

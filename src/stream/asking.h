@@ -27,6 +27,8 @@ struct asking {
 int asking_init(struct asking *q, const struct asking_conf *conf, const char *method, const char *path,
                 const char *type, struct str body, struct err *err);
 void asking_fini(struct asking *q);
+/* A small question whose answer does not matter but for its status, 200: 0 or -errno. */
+int asking_get(const struct asking_conf *conf, const char *path, int64_t limit_ms, struct err *err);
 /* There was no answer. -EHOSTUNREACH. */
 int asking_unreachable(const struct asking_conf *conf, const struct asking *q, CURLcode rc, struct err *err);
 /* The answer says no: in the hub's words when it sent a problem, in HTTP's when not. */

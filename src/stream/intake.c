@@ -137,11 +137,14 @@ void stream_news_merge(struct stream_news *to, struct stream_news *from)
     from->begun = from->whole = false;
 }
 
+/* One that begins before the last one was whole is the same, from the beginning: what is there stays. */
 static void begin_list(struct intake *in)
 {
-    stream_nodes_fini(&in->news.nodes);
-    in->news.begun = in->listing = true;
-    in->news.whole = false;
+    if (!in->listing) {
+        stream_nodes_fini(&in->news.nodes);
+        in->news.begun = in->listing = true;
+        in->news.whole = false;
+    }
     in->listed = 0;
 }
 
@@ -198,6 +201,14 @@ static int take_node(struct intake *in, struct str json, int64_t mono_ms)
     return 0;
 }
 
+/* "" where there is none. */
+static void take_text(const json_t *o, const char *key, char *to, size_t size)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    mem_copy_str(to, size, text && str_utf8_ok(str_of(text)) ? text : "");
+}
+
 /* A member of a small object: clock, gone, notice, begin. */
 static int take_small(struct intake *in, struct str name, struct str data, int64_t mono_ms)
 {
@@ -213,6 +224,8 @@ static int take_small(struct intake *in, struct str name, struct str data, int64
     if (str_eq(name, "begin")) {
         begin_list(in);
         in->news.demo = json_is_true(json_object_get(o, "demo"));
+        take_text(o, "notice", in->news.notice, sizeof(in->news.notice));
+        take_text(o, "currency", in->news.currency, sizeof(in->news.currency));
     } else if (str_eq(name, "whole")) {
         end_list(in);
     } else if (str_eq(name, "gone") && id && strlen(id) < NODE_KEY_MAX) {

@@ -41,7 +41,7 @@ struct hub_feed {
     /* the screen's */
     struct stream_news now; /* all there is, and what was last said beside it */
     const struct node_now **list;
-    bool ready;
+    bool ready, listing;
     char status[460];
     struct lanes *past;
 };
@@ -273,8 +273,11 @@ static bool hub_read(void *arg)
     hub_reader_take(f->reader, &news, &said);
     bool changed = news.begun || news.nodes.n;
     f->ready |= news.begun;
+    f->listing = (f->listing || news.begun) && !news.whole;
     stream_news_merge(&f->now, &news);
-    if (said.connected)
+    if (said.connected && f->listing)
+        snprintf(f->status, sizeof(f->status), "%zu nodes, and more are coming", f->now.nodes.n);
+    else if (said.connected)
         f->status[0] = 0;
     else if (said.why[0])
         snprintf(f->status, sizeof(f->status), "%s; trying again", said.why);
@@ -361,7 +364,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
     struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = wake_new());
 
     struct hub_reader_conf how = {.line = {.ask = client_whom(&f->conf), .token = find_token, .token_arg = &f->conf},
-                                  .path = "/api/v1/stream",
+                                  .path = "/api/v1/stream?list=1", /* an older hub sends all in one piece */
                                   .event_max = SSE_EVENT_MAX,
                                   .quiet_ms = QUIET_MS,
                                   .again_max_ms = AGAIN_MAX_MS,

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import signal
 import struct
 import threading
@@ -134,6 +135,38 @@ class Two(FollowCase):
         self.assertEqual([n["name"] for n in seen["node"]], ["own1"])
         self.assertEqual(list(seen["hub"][0]["follows"].values()), [1])
         self.assertEqual(list(seen), ["hub", "begin", "node", "whole"])
+
+    def seldom(self, h):
+        return int(re.search(r"^muster_hub_streams_seldom (\d+)$", lib.ask(h.url + "/metrics")[2].decode(), re.MULTILINE)[1])
+
+    def test_values_come_seldom_where_nobody_looks(self):
+        b = self.site("munich")
+        n = self.node(b, "dgx1")
+        a = self.site("a", ["munich"])
+        self.until_followed(a, "munich")
+        self.assertSoon(lambda: self.seldom(b), 1)
+        s = hubcase.Stream(b.url + "/api/v1/stream?own=1&seldom=1&key=k1")
+        while s.event()[0] != "whole":
+            pass
+        self.assertSoon(lambda: self.seldom(b), 2)
+        status, _, answer = lib.ask(b.url + "/api/v1/pace?key=k1&seldom=0")
+        self.assertEqual((status, json.loads(answer)), (200, {"seldom": False}))
+        self.assertSoon(lambda: self.seldom(b), 1)
+        self.assertEqual(lib.ask(b.url + "/api/v1/pace?key=k1&seldom=1")[0], 200)
+        self.assertSoon(lambda: self.seldom(b), 2)
+        for key in ("k2", "", "k1%20"):
+            self.assertEqual(lib.ask(b.url + f"/api/v1/pace?key={key}&seldom=1")[0], 404, key)
+        self.assertEqual(self.post(b, n.stream(n.batch(util=7600)), n.token)[0], 200)  # it may wait
+        self.assertEqual(lib.ask(b.url + "/api/v1/pace?key=k1&seldom=0")[0], 200)
+        self.assertEqual(self.post(b, n.stream(n.batch(util=7700)), n.token)[0], 200)
+        while True:
+            kind, data = s.event()
+            if kind == "node" and data["devices"][0]["metrics"]["util"] == 0.77:
+                break
+        s.close()
+        self.assertSoon(lambda: self.seldom(b), 1)
+        self.until_shown(a, "what came meanwhile", lambda nodes: nodes[0]["devices"][0]["metrics"]["util"] == 0.77)
+        self.assertSoon(lambda: self.seldom(b), 0)  # somebody looked at a
 
     @lib.long
     def test_a_silent_hub_is_known_to_be_away(self):

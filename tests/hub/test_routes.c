@@ -259,6 +259,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/summary", "GET", "1+133++3+3"},
         {"/api/v1/filter", "GET", "++++++++++"},
         {"/api/v1/stream", "GET", "1+133++3+3"},
+        {"/api/v1/pace", "GET", "1+133++3+3"},
         {"/api/v1/processes", "GET", "1+133++3+3"},
         {"/metrics", "GET", "1+133++3+3"},
         {"/states/", "GET", "1+133++3+3"},

@@ -58,6 +58,28 @@ static void a_list_that_is_cut_off_is_not_whole(void **unused)
     intake_fini(&in);
 }
 
+/* A long list's first nodes come while it is drawn, then all of it. */
+static void a_list_that_begins_again_before_its_end_is_one(void **unused)
+{
+    struct intake in = {.max_nodes = 2};
+    struct err err = {0};
+
+    (void)unused;
+    assert_int_equal(take_all(&in,
+                              BEGIN EVENT("node", NODE("a", "up"))
+                                  EVENT("begin", "{\"at\":50001,\"notice\":\"full\",\"currency\":\"EUR\"}")
+                                      EVENT("node", NODE("b", "up")) EVENT("node", NODE("a", "down")),
+                              99, &err),
+                     0);
+    assert_true(in.news.begun);
+    assert_false(in.news.whole);
+    assert_int_equal(in.news.nodes.n, 2);
+    assert_int_equal(in.news.nodes.v[0]->node->state, NODE_DOWN);
+    assert_string_equal(in.news.notice, "full");
+    assert_string_equal(in.news.currency, "EUR");
+    intake_fini(&in);
+}
+
 static void what_waits_is_the_newest_and_a_new_list_replaces_it(void **unused)
 {
     struct stream_news waiting = {0};
@@ -153,6 +175,7 @@ static void a_hub_says_whom_it_follows_and_how_far(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_list_has_a_beginning_and_an_end), cmocka_unit_test(a_list_that_is_cut_off_is_not_whole),
+      cmocka_unit_test(a_list_that_begins_again_before_its_end_is_one),
       cmocka_unit_test(what_waits_is_the_newest_and_a_new_list_replaces_it),
       cmocka_unit_test(what_cannot_be_followed_is_said_in_a_sentence),
       cmocka_unit_test(a_hub_says_whom_it_follows_and_how_far))
