@@ -107,6 +107,9 @@ struct api {
     size_t n_read_from;
     uint32_t nonce;     /* of this start: versions count from 0 again after the next */
     int64_t watched_ms; /* when somebody last looked at the state: api_watched */
+    struct scraping {   /* somebody asks for metrics again and again */
+        int64_t last_ms, until_ms;
+    } scraping;
     struct hub *hub;
     int vesta_page_hosts; /* how many a page=N has */
     enum time_form vesta_time_form;
@@ -122,13 +125,27 @@ struct api {
     enum reply_how (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
 };
 
-#define API_WATCHED_MS 30000
+#define API_WATCHED_MS  30000
+#define API_SCRAPING_MS 120000
 /* Somebody looked at the state lately. */
 static inline bool api_watched(const struct api *a, int64_t now_ms)
 {
     int64_t age_ms = now_ms - a->watched_ms;
 
     return age_ms >= 0 && age_ms < API_WATCHED_MS;
+}
+/* Metrics are asked for: who does so again is there for as long as two times of that, up to two minutes. */
+static inline void api_scrape(struct scraping *s, int64_t now_ms)
+{
+    int64_t every_ms = now_ms - s->last_ms;
+
+    if (every_ms > 0 && every_ms < API_SCRAPING_MS)
+        s->until_ms = MAX(s->until_ms, now_ms + MIN(2 * every_ms, API_SCRAPING_MS)); /* there may be several */
+    s->last_ms = now_ms;
+}
+static inline bool api_scraped(const struct scraping *s, int64_t now_ms)
+{
+    return now_ms >= s->last_ms && now_ms < s->until_ms;
 }
 
 struct route {

@@ -212,7 +212,9 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "%s", err.msg);
     struct json j = reply_object(rp, 256);
     json_int(&j, "nodes", (int64_t)n);
-    json_bool(&j, "watched", pace_watched(h, rq->now_ms) || rq->now_ms - h->started_ms < FIRST_MS);
+    json_bool(&j, "watched",
+              pace_watched(h, rq->now_ms) || api_scraped(&h->api.scraping, rq->now_ms) ||
+                  rq->now_ms - h->started_ms < FIRST_MS);
     return reply_object_end(rp, &j);
 }
 

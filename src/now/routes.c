@@ -390,6 +390,7 @@ static enum reply_how get_metrics(struct api *a, struct request *rq, struct repl
 {
     AUTO_SELECT s = {0};
     struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
+    api_scrape(&a->scraping, rq->now_ms);
     if (!select_view(a, rq, str_n("", 0), 0, &s, rp))
         return REPLY_NOW;
     rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"

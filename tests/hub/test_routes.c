@@ -922,6 +922,28 @@ static void state_has_an_etag_that_changes_with_the_state(void **unused)
     assert_int_equal(hub->api.watched_ms, NOW);
 }
 
+static void who_asks_for_metrics_again_and_again_is_there_meanwhile(void **unused)
+{
+    struct ask a = {.target = "/metrics"};
+    struct scraping s = {0};
+
+    (void)unused;
+    assert_int_equal(ask_status(&a), 200);
+    assert_int_equal(hub->api.scraping.last_ms, NOW);
+    api_scrape(&s, NOW);
+    assert_false(api_scraped(&s, NOW)); /* once */
+    api_scrape(&s, NOW + 15000);
+    assert_true(api_scraped(&s, NOW + 44999));
+    assert_false(api_scraped(&s, NOW + 45000));
+    api_scrape(&s, NOW + 16000); /* another one */
+    assert_true(api_scraped(&s, NOW + 44999));
+    api_scrape(&s, NOW + 116000);
+    assert_true(api_scraped(&s, NOW + 235999));
+    assert_false(api_scraped(&s, NOW + 236000)); /* two minutes at most */
+    api_scrape(&s, NOW + 900000);
+    assert_false(api_scraped(&s, NOW + 900000));
+}
+
 static void patching_a_node_takes_what_it_knows_and_nothing_else(void **unused)
 {
     static const struct {
@@ -1227,8 +1249,9 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       WITH(the_page_names_files_that_are_there_and_never_change),
       WITH(facts_are_in_the_page_and_cannot_end_their_element), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
       WITH(a_link_logs_in_once_and_is_made_with_a_token_alone), OPEN(command_lines_are_for_their_owner_and_admins),
-      OPEN(state_has_an_etag_that_changes_with_the_state), WITH(patching_a_node_takes_what_it_knows_and_nothing_else),
-      OPEN(vesta_is_answered_under_200_with_its_own_codes), OPEN(a_filter_leaves_what_matches_everywhere),
-      OPEN(an_etag_is_of_its_filter), WITH(records_and_blobs_do_not_wait_for_each_other),
-      WITH(of_a_node_over_its_budget_nothing_is_read), WITH(a_token_is_not_told_again_once_the_enroll_token_has_ended),
-      cmocka_unit_test(a_target_is_decoded_or_refused))
+      OPEN(state_has_an_etag_that_changes_with_the_state),
+      OPEN(who_asks_for_metrics_again_and_again_is_there_meanwhile),
+      WITH(patching_a_node_takes_what_it_knows_and_nothing_else), OPEN(vesta_is_answered_under_200_with_its_own_codes),
+      OPEN(a_filter_leaves_what_matches_everywhere), OPEN(an_etag_is_of_its_filter),
+      WITH(records_and_blobs_do_not_wait_for_each_other), WITH(of_a_node_over_its_budget_nothing_is_read),
+      WITH(a_token_is_not_told_again_once_the_enroll_token_has_ended), cmocka_unit_test(a_target_is_decoded_or_refused))
