@@ -119,6 +119,7 @@ struct chunk_want {
     unsigned lanes;
     size_t from, to;
     bool constant;
+    bool plain; /* bytes are those that chunk_plain made */
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);
@@ -133,6 +134,9 @@ bool chunk_has_base(const struct chunk *c, size_t column, const struct chunk_wan
  */
 void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *want, struct chunk_cells *of);
 void chunk_forget(struct chunk_cells *c); /* before another chunk's columns */
+/* A column's bytes as they are without zstd, for whoever reads them often, onto out; room: any cells. They were checked
+ * then, and are not again. 0, -EBADMSG, or -ENOTSUP: only those of tiers can be written so. */
+int chunk_plain(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *room, struct buf *out);
 void chunk_cells_fini(struct chunk_cells *c);
 
 static inline size_t chunk_words(size_t n_ticks)

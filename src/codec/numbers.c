@@ -295,6 +295,7 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
 /* skip: it is only passed over, and what is returned is not to be read. */
 static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t n, bool skip)
 {
+    const uint8_t *begin = r->p;
     uint64_t word = rd_varint(r);
     size_t len = (size_t)(word >> 2);
 
@@ -302,10 +303,10 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
         return NULL;
     if (word == SECTION_PLAIN)
         return rd_bytes(r, n);
-    if (skip)
+    if (skip && !room->plain)
         return (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : word == SECTION_FILL ? rd_bytes(r, 1) : NULL;
     const uint8_t *from = (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : NULL;
-    if (from && room->unpacked == n && room->frame.len == FRAME_MAGIC_N + len &&
+    if (from && !room->plain && room->unpacked == n && room->frame.len == FRAME_MAGIC_N + len &&
         memcmp(room->frame.p + FRAME_MAGIC_N, from, len) == 0)
         return (const uint8_t *)room->plane.p; /* a node's next device, or the same one for somebody else */
     room->unpacked = 0;
@@ -330,6 +331,12 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     if (ZSTD_isError(z) || z != n)
         return NULL;
     room->unpacked = n;
+    if (room->plain) {
+        buf_add(room->plain, room->done, (size_t)(begin - room->done));
+        buf_u8(room->plain, SECTION_PLAIN);
+        buf_add(room->plain, to, n);
+        room->done = r->p;
+    }
     return (const uint8_t *)to;
 }
 

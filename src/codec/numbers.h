@@ -28,6 +28,8 @@ struct numbers_room { /* for reading: zeroed at first */
     struct buf frame, plane;
     size_t unpacked; /* bytes of plane that frame unpacked to; 0: plane is something else */
     void *zstd;
+    struct buf *plain;   /* unless NULL: what is read goes here, from done on, with planes as they are unpacked */
+    const uint8_t *done; /* up to here it did */
 };
 /* Of n numbers [from, to) goes to ret[from..to). None of them: they are passed over, and seldom unpacked. False: they
  * make no sense. */

@@ -302,20 +302,17 @@ static const char *put_text(char **at, const char *s)
     return p;
 }
 
-/* Its names, and of its devices numbers and names: one block, which tells whether two plans are of the same. */
-static void take_names(struct history_query *q, struct plan_node *p, const struct node_now *n, const bool *picked)
+/* Its names, and of its devices numbers and names: one block, which tells whether two plans are of the same. It is made
+ * in room, where there is more than enough of it, so that each text is measured once. */
+static void take_names(struct history_query *q, struct plan_node *p, const struct node_now *n, const bool *picked,
+                       struct buf *room)
 {
-    size_t room = strlen(n->key) + strlen(n->name) + 2;
+    const size_t each = sizeof(int32_t[2]) + sizeof(n->devices->fact.uuid) + sizeof(n->devices->fact.name);
     const char *model = NULL;
-    char *at;
 
-    for (size_t i = 0; i < n->n_devices; i++) {
-        const struct device_fact *f = &n->devices[i].fact;
-        room += picked[i] ? sizeof(int32_t[2]) + strlen(f->uuid) + strlen(f->name) + 2 : 0;
-    }
-    p->text = at = arena_alloc(&q->mem, room, 1);
-    p->key = put_text(&at, n->key);
-    p->name = put_text(&at, n->name);
+    buf_reset(room);
+    char *start = buf_room(room, sizeof(n->key) + sizeof(n->name) + n->n_devices * each), *at = start;
+    const char *key = put_text(&at, n->key), *name = put_text(&at, n->name);
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_fact *f = &n->devices[i].fact;
         if (!picked[i])
@@ -328,16 +325,24 @@ static void take_names(struct history_query *q, struct plan_node *p, const struc
         d->uuid = put_text(&at, f->uuid);
         d->model = model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
     }
-    p->text_len = (size_t)(at - p->text);
+    p->text_len = (size_t)(at - start);
+    p->text = memcpy(arena_alloc(&q->mem, p->text_len, 1), start, p->text_len);
+    p->key = p->text + (key - start);
+    p->name = p->text + (name - start);
+    for (size_t i = 0; i < p->n_devices; i++) {
+        p->devices[i].uuid = p->text + (p->devices[i].uuid - start);
+        p->devices[i].model = p->text + (p->devices[i].model - start);
+    }
 }
 
-static void take_node(struct history_query *q, const struct node_now *n, const bool *picked, bool self)
+static void take_node(struct history_query *q, const struct node_now *n, const bool *picked, bool self,
+                      struct buf *room)
 {
     struct plan_node *p = &q->nodes[q->n_nodes++];
 
     p->self = self;
     p->devices = arena_alloc(&q->mem, MAX(n->n_devices, 1u), sizeof(*p->devices));
-    take_names(q, p, n, picked);
+    take_names(q, p, n, picked, room);
     take_scales(q, p, n);
     for (size_t i = 0; i < q->n_metrics; i++) {
         size_t of_devices = p->scales[i].device * p->n_devices, of_node = p->scales[i].node && self;
@@ -352,6 +357,7 @@ static int resolve_devices(const struct history_words *words, const struct view 
 {
     AUTO_FREE struct aims *w = mem_zero(1, sizeof(*w));
     AUTO_FREE bool *picked = NULL;
+    AUTO_BUF room = BUF_INIT(SIZE_MAX / 4);
     size_t cap = 0;
     const struct node_now *const *nodes = words->only ? &words->only : v->nodes;
     size_t n_nodes = words->only ? 1 : v->n;
@@ -373,7 +379,7 @@ static int resolve_devices(const struct history_words *words, const struct view 
         }
         self = n_picked > 0 || (!keep && self);
         if (self)
-            take_node(q, n, picked, self);
+            take_node(q, n, picked, self, &room);
         if (q->n_series > HISTORY_SERIES_MAX || q->n_read > HISTORY_READ_MAX)
             return err_set(err, -E2BIG, "more than %d series: ask for fewer devices or metrics", HISTORY_SERIES_MAX);
     }

@@ -117,8 +117,8 @@ struct heap { /* of numbers: one group's metric under one agg */
     const char *node_key, *node, *model, *user;
     const char *metric, *unit;
     enum agg agg;
-    int64_t per; /* of the devices' numbers */
-    size_t devices, at;
+    int64_t per;               /* of the devices' numbers */
+    size_t devices, at, first; /* first: of a node's devices the first it has */
     int64_t *v;
     uint32_t *count;
 };
@@ -229,51 +229,50 @@ static void heap_fold(struct heap *h, enum fold fold, const int64_t *v, size_t n
     }
 }
 
+/* One more; NULL: there are too many. */
+static struct heap *heap_open(struct run *r, const struct heap *as)
+{
+    if (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX) {
+        r->too_much = true;
+        return NULL;
+    }
+    struct heap *h = heap_room(r), made = *as;
+    made.v = h->v;
+    made.count = h->count;
+    *h = made;
+    return h;
+}
+
+static void heap_take(struct run *r, struct heap *h, const char *model, const int64_t *v)
+{
+    if (h->model && h->model != model && strcmp(h->model, model) != 0)
+        h->model = NULL; /* several */
+    h->devices++;
+    heap_fold(h, r->q->fold, v, r->n);
+}
+
 static void heap_add(struct run *r, const struct series *s, enum agg agg)
 {
     struct heap *h = heap_find(r, s, agg);
 
-    if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {
-        r->too_much = true;
+    if (!h)
+        h = heap_open(r, &(struct heap){.node_key = s->node_id,
+                                        .node = s->node,
+                                        .model = s->model,
+                                        .user = s->user,
+                                        .metric = s->metric,
+                                        .unit = s->unit,
+                                        .agg = agg,
+                                        .per = s->per});
+    if (!h)
         return;
-    }
-    if (!h) {
-        h = heap_room(r);
-        *h = (struct heap){.node_key = s->node_id,
-                           .node = s->node,
-                           .model = s->model,
-                           .user = s->user,
-                           .metric = s->metric,
-                           .unit = s->unit,
-                           .agg = agg,
-                           .per = s->per,
-                           .v = h->v,
-                           .count = h->count};
-    }
     r->next_heap = (size_t)(h - r->heaps) + 1;
-    if (h->model && h->model != s->model && strcmp(h->model, s->model) != 0)
-        h->model = NULL; /* several */
-    h->devices++;
-    heap_fold(h, r->q->fold, s->v, r->n);
-}
-
-/* r->v of one more device of a node: to the one its metric went to before. False: it is none of these. */
-static bool heap_add_next(struct run *r, const struct plan_node *p, const struct plan_device *d, const char *metric,
-                          enum agg agg)
-{
-    size_t at = r->next_heap < r->n_heaps ? r->next_heap : 0;
-    struct heap *h = &r->heaps[at];
-
-    if (r->n_heaps == 0 || h->node_key != p->key || h->metric != metric || h->agg != agg || h->model != d->model)
-        return false;
-    r->next_heap = at + 1;
-    h->devices++;
-    heap_fold(h, r->q->fold, r->v, r->n);
-    return true;
+    heap_take(r, h, s->model, s->v);
 }
 
 /* By name; what is equal keeps its order. */
 COMPARE(by_user, struct heap, strcmp(x->user, y->user) ?: ORDER(x->at, y->at))
+COMPARE(by_device, struct heap, ORDER(x->first, y->first) ?: ORDER(x->at, y->at))
 
 static void heaps_end(struct run *r, bool tell)
 {
@@ -281,6 +280,8 @@ static void heaps_end(struct run *r, bool tell)
         r->heaps[k].at = k;
     if (group_by_holder(r->q->group))
         SORT(r->heaps, r->n_heaps, by_user);
+    else if (ANY(r->n_heaps, k, r->heaps[k].first))
+        SORT(r->heaps, r->n_heaps, by_device); /* as the devices come */
     for (size_t k = 0; k < r->n_heaps; k++) {
         struct heap *h = &r->heaps[k];
         bool by_node = r->q->group == GROUP_NODE;
@@ -326,6 +327,58 @@ static void give_holders(struct run *r, size_t device, struct series s, enum agg
     }
 }
 
+static enum agg agg_of(const struct history_query *q, size_t a, const struct plan_scale *scale)
+{
+    return !q->usual ? q->aggs[a] : scale->kind == KIND_COUNTER ? AGG_RATE : AGG_AVG;
+}
+
+static int64_t per_of(const struct plan_scale *scale, enum agg agg)
+{
+    return agg == AGG_COUNT ? 1 : scale->per * history_extra(agg);
+}
+
+/* Bins into r->v. */
+static void fold_series(struct run *r, const struct bin *b, enum agg agg)
+{
+    history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
+    if (agg == AGG_RATE && r->frame.to_ms > r->q->now_ms)
+        r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+}
+
+/* One metric of all devices of a node, whose first series is at of fine, the next one step behind it: as give() does of
+ * each, where a node is a group and nothing is filled in. */
+static void give_devices(struct run *r, const struct plan_node *p, size_t metric, const struct history *fine, size_t at,
+                         size_t step)
+{
+    const struct history_query *q = r->q;
+    const struct plan_scale *scale = &p->scales[metric];
+
+    for (size_t a = 0; a < q->n_aggs; a++) {
+        enum agg agg = agg_of(q, a, scale);
+        struct heap *h = NULL;
+        for (size_t d = 0; d < p->n_devices; d++) {
+            const struct bin *b = fine->v + (at + d * step) * fine->n;
+            bool any = ANY(r->n, i, b[r->before + i].count > 0);
+            r->any |= any;
+            if (!any && q->metrics[metric].maybe)
+                continue;
+            if (!h)
+                h = heap_open(r, &(struct heap){.node_key = p->key,
+                                                .node = p->name,
+                                                .model = p->devices[d].model,
+                                                .metric = q->metrics[metric].name,
+                                                .unit = unit_of(agg, scale->unit),
+                                                .agg = agg,
+                                                .per = per_of(scale, agg),
+                                                .first = d});
+            if (!h)
+                return;
+            fold_series(r, b, agg);
+            heap_take(r, h, p->devices[d].model, r->v);
+        }
+    }
+}
+
 /* One metric of one device, series at of fine, under every agg. */
 static void give(struct run *r, const struct plan_node *p, const struct plan_device *d, size_t metric,
                  const struct history *fine, const struct coarser *more, size_t at)
@@ -339,18 +392,14 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
     if (!any && more->tier < 0 && q->metrics[metric].maybe)
         return;
     for (size_t a = 0; a < q->n_aggs; a++) {
-        enum agg agg = !q->usual ? q->aggs[a] : scale->kind == KIND_COUNTER ? AGG_RATE : AGG_AVG;
-        history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
-        if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
-            r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+        enum agg agg = agg_of(q, a, scale);
+        fold_series(r, b, agg);
         bool filled = more->tier >= 0 && coarser_fill(more, fine, at, r->before, agg, q->now_ms, r->v);
         if (filled)
             r->frame.filled = tier_words[more->tier];
         if (q->chosen && q->tier < 0)
             gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
         if (!any && !filled && q->metrics[metric].maybe)
-            continue;
-        if (q->group == GROUP_NODE && d && heap_add_next(r, p, d, q->metrics[metric].name, agg))
             continue;
         struct series s = {.node_id = p->key,
                            .node = p->name,
@@ -361,7 +410,7 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
                            .metric = q->metrics[metric].name,
                            .unit = unit_of(agg, scale->unit),
                            .agg = agg_words[agg],
-                           .per = agg == AGG_COUNT ? 1 : scale->per * history_extra(agg),
+                           .per = per_of(scale, agg),
                            .n = r->n,
                            .v = r->v};
         if (q->group == GROUP_NONE || !d)
@@ -527,7 +576,10 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
     r->frame.damaged += h.damaged + more.h.damaged;
     if (h.missing[0])
         mem_copy_str(r->frame.missing, sizeof(r->frame.missing), h.missing);
-    for (size_t d = 0; code == 0 && d < k.ask.n_devices; d++)
+    bool plain = !self && q->group == GROUP_NODE && !(q->chosen && q->tier < 0);
+    for (size_t m = 0; code == 0 && plain && m < k.ask.n_metrics; m++)
+        give_devices(r, p, k.which[m], &h, m, k.ask.n_metrics);
+    for (size_t d = 0; code == 0 && !plain && d < k.ask.n_devices; d++)
         for (size_t m = 0; m < k.ask.n_metrics; m++)
             give(r, p, self ? NULL : &p->devices[d], k.which[m], &h, &more, d * k.ask.n_metrics + m);
     history_fini(&h);

@@ -18,12 +18,13 @@ struct chunk_cache {
     struct chunk_cache_group *slots[SLOTS];
     size_t bytes, max_bytes;
     uint32_t dice;
-    struct buf room; /* of a column that is not kept */
+    struct buf room, plain; /* of a column that is not kept; of one that is, until it is */
 };
 
 struct chunk_cache *chunk_cache_new(size_t max_bytes)
 {
-    return NEW(struct chunk_cache, .max_bytes = max_bytes, .room = BUF_INIT(CHUNK_BYTES_MAX));
+    return NEW(struct chunk_cache, .max_bytes = max_bytes, .room = BUF_INIT(CHUNK_BYTES_MAX),
+               .plain = BUF_INIT(CHUNK_BYTES_MAX));
 }
 
 static void group_free(struct chunk_cache_group *g)
@@ -57,6 +58,7 @@ void chunk_cache_free(struct chunk_cache *s)
         return;
     chunk_cache_reset(s);
     buf_fini(&s->room);
+    buf_fini(&s->plain);
     free(s);
 }
 
@@ -182,30 +184,54 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     return 0;
 }
 
+static void keep_column(struct chunk_cache *s, struct chunk_cache_group *g, struct chunk_cache_column **at,
+                        struct str bytes, bool plain)
+{
+    size_t had = *at ? sizeof(**at) + (*at)->len : 0;
+    struct chunk_cache_column *k = *at = mem_grow(*at, sizeof(*k) + bytes.len, 1);
+
+    *k = (struct chunk_cache_column){.len = bytes.len, .plain = plain, .tried = plain};
+    if (bytes.len)
+        memcpy(k->p, bytes.p, bytes.len);
+    g->bytes += sizeof(*k) + bytes.len - had;
+    s->bytes += sizeof(*k) + bytes.len - had;
+    evict(s, g);
+}
+
+/* A tier's column that is asked for again is kept without zstd, if that is not much larger. */
+static void unpack_column(struct chunk_cache *s, struct chunk_cache_group *g, struct chunk_cache_chunk *c,
+                          size_t column, struct chunk_cells *room)
+{
+    struct chunk_cache_column *k = c->columns[column];
+
+    k->tried = true;
+    buf_reset(&s->plain);
+    if (chunk_plain(&c->c, column, str_n(k->p, k->len), room, &s->plain) == 0 && s->plain.len <= COLUMN_MAX)
+        keep_column(s, g, &c->columns[column], buf_str(&s->plain), true);
+}
+
 int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g,
-                       struct chunk_cache_chunk *c, size_t column, struct str *ret)
+                       struct chunk_cache_chunk *c, size_t column, struct chunk_cells *room, struct str *ret)
 {
     const struct chunk_part *p = &c->c.columns[column];
 
     if (c->columns[column]) {
-        *ret = str_n(c->columns[column], p->len);
-        return 0;
+        if (!c->columns[column]->tried && c->c.lanes > 1)
+            unpack_column(s, g, c, column, room);
+    } else {
+        buf_reset(&s->room);
+        char *to = buf_room(&s->room, p->len + 1);
+        if (!to)
+            return -EBADMSG;
+        int r = chunks_bytes(db, c->id, p->off, p->len, to);
+        if (r < 0)
+            return r == -ENOENT ? -EBADMSG : r;
+        if (p->len > COLUMN_MAX) {
+            *ret = str_n(to, p->len);
+            return 0;
+        }
+        keep_column(s, g, &c->columns[column], str_n(to, p->len), false);
     }
-    buf_reset(&s->room);
-    char *to = buf_room(&s->room, p->len + 1);
-    if (!to)
-        return -EBADMSG;
-    int r = chunks_bytes(db, c->id, p->off, p->len, to);
-    if (r < 0)
-        return r == -ENOENT ? -EBADMSG : r;
-    if (p->len <= COLUMN_MAX) {
-        c->columns[column] = mem_alloc(p->len + 1);
-        memcpy(c->columns[column], to, p->len);
-        g->bytes += p->len + 1;
-        s->bytes += p->len + 1;
-        evict(s, g);
-        to = c->columns[column];
-    }
-    *ret = str_n(to, p->len);
-    return 0;
+    *ret = str_n(c->columns[column]->p, c->columns[column]->len);
+    return c->columns[column]->plain;
 }

@@ -1,6 +1,6 @@
 /*
  * chunk_cache.h: a cache of the pieces of history.db that one reader used lately: heads of chunks, decoded, and the
- * bytes of small columns. Bounded in bytes; when it is full any of them goes. One thread at a time.
+ * bytes of small columns, unpacked. Bounded in bytes; when it is full any of them goes. One thread at a time.
  *
  * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
  * samples. The caller empties it when a mark has moved.
@@ -16,7 +16,11 @@ struct chunk_cache_chunk {
     bool summed;    /* as chunk_row.summed */
     bool bad;       /* which makes no sense */
     char *head;
-    char **columns; /* bytes of those kept, NULL: not yet */
+    struct chunk_cache_column {
+        size_t len;
+        bool plain, tried; /* plain: as chunk_plain made them; tried: whether they can be */
+        char p[];
+    } * *columns; /* bytes of those kept, NULL: not yet */
 };
 
 struct chunk_cache_group { /* the chunks of a node in a bucket of a tier */
@@ -37,7 +41,8 @@ void chunk_cache_reset(struct chunk_cache *s);
 int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
                     struct chunk_cache_group **ret);
 /*
- * A column's bytes, good until the next call, not checked. -EBADMSG: they are not there; -errno.
+ * A column's bytes, good until the next call: 0: not checked; 1: as chunk_plain made them. -EBADMSG: they are not
+ * there; -errno. room: any cells.
  */
 int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g,
-                       struct chunk_cache_chunk *c, size_t column, struct str *ret);
+                       struct chunk_cache_chunk *c, size_t column, struct chunk_cells *room, struct str *ret);

@@ -107,7 +107,7 @@ static int load_column(void *arg, UNUSED const struct chunk *c, size_t column, s
 {
     struct reading *g = arg;
 
-    return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
+    return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, &g->sink->cells, ret);
 }
 
 /* unsummed: only what is not in the next tier. */

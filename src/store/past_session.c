@@ -284,10 +284,7 @@ int past_session_begin(struct history_session *x, struct err *err)
 
 bool past_session_stands(const struct history_session *x)
 {
-    AUTO_FREE struct log_ref *now = NULL;
-    size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
-
-    return !x->p->w || !ANY(x->n_logs, i, !has_log(now, n, x->logs[i].n));
+    return !x->p->w || writer_has_logs(x->p->w, x->logs, x->n_logs);
 }
 
 int64_t past_session_mark(const struct history_session *x, int64_t log)

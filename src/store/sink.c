@@ -60,7 +60,7 @@ static int load_column(struct sink *s, const struct chunk *c, size_t k, struct s
 }
 
 /* What is wanted of a column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
-static int read_column(struct sink *s, const struct chunk *c, size_t k, const struct chunk_want *want)
+static int read_column(struct sink *s, const struct chunk *c, size_t k, struct chunk_want *want)
 {
     struct str bytes = {0};
     int r = 0;
@@ -73,7 +73,8 @@ static int read_column(struct sink *s, const struct chunk *c, size_t k, const st
     }
     if (r == 0)
         r = load_column(s, c, k, &bytes);
-    if (r == 0)
+    want->plain = r == 1;
+    if (r >= 0)
         r = chunk_read_part(c, k, bytes, want, &s->cells, NULL);
     if (r != -EBADMSG)
         return r;
@@ -261,6 +262,7 @@ static void index_metrics(struct bins_sink *b)
         b->next[m] = *first;
         *first = (uint32_t)m + 1;
     }
+    b->only = b->ask->n_metrics == 1 ? b->keys[0].no : 0;
 }
 
 /* From at on, which is as it stands in first and next: one behind; 0: there is none. */
@@ -358,6 +360,8 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     b->devs = NULL;
     for (size_t k = 0; k < c->n_columns && r == 0; k++) {
         struct chunk_key key = c->columns[k].key;
+        if (b->only && key.no != b->only)
+            continue;
         for (uint32_t m = metric_first(b, key); m && r == 0; m = metric_next(b, key, m))
             r = bins_column_of(b, c, k, m - 1, tier);
     }

@@ -21,7 +21,8 @@ struct sink {
     uint32_t damaged;
     struct chunk_cells cells;
     struct history_session *session; /* or NULL */
-    /* a column's bytes where the chunk has only its head; NULL: the chunk has them all. -EBADMSG: damaged */
+    /* a column's bytes where the chunk has only its head; NULL: the chunk has them all. 1: they are those of
+     * chunk_plain; 0; -EBADMSG: damaged. May use cells */
     int (*load)(void *arg, const struct chunk *c, size_t column, struct str *ret);
     void *load_arg;
 };
@@ -34,6 +35,7 @@ struct bins_sink {
     unsigned fields;   /* as ask says, never 0 */
     struct str *names; /* the block that all of these are in */
     struct chunk_key *keys;
+    uint16_t only;               /* the one metric that is asked for; 0: there are more, or it is custom */
     uint32_t *next;              /* of keys: the next of those with the same number; one behind, 0: none */
     uint32_t first[M_COUNT + 1]; /* of keys: the first of each metric, behind them the first that is custom; as next */
     int *place;           /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */

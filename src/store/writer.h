@@ -36,6 +36,7 @@ void writer_changed(struct writer *w); /* all of it may read otherwise now: it w
 /* For compaction and history, from any thread. */
 uint64_t writer_take_overs(struct writer *w);               /* how many are on disk, since it was opened */
 size_t writer_logs(struct writer *w, struct log_ref **ret); /* that have a file, by number; the caller frees */
+bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n); /* each of these still has */
 /*
  * Where a node's batches are, in logs that were written since we opened: index_row(), ascending; the caller frees.
  * *ret_from: what lies before must be looked for in the files.

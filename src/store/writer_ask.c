@@ -276,6 +276,16 @@ uint64_t writer_take_overs(struct writer *w)
     return w->take_overs;
 }
 
+bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n)
+{
+    LOCKED(&w->lock);
+    size_t found = 0;
+
+    for (size_t i = 0; i < w->n_logs_now && found < n; i++) /* both are by number */
+        found += w->logs_now[i].n == v[found].n;
+    return found == n;
+}
+
 size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from)
 {
     LOCKED(&w->lock);

@@ -16,6 +16,7 @@ static struct {
     int tier;
     int64_t empty_below_ms; /* steps finer than this find nothing */
     int64_t raw_from_ms;    /* single samples begin here */
+    const char *late;       /* a metric that devices 0 lack */
 } fake;
 
 static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
@@ -43,7 +44,9 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
                 const char *uuid = ask->devices[d];
                 int64_t v = k * 100 + (uuid[0] ? uuid[strlen(uuid) - 1] - '0' : 7);
                 bool gone = ask->tier == TIER_RAW && h.from_ms + (int64_t)i * h.step_ms < fake.raw_from_ms;
-                if (k == 3 || gone || ask->step_ms < fake.empty_below_ms || strcmp(ask->metrics[m], "fan") == 0)
+                bool late =
+                    fake.late && uuid[0] && uuid[strlen(uuid) - 1] == '0' && strcmp(ask->metrics[m], fake.late) == 0;
+                if (k == 3 || gone || late || ask->step_ms < fake.empty_below_ms || strcmp(ask->metrics[m], "fan") == 0)
                     continue; /* a gap */
                 h.v[(d * ask->n_metrics + m) * h.n + i] =
                     (struct bin){.count = 2, .sum = 2 * v + 1, .min = v, .max = v + 1, .last = v + 1};
@@ -531,6 +534,35 @@ static void groups_fold_their_devices(void **unused)
     }
 }
 
+/* Metrics stand as the devices come, those of the first before those that only others have. */
+static void a_group_of_unlike_devices_has_the_metrics_of_all(void **unused)
+{
+    static const struct {
+        const char *text, *first, *then;
+    } cases[] = {
+        {"device=dgx1&metric=tem*,uti*&group=node&step=10m&agg=max",
+         "\"devices\":4,\"model\":\"NVIDIA H200\",\"metric\":\"util\"",
+         "\"devices\":3,\"model\":\"NVIDIA H200\",\"metric\":\"temp\""},
+        {"device=dgx1&metric=tem*,uti*&group=node&step=10m&agg=min,max",
+         "\"metric\":\"util\",\"unit\":\"ratio\",\"agg\":\"max\"",
+         "\"metric\":\"temp\",\"unit\":\"celsius\",\"agg\":\"min\""},
+        {"device=dgx1&metric=uti*,tem*&group=node&step=10m&agg=avg", "\"metric\":\"util\"", "\"metric\":\"temp\""},
+    };
+
+    (void)unused;
+    fake.late = "temp";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct answer_text a = {0};
+        struct err err = {0};
+        assert_int_equal(answer_of(cases[i].text, &a, &err), 0);
+        print_message("%s\n%s\n", cases[i].text, a.json.p);
+        int first = str_find(buf_str(&a.json), cases[i].first), then = str_find(buf_str(&a.json), cases[i].then);
+        assert_true(first > 0 && then > first);
+        answer_fini(&a);
+    }
+    fake.late = NULL;
+}
+
 static void a_users_series_is_of_the_devices_while_he_held_them(void **unused)
 {
     const int64_t ten = 1794736800000; /* 2026-11-15T10:00:00Z */
@@ -636,7 +668,7 @@ TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_ma
       cmocka_unit_test(minutes_stand_where_there_are_no_samples),
       cmocka_unit_test(a_sample_that_comes_slowly_stands_until_the_next), cmocka_unit_test(bins_become_numbers_Q3_Q4),
       cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap), cmocka_unit_test(an_answer_is_json_and_csv),
-      cmocka_unit_test(groups_fold_their_devices),
+      cmocka_unit_test(a_group_of_unlike_devices_has_the_metrics_of_all), cmocka_unit_test(groups_fold_their_devices),
       cmocka_unit_test(a_users_series_is_of_the_devices_while_he_held_them),
       cmocka_unit_test(more_users_than_can_be_given_are_refused_Q2), cmocka_unit_test(a_counter_is_a_rate_unless_told),
       cmocka_unit_test(a_query_stops_when_told_to))
