@@ -22,10 +22,11 @@ struct slot {
 
 struct tokens {
     struct store *store;
-    char version[24]; /* of the store's when all were read */
-    bool reading;     /* them again */
-    bool shared;      /* with other hubs */
-    uint64_t reads;   /* of all of them */
+    char version[24];       /* of the store's when all were read */
+    bool reading;           /* them again */
+    bool shared;            /* with other hubs */
+    struct store_look look; /* when that was */
+    uint64_t reads;         /* of all of them */
     struct lookup by_id, by_node;
 };
 
@@ -192,7 +193,9 @@ static void take_read(struct tokens *t, struct tokens_read *x)
     }
     if (x->all && t->shared)
         early |= lose_tokens(t);
-    if (!x->id[0] && !early) /* or it is read again */
+    if (early) /* it is read again */
+        t->look = (struct store_look){0};
+    else if (!x->id[0])
         mem_copy_str(t->version, sizeof(t->version), x->version);
     free(x->v);
     x->v = NULL;
@@ -213,22 +216,27 @@ int tokens_load(struct tokens *t, struct err *err)
 static void take_all(struct look_read *r)
 {
     struct tokens_read *x = (struct tokens_read *)r;
-    x->h->tokens->reading = false;
+    struct tokens *t = x->h->tokens;
+    t->reading = false;
     if (r->code == 0)
-        take_read(x->h->tokens, x);
+        take_read(t, x);
+    else
+        t->look = (struct store_look){0};
     FREE_ALL(x->v, x);
 }
 
 void tokens_tick(struct hub *h)
 {
     struct tokens *t = h->tokens;
-    if (t->reading)
+    if (t->reading || !store_touched(t->store, &t->look, clock_wall_ms()))
         return;
     struct tokens_read *x = NEW(struct tokens_read, .read = {.read = read_tokens, .done = take_all}, .h = h);
     mem_copy_str(x->version, sizeof(x->version), t->version);
     t->reading = look_read(h, &x->read, NULL) == 0;
-    if (!t->reading)
+    if (!t->reading) {
+        t->look = (struct store_look){0};
         free(x);
+    }
 }
 
 static struct tokens_read *read_one(struct hub *h, const char *id, void (*done)(struct look_read *r))

@@ -5,6 +5,7 @@
 #include "store/main_db.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -49,6 +50,20 @@ int64_t records_file_bytes(const char *dir)
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
 
     return db_file_bytes(path);
+}
+
+void records_look(const char *dir, int64_t ret[4])
+{
+    static const char *const tails[] = {"", "-wal"};
+
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        AUTO_FREE char *path = mem_fmt("%s/muster.db%s", dir, tails[i]);
+        struct stat st = {0};
+        if (stat(path, &st) < 0)
+            st = (struct stat){0};
+        ret[2 * i] = st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+        ret[2 * i + 1] = st.st_size;
+    }
 }
 
 struct db *records_db(struct records *r)

@@ -15,7 +15,8 @@ struct records;
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);
 void records_close(struct records *r);
 int64_t records_file_bytes(const char *dir);
-struct db *records_db(struct records *r); /* for what goes into the same transaction */
+void records_look(const char *dir, int64_t ret[4]); /* when its two files were written to last, ms, and their sizes */
+struct db *records_db(struct records *r);           /* for what goes into the same transaction */
 
 bool records_half_moved(struct records *r); /* a move into it is not finished */
 

@@ -276,3 +276,11 @@ typedef int store_each_fn(void *arg, const struct store_each *e, struct err *err
  * sent a sample and goes, its record, events and agent tokens. */
 void store_take_over(struct store *s, const char *from, const char *to);
 void store_stat(const struct store *s, struct store_stat *ret);
+
+/* How the files of records looked; zeroed: never looked at. */
+struct store_look {
+    int64_t v[4];
+};
+/* Whether records may have been written since the last look, by us or another process: asks the file system, not the
+ * database, for whoever reads every second what seldom changes. True on a server, and for a while after a write. */
+bool store_touched(const struct store *s, struct store_look *last, int64_t now_ms);

@@ -17,8 +17,9 @@
 #include "store/log_rows.h"
 #include "store/newest.h"
 
-#define LIMIT_MS 60000
-#define HELPERS  4 /* threads that read for one question, at most */
+#define LIMIT_MS   60000
+#define TOUCHED_MS 2000
+#define HELPERS    4 /* threads that read for one question, at most */
 
 /* ---- open and close ---- */
 
@@ -339,6 +340,19 @@ void store_stat(const struct store *s, struct store_stat *ret)
     if (s->w)
         writer_stat(s->w, ret);
     ret->waits = s->waits;
+}
+
+bool store_touched(const struct store *s, struct store_look *last, int64_t now_ms)
+{
+    struct store_look now;
+
+    if (s->conf.url)
+        return true;
+    records_look(s->conf.dir, now.v);
+    bool same = memcmp(&now, last, sizeof(now)) == 0;
+    *last = now;
+    /* a file system's clock is coarse: two writes in a row may look like one */
+    return !same || now_ms - MAX(now.v[0], now.v[2]) < TOUCHED_MS;
 }
 
 /* ---- history ---- */

@@ -647,6 +647,20 @@ WITH_STORE(a_token_that_is_put_changes_their_version, false)
     assert_string_not_equal(one.p, two.p);
 }
 
+WITH_STORE(who_looks_at_the_files_sees_that_records_were_written, false)
+{
+    const int64_t later_ms = 1ll << 50; /* so that nothing was written just now */
+    struct store_token t = {.id = "k1", .role = "admin"};
+    struct store_look look = {0};
+
+    fix_flush(f);
+    assert_true(store_touched(f->s, &look, later_ms));
+    assert_int_equal(store_touched(f->s, &look, later_ms), on_server); /* where one cannot tell */
+    assert_true(store_touched(f->s, &look, 0));
+    assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
+    assert_true(store_touched(f->s, &look, later_ms));
+}
+
 WITH_STORE(settings_are_there_at_once, false)
 {
     AUTO_BUF got = BUF_INIT(100);
@@ -722,6 +736,7 @@ int main(void)
                                        cmocka_unit_test(two_nodes_can_take_each_other_over),
                                        cmocka_unit_test(tokens_are_there_at_once),
                                        cmocka_unit_test(a_token_that_is_put_changes_their_version),
+                                       cmocka_unit_test(who_looks_at_the_files_sees_that_records_were_written),
                                        cmocka_unit_test(settings_are_there_at_once),
                                        cmocka_unit_test(reads_on_a_thread_that_must_not_wait_are_counted)};
 
