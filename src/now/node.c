@@ -143,7 +143,10 @@ static bool newest_tick(const struct batch *b, const struct column *c, size_t *r
 static void take_custom(const struct target *t, uint16_t metric, int64_t v, int64_t at_ms)
 {
     struct custom_now *list = *t->custom;
-    size_t i = COUNT_BEFORE(*t->n_custom, k, list[k].metric < metric);
+    size_t i = (size_t)(metric - METRIC_CUSTOM); /* mostly a node brings all it declared */
+
+    if (i >= *t->n_custom || list[i].metric != metric)
+        i = COUNT_BEFORE(*t->n_custom, k, list[k].metric < metric);
 
     if (i == *t->n_custom || list[i].metric != metric) {
         if (*t->n_custom >= CUSTOM_MAX)
