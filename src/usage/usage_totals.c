@@ -28,19 +28,21 @@
 
 struct usage_totals {
     struct hub *h;
-    struct totals told; /* durable */
-    struct totals next; /* while it is put */
-    bool running;       /* on a worker, or on its way to the store */
-    uint64_t counted;   /* hours there were when it was summed last */
-    int64_t again_ms;   /* not before; monotonic */
-    int64_t summed_ms;  /* the last time, so */
+    struct totals told;   /* durable */
+    struct totals next;   /* while it is put */
+    bool running;         /* on a worker, or on its way to the store */
+    uint64_t counted;     /* hours there were when it was summed last */
+    int64_t again_ms;     /* not before; monotonic */
+    int64_t summed_ms;    /* the last time, so */
+    struct store *beside; /* the worker's, on a server: to connect takes longer than to sum */
 };
 
 struct summing {         /* a job */
     struct work_job job; /* first */
     struct usage_totals *u;
     char dir[HUB_PLACE_MAX], zone[ZONE_NAME_MAX];
-    bool days; /* of that zone are in the store */
+    bool days;  /* of that zone are in the store */
+    bool keeps; /* what it opens */
     struct people *people;
     struct arena mem; /* of nodes */
     size_t n_nodes;
@@ -144,18 +146,20 @@ static int check_marks(struct summing *k, struct store *beside)
 static void sum_run(struct work_job *j)
 {
     struct summing *k = (struct summing *)j;
-    struct store *beside = NULL; /* of this thread's own */
+    struct store *beside = k->u->beside; /* of this thread's own */
     struct zone *z = NULL;
     int64_t begin_us = clock_thread_us();
 
-    k->code = store_open_tools(&beside, k->dir, NULL, &k->err);
+    k->code = beside ? 0 : store_open_tools(&beside, k->dir, NULL, &k->err);
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
     if (k->code == 0)
         k->code = check_marks(k, beside);
     if (k->code == 0)
         k->code = sum_all(k, beside, z);
-    store_close(beside);
+    k->u->beside = k->keeps ? beside : NULL;
+    if (!k->keeps)
+        store_close(beside);
     zone_free(z);
     k->took_us = clock_thread_us() - begin_us;
 }
@@ -215,9 +219,10 @@ static void sum_done(struct work_job *j)
 static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, int64_t now_ms)
 {
     struct hub *h = u->h;
-    struct summing *k = NEW(struct summing, .job = {.run = sum_run, .done = sum_done}, .u = u,
-                            .people = people_ref(h->api.people), .now_ms = now_ms, .keep_ms = h->conf.keep_usage,
-                            .counted = ledger_counted(h->ledger), .shared = !ledger_counts_all(h->ledger));
+    struct summing *k =
+        NEW(struct summing, .job = {.run = sum_run, .done = sum_done}, .u = u, .people = people_ref(h->api.people),
+            .now_ms = now_ms, .keep_ms = h->conf.keep_usage, .counted = ledger_counted(h->ledger),
+            .shared = !ledger_counts_all(h->ledger), .keeps = h->others.arg != NULL);
     const char *zone = zone_name(stat->zone);
     struct store_stat st;
 
@@ -291,6 +296,7 @@ void usage_totals_free(struct usage_totals *u)
 {
     if (!u)
         return;
+    store_close(u->beside);
     totals_fini(&u->told);
     totals_fini(&u->next);
     free(u);
