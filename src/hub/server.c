@@ -45,6 +45,7 @@
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
 #define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: what one question needed is there for the next */
+_Static_assert(2 * GROUP_MAX <= ANSWER_WAIT_MS, "an agent that gets its answer need not write to its disk");
 
 struct server {     /* what only this file knows */
     struct hub hub; /* first: a hub of ours is a server */

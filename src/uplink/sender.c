@@ -14,7 +14,6 @@
 #include "uplink/hubs.h"
 #include "uplink/packets.h"
 
-#define ACK_MS           1000
 #define CATCH_TIMEOUT_MS 60000
 #define BACKOFF_MIN_MS   1000
 #define BACKOFF_MAX_MS   60000
@@ -51,7 +50,7 @@ struct sender {
     struct lane live, back;
     struct packets queue;
     bool ok;          /* the last live POST was taken */
-    bool late;        /* the POST in flight has not been answered within ACK_MS */
+    bool late;        /* the POST in flight has not been answered within ANSWER_WAIT_MS */
     bool again;       /* somebody wanted to speak while it was in flight, or there was too much for it */
     uint64_t oks;     /* live POSTs with batches that were stored */
     uint64_t gone;    /* given up, not told yet: without a disk that is only heard when the hub listens */
@@ -448,7 +447,7 @@ bool sender_go(struct sender *s)
         return false;
     }
     if (s->backlog)
-        timer_after(s->ack, ACK_MS);
+        timer_after(s->ack, ANSWER_WAIT_MS);
     return true;
 }
 

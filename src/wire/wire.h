@@ -78,7 +78,8 @@ void wire_dec_free(struct wire_dec *d);
 int wire_batch(struct wire_dec *d, const struct frame *f, struct batch *ret, struct err *err);
 
 /* ---- the hub's answer: text lines "word value", no JSON for the agent to parse ---- */
-#define ANSWER_KEYS 1024
+#define ANSWER_WAIT_MS 2000 /* an agent that has no answer by then puts the batches on its disk */
+#define ANSWER_KEYS    1024
 struct answer {
     size_t n_stored, n_need;
     struct {
