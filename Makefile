@@ -149,7 +149,7 @@ $(BIN)/unit/all: $(O)/tests/kit/unit.o $(UNIT:%=$(O)/tests/named/%.o) $(BIN)/lib
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 # The files whose tests have threads that meet, with no more of the tree than they need: `make THREAD=1 threads` is for the thread sanitizer.
 THREADS     := test_store test_shared test_archive test_store_crash test_store_disk test_usage_store test_wandb_store test_backup test_workers
-THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c sql/*.c store/*.c)) src/hub/decode.c src/base/workers.c $(addprefix src/backup/,backup.c bundle.c restore.c) $(wildcard src/wandb/store*.c)
+THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c sql/*.c store/*.c)) src/hub/decode.c src/base/workers.c $(addprefix src/backup/,backup.c bundle.c restore.c) $(wildcard src/wandb/store*.c) $(addprefix src/wandb/,carry.c claim.c)
 threads: $(BIN)/threads/all
 list-threads:
 	@echo $(THREADS)

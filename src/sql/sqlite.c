@@ -476,7 +476,7 @@ static int bring_up_to_date(struct db *db, const char *path, const struct db_kin
 
 static int try_open(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
-    struct sqlite_db *d = NEW(struct sqlite_db, .db = {&sqlite_engine});
+    struct sqlite_db *d = NEW(struct sqlite_db, .db.engine = &sqlite_engine);
     int rc = open_handle(&d->h, path, mode);
     int r = rc == SQLITE_OK ? set_up(&d->db, kind, mode) : errno_of(d->h, rc);
 
