@@ -31,17 +31,10 @@
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
 
-/*
- * Numbers of names. In a file one process writes, so what is unique need not be held by an index, and the end of a name
- * is enough to find it: with the whole of it the index was as large as the table. Files from before have it unique.
- */
-#define USAGE_NAMES                                                                                                    \
-    "CREATE TABLE usage_names(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"                                            \
-    "CREATE INDEX usage_names_end ON usage_names(substr(text, -6));"
-#define PG_USAGE_NAMES "CREATE TABLE usage_names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
 /* Counted hours, days of them, hours still to be counted; usage_table.c. A day's row is long for a tree of keys alone.
  */
 #define USAGE_TABLES                                                                                                   \
+    "CREATE TABLE usage_names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"                                     \
     "CREATE TABLE usage_hours(at_ms INTEGER NOT NULL, node INTEGER NOT NULL, end_ms INTEGER NOT NULL,"                 \
     " bytes BLOB NOT NULL, PRIMARY KEY(at_ms, node)) WITHOUT ROWID;"                                                   \
     "CREATE TABLE usage_days(zone INTEGER NOT NULL, at_ms INTEGER NOT NULL, node INTEGER NOT NULL, end_ms INTEGER "    \
@@ -99,8 +92,8 @@ static const char *const upgrades[] = {
     /* 4 -> 5: bookings and waits */
     BOOKING_TABLES,
     /* 5 -> 6: usage; which kind of process it was, and its share of the multiprocessors */
-    USAGE_NAMES USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
-                             "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
+    USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+                 "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
     NOTE_TABLES, /* 6 -> 7: notes */
     /* 7 -> 8: tokens end, and are used up; which nodes never sent a sample. Who has facts may have. */
     "ALTER TABLE tokens ADD COLUMN expires_ms INTEGER NOT NULL DEFAULT 0;"
@@ -280,10 +273,9 @@ const struct db_kind records_kind = {
     .version = 8,
     .page = 2048, /* of its many tables most are small, or empty */
     .upgrades = upgrades,
-    .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES USAGE_NAMES OTHER_TABLES SPAN_TABLES BOOKING_TABLES
-        NOTE_TABLES,
-    .pg_schema = MAIN_TABLES LOG_TABLES PG_USAGE_NAMES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES
-        PG_TRIGGERS PG_BATCHES PG_FEED PG_BOOKED PG_TOKENS,
+    .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
+    .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS
+        PG_BATCHES PG_FEED PG_BOOKED PG_TOKENS,
     .pg_later_has = "token_bound",
     .pg_later = "DROP TRIGGER tokens_put ON tokens; DROP TRIGGER tokens_enrolled ON tokens; DROP FUNCTION token_put();"
                 "DROP FUNCTION token_enrolled();" PG_TOKENS,

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 
 #include "backup/backup.h"
 #include "base/buf.h"
@@ -233,51 +232,6 @@ static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
     dir_free(f.dir);
 }
 
-static int64_t sql_in(const char *dir, const char *sql)
-{
-    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
-    sqlite3 *h;
-    sqlite3_stmt *st;
-    int64_t n = 0;
-
-    assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
-    for (const char *rest = sql; *rest;) {
-        assert_int_equal(sqlite3_prepare_v2(h, rest, -1, &st, &rest), SQLITE_OK);
-        if (sqlite3_step(st) == SQLITE_ROW)
-            n = sqlite3_column_int64(st, 0);
-        assert_int_equal(sqlite3_finalize(st), SQLITE_OK);
-    }
-    sqlite3_close(h);
-    return n;
-}
-
-/* They are found by their ends; in a folder from before by all of them. */
-static void names_that_end_alike_are_two(void **unused)
-{
-    static const char before[] = "CREATE TABLE n(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
-                                 "INSERT INTO n SELECT id, text FROM usage_names; DROP TABLE usage_names;"
-                                 "ALTER TABLE n RENAME TO usage_names;";
-    static const char *const nodes[] = {"one-same-end", "two-same-end", "e", "same-end", "ame-end"};
-
-    (void)unused;
-    for (int old = 0; old < 2; old++) {
-        struct fix f = {.dir = dir_new_quick()};
-        for (int pass = 0; pass < 3; pass++) { /* each begins with no name in memory */
-            f.s = store_new_for_test(f.dir, NULL);
-            for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
-                put(&f, nodes[pass == 1 ? ARRAY_LEN(nodes) - 1 - i : i], 24, second, 1, 0);
-            assert_int_equal(store_flush(f.s, NULL), 0);
-            store_close(f.s);
-            if (old && pass == 0)
-                sql_in(f.dir, before);
-            assert_int_equal(sql_in(f.dir, "SELECT count(*) = count(DISTINCT text) AND count(*) = 10 FROM usage_names"),
-                             1);
-        }
-        assert_int_equal(sql_in(f.dir, "PRAGMA page_size"), 2048);
-        dir_free(f.dir);
-    }
-}
-
 /* A node's usage, put again and again: counted in steps of SQLite's machine, since no test measures time. */
 static void what_a_node_costs_does_not_depend_on_how_many_there_are(void **unused)
 {
@@ -319,4 +273,4 @@ TESTS(cmocka_unit_test(an_hour_put_again_takes_the_place_of_the_old_one),
       cmocka_unit_test(days_are_their_hours_added_up), cmocka_unit_test(a_mark_stays_until_its_hour_was_counted),
       cmocka_unit_test(a_node_that_is_taken_over_brings_its_hours), cmocka_unit_test(reading_stops_when_told),
       cmocka_unit_test(what_a_node_costs_does_not_depend_on_how_many_there_are),
-      cmocka_unit_test(names_that_end_alike_are_two), cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
+      cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
