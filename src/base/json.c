@@ -310,7 +310,8 @@ static char *put_fraction(char *at, uint64_t left, int64_t per)
 /* Parts of ten thousand, which ratios come in, most of them whole per cent: without a loop for their digits. */
 static char *put_ratio(char *at, uint32_t u)
 {
-    uint32_t left = u % 10000, high = left / 100, low = left % 100;
+    uint32_t left = u % 10000;
+    size_t high = left / 100, low = left % 100;
 
     at = digits_put(at, u / 10000);
     if (!left)
@@ -347,7 +348,7 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per)
 {
     char text[FIXED_MAX];
 
-    if (b->err || b->cap - b->len <= FIXED_MAX) /* there may be room for the number, though not for any */
+    if (!b->p || b->err || b->cap - b->len <= FIXED_MAX) /* there may be room for the number, though not for any */
         return buf_add(b, text, (size_t)(fixed_put(text, v, per) - text));
     buf_took(b, (size_t)(fixed_put(b->p + b->len, v, per) - (b->p + b->len)));
     return 0;
