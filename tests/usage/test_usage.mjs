@@ -117,7 +117,7 @@ test("names are just names, also where they are counted; what is held without wo
     await run(t, "/usr/bin/python3", path.join(TOP, "tests/usage/past.py"), h.url, await token(t, h, "enroll"));
     await until("it is counted, the hour under way too", async () => {
         const { rows: some } = await json(h.url + "/api/v1/usage?last=1d");
-        return some.filter((r) => EVIL.includes(r.key) && r.held > 2.5 * 3600).length === EVIL.length;
+        return some.filter((r) => EVIL.includes(r.key) && r.held > 2.9 * 3600).length === EVIL.length;
     });
     const page = await open(t, h.url + "/usage?last=1d");
     await page.exposeFunction("boom", () => page.wrong.push("a name was run"));
