@@ -62,6 +62,13 @@ static inline void put_fixed(struct json *j, struct str key, int64_t v, int64_t 
         end_at(j, fixed_put(at, v, per));
 }
 
+static inline char *put_bytes(char *at, struct str s)
+{
+    if (s.len)
+        memcpy(at, s.p, s.len);
+    return at + s.len;
+}
+
 static inline void put_text(struct json *j, struct str key, const char *v)
 {
     struct str s = str_of(v);
@@ -72,8 +79,7 @@ static inline void put_text(struct json *j, struct str key, const char *v)
         return;
     if (plain) {
         *at++ = '"';
-        memcpy(at, s.p, s.len);
-        at += s.len;
+        at = put_bytes(at, s);
         *at++ = '"';
     }
     end_at(j, at);
@@ -144,9 +150,8 @@ static void put_named(struct json *j, struct str name, int64_t v, int64_t per)
         if (j->comma)
             *at++ = ',';
         *at++ = '"';
-        memcpy(at, name.p, name.len);
-        memcpy(at + name.len, "\":", 2);
-        end_at(j, fixed_put(at + name.len + 2, v, per));
+        at = put_bytes(put_bytes(at, name), STR("\":"));
+        end_at(j, fixed_put(at, v, per));
     }
     j->comma = true;
 }

@@ -83,7 +83,7 @@ static int carry_run(struct carrying *c, struct db_stmt *st)
 {
     const int more = (int)wandb_run_record.n;
     struct wandb_run r;
-    int64_t v[3];
+    int64_t v[3] = {0};
 
     record_read(st, &wandb_run_record, &r);
     struct db_stmt *put = wandb_stmt_record(c->to, W_CARRY_RUN, &wandb_run_record, &r);

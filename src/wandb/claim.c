@@ -38,7 +38,7 @@ static void *keep(void *arg)
 static int wait_for_lease(struct wandb_claim *c, const char *url, struct err *err)
 {
     AUTO_FREE char *shown = pg_shown_place(url);
-    int64_t until_ms = clock_mono_ms() + LEASE_MS + 2 * AGAIN_MS;
+    int64_t until_ms = clock_mono_ms() + LEASE_MS + 2ll * AGAIN_MS;
     int r;
 
     while ((r = lease_take(&c->leases, &c->lease, err)) == 0 && clock_mono_ms() < until_ms)
