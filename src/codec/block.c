@@ -65,16 +65,6 @@ void block_quick(struct block_writer *w, bool on)
 
 /* ---- what there is ---- */
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by, which leaves no rest */
 {
     return (v >> by.shift) * by.inverse;

@@ -8,6 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What both are multiples of. */
+static inline uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 struct buf;
 struct rd;
 

@@ -74,16 +74,6 @@ static void take_steps(const uint64_t *v, size_t n, bool sums, uint64_t *ret)
         ret[i] = v[i] - v[i - 1];
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* What all of them are multiples of; 0: all are 0. */
 static uint64_t common(const uint64_t *y, size_t n)
 {
