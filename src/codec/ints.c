@@ -26,18 +26,8 @@ static uint64_t common_divisor(const int64_t *v, size_t n)
 {
     uint64_t g = size_of(v[0]);
 
-    for (size_t i = 1; i < n && g != 1; i++) {
-        uint64_t a = size_of(v[i]);
-        if (g == 0) {
-            g = a;
-            continue;
-        }
-        for (a %= g; a;) {
-            uint64_t rest = g % a;
-            g = a;
-            a = rest;
-        }
-    }
+    for (size_t i = 1; i < n && g != 1; i++)
+        g = gcd(size_of(v[i]), g);
     return g;
 }
 
