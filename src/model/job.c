@@ -27,14 +27,38 @@ struct job_fact job_changed(const struct job_fact *j, const struct job_change *c
     struct job_fact to = *j;
 
     to.start_ms = c->start_ms ? c->start_ms : j->start_ms;
-    to.parent = c->parent ? c->parent : j->parent;
+    to.parent = c->parent == JOB_NO_PARENT ? 0 : c->parent ? c->parent : j->parent;
     to.end_ms = c->end_ms >= 0 ? c->end_ms : j->end_ms;
     to.name = c->name ? c->name : j->name;
+    to.person = c->person ? c->person : j->person;
     to.node = c->node ? c->node : j->node;
     to.devices = c->devices ? c->devices : j->devices;
     to.pids = c->pids ? c->pids : j->pids;
     to.attrs = c->attrs ? c->attrs : j->attrs;
     return to;
+}
+
+static const char *other_text(const char *was, const char *is)
+{
+    return strcmp(was, is) != 0 ? is : NULL;
+}
+
+bool job_difference(const struct job_fact *was, const struct job_fact *is, struct job_change *ret)
+{
+    *ret = (struct job_change){.id = is->id,
+                               .end_ms = was->end_ms != is->end_ms ? is->end_ms : -1,
+                               .start_ms = was->start_ms != is->start_ms ? is->start_ms : 0,
+                               .parent = was->parent == is->parent ? 0
+                                         : is->parent              ? is->parent
+                                                                   : JOB_NO_PARENT,
+                               .name = other_text(was->name, is->name),
+                               .person = other_text(was->person, is->person),
+                               .node = other_text(was->node, is->node),
+                               .devices = other_text(was->devices, is->devices),
+                               .pids = other_text(was->pids, is->pids),
+                               .attrs = other_text(was->attrs, is->attrs)};
+    return ret->end_ms >= 0 || ret->start_ms || ret->parent || ret->name || ret->person || ret->node || ret->devices ||
+           ret->pids || ret->attrs;
 }
 
 static bool same(const char *want, const char *have)

@@ -24,10 +24,11 @@ struct job_fact {
 };
 extern const struct record_kind job_record;
 
+#define JOB_NO_PARENT (-1) /* of a change: it is a part of nothing any more */
 /* What is to be different; NULL, -1 for end, 0 for start and parent: left as it is. */
 struct job_change {
     int64_t id, end_ms, start_ms, parent;
-    const char *name, *node, *devices, *pids, *attrs;
+    const char *name, *person, *node, *devices, *pids, *attrs;
 };
 
 /* Those that overlap [from, to); empty, NULL and 0: any. */
@@ -44,6 +45,8 @@ struct job_ask {
 struct job_fact *job_copy(const struct job_fact *j);
 /* With what is to be different: text borrowed from both. */
 struct job_fact job_changed(const struct job_fact *j, const struct job_change *c);
+/* What makes `is` of `was`, the same job: text borrowed from `is`. False: nothing that a change can say. */
+bool job_difference(const struct job_fact *was, const struct job_fact *is, struct job_change *ret);
 bool job_fits(const struct job_fact *j, const struct job_ask *ask);
 /* Newest first: by start, then by id. For qsort over pointers to them. */
 int job_order(const void *a, const void *b);

@@ -84,7 +84,7 @@ struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
 static struct op_job_change *op_job_change_new(const struct job_change *from)
 {
     struct job_change c = *from;
-    const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
+    const char **v[] = {&c.name, &c.person, &c.node, &c.devices, &c.pids, &c.attrs};
     size_t bytes = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(v); i++)

@@ -26,6 +26,7 @@
 #define READ_LIMIT 60000
 #define CHUNK      32 /* runs whose nodes' jobs are read at once */
 #define JOBS_MOST  1000
+#define LEADS_MOST 8
 #define PAGES      "https://wandb.ai"
 #define API        "https://api.wandb.ai"
 
@@ -38,11 +39,12 @@ struct claimed { /* a run of W&B on a node of ours; text is the pass's */
 struct place { /* a node */
     const char *key, *name;
 };
-struct found { /* what is to be put for a run; NULL: nothing */
-    struct job_fact *begin;
-    int64_t change; /* the id of a job that is there and of which it is said anew; 0: none */
-    char *attrs;
+struct found {
+    struct job_fact *job, *old;    /* as it is to be (NULL: nothing is put), and as it is stored (NULL: not yet) */
     int64_t replaces, replaced_ms; /* the run that it takes the place of, which began then */
+};
+struct taken { /* a run that nobody labelled, whose place was taken in this pass */
+    int64_t run, by;
 };
 
 struct pass {
@@ -58,7 +60,8 @@ struct pass {
     struct arena mem;
     struct place *places;
     struct claimed *v;
-    size_t n_places, cap_places, n, cap, at, n_now;
+    struct taken *taken; /* the store may not show it yet */
+    size_t n_places, cap_places, n, cap, n_taken, cap_taken, at, n_now;
     uint64_t seen;
     struct err err;
     int code;
@@ -189,43 +192,75 @@ static int make_job(struct pass *p, const struct claimed *c, struct store *s, st
     if (m && strcmp(m->kind, AUTO_KIND) == 0 && m->end_ms)
         r = has_parts(s, m, &parts, err);
     if (m && r >= 0) {
-        bool alone = match_replaces(&ask, m, parts);
+        const struct taken *t = FIND(p->taken, p->n_taken, e, e->run == m->id);
+        bool alone = !t && match_replaces(&ask, m, parts);
         struct job_fact j = *m;
         AUTO_FREE char *attrs = attrs_of(p, c);
         j.id = job_wandb_id(c->team, c->project, c->id);
-        j.parent = alone ? 0 : m->parent ? m->parent : m->id;
+        j.parent = alone ? 0 : t ? t->by : m->parent ? m->parent : m->id;
         j.start_ms = c->from_ms;
         j.end_ms = c->until_ms;
         j.name = c->name;
         j.kind = JOB_OWNER_WANDB;
         j.owner = JOB_OWNER_WANDB;
         j.attrs = attrs;
-        to->begin = job_copy(&j);
+        to->job = job_copy(&j);
         to->replaces = alone ? m->id : 0;
         to->replaced_ms = m->start_ms;
+        if (alone)
+            VEC_ADD(p->taken, p->n_taken, p->cap_taken, (struct taken){m->id, j.id});
     }
     free_jobs(f);
     return MIN(r, 0);
 }
 
-static int look_at_run(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
+/* Whose part a job is by now: what its parent leads to; 0: it is that itself. *ret_ours: no run of W&B. */
+static int find_lead(struct store *s, const struct job_fact *part, int64_t *ret, bool *ret_ours, struct err *err)
 {
-    struct job_fact *old = NULL;
-    int64_t id = job_wandb_id(c->team, c->project, c->id);
-    int r = store_get(s, GET_JOB(id, &old), err);
-    if (r == 0)
-        return make_job(p, c, s, to, err);
-    if (r == 1 && old) {
-        AUTO_FREE char *attrs = attrs_of(p, c);
-        if (old->end_ms != c->until_ms || strcmp(old->attrs, attrs) != 0 ||
-            strncmp(old->name, c->name, JOB_NAME_MAX) != 0) {
-            to->change = id;
-            to->attrs = attrs;
-            attrs = NULL;
+    int64_t id = part->parent;
+    int r = 1;
+    *ret_ours = true;
+    for (int i = 0; i < LEADS_MOST && id && r == 1; i++) {
+        AUTO_FREE struct job_fact *j = NULL;
+        *ret = id;
+        r = store_get(s, GET_JOB(id, &j), err);
+        *ret_ours = !j || strcmp(j->owner, JOB_OWNER_WANDB) != 0;
+        id = j ? auto_joined(j) : 0;
+        if (id == part->id) {
+            *ret = 0;
+            *ret_ours = false;
+            break;
         }
     }
-    free(old);
     return MIN(r, 0);
+}
+
+/*
+ * What is known of one that is there already. A part of a run that nobody labelled may be that run: when it was made,
+ * both went on, or what was known of them was less; so it is looked at as one that is new. One that took a run's place,
+ * or is a part of one that did, stays.
+ */
+static int look_again(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
+{
+    struct job_fact j = *to->old;
+    bool ours = false;
+    int r = j.parent ? find_lead(s, to->old, &j.parent, &ours, err) : 0;
+    if (r >= 0 && ours)
+        r = make_job(p, c, s, to, err);
+    if (r < 0 || to->job)
+        return r;
+    AUTO_FREE char *attrs = attrs_of(p, c);
+    j.end_ms = c->until_ms;
+    j.name = c->name;
+    j.attrs = attrs;
+    to->job = job_copy(&j);
+    return 0;
+}
+
+static int look_at_run(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
+{
+    int r = store_get(s, GET_JOB(job_wandb_id(c->team, c->project, c->id), &to->old), err);
+    return r < 0 ? r : to->old ? look_again(p, c, s, to, err) : make_job(p, c, s, to, err);
 }
 
 static int read_chunk(struct look_read *read, struct store *s, struct err *err)
@@ -249,7 +284,7 @@ static void end_pass(struct pass *p, bool whole)
     }
     people_unref(p->people);
     arena_fini(&p->mem);
-    FREE_ALL(p->places, p->v, p);
+    FREE_ALL(p->places, p->v, p->taken, p);
 }
 
 static void stored(void *arg, int result)
@@ -259,21 +294,25 @@ static void stored(void *arg, int result)
         x->failed = true; /* all are looked at again */
 }
 
-static void put_found(struct wandb_jobs *x, struct found *f, const struct claimed *c)
+static void free_found(struct found *f)
+{
+    FREE_ALL(f->job, f->old);
+    *f = (struct found){0};
+}
+
+/* Of one that is there the run leads to it before it is a part no more: cut off in between, find_lead sees that. */
+static void put_found(struct wandb_jobs *x, const struct found *f)
 {
     char attrs[AUTO_JOINED_LEN];
-    if (f->begin)
-        hub_put_once(x->h, STORE_JOB, f->begin, 1, stored, x);
-    if (f->begin && f->replaces) {
-        struct job_change leads = auto_leads_to(f->replaces, f->replaced_ms, f->begin->id, attrs);
+    struct job_change c;
+    if (f->job && !f->old)
+        hub_put_once(x->h, STORE_JOB, f->job, 1, stored, x);
+    if (f->job && f->replaces) {
+        struct job_change leads = auto_leads_to(f->replaces, f->replaced_ms, f->job->id, attrs);
         hub_put_once(x->h, STORE_JOB_CHANGE, &leads, 1, stored, x);
     }
-    if (f->change)
-        hub_put_once(x->h, STORE_JOB_CHANGE,
-                     &(struct job_change){.id = f->change, .end_ms = c->until_ms, .name = c->name, .attrs = f->attrs},
-                     1, stored, x);
-    FREE_ALL(f->begin, f->attrs);
-    *f = (struct found){0};
+    if (f->job && f->old && job_difference(f->old, f->job, &c))
+        hub_put_once(x->h, STORE_JOB_CHANGE, &c, 1, stored, x);
 }
 
 static void next_chunk(struct pass *p);
@@ -283,13 +322,9 @@ static void chunk_read(struct look_read *read)
     struct pass *p = ((struct chunk *)read)->p;
     bool on = read->code >= 0 && hub_leads(p->x->h);
     for (size_t i = 0; i < p->n_now; i++) {
-        struct found none = p->found[i];
-        if (on) {
-            put_found(p->x, &p->found[i], &p->v[p->at + i]);
-        } else {
-            FREE_ALL(none.begin, none.attrs);
-            p->found[i] = (struct found){0};
-        }
+        if (on)
+            put_found(p->x, &p->found[i]);
+        free_found(&p->found[i]);
     }
     p->at += p->n_now;
     if (on && p->at < p->n)

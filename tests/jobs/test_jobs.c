@@ -145,6 +145,7 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     struct job_fact j = job_make(7, 1000, 0), *got = NULL;
 
     j.devices = "GPU-a";
+    j.parent = 5;
     put(f, &j);
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-a"}).n, 1);
     store_put(f->s, STORE_JOB_CHANGE, &(struct job_change){.id = 7, .end_ms = -1, .name = "evaluate"}, 1, on_done, f);
@@ -165,6 +166,13 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 4999}).n, 1);
     assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 5000}).n, 0);
     assert_int_equal(store_get(f->s, GET_JOB(8, &got), NULL), 0);
+    assert_int_equal(find(f, (struct job_ask){.parent = 5}).n, 1);
+    store_put(f->s, STORE_JOB_CHANGE,
+              &(struct job_change){.id = 7, .end_ms = -1, .parent = JOB_NO_PARENT, .person = "lee"}, 1, on_done, f);
+    flush(f);
+    assert_int_equal(find(f, (struct job_ask){.parent = 5}).n, 0);
+    assert_int_equal(find(f, (struct job_ask){.person = "kim"}).n, 0);
+    assert_int_equal(find(f, (struct job_ask){.person = "lee", .device = "GPU-b"}).n, 1);
 }
 
 WITH_STORE(a_node_that_is_taken_over_takes_its_jobs_along)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/gather.h"
+#include "model/job.h"
 #include "model/now.h"
 
 static void every_metric_has_its_own_number_and_name(void **unused)
@@ -261,7 +262,45 @@ static void a_process_comes_back_out_of_few_bytes(void **unused)
     assert_string_equal(got.pod, "p");
 }
 
-TESTS(cmocka_unit_test(a_process_comes_back_out_of_few_bytes),
+static void a_job_is_made_another_by_what_is_different(void **unused)
+{
+    static const struct job_fact was = {.id = 7,
+                                        .parent = 3,
+                                        .start_ms = 1000,
+                                        .end_ms = 2000,
+                                        .name = "x",
+                                        .kind = "wandb",
+                                        .person = "kim",
+                                        .owner = "wandb",
+                                        .node = "n",
+                                        .devices = "a",
+                                        .pids = "1",
+                                        .attrs = "{}"};
+    struct job_fact v[11];
+    struct job_change c;
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
+        v[i] = was;
+    v[1].parent = 0;
+    v[2].parent = 4;
+    v[3].start_ms = 900;
+    v[4].end_ms = 0;
+    v[5].name = "";
+    v[6].person = "lee";
+    v[7].node = "m";
+    v[8].devices = "a,b";
+    v[9].pids = "";
+    v[10].attrs = "";
+    for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+        print_message("%zu\n", i);
+        assert_int_equal(job_difference(&was, &v[i], &c), i > 0);
+        struct job_fact got = job_changed(&was, &c);
+        assert_false(job_difference(&got, &v[i], &c));
+    }
+}
+
+TESTS(cmocka_unit_test(a_job_is_made_another_by_what_is_different),
+      cmocka_unit_test(a_process_comes_back_out_of_few_bytes),
       cmocka_unit_test(every_metric_has_its_own_number_and_name), cmocka_unit_test(a_value_reads_well),
       cmocka_unit_test(a_node_id_survives_its_text), cmocka_unit_test(names_are_checked_where_they_enter),
       cmocka_unit_test(absent_values_stay_absent_in_a_batch), cmocka_unit_test(ticks_ascend_and_a_batch_is_bounded),

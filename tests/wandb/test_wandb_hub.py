@@ -229,6 +229,69 @@ class Sources(lib.Case):
         self.assertEqual(pages, {"acme/llm/whole001": f"/run/{whole['id']}", "acme/llm/sweep001": f"/run/{sweep['id']}", "acme/llm/sweep002": f"/run/{got['name of sweep002']['id']}",
                                  "acme/llm/other001": None, "acme/llm/alone001": None})
 
+    def test_a_run_that_was_pulled_while_it_ran_is_the_run_it_was(self):
+        self.files()
+        node, at = list(NODES)[0], lambda minute: ms(FIRST) + minute * MINUTE  # noqa: E731
+        world = World()
+        project = world.add_project("acme", "llm")
+        world.add_project("brick", "empty")
+
+        def say(state, *ends):
+            for (name, begin, user), end in zip((("whole001", 2, "ann-at-wandb"), ("twin0001", 3, "ann"), ("short001", 10, "bob")), ends):
+                project.add(run_of(project, name, begin, end, gpus=2, host="alpha1", user={"name": "x", "username": user}, displayName=name))
+                project.byname[name].state = state
+
+        def auto(number, person, devices, end):
+            return {"kind": "job", "node": node, "id": number, "parent": 0, "start": at(0), "end": end, "name": "python", "type": "auto", "person": person, "owner": "auto", "devices": devices,
+                    "pids": "100", "attrs": "{}"}
+
+        def begin(data, *jobs):
+            with open(self.path("past.jsonl"), "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(line) + "\n" for line in [line for line in Scene(5).lines() if line.get("kind") not in ("process", "samples")] + list(jobs))
+            self.run_ok(lib.MUSTER, "import", self.path("past.jsonl"), "--data", data)
+
+        def hub_of(s, data, settled):
+            status, out, err = self.pull(s, "--start-date", "2024-10-21", "--end-date", "2024-10-27", data=data)
+            self.assertEqual(status, 0, out + err)
+            hub = self.start_hub("--config", self.path("muster.yaml"), "--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0", data=data, env={"TZ": "UTC"})
+            lib.wait_until("runs of W&B as jobs", lambda: settled(jobs(hub)))
+            return hub
+
+        def jobs(hub):
+            return {j["name"]: j for j in lib.ask_json(f"{hub.url}/api/v1/jobs?limit=1000&kind=wandb")["jobs"]}
+
+        def parents(got):
+            return [got[name]["parent"] if name in got else "?" for name in ("whole001", "twin0001", "short001")]
+        data = self.path("data")
+        begin(data, auto(1, "ann", "GPU-00", 0), auto(2, "bob", "GPU-02", 0))
+        with Standin(world) as s:
+            say("running", 60, 60, 30)
+            hub = hub_of(s, data, lambda got: parents(got) == [f"{1:016x}", f"{1:016x}", f"{2:016x}"])
+            self.assertEqual((jobs(hub)["whole001"]["devices"], jobs(hub)["whole001"]["end"]), (["GPU-00"], at(60)))
+            for number, change in ((1, {"end": at(125), "devices": ["GPU-00", "GPU-01"]}), (2, {"end": at(900)})):
+                self.assertEqual(lib.ask(f"{hub.url}/api/v1/jobs/{number:016x}", method="PATCH", headers={"Authorization": "Bearer " + self.token("admin", data=data)}, body=json.dumps(change).encode())[0], 200)
+            hub.stop()
+            say("finished", 124, 123, 40)
+            begin(self.path("new"), auto(1, "ann", "GPU-00,GPU-01", at(125)), auto(2, "bob", "GPU-02", at(900)))
+            whole = jobs(hub_of(s, self.path("new"), lambda got: len(got) == 3))["whole001"]
+            settled = [None, whole["id"], f"{2:016x}"]
+            for _ in range(2):  # the second time nothing is left to change
+                hub = hub_of(s, data, lambda got: parents(got) == settled)
+                got = jobs(hub)
+                self.assertEqual(got["whole001"], whole)  # as if it had been pulled after its end alone
+                self.assertEqual((whole["start"], whole["end"], whole["devices"], whole["attributes"]["state"]), (at(2), at(124), ["GPU-00", "GPU-01"], "finished"))
+                self.assertEqual((got["twin0001"]["end"], got["short001"]["end"]), (at(123), at(40)))
+                self.assertEqual(lib.ask_json(f"{hub.url}/api/v1/jobs/{1:016x}")["id"], whole["id"])  # the old id leads to it
+                listed = lib.ask_json(f"{hub.url}/api/v1/jobs?limit=1000")["jobs"]
+                self.assertEqual(sorted(j["name"] for j in listed), ["python", "short001", "twin0001", "whole001"])  # bob's run, and each of W&B once
+                self.assertEqual(lib.ask_json(f"{hub.url}/api/v1/jobs/{whole['id']}/verdict")["gpus"], "2 x H200")
+                explained = self.run_ok(lib.MUSTER, "wandb", "explain", "acme/llm/whole001", "--config", self.path("config.yaml"), "--base-url", s.url, "--data", data, "--hub", hub.url, env={"WANDB_API_KEY": KEY})
+                self.assertIn(f"{hub.url}/run/{whole['id']}\n", explained)
+                hub.stop()
+            with sqlite3.connect(os.path.join(data, "muster.db")) as db:  # as if it had been cut off half-way: the run led to it already
+                db.execute("update jobs set parent = 1 where id = ?", (int(whole["id"], 16),))
+            hub_of(s, data, lambda got: parents(got) == settled)
+
     def test_every_format_and_what_does_not_go_together(self):
         self.files()
         scene = Scene(4)
