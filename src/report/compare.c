@@ -497,17 +497,30 @@ static int sweep_all(struct making *k, struct err *err)
 
 /* ---- utilisation ---- */
 
+/* Where some of its devices tell it, or for some of the time, so much of the share is known. */
+static void add_work(struct claim_work *to, const struct share *s, const struct share_mean *m)
+{
+    __int128 all_ms = (__int128)__builtin_popcountll(s->mask) * (s->end_ms - s->from_ms);
+
+    if (!m->ms)
+        return;
+    to->of_ms += (int64_t)(s->gpu_ms * (__int128)m->ms / all_ms);
+    to->ms += (int64_t)((__int128)s->gpu_ms * m->sum / (all_ms * UTIL_FULL));
+}
+
 static int measure(struct making *k, struct err *err)
 {
     int r = shares_measure(k->ask, k->seen, k->shares, k->n_shares, err);
 
     for (size_t i = 0; i < k->n_shares && r == 0; i++) {
         const struct share *s = &k->shares[i];
-        if (!s->device_ms)
-            continue;
         struct claim *c = &k->items[s->item].c;
+        for (size_t w = 0; w < WORK_KINDS; w++)
+            add_work(&c->work[w], s, &s->work[w]);
+        if (!s->util.ms)
+            continue;
         c->measured_ms += s->gpu_ms;
-        c->busy_ms += (int64_t)((__int128)s->gpu_ms * s->util / ((__int128)s->device_ms * UTIL_FULL));
+        c->busy_ms += (int64_t)((__int128)s->gpu_ms * s->util.sum / ((__int128)s->util.ms * UTIL_FULL));
     }
     return r;
 }
@@ -538,6 +551,10 @@ static void tell(struct making *k, struct comparison *ret)
     for (size_t i = 0; i < k->n; i++) {
         struct item *it = &k->items[i];
         it->c.held_ms = MIN(it->c.held_ms, it->c.claimed * MINUTE_MS);
+        for (struct claim_work *w = it->c.work; w < it->c.work + WORK_KINDS; w++) {
+            w->of_ms = MIN(w->of_ms, it->c.held_ms);
+            w->ms = MIN(w->ms, w->of_ms);
+        }
         it->c.person = it->person < k->n_persons && it->c.held_ms ? k->persons[it->person] : NULL;
         it->c.why = why(it);
         ret->v[i] = it->c;

@@ -39,6 +39,9 @@ struct claim {
     int64_t held_ms;           /* GPU-milliseconds of processes and jobs behind it: at most what it claims */
     int64_t measured_ms;       /* of held_ms: with a utilisation */
     int64_t busy_ms;           /* of measured_ms: utilisation times time */
+    struct claim_work {
+        int64_t ms, of_ms; /* GPU-milliseconds times work, and of how many of held_ms it is known; of_ms 0: of none */
+    } work[WORK_KINDS];
     enum claim_why why;
     int64_t page; /* the job of ours it was, for /run/ID; 0: none is known (pages.h) */
 };
@@ -52,8 +55,8 @@ struct comparison {
 
 /*
  * said: W&B's run-days (those that are ignored, of no company, of projects or days that do not count are left out, as
- * in the tables); seen: agents' runs with spans, as `ask` gave them; ask->history NULL: busy_ms stays 0. ret is ended
- * with comparison_fini; its text is of said, seen and the people.
+ * in the tables); seen: agents' runs with spans, as `ask` gave them; ask->history NULL: busy_ms and work stay 0. ret is
+ * ended with comparison_fini; its text is of said, seen and the people.
  */
 int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,
                  struct comparison *ret, struct err *err);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/zone.h"
 
 #define TENTH_MS 360000ll /* of an hour */
@@ -39,15 +40,28 @@ static const struct heading claims[] = {
     {"why", "Why", "WHY", "理由", CELL_TEXT, 0, 92},
     {"page", "What it did", "PAGE", "実績", CELL_TEXT, 0, 20},
 };
-_Static_assert(ARRAY_LEN(claims) <= REPORT_COLUMNS && ARRAY_LEN(sides) + 3 <= REPORT_COLUMNS, "they fit");
+static const struct heading claim_works[WORK_KINDS][2] = {
+    [WORK_EFFECTIVE] = {{"effective", "Effective (h)", "EFFECTIVE", "実効GPU時間(h)", CELL_FIXED, 10, 88},
+                        {"effective_measured", "Work measured (h)", "OF", "実働率の測定時間(h)", CELL_FIXED, 10, 35}},
+    [WORK_TENSOR] = {{"tensor", "Tensor (h)", "TENSOR", "テンソルGPU時間(h)", CELL_FIXED, 10, 68},
+                     {"tensor_measured", "Tensor measured (h)", "OF", "テンソル稼働率の測定時間(h)", CELL_FIXED, 10,
+                      34}},
+};
+enum { WORK_COLUMNS = 2 * WORK_KINDS };
+_Static_assert(ARRAY_LEN(claims) + WORK_COLUMNS <= REPORT_COLUMNS &&
+                   ARRAY_LEN(sides) + WORK_COLUMNS + 3 <= REPORT_COLUMNS,
+               "they fit");
 
 void compare_table(const struct report *wandb, const struct report *agents, enum naming naming, enum headings lang,
                    struct report_table *ret)
 {
     enum { OF_WANDB = 1 << 0 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 8 };
+    bool has[WORK_KINDS]; /* agents alone tell it */
 
+    report_has_work(agents, has);
     report_lead(ret, wandb->period, naming, lang);
     report_columns(ret, sides, ARRAY_LEN(sides), naming, lang);
+    report_work_columns(ret, report_works, has, naming, lang);
     report_note_column(ret, wandb, naming, lang);
     for (size_t i = 0; i < MIN(wandb->n, agents->n); i++) {
         const struct report_row *w = &wandb->rows[i], *a = &agents->rows[i];
@@ -59,6 +73,7 @@ void compare_table(const struct report *wandb, const struct report *agents, enum
         for (size_t k = 0; k < ARRAY_LEN(v); k++, at++)
             if (!(OF_WANDB >> k & 1) || !report_unknown(w))
                 report_number(&c[at], &ret->cols[at], v[k]);
+        report_work_cells(ret, has, c, at, a->work);
         report_note(&ret->rows, c, &w->gap);
     }
 }
@@ -75,12 +90,15 @@ static int64_t tenths(int64_t ms)
     return (ms * 2 + TENTH_MS) / (TENTH_MS * 2);
 }
 
-static void add_claim(struct report_table *t, const struct claim *c, const struct zone *z)
+static void add_claim(struct report_table *t, const bool has[WORK_KINDS], const struct claim *c, const struct zone *z)
 {
     struct cell *to = rows_add(&t->rows);
     AUTO_BUF run = BUF_INIT(4096);
     int64_t claimed = tenths(c->claimed * 60000), held = tenths(c->held_ms);
+    struct work_hours work[WORK_KINDS];
 
+    for (size_t w = 0; w < WORK_KINDS; w++)
+        work[w] = (struct work_hours){tenths(c->work[w].ms), tenths(c->work[w].of_ms)};
     buf_addf(&run, "%s/%s/%s", c->team ? c->team : "", c->project ? c->project : "", c->id);
     cell_text(&to[0], str_of(c->company->name));
     cell_text(&to[1], buf_str(&run));
@@ -101,15 +119,21 @@ static void add_claim(struct report_table *t, const struct claim *c, const struc
         job_id_text(c->page, page + strlen(page));
         cell_text(&to[13], str_of(page));
     }
+    report_work_cells(t, has, to, ARRAY_LEN(claims), work);
 }
 
 void claims_table(const struct comparison *c, const struct zone *z, enum naming naming, enum headings lang,
                   struct report_table *ret)
 {
+    bool has[WORK_KINDS];
+
+    for (size_t w = 0; w < WORK_KINDS; w++)
+        has[w] = ANY(c->n, i, tenths(c->v[i].work[w].of_ms));
     rows_init(&ret->rows, ret->cols, 0);
     report_columns(ret, claims, ARRAY_LEN(claims), naming, lang);
+    report_work_columns(ret, claim_works, has, naming, lang);
     for (size_t i = 0; i < c->n; i++)
-        add_claim(ret, &c->v[i], z);
+        add_claim(ret, has, &c->v[i], z);
 }
 
 void claims_notes(struct buf *out, const struct comparison *c)

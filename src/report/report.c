@@ -195,11 +195,11 @@ struct sum {
     struct report_gap gap;
     bool any;
     int32_t key;
-    int64_t total, uncapped; /* 0.1 h */
-    int64_t nodes, assigned; /* node-days, GPU-minutes */
-    wide util, mem;          /* 1e-9 % * minutes */
-    wide busy, work;         /* * GPUs */
-    int64_t util_minutes, mem_minutes, work_minutes;
+    int64_t total, uncapped;     /* 0.1 h */
+    int64_t nodes, assigned;     /* node-days, GPU-minutes */
+    wide util, mem;              /* 1e-9 % * minutes */
+    wide busy, work[WORK_KINDS]; /* * GPUs */
+    int64_t util_minutes, mem_minutes, work_minutes[WORK_KINDS];
     int64_t util_max, mem_max;
 };
 
@@ -253,10 +253,11 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         .uncapped = s->uncapped,
         .metrics = tenths_of_hours(s->util_minutes),
         .busy = rounded(s->busy, (wide)6 * 100 * PERCENT_ONE),
-        .effective = rounded(s->work, (wide)6 * 100 * PERCENT_ONE),
-        .worked = tenths_of_hours(s->work_minutes),
         .gap = s->gap,
     };
+    for (size_t w = 0; w < WORK_KINDS; w++)
+        to->rows[to->n - 1].work[w] =
+            (struct work_hours){rounded(s->work[w], (wide)6 * 100 * PERCENT_ONE), tenths_of_hours(s->work_minutes[w])};
     *s = (struct sum){0};
     return 0;
 }
@@ -274,9 +275,9 @@ static void run_add(struct making *k, struct sum *s, const struct run_day *r)
         s->mem_minutes += r->minutes;
         s->mem_max = MAX(s->mem_max, r->mem_max);
     }
-    if (r->have & RUN_WORKED) {
-        s->work += (wide)r->work_avg * r->work_minutes;
-        s->work_minutes += r->work_minutes;
+    for (size_t w = 0; w < WORK_KINDS; w++) {
+        s->work[w] += (wide)r->work[w].avg * r->work[w].minutes;
+        s->work_minutes[w] += r->work[w].minutes;
     }
     VEC_ADD(k->ids, k->n_ids, k->cap_ids, r->run_id);
 }

@@ -16,17 +16,25 @@
 
 #define PERCENT_ONE 1000000000ll /* utilisation of a run-day counts 1e-9 % */
 
-enum run_have { RUN_UTIL = 1, RUN_MEM = 2, RUN_WORKED = 4 };
+enum run_have { RUN_UTIL = 1, RUN_MEM = 2 };
+
+/* What GPUs really did: GPU-hours times `work`, and times `tensor_active`. */
+enum work_kind { WORK_EFFECTIVE, WORK_TENSOR, WORK_KINDS };
+
+struct run_work {
+    int64_t avg;     /* the mean, as utilisation */
+    int64_t minutes; /* GPU-minutes of which there is one; 0: it is not known */
+};
 
 /* One run on one day. Text is borrowed. */
 struct run_day {
     int32_t day;     /* days since 1970-01-01, in the zone of the report */
     int32_t minutes; /* of the day that it ran: run_minutes */
     int32_t gpus;    /* it had */
-    unsigned have;   /* enum run_have: of the six below */
+    unsigned have;   /* enum run_have: of the four below */
     int64_t util_avg, util_max, mem_avg, mem_max;
-    int64_t work_avg, work_minutes; /* the mean of `work`, as utilisation; GPU-minutes of which there is one */
-    const char *company;            /* NULL: the one that has team */
+    struct run_work work[WORK_KINDS];
+    const char *company;                        /* NULL: the one that has team */
     const char *team, *project, *run_id, *host; /* NULL: not known; run_id must be */
     bool ignored;              /* it has a tag that says it is not ours: counted in the summary alone */
     int64_t from_ms, until_ms; /* of the whole run: began, last heard of */
@@ -76,6 +84,10 @@ struct report_gap {
     int32_t stale;      /* the day since when; 0: nothing */
 };
 
+struct work_hours {
+    int64_t hours, of; /* GPU-hours times work, and of how many GPU-hours it is known; of 0: of none */
+};
+
 /* Units of 0.1 h and 0.1 % but where it says otherwise. */
 struct report_row {
     const char *company;
@@ -86,10 +98,10 @@ struct report_row {
     int64_t runs;                                 /* distinct */
     int64_t nodes;                                /* daily: nodes; else node-days */
     int64_t assigned;
-    int64_t uncapped;          /* used */
-    int64_t metrics;           /* hours of runs with a utilisation */
-    int64_t busy;              /* of uncapped: utilisation times GPU-hours, where there is one */
-    int64_t effective, worked; /* of uncapped: `work` times GPU-hours; of how many it is known */
+    int64_t uncapped;                   /* used */
+    int64_t metrics;                    /* hours of runs with a utilisation */
+    int64_t busy;                       /* of uncapped: utilisation times GPU-hours, where there is one */
+    struct work_hours work[WORK_KINDS]; /* of uncapped */
     struct report_gap gap;
 };
 

@@ -27,10 +27,15 @@ static const struct heading numbers[] = {
     {"_total_gpu_hour", "_total_gpu_hour", "UNCAPPED", NULL, CELL_FIXED, 10, 40},
     {"total_metrics_hour", "total_metrics_hour", "MEASURED", NULL, CELL_FIXED, 10, 30},
 };
-static const struct heading effective[] = {
+const struct heading report_works[WORK_KINDS][2] = {
     /* where a row has such hours */
-    {"effective_gpu_hour", "Effective GPU hours (h)", "EFFECTIVE", "実効GPU時間(h)", CELL_FIXED, 10, 88},
-    {"effective_measured_hour", "GPU hours with work measured (h)", "OF", "実働率の測定時間(h)", CELL_FIXED, 10, 35},
+    [WORK_EFFECTIVE] = {{"effective_gpu_hour", "Effective GPU hours (h)", "EFFECTIVE", "実効GPU時間(h)", CELL_FIXED, 10,
+                         88},
+                        {"effective_measured_hour", "GPU hours with work measured (h)", "OF", "実働率の測定時間(h)",
+                         CELL_FIXED, 10, 35}},
+    [WORK_TENSOR] = {{"tensor_gpu_hour", "Tensor GPU hours (h)", "TENSOR", "テンソルGPU時間(h)", CELL_FIXED, 10, 78},
+                     {"tensor_measured_hour", "GPU hours with tensor activity measured (h)", "OF",
+                      "テンソル稼働率の測定時間(h)", CELL_FIXED, 10, 34}},
 };
 static const struct heading note = {"note", "Note", "NOTE", "備考", CELL_TEXT, 0, 99}; /* where a row has one */
 static const struct heading summary[] = {
@@ -43,7 +48,8 @@ static const struct heading summary[] = {
     {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
 };
 
-/* What people read in English of columns that are called as a program would. Files for programs keep those names. */
+/* What people read in English of columns that are called as a program would, or at length. Files for programs keep
+ * those names. */
 static const struct {
     const char *name, *words;
 } in_words[] = {
@@ -58,6 +64,10 @@ static const struct {
     {"overlap_runs", "Overlapping runs"},
     {"ignore_runs", "Ignored runs"},
     {"gpu_count", "GPUs"},
+    {"GPU hours with work measured (h)", "Work measured (h)"},
+    {"GPU hours with tensor activity measured (h)", "Tensor measured (h)"},
+    {"Work measured (h)", "of (h)"}, /* run by run, where there is little room */
+    {"Tensor measured (h)", "of (h)"},
 };
 
 static const char *words_of(const char *name)
@@ -138,6 +148,32 @@ bool report_unknown(const struct report_row *r)
     return none_known(&r->gap) && !r->runs;
 }
 
+void report_has_work(const struct report *r, bool ret[WORK_KINDS])
+{
+    for (size_t w = 0; w < WORK_KINDS; w++)
+        ret[w] = r->rows && ANY(r->n, i, r->rows[i].work[w].of);
+}
+
+void report_work_columns(struct report_table *t, const struct heading h[WORK_KINDS][2], const bool has[WORK_KINDS],
+                         enum naming naming, enum headings lang)
+{
+    for (size_t w = 0; w < WORK_KINDS; w++)
+        if (has[w])
+            report_columns(t, h[w], 2, naming, lang);
+}
+
+void report_work_cells(const struct report_table *t, const bool has[WORK_KINDS], struct cell *row, size_t at,
+                       const struct work_hours work[WORK_KINDS])
+{
+    for (size_t w = 0; w < WORK_KINDS; w++) {
+        if (has[w] && work[w].of) {
+            report_number(&row[at], &t->cols[at], work[w].hours);
+            report_number(&row[at + 1], &t->cols[at + 1], work[w].of);
+        }
+        at += has[w] ? 2 : 0;
+    }
+}
+
 void report_note_column(struct report_table *t, const struct report *r, enum naming naming, enum headings lang)
 {
     if (ANY(r->n, i, report_noted(gap_of(r, i))))
@@ -159,7 +195,8 @@ void report_note(const struct rows *t, struct cell *row, const struct report_gap
         cell_text(&row[t->n_cols - 1], buf_str(&text));
 }
 
-static void add_row(struct report_table *t, enum report_period period, const struct report_row *r)
+static void add_row(struct report_table *t, enum report_period period, const bool has[WORK_KINDS],
+                    const struct report_row *r)
 {
     enum { NODES = 7, ASSIGNED };
     const int64_t v[] = {r->total, r->rate,  r->util_avg, r->util_max, r->mem_avg, r->mem_max,
@@ -170,10 +207,7 @@ static void add_row(struct report_table *t, enum report_period period, const str
     for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
         if (i == NODES || i == ASSIGNED || !report_unknown(r))
             report_number(&c[at], &t->cols[at], v[i]);
-    if (r->worked) { /* not known is not 0 */
-        report_number(&c[at], &t->cols[at], r->effective);
-        report_number(&c[at + 1], &t->cols[at + 1], r->worked);
-    }
+    report_work_cells(t, has, c, at, r->work);
     report_note(&t->rows, c, &r->gap);
 }
 
@@ -193,21 +227,23 @@ static void add_project(struct report_table *t, const struct summary_row *p)
 
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)
 {
+    bool has[WORK_KINDS];
+
+    report_has_work(r, has);
     if (r->period == REPORT_SUMMARY) {
         rows_init(&ret->rows, ret->cols, 0);
         report_columns(ret, summary, ARRAY_LEN(summary), naming, lang);
     } else {
         report_lead(ret, r->period, naming, lang);
         report_columns(ret, numbers, ARRAY_LEN(numbers), naming, lang);
-        if (ANY(r->n, i, r->rows[i].worked))
-            report_columns(ret, effective, ARRAY_LEN(effective), naming, lang);
+        report_work_columns(ret, report_works, has, naming, lang);
     }
     report_note_column(ret, r, naming, lang);
     for (size_t i = 0; i < r->n; i++)
         if (r->period == REPORT_SUMMARY)
             add_project(ret, &r->projects[i]);
         else
-            add_row(ret, r->period, &r->rows[i]);
+            add_row(ret, r->period, has, &r->rows[i]);
 }
 
 void report_table_fini(struct report_table *t)

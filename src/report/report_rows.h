@@ -21,7 +21,7 @@ struct heading {
     int weight;
 };
 
-#define REPORT_COLUMNS 16
+#define REPORT_COLUMNS 20
 
 struct report_table {
     struct rows rows; /* its cols are these: do not move it */
@@ -37,6 +37,14 @@ void report_columns(struct report_table *t, const struct heading *h, size_t n, e
 void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang);
 size_t report_lead_cells(struct cell *c, enum report_period period, const char *company, int32_t day);
 void report_number(struct cell *c, const struct column_spec *col, int64_t v);
+/* Which kinds of work some row knows; their columns, two each; a row's cells of them from `at` on, none where it is not
+ * known. */
+void report_has_work(const struct report *r, bool ret[WORK_KINDS]);
+extern const struct heading report_works[WORK_KINDS][2];
+void report_work_columns(struct report_table *t, const struct heading h[WORK_KINDS][2], const bool has[WORK_KINDS],
+                         enum naming naming, enum headings lang);
+void report_work_cells(const struct report_table *t, const bool has[WORK_KINDS], struct cell *row, size_t at,
+                       const struct work_hours work[WORK_KINDS]);
 /* The last column, where a row has a note of what is not known; the note of a row, of such a table or any other. */
 void report_note_column(struct report_table *t, const struct report *r, enum naming naming, enum headings lang);
 void report_note(const struct rows *t, struct cell *row, const struct report_gap *g);

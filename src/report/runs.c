@@ -47,7 +47,7 @@ struct counts {
 
 /* What a run's day gathers before it is run-days. */
 struct measured {
-    struct counts util, mem, work;
+    struct counts of[RUNS_METRICS];
     int64_t bins; /* that there are */
 };
 
@@ -390,20 +390,22 @@ static int64_t per_cent(int64_t sum, int64_t n)
 
 static void tell_measured(struct run_day *r, const struct measured *t)
 {
-    if (t->util.n) {
+    const struct counts *util = &t->of[RUNS_UTIL], *mem = &t->of[RUNS_MEM];
+
+    if (util->n) {
         r->have |= RUN_UTIL;
-        r->util_avg = per_cent(t->util.sum, t->util.n);
-        r->util_max = t->util.max * UTIL_UNITS;
+        r->util_avg = per_cent(util->sum, util->n);
+        r->util_max = util->max * UTIL_UNITS;
     }
-    if (t->mem.n) {
+    if (mem->n) {
         r->have |= RUN_MEM;
-        r->mem_avg = per_cent(t->mem.sum, t->mem.n);
-        r->mem_max = t->mem.max * UTIL_UNITS;
+        r->mem_avg = per_cent(mem->sum, mem->n);
+        r->mem_max = mem->max * UTIL_UNITS;
     }
-    if (t->work.n) {
-        r->have |= RUN_WORKED;
-        r->work_avg = per_cent(t->work.sum, t->work.n);
-        r->work_minutes = (int64_t)r->minutes * r->gpus * t->work.bins / t->bins;
+    for (size_t w = 0; w < WORK_KINDS; w++) {
+        const struct counts *c = &t->of[RUNS_WORK + w];
+        if (c->n)
+            r->work[w] = (struct run_work){per_cent(c->sum, c->n), (int64_t)r->minutes * r->gpus * c->bins / t->bins};
     }
 }
 
@@ -468,7 +470,10 @@ static void tell_spans(struct making *k, const struct run *run)
 
 /* ---- utilisation ---- */
 
-static const char *const metric_names[RUNS_METRICS] = {"util", "mem_util", "work"};
+static const char *const metric_names[RUNS_METRICS] = {[RUNS_UTIL] = "util",
+                                                       [RUNS_MEM] = "mem_util",
+                                                       [RUNS_WORK + WORK_EFFECTIVE] = "work",
+                                                       [RUNS_WORK + WORK_TENSOR] = "tensor_active"};
 
 static void count_bins(struct counts *c, const struct bin *b, size_t from, size_t to)
 {
@@ -494,9 +499,8 @@ static void tally_piece(const struct making *k, struct run *run, const struct pi
         size_t to = (size_t)((next_ms - h->from_ms + h->step_ms - 1) / h->step_ms);
         if (at >= 0 && at < run->n_days) {
             const struct bin *bins = h->v + (size_t)p->device * ARRAY_LEN(metric_names) * h->n;
-            count_bins(&run->days[at].util, bins, from, MIN(to, h->n));
-            count_bins(&run->days[at].mem, bins + h->n, from, MIN(to, h->n));
-            count_bins(&run->days[at].work, bins + 2 * h->n, from, MIN(to, h->n));
+            for (size_t m = 0; m < RUNS_METRICS; m++)
+                count_bins(&run->days[at].of[m], bins + m * h->n, from, MIN(to, h->n));
             run->days[at].bins += (int64_t)(MIN(to, h->n) - MIN(from, h->n));
         }
         a = next_ms;

@@ -72,9 +72,15 @@ static inline const struct known *runs_known(const struct runs *r)
     return r->known.told ? &r->known : NULL;
 }
 
-/* Utilisation of a node's devices, then of their memory controllers, then their work, device by device: by the minute,
- * or by the hour where minutes are not kept any more. ret is ended with history_fini. */
+enum runs_metric {
+    RUNS_UTIL,
+    RUNS_MEM,  /* of the memory controllers */
+    RUNS_WORK, /* and on: enum work_kind */
+    RUNS_METRICS = RUNS_WORK + WORK_KINDS
+};
+
+/* Each of these of a node's devices, device by device: by the minute, or by the hour where minutes are not kept any
+ * more. ret is ended with history_fini. */
 int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err);
-#define RUNS_METRICS    3
 #define RUNS_CHUNK_DAYS 8 /* of a node are read at once */

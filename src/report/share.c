@@ -7,6 +7,14 @@
 
 COMPARE(by_place, struct share, ORDER(x->host, y->host) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->item, y->item))
 
+static void add_bin(struct share_mean *to, const struct bin *b, int64_t ms)
+{
+    if (!b->count)
+        return;
+    to->sum += b->sum / b->count * ms;
+    to->ms += ms;
+}
+
 static void tally(struct share *s, const struct history *h, size_t n_devices)
 {
     int64_t a = MAX(s->from_ms, h->from_ms), b = MIN(s->end_ms, h->from_ms + (int64_t)h->n * h->step_ms);
@@ -15,11 +23,12 @@ static void tally(struct share *s, const struct history *h, size_t n_devices)
         size_t at = (size_t)((a - h->from_ms) / h->step_ms);
         int64_t next = MIN(b, h->from_ms + ((int64_t)at + 1) * h->step_ms);
         for (size_t d = 0; d < MIN(n_devices, (size_t)SHARE_DEVICES); d++) {
-            const struct bin *bin = &h->v[d * RUNS_METRICS * h->n + at];
-            if (!(s->mask >> d & 1) || !bin->count)
+            const struct bin *bins = &h->v[d * RUNS_METRICS * h->n + at];
+            if (!(s->mask >> d & 1))
                 continue;
-            s->util += bin->sum / bin->count * (next - a);
-            s->device_ms += next - a;
+            add_bin(&s->util, &bins[RUNS_UTIL * h->n], next - a);
+            for (size_t w = 0; w < WORK_KINDS; w++)
+                add_bin(&s->work[w], &bins[(RUNS_WORK + w) * h->n], next - a);
         }
         a = next;
     }

@@ -10,12 +10,14 @@ struct share {
     uint32_t host;
     size_t item;
     int64_t from_ms, end_ms, gpu_ms;
-    uint64_t mask;           /* of the host's devices, the first SHARE_DEVICES */
-    int64_t util, device_ms; /* 0.01 % * ms of the devices; the ms of them that were measured */
+    uint64_t mask; /* of the host's devices, the first SHARE_DEVICES */
+    struct share_mean {
+        int64_t sum, ms; /* 0.01 % * ms of the devices; the ms of them that were measured */
+    } util, work[WORK_KINDS];
 };
 
 /*
- * Puts v in the order of hosts and times, and fills in util and device_ms out of ask->history, host by host and
+ * Puts v in the order of hosts and times, and fills in util and work out of ask->history, host by host and
  * RUNS_CHUNK_DAYS at a time; only within the days asked for. -ECANCELED: ask->stop said so.
  */
 int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct share *v, size_t n, struct err *err);

@@ -57,8 +57,15 @@ struct scene {
     struct runs_ask ask;
     struct runs seen;
     struct comparison got;
-    int64_t util; /* 0.01 %; -1: not measured */
+    int64_t util, work, tensor; /* 0.01 %; -1: not measured; tensor: of every other GPU */
 };
+
+static int64_t value_of(const struct scene *s, const char *metric, size_t device)
+{
+    if (strcmp(metric, "work") == 0)
+        return s->work;
+    return strcmp(metric, "tensor_active") != 0 ? s->util : device % 2 ? -1 : s->tensor;
+}
 
 static int even_history(struct store *store, const struct history_ask *ask, struct history *ret, struct err *err)
 {
@@ -68,8 +75,12 @@ static int even_history(struct store *store, const struct history_ask *ask, stru
         (struct history){.from_ms = ask->from_ms, .step_ms = ask->step_ms, .n_series = ask->n_devices * ask->n_metrics};
     ret->n = (size_t)((ask->to_ms - ret->from_ms + ask->step_ms - 1) / ask->step_ms);
     ret->v = mem_zero(ret->n_series * ret->n, sizeof(*ret->v));
-    for (size_t i = 0; s->util >= 0 && i < ret->n_series * ret->n; i++)
-        ret->v[i] = (struct bin){.count = 2, .sum = s->util * 2, .max = s->util};
+    for (size_t i = 0; i < ret->n_series * ret->n; i++) {
+        size_t series = i / ret->n;
+        int64_t v = value_of(s, ask->metrics[series % ask->n_metrics], series / ask->n_metrics);
+        if (v >= 0)
+            ret->v[i] = (struct bin){.count = 2, .sum = v * 2, .max = v};
+    }
     return 0;
 }
 
@@ -81,7 +92,7 @@ static bool always(void *arg)
 
 static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
 {
-    *s = (struct scene){.people = programme(), .zone = zone_utc(), .util = 5000};
+    *s = (struct scene){.people = programme(), .zone = zone_utc(), .util = 5000, .work = -1, .tensor = -1};
     s->ask = (struct runs_ask){.people = s->people,
                                .zone = s->zone,
                                .from = DAY,
@@ -223,6 +234,26 @@ static void held_gpus_that_do_nothing_are_idle_and_unmeasured_ones_are_not(void 
         assert_int_equal(s.got.v[0].why, cases[i].why);
         assert_int_equal(s.got.v[0].busy_ms, cases[i].busy_ms);
         assert_int_equal(s.got.v[0].measured_ms, cases[i].measured_ms);
+        scene_close(&s);
+    }
+}
+
+static void what_the_gpus_of_a_run_really_did_is_told_where_it_is_known(void **unused)
+{
+    struct seen_row row = {0, 0, 4, "kim", at(9, 0), at(10, 0)};
+    struct run_day r = claim("x", "gpu01", "kim", 4, at(9, 0), at(10, 0));
+    (void)unused;
+    for (int known = 0; known < 2; known++) {
+        struct scene s;
+        scene_open(&s, &row, 1);
+        s.work = known ? 2500 : -1;
+        s.tensor = known ? 5000 : -1; /* of two of the four */
+        compare(&s, &r, 1);
+        const struct claim_work *w = s.got.v[0].work;
+        assert_int_equal(w[WORK_EFFECTIVE].of_ms, known * 4 * HOUR_MS);
+        assert_int_equal(w[WORK_EFFECTIVE].ms, known * HOUR_MS);
+        assert_int_equal(w[WORK_TENSOR].of_ms, known * 2 * HOUR_MS);
+        assert_int_equal(w[WORK_TENSOR].ms, known * HOUR_MS);
         scene_close(&s);
     }
 }
@@ -426,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_joined_by_host_person_and_time),
         cmocka_unit_test(held_gpus_that_do_nothing_are_idle_and_unmeasured_ones_are_not),
+        cmocka_unit_test(what_the_gpus_of_a_run_really_did_is_told_where_it_is_known),
         cmocka_unit_test(runs_of_one_person_share_what_is_there),
         cmocka_unit_test(a_run_over_several_nodes_has_its_persons_gpus_on_the_others),
         cmocka_unit_test(gpus_that_two_processes_are_on_count_once),

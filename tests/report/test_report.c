@@ -619,17 +619,13 @@ static void effective_hours_are_gpu_hours_times_work_where_it_is_known(void **un
          .gpus = 2,
          .team = "t",
          .run_id = "a",
-         .have = RUN_WORKED,
-         .work_avg = 60 * PERCENT_ONE,
-         .work_minutes = 600},
+         .work = {[WORK_EFFECTIVE] = {60 * PERCENT_ONE, 600}}},
         {.day = 10,
          .minutes = 60,
          .gpus = 8,
          .team = "t",
          .run_id = "b",
-         .have = RUN_WORKED,
-         .work_avg = 25 * PERCENT_ONE,
-         .work_minutes = 480},
+         .work = {{25 * PERCENT_ONE, 480}, [WORK_TENSOR] = {50 * PERCENT_ONE, 240}}},
         {.day = 11, .minutes = 60, .gpus = 8, .team = "t", .run_id = "c"},
     };
     struct report_ask ask = {.period = REPORT_DAILY, .from = 10, .to = 11};
@@ -640,9 +636,11 @@ static void effective_hours_are_gpu_hours_times_work_where_it_is_known(void **un
     assert_int_equal(report_make(&ask, &co, 1, v, ARRAY_LEN(v), &r, &err), 0);
     assert_int_equal(r.n, 2);
     assert_int_equal(r.rows[0].day, 11);
-    assert_int_equal(r.rows[0].worked, 0);     /* not known */
-    assert_int_equal(r.rows[1].effective, 80); /* 6 h and 2 h */
-    assert_int_equal(r.rows[1].worked, 180);
+    assert_int_equal(r.rows[0].work[WORK_EFFECTIVE].of, 0);     /* not known */
+    assert_int_equal(r.rows[1].work[WORK_EFFECTIVE].hours, 80); /* 6 h and 2 h */
+    assert_int_equal(r.rows[1].work[WORK_EFFECTIVE].of, 180);
+    assert_int_equal(r.rows[1].work[WORK_TENSOR].hours, 20);
+    assert_int_equal(r.rows[1].work[WORK_TENSOR].of, 40);
     report_fini(&r);
 }
 

@@ -112,6 +112,8 @@ static void a_table_drops_columns_where_it_is_narrow(void **unused)
         assert_true(str_width(line) <= 80);
 }
 
+static struct run_work seen_work[WORK_KINDS]; /* of what agents saw; 0: not measured */
+
 /* W&B says 12 hours of the third company, agents saw 20 of them, half busy. */
 static char *both_at(enum report_period period, bool by_run, enum report_format format, enum headings headings)
 {
@@ -141,6 +143,10 @@ static char *both_at(enum report_period period, bool by_run, enum report_format 
     struct err err = {0};
     seen.minutes = 150;
     seen.util_avg = 50 * PERCENT_ONE;
+    for (size_t w = 0; w < WORK_KINDS; w++) {
+        seen.work[w] = seen_work[w];
+        claims[0].work[w] = (struct claim_work){seen_work[w].minutes * 15000, seen_work[w].minutes * 30000};
+    }
     assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), runs, ARRAY_LEN(runs), &said, &err), 0);
     assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), &seen, 1, &other, &err), 0);
     struct report_doc d = {.source = SOURCE_BOTH, .r = &said, .pulled_ms = 20001 * 86400000ll};
@@ -197,6 +203,44 @@ static void runs_are_listed_with_what_was_claimed_and_held(void **unused)
     assert_non_null(strstr(text, "1 run (8.0 GPU-hours claimed) had fewer GPUs than they claim.\n"));
 }
 
+static void what_gpus_really_did_stands_beside_both_where_it_is_known(void **unused)
+{
+    (void)unused;
+    for (int kinds = 0; kinds < 1 << WORK_KINDS; kinds++) {
+        print_message("%d\n", kinds);
+        bool effective = kinds & 1, tensor = kinds & 2;
+        seen_work[WORK_EFFECTIVE] = effective ? (struct run_work){60 * PERCENT_ONE, 600} : (struct run_work){0};
+        seen_work[WORK_TENSOR] = tensor ? (struct run_work){40 * PERCENT_ONE, 300} : (struct run_work){0};
+        AUTO_FREE char *csv = both_at(REPORT_DAILY, false, REPORT_CSV, HEADINGS_EN);
+        AUTO_FREE char *ja = both_at(REPORT_OVERALL, false, REPORT_CSV, HEADINGS_JA);
+        AUTO_FREE char *json = both_at(REPORT_DAILY, false, REPORT_JSON, HEADINGS_EN);
+        AUTO_FREE char *text = both_at(REPORT_DAILY, false, REPORT_TABLE, HEADINGS_EN);
+        AUTO_FREE char *html = both_at(REPORT_DAILY, false, REPORT_HTML, HEADINGS_EN);
+        AUTO_FREE char *runs_csv = both_at(REPORT_SUMMARY, true, REPORT_CSV, HEADINGS_EN);
+        AUTO_FREE char *runs_json = both_at(REPORT_SUMMARY, true, REPORT_JSON, HEADINGS_EN);
+        AUTO_FREE char *want =
+            mem_fmt("\r\nRobert'); DROP TABLE,2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192%s%s\r\n",
+                    effective ? ",6,10" : "", tensor ? ",2,5" : "");
+        AUTO_FREE char *run = mem_fmt(",fewer GPUs,%s%s\r\n", effective ? ",2.5,5" : "", tensor ? ",1.3,2.5" : "");
+        AUTO_FREE char *none = mem_fmt(",no such host,%s%s\r\n", effective ? ",," : "", tensor ? ",," : "");
+        assert_non_null(strstr(csv, want));
+        assert_non_null(strstr(runs_csv, run));
+        assert_non_null(strstr(runs_csv, none));
+        assert_int_equal(strstr(ja, ",実効GPU時間(h),実働率の測定時間(h)") != NULL, effective);
+        assert_int_equal(strstr(ja, ",テンソルGPU時間(h),テンソル稼働率の測定時間(h)") != NULL, tensor);
+        assert_int_equal(strstr(json, "\"effective_gpu_hour\":6,\"effective_measured_hour\":10") != NULL, effective);
+        assert_int_equal(strstr(json, "\"effective_gpu_hour\":null") != NULL, effective); /* of the others */
+        assert_int_equal(strstr(json, "\"tensor_gpu_hour\":2,\"tensor_measured_hour\":5") != NULL, tensor);
+        assert_int_equal(strstr(runs_json, "\"tensor\":null") != NULL, tensor);
+        assert_null(strstr(json, "\"effective_gpu_hour\":0"));
+        assert_int_equal(strstr(text, "EFFECTIVE") != NULL, effective);
+        assert_int_equal(strstr(text, "TENSOR") != NULL, tensor);
+        assert_int_equal(strstr(html, ">Effective GPU hours (h)<") != NULL, effective);
+        assert_int_equal(strstr(html, ">Tensor GPU hours (h)<") != NULL, tensor);
+    }
+    seen_work[WORK_EFFECTIVE] = seen_work[WORK_TENSOR] = (struct run_work){0};
+}
+
 static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
 {
     AUTO_FREE char *text = look_at(REPORT_DAILY, REPORT_HTML, HEADINGS_EN, 0);
@@ -235,6 +279,7 @@ static void what_people_read_has_words_and_files_keep_their_names(void **unused)
 TESTS(cmocka_unit_test(csv_has_the_original_headings_and_plain_numbers),
       cmocka_unit_test(both_sources_stand_beside_each_other),
       cmocka_unit_test(runs_are_listed_with_what_was_claimed_and_held),
+      cmocka_unit_test(what_gpus_really_did_stands_beside_both_where_it_is_known),
       cmocka_unit_test(json_has_keys_and_what_was_left_out), cmocka_unit_test(a_table_drops_columns_where_it_is_narrow),
       cmocka_unit_test(a_mail_is_whole_by_itself_and_runs_nothing),
       cmocka_unit_test(what_people_read_has_words_and_files_keep_their_names))

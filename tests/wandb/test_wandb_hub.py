@@ -58,6 +58,7 @@ class Scene:
 
     def __init__(self, seed):
         rng = random.Random(seed)
+        self.worked = seed == 1  # GPUs of the first node tell what they really did
         self.held, self.claims, self.world = [], [], World()
         project = self.world.add_project("acme", "llm")
         self.world.add_project("brick", "empty")
@@ -81,8 +82,9 @@ class Scene:
                 uuid = f"GPU-{k}{gpu}"
                 yield {"kind": "device", "node": node, "device": uuid, "name": "NVIDIA H200", "index": gpu, "minor": gpu, "mig": -1, "vendor": 1}
                 t = [ms(FIRST) + i * MINUTE for i in range(DAYS * 1440)]
-                for i in range(0, len(t), 5000):
-                    yield {"kind": "samples", "node": node, "device": uuid, "metric": "util", "t": t[i:i + 5000], "v": [0.4] * len(t[i:i + 5000])}
+                for metric, value in [("util", 0.4)] + ([("work", 0.2), ("tensor_active", 0.1)] if self.worked and k == 0 else []):
+                    for i in range(0, len(t), 5000):
+                        yield {"kind": "samples", "node": node, "device": uuid, "metric": metric, "t": t[i:i + 5000], "v": [value] * len(t[i:i + 5000])}
         for h in self.held:
             for gpu in h["gpus"]:
                 yield {"kind": "process", "node": list(NODES)[h["node"]], "device": f"GPU-{h['node']}{gpu}", "pid": h["pid"] + gpu, "start": ms(FIRST) + h["begin"] * MINUTE, "ppid": 1,
@@ -164,6 +166,11 @@ class Sources(lib.Case):
                     self.assertAlmostEqual(r["difference"], r["claimed"] - r["held"], delta=0.001)
                     if r["busy"] is not None:
                         self.assertAlmostEqual(r["busy"], float(held * 2 / 5), delta=0.1)
+                    self.assertEqual("effective" in r, scene.worked)
+                    if r.get("effective") is not None:
+                        self.assertLessEqual(r["effective_measured"], r["held"])
+                        self.assertAlmostEqual(r["effective"], r["effective_measured"] / 5, delta=0.061)
+                        self.assertAlmostEqual(r["tensor"], r["tensor_measured"] / 10, delta=0.056)
                     if HOSTS[c["host"]] is None:
                         self.assertEqual(r["why"], "no such host")
                     elif claimed - held <= max(claimed / 20, Fraction(5 * c["gpus"], 60)):
@@ -186,6 +193,9 @@ class Sources(lib.Case):
                 one = lib.ask_json(f"{hub.url}/api/v1/report?source={source}&zone=Asia/Tokyo&from=2024-10-21&to=2024-10-27")
                 self.assertEqual(one["source"], source)
                 self.assertEqual([(r["company"], r["date"], r[key]) for r in both], [(r["company"], r["date"], r["_total_gpu_hour"]) for r in one["rows"]])
+                for work in ("effective_gpu_hour", "effective_measured_hour", "tensor_gpu_hour", "tensor_measured_hour") if source == "agents" else ():
+                    self.assertEqual([r.get(work, "none") for r in both], [r.get(work, "none") for r in one["rows"]])
+                    self.assertEqual(any(r.get(work) for r in both), scene.worked)
             self.assertTrue(any(r["difference"] for r in both))
             for r in both:
                 self.assertAlmostEqual(r["difference"], r["wandb_gpu_hour"] - r["held_gpu_hour"], delta=0.001)
