@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "verdict/energy.h"
 #include "verdict/straggler.h"
 #include "verdict/tracker.h"
 
@@ -34,8 +35,8 @@ struct run_gpu {
     struct tracker *tracker; /* NULL: bins are too long for it */
     double sum[RUN_VALUES];
     int64_t n[RUN_VALUES];
-    double mem_peak, mem_total, power_peak, temp_peak, cpu_peak, joules;
-    double energy_last, clock_max;
+    double mem_peak, mem_total, power_peak, temp_peak, cpu_peak, clock_max;
+    struct energy energy;
     struct sibling sibling;
 };
 
@@ -43,7 +44,7 @@ struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms)
 {
     struct run_gpu *g =
         NEW(struct run_gpu, .from_ms = from_ms, .to_ms = to_ms, .step_ms = step_ms, .mem_peak = NAN, .mem_total = NAN,
-            .power_peak = NAN, .temp_peak = NAN, .cpu_peak = NAN, .joules = NAN, .energy_last = NAN, .clock_max = NAN);
+            .power_peak = NAN, .temp_peak = NAN, .cpu_peak = NAN, .clock_max = NAN, .energy = ENERGY_INIT);
     if (step_ms <= MINUTE_MS)
         g->tracker = tracker_new(MAX(step_ms, ADVICE_READING_MS));
     return g;
@@ -75,14 +76,10 @@ static double higher(double a, double b) /* of what is known */
     return isnan(a) || b > a ? b : a;
 }
 
-/* The counter where there is one: what it grew since the bin before; else mean power over the bin. One that falls began
- * anew. */
-static void add_energy(struct run_gpu *g, double counter, double watts)
+/* How much of a bin that ends then is the run's. */
+static double seconds_of(const struct run_gpu *g, int64_t end_ms)
 {
-    double grown = isnan(counter) ? watts * (double)g->step_ms / 1000 : counter - g->energy_last;
-    g->energy_last = isnan(counter) ? g->energy_last : counter;
-    if (!isnan(grown))
-        g->joules = (isnan(g->joules) ? 0 : g->joules) + MAX(grown, 0);
+    return (double)MAX(MIN(end_ms, g->to_ms) - MAX(end_ms - g->step_ms, g->from_ms), 0) / 1000;
 }
 
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)
@@ -99,7 +96,7 @@ void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct samp
     g->power_peak = higher(g->power_peak, value_of(most, M_power));
     g->temp_peak = higher(g->temp_peak, value_of(most, M_temp));
     g->cpu_peak = higher(g->cpu_peak, value_of(most, M_host_cpu));
-    add_energy(g, value_of(mean, M_energy), value_of(mean, M_power));
+    energy_add(&g->energy, value_of(mean, M_energy), value_of(mean, M_power), seconds_of(g, mean->at_ms));
     if (!g->tracker)
         return;
     tracker_add(g->tracker, mean);
@@ -113,7 +110,7 @@ void run_gpu_means(const struct run_gpu *g, struct run_means *ret)
                               .power_peak = g->power_peak,
                               .temp_peak = g->temp_peak,
                               .cpu_peak = g->cpu_peak,
-                              .joules = g->joules,
+                              .joules = energy_sum(&g->energy),
                               .held_ms = MAX(g->to_ms - g->from_ms, 0),
                               .measured_ms = g->n[RUN_ACTIVE] * g->step_ms};
     for (size_t k = 0; k < RUN_VALUES; k++)

@@ -43,20 +43,75 @@ static void a_gpu_is_summed_as_a_second_way_sums_it(void **unused)
     }
 }
 
-static void a_counter_of_energy_counts_what_it_grew(void **unused)
+/* An hour at 500 W in bins of 5 s, of which some have a counter: what is told of it, in kWh. */
+static double an_hour(bool (*counter_at)(size_t bin, double joules, double *ret), bool power)
 {
-    static const int64_t mj[] = {5000000, 6000000, 9000000, 1000000, 3000000}; /* the driver was loaded anew */
-    struct run_gpu *g = run_gpu_new(T0, T0 + 5000, 1000);
+    struct run_gpu *g = run_gpu_new(T0, T0 + 3600000, 5000);
     struct run_means m;
-    (void)unused;
-    for (size_t i = 0; i < ARRAY_LEN(mj); i++) {
-        struct sample s = {.at_ms = T0 + 1000 * (int64_t)(i + 1)};
-        sample_set(&s, M_energy, mj[i]);
-        sample_set(&s, M_power, 1000000);
+    for (size_t i = 0; i < 720; i++) {
+        struct sample s = {.at_ms = T0 + 5000 * (int64_t)(i + 1)};
+        double joules = 7e6 + 2500 * (double)(i + 1);
+        sample_set(&s, M_temp, 50000);
+        if (power)
+            sample_set(&s, M_power, 500000);
+        if (counter_at(i, joules, &joules))
+            sample_set(&s, M_energy, (int64_t)(joules * 1000));
         run_gpu_add(g, &s, &s);
     }
     run_gpu_means(g, &m);
-    assert_near(m.joules, 6000, 1e-9);
+    run_gpu_free(g);
+    return m.joules / 3.6e6;
+}
+
+static bool never(size_t bin, double joules, double *ret)
+{
+    (void)bin;
+    *ret = joules;
+    return false;
+}
+static bool always(size_t bin, double joules, double *ret)
+{
+    return !never(bin, joules, ret);
+}
+static bool each_minute(size_t bin, double joules, double *ret) /* as the agent reads it */
+{
+    return !never(bin, joules, ret) && bin % 12 == 7;
+}
+static bool for_ten_minutes(size_t bin, double joules, double *ret) /* then it is gone */
+{
+    return each_minute(bin, joules, ret) && bin < 120;
+}
+static bool anew(size_t bin, double joules, double *ret) /* the driver is loaded again after half an hour */
+{
+    bool has = each_minute(bin, joules, ret);
+    *ret -= bin >= 360 ? 7e6 + 2500 * 360.0 : 0;
+    return has;
+}
+
+static void energy_is_counted_once_however_seldom_the_counter_is_read(void **unused)
+{
+    bool (*const cases[])(size_t, double, double *) = {never, always, each_minute, for_ten_minutes, anew};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("case %zu\n", i);
+        assert_near(an_hour(cases[i], true), 0.5, 1e-9);
+    }
+    assert_near(an_hour(each_minute, false), 0.5 * 59 / 60, 1e-9); /* without power: from first to last */
+    assert_true(isnan(an_hour(never, false)));
+}
+
+static void a_bin_that_begins_before_the_run_counts_in_part(void **unused)
+{
+    struct run_gpu *g = run_gpu_new(T0 + 45000, T0 + 90000, 60000);
+    struct run_means m;
+    (void)unused;
+    for (int i = 1; i <= 2; i++) {
+        struct sample s = {.at_ms = T0 + 60000 * i};
+        sample_set(&s, M_power, 100000);
+        run_gpu_add(g, &s, &s);
+    }
+    run_gpu_means(g, &m);
+    assert_near(m.joules, 4500, 1e-9);
     assert_true(isnan(m.mean[RUN_ACTIVE]));
     run_gpu_free(g);
 }
@@ -134,7 +189,8 @@ static void a_run_in_one_sentence(void **unused)
 }
 
 TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),
-      cmocka_unit_test(a_counter_of_energy_counts_what_it_grew),
+      cmocka_unit_test(energy_is_counted_once_however_seldom_the_counter_is_read),
+      cmocka_unit_test(a_bin_that_begins_before_the_run_counts_in_part),
       cmocka_unit_test(without_its_clock_nothing_is_said_of_the_tensor_peak),
       cmocka_unit_test(the_rules_speak_once_for_all_gpus),
       cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence))
