@@ -247,6 +247,27 @@ static int64_t grew(const struct bin *b, size_t i, size_t *ret_minutes)
     return -1;
 }
 
+/* A minute's energy by its mean power. */
+static int64_t mj_by_power(const struct bin *power)
+{
+    int64_t mw = mean(power);
+
+    return mw > 0 && mw < MJ_MOST / 60 ? mw * 60 : 0;
+}
+
+/* What the counter grew, less what minutes without a reading of it counted by power. */
+static int64_t mj_of(const struct bin *energy, const struct bin *power, size_t i)
+{
+    size_t over = 1;
+    int64_t mj = grew(energy, i, &over);
+
+    if (mj < 0 || mj > MJ_MOST)
+        return mj < 0 ? mj_by_power(&power[i]) : 0;
+    for (size_t k = 1; k < over; k++)
+        mj -= mj_by_power(&power[i - k]);
+    return MAX(mj, 0);
+}
+
 static void make_minutes(const struct history *h, size_t d, struct count_minute *m)
 {
     const struct bin *v[BINS];
@@ -266,9 +287,7 @@ static void make_minutes(const struct history *h, size_t d, struct count_minute 
             m[i].busy_ms = (int32_t)MIN(busy_us / 1000 / (int64_t)over, MINUTE_MS);
         else if (util >= 0)
             m[i].busy_ms = (int32_t)(MIN(util, 10000) * (MINUTE_MS / 10000));
-        int64_t mj = grew(v[B_ENERGY], i, &over), mw = mean(&v[B_POWER][i]);
-        m[i].mj = mj >= 0 ? mj : mw > 0 && mw < MJ_MOST ? mw * 60 : 0;
-        m[i].mj = m[i].mj > MJ_MOST ? 0 : m[i].mj;
+        m[i].mj = mj_of(v[B_ENERGY], v[B_POWER], i);
     }
 }
 

@@ -15,7 +15,7 @@ import sender
 
 HOUR = 3600
 NOW = int(time.time())
-POWER, TENSOR, WORK = 8, 33, 54  # metrics.def
+POWER, ENERGY, TENSOR, WORK = 8, 10, 33, 54  # metrics.def
 FIELDS = ("held", "busy", "idle", "idle_long", "memory", "energy", "effective_measured", "effective", "tensor_measured", "tensor", "effective_energy")
 
 
@@ -222,6 +222,21 @@ class Usage(lib.Case):
             status, _, body = lib.ask(hub.url + "/api/v1/usage?" + query)
             self.assertIn(status, (400, 413), query)
             self.assertIn(word, json.loads(body)["detail"], query)
+
+    def test_energy_of_minutes_without_a_reading_of_the_counter_is_counted_once(self):
+        hub = self.start_hub("--usage-zone", "UTC")
+        start = (NOW // HOUR - 4) * HOUR * 1000
+        node = sender.Node("n1")
+        frames = [node.facts(), node.procs((4711, "kim", "python", "python train.py"))]
+        for minute in range(60):
+            counter = {} if minute % 3 == 1 else {ENERGY: 7_000_000 + 500_000 * 60 * minute}
+            frames.append(node.batch(at_ms=start + minute * 60000, util=9900, more={POWER: 500_000, **counter}))
+        auth = {"Authorization": "Bearer " + self.token("enroll")}
+        self.assertEqual(lib.ask(hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers={**auth, "Content-Type": "application/octet-stream"})[0], 200)
+        span = f"from={start}&to={start + HOUR * 1000}"
+        lib.wait_until("it is counted", lambda: self.ask(hub, span)["total"].get("energy"))
+        self.counted(hub)
+        self.assertEqual(self.ask(hub, span)["total"]["energy"], 500 * HOUR)
 
     def test_effective_hours_are_of_those_that_were_measured(self):
         """Three hours held by one: without work, with tensor activity alone (as before there was work), with both."""
