@@ -1,5 +1,6 @@
 /* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,9 +17,11 @@
 #include "cli/spawn.h"
 #include "format/render.h"
 #include "jobs/cmd_label.h"
+#include "verdict/energy.h"
 
 #define CSV_MAX     (256u << 20)
-#define RECORD_PIDS 64 /* told to the hub */
+#define RECORD_PIDS 64   /* told to the hub */
+#define HOLE_MS     5000 /* a sample that comes later than this stands for no more */
 
 struct record_conf {
     struct client_conf client;
@@ -61,11 +64,14 @@ struct seen { /* one device */
     size_t n[WATCHED];
     __int128 sum[WATCHED];
     int64_t max[WATCHED];
-    int64_t energy_first, energy_last; /* -1: not known */
+    struct energy energy;
+    double watts;  /* the newest; NAN: not known */
+    int64_t at_ms; /* energy is counted up to here; 0: since the command began */
 };
 
 struct recording {
     pid_t child;
+    int64_t from_ms, every_ms;
     uint64_t facts;
     size_t n_seen;
     struct seen *seen;
@@ -91,7 +97,7 @@ static void take_facts(void *arg, UNUSED uint64_t id, const struct node_fact *f)
         size_t k = FIRST(r->n_seen, e, strcmp(r->seen[e].fact.uuid, f->devices[i].uuid) == 0);
         if (k == r->n_seen) {
             r->seen = mem_grow(r->seen, r->n_seen + 1, sizeof(*r->seen));
-            r->seen[r->n_seen++] = (struct seen){.energy_first = -1, .energy_last = -1};
+            r->seen[r->n_seen++] = (struct seen){.energy = ENERGY_INIT, .watts = NAN};
         }
         r->seen[k].fact = f->devices[i];
         r->slots[r->n_slots++] = k;
@@ -133,15 +139,40 @@ static bool is_ours(const struct recording *r, pid_t pid)
 
 static void take_value(struct seen *s, enum metric m, int64_t v)
 {
-    if (m == M_energy) {
-        s->energy_first = s->energy_first < 0 ? v : s->energy_first;
-        s->energy_last = v;
-    }
     for (size_t i = 0; i < WATCHED; i++)
         if (watched[i] == m) {
             s->max[i] = s->n[i] ? MAX(s->max[i], v) : v;
             s->sum[i] += v;
             s->n[i]++;
+        }
+}
+
+/* What went by up to then; the counter comes once a minute. */
+static void add_energy(const struct recording *r, struct seen *s, double counter, int64_t at_ms)
+{
+    int64_t ms = at_ms - (s->at_ms ? s->at_ms : r->from_ms);
+
+    energy_add(&s->energy, counter, s->watts, (double)MAX(MIN(ms, r->every_ms + HOLE_MS), 0) / 1000);
+    s->at_ms = at_ms;
+}
+
+static double value_at(const struct batch *b, enum metric m, size_t slot, size_t tick)
+{
+    const struct column *c =
+        FIND(b->columns, b->n_columns, e, e->slot == slot && metric_by_no(e->metric) == (int)m && column_has(e, tick));
+
+    return c ? (double)c->v[tick] / (double)metrics[m].per : NAN;
+}
+
+static void take_energy(struct recording *r, const struct batch *b)
+{
+    for (size_t slot = 1; slot <= r->n_slots; slot++)
+        for (size_t t = 0; t < b->n_ticks; t++) {
+            struct seen *s = &r->seen[r->slots[slot - 1]];
+            double watts = value_at(b, M_power, slot, t), counter = value_at(b, M_energy, slot, t);
+            s->watts = isnan(watts) ? s->watts : watts;
+            if (!isnan(watts) || !isnan(counter))
+                add_energy(r, s, counter, b->at_ms[t]);
         }
 }
 
@@ -163,6 +194,7 @@ static void take_batch(void *arg, const struct batch *b)
             note_pid(r, r->procs.v[u->proc].pid);
         }
     }
+    take_energy(r, b);
     for (size_t c = 0; c < b->n_columns; c++) {
         const struct column *col = &b->columns[c];
         int m = metric_by_no(col->metric);
@@ -223,14 +255,14 @@ static void tell_device(struct buf *out, const struct seen *s)
         amount(out, watched[i], s->sum[i], s->n[i]);
         buf_addc(out, '\n');
     }
-    if (s->energy_last > s->energy_first && s->energy_first >= 0) {
+    if (energy_sum(&s->energy) > 0) {
         buf_addf(out, "  %-10s ", "energy");
-        amount(out, M_energy, s->energy_last - s->energy_first, 1);
+        render_amount(out, unit_names[metrics[M_energy].unit], energy_sum(&s->energy));
         buf_addc(out, '\n');
     }
 }
 
-static void tell(const struct recording *r, bool all, int64_t ms)
+static void tell(struct recording *r, bool all, int64_t ms)
 {
     AUTO_BUF out = BUF_INIT(1 << 20);
     size_t told = 0;
@@ -239,6 +271,7 @@ static void tell(const struct recording *r, bool all, int64_t ms)
     buf_addf(&out, "ran %s\n", clock_span(ms, span));
     for (size_t i = 0; i < r->n_seen; i++)
         if (all || r->seen[i].used) {
+            add_energy(r, &r->seen[i], NAN, r->from_ms + ms); /* after the last sample */
             tell_device(&out, &r->seen[i]);
             told++;
         }
@@ -295,6 +328,8 @@ int cmd_record(struct cmd_call *c)
         code = cli_fail(&record_help, 127, "cannot start '%s': %s", argv[0], strerror(why));
     } else {
         facts.pid = r.child;
+        r.from_ms = facts.start_ms;
+        r.every_ms = conf->every;
         note_pid(&r, r.child);
         struct label *label = hub ? label_begin(&conf->client, &facts) : NULL;
         int status = watch(r.child, l);

@@ -352,6 +352,7 @@ class Record(lib.Case):
                 break
         self.assertGreater(len(found), 2)
         self.assertRegex(err, r"(?s)gpu 0 .*util +peak .* %, mean .* %.*mem_used +peak")
+        self.assertRegex(err, r"\n +energy +[1-9]", "also where the counter was read only once")
         _, _, err = self.record("--", "sleep", "1")
         self.assertIn("it used no GPU", err)
 
