@@ -13,10 +13,12 @@
 #define GIB           ((int64_t)1 << 30)
 #define THERMAL       0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP     0x4
-#define STARVED_CORES 0.95  /* of one process: as fast as a core is */
-#define WORKED_MS     30000 /* less work has no tail */
-#define FP32_LOST     0.75  /* tf32 alone does four times as much in the same time, bf16 more */
-#define USUAL_CLOCK   0.7   /* of the highest, at full load */
+#define STARVED_CORES 0.95   /* of one process: as fast as a core is */
+#define WORKED_MS     30000  /* less work has no tail */
+#define STILL_ACTIVE  0.01   /* below this nothing at all is asked of it */
+#define STILL_MS      600000 /* what has not worked yet may load its data for so long */
+#define FP32_LOST     0.75   /* tf32 alone does four times as much in the same time, bf16 more */
+#define USUAL_CLOCK   0.7    /* of the highest, at full load */
 
 /* What a reading tells, as shares; NAN: not known, which no comparison is true of. */
 enum value { V_NONE, V_ACTIVE, V_SM, V_TENSOR, V_FP32, V_DRAM, V_CLOCK, V_TOP, V_COUNT };
@@ -58,6 +60,7 @@ struct tracker {
     uint64_t mask;
     struct pauses pauses;
     int64_t from_ms, all_ms, work_ms, idle_ms; /* idle_ms: since it last worked */
+    int64_t still_ms;                          /* since anything at all was asked of it, or its memory grew */
     double work_sum, active_sum;
 };
 
@@ -191,7 +194,7 @@ static void break_off(struct tracker *w)
     for (size_t i = w->n; i-- > 0;)
         end_stretch(w, &w->v[i]);
     pauses_break(&w->pauses);
-    w->idle_ms = 0;
+    w->idle_ms = w->still_ms = 0;
 }
 
 static void keep_newest(struct tracker *w, const struct sample *s)
@@ -216,6 +219,8 @@ static void keep_newest(struct tracker *w, const struct sample *s)
         w->mem_total = s->v[M_mem_total];
     if (sample_has(s, M_mem_used)) {
         w->mem = s->v[M_mem_used];
+        if (w->mem / GIB > w->peak_mem / GIB) /* it loads */
+            w->still_ms = 0;
         w->peak_mem = MAX(w->peak_mem, w->mem);
     }
 }
@@ -246,6 +251,7 @@ void tracker_add(struct tracker *w, const struct sample *s)
     w->work_sum += k.work * (double)ms;
     w->work_ms += works ? ms : 0;
     w->idle_ms = works ? 0 : w->idle_ms + ms;
+    w->still_ms = k.v[V_ACTIVE] >= STILL_ACTIVE ? 0 : w->still_ms + ms;
 }
 
 /* ---- advice ---- */
@@ -327,23 +333,30 @@ static bool tell_slice(const struct tracker *w, struct advice *ret)
     return true;
 }
 
-/* Longer than any pause it made before. */
-static bool tell_idle_tail(const struct tracker *w, struct advice *ret)
+static bool tell_no_work(const struct tracker *w, enum advice_rule rule, int64_t ms, struct advice *ret)
 {
     char span[24];
-    if (w->work_ms < WORKED_MS || w->idle_ms < MAX(ADVICE_MS, 2 * w->pauses.longest_ms) || w->mem < GIB)
-        return false;
     AUTO_BUF b = BUF_INIT(200);
-    *ret = (struct advice){.rule = ADVICE_idle_tail,
-                           .from_ms = w->at_ms - w->idle_ms,
-                           .ms = w->idle_ms,
-                           .now = true,
-                           .lost = 1};
-    buf_addf(&b, "no work for %s, ", clock_span(w->idle_ms, span));
+    *ret = (struct advice){.rule = rule, .from_ms = w->at_ms - ms, .ms = ms, .now = true, .lost = 1};
+    buf_addf(&b, "no work for %s, ", clock_span(ms, span));
     metric_human(&b, M_mem_used, w->mem);
     buf_adds(&b, " held");
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
+}
+
+/* Longer than any pause it made before. */
+static bool tell_idle_tail(const struct tracker *w, struct advice *ret)
+{
+    return w->work_ms >= WORKED_MS && w->idle_ms >= MAX(ADVICE_MS, 2 * w->pauses.longest_ms) && w->mem >= GIB &&
+           tell_no_work(w, ADVICE_idle_tail, w->idle_ms, ret);
+}
+
+/* What has no tail, since it has not worked yet. */
+static bool tell_unused(const struct tracker *w, struct advice *ret)
+{
+    return w->work_ms < WORKED_MS && w->still_ms >= STILL_MS && w->mem >= GIB &&
+           tell_no_work(w, ADVICE_unused, w->still_ms, ret);
 }
 
 static bool tell_rule(const struct tracker *w, enum advice_rule rule, struct advice *ret)
@@ -353,6 +366,8 @@ static bool tell_rule(const struct tracker *w, enum advice_rule rule, struct adv
         return tell_slice(w, ret);
     case ADVICE_idle_tail:
         return tell_idle_tail(w, ret);
+    case ADVICE_unused:
+        return tell_unused(w, ret);
     case ADVICE_pauses:
     case ADVICE_stalls:
         return pauses_tell(&w->pauses, rule, ret);

@@ -181,8 +181,76 @@ static void every_rule_of_one_gpu_has_a_scene(void **unused)
     (void)unused;
     for (int r = 0; r < ADVICE_COUNT; r++) {
         assert_true(advice_rules[r].name[0] && advice_rules[r].title[0] && advice_rules[r].remedy[0]);
-        assert_true(r == ADVICE_straggler || ANY(ARRAY_LEN(scenes), i, scenes[i].rule == r));
+        assert_true(r == ADVICE_straggler || r == ADVICE_unused /* below */ ||
+                    ANY(ARRAY_LEN(scenes), i, scenes[i].rule == r));
     }
+}
+
+/* Hours of a GPU that is held, put together from recorded seconds: */
+static void ten_gib(size_t t, struct sample *s)
+{
+    (void)t;
+    sample_set(s, M_mem_used, 10 * GIB);
+}
+static void nobody(size_t t, struct sample *s)
+{
+    (void)t;
+    sample_set(s, M_mem_used, 0);
+}
+static void loads_slowly(size_t t, struct sample *s) /* a GiB in five minutes, to the end */
+{
+    sample_set(s, M_mem_used, (1 + (int64_t)t / 300) * GIB);
+}
+static void works_after_nine_minutes(size_t t, struct sample *s)
+{
+    if (t >= 540)
+        take_job("gpt", t, s);
+}
+static void one_step_only(size_t t, struct sample *s)
+{
+    if (t >= 30 && t < 40)
+        take_job("gpt", t, s);
+}
+static void asked_now_and_then(size_t t, struct sample *s) /* a server: 80 ms in five minutes */
+{
+    if (t % 300 == 0)
+        *s = mixed(truework_at("gpt", t), truework_at("idle", t), 0.08);
+}
+static void another_rule_after_an_hour(size_t t, struct sample *s)
+{
+    if (t >= 3000)
+        take_job("gpt-fp32", t, s);
+}
+
+static void what_is_held_and_never_used_is_found(void **unused)
+{
+    static const struct scene hours[] = {{"10 GiB held", "idle", ten_gib, ADVICE_unused,
+                                          "no work for 59 m 59 s, 10.0 GiB held"},
+                                         {"100 GiB held", "idle", NULL, ADVICE_unused,
+                                          "no work for 59 m 59 s, 100 GiB held"},
+                                         {"one step, then nothing", "idle", one_step_only, ADVICE_unused, NULL},
+                                         {"nobody's", "idle", nobody, -1, NULL},
+                                         {"loads slowly", "idle", loads_slowly, -1, NULL},
+                                         {"loads, then works", "idle", works_after_nine_minutes, -1, NULL},
+                                         {"a server with little to do", "idle", asked_now_and_then, -1, NULL},
+                                         {"works at last", "idle", another_rule_after_an_hour, ADVICE_fp32, NULL}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(hours); i++)
+        for (size_t every = 1; every <= 5; every += 4) {
+            struct advice a[ADVICE_COUNT];
+            struct tracker *w = replay(&hours[i], 3600, every);
+            size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+            print_message("%s, every %zu s: %s\n", hours[i].name, every, n ? a[0].evidence : "nothing");
+            assert_int_equal(n, hours[i].rule >= 0);
+            assert_true(!n || ((int)a[0].rule == hours[i].rule && a[0].now));
+            if (hours[i].evidence && every == 1)
+                assert_string_equal(a[0].evidence, hours[i].evidence);
+            tracker_free(w);
+        }
+    struct advice a[ADVICE_COUNT];
+    struct tracker *w = replay(&hours[0], 600, 5); /* its first minutes are nobody's business */
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0);
+    tracker_free(w);
 }
 
 static void a1_nothing_is_told_before_a_minute_and_over_a_hole(void **unused)
@@ -254,6 +322,6 @@ static void healthy_replays_with_spread_raise_nothing(void **unused)
 }
 
 TESTS(cmocka_unit_test(each_rule_fires_on_the_job_it_is_for_and_on_no_other),
-      cmocka_unit_test(every_rule_of_one_gpu_has_a_scene),
+      cmocka_unit_test(every_rule_of_one_gpu_has_a_scene), cmocka_unit_test(what_is_held_and_never_used_is_found),
       cmocka_unit_test(a1_nothing_is_told_before_a_minute_and_over_a_hole),
       cmocka_unit_test(what_is_over_is_told_as_such), cmocka_unit_test(healthy_replays_with_spread_raise_nothing))
