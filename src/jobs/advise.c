@@ -11,8 +11,9 @@
 #include "people/people.h"
 
 #define JOBS_MOST   20000
-#define HOURS_MOST  12000.0 /* GPU-hours that are read for one answer */
-#define LEAST_HOURS 0.05    /* less is not worth a word */
+#define CELLS_MOST  200e6 /* values that are read for one answer: 12,000 GPU-hours every 5 s */
+#define CELLS_PART  8     /* one run may take so many'th of what is left: the next ones get theirs, too */
+#define LEAST_HOURS 0.05  /* less is not worth a word */
 
 struct listed {
     struct job_fact *j;
@@ -39,11 +40,11 @@ static bool is_asked(const struct advise_ask *k, const struct job_fact *j)
     return !k->team || people_in(k->people, GROUP_TEAM, k->team, who, k->to_ms - 1);
 }
 
-/* Parts of others are read with them. */
+/* Parts of others are read with them, those on other nodes count with them. */
 static void list_job(void *arg, const struct job_fact *j)
 {
     struct listing_jobs *l = arg;
-    if (!j->devices[0] || j->parent || auto_joined(j) || !is_asked(l->ask, j))
+    if (!j->devices[0] || (j->parent && strcmp(j->kind, AUTO_KIND) != 0) || auto_joined(j) || !is_asked(l->ask, j))
         return;
     int64_t from_ms = MAX(j->start_ms, l->ask->from_ms), to_ms = j->end_ms ? j->end_ms : l->ask->to_ms;
     size_t gpus = 1;
@@ -54,13 +55,43 @@ static void list_job(void *arg, const struct job_fact *j)
                             .hours = (double)(MIN(to_ms, l->ask->to_ms) - from_ms) / HOUR_MS * (double)gpus});
 }
 
+static int64_t whole_of(const struct job_fact *j)
+{
+    return j->parent ? j->parent : j->id;
+}
+
+COMPARE(by_whole, struct listed, ORDER(whole_of(x->j), whole_of(y->j)) ?: ORDER(x->j->parent, y->j->parent))
+
+/* Parts of runs over nodes add their hours to the run; those of a run that is not listed are none. */
+static void join_parts(struct listing_jobs *l)
+{
+    size_t n = 0;
+    SORT(l->v, l->n, by_whole);
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->v[i].j->parent) {
+            l->v[n++] = l->v[i];
+            continue;
+        }
+        if (n && l->v[n - 1].j->id == l->v[i].j->parent)
+            l->v[n - 1].hours += l->v[i].hours;
+        free(l->v[i].j);
+    }
+    l->n = n;
+}
+
 COMPARE(by_size, struct listed, ORDER(y->hours, x->hours) ?: ORDER(x->j->id, y->j->id))
+
+/* Those that were read stand for all it has. */
+static double stands_for(const struct run_verdict *v)
+{
+    return v->n ? (double)v->n_all / (double)v->n : 1;
+}
 
 double advise_hours(const struct run_verdict *v, const struct run_advice *r)
 {
     size_t gpus = r->a.rule == ADVICE_straggler ? v->n : r->n_gpus; /* all of them wait for it */
     double hours = (double)r->a.ms / HOUR_MS * (double)gpus * r->a.lost;
-    return MIN(hours, (double)v->all.held_ms / HOUR_MS);
+    return MIN(hours, (double)v->all.held_ms / HOUR_MS) * stands_for(v);
 }
 
 static void add_found(struct advise_all *to, const struct advise_ask *k, const struct job_fact *j,
@@ -82,23 +113,27 @@ static void add_found(struct advise_all *to, const struct advise_ask *k, const s
 }
 
 static int look_at_run(const struct past_source *past, const struct advise_ask *k, struct listing_jobs *l, size_t i,
-                       struct advise_all *ret, struct err *err)
+                       double *left, struct advise_all *ret, struct err *err)
 {
-    struct job_fact j = *l->v[i].j;
+    const struct job_fact *j = l->v[i].j;
     struct run_verdict v;
-    j.start_ms = MAX(j.start_ms, k->from_ms);
-    int code = run_verdict_read(past, &j, k->to_ms, &v, err);
+    struct verdict_reach reach = {k->from_ms, k->to_ms, MAX(*left / CELLS_PART, 1)};
+    int code = run_verdict_read(past, j, &reach, &v, err);
     if (code >= 0) {
+        double hours = (double)v.all.held_ms / HOUR_MS * stands_for(&v);
         ret->looked++;
-        ret->held += (double)v.all.held_ms / HOUR_MS;
+        ret->sampled += v.n < v.n_all;
+        ret->hours += hours;
+        ret->held += hours;
         if (!isnan(v.all.mean[RUN_WORK]))
             ret->effective = (isnan(ret->effective) ? 0 : ret->effective) +
-                             v.all.mean[RUN_WORK] * (double)v.all.measured_ms / HOUR_MS;
-        add_found(ret, k, &j, &v);
+                             v.all.mean[RUN_WORK] * (double)v.all.measured_ms / HOUR_MS * stands_for(&v);
+        add_found(ret, k, j, &v);
         for (size_t p = 0; p < v.n_parts; p++)
             for (size_t n = i + 1; n < l->n; n++)
                 l->v[n].done |= l->v[n].j->id == v.parts[p].id;
     }
+    *left -= v.cells;
     run_verdict_fini(&v);
     return code;
 }
@@ -111,18 +146,19 @@ int advise_read(const struct past_source *past, const struct advise_ask *k, stru
                           .limit = JOBS_MOST,
                           .stop = past->stop,
                           .stop_arg = past->stop_arg};
-    double left = HOURS_MOST;
+    double left = CELLS_MOST;
     *ret = (struct advise_all){.effective = NAN};
     int code = past_each(past, EACH_JOB(&ask, list_job, &l), err);
+    join_parts(&l);
     SORT(l.v, l.n, by_size);
-    for (size_t i = 0; i < l.n && code >= 0; i++) {
+    for (size_t i = 0; i < l.n; i++) {
         if (l.v[i].done)
             continue;
         ret->runs++;
-        if (l.v[i].hours > left)
-            continue;
-        left -= l.v[i].hours;
-        code = look_at_run(past, k, &l, i, ret, err);
+        if (code >= 0)
+            code = look_at_run(past, k, &l, i, &left, ret, err);
+        if (code < 0)
+            ret->hours += l.v[i].hours;
     }
     for (size_t i = 0; i < l.n; i++)
         free(l.v[i].j);

@@ -1,7 +1,8 @@
 /*
  * advise.h: what would give back most GPU-hours: what the rules say of the runs of a span of time (verdict.h), each by
  * the rule that would give back most of it, added up by person and rule. Read beside the loop. The largest runs are
- * looked at first; how many there was time for is said.
+ * looked at first, each with a share of what may be read in all: large ones by the minute, very large ones by some of
+ * their GPUs, which then stand for all. How many there was time for is said.
  */
 #pragma once
 
@@ -26,8 +27,10 @@ struct advise_found { /* of one run */
 
 struct advise_all {
     struct advise_found *v;
-    size_t n, cap, runs, looked;
-    double held, effective; /* GPU-hours of those that were looked at; effective: NAN where nothing was measured */
+    size_t n, cap, runs;
+    size_t looked, sampled; /* of the runs; of those that were looked at: by some of their GPUs */
+    double hours;           /* GPU-hours of all runs */
+    double held, effective; /* of those that were looked at; effective: NAN where nothing was measured */
 };
 /* On any thread. 0 or -errno; ret is ended with advise_fini in any case. */
 int advise_read(const struct past_source *past, const struct advise_ask *ask, struct advise_all *ret, struct err *err);

@@ -70,26 +70,35 @@ static void put_why(struct buf *out, const json_t *o)
     buf_addc(out, '\n');
 }
 
+/* "14 runs in the last 7 d, 412.0 GPU-hours, 131.4 of them effective" and what of it was looked at. */
+static void put_head(struct buf *out, const json_t *v, const char *span)
+{
+    long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");
+    long long sampled = (long long)int_of(v, "sampled");
+    buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
+             number_at(v, "gpu_hours"));
+    if (looked < runs)
+        buf_addf(out, "; there was time for the largest %lld, %.1f GPU-hours", looked, number_at(v, "looked_hours"));
+    if (!isnan(number_at(v, "effective_hours")))
+        buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
+    if (sampled > 0)
+        buf_addf(out, "; of %lld of them some GPUs were looked at, which stand for all", sampled);
+    buf_addc(out, '\n');
+}
+
 static void put_lines(struct buf *out, const json_t *v, const struct advise_conf *conf)
 {
     const json_t *lines = json_object_get(v, "lines");
-    long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");
     char span[24];
     size_t i;
     json_t *l;
     clock_span(conf->last, span);
-    if (!runs) {
+    if (!int_of(v, "runs")) {
         buf_addf(out, "no run in the last %s\n", span);
         return;
     }
-    buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
-             number_at(v, "gpu_hours"));
-    if (!isnan(number_at(v, "effective_hours")))
-        buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
-    if (looked < runs)
-        buf_addf(out, "; the largest %lld were looked at", looked);
-    buf_addf(out, "\n%s\n",
-             json_array_size(lines) ? "What would give back most:" : "No rule finds hours to give back.");
+    put_head(out, v, span);
+    buf_addf(out, "%s\n", json_array_size(lines) ? "What would give back most:" : "No rule finds hours to give back.");
     json_array_foreach (lines, i, l) {
         long long n = (long long)int_of(l, "runs");
         buf_addf(out, "%zu. ", i + 1);

@@ -76,7 +76,9 @@ static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_int(&j, "to", q->to_ms);
     json_uint(&j, "runs", q->all.runs);
     json_uint(&j, "looked", q->all.looked);
-    hours_json(&j, "gpu_hours", q->all.held);
+    json_uint(&j, "sampled", q->all.sampled);
+    hours_json(&j, "gpu_hours", q->all.hours);
+    hours_json(&j, "looked_hours", q->all.held);
     hours_json(&j, "effective_hours", q->all.effective);
     json_cstr(&j, "currency", live_currency(a->live)[0] ? live_currency(a->live) : NULL);
     json_arr(&j, "lines");

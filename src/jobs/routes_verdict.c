@@ -33,7 +33,7 @@ static void verdict_run(struct past_ask *k, const struct past_source *past, stru
 {
     struct verdict_ask *q = (struct verdict_ask *)k;
     struct err err = {0};
-    int r = run_verdict_read(past, q->job, q->now_ms, &q->v, &err);
+    int r = run_verdict_read(past, q->job, &(struct verdict_reach){.now_ms = q->now_ms}, &q->v, &err);
     if (r < 0)
         reply_failed(rp, r, &err);
 }

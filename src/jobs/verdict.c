@@ -15,6 +15,7 @@
 #define SLICE_BINS 1440     /* of one question */
 #define SLICE_GPUS 16
 #define PARTS_MOST 1024
+#define SAMPLE     4      /* GPUs that are read at least */
 #define SAME_MS    300000 /* parts of a Slurm job begin within so long */
 
 struct reading {
@@ -176,12 +177,24 @@ static int read_all(struct reading *r, struct run_gpu *const *g, struct err *err
     return code;
 }
 
-static int64_t step_of(const struct run_verdict *v)
+static double cells_of(const struct run_verdict *v, size_t gpus, int64_t step_ms)
 {
-    double ms = (double)(v->to_ms - v->from_ms), series = (double)MAX(v->n, 1u) * RUN_METRICS;
-    if (ms / FINE_MS * series <= CELLS_FINE)
+    return (double)(v->to_ms - v->from_ms) / (double)step_ms * (double)gpus * RUN_METRICS;
+}
+
+/* How long the bins are in which it can be read; of how many of its GPUs goes into v. */
+static int64_t plan_reading(struct run_verdict *v, double cells)
+{
+    v->n_all = v->n;
+    if (cells_of(v, v->n, FINE_MS) <= (cells > 0 ? MIN(cells, CELLS_FINE) : CELLS_FINE))
         return FINE_MS;
-    return ms / MINUTE_MS * series <= CELLS_MOST ? MINUTE_MS : HOUR_MS;
+    if (cells <= 0)
+        return cells_of(v, v->n, MINUTE_MS) <= CELLS_MOST ? MINUTE_MS : HOUR_MS;
+    size_t n = MIN((size_t)MAX(cells / cells_of(v, 1, MINUTE_MS), SAMPLE), v->n);
+    for (size_t i = 0; i < n; i++)
+        v->gpus[i] = v->gpus[i * v->n / n];
+    v->n = n;
+    return MINUTE_MS;
 }
 
 /* All of it in bins of that length. */
@@ -191,6 +204,7 @@ static int read_with(struct reading *r, int64_t step_ms, struct err *err)
     AUTO_FREE struct run_gpu **g = mem_zero(v->n + 1, sizeof(*g));
     AUTO_FREE struct run_means *means = mem_zero(v->n + 1, sizeof(*means));
     v->step_ms = step_ms;
+    v->cells += cells_of(v, v->n, step_ms);
     for (size_t i = 0; i < v->n; i++)
         g[i] = run_gpu_new(v->from_ms, v->to_ms, step_ms);
     int code = read_all(r, g, err);
@@ -213,18 +227,20 @@ static bool is_sparse(const struct run_verdict *v)
     return v->step_ms < MINUTE_MS && most_ms > 0 && most_ms * 4 < v->all.held_ms;
 }
 
-int run_verdict_read(const struct past_source *past, const struct job_fact *j, int64_t now_ms, struct run_verdict *ret,
-                     struct err *err)
+int run_verdict_read(const struct past_source *past, const struct job_fact *j, const struct verdict_reach *reach,
+                     struct run_verdict *ret, struct err *err)
 {
     struct reading r = {.past = past, .to = ret, .job = j};
-    *ret = (struct run_verdict){.from_ms = j->start_ms,
-                                .to_ms = MAX(j->end_ms && j->end_ms < now_ms ? j->end_ms : now_ms, j->start_ms + 1)};
+    int64_t end_ms = j->end_ms && j->end_ms < reach->now_ms ? j->end_ms : reach->now_ms;
+    *ret = (struct run_verdict){.from_ms = MAX(j->start_ms, reach->from_ms)};
+    ret->to_ms = MAX(end_ms, ret->from_ms + 1);
     add_gpus(&r, j);
     int code = find_parts(&r, err);
+    int64_t step_ms = plan_reading(ret, reach->cells);
     if (code >= 0)
         code = find_facts(&r, err);
     if (code >= 0)
-        code = read_with(&r, step_of(ret), err);
+        code = read_with(&r, step_ms, err);
     if (code >= 0 && is_sparse(ret)) {
         run_advice_fini(ret->advice, ret->n_advice);
         ret->n_advice = 0;

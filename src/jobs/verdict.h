@@ -1,7 +1,8 @@
 /*
  * verdict.h: what a run did, read out of the store beside the loop: its GPUs on all its nodes, their samples from its
  * start to its end, and what the rules say of them (verdict/run.h).
- * The work is bounded: the more GPUs and the longer, the coarser it reads; above a minute no rule is asked.
+ * The work is bounded: the more GPUs and the longer, the coarser it reads; above a minute no rule is asked. Where the
+ * caller says how much may be read, it reads by the minute at most, and of some of the GPUs only.
  */
 #pragma once
 
@@ -21,7 +22,9 @@ struct run_verdict {
     int64_t from_ms, to_ms; /* to: its end, or now */
     int64_t step_ms;        /* of what was read */
     size_t n, n_advice, n_parts;
-    bool cut; /* it has more GPUs than are read */
+    size_t n_all; /* GPUs that it has; n of them are read */
+    double cells; /* values that were read */
+    bool cut;     /* it has more GPUs than are read */
     struct verdict_gpu *gpus;
     struct run_means all;
     struct run_advice advice[ADVICE_COUNT]; /* gpus: flags of those above */
@@ -30,9 +33,13 @@ struct run_verdict {
         char node[NODE_KEY_MAX];
     } * parts;
 };
+struct verdict_reach {
+    int64_t from_ms, now_ms; /* what it did before from_ms, or after now_ms, is not told */
+    double cells;            /* about so many values may be read; 0: as many as it takes to tell of all its GPUs */
+};
 /* On any thread. 0, -ECANCELED, -errno; ret is ended with run_verdict_fini in any case. */
-int run_verdict_read(const struct past_source *past, const struct job_fact *j, int64_t now_ms, struct run_verdict *ret,
-                     struct err *err);
+int run_verdict_read(const struct past_source *past, const struct job_fact *j, const struct verdict_reach *reach,
+                     struct run_verdict *ret, struct err *err);
 void run_verdict_fini(struct run_verdict *v);
 /* Why its activity is not measured: what its GPUs say, or in general. */
 const char *run_verdict_why(const struct run_verdict *v);

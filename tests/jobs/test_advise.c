@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "jobs/advise.h"
 
 static double price(void *arg, const char *uuid)
@@ -48,7 +50,7 @@ static void lines_are_by_person_and_rule_the_largest_first(void **unused)
 
 static void a_run_gives_back_no_more_than_it_held(void **unused)
 {
-    struct run_verdict v = {.n = 4, .all.held_ms = 4 * 3600000};
+    struct run_verdict v = {.n = 4, .n_all = 4, .all.held_ms = 4 * 3600000};
     struct run_advice starved = {.a = {.rule = ADVICE_starved, .ms = 1800000, .lost = 0.4}, .n_gpus = 2};
     struct run_advice apart = {.a = {.rule = ADVICE_straggler, .ms = 1800000, .lost = 0.2}, .n_gpus = 1};
     struct run_advice spins = {.a = {.rule = ADVICE_spinning, .ms = 36000000, .lost = 1}, .n_gpus = 4};
@@ -56,7 +58,131 @@ static void a_run_gives_back_no_more_than_it_held(void **unused)
     assert_near(advise_hours(&v, &starved), 0.4, 1e-9);
     assert_near(advise_hours(&v, &apart), 0.4, 1e-9); /* all four wait for it */
     assert_near(advise_hours(&v, &spins), 4, 1e-9);
+    v.n_all = 40; /* four of forty were read */
+    assert_near(advise_hours(&v, &starved), 4, 1e-9);
+    assert_near(advise_hours(&v, &apart), 4, 1e-9);
+    assert_near(advise_hours(&v, &spins), 40, 1e-9);
+}
+
+/* ---- what is read ---- */
+
+#define T0   1794700800000
+#define WEEK (7 * 24 * HOUR_MS)
+
+static struct job_fact jobs[8];
+static size_t n_jobs;
+static double cells;
+static char devices[256 * 12];
+static int stop_after; /* questions; 0: never */
+
+static bool stopped(void *arg)
+{
+    (void)arg;
+    return stop_after && --stop_after == 0;
+}
+
+static int each_job(void *arg, const struct store_each *e, struct err *err)
+{
+    (void)arg;
+    (void)err;
+    for (size_t i = 0; i < n_jobs; i++)
+        if (!e->jobs->parent || e->jobs->parent == jobs[i].parent)
+            e->give.job(e->arg, &jobs[i]);
+    return 0;
+}
+
+/* Every GPU waits for the host, all the time. */
+static int history_of(struct store *st, const struct history_ask *a, struct history *ret, struct err *err)
+{
+    size_t n = (size_t)((a->to_ms - a->from_ms + a->step_ms - 1) / a->step_ms);
+    (void)st;
+    (void)err;
+    cells += (double)(n * a->n_devices * a->n_metrics);
+    *ret = (struct history){.from_ms = a->from_ms,
+                            .step_ms = a->step_ms,
+                            .n_series = a->n_devices * a->n_metrics,
+                            .n = n,
+                            .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin))};
+    for (size_t s = 0; s < ret->n_series; s++) {
+        const char *name = a->metrics[s % a->n_metrics];
+        int64_t v = !strcmp(name, "active")      ? 6000
+                    : !strcmp(name, "sm_active") ? 5500
+                    : !strcmp(name, "work")      ? 4000
+                                                 : 0;
+        for (size_t i = 0; v && i < n; i++)
+            ret->v[s * n + i] = (struct bin){.count = 1, .sum = v, .max = v, .last = v};
+    }
+    return 0;
+}
+
+static void add_job(int64_t id, int64_t parent, size_t gpus, int64_t hours)
+{
+    jobs[n_jobs++] = (struct job_fact){.id = id,
+                                       .parent = parent,
+                                       .start_ms = T0,
+                                       .end_ms = T0 + hours * HOUR_MS,
+                                       .name = "train",
+                                       .kind = "auto",
+                                       .person = id == 1 ? "kim" : "lee",
+                                       .owner = "",
+                                       .node = "dgx1",
+                                       .devices = devices + sizeof(devices) - gpus * 12,
+                                       .pids = "",
+                                       .attrs = ""};
+}
+
+static void read_jobs(struct advise_all *ret)
+{
+    struct past_source past = {.history = history_of, .each = each_job, .stop = stopped};
+    cells = 0;
+    for (size_t i = 0; i < 256; i++)
+        snprintf(devices + i * 12, 13 - (i == 255), "GPU-%07zu%s", i, i < 255 ? "," : "");
+    assert_int_equal(advise_read(&past, &(struct advise_ask){.from_ms = T0, .to_ms = T0 + WEEK}, ret, NULL), 0);
+}
+
+static void the_largest_run_is_looked_at_by_some_of_its_gpus(void **unused)
+{
+    struct advise_all a;
+    struct advise_line l[ADVISE_LINES];
+    (void)unused;
+    n_jobs = 0;
+    add_job(7, 0, 1, 10);
+    add_job(1, 0, 256, 168); /* 43,008 GPU-hours */
+    add_job(2, 0, 8, 100);
+    read_jobs(&a);
+    assert_int_equal(a.runs, 3);
+    assert_int_equal(a.looked, 3);
+    assert_int_equal(a.sampled, 1);
+    assert_near(a.hours, 256 * 168 + 800 + 10, 1e-6);
+    assert_near(a.held, a.hours, 1e-6);
+    assert_near(a.effective, 0.4 * a.hours, 1);
+    assert_true(cells < 50e6);
+    assert_int_equal(advise_lines(&a, price, NULL, l), 2);
+    assert_string_equal(l[0].most->person, "kim");
+    assert_near(l[0].hours, 256 * 168 * 0.4, 20);
+    assert_near(l[1].hours, 810 * 0.4, 1);
+    advise_fini(&a);
+}
+
+static void parts_on_other_nodes_count_with_their_run(void **unused)
+{
+    struct advise_all a;
+    (void)unused;
+    n_jobs = 0;
+    add_job(1, 0, 4, 10);
+    add_job(2, 0, 2, 15);
+    add_job(3, 2, 2, 15); /* of run 2; on the same GPUs here, so it adds none when it is read */
+    stop_after = 9;       /* the first is read, two hours at a time; the second is not */
+    read_jobs(&a);
+    stop_after = 0;
+    assert_int_equal(a.runs, 2);
+    assert_int_equal(a.looked, 1);
+    assert_near(a.held, 30, 1e-6); /* run 2 is the larger one, with its part */
+    assert_near(a.hours, 70, 1e-6);
+    advise_fini(&a);
 }
 
 TESTS(cmocka_unit_test(lines_are_by_person_and_rule_the_largest_first),
-      cmocka_unit_test(a_run_gives_back_no_more_than_it_held))
+      cmocka_unit_test(a_run_gives_back_no_more_than_it_held),
+      cmocka_unit_test(the_largest_run_is_looked_at_by_some_of_its_gpus),
+      cmocka_unit_test(parts_on_other_nodes_count_with_their_run))

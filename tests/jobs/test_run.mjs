@@ -37,6 +37,13 @@ test("a run has a page", async (t) => {
     await advised.waitFor();
     assert.match((await advised.innerText()).replace(/\s+/g, " "), /1 run, 0\.2 GPU-hours, 0\.1 of them effective 0\.1 GPU-hours, 0\.2\d EUR, train\.py: waits for the host \(.*\): feed it faster/);
     assert.equal(await advised.getByRole("link", { name: "train.py" }).getAttribute("href"), `/run/${job.id}`);
+    await page.route("**/api/v1/advise?*", async (r) => {
+        const got = await (await r.fetch()).json();
+        await r.fulfill({ json: { ...got, runs: 20, gpu_hours: 412, looked_hours: 380, sampled: 1 } });
+    });
+    await page.reload();
+    await advised.waitFor();
+    assert.match((await advised.innerText()).replace(/\s+/g, " "), /20 runs, 412\.0 GPU-hours; there was time for the largest 1, 380\.0 GPU-hours, 0\.1 of them effective; of 1 of them some GPUs were looked at/);
     await page.getByRole("link", { name: "train.py" }).last().click();
     await page.locator(".run .sentence").waitFor();
     clean(page);

@@ -233,7 +233,9 @@ export interface Facts {
 export interface Advised {
     runs: number;
     looked: number;
+    sampled: number;
     gpu_hours: number;
+    looked_hours: number;
     effective_hours: number | null;
     currency: string | null;
     lines: { person: string | null; rule: string; title: string; remedy: string; evidence: string; gpu_hours: number; cost: number | null; runs: number; run: string; name: string }[];

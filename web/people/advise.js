@@ -6,6 +6,14 @@ import { html } from "../kit/html.js";
 import { Person } from "../kit/person.js";
 import { say } from "./words.en.js";
 
+/** How much there was, and what of it was looked at. @param {import("../kit/types").Advised} got */
+function head(got) {
+    const all = got.looked === got.runs;
+    const effective = got.effective_hours === null ? "" : number(got.effective_hours, 1);
+    const rest = all ? "" : say.lookedAt(got.looked, number(got.looked_hours, 1), effective);
+    return say.ofRuns(got.runs, number(got.gpu_hours, 1), all ? effective : "") + rest + (got.sampled ? say.bySome(got.sampled) : "");
+}
+
 /** Asked once: it reads what a week of runs did. @param {{ kind?: string, name?: string }} props */
 export function Advise({ kind = "", name = "" }) {
     const [got, setGot] = useState(/** @type {import("../kit/types").Advised | null} */ (null));
@@ -17,7 +25,7 @@ export function Advise({ kind = "", name = "" }) {
     if (!got?.lines.length) return null;
     return html`<section class="asking" aria-label=${say.givesBack}>
         <h2>${say.givesBack}</h2>
-        <p class="dim">${say.ofRuns(got.runs, number(got.gpu_hours, 1), got.effective_hours === null ? "" : number(got.effective_hours, 1))}${got.looked < got.runs ? say.lookedAt(got.looked) : ""}</p>
+        <p class="dim">${head(got)}</p>
         <ol>${got.lines.map((l) => html`<li key=${`${l.person} ${l.rule}`}>
             ${kind !== "person" && l.person && html`<${Person} name=${l.person} />: `}${say.gpuHours(number(l.gpu_hours, 1))}${l.cost === null ? "" : `, ${number(l.cost, 2)} ${got.currency ?? ""}`}, <a href="/run/${l.run}">${say.inRuns(l.runs, l.name)}</a>: ${l.title} (${l.evidence}): ${l.remedy}
         </li>`)}</ol>
