@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "jobs/apart_first.h"
 #include "jobs/auto.h"
+#include "verdict/straggling.h"
 
 #define FINE_MS    5000     /* activity is read so often */
 #define CELLS_FINE 60000000 /* bins in all that are read finely, */
@@ -162,17 +164,52 @@ static int read_slice(struct reading *r, struct run_gpu *const *g, size_t first,
     return code;
 }
 
-static int read_all(struct reading *r, struct run_gpu *const *g, struct err *err)
+/* All GPUs, a few of a node at a time, in [from, to). */
+static int read_span(struct reading *r, struct run_gpu *const *g, int64_t from_ms, int64_t to_ms, struct err *err)
 {
     struct run_verdict *v = r->to;
     int code = 0;
     for (size_t first = 0, n; first < v->n && code >= 0; first += n) {
         for (n = 1; first + n < v->n && n < SLICE_GPUS && strcmp(v->gpus[first].node, v->gpus[first + n].node) == 0;)
             n++;
-        int64_t slice_ms = SLICE_BINS * v->step_ms, at = v->from_ms - v->from_ms % v->step_ms;
-        for (; at < v->to_ms && code >= 0; at += slice_ms)
-            code = past_stopped(r->past) ? err_set(err, -ECANCELED, "stopped")
-                                         : read_slice(r, g, first, n, at, MIN(at + slice_ms, v->to_ms), err);
+        code = past_stopped(r->past) ? err_set(err, -ECANCELED, "stopped")
+                                     : read_slice(r, g, first, n, from_ms, to_ms, err);
+    }
+    return code;
+}
+
+static int read_all(struct reading *r, struct run_gpu *const *g, struct straggling *apart, struct err *err)
+{
+    struct run_verdict *v = r->to;
+    int64_t slice_ms = SLICE_BINS * v->step_ms, at = v->from_ms - v->from_ms % v->step_ms;
+    int code = 0;
+    for (; at < v->to_ms && code >= 0; at += slice_ms) {
+        int64_t end_ms = MIN(at + slice_ms, v->to_ms);
+        code = read_span(r, g, at, end_ms, err);
+        if (code >= 0 && v->step_ms <= MINUTE_MS)
+            run_follow(g, v->n, end_ms, apart);
+    }
+    return code;
+}
+
+/* What they did at first, where the run began before the time that is read. */
+static int read_first(struct reading *r, struct run_gpu *const *g, struct err *err)
+{
+    struct run_verdict *v = r->to;
+    int code = 0;
+    if (v->from_ms <= r->job->start_ms || v->n < STRAGGLER_LEAST || v->step_ms > MINUTE_MS)
+        return 0;
+    AUTO_FREE struct first_gpus *f = NEW(struct first_gpus);
+    for (size_t at = 0; at < v->n && code >= 0; at += f->n) {
+        f->n = MIN(v->n - at, (size_t)FIRST_GPUS);
+        for (size_t i = 0; i < f->n; i++) {
+            f->v[i] = (struct first_gpu){.from_ms = r->job->start_ms};
+            mem_copy_str(f->v[i].node, sizeof(f->v[i].node), v->gpus[at + i].node);
+            mem_copy_str(f->v[i].uuid, sizeof(f->v[i].uuid), v->gpus[at + i].uuid);
+        }
+        code = first_read(r->past, f, v->from_ms, err);
+        for (size_t i = 0; i < f->n && code >= 0; i++)
+            run_gpu_first(g[at + i], &f->v[i].s);
     }
     return code;
 }
@@ -207,14 +244,18 @@ static int read_with(struct reading *r, int64_t step_ms, struct err *err)
     v->cells += cells_of(v, v->n, step_ms);
     for (size_t i = 0; i < v->n; i++)
         g[i] = run_gpu_new(v->from_ms, v->to_ms, step_ms);
-    int code = read_all(r, g, err);
+    struct straggling apart = {0};
+    int code = read_first(r, g, err);
+    if (code >= 0)
+        code = read_all(r, g, &apart, err);
     for (size_t i = 0; i < v->n; i++) {
         run_gpu_means(g[i], &means[i]);
         v->gpus[i].means = means[i];
     }
     run_means_all(means, v->n, &v->all);
     if (code >= 0)
-        v->n_advice = run_advise(g, v->n, v->advice);
+        v->n_advice = run_advise(g, v->n, &apart, v->advice);
+    straggling_fini(&apart);
     for (size_t i = 0; i < v->n; i++)
         run_gpu_free(g[i]);
     return MIN(code, 0);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "verdict/energy.h"
-#include "verdict/straggler.h"
+#include "verdict/straggling.h"
 #include "verdict/tracker.h"
 
 const enum metric run_metrics[RUN_METRICS] = {M_util,          M_active,      M_sm_active, M_tensor_active,
@@ -38,6 +38,12 @@ struct run_gpu {
     double mem_peak, mem_total, power_peak, temp_peak, cpu_peak, clock_max;
     struct energy energy;
     struct sibling sibling;
+    struct minute_sum minute; /* that goes on */
+    struct minute_row {
+        uint32_t minute; /* since 1970 */
+        float v[SIBLING_VALUES];
+    } * rows; /* minutes that the others have not had yet, oldest first; the first `at` are done */
+    size_t n_rows, cap_rows, at;
 };
 
 struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms)
@@ -55,7 +61,7 @@ void run_gpu_free(struct run_gpu *g)
     if (!g)
         return;
     tracker_free(g->tracker);
-    free(g);
+    FREE_ALL(g->rows, g);
 }
 
 static double value_of(const struct sample *s, enum metric m)
@@ -82,6 +88,17 @@ static double seconds_of(const struct run_gpu *g, int64_t end_ms)
     return (double)MAX(MIN(end_ms, g->to_ms) - MAX(end_ms - g->step_ms, g->from_ms), 0) / 1000;
 }
 
+static void end_minute(struct run_gpu *g, int64_t next)
+{
+    double v[SIBLING_VALUES];
+    uint32_t minute = g->minute.minute;
+    if (!minute_end(&g->minute, next, v))
+        return;
+    VEC_ADD(g->rows, g->n_rows, g->cap_rows, ((struct minute_row){.minute = minute}));
+    for (size_t k = 0; k < SIBLING_VALUES; k++)
+        g->rows[g->n_rows - 1].v[k] = (float)v[k];
+}
+
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)
 {
     g->clock_max = sample_has(mean, M_clock_sm_max) ? value_of(mean, M_clock_sm_max) : g->clock_max;
@@ -100,7 +117,15 @@ void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct samp
     if (!g->tracker)
         return;
     tracker_add(g->tracker, mean);
-    sibling_add(&g->sibling, mean);
+    end_minute(g, (mean->at_ms - 1) / MINUTE_MS);
+    struct sample begun = *mean;
+    begun.at_ms--; /* a bin that ends with a minute is of that minute */
+    minute_add(&g->minute, &begun);
+}
+
+void run_gpu_first(struct run_gpu *g, const struct sibling *first)
+{
+    sibling_take_first(&g->sibling, first);
 }
 
 void run_gpu_means(const struct run_gpu *g, struct run_means *ret)
@@ -173,22 +198,65 @@ static int64_t longest_first(const struct run_advice *x, const struct run_advice
 
 COMPARE(by_weight, struct run_advice, (int)longest_first(x, y))
 
-/* One that is apart from its siblings. */
-static void find_straggler(struct run_gpu *const *g, size_t n, struct run_advice *ret, size_t *n_ret)
+/* ---- one that is apart from the others ---- */
+
+static const struct minute_row *next_row(const struct run_gpu *g, int64_t before)
 {
-    struct advice a;
-    AUTO_FREE const struct sibling **s = mem_zero(n + 1, sizeof(*s));
-    for (size_t i = 0; i < n; i++)
-        s[i] = &g[i]->sibling;
-    int which = straggler_find(s, n, &a);
-    if (which < 0)
-        return;
-    a.ms = STRAGGLER_LAST * MINUTE_MS;
-    a.from_ms = g[which]->to_ms - a.ms;
-    note_advice(advice_of(ret, n_ret, ADVICE_straggler, n), &a, (size_t)which);
+    const struct minute_row *r = g->at < g->n_rows ? &g->rows[g->at] : NULL;
+    return r && r->minute < before ? r : NULL;
 }
 
-size_t run_advise(struct run_gpu *const *g, size_t n, struct run_advice ret[ADVICE_COUNT])
+static void take_row(struct run_gpu *g, int64_t minute)
+{
+    const struct minute_row *r = next_row(g, minute + 1);
+    if (r) {
+        sibling_minute(&g->sibling, (const double[SIBLING_VALUES]){(double)r->v[0], (double)r->v[1], (double)r->v[2]});
+        g->at++;
+    } else {
+        sibling_gap(&g->sibling);
+    }
+}
+
+void run_follow(struct run_gpu *const *g, size_t n, int64_t until_ms, struct straggling *to)
+{
+    int64_t until = until_ms / MINUTE_MS, minute;
+    AUTO_FREE const struct sibling **s = mem_zero(n + 1, sizeof(*s));
+    for (size_t i = 0; i < n; i++) {
+        s[i] = &g[i]->sibling;
+        end_minute(g[i], until);
+    }
+    for (;;) {
+        minute = until;
+        for (size_t i = 0; i < n; i++) {
+            const struct minute_row *r = next_row(g[i], minute);
+            minute = r ? r->minute : minute;
+        }
+        if (minute == until)
+            break;
+        bool hole = to->asked_ms && minute * MINUTE_MS > to->asked_ms;
+        for (size_t i = 0; i < n; i++) {
+            if (hole)
+                sibling_gap(&g[i]->sibling);
+            take_row(g[i], minute);
+        }
+        straggling_minute(to, s, n, (minute + 1) * MINUTE_MS);
+    }
+    for (size_t i = 0; i < n; i++)
+        g[i]->n_rows = g[i]->at = 0;
+}
+
+static void note_straggler(struct straggling *apart, size_t n, struct run_advice *ret, size_t *n_ret)
+{
+    struct advice a;
+    if (!apart || !straggling_end(apart, n, &a))
+        return;
+    struct run_advice *to = advice_of(ret, n_ret, ADVICE_straggler, n);
+    for (size_t i = 0; i < n; i++)
+        if (apart->gpus[i])
+            note_advice(to, &a, i);
+}
+
+size_t run_advise(struct run_gpu *const *g, size_t n, struct straggling *apart, struct run_advice ret[ADVICE_COUNT])
 {
     size_t n_ret = 0;
     for (size_t i = 0; i < n; i++) {
@@ -197,7 +265,7 @@ size_t run_advise(struct run_gpu *const *g, size_t n, struct run_advice ret[ADVI
         for (size_t k = 0; k < told; k++)
             note_advice(advice_of(ret, &n_ret, v[k].rule, n), &v[k], i);
     }
-    find_straggler(g, n, ret, &n_ret);
+    note_straggler(apart, n, ret, &n_ret);
     SORT(ret, n_ret, by_weight);
     return n_ret;
 }

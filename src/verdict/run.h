@@ -44,7 +44,14 @@ struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms);
 void run_gpu_free(struct run_gpu *g); /* accepts NULL */
 /* A bin that ends at mean->at_ms: means (of counters, limits and sizes the newest), and the highest values. */
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most);
+/* What it did at first, where bins begin later than the run (straggler.h). */
+struct sibling;
+void run_gpu_first(struct run_gpu *g, const struct sibling *first);
 void run_gpu_means(const struct run_gpu *g, struct run_means *ret);
+/* All n GPUs of the run have their bins up to then: whether one of them is apart is asked each minute. To be called now
+ * and then, since minutes are kept until it is. */
+struct straggling;
+void run_follow(struct run_gpu *const *g, size_t n, int64_t until_ms, struct straggling *to);
 
 /* Of all GPUs of a run: means over their time, sums of energy and time, the highest peaks. */
 void run_means_all(const struct run_means *v, size_t n, struct run_means *ret);
@@ -54,8 +61,9 @@ struct run_advice {
     size_t n_gpus;   /* of so many */
     uint8_t *gpus;   /* n flags */
 };
-/* What the rules say of n GPUs, each rule once; ret has room for ADVICE_COUNT, and is ended with run_advice_fini. */
-size_t run_advise(struct run_gpu *const *g, size_t n, struct run_advice ret[ADVICE_COUNT]);
+/* What the rules say of n GPUs, each rule once; ret has room for ADVICE_COUNT, and is ended with run_advice_fini.
+ * apart: what run_follow found, which ends with it; NULL: it was not asked. */
+size_t run_advise(struct run_gpu *const *g, size_t n, struct straggling *apart, struct run_advice ret[ADVICE_COUNT]);
 void run_advice_fini(struct run_advice *v, size_t n);
 
 struct run_money {

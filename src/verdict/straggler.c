@@ -4,13 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
 
 #define LEAST_CHANGE 0.12 /* of a logarithm: an eighth less, or more */
 #define TIMES_SPREAD 5    /* and so many times what the others, or its own minutes, scatter */
 #define WORKS_SM     0.05
-#define MINUTE_MS    60000
 
 static const struct {
     const char *name, *unit;
@@ -57,35 +57,45 @@ static double linked(const struct sample *s)
                : NAN;
 }
 
-static void end_minute(struct sibling *s, int64_t next)
-{
-    double v[SIBLING_VALUES];
-    for (int k = 0; k < SIBLING_VALUES; k++) {
-        v[k] = s->of[k] ? (double)s->sum[k] / s->of[k] : NAN;
-        s->sum[k] = 0;
-        s->of[k] = 0;
-    }
-    if (s->minute)
-        sibling_minute(s, v);
-    if (s->minute && next > s->minute + 1)
-        s->n_last = 0; /* nobody knows what was in between */
-    s->minute = next;
-}
-
-void sibling_add(struct sibling *s, const struct sample *r)
+void minute_add(struct minute_sum *m, const struct sample *r)
 {
     const double v[SIBLING_VALUES] =
         {[SIBLING_POWER] = sample_has(r, M_power) ? (double)r->v[M_power] / (double)metrics[M_power].per : NAN,
          [SIBLING_SM] = sample_has(r, M_sm_active) ? (double)r->v[M_sm_active] / (double)metrics[M_sm_active].per : NAN,
          [SIBLING_LINK] = linked(r)};
-    int64_t minute = r->at_ms / MINUTE_MS;
-    if (minute > s->minute)
-        end_minute(s, minute);
+    m->minute = (uint32_t)(r->at_ms / MINUTE_MS);
     for (int k = 0; k < SIBLING_VALUES; k++)
         if (!isnan(v[k])) {
-            s->sum[k] += (float)v[k];
-            s->of[k]++;
+            m->sum[k] += (float)v[k];
+            m->of[k]++;
         }
+}
+
+bool minute_end(struct minute_sum *m, int64_t next, double ret[SIBLING_VALUES])
+{
+    if (!m->minute || m->minute >= next)
+        return false;
+    for (int k = 0; k < SIBLING_VALUES; k++)
+        ret[k] = m->of[k] ? (double)m->sum[k] / m->of[k] : NAN;
+    *m = (struct minute_sum){0};
+    return true;
+}
+
+void sibling_gap(struct sibling *s)
+{
+    s->n_last = 0;
+}
+
+void sibling_add(struct sibling *s, const struct sample *r)
+{
+    double v[SIBLING_VALUES];
+    int64_t was = s->sum.minute, minute = r->at_ms / MINUTE_MS;
+    if (minute_end(&s->sum, minute, v)) {
+        sibling_minute(s, v);
+        if (minute > was + 1)
+            sibling_gap(s); /* nobody knows what was in between */
+    }
+    minute_add(&s->sum, r);
 }
 
 static double mean_first(const struct sibling *s, enum sibling_value what)
@@ -119,18 +129,15 @@ struct change { /* by one value, of those that are asked */
     const struct sibling *const *g;
     double *v; /* as a logarithm; NAN: not asked */
     size_t n, asked;
+    double sum, squares; /* of all v */
     enum sibling_value what;
 };
 
+/* Of all the others: what they changed by, and how much that scatters. */
 static double spread_but(const struct change *c, size_t but, double *ret_mean)
 {
-    double sum = 0, squares = 0, count = (double)c->asked - 1;
-    for (size_t i = 0; i < c->n; i++)
-        if (i != but && !isnan(c->v[i])) {
-            sum += c->v[i];
-            squares += c->v[i] * c->v[i];
-        }
-    *ret_mean = sum / count;
+    double count = (double)c->asked - 1, squares = c->squares - c->v[but] * c->v[but];
+    *ret_mean = (c->sum - c->v[but]) / count;
     return sqrt(MAX(squares / count - *ret_mean * *ret_mean, 0));
 }
 
@@ -159,6 +166,7 @@ static bool measure(struct change *c)
 {
     double least = values[c->what].least;
     c->asked = 0;
+    c->sum = c->squares = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->v[i] = NAN;
         if (!is_asked(c->g[i]))
@@ -167,6 +175,8 @@ static bool measure(struct change *c)
         if (!(then >= least) || !(now >= 0))
             return false;
         c->v[i] = log(MAX(now, least) / then);
+        c->sum += c->v[i];
+        c->squares += c->v[i] * c->v[i];
         c->asked++;
     }
     return c->asked >= STRAGGLER_LEAST;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "jobs/advise.h"
 
 static double price(void *arg, const char *uuid)
@@ -91,7 +92,20 @@ static int each_job(void *arg, const struct store_each *e, struct err *err)
     return 0;
 }
 
-/* Every GPU waits for the host, all the time. */
+static int64_t slow_ms; /* from when on the last GPU is slower than the others; 0: all of them wait for the host */
+
+static int64_t value_at(const char *metric, bool last, int64_t at_ms)
+{
+    static const struct {
+        const char *name;
+        int64_t waits, works;
+    } values[] = {{"active", 6000, 9990}, {"sm_active", 5500, 9400}, {"work", 4000, 5600}, {"power", 0, 700000}};
+    size_t k = FIRST(ARRAY_LEN(values), i, strcmp(values[i].name, metric) == 0);
+    if (k == ARRAY_LEN(values))
+        return 0;
+    return !slow_ms ? values[k].waits : last && at_ms >= slow_ms ? values[k].works * 7 / 10 : values[k].works;
+}
+
 static int history_of(struct store *st, const struct history_ask *a, struct history *ret, struct err *err)
 {
     size_t n = (size_t)((a->to_ms - a->from_ms + a->step_ms - 1) / a->step_ms);
@@ -104,13 +118,12 @@ static int history_of(struct store *st, const struct history_ask *a, struct hist
                             .n = n,
                             .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin))};
     for (size_t s = 0; s < ret->n_series; s++) {
-        const char *name = a->metrics[s % a->n_metrics];
-        int64_t v = !strcmp(name, "active")      ? 6000
-                    : !strcmp(name, "sm_active") ? 5500
-                    : !strcmp(name, "work")      ? 4000
-                                                 : 0;
-        for (size_t i = 0; v && i < n; i++)
-            ret->v[s * n + i] = (struct bin){.count = 1, .sum = v, .max = v, .last = v};
+        bool last = strcmp(a->devices[s / a->n_metrics], "GPU-0000255") == 0;
+        for (size_t i = 0; i < n; i++) {
+            int64_t v = value_at(a->metrics[s % a->n_metrics], last, a->from_ms + (int64_t)i * a->step_ms);
+            if (v)
+                ret->v[s * n + i] = (struct bin){.count = 1, .sum = v, .max = v, .last = v};
+        }
     }
     return 0;
 }
@@ -182,7 +195,27 @@ static void parts_on_other_nodes_count_with_their_run(void **unused)
     advise_fini(&a);
 }
 
+static void a_run_from_before_is_compared_with_its_own_first_minutes(void **unused)
+{
+    struct advise_all a;
+    struct advise_line l[ADVISE_LINES];
+    (void)unused;
+    n_jobs = 0;
+    add_job(1, 0, 8, 10);
+    jobs[0].start_ms = T0 - 24 * HOUR_MS;
+    slow_ms = T0 - 12 * HOUR_MS; /* and all of the time that is looked at */
+    read_jobs(&a);
+    slow_ms = 0;
+    assert_near(a.hours, 80, 1e-6);
+    assert_int_equal(advise_lines(&a, price, NULL, l), 1);
+    assert_int_equal(l[0].most->rule, ADVICE_straggler);
+    assert_string_equal(l[0].most->uuid, "GPU-0000255");
+    assert_near(l[0].hours, 80 * 0.3, 0.5);
+    advise_fini(&a);
+}
+
 TESTS(cmocka_unit_test(lines_are_by_person_and_rule_the_largest_first),
       cmocka_unit_test(a_run_gives_back_no_more_than_it_held),
       cmocka_unit_test(the_largest_run_is_looked_at_by_some_of_its_gpus),
-      cmocka_unit_test(parts_on_other_nodes_count_with_their_run))
+      cmocka_unit_test(parts_on_other_nodes_count_with_their_run),
+      cmocka_unit_test(a_run_from_before_is_compared_with_its_own_first_minutes))

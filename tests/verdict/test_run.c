@@ -2,6 +2,7 @@
 #include "base/order.h"
 #include "truework.h"
 #include "verdict/run.h"
+#include "verdict/straggling.h"
 
 #define T0 1794768949000
 
@@ -135,7 +136,7 @@ static void the_rules_speak_once_for_all_gpus(void **unused)
     struct run_gpu *g[3] = {replay("gpt-fp32", 200), replay("gpt", 200), replay("gpt-fp32", 200)};
     struct run_advice v[ADVICE_COUNT];
     (void)unused;
-    size_t n = run_advise(g, 3, v);
+    size_t n = run_advise(g, 3, NULL, v);
     assert_int_equal(n, 1);
     assert_int_equal(v[0].a.rule, ADVICE_fp32);
     assert_int_equal(v[0].n_gpus, 2);
@@ -143,6 +144,69 @@ static void the_rules_speak_once_for_all_gpus(void **unused)
     run_advice_fini(v, n);
     for (size_t i = 0; i < 3; i++)
         run_gpu_free(g[i]);
+}
+
+/* Five hours of eight GPUs that train, read two hours at a time; one is slower in some minutes. */
+static size_t five_hours(int slow, size_t from, size_t to, int64_t step_ms, struct run_advice v[ADVICE_COUNT])
+{
+    enum { GPUS = 8, MINUTES = 300, SLICE = 120 };
+    struct run_gpu *g[GPUS];
+    struct straggling apart = {0};
+    int64_t begin = T0 / 60000 * 60000;
+    for (size_t i = 0; i < GPUS; i++)
+        g[i] = run_gpu_new(begin, begin + MINUTES * 60000, step_ms);
+    for (size_t slice = 0; slice < MINUTES; slice += SLICE) {
+        int64_t end_ms = begin + (int64_t)MIN(slice + SLICE, (size_t)MINUTES) * 60000;
+        for (size_t i = 0; i < GPUS; i++)
+            for (int64_t at = begin + (int64_t)slice * 60000; at < end_ms; at += step_ms) {
+                size_t second = (size_t)(at - begin) / 1000;
+                struct sample s = *truework_at("gpt", second / 5 + 7 * i);
+                s.at_ms = at + step_ms;
+                if ((int)i == slow && second / 60 >= from && second / 60 < to)
+                    s.v[M_power] = s.v[M_power] * 7 / 10;
+                run_gpu_add(g[i], &s, &s);
+            }
+        run_follow(g, GPUS, end_ms, &apart);
+    }
+    size_t n = run_advise(g, GPUS, &apart, v);
+    for (size_t i = 0; i < GPUS; i++)
+        run_gpu_free(g[i]);
+    straggling_fini(&apart);
+    return n;
+}
+
+static void a_straggler_is_told_for_as_long_as_it_was_one(void **unused)
+{
+    static const struct {
+        const char *what;
+        size_t from, to;
+        double minutes; /* 0: it is not told */
+        bool now;
+    } cases[] = {{"all of the time but its first minutes", 20, 300, 280, true},
+                 {"it recovers before the end", 15, 295, 280, false},
+                 {"for a while", 100, 160, 60, false},
+                 {"over the end of what is read at once", 110, 130, 20, false},
+                 {"a minute", 100, 101, 0, false},
+                 {"the last minutes", 296, 300, 4, true},
+                 {"never", 0, 0, 0, false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (int64_t step_ms = 5000; step_ms <= 60000; step_ms += 55000) {
+            struct run_advice v[ADVICE_COUNT];
+            size_t n = five_hours(5, cases[i].from, cases[i].to, step_ms, v);
+            print_message("%s, every %d s: %s\n", cases[i].what, (int)(step_ms / 1000), n ? v[0].a.evidence : "-");
+            assert_int_equal(n, cases[i].minutes > 0);
+            if (n) {
+                assert_int_equal(v[0].a.rule, ADVICE_straggler);
+                assert_int_equal(v[0].n_gpus, 1);
+                assert_int_equal(v[0].gpus[5], 1);
+                assert_near((double)v[0].a.ms / 60000, cases[i].minutes, 4);
+                assert_near(v[0].a.lost, 0.3,
+                            cases[i].minutes > 10 ? 0.05 : 0.15); /* three minutes are asked together */
+                assert_int_equal(v[0].a.now, cases[i].now);
+            }
+            run_advice_fini(v, n);
+        }
 }
 
 static void all_is_the_mean_over_time_and_the_highest_peak(void **unused)
@@ -193,4 +257,5 @@ TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),
       cmocka_unit_test(a_bin_that_begins_before_the_run_counts_in_part),
       cmocka_unit_test(without_its_clock_nothing_is_said_of_the_tensor_peak),
       cmocka_unit_test(the_rules_speak_once_for_all_gpus),
+      cmocka_unit_test(a_straggler_is_told_for_as_long_as_it_was_one),
       cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence))
