@@ -51,7 +51,7 @@ static void put_hours(struct buf *out, const json_t *o, const char *currency)
 {
     buf_addf(out, "%.1f GPU-hours", number_at(o, "gpu_hours"));
     if (!isnan(number_at(o, "cost")))
-        buf_addf(out, ", %.2f %s", number_at(o, "cost"), currency);
+        buf_addf(out, ", %.2f%s%s", number_at(o, "cost"), currency[0] ? " " : "", currency);
 }
 
 static void put_text(struct buf *out, const json_t *o, const char *key)
@@ -123,7 +123,7 @@ static void put_run(struct buf *out, const json_t *v)
         if (i == 5)
             break;
         buf_addf(out, "%zu. ", i + 1);
-        put_hours(out, a, "");
+        put_hours(out, a, text_of(v, "currency"));
         put_why(out, a);
     }
     if (!i && json_is_true(json_object_get(v, "rules")))

@@ -12,3 +12,5 @@ struct json;
 void job_json(struct json *j, const struct api *a, const struct job_fact *job, bool all);
 bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j); /* to who asks */
 void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
+/* What an hour of a GPU costs now; 0: it has no price, or is not known. */
+double gpu_price(void *api, const char *uuid);

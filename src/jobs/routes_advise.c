@@ -7,6 +7,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "jobs/advise.h"
+#include "jobs/routes.h"
 #include "now/live.h"
 #include "people/people.h"
 
@@ -30,14 +31,6 @@ static void advise_run(struct past_ask *k, const struct past_source *past, struc
     int r = advise_read(past, &(struct advise_ask){q->from_ms, q->to_ms, q->person, q->team, q->people}, &q->all, &err);
     if (r < 0)
         reply_failed(rp, r, &err);
-}
-
-static double price_of(void *arg, const char *uuid)
-{
-    const struct api *a = arg;
-    const struct node_now *n;
-    const struct device_now *d = live_find_device(a->live, str_of(uuid), &n);
-    return d ? (double)d->price / 1e6 : 0;
 }
 
 static void hours_json(struct json *j, const char *key, double v)
@@ -70,7 +63,7 @@ static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
 {
     struct question *q = (struct question *)k;
     struct advise_line lines[ADVISE_LINES];
-    size_t n = advise_lines(&q->all, price_of, a, lines);
+    size_t n = advise_lines(&q->all, gpu_price, a, lines);
     struct json j = reply_object(rp, ADVISE_BYTES);
     json_int(&j, "from", q->from_ms);
     json_int(&j, "to", q->to_ms);

@@ -100,17 +100,35 @@ static void what_text(const struct api *a, const struct run_verdict *v, struct b
         buf_adds(out, "no GPU");
 }
 
+double gpu_price(void *api, const char *uuid)
+{
+    const struct node_now *n;
+    const struct device_now *d = live_find_device(((const struct api *)api)->live, str_of(uuid), &n);
+    return d ? (double)d->price / 1e6 : 0;
+}
+
 /* All of them have a price, or nothing is said of money. */
-static struct run_money money_of(const struct api *a, const struct run_verdict *v)
+static struct run_money money_of(struct api *a, const struct run_verdict *v)
 {
     struct run_money m = {.known = v->n > 0, .currency = live_currency(a->live)};
     for (size_t i = 0; i < v->n; i++) {
-        const struct node_now *n;
-        const struct device_now *d = live_find_device(a->live, str_of(v->gpus[i].uuid), &n);
-        m.known &= d && d->price > 0;
-        m.amount += d ? (double)d->price / 1e6 * (double)v->gpus[i].means.held_ms / (double)HOUR_MS : 0;
+        double hour = gpu_price(a, v->gpus[i].uuid);
+        m.known &= hour > 0;
+        m.amount += hour * (double)v->gpus[i].means.held_ms / (double)HOUR_MS;
     }
     return m;
+}
+
+/* What heeding it would give back: by the price of the GPUs it is told of, or of all where all wait for one. */
+static double cost_of(struct api *a, const struct run_verdict *v, const struct run_advice *r)
+{
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (r->gpus[i] || r->a.rule == ADVICE_straggler) {
+            sum += gpu_price(a, v->gpus[i].uuid);
+            n++;
+        }
+    return sum / n * advise_hours(v, r);
 }
 
 /* ---- the answer ---- */
@@ -129,7 +147,8 @@ static void gpu_json(struct json *j, const struct api *a, const struct verdict_g
     json_end_obj(j);
 }
 
-static void advice_json(struct json *j, const struct run_verdict *v, const struct run_advice *r)
+/* cost: NAN where there is no price */
+static void advice_json(struct json *j, const struct run_verdict *v, const struct run_advice *r, double cost)
 {
     const struct advice_info *info = &advice_rules[r->a.rule];
     json_obj(j, NULL);
@@ -140,6 +159,7 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
     json_int(j, "from", r->a.from_ms);
     json_fixed(j, "seconds", r->a.ms, 1000);
     json_fixed(j, "gpu_hours", llround(advise_hours(v, r) * 100), 100);
+    number_json(j, "cost", cost);
     json_bool(j, "now", r->a.now && v->to_ms - r->a.from_ms <= r->a.ms + ADVICE_MS);
     json_arr(j, "devices");
     for (size_t i = 0; i < v->n; i++)
@@ -232,7 +252,7 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_bool(&j, "rules", measured && v->step_ms <= MINUTE_MS);
     json_arr(&j, "advice");
     for (size_t i = 0; i < v->n_advice; i++)
-        advice_json(&j, v, &v->advice[i]);
+        advice_json(&j, v, &v->advice[i], money.known ? cost_of(a, v, &v->advice[i]) : NAN);
     json_end_arr(&j);
     json_arr(&j, "devices");
     for (size_t i = 0; i < v->n; i++)

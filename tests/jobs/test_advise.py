@@ -63,7 +63,7 @@ class Advise(lib.Case):
             self.assertRegex(out[2], rf"^1\. lee, 0\.6 GPU-hours, 2\.\d\d EUR, 1 run, {fp32} train-dgx2: computes in fp32, tensor cores idle \(.*\): use bf16")
             self.assertIn("kim", self.say("--team", "vision"))
             self.assertNotIn("lee", self.say("--team", "vision"))
-            self.assertIn("waits for the host", self.say("--run", starved))
+            self.assertRegex(self.say("--run", starved), r"\n1\. 0\.2 GPU-hours, 0\.7\d EUR: waits for the host \(")
             self.assertEqual(len(json.loads(self.say("--json", "--person", "lee"))["lines"]), 1)
             status, _, err = self.run_any(lib.MUSTER, "advise", "--run", "zz", "--hub", self.hub.url)
             self.assertEqual((status, "is no run's ID" in err), (2, True), err)
