@@ -24,7 +24,7 @@ static bool is_slurm(const struct job_fact *j, int64_t number)
            (j->attrs[len] == ',' || j->attrs[len] == '}');
 }
 
-/* A label that does not know its GPUs yet (`muster record` before its end): what its person began since is its own. */
+/* A label that does not know its GPUs yet (`muster record` at first): what its person began since is its own. */
 static bool began_within(const struct job_fact *j, const struct auto_run *r, const struct auto_proc *p)
 {
     return !j->devices[0] && !j->end_ms && strcmp(j->person, r->login) == 0 &&

@@ -13,14 +13,18 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "base/thread.h"
+#include "model/fact.h"
+#include "model/job.h"
 
 #define TRY_MS      3000  /* one request */
 #define AGAIN_MS    10000 /* while the command runs */
 #define END_MS      6000  /* once it has ended */
 #define END_REST_MS 500
 #define COMMAND_MAX 2000
+#define PIDS_TOLD   64
 #define CLOCK_MS    5000 /* a difference up to here is not worth correcting */
 
 struct label {
@@ -30,10 +34,15 @@ struct label {
     char host[256];
     pthread_t thread;
     pthread_mutex_t lock;
-    const struct label_end *end; /* under the lock; NULL: it runs */
-    int ended_fd;                /* readable once it is set */
+    /* under the lock */
+    const struct label_end *end; /* NULL: it runs */
+    char devices[JOB_DEVICES][UUID_MAX];
+    pid_t pids[PIDS_TOLD]; /* the command's own is the first */
+    size_t n_devices, n_pids;
+    int news_fd; /* readable when any of these changed */
     /* the thread's, and the caller's when it is over */
     char id[32];
+    size_t told;     /* so many of devices and pids: they only grow */
     char person[64]; /* sent where the token names nobody */
     bool known;      /* who we are to the hub */
     bool open;       /* the hub knows the job, and not its end */
@@ -47,12 +56,27 @@ static const struct label_end *ended(struct label *l)
     return l->end;
 }
 
-/* Until the command ends, or for a while. */
+static size_t count_seen(struct label *l)
+{
+    LOCKED(&l->lock);
+    return l->n_devices + l->n_pids;
+}
+
+static void await_news(struct label *l, int ms)
+{
+    struct pollfd p = {.fd = l->news_fd, .events = POLLIN};
+
+    poll(&p, 1, ms);
+    wake_clear(l->news_fd);
+}
+
+/* Until the command ends, or for a while: other news can wait. */
 static void rest(struct label *l)
 {
-    struct pollfd p = {.fd = l->ended_fd, .events = POLLIN};
+    int64_t until_ms = clock_mono_ms() + AGAIN_MS;
 
-    poll(&p, 1, AGAIN_MS);
+    for (int64_t left_ms; !ended(l) && (left_ms = until_ms - clock_mono_ms()) > 0;)
+        await_news(l, (int)left_ms);
 }
 
 /* ---- what is said ---- */
@@ -74,16 +98,23 @@ static json_t *attributes(const struct label *l, const struct label_end *e)
     return o;
 }
 
-static void add_end(const struct label *l, json_t *o, const struct label_end *e)
+/* What was seen so far; how many. */
+static size_t add_seen(struct label *l, json_t *o)
 {
     json_t *devices = json_array(), *pids = json_array();
+    LOCKED(&l->lock);
 
-    for (size_t i = 0; i < e->n_devices; i++)
-        json_array_append_new(devices, json_string(e->devices[i]));
-    for (size_t i = 0; i < e->n_pids; i++)
-        json_array_append_new(pids, json_integer(e->pids[i]));
+    for (size_t i = 0; i < l->n_devices; i++)
+        json_array_append_new(devices, json_string(l->devices[i]));
+    for (size_t i = 0; i < l->n_pids; i++)
+        json_array_append_new(pids, json_integer(l->pids[i]));
     json_object_set_new(o, "devices", devices);
     json_object_set_new(o, "pids", pids);
+    return l->n_devices + l->n_pids;
+}
+
+static void add_end(const struct label *l, json_t *o, const struct label_end *e)
+{
     json_object_set_new(o, "end", json_integer(e->end_ms + l->shift_ms));
     json_object_set_new(o, "attributes", attributes(l, e));
 }
@@ -137,14 +168,11 @@ static int post(struct label *l, const struct label_end *e)
             json_object_set_new(body, "person", json_string(l->person));
         if (with_node)
             json_object_set_new(body, "node", json_string(l->host));
-        if (e) {
+        add_seen(l, body);
+        if (e)
             add_end(l, body, e);
-        } else {
-            json_t *pids = json_array();
-            json_array_append_new(pids, json_integer(l->f.pid));
-            json_object_set_new(body, "pids", pids);
+        else
             json_object_set_new(body, "attributes", attributes(l, NULL));
-        }
         o = ask(l, "POST", "/api/v1/jobs", body);
         if (!o && l->err.code != -ENOENT)
             break;
@@ -154,33 +182,59 @@ static int post(struct label *l, const struct label_end *e)
     const char *id = json_string_value(json_object_get(o, "id"));
     mem_copy_str(l->id, sizeof(l->id), id ? id : "");
     l->open = !json_is_integer(json_object_get(o, "end"));
+    /* as the hub has it: where an answer was lost, that is what was sent then */
+    l->told = json_array_size(json_object_get(o, "devices")) + json_array_size(json_object_get(o, "pids"));
     json_decref(o);
     return id ? 0 : err_set(&l->err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&l->conf));
 }
 
-static int finish(struct label *l, const struct label_end *e)
+/* What was seen, and the end where there is one. */
+static int patch(struct label *l, const struct label_end *e)
 {
     char path[64];
-    int r = l->id[0] ? 0 : post(l, e);
-
-    if (r < 0 || !l->open)
-        return r;
     json_t *body = json_object();
-    add_end(l, body, e);
+    size_t seen = add_seen(l, body);
+
+    if (e)
+        add_end(l, body, e);
     snprintf(path, sizeof(path), "/api/v1/jobs/%s", l->id);
     json_auto_t *o = ask(l, "PATCH", path, body);
-    l->open = !o;
-    return o ? 0 : l->err.code;
+    if (!o)
+        return l->err.code;
+    l->told = seen;
+    l->open = !e;
+    return 0;
+}
+
+static int finish(struct label *l, const struct label_end *e)
+{
+    int r = l->id[0] ? 0 : post(l, e);
+
+    return r < 0 || !l->open ? r : patch(l, e);
+}
+
+/* What the hub does not know yet of a command that runs. */
+static int tell_so_far(struct label *l)
+{
+    if (l->id[0])
+        return patch(l, NULL);
+    int r = post(l, NULL);
+    if (r == 0 && l->f.taken && !ended(l))
+        l->f.taken(l->f.arg, l->id);
+    return r;
 }
 
 static void *label_main(void *arg)
 {
     struct label *l = arg;
+    bool refused = false;
 
-    while (!l->id[0] && !ended(l) && post(l, NULL) < 0 && l->err.code != -EACCES)
-        rest(l);
-    while (!ended(l))
-        rest(l);
+    while (!ended(l)) {
+        if (refused || (l->id[0] && l->told == count_seen(l)))
+            await_news(l, -1);
+        else if (tell_so_far(l) < 0 && !(refused = l->err.code == -EACCES))
+            rest(l);
+    }
     int64_t until_ms = clock_mono_ms() + END_MS;
     while (finish(l, ended(l)) < 0 && l->err.code != -EACCES && clock_mono_ms() + END_REST_MS < until_ms)
         usleep(END_REST_MS * 1000);
@@ -191,8 +245,8 @@ static void *label_main(void *arg)
 
 static void label_free(struct label *l)
 {
-    if (l->ended_fd >= 0)
-        close(l->ended_fd);
+    if (l->news_fd >= 0)
+        close(l->news_fd);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
@@ -208,27 +262,42 @@ struct label *label_begin(const struct client_conf *conf, const struct label_fac
     snprintf(l->key, sizeof(l->key), "record-%s", hex_text(chance, sizeof(chance), hex));
     if (gethostname(l->host, sizeof(l->host) - 1) < 0)
         l->host[0] = 0;
+    l->pids[l->n_pids++] = f->pid;
     pthread_mutex_init(&l->lock, NULL);
-    l->ended_fd = wake_new();
-    if (l->ended_fd >= 0 && thread_start(&l->thread, NULL, label_main, l) == 0)
+    l->news_fd = wake_new();
+    if (l->news_fd >= 0 && thread_start(&l->thread, NULL, label_main, l) == 0)
         return l;
     label_free(l);
     return NULL;
 }
 
+void label_saw(struct label *l, const char *uuid, pid_t pid)
+{
+    if (!l)
+        return;
+    LOCKED(&l->lock);
+    size_t had = l->n_devices + l->n_pids;
+    if (l->n_devices < JOB_DEVICES && !ANY(l->n_devices, i, strcmp(l->devices[i], uuid) == 0))
+        mem_copy_str(l->devices[l->n_devices++], UUID_MAX, uuid);
+    if (l->n_pids < PIDS_TOLD && !ANY(l->n_pids, i, l->pids[i] == pid))
+        l->pids[l->n_pids++] = pid;
+    if (l->n_devices + l->n_pids > had)
+        wake_ring(l->news_fd);
+}
+
 int label_end(struct label *l, const struct label_end *e, char ret_id[32], struct err *err)
 {
+    ret_id[0] = 0;
     if (!l)
         return err_set(err, -EAGAIN, "no thread could be started");
     pthread_mutex_lock(&l->lock);
     l->end = e;
     pthread_mutex_unlock(&l->lock);
-    wake_ring(l->ended_fd);
+    wake_ring(l->news_fd);
     pthread_join(l->thread, NULL);
     bool done = l->id[0] && !l->open;
     int r = done ? 0 : err_set(err, l->err.code < 0 ? l->err.code : -EIO, "%s", l->err.msg);
-    if (done)
-        mem_copy_str(ret_id, 32, l->id);
+    mem_copy_str(ret_id, 32, l->id);
     label_free(l);
     return r;
 }

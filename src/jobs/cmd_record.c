@@ -19,9 +19,8 @@
 #include "jobs/cmd_label.h"
 #include "verdict/energy.h"
 
-#define CSV_MAX     (256u << 20)
-#define RECORD_PIDS 64   /* told to the hub */
-#define HOLE_MS     5000 /* a sample that comes later than this stands for no more */
+#define CSV_MAX (256u << 20)
+#define HOLE_MS 5000 /* a sample that comes later than this stands for no more */
 
 struct record_conf {
     struct client_conf client;
@@ -45,8 +44,8 @@ const struct opt_cmd record_help = {
     .args = "-- COMMAND [ARGUMENT]...",
     .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
              "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; "
-             "with --hub (or MUSTER_HUB) and a member's token it labels the span there as a job, too. The command "
-             "never waits for the hub.",
+             "with --hub (or MUSTER_HUB) and a member's token it labels the span there as a job, too, and says its "
+             "address as soon as the hub has it. The command never waits for the hub.",
     .examples = "muster record -- python train.py  # time for GPUs\n"
                 "muster record --csv run.csv -- ./bench\n"
                 "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",
@@ -80,8 +79,7 @@ struct recording {
     struct proc_list procs;
     bool csv;
     struct buf rows;
-    pid_t pids[RECORD_PIDS]; /* ours that were on a GPU, and the command itself */
-    size_t n_pids;
+    struct label *label; /* NULL: no hub is told */
 };
 
 /* ---- what the collector says ---- */
@@ -176,12 +174,6 @@ static void take_energy(struct recording *r, const struct batch *b)
         }
 }
 
-static void note_pid(struct recording *r, pid_t pid)
-{
-    if (r->n_pids < RECORD_PIDS && !ANY(r->n_pids, i, r->pids[i] == pid))
-        r->pids[r->n_pids++] = pid;
-}
-
 static void take_batch(void *arg, const struct batch *b)
 {
     struct recording *r = arg;
@@ -190,8 +182,9 @@ static void take_batch(void *arg, const struct batch *b)
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
         if (u->slot >= 1 && u->slot <= r->n_slots && u->proc < r->procs.n && is_ours(r, r->procs.v[u->proc].pid)) {
-            r->seen[r->slots[u->slot - 1]].used = true;
-            note_pid(r, r->procs.v[u->proc].pid);
+            struct seen *s = &r->seen[r->slots[u->slot - 1]];
+            s->used = true;
+            label_saw(r->label, s->fact.uuid, r->procs.v[u->proc].pid);
         }
     }
     take_energy(r, b);
@@ -280,26 +273,35 @@ static void tell(struct recording *r, bool all, int64_t ms)
     fwrite(out.p, 1, out.len, stderr);
 }
 
-static void end_label(struct label *l, const struct recording *r, const struct record_conf *conf, int code)
+/* ---- the hub ---- */
+
+static void tell_address(const struct record_conf *conf, const char *what, const char *id)
 {
-    AUTO_FREE const char **devices = mem_zero(MAX(r->n_seen, 1u), sizeof(*devices));
-    struct label_end e = {.end_ms = clock_wall_ms(), .exit_code = code, .pids = r->pids, .n_pids = r->n_pids};
+    if (!conf->quiet)
+        fprintf(stderr, "%s: %s/run/%s\n", what, client_url(&conf->client), id);
+}
+
+static void tell_taken(void *arg, const char *id)
+{
+    tell_address(arg, "what it does", id);
+}
+
+static void end_label(struct label *l, const struct record_conf *conf, int code)
+{
+    struct label_end e = {.end_ms = clock_wall_ms(), .exit_code = code};
     struct err err = {0};
     char id[32];
 
-    for (size_t i = 0; i < r->n_seen; i++)
-        if (r->seen[i].used)
-            devices[e.n_devices++] = r->seen[i].fact.uuid;
-    e.devices = devices;
-    if (label_end(l, &e, id, &err) < 0)
-        cli_fail(&record_help, 0, "this is not a job in the hub: %s", err.msg);
-    else if (!conf->quiet)
-        fprintf(stderr, "what it did: %s/run/%s\n", client_url(&conf->client), id);
+    if (label_end(l, &e, id, &err) == 0)
+        tell_address(conf, "what it did", id);
+    else
+        cli_fail(&record_help, 0, "%s: %s", id[0] ? "the hub does not know its end" : "this is not a job in the hub",
+                 err.msg);
 }
 
 int cmd_record(struct cmd_call *c)
 {
-    const struct record_conf *conf = c->conf;
+    struct record_conf *conf = c->conf;
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "which command? As in: muster record -- python train.py");
     char **argv = c->argv;
@@ -322,7 +324,9 @@ int cmd_record(struct cmd_call *c)
     int64_t begin_ms = clock_mono_ms();
     struct label_facts facts = {.name = conf->name && conf->name[0] ? conf->name : program,
                                 .argv = argv,
-                                .start_ms = clock_wall_ms()};
+                                .start_ms = clock_wall_ms(),
+                                .taken = tell_taken,
+                                .arg = conf};
     r.child = spawn_start(argv, &why);
     if (r.child < 0) {
         code = cli_fail(&record_help, 127, "cannot start '%s': %s", argv[0], strerror(why));
@@ -330,8 +334,7 @@ int cmd_record(struct cmd_call *c)
         facts.pid = r.child;
         r.from_ms = facts.start_ms;
         r.every_ms = conf->every;
-        note_pid(&r, r.child);
-        struct label *label = hub ? label_begin(&conf->client, &facts) : NULL;
+        r.label = hub ? label_begin(&conf->client, &facts) : NULL;
         int status = watch(r.child, l);
         code = spawn_code(status);
         if (!conf->quiet)
@@ -339,7 +342,7 @@ int cmd_record(struct cmd_call *c)
         if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
             cli_fail(&record_help, 0, "%s", err.msg);
         if (hub)
-            end_label(label, &r, conf, code);
+            end_label(r.label, conf, code);
     }
     local_close(l);
     if (have)

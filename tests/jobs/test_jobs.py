@@ -180,11 +180,11 @@ class Jobs(lib.Case):
 
 
 class Record(lib.Case):
-    def record(self, *argv, url):
+    def record(self, *argv, url, how=None):
         env = {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")}
         with open(self.path("stub"), "w", encoding="ascii") as f:
-            f.write("")
-        return self.run_any(lib.MUSTER, "record", "--every", "200ms", "--hub", url, "--token-file", self.path("token"), *argv, env=env)
+            f.write("gpus 2\n")
+        return (how or self.run_any)(lib.MUSTER, "record", "--every", "200ms", "--hub", url, "--token-file", self.path("token"), *argv, env=env)
 
     def keep_token(self, *flags):
         with open(self.path("token"), "w", encoding="ascii") as f:
@@ -218,6 +218,29 @@ class Record(lib.Case):
         job = self.jobs(hub)[0]
         self.assertEqual((status, job["name"], job["node"]), (5, "sh", "other-name"), err)
         self.assertTrue(job["person"])
+
+    def test_the_gpus_of_a_command_are_known_while_it_runs(self):
+        hub = self.start_hub()
+        self.keep_token("member", "--person", "kim")
+        on_gpus = "".join(f"; echo proc {i} $$ 1073741824 >> {self.path('stub')}; while [ ! -e {self.path(f'go{i}')} ]; do sleep 0.1; done" for i in range(2))
+        run = self.record("--", "sh", "-c", ":" + on_gpus, url=hub.url, how=self.start)
+
+        def go(i):
+            with open(self.path(f"go{i}"), "w", encoding="ascii"):
+                pass
+
+        self.addCleanup(lambda: [go(i) for i in range(2)])  # also where the test fails: nobody else ends the command
+        address = run.wait_line("^what it does: (.*)$")[1]
+        for i in range(2):
+            lib.wait_until("its GPUs are known", lambda n=i + 1: [len(j["devices"]) for j in self.jobs(hub)] == [n])
+            (job,) = self.jobs(hub)
+            self.assertEqual((job["state"], address), ("running", f"{hub.url}/run/{job['id']}"))
+            verdict = lib.ask_json(f"{hub.url}/api/v1/jobs/{job['id']}/verdict")
+            self.assertEqual(len(verdict["devices"]), i + 1, verdict)
+            go(i)
+        run.wait_line("^what it did: " + address)
+        (job,) = self.jobs(hub)
+        self.assertEqual((job["state"], len(job["devices"]), job["attributes"]["exit_code"]), ("ended", 2, 0))
 
     def test_a_hub_that_is_away_hangs_or_refuses_changes_nothing_for_the_command(self):
         hub = self.start_hub()
