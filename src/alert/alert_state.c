@@ -159,7 +159,7 @@ void alert_states_see(void *states, const struct alert_rule *r, const struct ale
     if (f->weak && !(e && e->a->fired_ms))
         return;
     if (e && a.notice) {
-        if (a.since_ms <= e->a->since_ms) {
+        if (a.since_ms <= (r->lasts ? MAX(e->a->fired_ms, e->a->since_ms) : e->a->since_ms)) {
             e->seen = true; /* told of before, and it goes on */
             return;
         }

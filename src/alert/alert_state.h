@@ -6,7 +6,8 @@
  * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
  * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet.
  * W3 Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is
- * the same one, also after a restart, for ALERT_STATES_NOTICE_MS.
+ * the same one, also after a restart, for ALERT_STATES_NOTICE_MS. W5 Of a rule that lasts it is the same one if it
+ * began before the notice fired: parts of a run begin one after the other.
  */
 #pragma once
 

@@ -387,7 +387,7 @@ static bool is_advised(const struct rule_look *k, const struct node_now *n, cons
     return a && d->state <= DEV_IN_SIGHT && !n->maintenance && k->s->now_ms - a->from_ms >= k->r->for_ms;
 }
 
-/* Of a run there is one, whichever of its GPUs was first: it is told once. */
+/* Of a run there is one, whichever of its GPUs was first, on whichever of its nodes: it is told once. */
 static void tell_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
     const struct advice *a = advised(d, k->r->limit);
@@ -396,7 +396,11 @@ static void tell_advised(const struct rule_look *k, const struct node_now *n, co
     AUTO_BUF text = BUF_INIT(1024);
 
     bool known = k->s->runs && auto_find(k->s->runs, n->key, d->fact.uuid, &run);
-    snprintf(subject, sizeof(subject), "%s:%s", known ? "run" : "gpu", known ? job_id_text(run.id, id) : d->fact.uuid);
+    if (known && run.launch)
+        snprintf(subject, sizeof(subject), "launch:%016" PRIx64, run.launch);
+    else
+        snprintf(subject, sizeof(subject), "%s:%s", known ? "run" : "gpu",
+                 known ? job_id_text(run.id, id) : d->fact.uuid);
     snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
     buf_adds(&text, place);
     if (holders(d, who).len)
@@ -501,8 +505,9 @@ const struct alert_rule alert_builtin[] = {
 #define RUN_ON(rule_) ((rule_) == ADVICE_spinning || (rule_) == ADVICE_straggler)
 #define ADVICE(id, name_, title, remedy)                                                                               \
     RULE("run-" name_, INFO, ADVICE_##id == ADVICE_straggler ? 0 : 10 * MIN_, 0,                                       \
-         "a GPU of a run, told once a run: " title, remedy, .notice = true, .now_only = true, .person = true,          \
-         .off = !RUN_ON(ADVICE_##id), .you = "your run on {places}: " title, OF_GPU(advised), .limit = ADVICE_##id),
+         "a GPU of a run, told once a run: " title, remedy, .notice = true, .lasts = true, .now_only = true,           \
+         .person = true, .off = !RUN_ON(ADVICE_##id), .you = "your run on {places}: " title, OF_GPU(advised),          \
+         .limit = ADVICE_##id),
 #include "model/advice.def"
     RULE("clock-off", WARNING, 2 * MIN_, 2 * MIN_, "a node's clock is off by more than five seconds",
          "start its time service (chrony, systemd-timesyncd)", .now_only = true, OF_NODE(off)),

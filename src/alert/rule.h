@@ -96,6 +96,7 @@ struct alert_rule {
     int64_t remind_ms; /* it is told again after this; 0: as is usual for its severity; ALERT_REMIND_NEVER */
     bool off, own;
     bool notice;             /* what it finds happened, at since_ms: told once, without an end */
+    bool lasts;              /* a notice of what began at since_ms and goes on */
     bool no_end;             /* nobody is told that it is over */
     bool person;             /* persons it concerns are told, where a channel is `to: person` */
     const char *you, *yours; /* how that is said to one: {places}, {for}; of two, {who} is the other one, and `yours` is

@@ -8,7 +8,7 @@
 enum { SLICES = 60 }; /* seconds in which all nodes are looked at once */
 
 struct part { /* a GPU of a run */
-    int64_t run;
+    uint64_t run;
     struct node_now *n;
     size_t device;
 };
@@ -17,12 +17,18 @@ struct parts {
     size_t n, cap;
 };
 
+/* A label, as those of a Slurm job, is of one node; the launch is of all of them. */
+static uint64_t run_of(const struct auto_run *r)
+{
+    return r->launch ? r->launch->hash : (uint64_t)auto_shown(r);
+}
+
 static void add_run(struct parts *p, struct live *l, const struct auto_run *r)
 {
     struct node_now *n = live_find(l, r->node->key);
     for (size_t i = 0; n && i < n->n_devices; i++)
         if (ANY(r->n_devices, k, strcmp(r->devices[k], n->devices[i].fact.uuid) == 0) && live_sibling(n, i))
-            VEC_ADD(p->v, p->n, p->cap, (struct part){auto_shown(r), n, i});
+            VEC_ADD(p->v, p->n, p->cap, (struct part){run_of(r), n, i});
 }
 
 /* Those of one run. */

@@ -41,6 +41,30 @@ static struct auto_node *node_of(struct auto_runs *a, const char *key)
     return n;
 }
 
+static void join_launch(struct auto_runs *a, struct auto_run *r, uint64_t hash)
+{
+    size_t at = 0;
+    struct auto_launch *w = lookup_next(&a->launches, hash, &at);
+    if (!w) {
+        w = NEW(struct auto_launch, .hash = hash, .start_ms = r->start_ms);
+        lookup_add(&a->launches, hash, w);
+    }
+    w->n++;
+    r->launch = w;
+}
+
+static void leave_launch(struct auto_runs *a, struct auto_run *r)
+{
+    struct auto_launch *w = r->launch;
+    if (w && r->leads)
+        lookup_drop(&a->by_launch, w->hash, r);
+    if (w && --w->n == 0) {
+        lookup_drop(&a->launches, w->hash, w);
+        free(w);
+    }
+    r->launch = NULL;
+}
+
 static void free_run(struct auto_run *r)
 {
     for (size_t i = 0; i < r->n_devices; i++)
@@ -52,8 +76,7 @@ void auto_drop(struct auto_runs *a, struct auto_run *r)
 {
     struct auto_node *n = r->node;
     auto_queue(a, r, AUTO_WAITS_NOT, 0);
-    if (r->leads)
-        lookup_drop(&a->by_launch, r->launch, r);
+    leave_launch(a, r);
     size_t at = FIRST(n->n, i, n->runs[i] == r);
     if (at < n->n)
         n->runs[at] = n->runs[--n->n];
@@ -98,13 +121,13 @@ static bool launch_of(const struct proc_fact *f, char ret[LAUNCH_MAX])
     return launch_of_command(str_of(f->cmd), ret) || launch_of_pod(str_of(f->pod), ret);
 }
 
-static void take_launch(struct auto_run *r, const struct proc_fact *f)
+static void take_launch(struct auto_runs *a, struct auto_run *r, const struct proc_fact *f)
 {
     char words[LAUNCH_MAX];
     if (r->launch || !launch_of(f, words))
         return;
     r->at = mem_str(words);
-    r->launch = hash_of(f->user, words);
+    join_launch(a, r, hash_of(f->user, words));
 }
 
 /* nth: of those of one person that began on one node at the same moment. */
@@ -153,13 +176,20 @@ int64_t auto_shown(const struct auto_run *r)
     return r->label ? r->label : r->parent ? r->parent : r->id;
 }
 
+/* Since when it goes on: a Slurm job's processes may pause longer than those of a run. */
+static int64_t start_of(const struct auto_run *r)
+{
+    int64_t start_ms = r->launch ? MIN(r->start_ms, r->launch->start_ms) : r->start_ms;
+    return r->label ? MIN(start_ms, r->label_start_ms) : start_ms;
+}
+
 bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret)
 {
     const struct auto_node *n = find_node(a, node);
     for (size_t i = 0; n && i < n->n; i++) {
         const struct auto_run *r = n->runs[i];
         if (ANY(r->n_procs, k, !r->procs[k].ended && strcmp(r->devices[r->procs[k].device], device) == 0)) {
-            *ret = (struct auto_found){auto_shown(r), r->start_ms};
+            *ret = (struct auto_found){auto_shown(r), r->launch ? r->launch->hash : 0, start_of(r)};
             return true;
         }
     }
@@ -288,6 +318,8 @@ static void extend(struct auto_run *r, const struct auto_seen *s)
 {
     r->start_ms = MIN(r->start_ms, s->first_ms);
     r->last_ms = MAX(r->last_ms, s->last_ms);
+    if (r->launch)
+        r->launch->start_ms = MIN(r->launch->start_ms, r->start_ms);
 }
 
 void auto_see(struct auto_runs *a, const struct auto_seen *s, int64_t now_ms)
@@ -321,7 +353,7 @@ void auto_see(struct auto_runs *a, const struct auto_seen *s, int64_t now_ms)
     }
     if (!r)
         r = new_run(a, n, s);
-    take_launch(r, s->fact);
+    take_launch(a, r, s->fact);
     size_t had = r->n_devices;
     auto_device(r, str_of(s->device));
     add_group(r, group);
@@ -455,7 +487,11 @@ void auto_free(struct auto_runs *a)
             free_run(n->runs[i]);
         FREE_ALL(n->runs, n);
     }
+    at = 0;
+    for (struct auto_launch *w; (w = lookup_each(&a->launches, &at));)
+        free(w);
     lookup_fini(&a->by_node);
+    lookup_fini(&a->launches);
     lookup_fini(&a->by_launch);
     free(a);
 }

@@ -60,7 +60,9 @@ size_t auto_count(const struct auto_runs *a);
 
 struct auto_found { /* the run that goes on on a device, as people know it: its label's job, or the first of its launch
                      */
-    int64_t id, start_ms;
+    int64_t id;
+    uint64_t launch;  /* what it has in common with its parts on other nodes; 0: it is on this one alone */
+    int64_t start_ms; /* the first of all of it that is known */
 };
 bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret);
 

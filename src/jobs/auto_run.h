@@ -17,6 +17,13 @@ struct auto_proc {
     int64_t start_ms, first_ms, last_ms;
 };
 
+/* What is of one launch, on whichever nodes. */
+struct auto_launch {
+    uint64_t hash; /* of its words and whose it is */
+    size_t n;      /* runs */
+    int64_t start_ms;
+};
+
 struct auto_run {
     TAILQ_ENTRY(auto_run) link;
     enum auto_queue queue;
@@ -24,16 +31,17 @@ struct auto_run {
     struct auto_node *node;
     int64_t id, parent, start_ms, last_ms;
     int64_t label; /* the job that covers it; 0: none */
-    bool kept;     /* there is a record of it; as it was put last: */
-    bool looking;  /* what is stored of its node is being read */
+    int64_t label_start_ms;
+    bool kept;    /* there is a record of it; as it was put last: */
+    bool looking; /* what is stored of its node is being read */
     int64_t put_start_ms, put_end_ms, put_parent;
     size_t put_devices;
     char login[64], name[64], pod[48], container[72];
     char *cmd, *at; /* at: where its launch meets; NULL: not known */
     int64_t slurm;
-    uint64_t launch; /* 0: none */
-    bool leads;      /* others of its launch are its parts */
-    bool first_read; /* what its GPUs did at first was read from the store (apart_first.h) */
+    struct auto_launch *launch; /* NULL: none */
+    bool leads;                 /* others of its launch are its parts */
+    bool first_read;            /* what its GPUs did at first was read from the store (apart_first.h) */
     uint64_t *groups;
     char **devices;
     struct auto_proc *procs;
@@ -50,7 +58,9 @@ struct auto_node {
 struct auto_runs {
     struct auto_conf conf;
     struct auto_out out;
-    struct lookup by_node, by_launch;
+    struct lookup by_node;
+    struct lookup launches;  /* struct auto_launch */
+    struct lookup by_launch; /* runs that lead one */
     TAILQ_HEAD(, auto_run) queues[AUTO_QUEUES];
     size_t n;
 };

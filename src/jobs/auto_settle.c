@@ -210,10 +210,10 @@ static int64_t parent_of(struct auto_runs *a, struct auto_run *r)
     size_t at = 0;
     if (!r->launch || r->parent || r->leads)
         return r->parent;
-    for (struct auto_run *first; (first = lookup_next(&a->by_launch, r->launch, &at));)
-        if (first->launch == r->launch && first->node != r->node && first->kept)
+    for (struct auto_run *first; (first = lookup_next(&a->by_launch, r->launch->hash, &at));)
+        if (first->node != r->node && first->kept)
             return first->parent ? first->parent : first->id;
-    lookup_add(&a->by_launch, r->launch, r);
+    lookup_add(&a->by_launch, r->launch->hash, r);
     r->leads = true;
     return 0;
 }
@@ -260,6 +260,7 @@ void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *c
     size_t left = cover(r, jobs, n, &by);
     find_again(a, r, jobs, n);
     r->label = !left && by ? by->id : 0;
+    r->label_start_ms = r->label ? by->start_ms : 0;
     if (!left && by) {
         if (r->kept)
             auto_tell_joined(a, r->id, r->put_start_ms, by->id);

@@ -2,9 +2,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "alert/alert_state.h"
 #include "alert/show.h"
+#include "base/clock.h"
 #include "format/note.h"
 #include "format/template.h"
 #include "view_fixture.h"
@@ -203,6 +205,20 @@ static void w4_a_notice_that_goes_on_is_told_once_however_long(void **unused)
     alert_states_free(l);
 }
 
+static void w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one(void **unused)
+{
+    static const struct alert_rule lasts = {.name = "h", .severity = SEV_INFO, .notice = true, .lasts = true};
+    struct alert_states *l = alert_states_new(0);
+    struct told t;
+
+    (void)unused;
+    assert_string_equal(look_as(l, &lasts, 1000, 900, false, &t), "over 1 a; ");
+    assert_string_equal(look_as(l, &lasts, 2000, 950, false, &t), ""); /* another part of it */
+    assert_string_equal(look_as(l, &lasts, 3000, 800, false, &t), "");
+    assert_string_equal(look_as(l, &lasts, 4000, 1001, false, &t), "over 2 a; "); /* it began anew since */
+    alert_states_free(l);
+}
+
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
@@ -392,10 +408,57 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     snprintf(want, sizeof(want), "run-spinning run:%s dgx1:1 ", id); /* the same subject: one alert */
     has(&b, want, true);
     has(&b, "run-starved run:", true);
+    kim.slurm_job = 77; /* it may be on other nodes as well: what they have in common is the subject */
+    auto_see(runs, &(struct auto_seen){"key-dgx1", d[2].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
+    assert_true(auto_find(runs, "key-dgx1", d[2].fact.uuid, &run));
+    advise(&d[2], ADVICE_spinning, NOW - 601000);
+    alert_rules_look(rules, &s, on_run, &b);
+    snprintf(want, sizeof(want), "run-spinning launch:%016" PRIx64 " dgx1:2 ", run.launch);
+    has(&b, want, true);
     auto_free(runs);
     live_free(live);
     alert_rules_free(rules);
     cluster_free(c);
+}
+
+/* A Slurm job on two nodes, the second of which begins later. */
+static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
+{
+    struct auto_runs *runs = auto_new(&(struct auto_out){nothing_begins, nothing_changes, NULL});
+    struct proc_fact kim = {.pid = 900, .root_pid = 900, .user = "kim", .start_ms = NOW, .slurm_job = 77};
+    struct job_fact label = {.id = 5,
+                             .start_ms = NOW - 1000,
+                             .name = "train",
+                             .kind = "slurm",
+                             .person = "kim",
+                             .owner = "slurm",
+                             .node = "k2",
+                             .devices = "",
+                             .pids = "",
+                             .attrs = "{\"job\":77}"};
+    struct auto_found one, two, other;
+    struct auto_look due[2];
+
+    (void)unused;
+    auto_set(runs, &(struct auto_conf){120000, 300000});
+    auto_see(runs, &(struct auto_seen){"k1", "a", &kim, NOW, NOW, false}, NOW);
+    auto_see(runs, &(struct auto_seen){"k2", "b", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
+    assert_true(auto_find(runs, "k1", "a", &one) && auto_find(runs, "k2", "b", &two));
+    assert_true(one.launch && one.launch == two.launch);
+    assert_int_equal(two.start_ms, NOW);
+    kim.user[0] = 'j'; /* somebody else's is another */
+    auto_see(runs, &(struct auto_seen){"k2", "c", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
+    assert_true(auto_find(runs, "k2", "c", &other));
+    assert_true(other.launch && other.launch != one.launch);
+    auto_forget(runs, "k1"); /* it ends there, and goes on here: still since then */
+    assert_true(auto_find(runs, "k2", "b", &two));
+    assert_int_equal(two.start_ms, NOW);
+    assert_int_equal(auto_due(runs, NOW + 2 * HOUR_MS, due, 2), 1);
+    auto_settle(runs, "k2", (struct job_fact *[]){&label}, 1, NOW + 2 * HOUR_MS);
+    assert_true(auto_find(runs, "k2", "b", &two));
+    assert_int_equal(two.id, 5);
+    assert_int_equal(two.start_ms, NOW - 1000); /* Slurm's job began before its processes did */
+    auto_free(runs);
 }
 
 static void a_hub_that_was_away_does_not_take_all_nodes_for_down(void **unused)
@@ -760,7 +823,9 @@ static void a_note_comes_back_as_it_was(void **unused)
         assert_null(alert_read(str_of(bad[i]), &err));
 }
 
-TESTS(cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
+TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one),
+      cmocka_unit_test(a_run_over_nodes_is_one_subject_since_its_first_start),
+      cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
       cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),
       cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
       cmocka_unit_test(what_was_told_stays_so_until_it_is_taken_back), cmocka_unit_test(what_fired_survives_a_restart),

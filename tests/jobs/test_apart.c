@@ -72,8 +72,32 @@ static void on_change(void *arg, const struct job_change *c)
     (void)c;
 }
 
-/* GPUs of two nodes; one node's are of one run, or all of one launch. Which are told as apart: "k1:2 ". */
-static const char *play(int slow, double by, const char *cmd, char ret[80])
+/* Each node has its own label of the Slurm job. */
+static void label_nodes(struct auto_runs *runs, struct node_now *const n[2], int64_t slurm, int64_t now_ms)
+{
+    struct auto_look due[2];
+    char attrs[32];
+
+    snprintf(attrs, sizeof(attrs), "{\"job\":%lld}", (long long)slurm);
+    assert_int_equal(auto_due(runs, now_ms, due, 2), 2);
+    for (int k = 0; k < 2; k++) {
+        struct job_fact label = {.id = 70 + k,
+                                 .start_ms = T0,
+                                 .name = "train",
+                                 .kind = "slurm",
+                                 .person = "kim",
+                                 .owner = "slurm",
+                                 .node = n[k]->key,
+                                 .devices = "",
+                                 .pids = "",
+                                 .attrs = attrs};
+        auto_settle(runs, n[k]->key, (struct job_fact *[]){&label}, 1, now_ms);
+    }
+}
+
+/* GPUs of two nodes, so many of each; one node's are of one run, or all of one launch or Slurm job. Which are told as
+ * apart: "k1:2 ". */
+static const char *play(int slow, double by, int gpus, const char *cmd, int64_t slurm, char ret[80])
 {
     struct live *l = live_new(NULL, NULL, NULL);
     struct node_now *n[2] = {make_node(l, "k1"), make_node(l, "k2")};
@@ -81,8 +105,8 @@ static const char *play(int slow, double by, const char *cmd, char ret[80])
 
     auto_set(runs, &(struct auto_conf){120000, 300000});
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < GPUS; i++) {
-            struct proc_fact p = {.pid = 5, .root_pid = 5, .user = "kim", .start_ms = T0};
+        for (int i = 0; i < gpus; i++) {
+            struct proc_fact p = {.pid = 5, .root_pid = 5, .user = "kim", .start_ms = T0, .slurm_job = slurm};
             mem_copy_str(p.cmd, sizeof(p.cmd), cmd);
             auto_see(runs, &(struct auto_seen){n[k]->key, n[k]->devices[i].fact.uuid, &p, T0, T0, false}, T0);
         }
@@ -90,6 +114,8 @@ static const char *play(int slow, double by, const char *cmd, char ret[80])
         int64_t at_ms = T0 + t * 1000ll;
         for (int k = 0; k < 2 && t % STEP == 0; k++)
             send(l, n[k], k == 0 ? slow : -1, t >= 15 * 60 ? by : 1, at_ms);
+        if (slurm && t == 2 * 60)
+            label_nodes(runs, n, slurm, at_ms);
         apart_look(runs, l, at_ms);
     }
     ret[0] = 0;
@@ -114,9 +140,11 @@ static void a_gpu_that_falls_behind_its_run_is_told(void **unused)
     char told[80];
 
     (void)unused;
-    assert_string_equal(play(2, 0.75, "", told), "k1:2 ");
-    assert_string_equal(play(1, 0.75, "train --master_addr n1 --master_port 29500", told), "k1:1 ");
-    assert_string_equal(play(2, 1, "", told), "");
+    assert_string_equal(play(2, 0.75, GPUS, "", 0, told), "k1:2 ");
+    assert_string_equal(play(1, 0.75, GPUS, "train --master_addr n1 --master_port 29500", 0, told), "k1:1 ");
+    assert_string_equal(play(2, 1, GPUS, "", 0, told), "");
+    assert_string_equal(play(1, 0.75, 2, "", 0, told), ""); /* two runs, and of two GPUs nobody knows which it is */
+    assert_string_equal(play(1, 0.75, 2, "", 77, told), "k1:1 "); /* one Slurm job, though each node has a label */
 }
 
 /* ---- a hub that starts while one is slow already ---- */
