@@ -14,6 +14,7 @@ struct entry {
     int64_t gone_ms; /* firing, and not found since; 0: found */
     bool seen;
     bool before; /* it fired before this start, and was not found since */
+    bool lasts;  /* as of its rule */
 };
 
 struct alert_states {
@@ -23,6 +24,10 @@ struct alert_states {
     int64_t started_ms, now_ms, last_id;
     const struct alert **all;
     size_t cap_all;
+    alert_states_goes_on_fn *goes_on;
+    void *goes_on_arg;
+    struct alert **old; /* read back, of what lasts: a ring of the newest, until the first look; NULL: none */
+    size_t n_old;       /* in all */
 };
 
 static uint64_t mix(uint64_t h, const char *s)
@@ -48,7 +53,9 @@ void alert_states_free(struct alert_states *w)
         return;
     for (size_t i = 0; i < w->n; i++)
         free(w->v[i].a);
-    free(w->v);
+    for (size_t i = 0; w->old && i < ALERT_STATES_LASTING; i++)
+        free(w->old[i]);
+    FREE_ALL(w->v, w->old);
     lookup_fini(&w->by_key);
     free(w->all);
     free(w);
@@ -82,15 +89,53 @@ static struct entry *add(struct alert_states *w, const struct alert *a)
     return &w->v[w->n - 1];
 }
 
+void alert_states_ask(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg)
+{
+    w->goes_on = goes_on;
+    w->goes_on_arg = arg;
+}
+
+static void keep_old(struct alert_states *w, const struct alert *a)
+{
+    if (!w->old)
+        w->old = mem_zero(ALERT_STATES_LASTING, sizeof(struct alert *));
+    struct alert **at = &w->old[w->n_old++ % ALERT_STATES_LASTING];
+    free(*at);
+    *at = alert_copy(a);
+}
+
+static void take_old(struct alert_states *w)
+{
+    for (size_t i = 0; w->old && i < ALERT_STATES_LASTING; i++) {
+        struct alert *a = w->old[i];
+        struct entry *e = a ? find(w, a->rule, a->subject) : NULL;
+        if (e && a->fired_ms > e->a->fired_ms)
+            replace(e, a);
+        if (a && !e && w->n < ALERT_STATES_MAX) {
+            e = add(w, a);
+            e->before = e->lasts = true;
+        }
+        free(a);
+    }
+    free(w->old);
+    w->old = NULL;
+}
+
 void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r)
 {
     w->last_id = MAX(w->last_id, a->id);
+    if (a->notice && a->fired_ms <= w->started_ms - ALERT_STATES_NOTICE_MS) {
+        if (r && r->lasts)
+            keep_old(w, a);
+        return;
+    }
     struct entry *e = find(w, a->rule, a->subject);
     if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
         replace(e, a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);
         e->before = true;
+        e->lasts = r && r->lasts;
         e->clear_ms = r ? r->clear_ms : 0;
     }
 }
@@ -133,6 +178,7 @@ void alert_states_set_last(struct alert_states *w, int64_t id)
 void alert_states_begin(struct alert_states *w, int64_t now_ms)
 {
     w->now_ms = now_ms;
+    take_old(w);
     for (size_t i = 0; i < w->n; i++)
         w->v[i].seen = false;
 }
@@ -180,14 +226,28 @@ void alert_states_see(void *states, const struct alert_rule *r, const struct ale
     e->seen = true;
     e->before = false;
     e->gone_ms = 0;
+    e->lasts = r->lasts;
     e->for_ms = r->for_ms;
     e->clear_ms = r->clear_ms;
+}
+
+/* A notice that was not found: whether it need not be known any more. n_lasting: how many are, though they are old. */
+static bool is_past(const struct alert_states *w, const struct entry *e, size_t *n_lasting)
+{
+    if (w->now_ms - e->a->fired_ms < ALERT_STATES_NOTICE_MS)
+        return false;
+    if (!e->lasts || *n_lasting >= ALERT_STATES_LASTING)
+        return true;
+    bool unheard = e->before && w->now_ms - w->started_ms < ALERT_STATES_HEAR_MS;
+    bool lasts = unheard || (w->goes_on && w->goes_on(w->goes_on_arg, e->a));
+    *n_lasting += lasts;
+    return !lasts;
 }
 
 void alert_states_end(struct alert_states *w, alert_states_change_fn *change, void *arg)
 {
     bool settling = w->now_ms - w->started_ms < ALERT_STATES_SETTLE_MS;
-    size_t kept = 0, before = w->n;
+    size_t kept = 0, before = w->n, n_lasting = 0;
 
     for (size_t i = 0; i < w->n; i++) {
         struct entry *e = &w->v[i];
@@ -200,7 +260,7 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
         } else if (!e->seen && !e->a->fired_ms) {
             over = true;
         } else if (e->a->notice) { /* known, so that it is not told again */
-            over = !e->seen && w->now_ms - e->a->fired_ms >= ALERT_STATES_NOTICE_MS;
+            over = !e->seen && is_past(w, e, &n_lasting);
         } else if (!e->seen && !(e->before && settling)) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
             if (w->now_ms - e->gone_ms >= e->clear_ms) {

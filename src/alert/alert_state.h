@@ -7,7 +7,9 @@
  * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet.
  * W3 Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is
  * the same one, also after a restart, for ALERT_STATES_NOTICE_MS. W5 Of a rule that lasts it is the same one if it
- * began before the notice fired: parts of a run begin one after the other.
+ * began before the notice fired: parts of a run begin one after the other. W6 Such a notice is known for as long as
+ * what it is of goes on, also after a restart: nobody knows whether it does for ALERT_STATES_HEAR_MS then. Beyond
+ * ALERT_STATES_NOTICE_MS there are ALERT_STATES_LASTING of them at most; of those read back the newest.
  */
 #pragma once
 
@@ -17,11 +19,17 @@
 #define ALERT_STATES_MAX       20000  /* alerts at once, pending ones too */
 #define ALERT_STATES_SETTLE_MS 120000 /* after a start */
 #define ALERT_STATES_NOTICE_MS (2 * 86400000ll)
+#define ALERT_STATES_HEAR_MS   3600000
+#define ALERT_STATES_LASTING   4000
 
 struct alert_states;
 struct alert_states *alert_states_new(int64_t now_ms);
 void alert_states_free(struct alert_states *w);
-/* Read back: it fired, and was not resolved; or a notice. r NULL: its rule is not there any more. */
+/* Whether what this notice is of goes on. NULL, or never called: nobody knows (W6). */
+typedef bool alert_states_goes_on_fn(void *arg, const struct alert *a);
+void alert_states_ask(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg);
+/* Read back, in the order of their numbers: it fired, and was not resolved; or a notice, which is left out where it is
+ * too old. r NULL: its rule is not there any more. */
 void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
 /* Another hub, which leads, says how it is. */
 void alert_states_take(struct alert_states *w, const struct alert *a, const struct alert_rule *r);

@@ -415,6 +415,16 @@ static void tell_advised(const struct rule_look *k, const struct node_now *n, co
                                          .since_ms = run.start_ms});
 }
 
+bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a)
+{
+    struct str s = str_of(a->subject);
+    uint64_t id;
+
+    if (str_skip(&s, "launch:"))
+        return str_hex(s, &id) && auto_launched(runs, id);
+    return str_skip(&s, "run:") && str_hex(s, &id) && auto_goes_on(runs, a->node, (int64_t)id);
+}
+
 /* ---- the hub ---- */
 
 static void look_hub(const struct rule_look *k)

@@ -2,5 +2,8 @@
 #pragma once
 
 #include "alert/rule.h"
+#include "model/alert.h"
 
 extern const struct alert_rule alert_builtin[]; /* name NULL at the end */
+/* Whether the run goes on that this notice is of, as its subject says; false where it is of none. */
+bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a);

@@ -9,6 +9,7 @@
 
 #include "alert/alert_state.h"
 #include "alert/baselines.h"
+#include "alert/builtin.h"
 #include "alert/gpus.h"
 #include "alert/show.h"
 #include "alert/teller.h"
@@ -72,10 +73,19 @@ static void forget_lost(struct hub_alerts *d)
     d->n_lost = 0;
 }
 
+static bool goes_on(void *arg, const struct alert *a)
+{
+    return alert_run_goes_on(hub_jobs_runs(arg), a);
+}
+
 static void *open_alerts(struct hub *h)
 {
-    return NEW(struct hub_alerts, .h = h, .rules = alert_rules_new(), .watch = alert_states_new(clock_wall_ms()),
-               .teller = alert_teller_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
+    struct hub_alerts *d =
+        NEW(struct hub_alerts, .h = h, .rules = alert_rules_new(), .watch = alert_states_new(clock_wall_ms()),
+            .teller = alert_teller_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
+
+    alert_states_ask(d->watch, goes_on, h);
+    return d;
 }
 
 static void close_alerts(void *self)
@@ -171,12 +181,10 @@ static void load_alert(void *arg, const struct note *n)
         log_warn("alert", "note %" PRId64 ": %s", n->id, err.msg);
         return;
     }
-    if (alert_state(a) == ALERT_FIRING) {
+    bool firing = alert_state(a) == ALERT_FIRING;
+    if (firing || a->notice)
         alert_states_load(d->watch, a, alert_rules_find(d->rules, a->rule));
-        free(a);
-    } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
-        if (a->notice && a->fired_ms > d->h->started_ms - ALERT_STATES_NOTICE_MS)
-            alert_states_load(d->watch, a, alert_rules_find(d->rules, a->rule));
+    if (!firing && a->resolved_ms > d->h->started_ms - PAST_MS) {
         keep_over(d, a, d->h->started_ms);
         keep_past(d, a);
     } else {

@@ -196,6 +196,18 @@ bool auto_find(const struct auto_runs *a, const char *node, const char *device, 
     return false;
 }
 
+bool auto_goes_on(const struct auto_runs *a, const char *node, int64_t id)
+{
+    const struct auto_node *n = find_node(a, node);
+    return n && ANY(n->n, i, auto_shown(n->runs[i]) == id);
+}
+
+bool auto_launched(const struct auto_runs *a, uint64_t launch)
+{
+    size_t at = 0;
+    return lookup_next(&a->launches, launch, &at) != NULL;
+}
+
 static bool is_near(const struct auto_runs *a, const struct auto_run *r, int64_t from_ms, int64_t to_ms)
 {
     int64_t gap = a->conf.gap_ms, until_ms = auto_until(r);

@@ -65,6 +65,10 @@ struct auto_found { /* the run that goes on on a device, as people know it: its 
     int64_t start_ms; /* the first of all of it that is known */
 };
 bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret);
+/* Whether it goes on, or ended so lately that it may: this run on that node, by the id that people know it by; a launch
+ * on any node. */
+bool auto_goes_on(const struct auto_runs *a, const char *node, int64_t id);
+bool auto_launched(const struct auto_runs *a, uint64_t launch);
 
 /* What is said of the record id, which began then, when it is no run any more and leads to another job. */
 #define AUTO_JOINED_LEN 48

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "alert/alert_state.h"
+#include "alert/builtin.h"
 #include "alert/show.h"
 #include "base/clock.h"
 #include "format/note.h"
@@ -205,18 +206,100 @@ static void w4_a_notice_that_goes_on_is_told_once_however_long(void **unused)
     alert_states_free(l);
 }
 
+static const struct alert_rule rule_lasts = {.name = "h", .severity = SEV_INFO, .notice = true, .lasts = true};
+
 static void w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one(void **unused)
 {
-    static const struct alert_rule lasts = {.name = "h", .severity = SEV_INFO, .notice = true, .lasts = true};
     struct alert_states *l = alert_states_new(0);
     struct told t;
 
     (void)unused;
-    assert_string_equal(look_as(l, &lasts, 1000, 900, false, &t), "over 1 a; ");
-    assert_string_equal(look_as(l, &lasts, 2000, 950, false, &t), ""); /* another part of it */
-    assert_string_equal(look_as(l, &lasts, 3000, 800, false, &t), "");
-    assert_string_equal(look_as(l, &lasts, 4000, 1001, false, &t), "over 2 a; "); /* it began anew since */
+    assert_string_equal(look_as(l, &rule_lasts, 1000, 900, false, &t), "over 1 a; ");
+    assert_string_equal(look_as(l, &rule_lasts, 2000, 950, false, &t), ""); /* another part of it */
+    assert_string_equal(look_as(l, &rule_lasts, 3000, 800, false, &t), "");
+    assert_string_equal(look_as(l, &rule_lasts, 4000, 1001, false, &t), "over 2 a; "); /* it began anew since */
     alert_states_free(l);
+}
+
+static bool on_goes_on(void *arg, const struct alert *a)
+{
+    return strcmp(a->subject, "a") == 0 && *(bool *)arg;
+}
+
+static void w6_a_notice_of_what_lasts_is_known_while_it_goes_on(void **unused)
+{
+    static const struct alert_rule happens = {.name = "n", .severity = SEV_INFO, .notice = true};
+    struct alert_states *l = alert_states_new(0);
+    bool goes_on = true;
+    struct told t;
+
+    (void)unused;
+    alert_states_ask(l, on_goes_on, &goes_on);
+    assert_string_equal(look_as(l, &rule_lasts, 1000, 900, false, &t), "over 1 a; ");
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "over 2 a; ");
+    for (int day = 1; day < 30; day++) /* a break of a month */
+        assert_string_equal(look(l, day * DAY_MS, "", &t), "");
+    assert_string_equal(look_as(l, &rule_lasts, 30 * DAY_MS, 900, false, &t), "");
+    assert_string_equal(look_as(l, &happens, 30 * DAY_MS, 900, false, &t), "over 3 a; "); /* it is of no such rule */
+    goes_on = false;
+    look(l, 31 * DAY_MS, "", &t);
+    assert_string_equal(look_as(l, &rule_lasts, 32 * DAY_MS, 900, false, &t), "over 4 a; ");
+    alert_states_free(l);
+}
+
+static struct alert old_notice(int64_t id, const char *subject, int64_t at_ms)
+{
+    return (struct alert){.id = id,
+                          .since_ms = at_ms,
+                          .fired_ms = at_ms,
+                          .resolved_ms = at_ms,
+                          .notice = 1,
+                          .rule = "h",
+                          .subject = subject,
+                          .node = "",
+                          .place = "",
+                          .device = "",
+                          .person = "",
+                          .text = "",
+                          .advice = "",
+                          .told_to = ""};
+}
+
+/* A hub that starts after 20 days; what was told on the first is found again so long after the start. */
+static const char *found_after_restart(int64_t after_ms, bool goes_on, const struct alert_rule *r, int more,
+                                       struct told *t)
+{
+    struct alert_states *l = alert_states_new(20 * DAY_MS);
+    struct alert a = old_notice(1, "a", DAY_MS);
+
+    alert_states_ask(l, on_goes_on, &goes_on);
+    alert_states_load(l, &a, r);
+    for (int i = 0; i < more; i++) {
+        char subject[16];
+        snprintf(subject, sizeof(subject), "other%d", i);
+        a = old_notice(2 + i, subject, DAY_MS + i);
+        alert_states_load(l, &a, r);
+    }
+    look(l, 20 * DAY_MS + 5000, "", t);
+    look(l, 20 * DAY_MS + after_ms, "", t);
+    look_as(l, &rule_lasts, 20 * DAY_MS + after_ms + 5000, DAY_MS - 1000, false, t);
+    alert_states_free(l);
+    return t->text;
+}
+
+static void w6_it_is_known_after_a_restart_too(void **unused)
+{
+    static const struct alert_rule other = {.name = "h", .severity = SEV_INFO, .notice = true};
+    struct told t;
+
+    (void)unused;
+    assert_string_equal(found_after_restart(60000, false, &rule_lasts, 0, &t), ""); /* its node was not heard yet */
+    assert_string_equal(found_after_restart(ALERT_STATES_HEAR_MS, true, &rule_lasts, 0, &t), "");
+    assert_string_equal(found_after_restart(ALERT_STATES_HEAR_MS, false, &rule_lasts, 0, &t), "over 2 a; ");
+    assert_string_equal(found_after_restart(60000, false, &other, 0, &t), "over 2 a; ");
+    assert_string_equal(found_after_restart(60000, false, &rule_lasts, ALERT_STATES_LASTING - 1, &t), "");
+    assert_string_equal(found_after_restart(60000, false, &rule_lasts, ALERT_STATES_LASTING, &t),
+                        "over 4002 a; "); /* the newest are known */
 }
 
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
@@ -408,6 +491,12 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     snprintf(want, sizeof(want), "run-spinning run:%s dgx1:1 ", id); /* the same subject: one alert */
     has(&b, want, true);
     has(&b, "run-starved run:", true);
+    snprintf(want, sizeof(want), "run:%s", id);
+    struct alert told = old_notice(1, want, NOW);
+    told.node = "key-dgx1";
+    assert_true(alert_run_goes_on(runs, &told));
+    told.node = "key-dgx2"; /* no such one there */
+    assert_false(alert_run_goes_on(runs, &told));
     kim.slurm_job = 77; /* it may be on other nodes as well: what they have in common is the subject */
     auto_see(runs, &(struct auto_seen){"key-dgx1", d[2].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
     assert_true(auto_find(runs, "key-dgx1", d[2].fact.uuid, &run));
@@ -445,6 +534,14 @@ static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
     auto_see(runs, &(struct auto_seen){"k2", "b", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
     assert_true(auto_find(runs, "k1", "a", &one) && auto_find(runs, "k2", "b", &two));
     assert_true(one.launch && one.launch == two.launch);
+    struct alert told = old_notice(1, "gpu:a", NOW);
+    assert_false(alert_run_goes_on(runs, &told));
+    char subject[40];
+    snprintf(subject, sizeof(subject), "launch:%016" PRIx64, one.launch);
+    told.subject = subject;
+    assert_true(alert_run_goes_on(runs, &told));
+    told.subject = "launch:0000000000000007";
+    assert_false(alert_run_goes_on(runs, &told));
     assert_int_equal(two.start_ms, NOW);
     kim.user[0] = 'j'; /* somebody else's is another */
     auto_see(runs, &(struct auto_seen){"k2", "c", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
@@ -824,6 +921,8 @@ static void a_note_comes_back_as_it_was(void **unused)
 }
 
 TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one),
+      cmocka_unit_test(w6_a_notice_of_what_lasts_is_known_while_it_goes_on),
+      cmocka_unit_test(w6_it_is_known_after_a_restart_too),
       cmocka_unit_test(a_run_over_nodes_is_one_subject_since_its_first_start),
       cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
       cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),

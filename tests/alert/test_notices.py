@@ -2,9 +2,12 @@
 """What happened and has no end is told once, also by a hub that was killed meanwhile; nothing is wrong because of it."""
 import json
 import os
+import re
 
 import alerting
+import faultworld
 import lib
+import sender
 
 CONFIG = """
 rule: {stale_after: 8s, down_after: 10s}
@@ -66,6 +69,63 @@ class Notices(alerting.Watched):
         self.assertEqual(sorted(k for k in self.kinds() if k[1] != "node-new"), [("fired", "node-down"), ("fired", "node-down"), ("notice", "node-back")])
         self.assertEqual(len(self.ids("node-new")), 2)
         self.assertNotIn("resolved", {kind for kind, _ in self.kinds()})  # the notice said so
+
+
+class LongRun(lib.Case):
+    """A run that somebody labelled spins; the hub starts again when it is five days old, and it still does."""
+    config = "alerts:\n  run-spinning: {for: 0s}\n  node-new: off\n"
+
+    def begin(self, clock):
+        self.hub = self.start_hub("--config", self.path("muster.yaml"), "--runs-after", "1s", env=clock.env)
+
+    def post(self, node, *frames):
+        auth = {"Authorization": "Bearer " + self.tokens.setdefault(node.key, self.token("agent")), "Content-Type": "application/octet-stream"}
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers=auth)
+        self.assertEqual(status, 200, body)
+
+    def ask(self, path, **body):
+        status, _, raw = lib.ask(self.hub.url + path, method="POST" if body else "GET", body=json.dumps(body).encode() if body else None, headers={"Authorization": "Bearer " + self.admin})
+        self.assertIn(status, (200, 201), raw)
+        return json.loads(raw)
+
+    def looked(self):
+        """Nodes whose jobs were looked up for their runs."""
+        return int(re.search(rb"^muster_hub_runs_looked\S* (\d+)", lib.ask(self.hub.url + "/metrics", headers={"Authorization": "Bearer " + self.admin})[2], re.M)[1])
+
+    def spin(self, *nodes):
+        """Two minutes of it, when the hub knows whose label it is."""
+        frames = {n.key: (n.facts(), n.procs((41, "kim", "python", "python train.py"))) for n in nodes}
+        began = {n.key: n.now() - 120000 for n in nodes}
+        before = self.looked()
+        for n in nodes:
+            self.post(n, *frames[n.key], n.batch(at_ms=began[n.key]))
+        lib.wait_until("labels are looked for", lambda: self.looked() >= before + len(nodes))
+        for n in nodes:
+            self.post(n, *frames[n.key], *(n.batch(at_ms=began[n.key] + 5000 * i, more={31: 200, 33: 0, 34: 0, 36: 9900}) for i in range(1, 24)))
+
+    def told(self):
+        return sorted(r["place"] for r in self.ask("/api/v1/alerts?all")["rows"] if r["rule"] == "run-spinning")
+
+    @lib.plain  # the clock is set by a library, which sanitizers do not take
+    def test_it_is_not_told_again_after_a_restart(self):
+        clock, old, new = faultworld.Clock(self.path("clock")), sender.Node("old1"), sender.Node("new1")
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(self.config)
+        self.tokens, self.admin = {}, self.token("admin")
+        clock.set(-5 * faultworld.DAY)
+        old.offset_ms = -5 * faultworld.DAY
+        self.begin(clock)
+        self.post(old, old.facts(), old.procs(), old.batch(at_ms=old.now() - 180000))
+        self.ask("/api/v1/jobs", name="train", person="kim", node="old1", devices=[old.uuid], start=old.now() - 180000)
+        self.spin(old)
+        lib.wait_until("it is told", lambda: self.told() == ["old1:0"])
+        self.hub.stop()
+        clock.set(0)
+        old.offset_ms = 0
+        self.begin(clock)
+        self.spin(old, new)
+        lib.wait_until("what is new is told", lambda: "new1:0" in self.told())
+        self.assertEqual(self.told(), ["new1:0", "old1:0"])
 
 
 if __name__ == "__main__":
