@@ -68,6 +68,13 @@ void reading_event(struct reading *r, const struct node_event *e)
     VEC_ADD(r->events, r->n_events, r->cap_events, *e);
 }
 
+void reading_no_work(struct reading *r, const char *why)
+{
+    for (size_t i = 0; i < r->n_devices; i++)
+        if (!r->devices[i].fact.note[0] && !r->devices[i].fact.lost)
+            mem_copy_str(r->devices[i].fact.note, sizeof(r->devices[i].fact.note), why);
+}
+
 void reading_reset(struct reading *r)
 {
     for (size_t i = 0; i < r->n_devices; i++)

@@ -54,6 +54,8 @@ struct custom_reading *reading_custom(struct reading *r); /* zeroed; NULL when t
  * goes, its name stays. NULL when there are too many. */
 struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program);
 void reading_event(struct reading *r, const struct node_event *e);
+/* Why work is not known (model/work.h), as the note of devices that have no other. */
+void reading_no_work(struct reading *r, const char *why);
 void reading_reset(struct reading *r);
 void reading_fini(struct reading *r);
 

@@ -26,7 +26,7 @@ void nvml_dev_open(struct nvml_dev *d, nvml_handle handle)
     d->first.have = (struct bits){0};
     d->absent = d->dear.absent = (struct bits){0};
     d->dear.links = d->dear.gpm = -1;
-    d->dear.gpm_refused = d->dear.gpm_busy = false;
+    d->dear.gpm_refused = d->dear.gpm_old = d->dear.gpm_busy = false;
     d->dear.link_at_ms = 0;
     d->dear.fixed.have = (struct bits){0};
     d->dear.procs_begun = d->dear.no_rows = d->dear.no_procs = false;

@@ -52,6 +52,7 @@ struct nvml_dev {
         void *gpm_sample[2];
         bool gpm_begun;      /* gpm_sample[0] holds the last one */
         bool gpm_refused;    /* gpm is 0 for want of rights */
+        bool gpm_old;        /* gpm is 0 since the GPU is older than it */
         bool gpm_busy;       /* the last reading told how long the GPU was active */
         int64_t gpm_ms;      /* monotonic: when gpm_sample[0] was taken */
         struct sample fixed; /* what never changes, as far as it was asked for */

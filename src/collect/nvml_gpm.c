@@ -44,6 +44,14 @@ static bool usable(const struct nvml *lib, struct nvml_dev *d)
     return true;
 }
 
+/* Older than GPM. False where that is not known, too. */
+static bool is_old(const struct nvml *lib, const struct nvml_dev *d)
+{
+    unsigned architecture;
+    return lib->architecture && lib->architecture(d->parent ? d->parent : d->handle, &architecture) == 0 &&
+           architecture < NVML_HOPPER;
+}
+
 /* The metrics to ask for, into q; their rows of the table into rows. */
 static void choose(const struct nvml_ask *a, const struct nvml_dev *d, struct nvml_gpm_get *q, size_t *rows)
 {
@@ -97,8 +105,10 @@ bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d)
 {
     const struct nvml *lib = a->lib;
     struct nvml_dear *dear = &d->dear;
-    if (dear->gpm < 0)
+    if (dear->gpm < 0) {
         dear->gpm = usable(lib, d);
+        dear->gpm_old = !dear->gpm && is_old(lib, d);
+    }
     if (!dear->gpm)
         return false;
     int rc = d->parent ? lib->gpm_mig_sample(d->parent, d->gi, dear->gpm_sample[1])

@@ -88,6 +88,7 @@ enum {
     NVML_CLOCK_SM = 1,
     NVML_CLOCK_MEM = 2,
     NVML_SAMPLES_UTIL = 1,
+    NVML_HOPPER = 9, /* architectures count up */
     NVML_FIELD_MEM_TEMP = 82,
     NVML_FIELD_NVLINK_TX = 138, /* KiB; scope: all links */
     NVML_FIELD_NVLINK_RX = 139,
@@ -114,6 +115,7 @@ enum {
     X(MAYBE, cuda_version, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion", (int *))             \
     X(MAYBE, name, "nvmlDeviceGetName", NULL, (nvml_handle, char *, unsigned))                                         \
     X(MAYBE, serial, "nvmlDeviceGetSerial", NULL, (nvml_handle, char *, unsigned))                                     \
+    X(MAYBE, architecture, "nvmlDeviceGetArchitecture", NULL, (nvml_handle, unsigned *))                               \
     X(MAYBE, index, "nvmlDeviceGetIndex", NULL, (nvml_handle, unsigned *))                                             \
     X(MAYBE, minor, "nvmlDeviceGetMinorNumber", NULL, (nvml_handle, unsigned *))                                       \
     X(MAYBE, pci, "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", (nvml_handle, struct nvml_pci *))              \

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "collect/nvml_gpm.h"
 #include "collect/worker.h"
+#include "model/work.h"
 
 enum {
     SAMPLES_MAX = 4096,
@@ -185,9 +186,10 @@ static void job_gpm(struct job *j)
     if (!got && dear->gpm == 1)
         dear->due_ms[JOB_GPM] = j->now_ms + SOON_MS;
     LOCKED(&j->s->lock);
-    j->s->inbox[j->i].no_gpm = dear->gpm_refused ? "work is not measured: the driver wants admin rights for it"
-                               : dear->gpm == 0  ? "work is not measured: GPUs before Hopper do not tell it"
-                                                 : NULL;
+    j->s->inbox[j->i].no_gpm = dear->gpm_refused ? NO_WORK_RIGHTS
+                               : dear->gpm != 0  ? NULL
+                               : dear->gpm_old   ? NO_WORK_MODEL
+                                                 : NO_WORK_DRIVER;
 }
 
 /* Blocks 20 ms for each direction. */

@@ -12,6 +12,7 @@
 #include "base/order.h"
 #include "base/rand.h"
 #include "collect/collect.h"
+#include "model/work.h"
 
 #define COLUMNS_MAX 256
 #define USES_MAX    64 /* processes in one row */
@@ -499,6 +500,8 @@ static int replay_read(struct collector *c, struct reading *ret, UNUSED struct e
             device_reading_use(d, (struct raw_use){p->pid, PROC_COMPUTE, uses[k].mem, -1, p});
         }
     }
+    if (c->trace->column_of[M_work] < 0)
+        reading_no_work(ret, NO_WORK_TRACE);
     return 0;
 }
 

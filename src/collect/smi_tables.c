@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "model/work.h"
 
 void smi_tables_fini(struct smi_tables *t)
 {
@@ -194,5 +195,6 @@ bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, str
         add_migs(t, &gpu, ret);
     }
     t->fresh = false;
+    reading_no_work(ret, NO_WORK_SMI);
     return true;
 }

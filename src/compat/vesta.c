@@ -14,6 +14,7 @@
 #include "base/rand.h"
 #include "format/words.h"
 #include "model/gather.h"
+#include "model/work.h"
 #include "nodes/feature.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
@@ -150,6 +151,7 @@ static void post_gpu(struct vesta_post *p, const json_t *o, int64_t index)
     *d = (struct device_fact){.index = (int32_t)index, .minor = -1, .mig = -1, .vendor = VENDOR_NVIDIA};
     text(o, "uuid", d->uuid, sizeof(d->uuid));
     text(o, "gpu_name", d->name, sizeof(d->name));
+    mem_copy_str(d->note, sizeof(d->note), NO_WORK_SMI);
     const struct {
         const char *name;
         enum metric m;

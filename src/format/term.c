@@ -385,6 +385,18 @@ static void box_procs(struct pen *p, const struct device_now *d)
     }
 }
 
+/* Words that may take more than one line. */
+static void box_words(struct pen *p, const char *words)
+{
+    struct str rest = str_of(words), line;
+
+    while (words_line(&rest, p->width - 7, &line)) {
+        AUTO_BUF b = BUF_INIT(512);
+        buf_add(&b, line.p, line.len);
+        box_line(p, b.p);
+    }
+}
+
 static void box(struct pen *p, const struct node_now *n, const struct device_now *d)
 {
     AUTO_BUF b = BUF_INIT(1024);
@@ -401,6 +413,8 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
             box_line(p, b.p);
         }
     }
+    if (device_note(d))
+        box_words(p, device_note(d));
     if (in_sight(d)) {
         box_values(p, d);
         box_bar(p, d);

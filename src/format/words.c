@@ -109,6 +109,24 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         buf_addf(out, "; needs service: %s", service);
 }
 
+const char *device_note(const struct device_now *d)
+{
+    return d->fact.note[0] && !strstr(d->reason, d->fact.note) ? d->fact.note : NULL;
+}
+
+bool words_line(struct str *rest, int width, struct str *ret)
+{
+    size_t len = rest->len, most = (size_t)MAX(width, 1);
+
+    if (len > most)
+        for (len = most; len && rest->p[len] != ' ';)
+            len--;
+    len = len ? len : rest->len; /* one long word: whoever shows it cuts it */
+    *ret = str_n(rest->p, len);
+    *rest = str_trim(str_drop(*rest, len));
+    return len > 0;
+}
+
 void advice_why(struct buf *out, const struct advice *a)
 {
     plain_line(out, str_of(a->evidence));

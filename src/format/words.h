@@ -15,6 +15,8 @@ struct str throttle_text(uint64_t mask, char out[256]);
 void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms);
 /* Why it needs service, by what its memory rows tell; NULL: it does not, or nobody knows. */
 const char *device_service(const struct device_now *d);
+/* Why values of it are missing, where its state does not say so already; NULL: none are, or nobody knows. */
+const char *device_note(const struct device_now *d);
 /* "active 59 %, SM 53 %: feed it faster: …": behind what device_sentence says. */
 void advice_why(struct buf *out, const struct advice *a);
 /* "down, no news for 4 m"; "up"; with a clock that is off. */
@@ -37,6 +39,9 @@ const char *device_stamp(const struct node_now *n, const struct device_now *d, c
  * asked. */
 enum fit { FIT_LEFT, FIT_RIGHT, FIT_CUT_HEAD };
 void fit(struct buf *out, struct str s, int width, enum fit how, bool ascii);
+
+/* The next line of a sentence, ended at a blank so that it fits into so many bytes; false at the end. */
+bool words_line(struct str *rest, int width, struct str *ret);
 
 /* Memory neither in use nor reserved, bytes; false when not known. */
 bool memory_left(const struct sample *s, int64_t *ret);

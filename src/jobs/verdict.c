@@ -9,6 +9,7 @@
 #include "base/order.h"
 #include "jobs/apart_first.h"
 #include "jobs/auto.h"
+#include "model/work.h"
 #include "verdict/straggling.h"
 
 #define FINE_MS    5000     /* activity is read so often */
@@ -89,6 +90,15 @@ static int find_parts(struct reading *r, struct err *err)
     return past_each(r->past, EACH_JOB(&ask, take_part, r), err);
 }
 
+/* A run says of its utilisation that it is not work: the note need not. */
+static void copy_note(struct verdict_gpu *g, const struct device_fact *f)
+{
+    struct str note = str_of(f->note);
+    if (str_ends(note, NOT_WORK))
+        note.len -= strlen(NOT_WORK);
+    snprintf(g->note, sizeof(g->note), "%.*s", STR_ARG(note));
+}
+
 /* What they were called then, and what they said of themselves. */
 static int find_facts(struct reading *r, struct err *err)
 {
@@ -105,7 +115,7 @@ static int find_facts(struct reading *r, struct err *err)
                 continue;
             g->index = f->index;
             mem_copy_str(g->model, sizeof(g->model), f->name);
-            mem_copy_str(g->note, sizeof(g->note), f->note);
+            copy_note(g, f);
         }
         node_fact_fini(&was.fact);
         if (code < 0)
@@ -304,5 +314,5 @@ const char *run_verdict_why(const struct run_verdict *v)
         return "no GPU of it is known";
     if (isnan(v->all.mean[RUN_UTIL]) && isnan(v->all.mem_peak) && isnan(v->all.mean[RUN_POWER]))
         return "nothing is stored of that time";
-    return at < v->n ? v->gpus[at].note : "work is not measured: the GPU does not tell it";
+    return at < v->n ? v->gpus[at].note : NO_WORK_FOR("this driver does not tell it");
 }

@@ -15,6 +15,11 @@ const struct gpu_peak *gpu_peak_of(const char *model)
     return at && at->sms ? at : NULL;
 }
 
+bool note_of_work(const char *note)
+{
+    return str_starts(str_of(note), "work is not measured");
+}
+
 bool work_of(const struct sample *s, int64_t *ret)
 {
     static const enum metric parts[] = {M_tensor_active, M_fp64_active, M_fp32_active,

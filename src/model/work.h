@@ -12,6 +12,17 @@ enum { BOUND_DRAM = 6000, BOUND_TENSOR = 1000 };
 enum { SPIN_ACTIVE = 9000, SPIN_SM = 500 };
 #define SPIN_WORDS "runs, but does almost nothing"
 
+/* Why the work of a GPU is not known: what its note says where nothing worse is to be said. */
+#define NO_WORK_FOR(why) "work is not measured: " why
+#define NOT_WORK         "; utilisation is not work"
+#define NO_WORK(why)     NO_WORK_FOR(why) NOT_WORK
+#define NO_WORK_RIGHTS   NO_WORK("the driver wants admin rights for it")
+#define NO_WORK_MODEL    NO_WORK("GPUs before Hopper do not tell it")
+#define NO_WORK_DRIVER   NO_WORK("this driver does not tell it")
+#define NO_WORK_TRACE    NO_WORK("the recording does not have it")
+#define NO_WORK_SMI      NO_WORK("nvidia-smi does not tell it")
+bool note_of_work(const char *note); /* one of these, which is no reason for anything else */
+
 /* What one GPU model does in one clock of one SM: peak.def. */
 struct gpu_peak {
     const char *name; /* models whose name begins so */

@@ -147,6 +147,8 @@ static int show(const struct ls_conf *conf, const struct picture *p)
             render_rows_text(&out, &r, &t);
         if (str_find(str_n(out.p + table, out.len - table), " REASON") < 0)
             unread(&p->view, &out);
+        if (conf->detail && str_find(str_n(out.p + table, out.len - table), " NOTE") < 0)
+            ls_notes(&p->view, &out);
     }
     bool none = r.n == 0;
     int code = cli_print(&ls_help, &out);

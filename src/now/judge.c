@@ -331,7 +331,7 @@ void judge_words(const struct verdict *v, const char *told, char reason[160])
     const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* that the driver hangs is said already */
     if (v->why == WHY_BOOKED)
         buf_adds(&b, told);
-    else if (words[v->why].told && told[0])
+    else if (words[v->why].told && told[0] && !note_of_work(told))
         buf_addf(&b, ": %s", told);
     else if (more)
         buf_adds(&b, more);

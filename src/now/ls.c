@@ -10,7 +10,7 @@
 #include "model/labels.h"
 
 enum { NODE, GPU, STATE, USER, UTIL, MEM_USED, MEM_TOTAL, TEMP, POWER, NAME, SINCE, IDLE, AGE, REASON, PLAIN };
-enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, WHAT_TO_DO, DETAIL };
+enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, WHAT_TO_DO, NOTE, DETAIL };
 enum { LABELS = DETAIL, ALL };
 
 #define GIB ((int64_t)1 << 30)
@@ -40,6 +40,7 @@ static const struct column_spec columns[ALL] = {
     [BOOKED] = {.name = "booked", .title = "BOOKED BY", .type = CELL_TEXT, .weight = 65},
     [BOOKED_UNTIL] = {.name = "booked_until", .title = "STILL", .type = CELL_INT, .right = true, .weight = 64},
     [WHAT_TO_DO] = {.name = "advice", .title = "WHAT TO DO", .type = CELL_TEXT, .weight = 26},
+    [NOTE] = {.name = "note", .title = "NOTE", .type = CELL_TEXT, .weight = 15},
     [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},
 };
 
@@ -117,6 +118,8 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
     char span[24];
 
     cell_some_text(&row[UUID], d->fact.uuid);
+    if (device_note(d))
+        cell_some_text(&row[NOTE], device_note(d));
     if (d->booking) {
         cell_some_text(&row[BOOKED], d->booking->person);
         cell_int(&row[BOOKED_UNTIL], d->booking->until_ms);
@@ -212,4 +215,33 @@ void ls_rows(const struct view *v, enum ls_columns which, struct rows *ret)
                 labels(&row[LABELS], n);
         }
     }
+}
+
+/* How many GPUs say this; 0: one before this one does. */
+static size_t note_count(const struct view *v, const struct device_now *first)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            if (!str_same(device_note(d), device_note(first)))
+                continue;
+            if (n == 0 && d != first)
+                return 0;
+            n++;
+        }
+    return n;
+}
+
+void ls_notes(const struct view *v, struct buf *out)
+{
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            size_t n = device_note(d) ? note_count(v, d) : 0;
+            if (n > 1)
+                buf_addf(out, "! %zu GPUs: %s\n", n, device_note(d));
+            else if (n)
+                buf_addf(out, "! %s:%d: %s\n", node_shown(v->nodes[i]), (int)d->fact.index, device_note(d));
+        }
 }

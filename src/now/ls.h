@@ -1,8 +1,11 @@
 /* ls.h: a view as a flat table, one row per device: what `muster ls` and CSV show. */
 #pragma once
 
+#include "base/buf.h"
 #include "model/now.h"
 #include "model/rows.h"
 
 enum ls_columns { LS_PLAIN, LS_DETAIL, LS_ALL };
 void ls_rows(const struct view *v, enum ls_columns columns, struct rows *ret);
+/* Why values are missing, a line for each reason there is: for a screen without the column that says so. */
+void ls_notes(const struct view *v, struct buf *out);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 #include "collect/smi.h"
+#include "model/work.h"
 
 #define TAIL_ROWS    20 /* of GPUs: what the scripts keep */
 #define SWEEP_MS     3000
@@ -628,6 +629,7 @@ bool readings_read(const struct readings *r, const struct readings_zone *z, stru
             d->sample = w->sample;
     }
     read_uses(r, newest, offset_ms, ret);
+    reading_no_work(ret, NO_WORK_SMI);
     read_node(r, ret);
     return ret->n_devices || r->ram_total > 0 || r->load1 >= 0 || ret->n_custom;
 }

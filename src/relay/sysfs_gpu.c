@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "model/work.h"
 #include "relay/amd_json.h"
 
 #define KFD_MAX  64
@@ -438,6 +439,7 @@ bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)
     SORT(ret->devices, ret->n_devices, by_index); /* card1, card2 … as they are found: people count GPUs from 0 */
     for (size_t i = 0; i < ret->n_devices; i++)
         ret->devices[i].fact.index = (int32_t)i;
+    reading_no_work(ret, NO_WORK_DRIVER);
     memcpy(ret->driver, c->now.driver[0] ? c->now.driver : c->json.driver, sizeof(ret->driver));
     c->fresh = c->json_fresh = false;
     return ret->n_devices > 0;

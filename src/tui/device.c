@@ -25,6 +25,8 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
         advice_why(&b, &d->advice[i]);
         sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN, "%s", b.p);
     }
+    for (struct str rest = str_of(device_note(d) ? device_note(d) : ""), line; words_line(&rest, s->w - 3, &line);)
+        sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN | STYLE_DIM, "%.*s", STR_ARG(line));
     const uint8_t *v = trails_of(t->trails, d->fact.uuid, &len);
     if (v)
         sheet_plot(s, y, 1, MIN(s->w - 2, TRAIL_LEN / (s->ascii ? 1 : 2)), plot, v, len, STYLE_METER);

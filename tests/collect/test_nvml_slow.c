@@ -1,4 +1,5 @@
 /* test_nvml_slow.c: the dear readings, round by round, without a thread. */
+#include "model/work.h"
 #include "nvml_scene.h"
 
 struct rounds {
@@ -281,12 +282,13 @@ static void a_driver_that_refuses_activity_is_said_to(void **unused)
         const char *script, *note; /* NULL: none */
         int lib;
     } cases[] = {{"", NULL, TODAY},
-                 {"rc nvmlGpmSampleGet 4", "work is not measured: the driver wants admin rights for it", TODAY},
-                 {"rc nvmlGpmQueryDeviceSupport 4", "work is not measured: the driver wants admin rights for it",
-                  TODAY},
-                 {"rc nvmlGpmMetricsGet 4", "work is not measured: the driver wants admin rights for it", TODAY},
-                 {"gpm 0 0", "work is not measured: GPUs before Hopper do not tell it", TODAY},
-                 {"", "work is not measured: GPUs before Hopper do not tell it", OLD}};
+                 {"rc nvmlGpmSampleGet 4", NO_WORK_RIGHTS, TODAY},
+                 {"rc nvmlGpmQueryDeviceSupport 4", NO_WORK_RIGHTS, TODAY},
+                 {"rc nvmlGpmMetricsGet 4", NO_WORK_RIGHTS, TODAY},
+                 {"gpm 0 0\narch 0 8", NO_WORK_MODEL, TODAY},
+                 {"gpm 0 0", NO_WORK_DRIVER, TODAY}, /* a vGPU of a Hopper, say */
+                 {"rc nvmlDeviceGetArchitecture 3\ngpm 0 0", NO_WORK_DRIVER, TODAY},
+                 {"", NO_WORK_DRIVER, OLD}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct rounds r;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "collect/collect.h"
 #include "collect/replay.h"
+#include "model/work.h"
 
 #include "test.h"
 
@@ -164,6 +165,7 @@ static void a_trace_is_shown_as_gpus(void **unused)
     assert_true(collector_replay.present(&conf));
     assert_int_equal(collector_replay.open(&c, &conf, &err), 0);
     assert_int_equal(collector_replay.read(c, &a, &err), 0);
+    assert_string_equal(a.devices[0].fact.note, NO_WORK_TRACE); /* there is no such column */
     assert_int_equal(a.n_devices, 3);
     for (size_t i = 0; i < 3; i++) {
         struct device_fact *f = &a.devices[i].fact;

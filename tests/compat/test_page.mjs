@@ -6,6 +6,7 @@ import { clean, counts, file, folder, hub, json, looksRight, open, refused, says
 
 const HOSTS = ["host1.domain.tld.example", "h2"];
 const DEAD = "process 31415 has ended but its children keep the memory: 31416";
+const NO_WORK = "work is not measured: nvidia-smi does not tell it; utilisation is not work";
 const stamp = (ago_s) => new Date(Date.now() - ago_s * 1000).toISOString().replace("T", " ").replaceAll("-", "/").slice(0, 23);
 
 /** What the node scripts leave of a host: GPU 0 is raj's and busy, 1 is free. */
@@ -152,6 +153,8 @@ test("the GPU's page says that the process whose children keep the memory is dea
     const { url } = await theHub();
     const page = await open(t, `${url}/gpu/GPU-${HOSTS[1]}-0`);
     await says(page.locator(".lead .note"), DEAD);
+    await page.goto(`${url}/gpu/GPU-${HOSTS[1]}-1`); /* of another nothing worse is to be said */
+    await says(page.locator(".lead .note"), NO_WORK);
     clean(page);
 });
 
@@ -160,6 +163,7 @@ test("the table has the old page's numbers: use, memory, access, temperature, re
     const page = await open(t, `${url}/index.php`);
     await page.waitForSelector(".numbers");
     const row = (host, gpu) => page.locator("tr", { has: page.locator(`[data-uuid="GPU-${host}-${gpu}"]`) });
+    assert.equal(await row(HOSTS[1], 1).locator("td.num").first().getAttribute("title"), NO_WORK);
     for (const [width, model] of [[1920, "Tesla V100-PCIE-16GB "], [1280, "Tesla V100-PCIE-16GB "], [390, ""]]) {
         await page.setViewportSize({ width, height: 900 });
         await says(row(HOSTS[0], 0), `0 ● ${model}92 % 50 % 40 % 61 °C mia (3 h) thesis 31415@raj (40 %) ${DEAD}`);

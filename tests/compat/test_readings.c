@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "model/work.h"
 #include "relay/readings.h"
 
 #define WRITTEN 1794732099000ll /* 2026-11-15T08:41:39Z */
@@ -67,6 +68,7 @@ static void files_become_a_reading(void **unused)
     assert_int_equal(a->uses[0].mem, 6400ll << 20);
     assert_string_equal(a->uses[1].known->user, "mei"); /* its child's; 51 is not known either */
     assert_string_equal(a->fact.note, "process 50 has ended but its children keep the memory: 52");
+    assert_string_equal(b->fact.note, NO_WORK_SMI); /* where nothing worse is to be said */
     assert_string_equal(a->uses[2].known->user, "");
     assert_int_equal(b->n_uses, 0); /* nobody knows 99, and there is nothing of it */
 

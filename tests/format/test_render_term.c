@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "format/render.h"
+#include "model/work.h"
 #include "now/ls.h"
 #include "view_fixture.h"
 
@@ -171,6 +172,30 @@ static void an_empty_cluster_says_so(void **unused)
     assert_true(str_starts(buf_str(&b), "no nodes yet\n+-"));
 }
 
+static void why_values_are_missing_is_said_in_whole(void **unused)
+{
+    struct cluster *c = readme_cluster();
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    SET(c->n[0].devices[0].fact.note, NO_WORK_RIGHTS);
+    SET(c->n[0].devices[1].fact.note, "fell off the bus");
+    SET(c->n[0].devices[1].reason, "was there, is gone: fell off the bus"); /* said already */
+    render_term_detail(&b, &c->v, &(struct term){.width = 80});
+    assert_golden("detail-80-note.txt", &b);
+    buf_reset(&b);
+    render_term_detail(&b, &c->v, &(struct term){.width = 120});
+    assert_non_null(strstr(b.p, " " NO_WORK_RIGHTS " "));
+    buf_reset(&b);
+    ls_notes(&c->v, &b);
+    assert_string_equal(b.p, "! mau_local_19e5d26c:0: " NO_WORK_RIGHTS "\n");
+    buf_reset(&b);
+    SET(c->n[0].devices[1].fact.note, NO_WORK_RIGHTS);
+    ls_notes(&c->v, &b); /* once for all who say it */
+    assert_string_equal(b.p, "! 2 GPUs: " NO_WORK_RIGHTS "\n");
+    cluster_free(c);
+}
+
 /* ---- rows ---- */
 
 static void ls_rows_are_as_the_golden_files(void **unused)
@@ -270,5 +295,6 @@ TESTS(cmocka_unit_test_setup(frames_are_laid_out_as_the_golden_files, in_utc),
       cmocka_unit_test_setup(boxes_keep_their_width, in_utc), cmocka_unit_test_setup(ascii_is_ascii, in_utc),
       cmocka_unit_test_setup(unknown_is_never_shown_as_zero, in_utc),
       cmocka_unit_test_setup(an_empty_cluster_says_so, in_utc),
+      cmocka_unit_test_setup(why_values_are_missing_is_said_in_whole, in_utc),
       cmocka_unit_test_setup(ls_rows_are_as_the_golden_files, in_utc),
       cmocka_unit_test(narrow_screens_lose_the_lightest_columns), cmocka_unit_test(csv_cells_are_quoted_and_never_run))

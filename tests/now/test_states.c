@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/work.h"
 #include "now/judge.h"
 #include "now/live.h"
 
@@ -218,6 +219,9 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
     snprintf(d.fact.note, sizeof(d.fact.note), "fell off the bus");
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_LOST);
     assert_string_equal(reason, "was there, is gone: fell off the bus");
+    snprintf(d.fact.note, sizeof(d.fact.note), NO_WORK_SMI); /* is no reason for that */
+    assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_LOST);
+    assert_string_equal(reason, "was there, is gone");
 }
 
 static void a_long_note_is_cut_at_a_letter(void **unused)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/work.h"
 #include "relay/remote.h"
 
 #define WALL 1794737172345ll
@@ -57,6 +58,7 @@ static void lines_become_a_sample(void **unused)
     assert_int_equal(line(r, "G 1, 2, GPU-b, NVIDIA H200, 580.1, [N/A], 600", 2000), REMOTE_TICK);
     assert_true(remote_read(r, WALL, 2000, &got));
     assert_int_equal(got.n_devices, 2);
+    assert_string_equal(got.devices[0].fact.note, NO_WORK_SMI);
     assert_int_equal(got.devices[0].sample.v[M_util], 9800);
     assert_false(sample_has(&got.devices[1].sample, M_util));
     assert_string_equal(got.driver, "580.1");
@@ -437,6 +439,7 @@ static void cards_of_others_are_read_out_of_sys(void **unused)
     assert_string_equal(mi->fact.name, "AMD Instinct MI210");
     assert_string_equal(mi->fact.pci, "0000:83:00.0");
     assert_int_equal(mi->fact.vendor, VENDOR_AMD);
+    assert_string_equal(mi->fact.note, NO_WORK_DRIVER);
     assert_int_equal(mi->fact.index, 0);
     assert_int_equal(mi->sample.v[M_util], 8700);
     assert_int_equal(mi->sample.v[M_mem_used], 10854400);

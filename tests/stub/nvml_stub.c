@@ -715,6 +715,7 @@ API nvmlDeviceGetPciInfo_v3(void *dev, struct pci_v3 *out)
     CALL_WHOLE(dev);
     GIVE(out, pci_of(g));
 }
+NUMBER(nvmlDeviceGetArchitecture, WHOLE, g->arch)
 API nvmlDeviceGetMemoryInfo_v2(void *dev, struct memory_v2 *io)
 {
     CALL_ANY(dev);

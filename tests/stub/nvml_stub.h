@@ -68,6 +68,7 @@ enum { MAX_GPUS = 64, MAX_MIG = 7, MAX_RULES = 64, MAX_PROCS = 256, MAX_EVENTS =
     X(nvlinktx, -1) /* KiB/s */                                                                                        \
     X(nvlinkrx, -1)                                                                                                    \
     X(gpm, 1)                                                                                                          \
+    X(arch, 9)                                                                                                         \
     X(mig, -1)                                                                                                         \
     X(minor, index)                                                                                                    \
     X(bus, 0x10 + index)                                                                                               \

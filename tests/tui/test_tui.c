@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "model/work.h"
 #include "stream/sse.h"
 #include "tui/top.h"
 #include "view_fixture.h"
@@ -188,6 +189,19 @@ static void has_not(const char *text, const char *what)
 {
     if (strstr(text, what))
         fail_msg("'%s' in\n%s", what, text);
+}
+
+static void a_gpu_says_why_values_are_missing(void **unused)
+{
+    (void)unused;
+    SET(cluster->n[0].devices[0].fact.note, NO_WORK_RIGHTS);
+    top_refresh(&top, true);
+    char *wide = after("d\n", 120, 30);
+    has(wide, NO_WORK_RIGHTS);
+    free(wide);
+    char *narrow = after("", 80, 24); /* not cut there */
+    has(narrow, "utilisation is\n   not work\n");
+    free(narrow);
 }
 
 static void each_key_shows_what_it_says(void **unused)
@@ -504,6 +518,7 @@ TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_a
       cmocka_unit_test_setup_teardown(meters_are_coloured_by_load, begin, end),
       cmocka_unit_test_setup_teardown(plots_begin_with_what_is_stored, begin, end),
       cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
+      cmocka_unit_test_setup_teardown(a_gpu_says_why_values_are_missing, begin, end),
       cmocka_unit_test_setup_teardown(alerts_come_as_the_hub_orders_them_and_lead_to_their_place, begin, end),
       cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
       cmocka_unit_test_setup_teardown(a_tree_has_children_below_their_parents, begin, end),

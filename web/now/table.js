@@ -54,6 +54,9 @@ function Reservation({ d, node, ended }) {
         ${live.at === undefined && d.state !== "lost" && html`<button type="button" class="plain" aria-label=${say.bookThis(`${node} GPU ${indexOf(d)}`)} onClick=${() => book({ devices: [d.uuid] })}>${say.book}</button>`}`;
 }
 
+/** Why work is not known: of most GPUs or of none, so a row says it over the number that is not work. @param {Device} d */
+const ofWork = (d) => d.note?.startsWith("work is not measured");
+
 /** pid@user (share of the GPU's memory) @param {{ d: Device }} props */
 function Processes({ d }) {
     const total = d.metrics.mem_total;
@@ -62,7 +65,7 @@ function Processes({ d }) {
         const more = [isGone(p) && GONE_WORDS, p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && say.since(exactTime(p.start))].filter(Boolean).join(", ");
         return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
     });
-    return html`${all}${d.note && html`<span class="dim">${d.note}</span>`}`;
+    return html`${all}${d.note && !ofWork(d) && html`<span class="dim">${d.note}</span>`}`;
 }
 
 /** @param {{ d: Device, node: string, ended?: Booking }} props */
@@ -72,7 +75,7 @@ function Row({ d, node, ended }) {
     return html`<tr class=${d.state}>
         <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="${node} GPU ${indexOf(d)}: ${stateName(d.state)}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
         <td class="model" title=${d.name}>${modelName(d)}</td>
-        <td class="num ${level("gpu", m.util)}">${metric("util", m.util)}</td>
+        <td class="num ${level("gpu", m.util)}" title=${ofWork(d) ? d.note : ""}>${metric("util", m.util)}</td>
         <td class="num ${level("gpu", full)}" title=${say.of(metric("mem_used", m.mem_used), metric("mem_total", d.metrics.mem_total))}>${full === undefined ? UNKNOWN : percent(full)}</td>
         <td class="num">${metric("mem_util", m.mem_util)}</td>
         <td class="num">${metric("temp", m.temp)}</td>
