@@ -413,6 +413,10 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
             box_line(p, b.p);
         }
     }
+    if (device_service(d) && in_sight(d) && p->width == WIDTH_MIN) { /* the sentence has no place there */
+        buf_addf(&b, "needs service: %s", device_service(d));
+        box_words(p, b.p);
+    }
     if (device_note(d))
         box_words(p, device_note(d));
     if (in_sight(d)) {

@@ -145,9 +145,14 @@ static int show(const struct ls_conf *conf, const struct picture *p)
         size_t table = out.len;
         if (r.n || !conf->filter)
             render_rows_text(&out, &r, &t);
-        if (str_find(str_n(out.p + table, out.len - table), " REASON") < 0)
+        struct str shown = str_n(out.p + table, out.len - table);
+        bool reason = str_find(shown, " REASON") >= 0, note = str_find(shown, " NOTE") >= 0;
+        bool service = str_find(shown, " SERVICE") >= 0;
+        if (!reason)
             unread(&p->view, &out);
-        if (conf->detail && str_find(str_n(out.p + table, out.len - table), " NOTE") < 0)
+        if (!service)
+            ls_services(&p->view, &out);
+        if (conf->detail && !note)
             ls_notes(&p->view, &out);
     }
     bool none = r.n == 0;

@@ -11,7 +11,7 @@
 
 enum { NODE, GPU, STATE, USER, UTIL, MEM_USED, MEM_TOTAL, TEMP, POWER, NAME, SINCE, IDLE, AGE, REASON, PLAIN };
 enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, WHAT_TO_DO, NOTE, DETAIL };
-enum { LABELS = DETAIL, ALL };
+enum { LABELS = DETAIL, SERVICE, ALL };
 
 #define GIB ((int64_t)1 << 30)
 
@@ -42,6 +42,7 @@ static const struct column_spec columns[ALL] = {
     [WHAT_TO_DO] = {.name = "advice", .title = "WHAT TO DO", .type = CELL_TEXT, .weight = 26},
     [NOTE] = {.name = "note", .title = "NOTE", .type = CELL_TEXT, .weight = 15},
     [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},
+    [SERVICE] = {.name = "service", .title = "SERVICE", .type = CELL_TEXT, .weight = 4},
 };
 
 static void moment(struct cell *c, int64_t at_ms, int64_t now_ms)
@@ -211,10 +212,24 @@ void ls_rows(const struct view *v, enum ls_columns which, struct rows *ret)
             add_device(row, v, n, &n->devices[k]);
             if (which != LS_PLAIN)
                 add_detail(row, v, &n->devices[k]);
-            if (which == LS_ALL)
-                labels(&row[LABELS], n);
+            if (which != LS_ALL)
+                continue;
+            labels(&row[LABELS], n);
+            if (device_service(&n->devices[k]))
+                cell_some_text(&row[SERVICE], device_service(&n->devices[k]));
         }
     }
+}
+
+void ls_services(const struct view *v, struct buf *out)
+{
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            if (device_service(d))
+                buf_addf(out, "! %s:%d needs service: %s\n", node_shown(v->nodes[i]), (int)d->fact.index,
+                         device_service(d));
+        }
 }
 
 /* How many GPUs say this; 0: one before this one does. */

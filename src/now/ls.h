@@ -7,5 +7,7 @@
 
 enum ls_columns { LS_PLAIN, LS_DETAIL, LS_ALL };
 void ls_rows(const struct view *v, enum ls_columns columns, struct rows *ret);
-/* Why values are missing, a line for each reason there is: for a screen without the column that says so. */
+/* Which need service, a line each; why values are missing, a line for each reason there is: for a screen without the
+ * column that says so. */
+void ls_services(const struct view *v, struct buf *out);
 void ls_notes(const struct view *v, struct buf *out);

@@ -19,7 +19,9 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     x = sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_PLAIN, "%s", device_shown(d));
     sheet_putf(s, y++, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, "%s", d->fact.uuid);
     device_sentence(&b, d, t->all.at_ms);
-    sheet_putf(s, y++, 1, s->w - 1, state, "%s %s", sheet_mark(s, d->state), b.p);
+    sheet_put(s, y, 1, 1, state, sheet_mark(s, d->state));
+    for (struct str rest = buf_str(&b), line; words_line(&rest, s->w - 3, &line);)
+        sheet_putf(s, y++, 3, s->w - 3, state, "%.*s", STR_ARG(line));
     for (size_t i = 0; i < d->n_advice && d->state <= DEV_IN_SIGHT; i++) {
         buf_reset(&b);
         advice_why(&b, &d->advice[i]);

@@ -234,6 +234,17 @@ static void ls_rows_are_as_the_golden_files(void **unused)
     cluster_free(c);
 }
 
+static void a_gpu_that_needs_service_has_a_line(void **unused)
+{
+    struct cluster *c = cluster_new();
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    ls_services(&c->v, &b);
+    assert_string_equal(b.p, "! dgx1:0 needs service: a memory row could not be remapped\n");
+    cluster_free(c);
+}
+
 static void narrow_screens_lose_the_lightest_columns(void **unused)
 {
     struct cluster *c = cluster_new();
@@ -297,4 +308,5 @@ TESTS(cmocka_unit_test_setup(frames_are_laid_out_as_the_golden_files, in_utc),
       cmocka_unit_test_setup(an_empty_cluster_says_so, in_utc),
       cmocka_unit_test_setup(why_values_are_missing_is_said_in_whole, in_utc),
       cmocka_unit_test_setup(ls_rows_are_as_the_golden_files, in_utc),
-      cmocka_unit_test(narrow_screens_lose_the_lightest_columns), cmocka_unit_test(csv_cells_are_quoted_and_never_run))
+      cmocka_unit_test(a_gpu_that_needs_service_has_a_line), cmocka_unit_test(narrow_screens_lose_the_lightest_columns),
+      cmocka_unit_test(csv_cells_are_quoted_and_never_run))

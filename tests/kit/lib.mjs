@@ -12,7 +12,7 @@ import { chromium, firefox } from "../../web/node_modules/playwright-core/index.
 
 export const TOP = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 const BIN = process.env.MUSTER_BIN ?? path.join(TOP, "build");
-const MUSTER = path.join(BIN, "muster");
+export const MUSTER = path.join(BIN, "muster");
 const SHOTS = path.join(TOP, "build/shots");
 const LIMIT_MS = 180000; /* generous: a limit only bounds a failing test */
 

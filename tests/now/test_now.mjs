@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, counts, demo, file, folder, hub, json, layoutProblems, looksRight, open, ownPort, refused, run, says, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, file, folder, hub, json, layoutProblems, looksRight, MUSTER, open, ownPort, refused, run, says, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
 
 let shared;
 /** One demo for all tests that only look. */
@@ -491,6 +491,26 @@ test("what changes between a first rendering and its effect is not missed", asyn
         session.person = "kim";
     });
     for (const [i, what] of ["second", "kim"].entries()) await until(what, async () => (await words(page.locator("body > output").nth(i))) === what);
+    clean(page);
+});
+
+test("a GPU that needs service says so in its cell, its panel, the table and on its page", async (t) => {
+    const why = "needs service: a memory row could not be remapped";
+    const dir = await folder(t);
+    await writeFile(path.join(dir, "trace.csv"), "t,muster_gpu_utilization_ratio,muster_gpu_memory_used_bytes,muster_gpu_remap_failed\n0,0,0,1\n600,0,0,1\n");
+    const h = await hub(t);
+    start(t, MUSTER, "agent", "--hub", h.url, "--token", await token(t, h, "enroll"), "--name", "gpu01", "--collector", "replay", "--replay", path.join(dir, "trace.csv"), "--state-dir", path.join(dir, "agent"), "--interval", "200ms");
+    const device = await until("its GPU", async () => (await json(h.url + "/api/v1/state")).nodes[0]?.devices.find((d) => d.service));
+    const page = await open(t, h.url);
+    const cell = page.locator(`[data-uuid="${device.uuid}"]`);
+    await until("its cell", async () => (await cell.getAttribute("aria-label"))?.endsWith(why));
+    await cell.hover();
+    await says(page.locator(".details .sentence"), new RegExp(`^○ free.*; ${why}$`));
+    await page.goto(`${h.url}/?layout=table`);
+    await says(page.locator("td.procs"), why);
+    await page.goto(`${h.url}/gpu/${device.uuid}`);
+    await says(page.locator(".lead .sentence"), new RegExp(`; ${why}$`));
+    await counts(page.locator(".lead").getByText("needs service"), 1);
     clean(page);
 });
 

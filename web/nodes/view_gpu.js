@@ -64,7 +64,6 @@ export default function Gpu({ arg }) {
             ${node && d
                 ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
-                    ${d.service && html`<p class="note">${say.needsService(d.service)}</p>`}
                     ${isFresh(d) && d.advice?.map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}</p>`)}
                     <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`

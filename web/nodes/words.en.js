@@ -53,7 +53,6 @@ export const say = {
     pcie: (gen, width) => `gen ${gen} ×${width}`,
     highestClocks: "highest clocks",
     andMemory: (sm, memory) => `${sm}, memory ${memory}`,
-    needsService: (why) => `needs service: ${why}`,
     trend: "trend",
     eccErrors: "ECC errors",
     corrected: (bad, fixed) => `${bad} uncorrected, ${fixed} corrected`,

@@ -52,7 +52,6 @@ export const say = {
     pcie: (gen, width) => `第 ${gen} 世代 ×${width}`,
     highestClocks: "最大クロック",
     andMemory: (sm, memory) => `${sm}、メモリ ${memory}`,
-    needsService: (why) => `要保守: ${why}`,
     trend: "推移",
     eccErrors: "ECC エラー",
     corrected: (bad, fixed) => `訂正不能 ${bad}、訂正済み ${fixed}`,

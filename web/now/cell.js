@@ -43,7 +43,7 @@ function atEnd(d) {
 
 /** @param {Device} d */
 export function cellKey(d) {
-    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))} ${d.service}`;
 }
 
 /** For those who do not see it. @param {Device} d @param {string} node */
@@ -54,6 +54,7 @@ function label(d, node) {
     if (d.booking && booker(d) !== null) parts.push(say.bookedBy(d.booking.person));
     const full = fullness(d);
     if (isFresh(d) && full !== undefined) parts.push(say.full(percent(full)));
+    if (d.service) parts.push(say.needsService(d.service));
     return parts.join(", ");
 }
 

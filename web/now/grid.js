@@ -116,7 +116,7 @@ function Swatch({ state, level, theme }) {
 function label(n, d) {
     const who = holderOf(d);
     const use = isFresh(d) && d.metrics.util !== undefined ? `, ${say.used(percent(d.metrics.util))}` : "";
-    return `${nodeName(n)} GPU ${indexOf(d)}: ${stateName(d.state)}${who ? `, ${who}` : ""}${use}`;
+    return `${nodeName(n)} GPU ${indexOf(d)}: ${stateName(d.state)}${who ? `, ${who}` : ""}${use}${d.service ? `, ${say.needsService(d.service)}` : ""}`;
 }
 
 /** Who is at a spot now. @param {Map<string, Node>} now @param {Spot} s */

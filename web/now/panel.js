@@ -82,7 +82,7 @@ function DeviceFacts({ n, d }) {
     const age = d.heard === undefined ? say.noSample : say.old(span(hubNow() - d.heard));
     return html`<h2>${nodeName(n)} · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h2>
         <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
-        ${d.note && html`<p class="dim">${d.note}</p>`}
+        ${d.note && !d.reason.includes(d.note) && html`<p class="dim">${d.note}</p>`}
         <${Users} d=${d} />
         ${!isFresh(d) && html`<p class="dim">${say.lastSeen}</p>`}
         <${Numbers} d=${d} />

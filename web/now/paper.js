@@ -19,7 +19,7 @@ export function Paper() {
                     devicesOf(n).map((d) => {
                         const m = isFresh(d) ? d.metrics : {};
                         return html`<tr>
-                            <td>${nodeName(n)}</td><td>${indexOf(d)}</td><td>${modelName(d)}</td><td>${stateName(d.state)}</td>
+                            <td>${nodeName(n)}</td><td>${indexOf(d)}</td><td>${modelName(d)}</td><td>${stateName(d.state)}${d.service && `; ${say.needsService(d.service)}`}</td>
                             <td>${usersOf(d).map((u) => u.user).join(", ") || UNKNOWN}</td>
                             <td class="num">${metric("util", m.util)}</td><td class="num">${metric("mem_used", m.mem_used)}</td><td class="num">${metric("mem_total", d.metrics.mem_total)}</td>
                         </tr>`;

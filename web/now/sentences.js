@@ -7,8 +7,8 @@ import { say } from "./words.en.js";
 /** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Device} Device */
 
-/** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s" @param {Device} d @param {number} now */
-export function deviceSentence(d, now) {
+/** @param {Device} d @param {number} now */
+function stateSentence(d, now) {
     if (d.state === "free") {
         const text = d.since ? say.stateFor(stateName(d.state), span(now - d.since)) : stateName(d.state);
         return d.reason && d.reason !== "nobody on it" ? `${text}: ${d.reason}` : text;
@@ -23,6 +23,11 @@ export function deviceSentence(d, now) {
     if (d.state === "held" && d.idle_since) text += say.andIdle(span(now - d.idle_since));
     if (d.state === "busy" && d.reason.startsWith("runs") && holderOf(d)) text += `: ${d.reason}`;
     return users.some(isGone) ? `${text}: ${GONE_WORDS}` : text;
+}
+
+/** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s"; and whether it needs service. @param {Device} d @param {number} now */
+export function deviceSentence(d, now) {
+    return stateSentence(d, now) + (d.service ? `; ${say.needsService(d.service)}` : "");
 }
 
 /** What is not as it should be with a node; empty when all is. @param {Node} n */

@@ -65,7 +65,7 @@ function Processes({ d }) {
         const more = [isGone(p) && GONE_WORDS, p.cmd ?? p.name, p.mem !== undefined && bytes(p.mem), p.start && say.since(exactTime(p.start))].filter(Boolean).join(", ");
         return html`<span class="proc" title=${more}>${p.pid}@${p.user ?? "?"}${p.mem !== undefined && total ? ` (${percent(p.mem / total)})` : ""}</span> `;
     });
-    return html`${all}${d.note && !ofWork(d) && html`<span class="dim">${d.note}</span>`}`;
+    return html`${all}${d.service && html`<span>${say.needsService(d.service)}</span> `}${d.note && !ofWork(d) && html`<span class="dim">${d.note}</span>`}`;
 }
 
 /** @param {{ d: Device, node: string, ended?: Booking }} props */

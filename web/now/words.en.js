@@ -103,6 +103,7 @@ export const say = {
     as: "as",
     stateFor: (state, span) => `${state} for ${span}`,
     stateBy: (state, who, span) => `${state} by ${who}${span && ` for ${span}`}`,
+    needsService: (why) => `needs service: ${why}`,
     andIdle: (span) => `, idle for ${span}`,
     nodeStates: /** @type {Record<string, string>} */ ({}),
     clockOff: (span) => `clock off by ${span}`,

@@ -102,6 +102,7 @@ export const say = {
     as: "表示",
     stateFor: (state, span) => `${state}(${span})`,
     stateBy: (state, who, span) => `${who} が${state}${span && `(${span})`}`,
+    needsService: (why) => `要保守: ${why}`,
     andIdle: (span) => `、アイドル ${span}`,
     nodeStates: { down: "停止", hung: "無応答", paused: "一時停止", maintenance: "メンテナンス中" },
     clockOff: (span) => `時計のずれ ${span}`,
