@@ -211,11 +211,13 @@ static void idle_now(struct scheduled_job *k, struct api *a, const struct schedu
 
 static void pick_slim(const struct usage_table *t, struct rows *r)
 {
-    char *names[6] = {"key", "held_s", "busy_ratio"};
+    char *names[7] = {"key", "held_s", "busy_ratio"};
     size_t n = 3;
 
     if (t->total.s.work_of_ms > 0)
         names[n++] = "effective_s";
+    if (t->total.s.tensor_of_ms > 0) /* beside it: fp32 by mistake is more effective than bf16 */
+        names[n++] = "tensor_s";
     if (t->has_wall)
         names[n++] = "free_s";
     names[n++] = t->has_cost ? "cost" : "idle_s";
@@ -237,8 +239,10 @@ static void add_notes(const struct scheduled_job *k, const struct usage_table *t
     if (t && t->waiting)
         buf_addf(notes, "%zu hours are still to be counted: the numbers may grow.\n", t->waiting);
     if (t)
-        buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. %sGPUs that are shared are split by %s.\n",
-                 t->total.s.work_of_ms > 0 ? "Effective: hours times work. " : "", t->split);
+        buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. GPUs that are shared are split by %s.\n",
+                 t->split);
+    if (t && (t->total.s.work_of_ms > 0 || t->total.s.tensor_of_ms > 0))
+        buf_adds(notes, "Effective: hours times work. Tensor: hours times the GPU's tensor pipes.\n");
     if (k->missed)
         buf_addf(notes, "%u report%s before this one went out to nobody: the hub was off.\n", k->missed,
                  k->missed > 1 ? "s" : "");

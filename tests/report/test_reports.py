@@ -53,8 +53,8 @@ class Base(lib.Case):
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(text)
 
-    def past(self):
-        self.run_ok(lib.MUSTER, "simulate", "--every", "60s", "--nodes", "2", "--gpus", "4", "--quiet", "--backfill", "3d", "--data", self.data, limit=300)
+    def past(self, *more):
+        self.run_ok(lib.MUSTER, "simulate", "--every", "60s", "--nodes", "2", "--gpus", "4", "--quiet", "--backfill", "3d", "--data", self.data, *more, limit=300)
 
     def begin(self):
         self.hub = self.start_hub("--config", self.path("muster.yaml"), data=self.data)
@@ -201,7 +201,7 @@ class Reports(Base):
             db.commit()
 
     def test_looking_and_sending_by_hand(self):
-        self.past()
+        self.past("--work")
         self.add_alerts()
         self.begin()
         self.counted()
@@ -224,6 +224,7 @@ class Reports(Base):
         inside = re.search(r'<img src="data:image/png;base64,([^"]+)"', page)
         self.assertEqual(base64.b64decode(inside.group(1)), png)
         self.assertEqual(re.findall(r'(?:src|href)="(?!data:)', page), [])  # nothing is loaded
+        self.assertIn("PERSON HELD BUSY% EFFECTIVE TENSOR IDLE", " ".join(re.sub("<[^>]*>", " ", page).split()))  # neither without the other
         team = self.run_ok(lib.MUSTER, "reports", "show", "vision", env=env)
         self.assertIn("team vision", team)
         self.assertIsNone(re.search(r"(?m)^lee ", team))

@@ -166,7 +166,9 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${new Date(days[at].label).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })}, at work: ${gpus.toFixed(1)} GPUs`);
     const effective = (days[at].effective * 1000) / (days[at + 1].at - days[at].at);
     assert.match(await page.locator(".stack").nth(1).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, effective: ${effective.toFixed(1)} GPUs$`));
-    await until("power", async () => /kW$/.test(await page.locator(".stack").nth(2).locator("title").first().textContent()));
+    const tensor = (days[at].tensor * 1000) / (days[at + 1].at - days[at].at);
+    assert.match(await page.locator(".stack").nth(2).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, tensor: ${tensor.toFixed(1)} GPUs$`));
+    await until("power", async () => /kW$/.test(await page.locator(".stack").nth(3).locator("title").first().textContent()));
     assert.equal(await page.locator(".week tbody tr").count(), 7);
     assert.equal(await page.locator(".week tbody td").count(), 7 * 24);
     const { rows: hours } = await json(url + "/api/v1/usage?by=model&period=hour&last=28d");
@@ -179,9 +181,12 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     await page.getByLabel("show").selectOption("effective");
     const useful = same.reduce((sum, r) => sum + r.effective / r.wall, 0) / same.length;
     await says(page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)), `${Math.round(useful * 100)}`);
+    await page.getByLabel("show").selectOption("tensor");
+    const pipes = same.reduce((sum, r) => sum + r.tensor / r.wall, 0) / same.length;
+    await says(page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)), `${Math.round(pipes * 100)}`);
     await page.getByLabel("show").selectOption("power");
     await until("it is in the URL", () => new URL(page.url()).search === "?of=power");
-    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before at work of them before GPUs free before power before GPU-hours held effective h energy kWh cost EUR$/);
+    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before at work of them before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);
     await says(page.getByLabel("Months", { exact: true }).locator("tbody tr").first(), /^\d{4}-\d\d so far [\d.]+ /);
     for (const [width, colorScheme] of [[1440, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
         await page.setViewportSize({ width, height: 1000 });

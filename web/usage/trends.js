@@ -3,7 +3,7 @@ import { locale } from "../kit/language.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 
-/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined, effective: number | undefined, effectiveTime: number, measured: number }} Mean; effective is undefined where nothing was measured, effectiveTime and measured are seconds */
+/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined, effective: number | undefined, effectiveTime: number, measured: number, tensor: number | undefined, tensorTime: number, tensorMeasured: number }} Mean; effective and tensor are undefined where nothing was measured, their times and of how much in seconds */
 
 const HOUR_MS = 3600000;
 /** In hours, with that of clocks that are set back: where nothing is counted of the next one. @type {Record<string, number>} */
@@ -24,7 +24,7 @@ export function meansOf(usage) {
     const by = new Map();
     for (const r of rows) {
         const seconds = (Number(ends.get(r.at)) - r.at) / 1000;
-        const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined, effective: undefined, effectiveTime: 0, measured: 0 };
+        const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined, effective: undefined, effectiveTime: 0, measured: 0, tensor: undefined, tensorTime: 0, tensorMeasured: 0 };
         m.busy += (r.busy ?? 0) / seconds;
         m.idle += (r.idle ?? 0) / seconds;
         m.free += (r.free ?? 0) / seconds;
@@ -38,6 +38,11 @@ export function meansOf(usage) {
             m.effective = (m.effective ?? 0) + r.effective / seconds;
             m.effectiveTime += r.effective;
             m.measured += r.effective_measured;
+        }
+        if (r.tensor !== undefined && r.tensor_measured) {
+            m.tensor = (m.tensor ?? 0) + r.tensor / seconds;
+            m.tensorTime += r.tensor;
+            m.tensorMeasured += r.tensor_measured;
         }
         by.set(r.at, m);
     }

@@ -31,11 +31,12 @@ const PARTS = [["busy", say.atWork, "busy"], ["idle", say.heldIdle, "held"], ["u
 const WEEK = {
     work: { words: say.atWork, of: (m) => m.busy / allOf(m), write: (v) => say.allAtWork(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     effective: { words: say.effective, of: (m) => (m.effective === undefined ? undefined : m.effective / allOf(m)), write: (v) => say.allEffective(percent(v)), short: (v) => `${Math.round(v * 100)}` },
+    tensor: { words: say.tensor, of: (m) => (m.tensor === undefined ? undefined : m.tensor / allOf(m)), write: (v) => say.allTensor(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     held: { words: say.held, of: (m) => (m.busy + m.idle) / allOf(m), write: (v) => say.allHeld(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     free: { words: say.free, of: (m) => m.free, write: (v) => say.gpusAreFree(figure(v, 1)), short: (v) => figure(v, v < 10 ? 1 : 0) },
     power: { words: say.power, of: (m) => m.power, write: (v) => power(v), short: (v) => figure(v / 1000, v < 10000 ? 1 : 0) },
 };
-const UNITS = { work: say.percentOfAll, effective: say.percentOfAll, held: say.percentOfAll, free: say.gpus, power: "kW" };
+const UNITS = { work: say.percentOfAll, effective: say.percentOfAll, tensor: say.percentOfAll, held: say.percentOfAll, free: say.gpus, power: "kW" };
 const MOST_SHADE = 50; /* percent of colour: more would hide the numbers */
 
 /** The first of the month, so many months ago. @param {number} months */
@@ -64,21 +65,25 @@ function useTrends(last) {
     return { got, wrong };
 }
 
-/** Hours times work, of those that were measured. @param {Mean} m */
-const effectiveHours = (m) => (m.effective === undefined ? UNKNOWN : m.held - m.measured >= 180 ? say.ofHours(figure(m.effectiveTime / 3600, 0), figure(m.measured / 3600, 0)) : figure(m.effectiveTime / 3600, 0));
+/** Hours times work or the like, of those that were measured. @param {Mean} m @param {number} seconds @param {number} measured */
+const hoursOf = (m, seconds, measured) => (!measured ? UNKNOWN : m.held - measured >= 180 ? say.ofHours(figure(seconds / 3600, 0), figure(measured / 3600, 0)) : figure(seconds / 3600, 0));
 
 /** @param {{ over: Mean[], period: string, width: number }} props */
 function Over({ over, period, width }) {
     const labels = over.map((m) => dayLabel(m.label));
     const parts = PARTS.map(([name, words, colour]) => ({ name: words, colour, v: over.map((m) => Number(m[name])) })).filter((p) => p.v.some((v) => v > 0));
     const wide = Math.max(0, width - 72);
-    const measured = over.some((m) => m.effective !== undefined);
+    /** What GPUs did in those hours, one beside the other: neither says it alone. @type {[string, string, string, string, (m: Mean) => number | undefined][]} */
+    const did = [
+        [say.effectiveEach(nounOf(period)), say.effectiveMeans, say.effective, "line5", (m) => m.effective],
+        [say.tensorEach(nounOf(period)), say.tensorMeans, say.tensor, "line6", (m) => m.tensor],
+    ];
     return html`<section aria-label=${say.overWeeksLabel}>
         <h2>${say.gpusEach(nounOf(period))}</h2>
         <${Stack} title=${say.gpusEach(nounOf(period))} unit="" labels=${labels} parts=${parts} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />
         <ul class="keys-of dim">${parts.map((p) => html`<li><i class="swatch" style=${{ background: `var(--${p.colour})` }} />${p.name}</li>`)}</ul>
-        ${measured && html`<h2 title=${say.effectiveMeans}>${say.effectiveEach(nounOf(period))}</h2>
-        <${Stack} title=${say.effectiveEach(nounOf(period))} unit="" labels=${labels} parts=${[{ name: say.effective, colour: "line5", v: over.map((m) => m.effective ?? 0) }]} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />`}
+        ${did.filter(([, , , , of]) => over.some((m) => of(m) !== undefined)).map(([title, means, name, colour, of]) => html`<h2 title=${means}>${title}</h2>
+        <${Stack} title=${title} unit="" labels=${labels} parts=${[{ name, colour, v: over.map((m) => of(m) ?? 0) }]} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />`)}
         <h2>${say.powerEach(nounOf(period))}</h2>
         <${Stack} title=${say.powerEach(nounOf(period))} unit="kW" labels=${labels} parts=${[{ name: say.allGpus, colour: "line7", v: over.map((m) => m.power / 1000) }]} width=${wide} write=${(/** @type {number} */ v) => `${figure(v, 1)} kW`} />
     </section>`;
@@ -118,6 +123,7 @@ function Months({ months, currency }) {
     const held = (/** @type {Mean} */ m) => m.busy + m.idle;
     const priced = months.some((m) => m.cost !== undefined);
     const measured = months.some((m) => m.effective !== undefined);
+    const tensor = months.some((m) => m.tensor !== undefined);
     /** @type {[string, (m: Mean) => number, (v: number) => string][]} */
     const columns = [
         [say.gpusHeld, held, (v) => figure(v, 1)],
@@ -129,10 +135,10 @@ function Months({ months, currency }) {
         <h2>${say.monthsBeside}</h2>
         <div class="scroll" tabindex="0" role="region" aria-label=${say.calendarMonths}><table class="asked">
             <thead><tr><th scope="col">${say.month}</th>${columns.map(([words]) => html`<th scope="col" class="num">${words}</th><th scope="col" class="num">${say.before}</th>`)}
-                <th scope="col" class="num">${say.gpuHours}</th>${measured && html`<th scope="col" class="num" title=${say.effectiveMeans}>${say.effective} h</th>`}<th scope="col" class="num">${say.energy} kWh</th>${priced && html`<th scope="col" class="num">${say.cost} ${currency}</th>`}</tr></thead>
+                <th scope="col" class="num">${say.gpuHours}</th>${measured && html`<th scope="col" class="num" title=${say.effectiveMeans}>${say.effective} h</th>`}${tensor && html`<th scope="col" class="num" title=${say.tensorMeans}>${say.tensor} h</th>`}<th scope="col" class="num">${say.energy} kWh</th>${priced && html`<th scope="col" class="num">${say.cost} ${currency}</th>`}</tr></thead>
             <tbody>${rows.map(({ m, before }, i) => html`<tr key=${m.label}><th scope="row">${m.label}${i === 0 && html` <span class="dim">${say.soFar}</span>`}</th>
                 ${columns.map(([, of, write]) => html`<${Beside} m=${m} before=${before} of=${of} write=${write} />`)}
-                <td class="num">${figure(m.held / 3600, 0)}</td>${measured && html`<td class="num">${effectiveHours(m)}</td>`}<td class="num">${figure(m.energy / 3.6e6, 0)}</td>${priced && html`<td class="num">${m.cost === undefined ? UNKNOWN : figure(m.cost, 2)}</td>`}</tr>`)}</tbody>
+                <td class="num">${figure(m.held / 3600, 0)}</td>${measured && html`<td class="num">${hoursOf(m, m.effectiveTime, m.measured)}</td>`}${tensor && html`<td class="num">${hoursOf(m, m.tensorTime, m.tensorMeasured)}</td>`}<td class="num">${figure(m.energy / 3.6e6, 0)}</td>${priced && html`<td class="num">${m.cost === undefined ? UNKNOWN : figure(m.cost, 2)}</td>`}</tr>`)}</tbody>
         </table></div>
     </section>`;
 }

@@ -115,6 +115,8 @@ export const say = {
     someGpus: (n) => `${n} GPUs`,
     effectiveEach: (period) => `effective GPUs on average, each ${period}`,
     allEffective: (share) => `${share} of all, effective`,
+    tensorEach: (period) => `GPUs times tensor activity on average, each ${period}`,
+    allTensor: (share) => `${share} of all, tensor`,
     ofHours: (some, all) => `${some} of ${all}`,
     powerEach: (period) => `power on average, each ${period}`,
     allGpus: "all GPUs",

@@ -114,6 +114,8 @@ export const say = {
     someGpus: (n) => `${n} GPU`,
     effectiveEach: (period) => `${period}ごとの平均実効 GPU 数`,
     allEffective: (share) => `全体の ${share} が実効`,
+    tensorEach: (period) => `${period}ごとの平均 GPU 数 × テンソル稼働率`,
+    allTensor: (share) => `全体の ${share} がテンソル`,
     ofHours: (some, all) => `${some} / ${all}`,
     powerEach: (period) => `${period}ごとの平均電力`,
     allGpus: "全 GPU",
