@@ -8,10 +8,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/lines.h"
 #include "format/render.h"
-#include "history/cmd_lines.h"
-
-#define CHARTS 4 /* more series than this are a line each */
 
 struct history_conf {
     struct client_conf client;
@@ -87,29 +85,6 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
 
 /* ---- showing ---- */
 
-static void show_sparks(struct buf *out, const struct lines *l, int width)
-{
-    int title = 8;
-
-    for (size_t i = 0; i < l->n; i++)
-        title = MAX(title, str_width(str_of(l->v[i].title)));
-    title = MIN(title, width / 2);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct chart *c = &l->v[i].chart;
-        double last = NAN;
-        for (size_t k = 0; k < c->n; k++)
-            last = isnan(c->v[k]) ? last : c->v[k];
-        buf_adds(out, c->title);
-        int pad = title - str_width(str_of(c->title));
-        buf_fill(out, ' ', (size_t)MAX(pad, 0) + 1);
-        render_spark(out, c, width - title - 12);
-        buf_addc(out, ' ');
-        if (!isnan(last))
-            render_amount(out, c->unit, last);
-        buf_addc(out, '\n');
-    }
-}
-
 static void show_table(struct buf *out, const struct lines *l, const struct term *t)
 {
     struct column_spec *cols = mem_zero(l->n + 1, sizeof(*cols));
@@ -150,11 +125,8 @@ static int show_lines(const struct history_conf *conf, const struct buf *answer,
     bool none = l.n == 0;
     if (!picture)
         show_table(&out, &l, &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
-    else if (l.n <= CHARTS)
-        for (size_t i = 0; i < l.n; i++)
-            render_chart(&out, &l.v[i].chart, width, (int)conf->height);
     else
-        show_sparks(&out, &l, width);
+        lines_draw(&l, width, (int)conf->height, &out);
     lines_fini(&l);
     if (none)
         return cli_fail(&history_help, EXIT_NO, "nothing is stored of that");

@@ -9,9 +9,9 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/lines.h"
 #include "cli/progress.h"
 #include "dask/job.h"
-#include "history/cmd_lines.h"
 #include "history/cmd_picture.h"
 
 #define POINTS   "1500" /* asked of a hub: more than a picture can show */

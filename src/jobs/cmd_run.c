@@ -10,6 +10,7 @@
 #include "cli/listing.h"
 #include "draw/plot.h"
 #include "format/words.h"
+#include "jobs/cmd_run_more.h"
 
 #define LIMIT_MS 60000
 
@@ -34,8 +35,8 @@ const struct opt_cmd run_help = {
     .name = "muster run",
     .summary = "what a run did: how active its GPUs were, what it needed and cost, what to do about it",
     .args = "ID",
-    .about = "The ID is one of `muster runs`. What a GPU does not measure is said, never 0 (docs/jobs.md). Exit "
-             "status 1: there is no such run.",
+    .about = "The ID is one of `muster runs`. What a GPU does not measure is said, never 0 (docs/jobs.md). On a "
+             "terminal it draws charts of its GPUs, of its own time. Exit status 1: there is no such run.",
     .examples = "muster run 3f9a6c1be2d07a55\n"
                 "muster run 3f9a6c1be2d07a55 -o run.png",
     .opts = run_opts,
@@ -291,13 +292,21 @@ int cmd_run(struct cmd_call *c)
     put_head(&out, v);
     put_advice(&out, v);
     put_needs(&out, v);
+    if (isatty(STDOUT_FILENO))
+        r = run_charts_put(&conf->client, v, cli_width(80), &out, &c->err);
+    if (r < 0)
+        return r;
     struct hub_listing l = {LISTING(run_help, columns, fill_gpu, NULL), .member = "devices"};
     if (json_array_size(json_object_get(v, "devices")) > 0) {
         buf_addc(&out, '\n');
-        r = listing_put(&l, v, false, &out);
+        if (listing_put(&l, v, false, &out) < 0)
+            return err_set(&c->err, -EREMOTEIO, "the hub's answer is not understood");
+        r = run_processes_put(&conf->client, v, &out, &c->err);
     }
+    if (r < 0)
+        return r;
     buf_addf(&out, "\n%s/run/%s\n", client_url(&conf->client), text_of(json_object_get(v, "job"), "id"));
-    return r < 0 ? err_set(&c->err, r, "the hub's answer is not understood") : cli_print(&run_help, &out);
+    return cli_print(&run_help, &out);
 }
 
 /* ---- two of them ---- */

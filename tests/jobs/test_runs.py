@@ -11,6 +11,7 @@ import time
 import agentcase
 import lib
 import sender
+import terminal
 
 FLAGS = ("--runs-after", "1s", "--runs-gap", "3s")
 
@@ -81,7 +82,7 @@ class Runs(lib.Case):
     def past(self, node, began, minutes, **values):
         """A past of its own: a sample every 5 s."""
         numbers = {"power": 8, "energy": 10, "clock": 11, "clock_max": 13, "sm": 31, "tensor": 33, "dram": 34, "active": 36, "fp32": 51, "work": 54, "flops": 55, "cpu": 57, "top": 58}
-        frames = [node.facts(note=getattr(node, "note", "")), node.procs()]
+        frames = [node.facts(note=getattr(node, "note", "")), node.procs(*getattr(node, "who", ()))]
         for i in range(minutes * 12):
             more = {numbers[k]: v for k, v in values.items()}
             if "energy" in values:
@@ -99,8 +100,9 @@ class Runs(lib.Case):
         return json.loads(answer)
 
     def test_the_verdict_of_a_run(self):
-        self.hub = self.start_hub(*FLAGS, "--usage-price", "Test=3.60")
+        self.hub = self.start_hub("--runs-after", "0", "--usage-price", "Test=3.60")  # none but those that are labelled
         node, began = sender.Node("dgx1"), (int(time.time()) // 60 - 60) * 60000
+        node.who = (41, "kim", "python", "python train.py"), (42, "lee", "other", "")
         self.past(node, began, 10, power=500_000, energy=2_500_000, clock=1_485_000_000, clock_max=1_980_000_000, sm=5300, tensor=4000, dram=2000,
                   active=5900, fp32=100, work=4000, flops=400_000, cpu=1500, top=1000)
         job = self.label(name="train", kind="custom", node="dgx1", devices=[node.uuid], start=began, end=began + 600_000, person="kim")
@@ -122,6 +124,19 @@ class Runs(lib.Case):
             row = out.split("GPU     MODEL")[1].splitlines()[1]
             self.assertEqual(" ".join(row.split()), "dgx1:0 NVIDIA Test 59 % 30 % 40 % 400 50 % 1.0 GiB 1.5 500 W 0.08 kWh")
             self.assertEqual(json.loads(self.run_ok(lib.MUSTER, "run", job["id"], "--json", "--hub", self.hub.url))["active"], 0.59)
+        with self.subTest("its processes, and in a terminal its charts"):
+            said = [" ".join(line.split()) for line in out.splitlines()]
+            at = said.index("PROGRAM GPU FROM TIME MEMORY")
+            self.assertRegex(said[at + 1], r"^python dgx1:0 20\d\d/\d\d/\d\d \d\d:\d\d:\d\d (10 m|9 m \d+ s)")
+            self.assertEqual(said[at + 2], "")  # lee's is none of it
+            self.assertNotIn("┤", out)
+            tty = terminal.Terminal(self, 100, 80)
+            tty.run(f"{lib.MUSTER} run {job['id']} --hub {self.hub.url}")
+            screen = tty.wait(rf"/run/{job['id']}$")
+            for words in ("\ndgx1:0 active\n", "\ndgx1:0 work\n", "\ndgx1:0 memory used\n", "\ndgx1:0 power\n", " least 59 %, mean 59 %, most 59 %\n", "\nPROGRAM  GPU "):
+                self.assertIn(words, screen)
+            moments = re.findall(r"(?m)^ +(\d\d:\d\d:\d\d) +(\d\d:\d\d:\d\d)$", screen)
+            self.assertEqual(set(moments), {tuple(time.strftime("%H:%M:%S", time.localtime(ms / 1000)) for ms in (began, began + 600_000))})  # clipped to the run
         with self.subTest("as a picture"):
             url = self.hub.url + f"/api/v1/jobs/{job['id']}/verdict?format="
             status, head, png = lib.ask(url + "png")

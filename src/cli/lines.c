@@ -1,5 +1,5 @@
-/* cmd_lines.c: reads the JSON of /api/v1/history into series. */
-#include "history/cmd_lines.h"
+/* lines.c: reads the JSON of /api/v1/history into series, and draws them on a terminal. */
+#include "cli/lines.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "cli/client.h"
 #include "model/metric.h"
+
+#define CHARTS 4 /* more series than this are a line each */
 
 void lines_fini(struct lines *l)
 {
@@ -74,4 +76,36 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
     else
         *ret = l;
     return ok;
+}
+
+static void draw_sparks(struct buf *out, const struct lines *l, int width)
+{
+    int title = 8;
+
+    for (size_t i = 0; i < l->n; i++)
+        title = MAX(title, str_width(str_of(l->v[i].title)));
+    title = MIN(title, width / 2);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct chart *c = &l->v[i].chart;
+        double last = NAN;
+        for (size_t k = 0; k < c->n; k++)
+            last = isnan(c->v[k]) ? last : c->v[k];
+        buf_adds(out, c->title);
+        int pad = title - str_width(str_of(c->title));
+        buf_fill(out, ' ', (size_t)MAX(pad, 0) + 1);
+        render_spark(out, c, width - title - 12);
+        buf_addc(out, ' ');
+        if (!isnan(last))
+            render_amount(out, c->unit, last);
+        buf_addc(out, '\n');
+    }
+}
+
+void lines_draw(const struct lines *l, int width, int height, struct buf *out)
+{
+    if (l->n > CHARTS)
+        draw_sparks(out, l, width);
+    else
+        for (size_t i = 0; i < l->n; i++)
+            render_chart(out, &l->v[i].chart, width, height);
 }

@@ -1,5 +1,5 @@
 /*
- * cmd_lines.h: a hub's answer about history (/api/v1/history as JSON), as series of numbers, for pictures and tables.
+ * lines.h: a hub's answer about history (/api/v1/history as JSON), as series of numbers, for pictures and tables.
  */
 #pragma once
 
@@ -23,3 +23,5 @@ struct lines {
 /* one_agg: titles need not say which. False: it is not what a hub would say. */
 bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret);
 void lines_fini(struct lines *l);
+/* On a terminal so many columns wide: a chart each, of so many rows; of more than four a row each. */
+void lines_draw(const struct lines *l, int width, int height, struct buf *out);
