@@ -224,6 +224,12 @@ static int tell_so_far(struct label *l)
     return r;
 }
 
+/* It may not, or the job is there no more. */
+static bool is_refused(const struct label *l)
+{
+    return l->err.code == -EACCES || (l->id[0] && l->err.code == -ENOENT);
+}
+
 static void *label_main(void *arg)
 {
     struct label *l = arg;
@@ -232,11 +238,11 @@ static void *label_main(void *arg)
     while (!ended(l)) {
         if (refused || (l->id[0] && l->told == count_seen(l)))
             await_news(l, -1);
-        else if (tell_so_far(l) < 0 && !(refused = l->err.code == -EACCES))
+        else if (tell_so_far(l) < 0 && !(refused = is_refused(l)))
             rest(l);
     }
     int64_t until_ms = clock_mono_ms() + END_MS;
-    while (finish(l, ended(l)) < 0 && l->err.code != -EACCES && clock_mono_ms() + END_REST_MS < until_ms)
+    while (finish(l, ended(l)) < 0 && !is_refused(l) && clock_mono_ms() + END_REST_MS < until_ms)
         usleep(END_REST_MS * 1000);
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/lookup.h"
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/workers.h"
@@ -60,7 +61,8 @@ struct pass {
     struct arena mem;
     struct place *places;
     struct claimed *v;
-    struct taken *taken; /* the store may not show it yet */
+    struct taken *taken;  /* the store may not show it yet */
+    struct lookup by_run; /* places in taken */
     size_t n_places, cap_places, n, cap, n_taken, cap_taken, at, n_now;
     uint64_t seen;
     struct err err;
@@ -170,6 +172,21 @@ static int has_parts(struct store *s, const struct job_fact *j, bool *ret, struc
     return MIN(r, 0);
 }
 
+static const struct taken *find_taken(const struct pass *p, int64_t run)
+{
+    size_t at = 0;
+    for (size_t i; (i = lookup_next_place(&p->by_run, (uint64_t)run, &at)) != SIZE_MAX;)
+        if (p->taken[i].run == run)
+            return &p->taken[i];
+    return NULL;
+}
+
+static void note_taken(struct pass *p, int64_t run, int64_t by)
+{
+    lookup_add_place(&p->by_run, (uint64_t)run, p->n_taken);
+    VEC_ADD(p->taken, p->n_taken, p->cap_taken, (struct taken){run, by});
+}
+
 static int make_job(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
 {
     struct match_ask ask = {.from_ms = c->from_ms,
@@ -192,7 +209,7 @@ static int make_job(struct pass *p, const struct claimed *c, struct store *s, st
     if (m && strcmp(m->kind, AUTO_KIND) == 0 && m->end_ms)
         r = has_parts(s, m, &parts, err);
     if (m && r >= 0) {
-        const struct taken *t = FIND(p->taken, p->n_taken, e, e->run == m->id);
+        const struct taken *t = find_taken(p, m->id);
         bool alone = !t && match_replaces(&ask, m, parts);
         struct job_fact j = *m;
         AUTO_FREE char *attrs = attrs_of(p, c);
@@ -208,7 +225,7 @@ static int make_job(struct pass *p, const struct claimed *c, struct store *s, st
         to->replaces = alone ? m->id : 0;
         to->replaced_ms = m->start_ms;
         if (alone)
-            VEC_ADD(p->taken, p->n_taken, p->cap_taken, (struct taken){m->id, j.id});
+            note_taken(p, m->id, j.id);
     }
     free_jobs(f);
     return MIN(r, 0);
@@ -284,6 +301,7 @@ static void end_pass(struct pass *p, bool whole)
     }
     people_unref(p->people);
     arena_fini(&p->mem);
+    lookup_fini(&p->by_run);
     FREE_ALL(p->places, p->v, p->taken, p);
 }
 
