@@ -198,7 +198,7 @@ class Record(lib.Case):
     def test_a_command_is_a_job_with_the_gpus_it_used(self):
         hub = self.start_hub()
         self.keep_token("member", "--person", "kim")
-        gpu_work = f"echo proc 0 $$ 1073741824 > {self.path('stub')}; sleep 2; exit 5"
+        gpu_work = f"printf 'mem 0 1073741824\\nproc 0 %d 1073741824\\n' $$ > {self.path('stub')}; sleep 2; exit 5"
         status, _, err = self.record("--name", "my run", "--", "sh", "-c", gpu_work, url=hub.url)
         self.assertEqual(status, 5, err)
         self.assertIn("gpu 0", err)
@@ -222,7 +222,7 @@ class Record(lib.Case):
     def test_the_gpus_of_a_command_are_known_while_it_runs(self):
         hub = self.start_hub()
         self.keep_token("member", "--person", "kim")
-        on_gpus = "".join(f"; echo proc {i} $$ 1073741824 >> {self.path('stub')}; while [ ! -e {self.path(f'go{i}')} ]; do sleep 0.1; done" for i in range(2))
+        on_gpus = "".join(f"; printf 'mem {i} 1073741824\\nproc {i} %d 1073741824\\n' $$ >> {self.path('stub')}; while [ ! -e {self.path(f'go{i}')} ]; do sleep 0.1; done" for i in range(2))
         run = self.record("--", "sh", "-c", ":" + on_gpus, url=hub.url, how=self.start)
 
         def go(i):

@@ -6,7 +6,7 @@
 #include "now/live.h"
 
 #define GIB ((int64_t)1 << 30)
-enum { ROWS_MAX = 400, PER_BATCH = 5 };
+enum { ROWS_MAX = 400, PER_BATCH = 5, LATER_MS = 200000 }; /* later: than a recorded job is long */
 
 static struct recorded_row rows[ROWS_MAX];
 
@@ -117,14 +117,14 @@ static void it_begins_anew_with_whoever_holds_it(void **unused)
     send_job(l, n, count, "kim");
     assert_int_equal(n->devices[0].n_advice, 1);
     for (size_t i = 0; i < count; i++)
-        rows[i].s.at_ms += 100000;
+        rows[i].s.at_ms += LATER_MS;
     send_job(l, n, 40, "lee"); /* somebody else, not for a minute yet */
     assert_int_equal(n->devices[0].n_advice, 0);
     for (size_t i = 0; i < count; i++)
-        rows[i].s.at_ms += 100000;
+        rows[i].s.at_ms += LATER_MS;
     send_job(l, n, count, "lee");
     assert_int_equal(n->devices[0].n_advice, 1);
-    s.at_ms += 200000;
+    s.at_ms += 2ll * LATER_MS;
     sample_set(&s, M_active, 0);
     send_samples(l, n, (const struct sample *[]){&s}, 1, NULL); /* nobody */
     assert_int_equal(n->devices[0].n_advice, 0);
