@@ -160,7 +160,7 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
     json_fixed(j, "seconds", r->a.ms, 1000);
     json_fixed(j, "gpu_hours", llround(advise_hours(v, r) * 100), 100);
     number_json(j, "cost", cost);
-    json_bool(j, "now", r->a.now && v->to_ms - r->a.from_ms <= r->a.ms + ADVICE_MS);
+    json_bool(j, "now", r->a.now && v->to_ms - r->a.to_ms <= ADVICE_MS);
     json_arr(j, "devices");
     for (size_t i = 0; i < v->n; i++)
         if (r->gpus[i])

@@ -20,7 +20,8 @@ int advice_by_name(struct str name); /* -1: there is none */
 struct advice {
     enum advice_rule rule;
     int64_t from_ms, ms; /* since when, and how long it was true in all */
-    bool now;            /* it still is */
+    bool now;            /* it still is, */
+    int64_t to_ms;       /* then: at this moment, the last of which it is known */
     double lost;         /* share of that time that heeding it would give back; 0: nobody knows */
     char evidence[200];  /* "active 59 %, SM 53 %, busiest process 1.0 cores" */
 };

@@ -75,8 +75,13 @@ bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *r
     double share = (double)(sum_ms - v[n].ms) / (double)MAX(all_ms, 1);
     if (all_ms < ADVICE_MS || share < SHARE_LEAST || steady != (rule == ADVICE_pauses))
         return false;
-    bool now = MAX(p->worked_ms, p->at_ms + p->ms) - v[n].at_ms <= 2 * gaps[n - 1];
-    *ret = (struct advice){.rule = rule, .from_ms = v[0].at_ms, .ms = all_ms, .now = now, .lost = MIN(share, 1)};
+    int64_t to_ms = MAX(p->worked_ms, p->at_ms + p->ms);
+    *ret = (struct advice){.rule = rule,
+                           .from_ms = v[0].at_ms,
+                           .ms = all_ms,
+                           .now = to_ms - v[n].at_ms <= 2 * gaps[n - 1],
+                           .to_ms = to_ms,
+                           .lost = MIN(share, 1)};
     AUTO_BUF b = BUF_INIT(200);
     buf_addf(&b, "%zu pauses of %s on average, ", count, clock_span(sum_ms / (int64_t)count, span));
     if (steady)

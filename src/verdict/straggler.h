@@ -46,7 +46,7 @@ void sibling_gap(struct sibling *s);
 /* Its first minutes are these, as far as they reach further than what it has seen itself. */
 void sibling_take_first(struct sibling *s, const struct sibling *first);
 /*
- * Which of n GPUs it is in the last minutes, or -1; ret is filled then (from_ms and ms are 0: the caller knows the
- * time). Those that do not work now are not asked. Too short a run, too few GPUs or values that are not known: -1.
+ * Which of n GPUs it is in the last minutes, or -1; ret is filled then (from_ms, to_ms and ms are 0: the caller knows
+ * the time). Those that do not work now are not asked. Too short a run, too few GPUs or values that are not known: -1.
  */
 int straggler_find(const struct sibling *const *g, size_t n, struct advice *ret);

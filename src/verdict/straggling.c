@@ -18,6 +18,7 @@ static void count_stretch(struct straggling *s, size_t n)
         s->all = *a;
     }
     s->all.from_ms = from_ms;
+    s->all.to_ms = a->to_ms;
     s->all.ms = ms;
     s->all.lost = lost;
 }
@@ -35,6 +36,7 @@ static void add_minute(struct straggling_stretch *t, size_t gpu, const struct ad
     int64_t from_ms = MAX(end_ms - STRAGGLER_LAST * MINUTE_MS, t->to_ms), ms = t->found ? MINUTE_MS : end_ms - from_ms;
     struct advice sum = a->lost > t->most ? *a : t->a;
     sum.from_ms = t->found ? t->a.from_ms : from_ms;
+    sum.to_ms = end_ms;
     sum.ms = t->a.ms + ms;
     sum.lost = t->a.lost + a->lost * (double)ms;
     t->most = MAX(t->most, a->lost);

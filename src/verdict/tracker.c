@@ -310,6 +310,7 @@ static bool tell_stretch(const struct tracker *w, enum advice_rule rule, struct 
                            .from_ms = t->kept_ms ? t->first_ms : t->from_ms,
                            .ms = t->kept_ms + (now ? t->true_ms : 0),
                            .now = now,
+                           .to_ms = w->at_ms,
                            .lost = lost_by(t, r)};
     tell_evidence(w, t, r, ret->evidence);
     return true;
@@ -323,7 +324,12 @@ static bool tell_slice(const struct tracker *w, struct advice *ret)
         w->peak_mem >= w->mem_total / 4)
         return false;
     AUTO_BUF b = BUF_INIT(200);
-    *ret = (struct advice){.rule = ADVICE_slice, .from_ms = w->from_ms, .ms = w->all_ms, .now = true, .lost = 0.75};
+    *ret = (struct advice){.rule = ADVICE_slice,
+                           .from_ms = w->from_ms,
+                           .ms = w->all_ms,
+                           .now = true,
+                           .to_ms = w->at_ms,
+                           .lost = 0.75};
     buf_adds(&b, "at most ");
     metric_human(&b, M_mem_used, w->peak_mem);
     buf_adds(&b, " of ");
@@ -337,7 +343,7 @@ static bool tell_no_work(const struct tracker *w, enum advice_rule rule, int64_t
 {
     char span[24];
     AUTO_BUF b = BUF_INIT(200);
-    *ret = (struct advice){.rule = rule, .from_ms = w->at_ms - ms, .ms = ms, .now = true, .lost = 1};
+    *ret = (struct advice){.rule = rule, .from_ms = w->at_ms - ms, .ms = ms, .now = true, .to_ms = w->at_ms, .lost = 1};
     buf_addf(&b, "no work for %s, ", clock_span(ms, span));
     metric_human(&b, M_mem_used, w->mem);
     buf_adds(&b, " held");

@@ -16,16 +16,17 @@ GOOD = {"power": 690_000, "sm": 9400, "tensor": 5600, "dram": 3100, "active": 99
 
 
 class Advise(lib.Case):
-    def run_of(self, name, person, minutes, values):
-        """A node whose GPU did this an hour ago, labelled as somebody's run."""
+    def run_of(self, name, person, minutes, values, then=(), **label):
+        """A node whose GPU did this an hour ago, labelled as somebody's run. then: (minutes, values) of what it did after that."""
         node, began = sender.Node(name), (int(time.time()) // 60 - 60) * 60000
         frames = [node.facts(), node.procs()]
-        more = {NUMBERS[k]: v for k, v in values.items()}
-        frames += [node.batch(at_ms=began + 5000 * i, mem=60 << 30, more=more) for i in range(minutes * 12)]
+        did = [{NUMBERS[k]: v for k, v in x.items()} for n, x in ((minutes, values), *then) for _ in range(n * 12)]
+        minutes = len(did) // 12
+        frames += [node.batch(at_ms=began + 5000 * i, mem=60 << 30, more=more) for i, more in enumerate(did)]
         auth = {"Authorization": "Bearer " + self.token("agent"), "Content-Type": "application/octet-stream"}
         status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers=auth)
         self.assertEqual(status, 200, body)
-        body = json.dumps({"name": "train-" + name, "kind": "custom", "node": name, "devices": [node.uuid], "start": began, "end": began + minutes * 60_000, "person": person}).encode()
+        body = json.dumps({"name": "train-" + name, "kind": "custom", "node": name, "devices": [node.uuid], "start": began, "end": began + minutes * 60_000, "person": person, **label}).encode()
         status, _, answer = lib.ask(self.hub.url + "/api/v1/jobs", method="POST", body=body, headers={"Authorization": "Bearer " + self.token("admin")})
         self.assertEqual(status, 201, answer)
         return json.loads(answer)["id"]
@@ -67,6 +68,20 @@ class Advise(lib.Case):
             self.assertEqual(len(json.loads(self.say("--json", "--person", "lee"))["lines"]), 1)
             status, _, err = self.run_any(lib.MUSTER, "advise", "--run", "zz", "--hub", self.hub.url)
             self.assertEqual((status, "is no run's ID" in err), (2, True), err)
+
+    def test_what_goes_on_after_a_break_is_so_now(self):
+        self.hub = self.start_hub()
+
+        def said(run):
+            return [(a["rule"], a["now"]) for a in lib.ask_json(f"{self.hub.url}/api/v1/jobs/{run}/verdict")["advice"]]
+
+        self.assertEqual(said(self.run_of("one1", "kim", 5, STARVED, [(10, GOOD), (5, STARVED)])), [("starved", True)])
+        self.assertEqual(said(self.run_of("one2", "kim", 5, STARVED, [(10, GOOD), (5, STARVED), (2, GOOD)])), [("starved", False)])
+        slow = {**GOOD, "power": GOOD["power"] * 7 // 10}
+        for number, last, now in ((7, 6, True), (8, 4, False)):  # minutes that it is slow at the end, of 6
+            did = [(7, slow), (8, GOOD), (last, slow), (6 - last, GOOD)]
+            run = [self.run_of(f"s{number}{i}", "lee", 15, GOOD, did if i == 0 else [(21, GOOD)], kind="slurm", attributes={"job": number}) for i in range(3)][0]
+            self.assertEqual(said(run), [("straggler", now)])
 
     def test_what_was_looked_at_is_said(self):
         answer = {"runs": 20, "looked": 20, "sampled": 0, "gpu_hours": 412, "looked_hours": 412, "effective_hours": 131.4, "currency": None, "lines": []}

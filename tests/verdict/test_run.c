@@ -146,8 +146,9 @@ static void the_rules_speak_once_for_all_gpus(void **unused)
         run_gpu_free(g[i]);
 }
 
-/* Five hours of eight GPUs that train, read two hours at a time; one is slower in some minutes. */
-static size_t five_hours(int slow, size_t from, size_t to, int64_t step_ms, struct run_advice v[ADVICE_COUNT])
+/* Five hours of eight GPUs that train, read two hours at a time; one is slower in some minutes, from
+ * the first to the second and from the third to the fourth. */
+static size_t five_hours(int slow, const size_t minutes[4], int64_t step_ms, struct run_advice v[ADVICE_COUNT])
 {
     enum { GPUS = 8, MINUTES = 300, SLICE = 120 };
     struct run_gpu *g[GPUS];
@@ -162,7 +163,9 @@ static size_t five_hours(int slow, size_t from, size_t to, int64_t step_ms, stru
                 size_t second = (size_t)(at - begin) / 1000;
                 struct sample s = *truework_at("gpt", second / 5 + 7 * i);
                 s.at_ms = at + step_ms;
-                if ((int)i == slow && second / 60 >= from && second / 60 < to)
+                size_t at_minute = second / 60;
+                if ((int)i == slow && ((at_minute >= minutes[0] && at_minute < minutes[1]) ||
+                                       (at_minute >= minutes[2] && at_minute < minutes[3])))
                     s.v[M_power] = s.v[M_power] * 7 / 10;
                 run_gpu_add(g[i], &s, &s);
             }
@@ -179,21 +182,23 @@ static void a_straggler_is_told_for_as_long_as_it_was_one(void **unused)
 {
     static const struct {
         const char *what;
-        size_t from, to;
+        size_t slow[4];
         double minutes; /* 0: it is not told */
         bool now;
-    } cases[] = {{"all of the time but its first minutes", 20, 300, 280, true},
-                 {"it recovers before the end", 15, 295, 280, false},
-                 {"for a while", 100, 160, 60, false},
-                 {"over the end of what is read at once", 110, 130, 20, false},
-                 {"a minute", 100, 101, 0, false},
-                 {"the last minutes", 296, 300, 4, true},
-                 {"never", 0, 0, 0, false}};
+    } cases[] = {{"all of the time but its first minutes", {20, 300}, 280, true},
+                 {"it recovers before the end", {15, 295}, 280, false},
+                 {"for a while", {100, 160}, 60, false},
+                 {"over the end of what is read at once", {110, 130}, 20, false},
+                 {"a minute", {100, 101}, 0, false},
+                 {"the last minutes", {296, 300}, 4, true},
+                 {"again after a break", {50, 80, 200, 300}, 130, true},
+                 {"again for a while", {50, 80, 200, 220}, 50, false},
+                 {"never", {0}, 0, false}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (int64_t step_ms = 5000; step_ms <= 60000; step_ms += 55000) {
             struct run_advice v[ADVICE_COUNT];
-            size_t n = five_hours(5, cases[i].from, cases[i].to, step_ms, v);
+            size_t n = five_hours(5, cases[i].slow, step_ms, v);
             print_message("%s, every %d s: %s\n", cases[i].what, (int)(step_ms / 1000), n ? v[0].a.evidence : "-");
             assert_int_equal(n, cases[i].minutes > 0);
             if (n) {
@@ -204,6 +209,8 @@ static void a_straggler_is_told_for_as_long_as_it_was_one(void **unused)
                 assert_near(v[0].a.lost, 0.3,
                             cases[i].minutes > 10 ? 0.05 : 0.15); /* three minutes are asked together */
                 assert_int_equal(v[0].a.now, cases[i].now);
+                size_t end = MAX(cases[i].slow[1], cases[i].slow[3]);
+                assert_near((double)(v[0].a.to_ms - T0 / 60000 * 60000) / 60000, end, cases[i].now ? 0 : 3);
             }
             run_advice_fini(v, n);
         }

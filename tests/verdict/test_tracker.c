@@ -292,6 +292,15 @@ static void what_is_over_is_told_as_such(void **unused)
     assert_int_equal(a[0].rule, ADVICE_fp32);
     assert_false(a[0].now);
     assert_int_equal(a[0].ms, 100000);
+    for (int i = 0; i < 100; i++) { /* and again */
+        struct sample s = *truework_at("gpt-fp32", (size_t)i);
+        s.at_ms = T0 + 202000 + i * 1000;
+        tracker_add(w, &s);
+    }
+    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_true(a[0].now);
+    assert_int_equal(a[0].ms, 200000);
+    assert_int_equal(a[0].to_ms, T0 + 301000);
     tracker_free(w);
 }
 
