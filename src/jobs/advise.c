@@ -11,9 +11,8 @@
 #include "people/people.h"
 
 #define JOBS_MOST   20000
-#define CELLS_MOST  200e6 /* values that are read for one answer: 12,000 GPU-hours every 5 s */
-#define CELLS_PART  8     /* one run may take so many'th of what is left: the next ones get theirs, too */
-#define LEAST_HOURS 0.05  /* less is not worth a word */
+#define CELLS_PART  8    /* where there are more runs, one may take so many'th of what is left */
+#define LEAST_HOURS 0.05 /* less is not worth a word */
 
 struct listed {
     struct job_fact *j;
@@ -24,6 +23,7 @@ struct listing_jobs {
     const struct advise_ask *ask;
     struct listed *v;
     size_t n, cap;
+    size_t todo; /* that are still to be looked at */
 };
 
 static const char *person_of(const struct advise_ask *k, const struct job_fact *j)
@@ -117,12 +117,12 @@ static int look_at_run(const struct past_source *past, const struct advise_ask *
 {
     const struct job_fact *j = l->v[i].j;
     struct run_verdict v;
-    struct verdict_reach reach = {k->from_ms, k->to_ms, MAX(*left / CELLS_PART, 1)};
+    struct verdict_reach reach = {k->from_ms, k->to_ms, *left / (double)MIN(l->todo, (size_t)CELLS_PART)};
     int code = run_verdict_read(past, j, &reach, &v, err);
     if (code >= 0) {
         double hours = (double)v.all.held_ms / HOUR_MS * stands_for(&v);
         ret->looked++;
-        ret->sampled += v.n < v.n_all;
+        ret->sampled += v.n < v.n_all || v.cut;
         ret->hours += hours;
         ret->held += hours;
         if (!isnan(v.all.mean[RUN_WORK]))
@@ -131,7 +131,10 @@ static int look_at_run(const struct past_source *past, const struct advise_ask *
         add_found(ret, k, j, &v);
         for (size_t p = 0; p < v.n_parts; p++)
             for (size_t n = i + 1; n < l->n; n++)
-                l->v[n].done |= l->v[n].j->id == v.parts[p].id;
+                if (l->v[n].j->id == v.parts[p].id && !l->v[n].done) {
+                    l->v[n].done = true;
+                    l->todo--;
+                }
     }
     *left -= v.cells;
     run_verdict_fini(&v);
@@ -146,19 +149,22 @@ int advise_read(const struct past_source *past, const struct advise_ask *k, stru
                           .limit = JOBS_MOST,
                           .stop = past->stop,
                           .stop_arg = past->stop_arg};
-    double left = CELLS_MOST;
+    double left = k->cells;
     *ret = (struct advise_all){.effective = NAN};
     int code = past_each(past, EACH_JOB(&ask, list_job, &l), err);
     join_parts(&l);
     SORT(l.v, l.n, by_size);
+    l.todo = l.n;
     for (size_t i = 0; i < l.n; i++) {
         if (l.v[i].done)
             continue;
+        bool look = code >= 0 && left > 0;
         ret->runs++;
-        if (code >= 0)
+        if (look)
             code = look_at_run(past, k, &l, i, &left, ret, err);
-        if (code < 0)
+        if (!look || code < 0)
             ret->hours += l.v[i].hours;
+        l.todo--;
     }
     for (size_t i = 0; i < l.n; i++)
         free(l.v[i].j);

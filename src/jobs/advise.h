@@ -2,19 +2,22 @@
  * advise.h: what would give back most GPU-hours: what the rules say of the runs of a span of time (verdict.h), each by
  * the rule that would give back most of it, added up by person and rule. Read beside the loop. The largest runs are
  * looked at first, each with a share of what may be read in all: large ones by the minute, very large ones by some of
- * their GPUs, which then stand for all. How many there was time for is said.
+ * their GPUs, which then stand for all. When all of it is read, or the time is over, the rest is not looked at; of how
+ * many is said.
  */
 #pragma once
 
 #include "jobs/verdict.h"
 
 #define ADVISE_LINES 5
+#define ADVISE_CELLS 200e6 /* values that are read for one answer: 12,000 GPU-hours every 5 s */
 
 struct people;
 struct advise_ask {
     int64_t from_ms, to_ms;
     const char *person, *team; /* NULL: all */
     const struct people *people;
+    double cells; /* values that may be read; the last run may go beyond by what it takes to look at it at all */
 };
 
 struct advise_found { /* of one run */

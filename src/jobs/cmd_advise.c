@@ -78,7 +78,7 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
     buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
              number_at(v, "gpu_hours"));
     if (looked < runs)
-        buf_addf(out, "; there was time for the largest %lld, %.1f GPU-hours", looked, number_at(v, "looked_hours"));
+        buf_addf(out, "; looked at: the largest %lld, %.1f GPU-hours", looked, number_at(v, "looked_hours"));
     if (!isnan(number_at(v, "effective_hours")))
         buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
     if (sampled > 0)

@@ -28,7 +28,8 @@ static void advise_run(struct past_ask *k, const struct past_source *past, struc
 {
     struct question *q = (struct question *)k;
     struct err err = {0};
-    int r = advise_read(past, &(struct advise_ask){q->from_ms, q->to_ms, q->person, q->team, q->people}, &q->all, &err);
+    struct advise_ask ask = {q->from_ms, q->to_ms, q->person, q->team, q->people, ADVISE_CELLS};
+    int r = advise_read(past, &ask, &q->all, &err);
     if (r < 0)
         reply_failed(rp, r, &err);
 }

@@ -74,10 +74,10 @@ static const char *model_of(const struct api *a, const struct verdict_gpu *g)
     return name.p ? name.p : "";
 }
 
-/* "4 x H200", "4 x H200, 2 x A100 and 3 others" */
+/* "4 x H200", "4 x H200, 2 x A100 and 3 others"; those that are not read are others */
 static void what_text(const struct api *a, const struct run_verdict *v, struct buf *out)
 {
-    size_t said = 0, others = 0;
+    size_t said = 0, others = v->n_all - v->n;
     AUTO_FREE const char **models = mem_zero(v->n + 1, sizeof(*models));
     for (size_t i = 0; i < v->n; i++)
         models[i] = model_of(a, &v->gpus[i]);

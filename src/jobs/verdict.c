@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "jobs/apart_first.h"
@@ -17,14 +18,15 @@
 #define CELLS_MOST 60000000 /* and by the minute */
 #define SLICE_BINS 1440     /* of one question */
 #define SLICE_GPUS 16
-#define PARTS_MOST 1024
+#define PARTS_MOST 16384
 #define SAMPLE     4      /* GPUs that are read at least */
 #define SAME_MS    300000 /* parts of a Slurm job begin within so long */
 
 struct reading {
     const struct past_source *past;
     struct run_verdict *to;
-    size_t cap, cap_parts;
+    size_t cap, cap_parts, told; /* told: runs that may be parts */
+    struct lookup seen;          /* GPUs that are counted, by their hash alone */
     const struct job_fact *job;
 };
 
@@ -35,16 +37,22 @@ static void add_gpus(struct reading *r, const struct job_fact *j)
     struct run_verdict *v = r->to;
     struct str rest = str_of(j->devices), one;
     while (str_cut(&rest, ',', &one)) {
-        if (!one.len || one.len >= UUID_MAX || ANY(v->n, i, str_eq(one, v->gpus[i].uuid)))
+        struct verdict_gpu g = {.index = -1};
+        size_t at = 0;
+        if (!one.len || one.len >= UUID_MAX)
             continue;
+        memcpy(g.uuid, one.p, one.len);
+        uint64_t hash = lookup_hash(g.uuid);
+        if (lookup_next(&r->seen, hash, &at))
+            continue;
+        lookup_add(&r->seen, hash, r);
+        v->n_all++;
         if (v->n == VERDICT_GPUS) {
             v->cut = true;
-            return;
+            continue;
         }
-        VEC_ADD(v->gpus, v->n, r->cap, (struct verdict_gpu){.index = -1});
-        struct verdict_gpu *g = &v->gpus[v->n - 1];
-        memcpy(g->uuid, one.p, one.len);
-        mem_copy_str(g->node, sizeof(g->node), j->node);
+        mem_copy_str(g.node, sizeof(g.node), j->node);
+        VEC_ADD(v->gpus, v->n, r->cap, g);
     }
 }
 
@@ -61,6 +69,7 @@ static void take_part(void *arg, const struct job_fact *j)
 {
     struct reading *r = arg;
     bool slurm = strcmp(r->job->kind, "slurm") == 0;
+    r->to->cut |= ++r->told == PARTS_MOST;
     if (j->id == r->job->id || auto_joined(j) || strcmp(j->kind, r->job->kind) != 0 ||
         (slurm && !str_eq_str(slurm_number(j), slurm_number(r->job))))
         return;
@@ -232,7 +241,6 @@ static double cells_of(const struct run_verdict *v, size_t gpus, int64_t step_ms
 /* How long the bins are in which it can be read; of how many of its GPUs goes into v. */
 static int64_t plan_reading(struct run_verdict *v, double cells)
 {
-    v->n_all = v->n;
     if (cells_of(v, v->n, FINE_MS) <= (cells > 0 ? MIN(cells, CELLS_FINE) : CELLS_FINE))
         return FINE_MS;
     if (cells <= 0)
@@ -287,6 +295,7 @@ int run_verdict_read(const struct past_source *past, const struct job_fact *j, c
     ret->to_ms = MAX(end_ms, ret->from_ms + 1);
     add_gpus(&r, j);
     int code = find_parts(&r, err);
+    lookup_fini(&r.seen);
     int64_t step_ms = plan_reading(ret, reach->cells);
     if (code >= 0)
         code = find_facts(&r, err);

@@ -22,9 +22,9 @@ struct run_verdict {
     int64_t from_ms, to_ms; /* to: its end, or now */
     int64_t step_ms;        /* of what was read */
     size_t n, n_advice, n_parts;
-    size_t n_all; /* GPUs that it has; n of them are read */
+    size_t n_all; /* GPUs that it has; n of them are read, at most VERDICT_GPUS */
     double cells; /* values that were read */
-    bool cut;     /* it has more GPUs than are read */
+    bool cut;     /* it has more GPUs than can be read, or more parts than are looked for */
     struct verdict_gpu *gpus;
     struct run_means all;
     struct run_advice advice[ADVICE_COUNT]; /* gpus: flags of those above */

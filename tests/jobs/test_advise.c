@@ -69,11 +69,13 @@ static void a_run_gives_back_no_more_than_it_held(void **unused)
 
 #define T0   1794700800000
 #define WEEK (7 * 24 * HOUR_MS)
+#define GPUS 4096
 
 static struct job_fact jobs[8];
 static size_t n_jobs;
 static double cells;
-static char devices[256 * 12];
+static bool endless; /* there are as many parts as are asked for */
+static char devices[GPUS * 12];
 static int stop_after; /* questions; 0: never */
 
 static bool stopped(void *arg)
@@ -88,7 +90,8 @@ static int each_job(void *arg, const struct store_each *e, struct err *err)
     (void)err;
     for (size_t i = 0; i < n_jobs; i++)
         if (!e->jobs->parent || e->jobs->parent == jobs[i].parent)
-            e->give.job(e->arg, &jobs[i]);
+            for (size_t times = e->jobs->parent && endless ? e->jobs->limit : 1; times > 0; times--)
+                e->give.job(e->arg, &jobs[i]);
     return 0;
 }
 
@@ -118,7 +121,7 @@ static int history_of(struct store *st, const struct history_ask *a, struct hist
                             .n = n,
                             .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin))};
     for (size_t s = 0; s < ret->n_series; s++) {
-        bool last = strcmp(a->devices[s / a->n_metrics], "GPU-0000255") == 0;
+        bool last = strcmp(a->devices[s / a->n_metrics], "GPU-0004095") == 0;
         for (size_t i = 0; i < n; i++) {
             int64_t v = value_at(a->metrics[s % a->n_metrics], last, a->from_ms + (int64_t)i * a->step_ms);
             if (v)
@@ -144,13 +147,19 @@ static void add_job(int64_t id, int64_t parent, size_t gpus, int64_t hours)
                                        .attrs = ""};
 }
 
-static void read_jobs(struct advise_all *ret)
+static void read_some(struct advise_all *ret, double most)
 {
     struct past_source past = {.history = history_of, .each = each_job, .stop = stopped};
     cells = 0;
-    for (size_t i = 0; i < 256; i++)
-        snprintf(devices + i * 12, 13 - (i == 255), "GPU-%07zu%s", i, i < 255 ? "," : "");
-    assert_int_equal(advise_read(&past, &(struct advise_ask){.from_ms = T0, .to_ms = T0 + WEEK}, ret, NULL), 0);
+    for (size_t i = 0; i < GPUS; i++)
+        snprintf(devices + i * 12, 13 - (i == GPUS - 1), "GPU-%07zu%s", i, i < GPUS - 1 ? "," : "");
+    struct advise_ask ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = most};
+    assert_int_equal(advise_read(&past, &ask, ret, NULL), 0);
+}
+
+static void read_jobs(struct advise_all *ret)
+{
+    read_some(ret, ADVISE_CELLS);
 }
 
 static void the_largest_run_is_looked_at_by_some_of_its_gpus(void **unused)
@@ -162,7 +171,7 @@ static void the_largest_run_is_looked_at_by_some_of_its_gpus(void **unused)
     add_job(7, 0, 1, 10);
     add_job(1, 0, 256, 168); /* 43,008 GPU-hours */
     add_job(2, 0, 8, 100);
-    read_jobs(&a);
+    read_some(&a, 60e6);
     assert_int_equal(a.runs, 3);
     assert_int_equal(a.looked, 3);
     assert_int_equal(a.sampled, 1);
@@ -175,6 +184,53 @@ static void the_largest_run_is_looked_at_by_some_of_its_gpus(void **unused)
     assert_near(l[0].hours, 256 * 168 * 0.4, 20);
     assert_near(l[1].hours, 810 * 0.4, 1);
     advise_fini(&a);
+}
+
+static void a_run_of_more_gpus_than_are_read_counts_with_all(void **unused)
+{
+    struct advise_all a;
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        n_jobs = 0;
+        add_job(1, 0, i ? 1 : GPUS, 0);
+        add_job(2, 1, i ? 1 : GPUS, 0); /* the same GPUs: they count once */
+        jobs[0].end_ms = jobs[1].end_ms = T0 + 6 * MINUTE_MS;
+        endless = i; /* or of more parts than are looked for */
+        read_jobs(&a);
+        endless = false;
+        assert_int_equal(a.sampled, 1);
+        assert_near(a.held, (i ? 1 : GPUS) * 0.1, 1e-6);
+        assert_near(a.hours, a.held, 1e-6);
+        if (!i)
+            assert_near(a.v[0].hours, GPUS * 0.1 * 0.4, 3);
+        advise_fini(&a);
+    }
+}
+
+static void the_fewer_runs_the_more_is_read_of_each(void **unused)
+{
+    static const struct {
+        size_t runs;
+        double most; /* all GPUs of a run by the minute are 1.06 million values, four of them 0.53 */
+        size_t looked, sampled;
+    } cases[] = {{1, 2e6, 1, 0}, {2, 2.2e6, 2, 0}, {1, 0.6e6, 1, 1}, {8, 20e6, 8, 0}, {8, 4e6, 8, 8}, {8, 1e6, 2, 2}};
+    struct advise_all a;
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        n_jobs = 0;
+        for (size_t k = 0; k < cases[i].runs; k++)
+            add_job((int64_t)k + 1, 0, 8, 100);
+        read_some(&a, cases[i].most);
+        print_message("%zu runs, %.1f million values: %zu looked at, %zu sampled, %.1f million read\n", cases[i].runs,
+                      cases[i].most / 1e6, a.looked, a.sampled, cells / 1e6);
+        assert_int_equal(a.runs, cases[i].runs);
+        assert_int_equal(a.looked, cases[i].looked);
+        assert_int_equal(a.sampled, cases[i].sampled);
+        assert_near(a.held, 800.0 * (double)cases[i].looked, 1e-6);
+        assert_near(a.hours, 800.0 * (double)cases[i].runs, 1e-6); /* also of those that were not looked at */
+        assert_true(cells < cases[i].most + 0.6e6);
+        advise_fini(&a);
+    }
 }
 
 static void parts_on_other_nodes_count_with_their_run(void **unused)
@@ -209,7 +265,7 @@ static void a_run_from_before_is_compared_with_its_own_first_minutes(void **unus
     assert_near(a.hours, 80, 1e-6);
     assert_int_equal(advise_lines(&a, price, NULL, l), 1);
     assert_int_equal(l[0].most->rule, ADVICE_straggler);
-    assert_string_equal(l[0].most->uuid, "GPU-0000255");
+    assert_string_equal(l[0].most->uuid, "GPU-0004095");
     assert_near(l[0].hours, 80 * 0.3, 0.5);
     advise_fini(&a);
 }
@@ -217,5 +273,7 @@ static void a_run_from_before_is_compared_with_its_own_first_minutes(void **unus
 TESTS(cmocka_unit_test(lines_are_by_person_and_rule_the_largest_first),
       cmocka_unit_test(a_run_gives_back_no_more_than_it_held),
       cmocka_unit_test(the_largest_run_is_looked_at_by_some_of_its_gpus),
+      cmocka_unit_test(a_run_of_more_gpus_than_are_read_counts_with_all),
+      cmocka_unit_test(the_fewer_runs_the_more_is_read_of_each),
       cmocka_unit_test(parts_on_other_nodes_count_with_their_run),
       cmocka_unit_test(a_run_from_before_is_compared_with_its_own_first_minutes))

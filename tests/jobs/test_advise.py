@@ -103,7 +103,7 @@ class Advise(lib.Case):
             try:
                 for change, words in (({}, "412.0 GPU-hours, 131.4 of them effective"),
                                       ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; of 2 of them some GPUs were looked at, which stand for all"),
-                                      ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; there was time for the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
+                                      ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; looked at: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
                     answer.update(change)
                     out = self.run_ok(lib.MUSTER, "advise", "--hub", f"http://127.0.0.1:{server.server_address[1]}")
                     self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo rule finds hours to give back.\n")

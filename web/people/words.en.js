@@ -10,7 +10,7 @@ export const say = {
     most: "most",
     givesBack: "what would give back most this week",
     ofRuns: (runs, hours, effective) => `${count(runs, "run")}, ${hours} GPU-hours${effective && `, ${effective} of them effective`}`,
-    lookedAt: (n, hours, effective) => `; there was time for the largest ${n}, ${hours} GPU-hours${effective && `, ${effective} of them effective`}`,
+    lookedAt: (n, hours, effective) => `; looked at: the largest ${n}, ${hours} GPU-hours${effective && `, ${effective} of them effective`}`,
     bySome: (n) => `; of ${n} of them some GPUs were looked at, which stand for all`,
     gpuHours: (h) => `${h} GPU-hours`,
     inRuns: (n, name) => (n === 1 ? name : `${n} runs, most in ${name}`),
