@@ -12,6 +12,7 @@
 
 #define JOBS_MOST   20000
 #define CELLS_PART  8    /* where there are more runs, one may take so many'th of what is left */
+#define PRICED      64   /* GPUs of a run whose price is asked for */
 #define LEAST_HOURS 0.05 /* less is not worth a word */
 
 struct listed {
@@ -87,11 +88,48 @@ static double stands_for(const struct run_verdict *v)
     return v->n ? (double)v->n_all / (double)v->n : 1;
 }
 
+/* All GPUs of the run lose by it, not only those of which it is told. */
+static bool waits_for_one(const struct run_advice *r)
+{
+    return r->a.rule == ADVICE_straggler;
+}
+
 double advise_hours(const struct run_verdict *v, const struct run_advice *r)
 {
-    size_t gpus = r->a.rule == ADVICE_straggler ? v->n : r->n_gpus; /* all of them wait for it */
+    size_t gpus = waits_for_one(r) ? v->n : r->n_gpus;
     double hours = (double)r->a.ms / HOUR_MS * (double)gpus * r->a.lost;
     return MIN(hours, (double)v->all.held_ms / HOUR_MS) * stands_for(v);
+}
+
+struct advise_found advise_found_of(const struct run_verdict *v, const struct run_advice *r)
+{
+    struct advise_found f = {.rule = r->a.rule, .hours = advise_hours(v, r)};
+    size_t n = waits_for_one(r) ? v->n : r->n_gpus, most = MIN(n, (size_t)PRICED), seen = 0;
+    mem_copy_str(f.evidence, sizeof(f.evidence), r->a.evidence);
+    f.gpus = mem_zero(most + 1, sizeof(*f.gpus));
+    for (size_t i = 0; i < v->n && f.n_gpus < most; i++) {
+        if (!waits_for_one(r) && !r->gpus[i])
+            continue;
+        if (seen++ * most / n == f.n_gpus) /* as far among all as among those that are taken */
+            mem_copy_str(f.gpus[f.n_gpus++], sizeof(*f.gpus), v->gpus[i].uuid);
+    }
+    return f;
+}
+
+void advise_found_fini(struct advise_found *f)
+{
+    free(f->gpus);
+    *f = (struct advise_found){0};
+}
+
+double advise_cost(const struct advise_found *f, advise_price_fn *price, void *arg)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->n_gpus; i++) {
+        double hour = price(arg, f->gpus[i]);
+        sum += hour > 0 ? hour : NAN;
+    }
+    return f->n_gpus ? sum / (double)f->n_gpus * f->hours : NAN;
 }
 
 static void add_found(struct advise_all *to, const struct advise_ask *k, const struct job_fact *j,
@@ -103,12 +141,10 @@ static void add_found(struct advise_all *to, const struct advise_ask *k, const s
             best = &v->advice[i];
     if (!best || advise_hours(v, best) < LEAST_HOURS)
         return;
-    struct advise_found f = {.run = j->id, .rule = best->a.rule, .hours = advise_hours(v, best)};
+    struct advise_found f = advise_found_of(v, best);
+    f.run = j->id;
     mem_copy_str(f.person, sizeof(f.person), person_of(k, j));
     mem_copy_str(f.name, sizeof(f.name), j->name);
-    mem_copy_str(f.evidence, sizeof(f.evidence), best->a.evidence);
-    size_t at = FIRST(v->n, i, best->gpus[i]);
-    mem_copy_str(f.uuid, sizeof(f.uuid), at < v->n ? v->gpus[at].uuid : "");
     VEC_ADD(to->v, to->n, to->cap, f);
 }
 
@@ -174,14 +210,15 @@ int advise_read(const struct past_source *past, const struct advise_ask *k, stru
 
 void advise_fini(struct advise_all *a)
 {
+    for (size_t i = 0; i < a->n; i++)
+        advise_found_fini(&a->v[i]);
     free(a->v);
     *a = (struct advise_all){0};
 }
 
 COMPARE(by_hours, struct advise_line, ORDER(y->hours, x->hours) ?: strcmp(x->most->person, y->most->person))
 
-size_t advise_lines(const struct advise_all *a, double (*price)(void *arg, const char *uuid), void *arg,
-                    struct advise_line ret[ADVISE_LINES])
+size_t advise_lines(const struct advise_all *a, advise_price_fn *price, void *arg, struct advise_line ret[ADVISE_LINES])
 {
     AUTO_FREE struct advise_line *v = mem_zero(a->n + 1, sizeof(*v));
     size_t n = 0;
@@ -189,13 +226,12 @@ size_t advise_lines(const struct advise_all *a, double (*price)(void *arg, const
         const struct advise_found *f = &a->v[i];
         struct advise_line *l =
             FIND(v, n, e, e->most->rule == f->rule && strcmp(e->most->person, f->person) == 0) ?: &v[n];
-        double hour = price(arg, f->uuid);
         if (l == &v[n])
             v[n++] = (struct advise_line){.most = f};
         l->most = f->hours > l->most->hours ? f : l->most;
         l->runs++;
         l->hours += f->hours;
-        l->cost += hour > 0 ? hour * f->hours : NAN;
+        l->cost += advise_cost(f, price, arg);
     }
     SORT(v, n, by_hours);
     n = MIN(n, ADVISE_LINES);

@@ -22,11 +22,20 @@ struct advise_ask {
 
 struct advise_found { /* of one run */
     int64_t run;
-    char person[64], name[64], uuid[UUID_MAX]; /* uuid: a GPU of it */
+    char person[64], name[64];
     char evidence[200];
     enum advice_rule rule;
     double hours; /* GPU-hours that heeding the rule would have given back */
+    size_t n_gpus;
+    char (*gpus)[UUID_MAX]; /* by whose price they are told; of many some, from the first to the last */
 };
+/* What a rule says of a run, but for whose it is; for advise_found_fini. */
+struct advise_found advise_found_of(const struct run_verdict *v, const struct run_advice *r);
+void advise_found_fini(struct advise_found *f);
+/* What an hour of a GPU costs; 0: it has no price. */
+typedef double advise_price_fn(void *arg, const char *uuid);
+/* What its hours cost, by the mean price of its GPUs; NAN: not all of them have one. */
+double advise_cost(const struct advise_found *f, advise_price_fn *price, void *arg);
 
 struct advise_all {
     struct advise_found *v;
@@ -44,8 +53,8 @@ struct advise_line { /* of one person and rule */
     size_t runs;
     double hours, cost; /* cost: NAN where there is no price */
 };
-/* price: what an hour of a GPU costs; 0: none. The first are those that give back most; at most ADVISE_LINES. */
-size_t advise_lines(const struct advise_all *a, double (*price)(void *arg, const char *uuid), void *arg,
+/* The first are those that give back most; at most ADVISE_LINES. */
+size_t advise_lines(const struct advise_all *a, advise_price_fn *price, void *arg,
                     struct advise_line ret[ADVISE_LINES]);
 /* What heeding it would give back of a run, in GPU-hours. */
 double advise_hours(const struct run_verdict *v, const struct run_advice *r);

@@ -119,18 +119,6 @@ static struct run_money money_of(struct api *a, const struct run_verdict *v)
     return m;
 }
 
-/* What heeding it would give back: by the price of the GPUs it is told of, or of all where all wait for one. */
-static double cost_of(struct api *a, const struct run_verdict *v, const struct run_advice *r)
-{
-    double sum = 0, n = 0;
-    for (size_t i = 0; i < v->n; i++)
-        if (r->gpus[i] || r->a.rule == ADVICE_straggler) {
-            sum += gpu_price(a, v->gpus[i].uuid);
-            n++;
-        }
-    return sum / n * advise_hours(v, r);
-}
-
 /* ---- the answer ---- */
 
 static void gpu_json(struct json *j, const struct api *a, const struct verdict_gpu *g)
@@ -147,9 +135,9 @@ static void gpu_json(struct json *j, const struct api *a, const struct verdict_g
     json_end_obj(j);
 }
 
-/* cost: NAN where there is no price */
-static void advice_json(struct json *j, const struct run_verdict *v, const struct run_advice *r, double cost)
+static void advice_json(struct json *j, struct api *a, const struct run_verdict *v, const struct run_advice *r)
 {
+    struct advise_found f = advise_found_of(v, r);
     const struct advice_info *info = &advice_rules[r->a.rule];
     json_obj(j, NULL);
     json_cstr(j, "rule", info->name);
@@ -158,8 +146,8 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
     json_cstr(j, "remedy", info->remedy);
     json_int(j, "from", r->a.from_ms);
     json_fixed(j, "seconds", r->a.ms, 1000);
-    json_fixed(j, "gpu_hours", llround(advise_hours(v, r) * 100), 100);
-    number_json(j, "cost", cost);
+    json_fixed(j, "gpu_hours", llround(f.hours * 100), 100);
+    number_json(j, "cost", advise_cost(&f, gpu_price, a));
     json_bool(j, "now", r->a.now && v->to_ms - r->a.to_ms <= ADVICE_MS);
     json_arr(j, "devices");
     for (size_t i = 0; i < v->n; i++)
@@ -167,6 +155,7 @@ static void advice_json(struct json *j, const struct run_verdict *v, const struc
             json_cstr(j, NULL, v->gpus[i].uuid);
     json_end_arr(j);
     json_end_obj(j);
+    advise_found_fini(&f);
 }
 
 /* ---- as a picture ---- */
@@ -248,11 +237,11 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_cstr(&j, "why", measured ? NULL : run_verdict_why(v));
     means_json(&j, &v->all);
     number_json(&j, "cost", money.known ? money.amount : NAN);
-    json_cstr(&j, "currency", money.known ? money.currency : NULL);
+    json_cstr(&j, "currency", money.currency[0] ? money.currency : NULL);
     json_bool(&j, "rules", measured && v->step_ms <= MINUTE_MS);
     json_arr(&j, "advice");
     for (size_t i = 0; i < v->n_advice; i++)
-        advice_json(&j, v, &v->advice[i], money.known ? cost_of(a, v, &v->advice[i]) : NAN);
+        advice_json(&j, a, v, &v->advice[i]);
     json_end_arr(&j);
     json_arr(&j, "devices");
     for (size_t i = 0; i < v->n; i++)

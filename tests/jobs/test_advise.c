@@ -11,7 +11,7 @@
 static double price(void *arg, const char *uuid)
 {
     (void)arg;
-    return strcmp(uuid, "dear") == 0 ? 2.5 : 0;
+    return strcmp(uuid, "dear") == 0 ? 2.5 : strcmp(uuid, "fair") == 0 ? 1.5 : 0;
 }
 
 static void add(struct advise_all *a, int64_t run, const char *person, enum advice_rule rule, double hours,
@@ -19,7 +19,9 @@ static void add(struct advise_all *a, int64_t run, const char *person, enum advi
 {
     struct advise_found f = {.run = run, .rule = rule, .hours = hours};
     mem_copy_str(f.person, sizeof(f.person), person);
-    mem_copy_str(f.uuid, sizeof(f.uuid), uuid);
+    f.n_gpus = 1;
+    f.gpus = mem_zero(1, sizeof(*f.gpus));
+    mem_copy_str(f.gpus[0], sizeof(*f.gpus), uuid);
     VEC_ADD(a->v, a->n, a->cap, f);
 }
 
@@ -63,6 +65,54 @@ static void a_run_gives_back_no_more_than_it_held(void **unused)
     assert_near(advise_hours(&v, &starved), 4, 1e-9);
     assert_near(advise_hours(&v, &apart), 4, 1e-9);
     assert_near(advise_hours(&v, &spins), 40, 1e-9);
+}
+
+static void money_is_by_the_gpus_of_which_it_is_told(void **unused)
+{
+    static const struct {
+        const char *what, *gpus[4];
+        uint8_t told[4];
+        enum advice_rule rule;
+        double hour; /* NAN: not known */
+    } cases[] = {{"of one", {"fair", "dear", "fair", "fair"}, {0, 1, 0, 0}, ADVICE_starved, 2.5},
+                 {"the mean", {"dear", "fair", "fair", "dear"}, {1, 1, 0, 0}, ADVICE_starved, 2},
+                 {"another has no price", {"dear", "fair", "old", "old"}, {1, 1, 0, 0}, ADVICE_starved, 2},
+                 {"one has no price", {"dear", "old", "fair", "fair"}, {1, 1, 0, 0}, ADVICE_starved, NAN},
+                 {"all wait for one", {"dear", "fair", "fair", "fair"}, {1, 0, 0, 0}, ADVICE_straggler, 1.75}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct verdict_gpu gpus[4] = {0};
+        struct run_verdict v = {.n = 4, .n_all = 8, .all.held_ms = 4 * HOUR_MS, .gpus = gpus};
+        struct run_advice r = {.a = {.rule = cases[i].rule, .ms = HOUR_MS, .lost = 0.5}};
+        uint8_t told[4];
+        print_message("%s\n", cases[i].what);
+        for (size_t k = 0; k < 4; k++) {
+            mem_copy_str(gpus[k].uuid, sizeof(gpus[k].uuid), cases[i].gpus[k]);
+            r.n_gpus += told[k] = cases[i].told[k];
+        }
+        r.gpus = told;
+        struct advise_found f = advise_found_of(&v, &r);
+        double cost = advise_cost(&f, price, NULL);
+        if (isnan(cases[i].hour))
+            assert_true(isnan(cost));
+        else
+            assert_near(cost, cases[i].hour * advise_hours(&v, &r), 1e-9);
+        advise_found_fini(&f);
+    }
+}
+
+static void of_many_gpus_some_say_the_price(void **unused)
+{
+    static struct verdict_gpu gpus[300];
+    struct run_verdict v = {.n = 300, .n_all = 300, .all.held_ms = 300 * HOUR_MS, .gpus = gpus};
+    struct run_advice r = {.a = {.rule = ADVICE_straggler, .ms = HOUR_MS, .lost = 0.5}, .n_gpus = 1};
+    (void)unused;
+    for (size_t i = 0; i < 300; i++)
+        mem_copy_str(gpus[i].uuid, sizeof(gpus[i].uuid), i < 150 ? "dear" : "fair");
+    struct advise_found f = advise_found_of(&v, &r);
+    assert_int_equal(f.n_gpus, 64);
+    assert_near(advise_cost(&f, price, NULL), 300, 1e-9); /* 150 hours, half of them dear */
+    advise_found_fini(&f);
 }
 
 /* ---- what is read ---- */
@@ -265,13 +315,14 @@ static void a_run_from_before_is_compared_with_its_own_first_minutes(void **unus
     assert_near(a.hours, 80, 1e-6);
     assert_int_equal(advise_lines(&a, price, NULL, l), 1);
     assert_int_equal(l[0].most->rule, ADVICE_straggler);
-    assert_string_equal(l[0].most->uuid, "GPU-0004095");
+    assert_int_equal(l[0].most->n_gpus, 8); /* all of them wait for it */
     assert_near(l[0].hours, 80 * 0.3, 0.5);
     advise_fini(&a);
 }
 
 TESTS(cmocka_unit_test(lines_are_by_person_and_rule_the_largest_first),
       cmocka_unit_test(a_run_gives_back_no_more_than_it_held),
+      cmocka_unit_test(money_is_by_the_gpus_of_which_it_is_told), cmocka_unit_test(of_many_gpus_some_say_the_price),
       cmocka_unit_test(the_largest_run_is_looked_at_by_some_of_its_gpus),
       cmocka_unit_test(a_run_of_more_gpus_than_are_read_counts_with_all),
       cmocka_unit_test(the_fewer_runs_the_more_is_read_of_each),
