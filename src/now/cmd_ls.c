@@ -146,8 +146,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
         if (r.n || !conf->filter)
             render_rows_text(&out, &r, &t);
         struct str shown = str_n(out.p + table, out.len - table);
-        bool reason = str_find(shown, " REASON") >= 0, note = str_find(shown, " NOTE") >= 0;
-        bool service = str_find(shown, " SERVICE") >= 0;
+        bool reason = ls_shows(shown, "REASON"), note = ls_shows(shown, "NOTE"), service = ls_shows(shown, "SERVICE");
         if (!reason)
             unread(&p->view, &out);
         if (!service)

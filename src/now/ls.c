@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "format/words.h"
 #include "model/labels.h"
 
@@ -232,31 +233,53 @@ void ls_services(const struct view *v, struct buf *out)
         }
 }
 
-/* How many GPUs say this; 0: one before this one does. */
-static size_t note_count(const struct view *v, const struct device_now *first)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < v->n; i++)
-        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
-            const struct device_now *d = &v->nodes[i]->devices[k];
-            if (!str_same(device_note(d), device_note(first)))
-                continue;
-            if (n == 0 && d != first)
-                return 0;
-            n++;
-        }
-    return n;
-}
+struct note { /* and where it was first seen */
+    const char *text;
+    size_t n;
+    const struct node_now *node;
+    const struct device_now *device;
+};
 
 void ls_notes(const struct view *v, struct buf *out)
 {
+    struct note notes[LS_NOTES];
+    size_t n = 0, others = 0;
+
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
             const struct device_now *d = &v->nodes[i]->devices[k];
-            size_t n = device_note(d) ? note_count(v, d) : 0;
-            if (n > 1)
-                buf_addf(out, "! %zu GPUs: %s\n", n, device_note(d));
-            else if (n)
-                buf_addf(out, "! %s:%d: %s\n", node_shown(v->nodes[i]), (int)d->fact.index, device_note(d));
+            const char *text = device_note(d);
+            if (!text)
+                continue;
+            struct note *known = FIND(notes, n, e, strcmp(e->text, text) == 0);
+            if (known)
+                known->n++;
+            else if (n < LS_NOTES)
+                notes[n++] = (struct note){text, 1, v->nodes[i], d};
+            else
+                others++;
         }
+    for (size_t i = 0; i < n; i++)
+        if (notes[i].n > 1)
+            buf_addf(out, "! %zu GPUs: %s\n", notes[i].n, notes[i].text);
+        else
+            buf_addf(out, "! %s:%d: %s\n", node_shown(notes[i].node), (int)notes[i].device->fact.index, notes[i].text);
+    if (others)
+        buf_addf(out, "! %zu more GPU%s: other notes, which `muster ls --wide` has\n", others, others == 1 ? "" : "s");
+}
+
+bool ls_shows(struct str table, const char *title)
+{
+    size_t len = strlen(title);
+    struct str head;
+
+    if (!str_line(&table, &head))
+        return false;
+    for (size_t i = 0; i + len <= head.len; i++) {
+        bool begins = i == 0 || head.p[i - 1] == ' ' || head.p[i - 1] == 'm'; /* of a colour */
+        bool ends = i + len == head.len || head.p[i + len] == ' ' || head.p[i + len] == '\033';
+        if (begins && ends && memcmp(head.p + i, title, len) == 0)
+            return true;
+    }
+    return false;
 }

@@ -7,7 +7,10 @@
 
 enum ls_columns { LS_PLAIN, LS_DETAIL, LS_ALL };
 void ls_rows(const struct view *v, enum ls_columns columns, struct rows *ret);
-/* Which need service, a line each; why values are missing, a line for each reason there is: for a screen without the
- * column that says so. */
+/* Which need service, a line each; why values are missing, a line for each reason there is, and one for all beyond
+ * LS_NOTES of them: for a screen without the column that says so. */
+#define LS_NOTES 16
 void ls_services(const struct view *v, struct buf *out);
 void ls_notes(const struct view *v, struct buf *out);
+/* There is a column of this title in what render_rows_text made; with colours, too. */
+bool ls_shows(struct str table, const char *title);

@@ -196,6 +196,27 @@ static void why_values_are_missing_is_said_in_whole(void **unused)
     cluster_free(c);
 }
 
+static void of_very_many_notes_the_first_are_told(void **unused)
+{
+    struct cluster *c = mem_zero(1, sizeof(*c));
+    struct node_now *n = add_host(c, "n", "ip", LS_NOTES + 5);
+    AUTO_BUF b = BUF_INIT(1 << 20);
+    AUTO_BUF want = BUF_INIT(1 << 20);
+
+    (void)unused;
+    for (size_t i = 1; i < n->n_devices; i++) /* the first has none; the last two say what others said before */
+        SET(n->devices[i].fact.note, "note %zu", i < LS_NOTES + 3 ? i : i - LS_NOTES);
+    for (size_t i = 1; i <= LS_NOTES; i++)
+        if (i == 3 || i == 4)
+            buf_addf(&want, "! 2 GPUs: note %zu\n", i);
+        else
+            buf_addf(&want, "! n:%zu: note %zu\n", i, i);
+    buf_adds(&want, "! 2 more GPUs: other notes, which `muster ls --wide` has\n");
+    ls_notes(&c->v, &b);
+    assert_string_equal(b.p, want.p);
+    cluster_free(c);
+}
+
 /* ---- rows ---- */
 
 static void ls_rows_are_as_the_golden_files(void **unused)
@@ -242,6 +263,32 @@ static void a_gpu_that_needs_service_has_a_line(void **unused)
     (void)unused;
     ls_services(&c->v, &b);
     assert_string_equal(b.p, "! dgx1:0 needs service: a memory row could not be remapped\n");
+    cluster_free(c);
+}
+
+static void which_columns_are_shown_is_told_by_their_titles(void **unused)
+{
+    struct cluster *c = cluster_new();
+    char *const first[] = {"note", "node"}, *const last[] = {"node", "note"}, *const none[] = {"node", "name"};
+    static const struct {
+        bool node, note;
+    } want[] = {{true, true}, {true, true}, {true, false}};
+    char *const *const picked[] = {first, last, none};
+
+    (void)unused;
+    SET(c->n[0].devices[0].fact.name, "the NOTE");
+    for (size_t i = 0; i < 2 * ARRAY_LEN(want); i++) {
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        AUTO_ROWS r = {0};
+        size_t which = i % ARRAY_LEN(want);
+        ls_rows(&c->v, LS_ALL, &r);
+        assert_int_equal(rows_pick(&r, picked[which], 2, NULL), 0);
+        render_rows_text(&b, &r, &(struct term){.colour = i >= ARRAY_LEN(want)});
+        assert_int_equal(ls_shows(buf_str(&b), "NODE"), want[which].node);
+        assert_int_equal(ls_shows(buf_str(&b), "NOTE"), want[which].note);
+        assert_false(ls_shows(buf_str(&b), "NOT"));
+    }
+    assert_false(ls_shows(str_of(""), "NOTE"));
     cluster_free(c);
 }
 
@@ -307,6 +354,8 @@ TESTS(cmocka_unit_test_setup(frames_are_laid_out_as_the_golden_files, in_utc),
       cmocka_unit_test_setup(unknown_is_never_shown_as_zero, in_utc),
       cmocka_unit_test_setup(an_empty_cluster_says_so, in_utc),
       cmocka_unit_test_setup(why_values_are_missing_is_said_in_whole, in_utc),
+      cmocka_unit_test(of_very_many_notes_the_first_are_told),
       cmocka_unit_test_setup(ls_rows_are_as_the_golden_files, in_utc),
-      cmocka_unit_test(a_gpu_that_needs_service_has_a_line), cmocka_unit_test(narrow_screens_lose_the_lightest_columns),
-      cmocka_unit_test(csv_cells_are_quoted_and_never_run))
+      cmocka_unit_test(a_gpu_that_needs_service_has_a_line),
+      cmocka_unit_test(which_columns_are_shown_is_told_by_their_titles),
+      cmocka_unit_test(narrow_screens_lose_the_lightest_columns), cmocka_unit_test(csv_cells_are_quoted_and_never_run))
