@@ -121,7 +121,9 @@ bool words_line(struct str *rest, int width, struct str *ret)
     if (len > most)
         for (len = most; len && rest->p[len] != ' ';)
             len--;
-    len = len ? len : rest->len; /* one long word: whoever shows it cuts it */
+    if (!len) /* a long word: whoever shows it cuts it, and the next ones have lines of their own */
+        for (len = MIN(most, rest->len); len < rest->len && rest->p[len] != ' ';)
+            len++;
     *ret = str_n(rest->p, len);
     *rest = str_trim(str_drop(*rest, len));
     return len > 0;

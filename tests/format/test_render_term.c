@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "format/render.h"
+#include "format/words.h"
 #include "model/work.h"
 #include "now/ls.h"
 #include "view_fixture.h"
@@ -217,6 +218,31 @@ static void of_very_many_notes_the_first_are_told(void **unused)
     cluster_free(c);
 }
 
+static void a_word_is_put_on_a_line_of_its_own_where_it_is_too_long(void **unused)
+{
+    static const struct {
+        const char *text;
+        int width;
+        const char *want; /* each line ended by | */
+    } cases[] = {{"one two three", 8, "one two|three|"},
+                 {"one", 8, "one|"},
+                 {"", 8, ""},
+                 {"incomprehensible words are here", 8, "incomprehensible|words|are here|"},
+                 {"so incomprehensible", 8, "so|incomprehensible|"},
+                 {"incomprehensible", 8, "incomprehensible|"},
+                 {"a b", 0, "a|b|"},
+                 {" incomprehensible words", 8, " incomprehensible|words|"}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(4096);
+        buf_adds(&b, "");
+        for (struct str rest = str_of(cases[i].text), line; words_line(&rest, cases[i].width, &line);)
+            buf_addf(&b, "%.*s|", STR_ARG(line));
+        assert_string_equal(b.p, cases[i].want);
+    }
+}
+
 /* ---- rows ---- */
 
 static void ls_rows_are_as_the_golden_files(void **unused)
@@ -355,6 +381,7 @@ TESTS(cmocka_unit_test_setup(frames_are_laid_out_as_the_golden_files, in_utc),
       cmocka_unit_test_setup(an_empty_cluster_says_so, in_utc),
       cmocka_unit_test_setup(why_values_are_missing_is_said_in_whole, in_utc),
       cmocka_unit_test(of_very_many_notes_the_first_are_told),
+      cmocka_unit_test(a_word_is_put_on_a_line_of_its_own_where_it_is_too_long),
       cmocka_unit_test_setup(ls_rows_are_as_the_golden_files, in_utc),
       cmocka_unit_test(a_gpu_that_needs_service_has_a_line),
       cmocka_unit_test(which_columns_are_shown_is_told_by_their_titles),
