@@ -293,18 +293,14 @@ int cmd_run(struct cmd_call *c)
     put_advice(&out, v);
     put_needs(&out, v);
     if (isatty(STDOUT_FILENO))
-        r = run_charts_put(&conf->client, v, cli_width(80), &out, &c->err);
-    if (r < 0)
-        return r;
+        run_charts_put(&conf->client, v, cli_width(80), &out);
     struct hub_listing l = {LISTING(run_help, columns, fill_gpu, NULL), .member = "devices"};
     if (json_array_size(json_object_get(v, "devices")) > 0) {
         buf_addc(&out, '\n');
         if (listing_put(&l, v, false, &out) < 0)
             return err_set(&c->err, -EREMOTEIO, "the hub's answer is not understood");
-        r = run_processes_put(&conf->client, v, &out, &c->err);
+        run_processes_put(&conf->client, v, &out);
     }
-    if (r < 0)
-        return r;
     buf_addf(&out, "\n%s/run/%s\n", client_url(&conf->client), text_of(json_object_get(v, "job"), "id"));
     return cli_print(&run_help, &out);
 }

@@ -29,8 +29,9 @@ static void add_moments(struct buf *path, const json_t *v)
 
 /* ---- charts ---- */
 
-/* Metric by metric, so that GPUs stand below each other. Where nothing is known there is nothing to draw. */
-static void draw_known(const struct lines *l, const char *const *names, int width, struct buf *out)
+/* Metric by metric, so that GPUs stand below each other. Where nothing is known there is nothing to draw. How many it
+ * drew. */
+static size_t draw_known(const struct lines *l, const char *const *names, int width, struct buf *out)
 {
     AUTO_FREE struct line *v = mem_zero(l->n + 1, sizeof(*v));
     struct lines known = {.v = v, .from_ms = l->from_ms, .step_ms = l->step_ms};
@@ -41,9 +42,10 @@ static void draw_known(const struct lines *l, const char *const *names, int widt
     if (known.n)
         buf_addc(out, '\n');
     lines_draw(&known, width, CHART_ROWS, out);
+    return known.n;
 }
 
-int run_charts_put(const struct client_conf *client, const json_t *v, int width, struct buf *out, struct err *err)
+static int put_charts(const struct client_conf *client, const json_t *v, int width, struct buf *out, struct err *err)
 {
     const json_t *devices = json_object_get(v, "devices");
     const char *const *names = json_is_true(json_object_get(v, "measured")) ? measured : not_measured;
@@ -67,11 +69,17 @@ int run_charts_put(const struct client_conf *client, const json_t *v, int width,
         return r == -ENOENT ? 0 : r; /* the hub does not know them any more */
     if (!lines_parse(&answer, true, &l))
         return client_no_hub(client, err);
-    draw_known(&l, names, width, out);
-    if (l.n && json_array_size(devices) > n)
+    if (draw_known(&l, names, width, out) && json_array_size(devices) > n)
         buf_addf(out, "charts of %zu of its %zu GPUs\n", n, json_array_size(devices));
     lines_fini(&l);
     return 0;
+}
+
+void run_charts_put(const struct client_conf *client, const json_t *v, int width, struct buf *out)
+{
+    struct err err = {0};
+    if (put_charts(client, v, width, out, &err) < 0)
+        buf_addf(out, "charts: %s\n", err.msg);
 }
 
 /* ---- processes ---- */
@@ -85,13 +93,10 @@ static const struct column_spec columns[] = {
     [C_MEMORY] = {"", "MEMORY", CELL_TEXT, .right = true, .weight = 80},
 };
 
-/* On a GPU of the run, of its person. */
-static bool is_its(const json_t *v, const json_t *span)
+static bool is_on_its_gpus(const json_t *v, const json_t *span)
 {
     const json_t *devices = json_object_get(v, "devices");
-    const char *person = text_of(json_object_get(v, "job"), "person"), *uuid = text_of(span, "device");
-    if (person[0] && strcmp(text_of(span, "user"), person) != 0 && strcmp(text_of(span, "person"), person) != 0)
-        return false;
+    const char *uuid = text_of(span, "device");
     return ANY(json_array_size(devices), i, strcmp(text_of(json_array_get(devices, i), "device"), uuid) == 0);
 }
 
@@ -118,49 +123,83 @@ static void add_process(struct rows *rows, const json_t *v, const json_t *span)
     }
 }
 
-/* Of one node; how many there are that have no row. */
-static int add_node(const struct client_conf *client, const json_t *v, const char *node, struct rows *rows,
-                    size_t *left, struct err *err)
+/* Of one node, of the run's person, where it has one: that is a person of the hub's people or a login. */
+static int add_node(const struct client_conf *client, const json_t *v, const char *node, json_t *its, struct err *err)
 {
-    AUTO_BUF path = BUF_INIT(4096), raw = {0};
-    json_auto_t *answer = NULL;
-    size_t i;
-    json_t *span;
-    buf_adds(&path, "/api/v1/processes");
-    client_param(&path, "node", node);
-    add_moments(&path, v);
-    buf_addf(&path, "&limit=%d", SPANS);
-    int r = client_ask_object(client, "GET", path.p, str_n("", 0), &answer, &raw, err);
-    if (r < 0)
-        return r == -ENOENT ? 0 : r;
-    json_array_foreach (json_object_get(answer, "spans"), i, span)
-        if (is_its(v, span) && rows->n < MANY)
-            add_process(rows, v, span);
-        else
-            *left += is_its(v, span);
+    static const char *const whose[] = {"person", "user"};
+    const char *person = text_of(json_object_get(v, "job"), "person");
+    size_t before = json_array_size(its);
+    for (size_t k = 0; k < (person[0] ? ARRAY_LEN(whose) : 1) && json_array_size(its) == before; k++) {
+        AUTO_BUF path = BUF_INIT(4096), raw = {0};
+        json_auto_t *answer = NULL;
+        size_t i;
+        json_t *span;
+        buf_adds(&path, "/api/v1/processes");
+        client_param(&path, "node", node);
+        client_param(&path, whose[k], person);
+        add_moments(&path, v);
+        buf_addf(&path, "&limit=%d", SPANS);
+        int r = client_ask_object(client, "GET", path.p, str_n("", 0), &answer, &raw, err);
+        if (r < 0)
+            return r == -ENOENT ? 0 : r; /* the hub does not know the node any more */
+        json_array_foreach (json_object_get(answer, "spans"), i, span)
+            if (is_on_its_gpus(v, span))
+                json_array_append(its, span);
+    }
     return 0;
 }
 
-int run_processes_put(const struct client_conf *client, const json_t *v, struct buf *out, struct err *err)
+/* Of the first nodes, until one fails. How many of how many were asked. */
+static int read_processes(const struct client_conf *client, const json_t *v, json_t *its, size_t *ret_asked,
+                          size_t *ret_of, struct err *err)
 {
     const json_t *devices = json_object_get(v, "devices");
-    AUTO_ROWS rows = ROWS_OF(columns);
-    const char *asked[NODES];
-    size_t n = 0, left = 0, i;
+    AUTO_FREE const char **nodes = mem_zero(json_array_size(devices) + 1, sizeof(*nodes));
+    size_t n = 0, k, i;
     json_t *d;
     int r = 0;
-    json_array_foreach (devices, i, d) {
-        const char *node = text_of(d, "node_id");
-        if (r < 0 || n == NODES || ANY(n, k, strcmp(asked[k], node) == 0))
-            continue;
-        asked[n++] = node;
-        r = add_node(client, v, node, &rows, &left, err);
-    }
-    if (r < 0 || !rows.n)
-        return r;
-    buf_addc(out, '\n');
+    json_array_foreach (devices, i, d)
+        if (!ANY(n, j, strcmp(nodes[j], text_of(d, "node_id")) == 0))
+            nodes[n++] = text_of(d, "node_id");
+    for (k = 0; k < MIN(n, (size_t)NODES) && r >= 0; k++)
+        r = add_node(client, v, nodes[k], its, err);
+    *ret_asked = k;
+    *ret_of = n;
+    return r;
+}
+
+COMPARE(by_place, json_t *const,
+        str_natural(text_of(*x, "node"), text_of(*y, "node")) ?: ORDER(int_of(*x, "index"), int_of(*y, "index"))
+            ?: ORDER(int_of(*x, "first"), int_of(*y, "first")))
+
+static void put_table(const json_t *v, const json_t *its, struct buf *out)
+{
+    AUTO_ROWS rows = ROWS_OF(columns);
+    size_t n = json_array_size(its);
+    AUTO_FREE json_t **spans = mem_zero(n + 1, sizeof(json_t *));
+    for (size_t i = 0; i < n; i++)
+        spans[i] = json_array_get(its, i);
+    SORT(spans, n, by_place);
+    for (size_t i = 0; i < MIN(n, (size_t)MANY); i++)
+        add_process(&rows, v, spans[i]);
     render_rows_text(out, &rows, &(struct term){.width = cli_width(0), .colour = cli_colour()});
-    if (left)
-        buf_addf(out, "and %zu more\n", left);
-    return 0;
+    if (n > MANY)
+        buf_addf(out, "and %zu more\n", n - MANY);
+}
+
+void run_processes_put(const struct client_conf *client, const json_t *v, struct buf *out)
+{
+    json_auto_t *its = json_array();
+    struct err err = {0};
+    size_t asked, of;
+    int r = read_processes(client, v, its, &asked, &of, &err);
+    bool some = json_array_size(its) > 0;
+    if (some || r < 0)
+        buf_addc(out, '\n');
+    if (some)
+        put_table(v, its, out);
+    if (r < 0)
+        buf_addf(out, "processes: %s\n", err.msg);
+    else if (some && asked < of)
+        buf_addf(out, "processes of %zu of its %zu nodes\n", asked, of);
 }

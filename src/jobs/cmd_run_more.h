@@ -5,6 +5,7 @@
 
 #include "cli/client.h"
 
-/* v: its verdict, as the hub says it. 0 or -errno with a sentence; nothing where nothing is known. */
-int run_charts_put(const struct client_conf *client, const json_t *v, int width, struct buf *out, struct err *err);
-int run_processes_put(const struct client_conf *client, const json_t *v, struct buf *out, struct err *err);
+/* v: its verdict, as the hub says it. Nothing where nothing is known; where the hub fails, what there is and a line
+ * with its words. */
+void run_charts_put(const struct client_conf *client, const json_t *v, int width, struct buf *out);
+void run_processes_put(const struct client_conf *client, const json_t *v, struct buf *out);

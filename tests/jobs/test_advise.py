@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 """What would give back most GPU-hours: runs of known work become lines, in hours and money, by person and team."""
-import http.server
 import json
-import threading
 import time
 
+import answers
 import lib
 import sender
 
@@ -86,29 +85,14 @@ class Advise(lib.Case):
     def test_what_was_looked_at_is_said(self):
         answer = {"runs": 20, "looked": 20, "sampled": 0, "gpu_hours": 412, "looked_hours": 412, "effective_hours": 131.4, "currency": None, "lines": []}
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = json.dumps(answer).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            try:
-                for change, words in (({}, "412.0 GPU-hours, 131.4 of them effective"),
-                                      ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; of 2 of them some GPUs were looked at, which stand for all"),
-                                      ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; looked at: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
-                    answer.update(change)
-                    out = self.run_ok(lib.MUSTER, "advise", "--hub", f"http://127.0.0.1:{server.server_address[1]}")
-                    self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo rule finds hours to give back.\n")
-            finally:
-                server.shutdown()
+        hub = answers.Answers(self, lambda path, query: (200, answer))
+        for change, words in (({}, "412.0 GPU-hours, 131.4 of them effective"),
+                              ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; 2 runs were read by some of their GPUs, which stand for all"),
+                              ({"sampled": 1}, "412.0 GPU-hours, 131.4 of them effective; 1 run was read by some of its GPUs, which stand for all"),
+                              ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; looked at: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
+            answer.update(change)
+            out = self.run_ok(lib.MUSTER, "advise", "--hub", hub.url)
+            self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo rule finds hours to give back.\n")
 
 
 if __name__ == "__main__":

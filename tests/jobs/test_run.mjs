@@ -49,6 +49,35 @@ test("a run has a page", async (t) => {
     clean(page);
 });
 
+test("processes of a run are of its person, in the order of its GPUs", async (t) => {
+    const h = await hub(t);
+    const out = await run(t, "/usr/bin/python3", path.join(TOP, "tests/jobs/measured.py"), h.url, await token(t, h, "agent"), "dgx1");
+    const [uuid, began] = out.trim().split(" ");
+    const job = await label(h, await token(t, h, "admin"), { name: "train.py", kind: "record", node: "dgx1", devices: [uuid], person: "kim", start: Number(began), end: Number(began) + 600000 });
+    const page = await open(t, h.url);
+    const asked = [];
+    await page.route("**/verdict", async (r) => {
+        const got = await (await r.fetch()).json();
+        const more = [...Array(12).keys()].map((n) => ({ ...got.devices[0], node: `dgx${12 - n}`, node_id: `${12 - n}`, gpu: 0, device: `GPU-${12 - n}` }));
+        await r.fulfill({ json: { ...got, devices: more } });
+    });
+    await page.route("**/api/v1/history?*", (r) => r.fulfill({ json: { from: Number(began), to: Number(began) + 600000, step: 150000, series: [] } }));
+    await page.route("**/api/v1/processes?*", (r) => {
+        const q = new URL(r.request().url()).searchParams;
+        const node = q.get("node");
+        asked.push(`${node} ${q.get("person")} ${q.get("user")}`);
+        const span = { node: `dgx${node}`, node_id: node, device: `GPU-${node}`, index: 0, user: "kim", person: "k", program: "python", first: Number(began), last: Number(began) + 60000, ended: true, memory_max: null, processes: 1, there: false };
+        return r.fulfill({ json: { spans: q.get("user") || node === "12" ? [span, { ...span, device: "GPU-other" }] : [] } });
+    });
+    await page.goto(`${h.url}/run/${job.id}`);
+    const told = page.locator("section[aria-label=processes]");
+    await told.waitFor();
+    assert.deepEqual(await told.locator("tbody td:nth-of-type(1)").allInnerTexts(), [5, 6, 7, 8, 9, 10, 11, 12].map((n) => `dgx${n}:0`));
+    assert.match(await told.innerText(), /processes of 8 of its 12 nodes$/);
+    assert.deepEqual(asked.filter((a) => /^1[12] /.test(a)).sort(), ["11 kim null", "11 null kim", "12 kim null"]);
+    clean(page);
+});
+
 test("a run of which nothing is measured says so, and one that is not there", async (t) => {
     const h = await hub(t);
     await simulate(t, h, 1, "--gpus", 4);

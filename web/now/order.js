@@ -1,4 +1,5 @@
 /* order.js: the order in which nodes stand, and the headings they stand under. */
+import { natural } from "../kit/live.js";
 import { devicesOf, fullness, modelOf } from "../kit/model.js";
 import { say } from "./words.en.js";
 
@@ -37,8 +38,6 @@ function byTeam(nodes) {
     const last = (/** @type {string} */ title) => Number(title === say.nobodys) * 2 + Number(title === say.inNoTeam);
     return [...groups.values()].sort((a, b) => last(a.title) - last(b.title) || natural.compare(a.title, b.title));
 }
-
-const natural = new Intl.Collator(undefined, { numeric: true });
 
 /** @param {Node} n @param {string} group */
 function titleOf(n, group) {

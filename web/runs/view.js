@@ -8,7 +8,7 @@ import { Empty } from "../kit/empty.js";
 import { metricLabel, metrics } from "../kit/facts.js";
 import { bytes, COMMA, exactTime, metric, moment as shortTime, number, percent, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
-import { hubNow } from "../kit/live.js";
+import { hubNow, natural } from "../kit/live.js";
 import { Person } from "../kit/person.js";
 import { href } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
@@ -133,16 +133,30 @@ function Gpus({ v }) {
     </section>`;
 }
 
-/** Who was on its GPUs in its time, of its person. @param {{ v: Verdict }} props */
+/** Who was on its GPUs of a node in its time, of its person: that is a person of the hub's people or a login. @param {Verdict} v @param {string} node @param {AbortSignal} signal @returns {Promise<Span[]>} */
+async function spansOf(v, node, signal) {
+    const its = new Set(v.devices.map((g) => g.device));
+    const { person } = v.job;
+    for (const whose of person ? [{ person }, { user: person }] : [{}]) {
+        const got = await ask(href("/api/v1/processes", { node, from: `${v.from}`, to: `${v.to}`, limit: "500", ...whose }), { signal });
+        const some = got.spans.filter((/** @type {Span} */ s) => its.has(s.device));
+        if (some.length) return some;
+    }
+    return [];
+}
+
+/** By node, GPU and time. @param {Span} a @param {Span} b */
+const byPlace = (a, b) => natural.compare(a.node ?? "", b.node ?? "") || (a.index ?? 0) - (b.index ?? 0) || a.first - b.first;
+
+/** @param {{ v: Verdict }} props */
 function Processes({ v }) {
     const [spans, setSpans] = useState(/** @type {Span[]} */ ([]));
-    const nodes = [...new Set(v.devices.map((g) => g.node_id))].slice(0, NODES);
+    const all = [...new Set(v.devices.map((g) => g.node_id))];
+    const nodes = all.slice(0, NODES);
     useEffect(() => {
         const stop = new AbortController();
-        const all = nodes.map((node) => ask(href("/api/v1/processes", { node, from: `${v.from}`, to: `${v.to}`, limit: "500" }), { signal: stop.signal }));
-        const its = new Set(v.devices.map((g) => g.device));
-        Promise.all(all).then(
-            (got) => setSpans(got.flatMap((g) => g.spans).filter((/** @type {Span} */ s) => its.has(s.device) && (!v.job.person || s.user === v.job.person || s.person === v.job.person))),
+        Promise.all(nodes.map((node) => spansOf(v, node, stop.signal))).then(
+            (got) => setSpans(got.flat().sort(byPlace)),
             () => {},
         );
         return () => stop.abort();
@@ -157,6 +171,7 @@ function Processes({ v }) {
                 <td class="num">${span(Math.min(s.there ? now : s.last, v.to) - Math.max(s.first, v.from))}</td><td class="num">${s.memory_max === null ? "" : bytes(s.memory_max)}</td></tr>`)}</tbody>
         </table></div>
         ${spans.length > MANY && html`<p class="dim">${say.more(spans.length - MANY)}</p>`}
+        ${all.length > nodes.length && html`<p class="dim">${say.processesOf(nodes.length, all.length)}</p>`}
     </section>`;
 }
 

@@ -38,5 +38,6 @@ export const say = {
     program: "program",
     from: "from",
     howLong: "how long",
+    processesOf: (n, of) => `processes of ${n} of its ${of} nodes`,
     more: (n) => `and ${n} more`,
 };

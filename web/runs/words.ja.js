@@ -38,5 +38,6 @@ export const say = {
     program: "プログラム",
     from: "開始",
     howLong: "期間",
+    processesOf: (n, of) => `${of} ノード中 ${n} のプロセス`,
     more: (n) => `ほか ${n} 件`,
 };
