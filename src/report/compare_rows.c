@@ -47,7 +47,6 @@ static const struct heading claim_works[WORK_KINDS][2] = {
                      {"tensor_measured", "Tensor measured (h)", "OF", "テンソル稼働率の測定時間(h)", CELL_FIXED, 10,
                       34}},
 };
-enum { WORK_COLUMNS = 2 * WORK_KINDS };
 _Static_assert(ARRAY_LEN(claims) + WORK_COLUMNS <= REPORT_COLUMNS &&
                    ARRAY_LEN(sides) + WORK_COLUMNS + 3 <= REPORT_COLUMNS,
                "they fit");

@@ -241,8 +241,10 @@ static void add_notes(const struct scheduled_job *k, const struct usage_table *t
     if (t)
         buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. GPUs that are shared are split by %s.\n",
                  t->split);
-    if (t && (t->total.s.work_of_ms > 0 || t->total.s.tensor_of_ms > 0))
-        buf_adds(notes, "Effective: hours times work. Tensor: hours times the GPU's tensor pipes.\n");
+    if (t && t->total.s.work_of_ms > 0)
+        buf_adds(notes, "Effective: hours times work.\n");
+    if (t && t->total.s.tensor_of_ms > 0)
+        buf_adds(notes, "Tensor: hours times the share of time that tensor pipes worked.\n");
     if (k->missed)
         buf_addf(notes, "%u report%s before this one went out to nobody: the hub was off.\n", k->missed,
                  k->missed > 1 ? "s" : "");

@@ -48,6 +48,9 @@ static const struct heading summary[] = {
     {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
 };
 
+_Static_assert(2 + ARRAY_LEN(numbers) + WORK_COLUMNS + 1 <= REPORT_COLUMNS && ARRAY_LEN(summary) + 1 <= REPORT_COLUMNS,
+               "they fit: whose and when before them, a note behind");
+
 /* What people read in English of columns that are called as a program would, or at length. Files for programs keep
  * those names. */
 static const struct {

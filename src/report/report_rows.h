@@ -22,6 +22,7 @@ struct heading {
 };
 
 #define REPORT_COLUMNS 20
+enum { WORK_COLUMNS = 2 * WORK_KINDS }; /* of them */
 
 struct report_table {
     struct rows rows; /* its cols are these: do not move it */

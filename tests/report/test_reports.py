@@ -225,6 +225,8 @@ class Reports(Base):
         self.assertEqual(base64.b64decode(inside.group(1)), png)
         self.assertEqual(re.findall(r'(?:src|href)="(?!data:)', page), [])  # nothing is loaded
         self.assertIn("PERSON HELD BUSY% EFFECTIVE TENSOR IDLE", " ".join(re.sub("<[^>]*>", " ", page).split()))  # neither without the other
+        self.assertIn("Effective: hours times work.", text)
+        self.assertIn("Tensor: hours times the share of time that tensor pipes worked.", text)
         team = self.run_ok(lib.MUSTER, "reports", "show", "vision", env=env)
         self.assertIn("team vision", team)
         self.assertIsNone(re.search(r"(?m)^lee ", team))
@@ -299,6 +301,7 @@ class Out(Base):
         self.counted()
         self.send("daily")
         text = lib.ask(self.hub.url + "/api/v1/reports/daily")[2].decode().splitlines()
+        self.assertFalse([line for line in text if "Effective:" in line or "Tensor:" in line])  # nothing of it was measured
         png = lib.ask(self.hub.url + "/api/v1/reports/daily?format=png")[2]
         lib.wait_until("the mail", lambda: self.smtp.mails)
         m = self.smtp.mails[0]
