@@ -82,7 +82,8 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
     if (!isnan(number_at(v, "effective_hours")))
         buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
     if (sampled > 0)
-        buf_addf(out, "; of %lld of them some GPUs were looked at, which stand for all", sampled);
+        buf_addf(out, "; %lld run%s GPUs, which stand for all", sampled,
+                 sampled == 1 ? " was read by some of its" : "s were read by some of their");
     buf_addc(out, '\n');
 }
 

@@ -43,7 +43,7 @@ test("a run has a page", async (t) => {
     });
     await page.reload();
     await advised.waitFor();
-    assert.match((await advised.innerText()).replace(/\s+/g, " "), /20 runs, 412\.0 GPU-hours; looked at: the largest 1, 380\.0 GPU-hours, 0\.1 of them effective; of 1 of them some GPUs were looked at/);
+    assert.match((await advised.innerText()).replace(/\s+/g, " "), /20 runs, 412\.0 GPU-hours; looked at: the largest 1, 380\.0 GPU-hours, 0\.1 of them effective; 1 run was read by some of its GPUs, which stand for all/);
     await page.getByRole("link", { name: "train.py" }).last().click();
     await page.locator(".run .sentence").waitFor();
     clean(page);

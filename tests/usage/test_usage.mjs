@@ -168,6 +168,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     assert.match(await page.locator(".stack").nth(1).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, effective: ${effective.toFixed(1)} GPUs$`));
     const tensor = (days[at].tensor * 1000) / (days[at + 1].at - days[at].at);
     assert.match(await page.locator(".stack").nth(2).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, tensor: ${tensor.toFixed(1)} GPUs$`));
+    await page.getByRole("heading", { name: "GPUs with busy tensor pipes on average, each day" }).waitFor();
     await until("power", async () => /kW$/.test(await page.locator(".stack").nth(3).locator("title").first().textContent()));
     assert.equal(await page.locator(".week tbody tr").count(), 7);
     assert.equal(await page.locator(".week tbody td").count(), 7 * 24);
@@ -184,6 +185,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     await page.getByLabel("show").selectOption("tensor");
     const pipes = same.reduce((sum, r) => sum + r.tensor / r.wall, 0) / same.length;
     await says(page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)), `${Math.round(pipes * 100)}`);
+    assert.match(await page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)).getAttribute("title"), /: tensor pipes busy: \d+\s% of all$/);
     await page.getByLabel("show").selectOption("power");
     await until("it is in the URL", () => new URL(page.url()).search === "?of=power");
     await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before at work of them before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);

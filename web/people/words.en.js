@@ -11,7 +11,7 @@ export const say = {
     givesBack: "what would give back most this week",
     ofRuns: (runs, hours, effective) => `${count(runs, "run")}, ${hours} GPU-hours${effective && `, ${effective} of them effective`}`,
     lookedAt: (n, hours, effective) => `; looked at: the largest ${n}, ${hours} GPU-hours${effective && `, ${effective} of them effective`}`,
-    bySome: (n) => `; of ${n} of them some GPUs were looked at, which stand for all`,
+    bySome: (n) => `; ${count(n, "run")} ${n === 1 ? "was" : "were"} read by some of ${n === 1 ? "its" : "their"} GPUs, which stand for all`,
     gpuHours: (h) => `${h} GPU-hours`,
     inRuns: (n, name) => (n === 1 ? name : `${n} runs, most in ${name}`),
     whoToAsk: "who to ask for a GPU",
