@@ -17,7 +17,7 @@ const struct gpu_peak *gpu_peak_of(const char *model)
 
 bool note_of_work(const char *note)
 {
-    return str_starts(str_of(note), "work is not measured");
+    return str_starts(str_of(note), NO_WORK_FOR(""));
 }
 
 bool work_of(const struct sample *s, int64_t *ret)

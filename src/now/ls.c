@@ -233,7 +233,7 @@ void ls_services(const struct view *v, struct buf *out)
         }
 }
 
-struct note { /* and where it was first seen */
+struct ls_note { /* and where it was first seen */
     const char *text;
     size_t n;
     const struct node_now *node;
@@ -242,7 +242,7 @@ struct note { /* and where it was first seen */
 
 void ls_notes(const struct view *v, struct buf *out)
 {
-    struct note notes[LS_NOTES];
+    struct ls_note notes[LS_NOTES];
     size_t n = 0, others = 0;
 
     for (size_t i = 0; i < v->n; i++)
@@ -251,11 +251,11 @@ void ls_notes(const struct view *v, struct buf *out)
             const char *text = device_note(d);
             if (!text)
                 continue;
-            struct note *known = FIND(notes, n, e, strcmp(e->text, text) == 0);
+            struct ls_note *known = FIND(notes, n, e, strcmp(e->text, text) == 0);
             if (known)
                 known->n++;
             else if (n < LS_NOTES)
-                notes[n++] = (struct note){text, 1, v->nodes[i], d};
+                notes[n++] = (struct ls_note){text, 1, v->nodes[i], d};
             else
                 others++;
         }
