@@ -31,12 +31,19 @@ struct block_reader { /* room; zeroed at first */
 };
 /*
  * Series [first, last), each where all of them would put it; of each at least the values [from, to), to at most as many
- * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used. constant,
- * unless NULL: a byte per series, set to 1 where all of its values are the first, and the others are not there.
+ * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used. shape,
+ * unless NULL: a byte per series, zeroed before; a series that is constant, and with runs also one of few runs, is
+ * given in short, and its shape says so.
  */
+enum block_shape {
+    SHAPE_EACH, /* every value */
+    SHAPE_ONE,  /* the first, which all are */
+    SHAPE_RUNS, /* of each run the number of the value behind it, and what it is: up to the series' end */
+};
 struct block_part {
     size_t first, last, from, to;
-    uint8_t *constant;
+    uint8_t *shape;
+    bool runs;
 };
 bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series,
                     const struct block_part *part);

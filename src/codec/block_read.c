@@ -181,14 +181,22 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
         if (is_same(u, k))
             continue;
         now = (uint64_t)u->a[at];
+        bool brief = u->part->runs && (uint64_t)u->b[at] <= u->n[k] / 2;
         for (int64_t run = 0; run < u->b[at]; run++) {
             if (run)
                 now += unzigzag(*diffs++) * u->by;
             if (*len >= u->n[k] - i)
                 return false;
-            for (size_t end = i + (size_t)*len++ + 1; i < end; i++)
+            size_t end = i + (size_t)*len++ + 1;
+            if (brief) {
+                to[2 * run] = i = end;
+                to[2 * run + 1] = now;
+            }
+            for (; i < end; i++)
                 to[i] = now;
         }
+        if (brief)
+            u->part->shape[k] = SHAPE_RUNS;
         if (i != u->n[k])
             return false;
         at++;
@@ -237,8 +245,8 @@ bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const s
         if (coding != BLOCK_SAME && !is_same(&u, k))
             continue;
         uint64_t one = (uint64_t)b->rows[0][at++];
-        if (k >= first && part->constant) {
-            part->constant[k] = 1;
+        if (k >= first && part->shape) {
+            part->shape[k] = SHAPE_ONE;
             to[0] = one;
             continue;
         }

@@ -99,8 +99,8 @@ struct chunk_cells {
     struct block_reader block;
     uint64_t *flat;
     size_t *present;
-    uint8_t *constant; /* per device, where chunk_want.constant was asked for: its values are all the first one */
-    size_t cap_flat, cap_present, cap_constant;
+    uint8_t *shape; /* per device, where chunk_want.brief was asked for: enum block_shape */
+    size_t cap_flat, cap_present, cap_shape;
     struct buf room[2];
     void *zstd;
     struct lean lean;
@@ -111,14 +111,14 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 /*
  * Less of a column: devices [first, last) of its own, the lanes whose bits are set, and ticks [from, to); to 0: all of
  * them. What else ret->v holds then does not matter. bytes.p NULL: those of the chunk. The checksum is that of the
- * whole column; what is passed over is not looked at closely. constant: of devices whose value never changes only the
- * first is written, and cells.constant says so; of one lane only.
+ * whole column; what is passed over is not looked at closely. brief: devices whose value never changes,
+ * and with runs those that seldom change, may be given in short, as cells.shape says; of one lane only.
  */
 struct chunk_want {
     size_t first, last;
     unsigned lanes;
     size_t from, to;
-    bool constant;
+    bool brief, runs;
     bool plain; /* bytes are those that chunk_plain made */
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
@@ -130,7 +130,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
 int chunk_read_base(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);
 bool chunk_has_base(const struct chunk *c, size_t column, const struct chunk_want *want, const struct chunk_cells *of);
-/* The column that was read last, and not in short (constant): kept for those that lean on it. Its cells are gone then.
+/* The column that was read last, and not in short: kept for those that lean on it. Its cells are gone then.
  */
 void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *want, struct chunk_cells *of);
 void chunk_forget(struct chunk_cells *c); /* before another chunk's columns */
@@ -168,6 +168,18 @@ static inline bool chunk_has(const struct chunk_cells *c, size_t dev, size_t tic
 static inline const int64_t *chunk_lane(const struct chunk_cells *c, size_t dev, unsigned lane)
 {
     return c->v + (lane * c->n_devs + dev) * c->n_ticks;
+}
+static inline int64_t chunk_value(const struct chunk_cells *c, size_t dev, size_t tick) /* of one read with brief */
+{
+    const int64_t *v = chunk_lane(c, dev, 0);
+
+    if (c->shape[dev] == SHAPE_EACH)
+        return v[tick];
+    if (c->shape[dev] == SHAPE_ONE)
+        return v[0];
+    while ((size_t)v[0] <= tick)
+        v += 2;
+    return v[1];
 }
 static inline size_t
 chunk_lane_step(const struct chunk_cells *c) /* from a cell's number in a lane to that in the next */

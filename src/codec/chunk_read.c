@@ -295,7 +295,7 @@ static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_c
 {
     bool wanted = want->lanes >> lane & 1;
     size_t n = c->n_ticks, begin = want->to ? want->from : 0, end = want->to ? MIN(want->to, n) : n;
-    struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL};
+    struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL, false};
     const int64_t *usual = from->usual[lane];
     int64_t *v = c->v + lane * chunk_lane_step(c);
 
@@ -324,12 +324,14 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
     size_t begin_tick = want->to ? want->from : 0, end_tick = want->to ? MIN(want->to, c->n_ticks) : c->n_ticks;
     size_t words = chunk_words(c->n_ticks), n = 0, at = 0, begin = 0, end = 0, *some = c->present + c->n_devs;
     uint64_t *flat = c->lanes == 1 ? (uint64_t *)c->v : c->flat;
+    bool full = true;
 
     for (size_t k = 0; k < c->n_devs; k++) {
         if (k == first)
             begin = n;
         if (k < last)
             at += c->present[k];
+        full &= c->present[k] == c->n_ticks;
         if (k >= first && k < last && c->present[k] < c->n_ticks) { /* then a tick is not where it would be */
             begin_tick = 0;
             end_tick = c->n_ticks;
@@ -339,8 +341,12 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
         if (k < last)
             end = n;
     }
-    struct block_part part = {first == last ? end : begin, end, begin_tick, end_tick,
-                              want->constant && c->lanes == 1 ? c->constant + c->n_devs : NULL};
+    struct block_part part = {first == last ? end : begin,
+                              end,
+                              begin_tick,
+                              end_tick,
+                              want->brief && c->lanes == 1 ? c->shape + c->n_devs : NULL,
+                              want->brief && want->runs && c->lanes == 1 && full};
     if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
@@ -348,10 +354,11 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
         end -= c->present[k] > 0;
-        if (part.constant && c->present[k] && part.constant[end]) {
-            c->constant[k] = 1;
-            v[0] = (int64_t)flat[at];
-            continue;
+        if (part.shape && c->present[k] && part.shape[end]) {
+            c->shape[k] = part.shape[end];
+            if (c->shape[k] == SHAPE_ONE)
+                v[0] = (int64_t)flat[at];
+            continue; /* runs are where they belong: every device has every tick then */
         }
         if (zero)
             for (size_t i = begin_tick; i < end_tick; i++)
@@ -511,7 +518,7 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     VEC_LEAST(c->have, c->cap_have, n_devs * words);
     VEC_LEAST(c->flat, c->cap_flat, flat);
     VEC_LEAST(c->present, c->cap_present, 2 * n_devs);
-    VEC_LEAST(c->constant, c->cap_constant, 2 * n_devs); /* behind those of devices, those of series */
+    VEC_LEAST(c->shape, c->cap_shape, 2 * n_devs); /* behind those of devices, those of series */
     c->n_devs = n_devs;
     c->n_ticks = n_ticks;
     c->lanes = lanes;
@@ -538,8 +545,8 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
             return b;
     }
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
-    if (want->constant)
-        memset(ret->constant, 0, 2 * p->n_devs);
+    if (want->brief)
+        memset(ret->shape, 0, 2 * p->n_devs);
     ret->full = false;
     struct rd r = rd_of(bytes.p, bytes.len);
     bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, column, want);
@@ -574,7 +581,7 @@ void chunk_cells_fini(struct chunk_cells *c)
 {
     for (size_t i = 0; i < LEAN_BASES && c->base; i++)
         chunk_cells_fini(&c->base[i].cells);
-    FREE_ALL(c->v, c->have, c->flat, c->present, c->constant, c->base);
+    FREE_ALL(c->v, c->have, c->flat, c->present, c->shape, c->base);
     lean_fini(&c->lean);
     block_reader_fini(&c->block);
     buf_fini(&c->room[0]);

@@ -65,14 +65,42 @@ static inline uint8_t size_of(uint64_t v, unsigned *ret_bits)
     return (uint8_t)(SIZES_EXACT + (top - 4) * 8 + (v >> (top - 3) & 7));
 }
 
-static inline unsigned size_bits(uint8_t size)
-{
-    return size < SIZES_EXACT ? 0 : (size - SIZES_EXACT) / 8u + 1;
-}
+/* What a size stands for: the least of its numbers, and how many bits follow. Eight sizes for each more bit. */
+static const struct size {
+    uint64_t least;
+    uint32_t mask;
+    uint8_t bits;
+} sizes[256] = {
+#define ONE(top, more)                                                                                                 \
+    {                                                                                                                  \
+        (uint64_t)(top) << (more), (1u << (more)) - 1, more                                                            \
+    }
+#define EIGHT(top, more)                                                                                               \
+    ONE(top, more), ONE(top + 1, more), ONE(top + 2, more), ONE(top + 3, more), ONE(top + 4, more),                    \
+        ONE(top + 5, more), ONE(top + 6, more), ONE(top + 7, more)
+    EIGHT(0, 0),  EIGHT(8, 0),  EIGHT(8, 1),  EIGHT(8, 2),  EIGHT(8, 3),  EIGHT(8, 4),  EIGHT(8, 5),  EIGHT(8, 6),
+    EIGHT(8, 7),  EIGHT(8, 8),  EIGHT(8, 9),  EIGHT(8, 10), EIGHT(8, 11), EIGHT(8, 12), EIGHT(8, 13), EIGHT(8, 14),
+    EIGHT(8, 15), EIGHT(8, 16), EIGHT(8, 17), EIGHT(8, 18), EIGHT(8, 19), EIGHT(8, 20), EIGHT(8, 21), EIGHT(8, 22),
+    EIGHT(8, 23), EIGHT(8, 24), EIGHT(8, 25), EIGHT(8, 26), EIGHT(8, 27), EIGHT(8, 28), EIGHT(8, 29), EIGHT(8, 30),
+#undef EIGHT
+#undef ONE
+};
 
-static inline uint64_t size_least(uint8_t size)
+/* Of so many sizes the bits that follow. */
+static uint64_t sizes_bits(const uint8_t *size, size_t n)
 {
-    return size < SIZES_EXACT ? size : (8ull | (size - SIZES_EXACT) % 8u) << size_bits(size);
+    uint64_t all = 0;
+
+    while (n) {
+        size_t some = MIN(n, 1024u);
+        uint16_t bits = 0; /* narrow, so that many are added at once */
+        for (size_t i = 0; i < some; i++)
+            bits = (uint16_t)(bits + (uint8_t)(MAX(size[i], 8) - 8) / 8);
+        all += bits;
+        size += some;
+        n -= some;
+    }
+    return all;
 }
 
 /* ---- planning ---- */
@@ -252,7 +280,7 @@ static void put_sized(struct numbers *x, struct buf *out, const uint64_t *v, siz
         return;
     struct packer k = {.p = to};
     for (size_t i = 0; i < n; i++) {
-        unsigned width = low + size_bits(x->plane[i]);
+        unsigned width = low + sizes[x->plane[i]].bits;
         if (width)
             pack(&k, v[i] & (width == 64 ? UINT64_MAX : (1ull << width) - 1), width);
     }
@@ -340,38 +368,44 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     return (const uint8_t *)to;
 }
 
+/* Numbers [i, end) from this bit on, of len bytes. */
+static inline __attribute__((always_inline)) void unpack_sized(const uint8_t *p, size_t len, uint64_t bit,
+                                                               const uint8_t *size, uint64_t *ret, size_t i, size_t end,
+                                                               unsigned low)
+{
+    for (; i < end; i++) {
+        const struct size *s = &sizes[size[i]];
+        unsigned width = low + s->bits;
+        uint64_t v = 0;
+        size_t at = (size_t)(bit / 8);
+        if (width <= 56 && len - at >= 8) {
+            v = unpack_one(p, bit, ((s->mask + 1ull) << low) - 1);
+        } else {
+            for (unsigned b = 0; b < width; b++)
+                v |= (uint64_t)(p[(bit + b) / 8] >> (bit + b) % 8 & 1) << b;
+        }
+        ret[i] = v + (s->least << low);
+        bit += width;
+    }
+}
+
 static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to,
                       unsigned low)
 {
     const uint8_t *size = get_plane(room, r, n, false);
-    uint64_t bits = 0, bit = (uint64_t)low * from;
 
     if (!size || low > 64 - SIZED_BITS)
         return false;
-    for (size_t i = 0; i < from; i++)
-        bit += size_bits(size[i]);
-    bits = bit + (uint64_t)low * (n - from);
-    for (size_t i = from; i < n; i++)
-        bits += size_bits(size[i]);
+    uint64_t before = (uint64_t)low * from + sizes_bits(size, from);
+    uint64_t bits = before + (uint64_t)low * (n - from) + sizes_bits(size + from, n - from);
     size_t len = (size_t)((bits + 7) / 8);
     const uint8_t *p = rd_bytes(r, len);
     if (!p)
         return false;
-    for (size_t i = from; i < to; i++) {
-        unsigned width = low + size_bits(size[i]);
-        int64_t v = 0;
-        size_t at = (size_t)(bit / 8);
-        if (width <= 56 && len - at >= 8) {
-            uint64_t word;
-            memcpy(&word, p + at, 8);
-            v = (int64_t)(le64toh(word) >> bit % 8 & ((1ull << width) - 1));
-        } else {
-            for (unsigned b = 0; b < width; b++)
-                v |= (int64_t)((uint64_t)(p[(bit + b) / 8] >> (bit + b) % 8 & 1) << b);
-        }
-        ret[i] = (uint64_t)v + (size_least(size[i]) << low);
-        bit += width;
-    }
+    if (low == 0) /* nearly always */
+        unpack_sized(p, len, before, size, ret, from, to, 0);
+    else
+        unpack_sized(p, len, before, size, ret, from, to, low);
     return true;
 }
 

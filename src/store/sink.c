@@ -8,6 +8,7 @@
 #include "model/metric.h"
 
 #define BINS_MAX   (4u << 20)
+#define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is looked at anyway */
 #define POINTS_MAX (16u << 20) /* 256 MB */
 
 static struct chunk_key metric_key(const char *name)
@@ -157,10 +158,40 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
         }
 }
 
+/* The same of runs, as SHAPE_RUNS has them. */
+static void bins_runs(struct bins_sink *b, size_t series, const int64_t *ticks, const int64_t *run)
+{
+    size_t i = b->begin, row = series * b->h.n;
+
+    while ((size_t)run[0] <= i)
+        run += 2;
+    for (size_t k = 0; k < b->n_cuts; k++) {
+        size_t end = b->cuts[k].end;
+        struct part_bin part = {{(uint32_t)(end - i), 0, run[1], run[1], run[1]}, ticks[end - 1]};
+        uint64_t sum = 0;
+        while (i < end) {
+            size_t to = MIN((size_t)run[0], end);
+            part.b.last = run[1];
+            part.b.min = MIN(part.b.min, run[1]);
+            part.b.max = MAX(part.b.max, run[1]);
+            sum += (uint64_t)run[1] * (to - i);
+            i = to;
+            run += i == (size_t)run[0] ? 2 : 0;
+        }
+        part.b.sum = (int64_t)sum;
+        bins_add(b, row + b->cuts[k].bin, &part);
+    }
+}
+
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
-    bins_samples(b, series, c->ticks, 0, chunk_lane(&b->s.cells, dev, 0),
-                 b->s.cells.have + dev * chunk_words(c->n_ticks), b->s.cells.constant[dev]);
+    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
+    uint8_t shape = b->s.cells.shape[dev];
+
+    if (shape == SHAPE_RUNS)
+        bins_runs(b, series, c->ticks, v);
+    else
+        bins_samples(b, series, c->ticks, 0, v, b->s.cells.have + dev * chunk_words(c->n_ticks), shape == SHAPE_ONE);
 }
 
 /* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
@@ -326,7 +357,8 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
                               .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
                               .from = b->begin,
                               .to = b->cuts[b->n_cuts - 1].end,
-                              .constant = tier == TIER_RAW && !keep};
+                              .brief = tier == TIER_RAW && !keep,
+                              .runs = b->n_cuts <= (b->cuts[b->n_cuts - 1].end - b->begin) / RUNS_WORTH};
     if (want.first >= want.last)
         return 0;
     int r = read_column(&b->s, c, column, &want);
