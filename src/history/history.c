@@ -147,6 +147,15 @@ static bool is_pattern(struct str s)
     return ANY(s.len, i, s.p[i] == '*' || s.p[i] == '?' || s.p[i] == '[');
 }
 
+/* Both declared the same metrics: most nodes of a cluster did. */
+static bool same_custom(const struct node_now *a, const struct node_now *b)
+{
+    const struct node_fact *x = &a->fact, *y = &b->fact;
+
+    return x->n_custom == y->n_custom &&
+           (x->n_custom == 0 || memcmp(x->custom, y->custom, x->n_custom * sizeof(*x->custom)) == 0);
+}
+
 /* A name of metrics.def, one declared at run time by a node, or a pattern of either. */
 static bool resolve_metric(struct history_query *q, const struct view *v, struct str word)
 {
@@ -157,7 +166,9 @@ static bool resolve_metric(struct history_query *q, const struct view *v, struct
             add_metric(q, metrics[m].name, pattern);
             any = true;
         }
-    for (size_t i = 0; i < v->n && (pattern || !any); i++)
+    for (size_t i = 0; i < v->n && (pattern || !any); i++) {
+        if (i && same_custom(v->nodes[i], v->nodes[i - 1]))
+            continue;
         for (size_t k = 0; k < v->nodes[i]->fact.n_custom; k++) {
             const char *name = v->nodes[i]->fact.custom[k].name;
             if (metric_by_name(str_of(name)) < 0 && (pattern ? str_glob(word, str_of(name)) : str_eq(word, name))) {
@@ -165,6 +176,7 @@ static bool resolve_metric(struct history_query *q, const struct view *v, struct
                 any = true;
             }
         }
+    }
     return any;
 }
 
@@ -192,6 +204,7 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
     for (size_t i = 0; i < w->n_metrics; i++)
         if (!resolve_metric(q, v, w->metrics[i]))
             return unknown_metric(w->metrics[i], err);
+    q->custom = ANY(q->n_metrics, i, q->metrics[i].no < 0);
     for (size_t i = 0; i < q->n_metrics; i++)
         if (q->group > GROUP_NODE && q->metrics[i].no >= 0 && metrics[q->metrics[i].no].scope == SCOPE_NODE)
             return err_set(err, -EINVAL, "'%s' is a metric of nodes: devices are grouped by %s", q->metrics[i].name,
@@ -275,11 +288,28 @@ static bool pick_devices(struct aims *w, const struct node_now *n, bool *picked)
     return self;
 }
 
-static void take_scales(struct history_query *q, struct plan_node *p, const struct node_now *n)
+static void asked_room(struct history_query *q, struct plan_asked *a)
 {
-    p->scales = arena_alloc(&q->mem, MAX(q->n_metrics, 1u), sizeof(*p->scales));
+    a->which = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->which));
+    a->names = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->names));
+    a->known = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->known));
+}
+
+static void asked_add(const struct history_query *q, struct plan_asked *a, size_t metric)
+{
+    a->which[a->n] = metric;
+    a->names[a->n] = q->metrics[metric].name;
+    a->known[a->n++] = q->metrics[metric].no;
+}
+
+static struct plan_scales *scales_new(struct history_query *q, const struct node_now *n)
+{
+    struct plan_scales *all = arena_alloc(&q->mem, 1, sizeof(*all) + q->n_metrics * sizeof(all->v[0]));
+
+    asked_room(q, &all->of_devices);
+    asked_room(q, &all->of_node);
     for (size_t i = 0; i < q->n_metrics; i++) {
-        struct plan_scale *s = &p->scales[i];
+        struct plan_scale *s = &all->v[i];
         if (q->metrics[i].no >= 0) {
             const struct metric_info *m = &metrics[q->metrics[i].no];
             *s = (struct plan_scale){m->per, m->unit, m->kind, m->scope == SCOPE_DEVICE, m->scope == SCOPE_NODE};
@@ -289,66 +319,33 @@ static void take_scales(struct history_query *q, struct plan_node *p, const stru
             if (strcmp(c->name, q->metrics[i].name) == 0)
                 *s = (struct plan_scale){MAX(c->per, 1), c->unit, c->kind, true, true};
         }
+        if (s->device)
+            asked_add(q, &all->of_devices, i);
+        if (s->node)
+            asked_add(q, &all->of_node, i);
     }
+    return all;
 }
 
-/* A text behind those of its node, in the room that was made for all of them. */
-static const char *put_text(char **at, const char *s)
+static const struct plan_scales *take_scales(struct history_query *q, const struct node_now *n)
 {
-    size_t n = strlen(s) + 1;
-    char *p = memcpy(*at, s, n);
-
-    *at += n;
-    return p;
+    if (!q->scaled || (q->custom && !same_custom(q->scaled, n))) {
+        q->scales = scales_new(q, n);
+        q->scaled = n;
+    }
+    return q->scales;
 }
 
-/* Its names, and of its devices numbers and names: one block, which tells whether two plans are of the same. It is made
- * in room, where there is more than enough of it, so that each text is measured once. */
-static void take_names(struct history_query *q, struct plan_node *p, const struct node_now *n, const bool *picked,
-                       struct buf *room)
-{
-    const size_t each = sizeof(int32_t[2]) + sizeof(n->devices->fact.uuid) + sizeof(n->devices->fact.name);
-    const char *model = NULL;
-
-    buf_reset(room);
-    char *start = buf_room(room, sizeof(n->key) + sizeof(n->name) + n->n_devices * each), *at = start;
-    const char *key = put_text(&at, n->key), *name = put_text(&at, n->name);
-    for (size_t i = 0; i < n->n_devices; i++) {
-        const struct device_fact *f = &n->devices[i].fact;
-        if (!picked[i])
-            continue;
-        struct plan_device *d = &p->devices[p->n_devices++];
-        d->index = f->index;
-        d->mig = f->mig;
-        memcpy(at, (int32_t[]){f->index, f->mig}, sizeof(int32_t[2]));
-        at += sizeof(int32_t[2]);
-        d->uuid = put_text(&at, f->uuid);
-        d->model = model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
-    }
-    p->text_len = (size_t)(at - start);
-    p->text = memcpy(arena_alloc(&q->mem, p->text_len, 1), start, p->text_len);
-    p->key = p->text + (key - start);
-    p->name = p->text + (name - start);
-    for (size_t i = 0; i < p->n_devices; i++) {
-        p->devices[i].uuid = p->text + (p->devices[i].uuid - start);
-        p->devices[i].model = p->text + (p->devices[i].model - start);
-    }
-}
-
-static void take_node(struct history_query *q, const struct node_now *n, const bool *picked, bool self,
-                      struct buf *room)
+static void take_node(struct history_query *q, const struct node_now *n, struct card *card, bool self)
 {
     struct plan_node *p = &q->nodes[q->n_nodes++];
+    const struct plan_scales *s = take_scales(q, n);
 
-    p->self = self;
-    p->devices = arena_alloc(&q->mem, MAX(n->n_devices, 1u), sizeof(*p->devices));
-    take_names(q, p, n, picked, room);
-    take_scales(q, p, n);
-    for (size_t i = 0; i < q->n_metrics; i++) {
-        size_t of_devices = p->scales[i].device * p->n_devices, of_node = p->scales[i].node && self;
-        q->n_read += q->n_aggs * (of_devices + of_node);
-        q->n_series += q->n_aggs * ((q->group == GROUP_NONE ? of_devices : MIN(of_devices, 1u)) + of_node);
-    }
+    *p = (struct plan_node){card, self, s};
+    size_t of_node = self ? s->of_node.n : 0;
+    q->n_read += q->n_aggs * (s->of_devices.n * card->n_devices + of_node);
+    q->n_series +=
+        q->n_aggs * (s->of_devices.n * (q->group == GROUP_NONE ? card->n_devices : MIN(card->n_devices, 1u)) + of_node);
 }
 
 static int resolve_devices(const struct history_words *words, const struct view *v, struct history_query *q,
@@ -357,7 +354,6 @@ static int resolve_devices(const struct history_words *words, const struct view 
 {
     AUTO_FREE struct aims *w = mem_zero(1, sizeof(*w));
     AUTO_FREE bool *picked = NULL;
-    AUTO_BUF room = BUF_INIT(SIZE_MAX / 4);
     size_t cap = 0;
     const struct node_now *const *nodes = words->only ? &words->only : v->nodes;
     size_t n_nodes = words->only ? 1 : v->n;
@@ -378,8 +374,9 @@ static int resolve_devices(const struct history_words *words, const struct view 
             n_picked += picked[k];
         }
         self = n_picked > 0 || (!keep && self);
+        bool whole = n_picked == n->n_devices && words->roster && !words->only;
         if (self)
-            take_node(q, n, picked, self, &room);
+            take_node(q, n, whole ? roster_card(words->roster, i, n) : card_new(n, picked), self);
         if (q->n_series > HISTORY_SERIES_MAX || q->n_read > HISTORY_READ_MAX)
             return err_set(err, -E2BIG, "more than %d series: ask for fewer devices or metrics", HISTORY_SERIES_MAX);
     }
@@ -451,31 +448,6 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
 
 /* ---- its key ---- */
 
-static uint64_t fold_product(uint64_t a, uint64_t b)
-{
-    unsigned __int128 p = (unsigned __int128)a * b;
-
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
-/* 16 bytes at a time, the length with the last. */
-static void key_add(struct history_key *k, const void *p, size_t n)
-{
-    const char *at = p, *end = at + n;
-
-    for (bool last = false; !last;) {
-        uint64_t w[2] = {0};
-        size_t some = MIN((size_t)(end - at), sizeof(w));
-        last = some < sizeof(w);
-        memcpy(w, at, some);
-        if (last)
-            w[1] ^= (uint64_t)(n + 1) << 56;
-        k->v[0] = fold_product(k->v[0] ^ w[0], w[1] ^ 0x9e3779b97f4a7c15u);
-        k->v[1] = fold_product(k->v[1] ^ w[1], w[0] ^ 0xc2b2ae3d27d4eb4fu);
-        at += some;
-    }
-}
-
 static void key_text(struct history_key *k, const char *s)
 {
     key_add(k, s, strlen(s));
@@ -488,11 +460,11 @@ static void key_numbers(struct history_key *k, const int64_t *v, size_t n)
 
 static void key_node(struct history_key *k, const struct history_query *q, const struct plan_node *p)
 {
-    key_numbers(k, (int64_t[]){p->self, (int64_t)p->n_devices}, 2);
-    key_add(k, p->text, p->text_len);
+    key_numbers(k, (int64_t[]){p->self, (int64_t)p->card->n_devices}, 2);
+    key_add(k, &p->card->sum, sizeof(p->card->sum));
     for (size_t i = 0; i < q->n_metrics; i++)
         if (q->metrics[i].no < 0) { /* what a node declared */
-            const struct plan_scale *s = &p->scales[i];
+            const struct plan_scale *s = &p->scales->v[i];
             key_numbers(k, (int64_t[]){s->per, s->unit, s->kind, s->device, s->node}, 5);
         }
 }
@@ -534,6 +506,8 @@ void history_query_free(struct history_query *q)
 {
     if (!q)
         return;
+    for (size_t i = 0; i < q->n_nodes; i++)
+        card_unref(q->nodes[i].card);
     arena_fini(&q->mem);
     people_unref(q->people);
     free(q->nodes);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "history/key.h"
 #include "hub/past.h"
 #include "model/now.h"
 #include "model/series.h"
@@ -29,6 +30,7 @@ struct history_words {
     struct str devices[HISTORY_WORDS], metrics[HISTORY_WORDS], aggs[AGGS];
     struct str from, to, step, points, group, fold, tier;
     const struct node_now *only; /* NULL, or the one node that its devices can be of, known by who asks */
+    struct roster *roster;       /* NULL, or what earlier questions learned of nodes */
 };
 /* One parameter of a request. True: taken; false: not one of ours. -EINVAL in *ret when there are too many of it. */
 bool history_word(struct history_words *w, struct str name, struct str value, int *ret, struct err *err);
@@ -50,9 +52,6 @@ void history_query_free(struct history_query *q);
  * What was asked, as it was resolved: two of the same key have the same answer while what is stored of them is the
  * same, up to *ret_to_ms. False: the answer also depends on the time, or on records. seed: of this start.
  */
-struct history_key {
-    uint64_t v[2];
-};
 bool history_query_key(const struct history_query *q, uint64_t seed, struct history_key *ret, int64_t *ret_to_ms);
 
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */

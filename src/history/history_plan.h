@@ -1,6 +1,7 @@
 /* history_plan.h: a resolved query: what history.c makes of words and history_run.c answers. */
 #pragma once
 
+#include "history/card.h"
 #include "history/history.h"
 
 #define PLAN_METRICS 320 /* all of metrics.def and all a node may declare */
@@ -24,19 +25,22 @@ struct plan_scale { /* of one metric on one node; all zero: not there */
     bool device, node;
 };
 
-struct plan_device {
-    const char *uuid, *model;
-    int32_t index, mig;
+struct plan_asked { /* of the query's metrics those that devices have, or nodes themselves: as the store is asked */
+    size_t n;
+    size_t *which;
+    const char **names;
+    int *known;
+};
+
+struct plan_scales { /* of most nodes the same */
+    struct plan_asked of_devices, of_node;
+    struct plan_scale v[]; /* one for each metric */
 };
 
 struct plan_node {
-    const char *key, *name; /* these and its devices' are in text, beside what else is known of them */
-    const char *text;
-    size_t text_len;
-    size_t n_devices;
-    struct plan_device *devices;
-    bool self; /* its own metrics, too */
-    struct plan_scale *scales;
+    struct card *card; /* its own count of it */
+    bool self;         /* its own metrics, too */
+    const struct plan_scales *scales;
 };
 
 struct history_query {
@@ -51,7 +55,10 @@ struct history_query {
     int tier;      /* enum tier, or -1: the coarsest that the step allows */
     size_t n_read; /* series of devices, before they are grouped */
     struct plan_node *nodes;
-    struct people *people; /* who is who; NULL: logins are persons */
-    int64_t graphics_mem;  /* processes that only draw and have less hold nothing; 0: every process holds */
+    const struct plan_scales *scales; /* made last, */
+    const struct node_now *scaled;    /* for this node; not to be looked at after it was resolved */
+    bool custom;                      /* some of its metrics were declared by nodes */
+    struct people *people;            /* who is who; NULL: logins are persons */
+    int64_t graphics_mem;             /* processes that only draw and have less hold nothing; 0: every process holds */
     struct plan_metric metrics[PLAN_METRICS]; /* n_metrics of them; the rest was never written */
 };

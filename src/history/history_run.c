@@ -29,12 +29,22 @@ static int64_t clip(__int128 v)
     return v > INT64_MAX ? INT64_MAX : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
 }
 
+#define EXACT (1ll << 52) /* up to here a double has every number, and between any two that are not equal a quotient   \
+                           */
+
+/* v / by, towards zero. Processors divide doubles several times as fast, and up to here the same comes out: a quotient
+ * that is not whole is further from the next whole number than it is rounded. */
+static inline int64_t quotient(int64_t v, int64_t by)
+{
+    return v < EXACT && v > -EXACT ? (int64_t)((double)v / (double)by) : v / by;
+}
+
 /* Rounded half away from zero. Nearly always 64 bits are enough, and dividing those is ten times as fast. */
 static int64_t divided(__int128 v, __int128 by)
 {
     if (by < 1ll << 32 && v < 1ll << 62 && v > -(1ll << 62)) {
         int64_t small = (int64_t)v, small_by = (int64_t)by;
-        return small_by == 1 ? small : (small + (small < 0 ? -small_by / 2 : small_by / 2)) / small_by;
+        return small_by == 1 ? small : quotient(small + (small < 0 ? -small_by / 2 : small_by / 2), small_by);
     }
     return clip((v + (v < 0 ? -by / 2 : by / 2)) / by);
 }
@@ -43,7 +53,7 @@ static inline int64_t average(const struct bin *b)
 {
     if (b->sum < 0 || b->sum > INT64_MAX / 2 / AVERAGE_EXTRA)
         return divided((__int128)b->sum * AVERAGE_EXTRA, b->count);
-    return (int64_t)(((uint64_t)b->sum * AVERAGE_EXTRA + b->count / 2) / b->count);
+    return quotient(b->sum * AVERAGE_EXTRA + b->count / 2, b->count);
 }
 
 static size_t rate_back(int64_t step_ms)
@@ -351,21 +361,21 @@ static void give_devices(struct run *r, const struct plan_node *p, size_t metric
                          size_t step)
 {
     const struct history_query *q = r->q;
-    const struct plan_scale *scale = &p->scales[metric];
+    const struct plan_scale *scale = &p->scales->v[metric];
 
     for (size_t a = 0; a < q->n_aggs; a++) {
         enum agg agg = agg_of(q, a, scale);
         struct heap *h = NULL;
-        for (size_t d = 0; d < p->n_devices; d++) {
+        for (size_t d = 0; d < p->card->n_devices; d++) {
             const struct bin *b = fine->v + (at + d * step) * fine->n;
             bool any = ANY(r->n, i, b[r->before + i].count > 0);
             r->any |= any;
             if (!any && q->metrics[metric].maybe)
                 continue;
             if (!h)
-                h = heap_open(r, &(struct heap){.node_key = p->key,
-                                                .node = p->name,
-                                                .model = p->devices[d].model,
+                h = heap_open(r, &(struct heap){.node_key = p->card->key,
+                                                .node = p->card->name,
+                                                .model = p->card->devices[d].model,
                                                 .metric = q->metrics[metric].name,
                                                 .unit = unit_of(agg, scale->unit),
                                                 .agg = agg,
@@ -374,18 +384,18 @@ static void give_devices(struct run *r, const struct plan_node *p, size_t metric
             if (!h)
                 return;
             fold_series(r, b, agg);
-            heap_take(r, h, p->devices[d].model, r->v);
+            heap_take(r, h, p->card->devices[d].model, r->v);
         }
     }
 }
 
 /* One metric of one device, series at of fine, under every agg. */
-static void give(struct run *r, const struct plan_node *p, const struct plan_device *d, size_t metric,
+static void give(struct run *r, const struct plan_node *p, const struct card_device *d, size_t metric,
                  const struct history *fine, const struct coarser *more, size_t at)
 {
     const struct bin *b = fine->v + at * fine->n;
     const struct history_query *q = r->q;
-    const struct plan_scale *scale = &p->scales[metric];
+    const struct plan_scale *scale = &p->scales->v[metric];
     bool any = ANY(r->n, i, b[r->before + i].count > 0);
 
     r->any |= any;
@@ -401,8 +411,8 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
             gaps_bridge(b + r->before, r->n, agg, r->frame.step_ms, r->v);
         if (!any && !filled && q->metrics[metric].maybe)
             continue;
-        struct series s = {.node_id = p->key,
-                           .node = p->name,
+        struct series s = {.node_id = p->card->key,
+                           .node = p->card->name,
                            .device = d ? d->uuid : "",
                            .index = d ? d->index : -1,
                            .mig = d ? d->mig : -1,
@@ -416,7 +426,7 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
         if (q->group == GROUP_NONE || !d)
             r->sink->each(r->sink->arg, &s);
         else if (group_by_holder(q->group))
-            give_holders(r, (size_t)(d - p->devices), s, agg);
+            give_holders(r, (size_t)(d - p->card->devices), s, agg);
         else
             heap_add(r, &s, agg);
     }
@@ -436,56 +446,33 @@ static unsigned fields_of(const struct history_query *q)
     return fields ? fields : BIN_SUM;
 }
 
-/* What is asked of a node at once: its devices, or itself; all metrics that these have. One block, from devices on. */
+/* What is asked of a node at once: its devices, or itself; all metrics that these have. */
 struct node_ask {
     struct history_ask ask;
-    size_t *which; /* of the query's metrics */
-    const char **names, **devices;
-    int *known;
+    const struct plan_asked *asked;
 };
 
-static void node_ask_fini(struct node_ask *k)
-{
-    free(k->devices);
-}
-
-/* False: there is nothing to ask. Ended with node_ask_fini in any case. */
+/* False: there is nothing to ask. */
 static bool node_ask_make(struct node_ask *k, const struct run *r, const struct plan_node *p, bool self)
 {
+    static const char *const itself[] = {""};
     const struct history_query *q = r->q;
-    size_t n = 0, n_devices = self ? p->self : p->n_devices;
+    const struct plan_asked *a = self ? &p->scales->of_node : &p->scales->of_devices;
     int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
 
-    *k = (struct node_ask){0};
-    for (size_t i = 0; i < q->n_metrics; i++)
-        n += self ? p->scales[i].node : p->scales[i].device;
-    if (n_devices == 0 || n == 0)
-        return false;
-    k->devices = mem_alloc(n_devices * sizeof(*k->devices) + n * (sizeof(*k->names) + sizeof(*k->which) + sizeof(int)));
-    k->names = k->devices + n_devices;
-    k->which = (size_t *)(k->names + n);
-    k->known = (int *)(k->which + n);
-    n = 0;
-    for (size_t i = 0; i < q->n_metrics; i++)
-        if (self ? p->scales[i].node : p->scales[i].device) {
-            k->which[n] = i;
-            k->known[n] = q->metrics[i].no;
-            k->names[n++] = q->metrics[i].name;
-        }
-    for (size_t i = 0; i < n_devices; i++)
-        k->devices[i] = self ? "" : p->devices[i].uuid;
-    k->ask = (struct history_ask){.node = p->key,
-                                  .devices = k->devices,
-                                  .metrics = k->names,
-                                  .known = k->known,
-                                  .n_devices = n_devices,
-                                  .n_metrics = n,
-                                  .from_ms = r->frame.from_ms - back_ms,
-                                  .to_ms = r->frame.to_ms,
-                                  .step_ms = r->frame.step_ms,
-                                  .fields = r->fields,
-                                  .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)};
-    return true;
+    *k = (struct node_ask){.asked = a,
+                           .ask = {.node = p->card->key,
+                                   .devices = self ? itself : p->card->uuids,
+                                   .metrics = a->names,
+                                   .known = a->known,
+                                   .n_devices = self ? p->self : p->card->n_devices,
+                                   .n_metrics = a->n,
+                                   .from_ms = r->frame.from_ms - back_ms,
+                                   .to_ms = r->frame.to_ms,
+                                   .step_ms = r->frame.step_ms,
+                                   .fields = r->fields,
+                                   .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)}};
+    return k->ask.n_devices > 0 && k->ask.n_metrics > 0;
 }
 
 /* ---- several nodes in one question: where an archive answers, or where there is much to read ---- */
@@ -512,7 +499,7 @@ static void ahead_fini(struct run *r)
 static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 {
     const struct history_query *q = r->q;
-    struct node_ask *asks = NULL;
+    AUTO_FREE struct history_ask *asks = NULL;
     size_t n = 0, cap = 0, bins = 0, i = first;
     int code = 0;
 
@@ -523,29 +510,20 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
     for (; i < q->n_nodes && bins < (r->past->archive ? AHEAD_BINS : LARGE_BINS); i++)
         for (int self = 0; self < 2; self++) {
             struct node_ask k;
-            if (node_ask_make(&k, r, &q->nodes[i], self)) {
-                bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before);
-                VEC_ADD(asks, n, cap, k);
-            } else {
-                node_ask_fini(&k);
-            }
+            if (!node_ask_make(&k, r, &q->nodes[i], self))
+                continue;
+            bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before);
+            k.ask.session = r->past->session;
+            k.ask.stop = r->past->stop;
+            k.ask.arg = r->past->stop_arg;
+            VEC_ADD(asks, n, cap, k.ask);
         }
-    AUTO_FREE struct history_ask *plain = mem_zero(n + 1, sizeof(*plain));
-    for (size_t k = 0; k < n; k++) {
-        plain[k] = asks[k].ask;
-        plain[k].session = r->past->session;
-        plain[k].stop = r->past->stop;
-        plain[k].arg = r->past->stop_arg;
-    }
     if (n > 1) {
         r->ahead = mem_zero(n, sizeof(*r->ahead));
-        code = r->past->histories(r->past->store, plain, n, r->ahead, err);
+        code = r->past->histories(r->past->store, asks, n, r->ahead, err);
         r->n_ahead = code == 0 ? n : 0;
         *ret = i;
     }
-    for (size_t k = 0; k < n; k++)
-        node_ask_fini(&asks[k]);
-    free(asks);
     return code;
 }
 
@@ -559,10 +537,8 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
     struct node_ask k;
     int code = 0;
 
-    if (!node_ask_make(&k, r, p, self)) {
-        node_ask_fini(&k);
+    if (!node_ask_make(&k, r, p, self))
         return 0;
-    }
     if (r->next_ahead < r->n_ahead) { /* they were asked in this order */
         h = r->ahead[r->next_ahead];
         r->ahead[r->next_ahead++] = (struct history){0};
@@ -578,13 +554,12 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
         mem_copy_str(r->frame.missing, sizeof(r->frame.missing), h.missing);
     bool plain = !self && q->group == GROUP_NODE && !(q->chosen && q->tier < 0);
     for (size_t m = 0; code == 0 && plain && m < k.ask.n_metrics; m++)
-        give_devices(r, p, k.which[m], &h, m, k.ask.n_metrics);
+        give_devices(r, p, k.asked->which[m], &h, m, k.ask.n_metrics);
     for (size_t d = 0; code == 0 && !plain && d < k.ask.n_devices; d++)
         for (size_t m = 0; m < k.ask.n_metrics; m++)
-            give(r, p, self ? NULL : &p->devices[d], k.which[m], &h, &more, d * k.ask.n_metrics + m);
+            give(r, p, self ? NULL : &p->card->devices[d], k.asked->which[m], &h, &more, d * k.ask.n_metrics + m);
     history_fini(&h);
     coarser_fini(&more);
-    node_ask_fini(&k);
     return code;
 }
 

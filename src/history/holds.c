@@ -84,9 +84,9 @@ static size_t names_of(const struct reading *k, const struct proc_span *p, const
     names[0] = p->fact.user;
     if (k->q->group == GROUP_USER)
         return 1;
-    if (people_ignored(c, k->p->name, p->fact.user, p->fact.uid))
+    if (people_ignored(c, k->p->card->name, p->fact.user, p->fact.uid))
         return 0;
-    names[0] = people_person(c, k->p->name, p->fact.user, p->fact.uid);
+    names[0] = people_person(c, k->p->card->name, p->fact.user, p->fact.uid);
     if (k->q->group == GROUP_PERSON)
         return 1;
     size_t n = people_groups(c, GROUP_TEAM, names[0], MAX(p->first_ms, k->f->from_ms), names, TEAMS_MAX);
@@ -106,8 +106,8 @@ static void take_record(void *arg, const struct proc_span *p)
     if (k->code < 0 || p->first_ms >= f->to_ms || last_ms < f->from_ms ||
         proc_only_draws(p->kind, p->mem_max, k->q->graphics_mem))
         return;
-    size_t d = FIRST(k->p->n_devices, i, strcmp(k->p->devices[i].uuid, p->device) == 0);
-    size_t n = d < k->p->n_devices ? names_of(k, p, names) : 0;
+    size_t d = FIRST(k->p->card->n_devices, i, strcmp(k->p->card->devices[i].uuid, p->device) == 0);
+    size_t n = d < k->p->card->n_devices ? names_of(k, p, names) : 0;
     for (size_t i = 0; i < n; i++) {
         struct user_hold *h = booking_of(k, d, names[i]);
         if (h)
@@ -123,7 +123,8 @@ int holds_read(struct holds *h, const struct past_source *past, const struct his
     struct reading k = {h, q, p, f, (size_t)((f->to_ms - f->from_ms) / f->step_ms), q->now_ms, 0};
 
     holds_reset(h);
-    int r = past_each(past, EACH_PROC(take_record, &k, .node = p->key, .from_ms = f->from_ms - SEEN_LATELY_MS), err);
+    int r =
+        past_each(past, EACH_PROC(take_record, &k, .node = p->card->key, .from_ms = f->from_ms - SEEN_LATELY_MS), err);
     if (r >= 0 && k.code < 0)
         r = err_set(err, k.code, "too many users at once: ask for fewer devices, or a shorter time");
     return MIN(r, 0);

@@ -6,6 +6,7 @@
 #include "draw/strips.h"
 #include "format/render.h"
 #include "history/answers.h"
+#include "history/card.h"
 #include "history/history.h"
 #include "history/travel.h"
 #include "hub/handlers.h"
@@ -215,6 +216,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
     view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
     struct sieve sieve = {filter, rq->now_ms};
     w->only = only_node(a->live, w);
+    w->roster = a->roster;
     if (r == 0)
         r = history_query_new(w, &v, rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &query, &err);
     if (r < 0) {
@@ -247,6 +249,7 @@ static void *open_history(struct hub *h)
 {
     travel_register(&h->api);
     h->api.answers = answers_new(ANSWERS_BYTES);
+    h->api.roster = roster_new();
     return h;
 }
 
@@ -261,7 +264,9 @@ static void close_history(void *self)
     struct hub *h = self;
 
     answers_free(h->api.answers);
+    roster_free(h->api.roster);
     h->api.answers = NULL;
+    h->api.roster = NULL;
 }
 
 const struct feature history_feature = {.name = "history",

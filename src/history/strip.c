@@ -79,16 +79,16 @@ static void take_rows(struct strip *s, const struct view *v)
     size_t at = 0, n = 0;
 
     for (size_t i = 0; i < q->n_nodes; i++)
-        n += q->nodes[i].n_devices;
+        n += q->nodes[i].card->n_devices;
     row = s->rows = mem_zero(n + 1, sizeof(*s->rows));
     for (size_t i = 0; i < q->n_nodes; i++) {
         const struct plan_node *p = &q->nodes[i];
-        while (strcmp(v->nodes[at]->key, p->key) != 0)
+        while (strcmp(v->nodes[at]->key, p->card->key) != 0)
             at++; /* the query has nodes, and their devices, in the order of the view */
         const struct node_now *now = v->nodes[at];
         size_t k = 0;
-        for (size_t d = 0; d < p->n_devices; d++) {
-            const struct plan_device *of = &p->devices[d];
+        for (size_t d = 0; d < p->card->n_devices; d++) {
+            const struct card_device *of = &p->card->devices[d];
             while (strcmp(now->devices[k].fact.uuid, of->uuid) != 0)
                 k++;
             if (device_is_parent(now, &now->devices[k]))
@@ -98,8 +98,8 @@ static void take_rows(struct strip *s, const struct view *v)
                 snprintf(place, sizeof(place), ".%d", (int)of->mig);
             snprintf(name, sizeof(name), "%s:%d%s", node_shown(now), (int)of->index, place);
             *row = (struct strip_row){.drawn = {.name = arena_str(&s->mem, name)},
-                                      .node = p->name,
-                                      .node_id = p->key,
+                                      .node = p->card->name,
+                                      .node_id = p->card->key,
                                       .device = of->uuid,
                                       .model = of->model,
                                       .index = of->index,
@@ -118,7 +118,7 @@ static size_t points_of(const struct history_query *q)
     size_t n = 0;
 
     for (size_t i = 0; i < q->n_nodes; i++)
-        n += q->nodes[i].n_devices;
+        n += q->nodes[i].card->n_devices;
     return MAX(24u, MIN(CELLS_WANTED / (2 * MAX(n, 1u)), (size_t)STRIP_POINTS));
 }
 
@@ -344,8 +344,8 @@ static int read_people(struct strip *s, const struct past_source *past, const bo
     for (size_t i = 0; r == 0 && i < s->query->n_nodes; i++) {
         const struct plan_node *p = &s->query->nodes[i];
         r = holds_read(&h, past, s->query, i, &f, err);
-        for (size_t d = 0; r == 0 && d < p->n_devices; d++)
-            if (row < s->rows + s->n && row->device == p->devices[d].uuid) {
+        for (size_t d = 0; r == 0 && d < p->card->n_devices; d++)
+            if (row < s->rows + s->n && row->device == p->card->devices[d].uuid) {
                 fill_row(s, row, &h, d, moved + row->at * s->night.bins, sets);
                 row++;
             }

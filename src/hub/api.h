@@ -86,6 +86,7 @@ struct api {
     struct live *live;
     struct cache *cache;
     struct answers *answers;      /* about history, kept; NULL: none are */
+    struct roster *roster;        /* names of nodes, for questions about history */
     struct sources_said *sources; /* what relays say of theirs */
     struct people *people; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct page_made {

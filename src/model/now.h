@@ -93,6 +93,8 @@ struct node_now {
     struct device_now *devices;
     struct custom_now *custom;
     uint64_t version; /* grows with each change a screen would show */
+    uint64_t named;   /* another number than any node had before, with each change of what it or its devices are called;
+                         0: nobody counts that */
 };
 
 #define NOTICE_MAX 240

@@ -34,7 +34,7 @@ struct live {
     size_t n, cap; /* nodes in no order */
     struct live_node **v;
     struct lookup by_key, by_name, gpus;
-    uint64_t ranks; /* given so far */
+    uint64_t ranks, n_named; /* given so far */
     bool unsorted;
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
@@ -54,6 +54,12 @@ static struct live_node *own(struct node_now *n)
 static void unsort(struct live *l)
 {
     l->unsorted = l->every_old = true;
+}
+
+/* It or its devices are called otherwise. */
+static void named(struct live *l, struct live_node *n)
+{
+    n->now.named = ++l->n_named;
 }
 
 static void changed(struct live *l, struct live_node *n)
@@ -216,6 +222,7 @@ static bool take_name(struct live *l, struct live_node *n)
         return false;
     index_remove(l, n);
     mem_copy_str(n->now.name, sizeof(n->now.name), name);
+    named(l, n);
     call_by_names(l, n);
     index_add(l, n);
     node_make_remark(n);
@@ -386,6 +393,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     mem_copy_str(n->now.key, sizeof(n->now.key), key);
     mem_copy_str(n->own_name, sizeof(n->own_name), name ? name : "");
     mem_copy_str(n->now.name, sizeof(n->now.name), n->own_name[0] ? n->own_name : n->now.key);
+    named(l, n);
     call_by_names(l, n);
     VEC_ADD(l->v, l->n, l->cap, n);
     index_add(l, n);
@@ -464,6 +472,7 @@ void live_rename_gpu(struct live *l, struct node_now *now, const char *from, con
             mem_copy_str(d->parent, sizeof(d->parent), to);
     }
     gpu_index_add(&l->gpus, n);
+    named(l, n);
     changed(l, n);
 }
 
@@ -605,6 +614,7 @@ void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct 
         gpu_index_remove(&l->gpus, n);
         node_take_facts(n, id, f);
         gpu_index_add(&l->gpus, n);
+        named(l, n);
         call_by_names(l, n);
         node_make_remark(n);
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/rand.h"
 #include "format/render.h"
 #include "history/gaps.h"
 #include "history/history.h"
@@ -491,6 +492,26 @@ static void numbers_at_the_ends_of_their_range_do_not_wrap(void **unused)
     assert_int_equal(v[1], INT64_MIN + 1); /* not the mark of a gap */
 }
 
+/* Exact, however large: rounded half away from zero, as whole numbers divide. */
+static void means_are_what_whole_numbers_divide_to(void **unused)
+{
+    struct prng g = {7};
+
+    (void)unused;
+    for (int i = 0; i < 200000; i++) {
+        uint32_t count = (uint32_t)(1 + prng_next(&g) % (i % 2 ? 100 : 4000000000u));
+        int64_t sum = (int64_t)(prng_next(&g) >> (2 + prng_next(&g) % 60)), got;
+        if (i % 3 == 0) /* half of it and its neighbours */
+            sum = (int64_t)((uint64_t)(sum >> 20) * count + count / 2) - 1 + i % 9 / 3;
+        sum = i % 5 ? sum : -sum;
+        __int128 whole = (__int128)sum * 100, half = count / 2, want = (whole + (whole < 0 ? -half : half)) / count;
+        if (want > INT64_MAX || want < -INT64_MAX)
+            continue;
+        history_fold_bins(&(struct bin){.count = count, .sum = sum}, 0, 1, AGG_AVG, 1000, &got);
+        assert_int_equal(got, (int64_t)want);
+    }
+}
+
 static void an_answer_is_json_and_csv(void **unused)
 {
     struct err err = {0};
@@ -667,7 +688,8 @@ TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_ma
       cmocka_unit_test(where_the_raw_tier_has_nothing_left_a_coarser_one_answers),
       cmocka_unit_test(minutes_stand_where_there_are_no_samples),
       cmocka_unit_test(a_sample_that_comes_slowly_stands_until_the_next), cmocka_unit_test(bins_become_numbers_Q3_Q4),
-      cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap), cmocka_unit_test(an_answer_is_json_and_csv),
+      cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap),
+      cmocka_unit_test(means_are_what_whole_numbers_divide_to), cmocka_unit_test(an_answer_is_json_and_csv),
       cmocka_unit_test(a_group_of_unlike_devices_has_the_metrics_of_all), cmocka_unit_test(groups_fold_their_devices),
       cmocka_unit_test(a_users_series_is_of_the_devices_while_he_held_them),
       cmocka_unit_test(more_users_than_can_be_given_are_refused_Q2), cmocka_unit_test(a_counter_is_a_rate_unless_told),

@@ -1,0 +1,95 @@
+/* card.c: see card.h. */
+#include "history/card.h"
+
+#include "base/mem.h"
+
+static size_t text_room(const char *s)
+{
+    return strlen(s) + 1;
+}
+
+static const char *put_text(char **at, const char *s)
+{
+    size_t n = text_room(s);
+    char *p = memcpy(*at, s, n);
+
+    *at += n;
+    return p;
+}
+
+struct card *card_new(const struct node_now *n, const bool *picked)
+{
+    size_t room = text_room(n->key) + text_room(n->name), count = 0;
+    const char *model = NULL;
+
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (!picked || picked[i]) {
+            room += sizeof(int32_t[2]) + text_room(n->devices[i].fact.uuid) + text_room(n->devices[i].fact.name);
+            count++;
+        }
+    struct card *c = mem_alloc(sizeof(*c) + count * (sizeof(*c->devices) + sizeof(*c->uuids)) + room);
+    struct card_device *d = (struct card_device *)(c + 1);
+    const char **uuid = (const char **)(d + count);
+    char *text = (char *)(uuid + count), *at = text;
+    *c = (struct card){.refs = 1, .n_devices = count, .devices = d, .uuids = uuid, .sum = {{1, ~1ull}}};
+    c->key = put_text(&at, n->key);
+    c->name = put_text(&at, n->name);
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *f = &n->devices[i].fact;
+        if (picked && !picked[i])
+            continue;
+        memcpy(at, (int32_t[]){f->index, f->mig}, sizeof(int32_t[2]));
+        at += sizeof(int32_t[2]);
+        *uuid++ = put_text(&at, f->uuid);
+        model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
+        *d++ = (struct card_device){uuid[-1], model, f->index, f->mig};
+    }
+    key_add(&c->sum, text, (size_t)(at - text));
+    return c;
+}
+
+struct card *card_ref(struct card *c)
+{
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    return c;
+}
+
+void card_unref(struct card *c)
+{
+    if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1)
+        free(c);
+}
+
+struct roster {
+    struct entry {
+        uint64_t named; /* of the node, when its card was made */
+        struct card *card;
+    } * v;
+    size_t n, cap;
+};
+
+struct roster *roster_new(void)
+{
+    return mem_zero(1, sizeof(struct roster));
+}
+
+void roster_free(struct roster *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->n; i++)
+        card_unref(r->v[i].card);
+    FREE_ALL(r->v, r);
+}
+
+struct card *roster_card(struct roster *r, size_t at, const struct node_now *n)
+{
+    while (r->n <= at)
+        VEC_ADD(r->v, r->n, r->cap, (struct entry){0});
+    struct entry *e = &r->v[at];
+    if (!n->named || e->named != n->named) {
+        card_unref(e->card);
+        *e = (struct entry){n->named, card_new(n, NULL)};
+    }
+    return card_ref(e->card);
+}
