@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/json.h"
 #include "format/render.h"
 #include "view_fixture.h"
 
@@ -263,6 +264,42 @@ static void a_state_too_large_for_its_buffer_is_an_error(void **unused)
 
 /* ---- vesta ---- */
 
+/* Room is made for many of its values at once: none is lost where one such room ends. */
+static void a_column_of_any_length_has_every_value(void **unused)
+{
+    static const int64_t pers[] = {1, 100, 1000000, 3};
+
+    (void)unused;
+    for (size_t n = 0; n < 140; n++) {
+        int64_t v[140], per = pers[n % ARRAY_LEN(pers)];
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        AUTO_BUF want = BUF_INIT(1 << 20);
+        struct series_json w = {.out = &b};
+        for (size_t i = 0; i < n; i++) {
+            v[i] = i % 7 == 3 ? SERIES_NONE : (int64_t)(i * i * i * 12347) - 999999;
+            buf_adds(&want, i ? "," : "");
+            if (v[i] == SERIES_NONE)
+                buf_adds(&want, "null");
+            else
+                buf_fixed(&want, v[i], per);
+        }
+        buf_adds(&want, "]}");
+        render_series_json(&w, &(struct series){.node = "a",
+                                                .node_id = "b",
+                                                .metric = "util",
+                                                .unit = "ratio",
+                                                .agg = "avg",
+                                                .index = -1,
+                                                .mig = -1,
+                                                .per = per,
+                                                .n = n,
+                                                .v = v});
+        const char *column = strstr(b.p, "\"v\":[");
+        assert_non_null(column);
+        assert_string_equal(column + strlen("\"v\":["), want.p);
+    }
+}
+
 static void vestas_json_has_vestas_shape(void **unused)
 {
     struct cluster *c = cluster_new();
@@ -339,4 +376,5 @@ TESTS(cmocka_unit_test(the_state_is_as_the_golden_file),
       cmocka_unit_test(a_dense_text_does_not_grow_memory_without_bound),
       cmocka_unit_test(texts_of_nothing_but_escapes_and_the_longest_numbers_have_room),
       cmocka_unit_test(unknown_fields_are_passed_over), cmocka_unit_test(a_state_too_large_for_its_buffer_is_an_error),
+      cmocka_unit_test(a_column_of_any_length_has_every_value),
       cmocka_unit_test_setup(vestas_json_has_vestas_shape, in_utc), cmocka_unit_test(two_hosts_of_one_name_are_one_key))
