@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/digits.h"
+#include "base/json_at.h"
 #include "base/plain.h"
 
 /* The comma that is due, and "key": if there is one; at has room for LEAD_ROOM more than the key. Behind them. */
@@ -118,17 +119,6 @@ void json_raw(struct json *j, const char *key, struct str v)
     buf_addstr(j->out, v);
 }
 
-/* Does any of the eight bytes need a look: below 0x20, '"', '\', or above 0x7f? */
-static bool json_special8(const char *p)
-{
-    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    uint64_t w;
-
-    memcpy(&w, p, 8);
-    uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
-    return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones)) & high;
-}
-
 static bool json_plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
@@ -139,7 +129,7 @@ static size_t plain_len(struct str v)
 {
     size_t i = 0;
 
-    while (i + 8 <= v.len && !json_special8(v.p + i))
+    while (i + 8 <= v.len && !json_special(json_word(v.p + i)))
         i += 8;
     while (i < v.len && json_plain((unsigned char)v.p[i]))
         i++;
@@ -175,10 +165,10 @@ bool json_is_plain(struct str v)
     size_t i = 0;
 
     for (; i + 8 <= v.len; i += 8)
-        if (json_special8(v.p + i))
+        if (json_special(json_word(v.p + i)))
             return false;
     if (v.len >= 8)
-        return i == v.len || !json_special8(v.p + v.len - 8);
+        return i == v.len || !json_special(json_word(v.p + v.len - 8));
     while (i < v.len && json_plain((unsigned char)v.p[i]))
         i++;
     return i == v.len;
@@ -206,6 +196,14 @@ void json_escape(struct buf *out, struct str v)
             i += json_escape_one(out, str_n(v.p + i, v.len - i));
     }
     buf_addc(out, '"');
+}
+
+char *json_escape_at(char *at, struct str v)
+{
+    struct buf there = {.p = at, .cap = TEXT_ROOM(v.len), .max = TEXT_ROOM(v.len)};
+
+    json_escape(&there, v);
+    return at + there.len;
 }
 
 /* Nearly all texts are plain, and most of what is written are texts: key and text at once. */
@@ -256,9 +254,11 @@ void json_print(struct buf *out, const char *fmt, ...)
 
 #define FIXED_PLACES 18 /* for a per that no power of ten is a multiple of */
 
-static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one */
+int fixed_places(int64_t per)
 {
     switch (per) {
+    case 1:
+        return 0;
     case 10:
         return 1;
     case 100:
@@ -271,25 +271,22 @@ static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one 
         return 5;
     case 1000000:
         return 6;
-    case 1000000000:
-        return 9;
+    case 10000000:
+        return 7;
+    case 100000000:
+        return 8;
     default:
-        return 0;
+        return -1;
     }
 }
 
-/* What is left of 1 of per, behind the point. */
+/* What is left of 1 of per, which is no power of ten or a large one, behind the point. */
 static char *put_fraction(char *at, uint64_t left, int64_t per)
 {
-    unsigned places = places_of(per);
     size_t n = 0;
 
     *at++ = '.';
-    if (places) { /* the digits themselves; there is one that is not 0, for left is not */
-        at = digits_put_last(at, left, places);
-        while (at[-1] == '0')
-            at--;
-    } else if (per < (int64_t)1 << 28) {
+    if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;
         do {
             l *= 10;
@@ -307,40 +304,17 @@ static char *put_fraction(char *at, uint64_t left, int64_t per)
     return at;
 }
 
-/* Parts of ten thousand, which ratios come in, most of them whole per cent: without a loop for their digits. */
-static char *put_ratio(char *at, uint32_t u)
-{
-    uint32_t left = u % 10000;
-    size_t high = left / 100, low = left % 100;
-
-    at = digits_put(at, u / 10000);
-    if (!left)
-        return at;
-    *at = '.';
-    memcpy(at + 1, digit_pairs + high * 2, 2);
-    if (!low)
-        return at + 3 - (at[2] == '0');
-    memcpy(at + 3, digit_pairs + low * 2, 2);
-    return at + 5 - (at[4] == '0');
-}
-
 char *fixed_put(char *at, int64_t v, int64_t per)
 {
-    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u, left = 0;
+    int places = fixed_places(per);
 
     assert(per > 0);
-    if (per == 10000 && v >= 0 && u <= UINT32_MAX)
-        return put_ratio(at, (uint32_t)u);
-    if (per > 1 && u <= UINT32_MAX && per <= UINT32_MAX) {
-        whole = (uint32_t)u / (uint32_t)per;
-        left = (uint32_t)u % (uint32_t)per;
-    } else if (per > 1) {
-        whole = u / (uint64_t)per;
-        left = u % (uint64_t)per;
-    }
+    if (places >= 0)
+        return decimal_put(at, v, (unsigned)places);
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, left = u % (uint64_t)per;
     if (v < 0)
         *at++ = '-';
-    at = digits_put(at, whole);
+    at = digits_put(at, u / (uint64_t)per);
     return left ? put_fraction(at, left, per) : at;
 }
 

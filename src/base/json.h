@@ -44,4 +44,5 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per);
 /* At at, where there is room for FIXED_MAX; its end. Not terminated. */
 #define FIXED_MAX 48
 char *fixed_put(char *at, int64_t v, int64_t per);
+int fixed_places(int64_t per); /* per is 10 to this power, of at most 8 (decimal_put of digits.h); -1: to none */
 int buf_float(struct buf *b, int64_t v, int64_t per); /* with a decimal at least, as Python writes a float: 24.0 */

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/digits.h"
-#include "base/json.h"
+#include "base/json_at.h"
 #include "base/mem.h"
 #include "format/words.h"
 #include "model/labels.h"
@@ -11,114 +11,132 @@
 #define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
 
 /*
- * Most of a state is names of our own and numbers, a million of them where there are many nodes: names stand ready with
- * their comma and colon, and each member is written where it belongs, in one go.
+ * Most of a state is names of our own and numbers, a million of them where there are many nodes. So members are written
+ * one behind the other where there is room for all of them: names stand ready with their comma and colon, nothing is
+ * looked at twice, and each *_at gives where the next one goes. What few nodes and devices have goes through json.h.
  */
-#define KEY(name) STR(",\"" name "\":")
+#define KEY(name)     STR(",\"" name "\":")
+#define ALWAYS_INLINE static inline __attribute__((always_inline)) /* where a name's length is to be known */
+#define SHORT_ROOM    64 /* of a number, a flag or a word of our own, with its name */
 
-/* The key, and room for more bytes behind it: where they go, or NULL. Then end_at. */
-static inline char *key_at(struct json *j, struct str key, size_t more)
+ALWAYS_INLINE char *bytes_at(char *at, struct str s)
 {
-    char *at = buf_room(j->out, key.len + more);
-
-    if (!at)
-        return NULL;
-    if (j->comma) {
-        memcpy(at, key.p, key.len);
-        return at + key.len;
-    }
-    memcpy(at, key.p + 1, key.len - 1);
-    j->comma = true;
-    return at + key.len - 1;
-}
-
-static inline void end_at(struct json *j, const char *end)
-{
-    buf_took(j->out, (size_t)(end - (j->out->p + j->out->len)));
-}
-
-static inline void put_int(struct json *j, struct str key, int64_t v)
-{
-    char *at = key_at(j, key, 1 + DIGITS_MAX);
-
-    if (!at)
-        return;
-    if (v < 0)
-        *at++ = '-';
-    end_at(j, digits_put(at, v < 0 ? 0 - (uint64_t)v : (uint64_t)v));
-}
-
-static inline void number(struct json *j, struct str key, int64_t v, int64_t absent)
-{
-    if (v != absent)
-        put_int(j, key, v);
-}
-
-static inline void put_fixed(struct json *j, struct str key, int64_t v, int64_t per)
-{
-    char *at = key_at(j, key, FIXED_MAX);
-
-    if (at)
-        end_at(j, fixed_put(at, v, per));
-}
-
-static inline char *put_bytes(char *at, struct str s)
-{
-    if (s.len)
-        memcpy(at, s.p, s.len);
+    memcpy(at, s.p, s.len);
     return at + s.len;
 }
 
-static inline void put_text(struct json *j, struct str key, const char *v)
+static char *number_at(char *at, int64_t v)
 {
-    struct str s = str_of(v);
-    bool plain = json_is_plain(s);
-    char *at = key_at(j, key, plain ? s.len + 2 : 0);
-
-    if (!at)
-        return;
-    if (plain) {
-        *at++ = '"';
-        at = put_bytes(at, s);
-        *at++ = '"';
-    }
-    end_at(j, at);
-    if (!plain)
-        json_escape(j->out, s);
+    return decimal_put(at, v, 0);
 }
 
-static inline void some(struct json *j, struct str key, const char *v)
+ALWAYS_INLINE char *int_at(char *at, struct str key, int64_t v)
 {
-    if (v && v[0])
-        put_text(j, key, v);
+    return number_at(bytes_at(at, key), v);
 }
 
-static void flag(struct json *j, const char *key, bool v)
+ALWAYS_INLINE char *known_at(char *at, struct str key, int64_t v, int64_t absent)
 {
-    if (v)
-        json_bool(j, key, true);
+    return v != absent ? int_at(at, key, v) : at;
 }
 
-static void put_metrics(struct json *j, const struct sample *s)
+ALWAYS_INLINE char *flag_at(char *at, struct str key, bool v)
 {
-    static const struct {
-        const char *text;
-        size_t len;
-    } keys[M_COUNT] = {
-#define METRIC(no, name, ...) [M_##name] = {",\"" #name "\":", sizeof(",\"" #name "\":") - 1},
+    return v ? bytes_at(bytes_at(at, key), STR("true")) : at;
+}
+
+/* A word of our own, which needs no escape. */
+ALWAYS_INLINE char *word_at(char *at, struct str key, const char *word)
+{
+    size_t n = strlen(word);
+
+    at = bytes_at(at, key);
+    *at++ = '"';
+    memcpy(at, word, n);
+    at[n] = '"';
+    return at + n + 1;
+}
+
+/* A text in an array of a struct. */
+static char *array_at(char *at, const char *array, size_t size)
+{
+    return json_array_at(at, array, size);
+}
+#define ARRAY_AT(at, name, array) array_at(bytes_at(at, KEY(name)), array, sizeof(array))
+#define SOME_AT(at, name, array)  ((array)[0] ? ARRAY_AT(at, name, array) : (at)) /* unless it is empty */
+
+/* Any text, where there is text_room for it; NULL is none. */
+ALWAYS_INLINE char *text_at(char *at, struct str key, const char *text)
+{
+    return text ? json_escape_at(bytes_at(at, key), str_of(text)) : at;
+}
+
+static size_t text_room(const char *text)
+{
+    return text ? SHORT_ROOM + TEXT_ROOM(strlen(text)) : 0;
+}
+
+/* What was written from buf_room on is the buf's; a comma is due. */
+static inline void end_at(struct json *j, const char *at)
+{
+    buf_took(j->out, (size_t)(at - (j->out->p + j->out->len)));
+    j->comma = true;
+}
+
+/* Its bytes are needed soon, and by then are at hand: a state is more than a core keeps, and it waited for every line.
+ */
+static void expect(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64)
+        __builtin_prefetch((const char *)p + i);
+}
+
+/* Each metric's name, and 10 to which power its numbers are of. */
+#define PLACES(per)                                                                                                    \
+    ((per) == 1 ? 0 : (per) == 100 ? 2 : (per) == 1000 ? 3 : (per) == 10000 ? 4 : (per) == 1000000 ? 6 : -1)
+#define METRIC_KEY 24 /* all of which is copied, which is quicker than as many as there are */
+static const struct {
+    char text[METRIC_KEY];
+    uint32_t len, places;
+} metric_keys[M_COUNT] = {
+#define METRIC(no, name, prom, unit, per, ...)                                                                         \
+    [M_##name] = {",\"" #name "\":", sizeof(",\"" #name "\":") - 1, PLACES(per)},
 #include "model/metrics.def"
-    };
+};
+#define METRIC(no, name, prom, unit, per, ...)                                                                         \
+    _Static_assert(sizeof(",\"" #name "\":") <= METRIC_KEY && PLACES(per) >= 0, #name " does not fit in here");
+#include "model/metrics.def"
 
-    json_obj(j, "metrics");
+static size_t metrics_room(const struct sample *s)
+{
+    size_t n = 0;
+
+    for (size_t w = 0; w < ARRAY_LEN(s->have.w); w++)
+        n += (size_t)__builtin_popcountll(s->have.w[w]);
+    return SHORT_ROOM + n * (METRIC_KEY + DECIMAL_MAX);
+}
+
+/* Every value there is. ret_oldest: when the oldest of them was read. */
+static char *metrics_at(char *at, const struct sample *s, const int64_t *v_at_ms, int64_t *ret_oldest)
+{
+    char *begin = at = bytes_at(at, KEY("metrics"));
+    int64_t oldest = INT64_MAX;
+
     for (size_t w = 0; w < ARRAY_LEN(s->have.w); w++)
         for (uint64_t left = s->have.w[w]; left; left &= left - 1) {
             unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
-            put_fixed(j, str_n(keys[m].text, keys[m].len), s->v[m], metrics[m].per);
+            oldest = MIN(oldest, v_at_ms[m]);
+            memcpy(at, metric_keys[m].text, METRIC_KEY);
+            at = decimal_put(at + metric_keys[m].len, s->v[m], metric_keys[m].places);
         }
-    json_end_obj(j);
+    *ret_oldest = oldest;
+    at += at == begin;
+    *begin = '{'; /* where the first one has its comma */
+    *at = '}';
+    return at + 1;
 }
 
-/* Ages of the values that are older than their device's newest sample; mostly there are none. */
+/* Ages of the values that are older than their device's newest sample; where there are any. */
 static void put_ages(struct json *j, const struct sample *s, const int64_t *v_at_ms, int64_t newest_ms, int64_t now_ms)
 {
     bool any = false;
@@ -135,56 +153,45 @@ static void put_ages(struct json *j, const struct sample *s, const int64_t *v_at
         json_end_obj(j);
 }
 
-/* A number by a name that is not one of our words. */
-static void put_named(struct json *j, struct str name, int64_t v, int64_t per)
-{
-    char *at = json_is_plain(name) ? buf_room(j->out, name.len + 4 + FIXED_MAX) : NULL;
-
-    if (!at) {
-        if (j->comma)
-            buf_addc(j->out, ',');
-        json_escape(j->out, name);
-        buf_addc(j->out, ':');
-        buf_fixed(j->out, v, per);
-    } else {
-        if (j->comma)
-            *at++ = ',';
-        *at++ = '"';
-        at = put_bytes(put_bytes(at, name), STR("\":"));
-        end_at(j, fixed_put(at, v, per));
-    }
-    j->comma = true;
-}
-
+/* Numbers by names that are not our words. */
 static void put_custom(struct json *j, const struct node_fact *f, const struct custom_now *v, size_t n)
 {
-    bool any = false;
+    size_t each = TEXT_ROOM(sizeof(f->custom[0].name)) + FIXED_MAX;
+    char *at = n ? buf_room(j->out, SHORT_ROOM + n * each) : NULL, *begin;
 
+    if (!at)
+        return;
+    begin = at = bytes_at(at, KEY("custom"));
     for (size_t i = 0; i < n; i++) {
-        size_t at = (size_t)(v[i].metric - METRIC_CUSTOM);
-        if (at >= f->n_custom || f->custom[at].per <= 0)
+        size_t which = (size_t)(v[i].metric - METRIC_CUSTOM);
+        if (which >= f->n_custom || f->custom[which].per <= 0)
             continue;
-        if (!any)
-            json_obj(j, "custom");
-        any = true;
-        put_named(j, str_of(f->custom[at].name), v[i].v, f->custom[at].per);
+        *at = ',';
+        at = array_at(at + 1, f->custom[which].name, sizeof(f->custom[which].name));
+        *at++ = ':';
+        at = fixed_put(at, v[i].v, f->custom[which].per);
     }
-    if (any)
-        json_end_obj(j);
+    if (at == begin)
+        return;
+    *begin = '{';
+    *at = '}';
+    end_at(j, at + 1);
 }
 
-static void put_throttle(struct json *j, uint64_t mask)
+#define THROTTLE_ROOM ((size_t)SHORT_ROOM * 16)
+static char *throttle_at(char *at, uint64_t mask)
 {
-    char words[256];
-    struct str rest, word;
+    char *begin = at = bytes_at(at, KEY("throttle"));
+    const char *word;
 
-    json_arr(j, "throttle");
-    if (mask) {
-        rest = throttle_text(mask, words);
-        while (str_cut(&rest, ',', &word))
-            json_str(j, NULL, str_trim(word));
-    }
-    json_end_arr(j);
+    for (; mask && (word = throttle_word((unsigned)__builtin_ctzll(mask))); mask &= mask - 1)
+        at = word_at(at, STR(","), word);
+    if (mask) /* the highest ones have none */
+        at += snprintf(at, SHORT_ROOM, ",\"0x%llx\"", (unsigned long long)mask);
+    at += at == begin;
+    *begin = '[';
+    *at = ']';
+    return at + 1;
 }
 
 static void put_who(struct json *j, const struct proc_now *p)
@@ -204,28 +211,84 @@ static void put_who(struct json *j, const struct proc_now *p)
     }
 }
 
+#define NUMBER(wire, kept, shown, type, field, ...) SHOWN_##field = (shown),
+#define TEXT                                        NUMBER
+enum {
+#include "model/proc.def"
+};
+#undef NUMBER
+#define NUMBER(wire, kept, shown, type, field, json, ...) [shown] = {",\"" json "\":", sizeof(",\"" json "\":") - 1},
+static const struct {
+    char text[16]; /* all of which is copied */
+    size_t len;
+} proc_keys[] = {
+#include "model/proc.def"
+};
+#undef NUMBER
+#undef TEXT
+#define PROC_ROOM                                                                                                      \
+    (TEXT_ROOM(sizeof(struct proc_fact) - CMD_MAX) + (ARRAY_LEN(proc_keys) + 4) * SHORT_ROOM) /* without its cmd */
+
+static char *use_at(char *at, const struct proc_now *p)
+{
+    const char *kind = kind_words(p->kind);
+
+    at = known_at(at, KEY("mem"), p->mem, -1);
+    if (p->sm >= 0)
+        at = decimal_put(bytes_at(at, KEY("sm")), p->sm, 4);
+    if (kind[0])
+        at = word_at(at, KEY("kind"), kind);
+    return known_at(at, KEY("since"), p->since_ms, 0);
+}
+
+/* Its fields from one up to another. */
+static char *fields_at(char *at, const struct proc_fact *fact, size_t from, size_t to, bool cmd)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct record_field *f = &proc_shown.fields[i];
+        const char *array = record_array(f, fact);
+        memcpy(at, proc_keys[i].text, sizeof(proc_keys[i].text));
+        if (record_is_number(f)) {
+            int64_t n = record_int(f, fact);
+            if (i == 0 || n != f->none) /* the first is always there */
+                at = number_at(at + proc_keys[i].len, n);
+        } else if (array[0] && (cmd || f->at != offsetof(struct proc_fact, cmd))) {
+            at = array_at(at + proc_keys[i].len, array, f->size);
+        }
+    }
+    return at;
+}
+
+/* But for its command line, which few may see. */
+static void expect_proc(const struct proc_fact *f)
+{
+    expect(f, offsetof(struct proc_fact, cmd));
+    expect(f->cmd + CMD_MAX, sizeof(*f) - offsetof(struct proc_fact, cmd) - CMD_MAX);
+}
+
 static void put_proc(struct json *j, const struct view *v, const struct proc_now *p)
 {
-    json_obj(j, NULL);
-    for (size_t i = 0; i < proc_shown.n; i++) {
-        const struct record_field *f = &proc_shown.fields[i];
-        if (f->at == offsetof(struct proc_fact, name)) {
-            put_who(j, p);
-        } else if (f->at == offsetof(struct proc_fact, start_ms)) {
-            number(j, KEY("mem"), p->mem, -1);
-            if (p->sm >= 0)
-                json_fixed(j, "sm", p->sm, 10000);
-            json_some(j, "kind", kind_words(p->kind));
-            number(j, KEY("since"), p->since_ms, 0);
-        }
-        if (record_is_number(f)) {
-            int64_t n = record_int(f, p->fact);
-            if (i == 0 || n != f->none) /* the first is always there */
-                json_int(j, f->json, n);
-        } else if (f->at != offsetof(struct proc_fact, cmd) || view_shows_cmd(v, p))
-            json_some(j, f->json, record_array(f, p->fact));
+    bool cmd = p->fact->cmd[0] && view_shows_cmd(v, p);
+    size_t room = PROC_ROOM + (cmd ? TEXT_ROOM(strlen(p->fact->cmd)) : 0);
+    char *begin = buf_room(j->out, room);
+
+    if (!begin)
+        return;
+    *begin = ',';
+    begin += j->comma;
+    char *at = fields_at(begin, p->fact, 0, SHOWN_name, cmd);
+    *begin = '{'; /* where the first one has its comma */
+    if (p->who) {
+        end_at(j, at);
+        put_who(j, p);
+        at = buf_room(j->out, room);
+        if (!at)
+            return;
     }
-    json_end_obj(j);
+    at = fields_at(at, p->fact, SHOWN_name, SHOWN_start_ms, cmd);
+    at = fields_at(use_at(at, p), p->fact, SHOWN_start_ms, ARRAY_LEN(proc_keys), cmd);
+    *at = '}';
+    end_at(j, at + 1);
 }
 
 static void put_booking(struct json *j, const char *key, const struct booking_now *h)
@@ -261,47 +324,73 @@ static void put_advice(struct json *j, const struct device_now *d)
     json_end_arr(j);
 }
 
-static void put_device(struct json *j, const struct view *v, const struct node_now *n, const struct device_now *d)
+/* What it is and how it is. Its room: text_room for what has no array. */
+#define DEVICE_ROOM (TEXT_ROOM(sizeof(d->fact) + sizeof(d->reason)) + 24 * SHORT_ROOM)
+static char *device_at(char *at, const struct view *v, const struct device_now *d)
 {
     const struct device_fact *f = &d->fact;
 
-    json_obj(j, NULL);
-    put_text(j, KEY("uuid"), f->uuid);
-    put_int(j, KEY("index"), f->index);
-    put_text(j, KEY("name"), f->name);
-    if (d->display)
-        put_text(j, KEY("display"), d->display);
-    if (d->brief)
-        put_text(j, KEY("short"), d->brief);
+    at = array_at(bytes_at(at, STR("{\"uuid\":")), f->uuid, sizeof(f->uuid));
+    at = int_at(at, KEY("index"), f->index);
+    at = ARRAY_AT(at, "name", f->name);
+    at = text_at(at, KEY("display"), d->display);
+    at = text_at(at, KEY("short"), d->brief);
     if (d->price)
-        json_fixed(j, "price", d->price, 1000000);
-    put_text(j, KEY("state"), dev_states[d->state].word);
-    put_text(j, KEY("reason"), d->reason);
-    number(j, KEY("since"), d->since_ms, 0);
-    number(j, KEY("idle_since"), device_idle_ms(d), 0);
-    number(j, KEY("age_ms"), device_age_ms(d, v->at_ms), -1);
-    some(j, KEY("parent"), f->parent);
-    number(j, KEY("mig"), f->mig, -1);
-    some(j, KEY("vendor"), vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
-    some(j, KEY("pci"), f->pci);
-    some(j, KEY("serial"), f->serial);
-    number(j, KEY("minor"), f->minor, -1);
-    flag(j, "split", d->split);
-    flag(j, "lost", f->lost);
-    flag(j, "asleep", f->asleep);
-    some(j, KEY("note"), f->note);
+        at = decimal_put(bytes_at(at, KEY("price")), d->price, 6);
+    at = word_at(at, KEY("state"), dev_states[d->state].word);
+    at = ARRAY_AT(at, "reason", d->reason);
+    at = known_at(at, KEY("since"), d->since_ms, 0);
+    at = known_at(at, KEY("idle_since"), device_idle_ms(d), 0);
+    at = known_at(at, KEY("age_ms"), device_age_ms(d, v->at_ms), -1);
+    at = SOME_AT(at, "parent", f->parent);
+    at = known_at(at, KEY("mig"), f->mig, -1);
+    if (f->vendor != VENDOR_UNKNOWN && f->vendor < VENDOR_COUNT)
+        at = word_at(at, KEY("vendor"), vendor_words[f->vendor]);
+    at = SOME_AT(at, "pci", f->pci);
+    at = SOME_AT(at, "serial", f->serial);
+    at = known_at(at, KEY("minor"), f->minor, -1);
+    at = flag_at(at, KEY("split"), d->split);
+    at = flag_at(at, KEY("lost"), f->lost);
+    at = flag_at(at, KEY("asleep"), f->asleep);
+    return SOME_AT(at, "note", f->note);
+}
+
+static void put_device(struct json *j, const struct view *v, const struct node_now *n, const struct device_now *d)
+{
+    char *at = buf_room(j->out, DEVICE_ROOM + text_room(d->display) + text_room(d->brief));
+    int64_t oldest_ms;
+
+    if (!at)
+        return;
+    expect(d->procs, d->n_procs ? sizeof(d->procs[0]) : 0);
+    expect(d->custom, d->n_custom * sizeof(d->custom[0]));
+    *at = ',';
+    end_at(j, device_at(at + j->comma, v, d));
+    if (d->n_procs)
+        expect_proc(d->procs[0].fact);
     if (device_service(d))
         json_cstr(j, "service", device_service(d));
     put_advice(j, d);
     put_booking(j, "booking", d->booking);
     put_booking(j, "next", d->next);
-    put_metrics(j, &d->now);
-    put_ages(j, &d->now, d->v_at_ms, d->at_ms, v->at_ms);
+    if (!(at = buf_room(j->out, metrics_room(&d->now) + THROTTLE_ROOM)))
+        return;
+    at = metrics_at(at, &d->now, d->v_at_ms, &oldest_ms);
+    if (oldest_ms <= d->at_ms - OLDER_MS) {
+        end_at(j, at);
+        put_ages(j, &d->now, d->v_at_ms, d->at_ms, v->at_ms);
+        if (!(at = buf_room(j->out, THROTTLE_ROOM)))
+            return;
+    }
     if (sample_has(&d->now, M_throttle))
-        put_throttle(j, (uint64_t)d->now.v[M_throttle]);
-    json_arr(j, "processes");
-    for (size_t i = 0; i < d->n_procs; i++)
+        at = throttle_at(at, (uint64_t)d->now.v[M_throttle]);
+    end_at(j, bytes_at(at, STR(",\"processes\":[")));
+    j->comma = false;
+    for (size_t i = 0; i < d->n_procs; i++) {
+        if (i + 1 < d->n_procs)
+            expect_proc(d->procs[i + 1].fact);
         put_proc(j, v, &d->procs[i]);
+    }
     json_end_arr(j);
     put_custom(j, &n->fact, d->custom, d->n_custom);
     json_end_obj(j);
@@ -309,70 +398,103 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
 
 static void put_custom_facts(struct json *j, const struct node_fact *f)
 {
-    if (!f->n_custom)
+    size_t each = TEXT_ROOM(sizeof(f->custom[0].name)) + 4 * SHORT_ROOM;
+    char *at = f->n_custom ? buf_room(j->out, SHORT_ROOM + f->n_custom * each) : NULL, *begin;
+
+    if (!at)
         return;
-    json_arr(j, "custom_metrics");
+    begin = at = bytes_at(at, KEY("custom_metrics"));
     for (size_t i = 0; i < f->n_custom; i++) {
         const struct custom_fact *c = &f->custom[i];
-        json_obj(j, NULL);
-        json_str(j, "name", str_of(c->name));
-        json_some(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : UNIT_NONE]);
-        json_cstr(j, "kind", c->kind == KIND_COUNTER ? "counter" : "gauge");
-        json_int(j, "per", c->per);
-        json_end_obj(j);
+        const char *unit = unit_names[c->unit < UNIT_COUNT ? c->unit : UNIT_NONE];
+        at = array_at(bytes_at(at, STR(",{\"name\":")), c->name, sizeof(c->name));
+        if (unit[0])
+            at = word_at(at, KEY("unit"), unit);
+        at = word_at(at, KEY("kind"), c->kind == KIND_COUNTER ? "counter" : "gauge");
+        at = int_at(at, KEY("per"), c->per);
+        *at++ = '}';
     }
-    json_end_arr(j);
+    *begin = '[';
+    *at = ']';
+    end_at(j, at + 1);
+}
+
+/* What it is and how it is, up to its labels, and from there on. Their room: text_room for what has no array. */
+#define NODE_ROOM                                                                                                      \
+    (TEXT_ROOM(sizeof(struct node_fact) + 2 * NODE_KEY_MAX + 2 * NAME_MAX_LEN + sizeof(n->site) + sizeof(n->address) + \
+               sizeof(n->reason)) +                                                                                    \
+     32 * SHORT_ROOM)
+static char *node_at(char *at, const struct view *v, const struct node_now *n)
+{
+    at = array_at(bytes_at(at, STR("{\"id\":")), n->key, sizeof(n->key));
+    at = ARRAY_AT(at, "name", n->name);
+    at = text_at(at, KEY("display"), n->display);
+    at = SOME_AT(at, "site", n->site);
+    at = text_at(at, KEY("site_url"), n->site_url);
+    at = word_at(at, KEY("state"), node_words[n->state]);
+    at = ARRAY_AT(at, "reason", n->reason);
+    at = flag_at(at, KEY("never_sampled"), n->never_sampled);
+    at = SOME_AT(at, "belonged_to", n->was);
+    at = SOME_AT(at, "belonged_to_id", n->was_id);
+    at = known_at(at, KEY("since"), n->since_ms, 0);
+    if (n->at_ms)
+        at = int_at(at, KEY("age_ms"), MAX(0, v->at_ms - n->at_ms));
+    at = digits_put(bytes_at(at, KEY("version")), n->version);
+    return SOME_AT(at, "address", n->address);
+}
+
+static char *node_facts_at(char *at, const struct node_now *n)
+{
+    const struct node_fact *f = &n->fact;
+
+    at = known_at(at, KEY("clock_off_ms"), n->clock_off_ms, 0);
+    at = flag_at(at, KEY("demo"), n->demo);
+    at = flag_at(at, KEY("retired"), n->retired);
+    at = flag_at(at, KEY("maintenance"), n->maintenance);
+    at = word_at(at, KEY("collect"), collect_words[n->collect]);
+    at = known_at(at, KEY("collect_since"), n->collect_since_ms, 0);
+    at = known_at(at, KEY("backlog"), n->backlog, 0);
+    at = SOME_AT(at, "agent", f->agent);
+    at = SOME_AT(at, "collector", f->collector);
+    at = known_at(at, KEY("tick_ms"), f->tick_ms, 0);
+    at = SOME_AT(at, "driver", f->driver);
+    at = SOME_AT(at, "cuda", f->cuda);
+    at = SOME_AT(at, "os", f->os);
+    at = SOME_AT(at, "kernel", f->kernel);
+    at = SOME_AT(at, "arch", f->arch);
+    at = SOME_AT(at, "cpu", f->cpu);
+    return known_at(at, KEY("cpus"), f->cpus, 0);
 }
 
 void render_node(struct buf *out, const struct view *v, const struct node_now *n)
 {
-    const struct node_fact *f = &n->fact;
     struct json to = json_on(out), *j = &to;
+    size_t room = NODE_ROOM + metrics_room(&n->now);
+    char *at = buf_room(out, room + text_room(n->display) + text_room(n->site_url));
+    int64_t oldest_ms;
 
-    json_obj(j, NULL);
-    put_text(j, KEY("id"), n->key);
-    put_text(j, KEY("name"), n->name);
-    if (n->display)
-        put_text(j, KEY("display"), n->display);
-    some(j, KEY("site"), n->site);
-    if (n->site_url)
-        put_text(j, KEY("site_url"), n->site_url);
-    put_text(j, KEY("state"), node_words[n->state]);
-    put_text(j, KEY("reason"), n->reason);
-    flag(j, "never_sampled", n->never_sampled);
-    some(j, KEY("belonged_to"), n->was);
-    some(j, KEY("belonged_to_id"), n->was_id);
-    number(j, KEY("since"), n->since_ms, 0);
-    if (n->at_ms)
-        put_int(j, KEY("age_ms"), MAX(0, v->at_ms - n->at_ms));
-    json_uint(j, "version", n->version);
-    some(j, KEY("address"), n->address);
-    if (n->labels)
+    if (!at)
+        return;
+    if (n->n_devices)
+        expect(n->devices, sizeof(n->devices[0]));
+    at = node_at(at, v, n);
+    if (n->labels) {
+        end_at(j, at);
         labels_json(j, "labels", n->labels);
-    number(j, KEY("clock_off_ms"), n->clock_off_ms, 0);
-    flag(j, "demo", n->demo);
-    flag(j, "retired", n->retired);
-    flag(j, "maintenance", n->maintenance);
-    put_text(j, KEY("collect"), collect_words[n->collect]);
-    number(j, KEY("collect_since"), n->collect_since_ms, 0);
-    number(j, KEY("backlog"), n->backlog, 0);
-    some(j, KEY("agent"), f->agent);
-    some(j, KEY("collector"), f->collector);
-    number(j, KEY("tick_ms"), f->tick_ms, 0);
-    some(j, KEY("driver"), f->driver);
-    some(j, KEY("cuda"), f->cuda);
-    some(j, KEY("os"), f->os);
-    some(j, KEY("kernel"), f->kernel);
-    some(j, KEY("arch"), f->arch);
-    some(j, KEY("cpu"), f->cpu);
-    number(j, KEY("cpus"), f->cpus, 0);
-    put_metrics(j, &n->now);
-    put_custom_facts(j, f);
-    put_custom(j, f, n->custom, n->n_custom);
-    number(j, KEY("of"), (int64_t)n->of, 0);
+        if (!(at = buf_room(out, room)))
+            return;
+    }
+    end_at(j, metrics_at(node_facts_at(at, n), &n->now, n->v_at_ms, &oldest_ms));
+    put_custom_facts(j, &n->fact);
+    put_custom(j, &n->fact, n->custom, n->n_custom);
+    if (n->of)
+        json_uint(j, "of", n->of);
     json_arr(j, "devices");
-    for (size_t i = 0; i < n->n_devices; i++)
+    for (size_t i = 0; i < n->n_devices; i++) {
+        if (i + 1 < n->n_devices)
+            expect(&n->devices[i + 1], sizeof(n->devices[0]));
         put_device(j, v, n, &n->devices[i]);
+    }
     json_end_arr(j);
     json_end_obj(j);
 }

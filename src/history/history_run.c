@@ -53,6 +53,8 @@ static inline int64_t average(const struct bin *b)
 {
     if (b->sum < 0 || b->sum > INT64_MAX / 2 / AVERAGE_EXTRA)
         return divided((__int128)b->sum * AVERAGE_EXTRA, b->count);
+    if (b->count == 1) /* a bin of a single sample */
+        return b->sum * AVERAGE_EXTRA;
     return quotient(b->sum * AVERAGE_EXTRA + b->count / 2, b->count);
 }
 

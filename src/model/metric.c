@@ -101,6 +101,11 @@ static const char *const reasons[] = {"idle",        "application clocks", "sw p
                                       "hw slowdown", "sync boost",         "sw thermal",
                                       "hw thermal",  "hw power brake",     "display clock"};
 
+const char *throttle_word(unsigned bit)
+{
+    return bit < ARRAY_LEN(reasons) ? reasons[bit] : NULL;
+}
+
 int throttle_words(struct buf *out, uint64_t mask)
 {
     if (!mask)

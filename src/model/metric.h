@@ -75,5 +75,6 @@ int metric_human(struct buf *out, enum metric m, int64_t v);
 
 /* Words of a throttle mask, comma separated; "none" for 0. Unknown bits as hex. */
 int throttle_words(struct buf *out, uint64_t mask);
+const char *throttle_word(unsigned bit); /* NULL: it has none, nor has any higher one */
 /* What an Xid number means and whether the GPU needs a reset; NULL when unknown. */
 const char *xid_words(unsigned xid);

@@ -3,22 +3,6 @@
 
 #include "base/mem.h"
 
-int64_t record_int(const struct record_field *f, const void *record)
-{
-    const char *at = (const char *)record + f->at;
-
-    switch (f->size) {
-    case 1:
-        return *(const uint8_t *)at;
-    case 2:
-        return *(const uint16_t *)at;
-    case 4:
-        return *(const int32_t *)at;
-    default:
-        return *(const int64_t *)at;
-    }
-}
-
 void record_set_int(const struct record_field *f, void *record, int64_t v)
 {
     char *at = (char *)record + f->at;

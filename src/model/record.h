@@ -60,7 +60,21 @@ static inline bool record_is_number(const struct record_field *f)
     return f->type == FIELD_INT || f->type == FIELD_FLAG;
 }
 /* Of a number: signed where it has four bytes and more. */
-int64_t record_int(const struct record_field *f, const void *record);
+static inline int64_t record_int(const struct record_field *f, const void *record)
+{
+    const char *at = (const char *)record + f->at;
+
+    switch (f->size) {
+    case 1:
+        return *(const uint8_t *)at;
+    case 2:
+        return *(const uint16_t *)at;
+    case 4:
+        return *(const int32_t *)at;
+    default:
+        return *(const int64_t *)at;
+    }
+}
 static inline int64_t record_int_max(const struct record_field *f) /* the largest that it can be */
 {
     return f->size < sizeof(int64_t) ? INT32_MAX : INT64_MAX;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/digits.h"
+#include "base/json_at.h"
 #include "base/mem.h"
 
 static void commas_and_nesting_come_out_right(void **unused)
@@ -136,6 +137,84 @@ static void fixed_point_is_an_exact_decimal(void **unused)
     }
 }
 
+/* As printf has it, zeros at the end and a point before nothing left out. */
+static void want_decimal(int64_t v, unsigned places, char out[64])
+{
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, per = digit_tens[places];
+    int n = snprintf(out, 64, "%s%llu", v < 0 ? "-" : "", (unsigned long long)(u / per));
+
+    if (u % per == 0)
+        return;
+    n += snprintf(out + n, 64 - (size_t)n, ".%0*llu", (int)places, (unsigned long long)(u % per));
+    while (out[n - 1] == '0')
+        out[--n] = 0;
+}
+
+static void check_decimal(int64_t v)
+{
+    for (unsigned places = 0; places <= 8; places++) {
+        char want[64], got[DECIMAL_MAX + 2];
+        want_decimal(v, places, want);
+        memset(got, '#', sizeof(got));
+        char *end = decimal_put(got, v, places);
+        assert_true(end <= got + DECIMAL_MAX && got[DECIMAL_MAX] == '#');
+        *end = 0;
+        assert_string_equal(got, want);
+    }
+}
+
+static void numbers_are_as_printf_writes_them(void **unused)
+{
+    uint64_t random = 1;
+
+    (void)unused;
+    for (int64_t v = 0; v < 20000; v++)
+        check_decimal(v);
+    for (size_t i = 0; i < 19; i++)
+        for (int64_t near = -2; near <= 2; near++) {
+            check_decimal((int64_t)digit_tens[i] + near);
+            check_decimal(near - (int64_t)digit_tens[i]);
+        }
+    for (int i = 0; i < 100000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        check_decimal((int64_t)(random >> (i & 63)));
+    }
+    check_decimal(INT64_MIN);
+    check_decimal(INT64_MAX);
+    char text[DIGITS_MAX + 1] = "";
+    *digits_put(text, UINT64_MAX) = 0;
+    assert_string_equal(text, "18446744073709551615");
+    for (uint32_t v = 0; v < 100000000; v += 9973) { /* 10486 and 103 are exact for what they divide */
+        snprintf(text, sizeof(text), "%08u", v);
+        for (unsigned i = 0; i < 8; i++)
+            assert_int_equal(digits_of(v) >> 8 * i & 255, text[i] - '0');
+    }
+}
+
+static void a_text_in_an_array_is_what_escaping_it_gives(void **unused)
+{
+    static const char odd[] = {'"', '\\', '\n', 0x1f, 0x20, 0x7f, (char)0x80, (char)0xff, 'x'};
+
+    (void)unused;
+    for (size_t size = 1; size <= 41; size += size < 20 ? 1 : 7)
+        for (size_t len = 0; len < size; len++)
+            for (size_t at = 0; at <= len; at++) {
+                char array[41], got[TEXT_ROOM(41) + 1];
+                AUTO_BUF want = BUF_INIT(1000);
+                memset(array, (int)(unsigned char)odd[(at + len) % sizeof(odd)], sizeof(array)); /* behind its end */
+                memset(array, 'a', len);
+                array[len] = 0;
+                if (at < len)
+                    array[at] = odd[(size + len) % sizeof(odd)];
+                memset(got, '#', sizeof(got));
+                json_escape(&want, str_of(array));
+                char *end = json_array_at(got, array, size);
+                assert_int_equal(got[TEXT_ROOM(size)], '#');
+                *end = 0;
+                assert_string_equal(got, want.p);
+            }
+}
+
 static void a_full_buffer_is_one_error_at_the_end(void **unused)
 {
     AUTO_BUF b = BUF_INIT(20);
@@ -170,4 +249,6 @@ static void json_with_gaps_is_filled_in(void **unused)
 
 TESTS(cmocka_unit_test(commas_and_nesting_come_out_right), cmocka_unit_test(any_bytes_become_a_valid_string),
       cmocka_unit_test(every_byte_at_every_place_reads_back), cmocka_unit_test(fixed_point_is_an_exact_decimal),
+      cmocka_unit_test(numbers_are_as_printf_writes_them),
+      cmocka_unit_test(a_text_in_an_array_is_what_escaping_it_gives),
       cmocka_unit_test(a_full_buffer_is_one_error_at_the_end), cmocka_unit_test(json_with_gaps_is_filled_in))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/json.h"
 #include "format/render.h"
 #include "view_fixture.h"
 
@@ -213,6 +214,42 @@ static void unknown_fields_are_passed_over(void **unused)
     read_state_fini(&got);
 }
 
+#define ALL_ESCAPES(array) memset(array, 1, sizeof(array) - 1)
+
+/* Everything is written where there was room for the most that it may take; with SAN=1 this sees whether there was. */
+static void texts_of_nothing_but_escapes_and_the_longest_numbers_have_room(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct node_now *n = &c->n[0];
+    struct device_now *d = &n->devices[0];
+    struct proc_fact *f = d->procs[0].fact;
+
+    (void)unused;
+    ALL_ESCAPES(n->key), ALL_ESCAPES(n->name), ALL_ESCAPES(n->site), ALL_ESCAPES(n->reason), ALL_ESCAPES(n->was);
+    ALL_ESCAPES(n->was_id), ALL_ESCAPES(n->address), ALL_ESCAPES(n->fact.agent), ALL_ESCAPES(n->fact.collector);
+    ALL_ESCAPES(n->fact.driver), ALL_ESCAPES(n->fact.cuda), ALL_ESCAPES(n->fact.os), ALL_ESCAPES(n->fact.kernel);
+    ALL_ESCAPES(n->fact.arch), ALL_ESCAPES(n->fact.cpu), ALL_ESCAPES(d->fact.uuid), ALL_ESCAPES(d->fact.name);
+    ALL_ESCAPES(d->fact.parent), ALL_ESCAPES(d->fact.pci), ALL_ESCAPES(d->fact.serial), ALL_ESCAPES(d->fact.note);
+    ALL_ESCAPES(d->reason), ALL_ESCAPES(f->user), ALL_ESCAPES(f->name), ALL_ESCAPES(f->cmd), ALL_ESCAPES(f->runtime);
+    ALL_ESCAPES(f->container), ALL_ESCAPES(f->pod), ALL_ESCAPES(f->launch);
+    n->since_ms = n->clock_off_ms = n->collect_since_ms = d->since_ms = d->price = INT64_MIN;
+    d->procs[0].mem = f->start_ms = f->uid = f->slurm_job = INT64_MIN;
+    n->version = INT64_MAX;
+    for (unsigned m = 0; m < M_COUNT; m++) {
+        sample_set(&n->now, (enum metric)m, INT64_MIN);
+        sample_set(&d->now, (enum metric)m, m == M_throttle ? -1 : INT64_MIN);
+    }
+    c->v.show_cmd = true;
+    for (size_t before = 0; before < 40000; before += 97) { /* the room there is anyway ends somewhere else each time */
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        buf_fill(&b, ' ', before);
+        render_node(&b, &c->v, n);
+        if (before % 9700 == 0)
+            json_decref(load(&b));
+    }
+    cluster_free(c);
+}
+
 static void a_state_too_large_for_its_buffer_is_an_error(void **unused)
 {
     struct cluster *c = cluster_new();
@@ -226,6 +263,42 @@ static void a_state_too_large_for_its_buffer_is_an_error(void **unused)
 }
 
 /* ---- vesta ---- */
+
+/* Room is made for many of its values at once: none is lost where one such room ends. */
+static void a_column_of_any_length_has_every_value(void **unused)
+{
+    static const int64_t pers[] = {1, 100, 1000000, 3};
+
+    (void)unused;
+    for (size_t n = 0; n < 140; n++) {
+        int64_t v[140], per = pers[n % ARRAY_LEN(pers)];
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        AUTO_BUF want = BUF_INIT(1 << 20);
+        struct series_json w = {.out = &b};
+        for (size_t i = 0; i < n; i++) {
+            v[i] = i % 7 == 3 ? SERIES_NONE : (int64_t)(i * i * i * 12347) - 999999;
+            buf_adds(&want, i ? "," : "");
+            if (v[i] == SERIES_NONE)
+                buf_adds(&want, "null");
+            else
+                buf_fixed(&want, v[i], per);
+        }
+        buf_adds(&want, "]}");
+        render_series_json(&w, &(struct series){.node = "a",
+                                                .node_id = "b",
+                                                .metric = "util",
+                                                .unit = "ratio",
+                                                .agg = "avg",
+                                                .index = -1,
+                                                .mig = -1,
+                                                .per = per,
+                                                .n = n,
+                                                .v = v});
+        const char *column = strstr(b.p, "\"v\":[");
+        assert_non_null(column);
+        assert_string_equal(column + strlen("\"v\":["), want.p);
+    }
+}
 
 static void vestas_json_has_vestas_shape(void **unused)
 {
@@ -301,5 +374,7 @@ TESTS(cmocka_unit_test(the_state_is_as_the_golden_file),
       cmocka_unit_test(command_lines_are_shown_to_whom_they_may), cmocka_unit_test(what_was_written_is_read_back),
       cmocka_unit_test(bad_states_are_refused_with_a_reason),
       cmocka_unit_test(a_dense_text_does_not_grow_memory_without_bound),
+      cmocka_unit_test(texts_of_nothing_but_escapes_and_the_longest_numbers_have_room),
       cmocka_unit_test(unknown_fields_are_passed_over), cmocka_unit_test(a_state_too_large_for_its_buffer_is_an_error),
+      cmocka_unit_test(a_column_of_any_length_has_every_value),
       cmocka_unit_test_setup(vestas_json_has_vestas_shape, in_utc), cmocka_unit_test(two_hosts_of_one_name_are_one_key))
