@@ -7,9 +7,11 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk_coding.h"
 #include "codec/chunk_v1.h"
 #include "codec/ints.h"
+#include "codec/pack.h"
 
 #define HEAD_AT   CHUNK_LEAD /* behind version, lanes, length, checksum */
 #define UUID_TEXT 40         /* GPU-01234567-89ab-cdef-0123-456789abcdef */
@@ -128,20 +130,37 @@ static bool head_places(struct chunk *c, struct rd *r, struct chunk_part *p, uin
     return true;
 }
 
-static bool head_column(struct chunk *c, struct rd *r, struct chunk_part *p)
+/* What it is of, and how many places follow; 0: those of the column before. */
+static bool head_key(const struct chunk *c, struct rd *r, struct chunk_part *p, uint64_t *ret_places, bool *ret_leans)
 {
-    uint64_t no = rd_varint(r);
+    uint64_t word = rd_varint(r), no = word, places = PLACES_BEFORE;
 
-    if (no > UINT16_MAX)
+    if (c->version > 3) {
+        no = (p > c->columns ? p[-1].key.no : 0u) + unzigzag(word >> PLACES_BITS);
+        places = word & ((1u << PLACES_BITS) - 1);
+    }
+    if (no > UINT16_MAX || places > PLACES_OWN)
         return false;
     p->key.no = (uint16_t)no;
     if (no == 0)
         p->key.name = rd_text(r, CHUNK_NAME_MAX);
+    if (c->version > 3) {
+        *ret_leans = places == PLACES_LEAN;
+        *ret_places = places == PLACES_OWN ? rd_varint(r) : 0;
+        return places != PLACES_OWN || *ret_places;
+    }
     uint64_t n = rd_varint(r);
-    bool leans = c->version > 2 && n == PLACES_LEAN;
-    if (c->version > 2)
-        n -= n > PLACES_LEAN ? PLACES_LEAN : n;
-    if (r->bad || (n == 0 && c->version == 1) || n > c->n_devices || !head_places(c, r, p, n) ||
+    *ret_leans = c->version > 2 && n == PLACES_LEAN;
+    *ret_places = c->version < 3 ? n : n > PLACES_LEAN ? n - PLACES_LEAN : 0;
+    return n != 0 || c->version > 1;
+}
+
+static bool head_column(struct chunk *c, struct rd *r, struct chunk_part *p)
+{
+    uint64_t n = 0;
+    bool leans = false;
+
+    if (!head_key(c, r, p, &n, &leans) || r->bad || n > c->n_devices || !head_places(c, r, p, n) ||
         p->n_devs * c->lanes > CHUNK_CELLS_MAX / c->n_ticks || (leans && !head_leans(c, r, p)))
         return false;
     uint64_t len = rd_varint(r);
@@ -289,17 +308,30 @@ static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
         v[i] = h[i / 64] >> (i % 64) & 1 ? v[i] : 0;
 }
 
+struct lane_how {
+    unsigned lane;
+    bool zero, row;       /* it is not written; a number per series, and no block */
+    const int64_t *usual; /* or NULL */
+};
+
+static bool get_block(struct rd *r, struct chunk_cells *c, const struct lane_how *how, uint64_t *ret, const size_t *n,
+                      size_t n_series, const struct block_part *part)
+{
+    return how->row ? ints_get(r, (int64_t *)ret, n_series) == 0 : block_get_part(&c->block, r, ret, n, n_series, part);
+}
+
 /* Where every device has every tick, which is the rule: each value is unpacked to where it belongs. */
-static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
+static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane_how *how,
                           const struct chunk_want *want)
 {
-    bool wanted = want->lanes >> lane & 1;
+    unsigned lane = how->lane;
+    bool wanted = want->lanes >> lane & 1, zero = how->zero;
     size_t n = c->n_ticks, begin = want->to ? want->from : 0, end = want->to ? MIN(want->to, n) : n;
     struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL};
-    const int64_t *usual = from->usual[lane];
+    const int64_t *usual = how->usual;
     int64_t *v = c->v + lane * chunk_lane_step(c);
 
-    if (!zero && !block_get_part(&c->block, r, (uint64_t *)v, c->present, c->n_devs, &part))
+    if (!zero && !get_block(r, c, how, (uint64_t *)v, c->present, c->n_devs, &part))
         return false;
     if (!wanted || (!zero && !usual))
         return true;
@@ -316,10 +348,9 @@ static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_c
 }
 
 /* Devices [first, last) of it; none: it is passed over. */
-static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
-                     const struct chunk_want *want)
+static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how *how, const struct chunk_want *want)
 {
-    bool wanted = want->lanes >> lane & 1;
+    bool wanted = want->lanes >> how->lane & 1;
     size_t first = wanted ? want->first : 0, last = wanted ? want->last : 0;
     size_t begin_tick = want->to ? want->from : 0, end_tick = want->to ? MIN(want->to, c->n_ticks) : c->n_ticks;
     size_t words = chunk_words(c->n_ticks), n = 0, at = 0, begin = 0, end = 0, *some = c->present + c->n_devs;
@@ -341,10 +372,10 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
     }
     struct block_part part = {first == last ? end : begin, end, begin_tick, end_tick,
                               want->constant && c->lanes == 1 ? c->constant + c->n_devs : NULL};
-    if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
+    if (!how->zero && !get_block(r, c, how, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
-        int64_t *v = c->v + lane * chunk_lane_step(c) + k * c->n_ticks;
+        int64_t *v = c->v + how->lane * chunk_lane_step(c) + k * c->n_ticks;
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
         end -= c->present[k] > 0;
@@ -353,16 +384,16 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
             v[0] = (int64_t)flat[at];
             continue;
         }
-        if (zero)
+        if (how->zero)
             for (size_t i = begin_tick; i < end_tick; i++)
                 v[i] = 0;
         else if (c->lanes > 1 && c->present[k] == c->n_ticks && begin_tick < end_tick)
             memcpy(v + begin_tick, flat + at + begin_tick, (end_tick - begin_tick) * sizeof(*v));
         else
             chunk_spread(v, (int64_t *)flat + at, h, c->n_ticks, c->present[k]);
-        if (!from->usual[lane])
+        if (!how->usual)
             continue;
-        add_usual(v, from->usual[lane], begin_tick, end_tick);
+        add_usual(v, how->usual, begin_tick, end_tick);
         if (c->present[k] < c->n_ticks)
             no_values(v, h, begin_tick, end_tick);
     }
@@ -475,7 +506,8 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
 
     for (size_t k = 0; k < c->n_devs; k++)
         series += c->present[k] > 0;
-    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series) || !get_lane(r, from, c, 0, false, &need))
+    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series) ||
+        !get_lane(r, c, &(struct lane_how){0}, &need))
         return false;
     for (size_t k = series = 0; k < need.last; k++) {
         if (k >= need.first && c->present[k])
@@ -486,18 +518,102 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
     return true;
 }
 
+/* ---- tiers ---- */
+
+struct tier_head {
+    unsigned marks, zero; /* zero: a bit for each lane that is not written */
+    bool last_is_most;
+};
+
+static bool get_marks(struct rd *r, struct tier_head *ret)
+{
+    unsigned marks = rd_u8(r), last = marks / MARK_LAST, next = NEXT_NO_COUNT | NEXT_NO_POS;
+
+    if (last == LAST_NEXT) {
+        next = rd_u8(r);
+        last = next & LAST_NEXT;
+    }
+    *ret = (struct tier_head){
+        .marks = marks,
+        .zero = (marks & MARK_NO_MIN ? 1u << LANE_MIN : 0) | (marks & MARK_NO_MAX ? 1u << LANE_MAX : 0) |
+                (marks & MARK_NO_SUM ? 1u << LANE_SUM : 0) | (last != LAST_BLOCK ? 1u << LANE_LAST : 0) |
+                (next & NEXT_NO_COUNT ? 1u << LANE_COUNT : 0) | (next & NEXT_NO_POS ? 1u << LANE_POS : 0),
+        .last_is_most = last == LAST_MOST,
+    };
+    return !r->bad && last != LAST_NEXT && next >> 4 == 0;
+}
+
+/* What a reader expects in LANE_MAX and LANE_SUM is less the least value. */
+static void less_least(struct chunk_cells *c, unsigned lane, const struct chunk_want *want)
+{
+    size_t step = chunk_lane_step(c), n = c->n_ticks, begin = want->to ? want->from : 0;
+    size_t end = want->to ? MIN(want->to, n) : n;
+
+    for (size_t k = want->first; k < want->last; k++) {
+        int64_t *v = c->v + lane * step + k * n;
+        const int64_t *least = c->v + LANE_MIN * step + k * n, *count = c->v + LANE_COUNT * step + k * n;
+        for (size_t i = begin; i < end && lane == LANE_SUM; i++)
+            v[i] = (int64_t)((uint64_t)v[i] - (uint64_t)least[i] * (uint64_t)count[i]);
+        for (size_t i = begin; i < end && lane != LANE_SUM; i++)
+            v[i] = (int64_t)((uint64_t)v[i] - (uint64_t)least[i]);
+    }
+}
+
+static void last_is_most(struct chunk_cells *c, const struct chunk_want *want)
+{
+    size_t n = c->n_ticks;
+
+    for (size_t k = want->first; k < want->last; k++) {
+        int64_t *v = c->v + LANE_LAST * chunk_lane_step(c) + k * n;
+        for (size_t i = 0; i < n; i++)
+            v[i] = chunk_has(c, k, i) ? LAST_IS_MOST : 0;
+    }
+}
+
+static bool get_tier(struct rd *r, const struct chunk *from, struct chunk_cells *c, const struct chunk_want *want)
+{
+    struct chunk_want need = *want;
+    struct tier_head t;
+
+    if (!get_marks(r, &t) || !chunk_get_presence(r, c, !(t.marks & MARK_EACH), get_runs))
+        return false;
+    bool full = !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
+    bool most = t.marks & MARK_MOST && want->lanes >> LANE_MAX & 1;
+    bool sum = t.marks & MARK_SUM && want->lanes >> LANE_SUM & 1;
+    need.lanes |= (most || sum ? 1u << LANE_MIN : 0) | (sum ? 1u << LANE_COUNT : 0);
+    for (unsigned lane = 0; lane < LANES && need.lanes >> lane; lane++) {
+        struct lane_how how = {lane, t.zero >> lane & 1, c->n_ticks == 1, from->usual[lane]};
+        if (lane == LANE_LAST && t.last_is_most)
+            continue;
+        if (!(full ? get_lane_full : get_lane)(r, c, &how, &need))
+            return false;
+    }
+    if (t.last_is_most && want->lanes >> LANE_LAST & 1)
+        last_is_most(c, want);
+    if (most)
+        less_least(c, LANE_MAX, want);
+    if (sum)
+        less_least(c, LANE_SUM, want);
+    c->full = full;
+    return true;
+}
+
 static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
                        const struct chunk_want *want)
 {
+    if (from->version > 3 && c->lanes == LANES)
+        return get_tier(r, from, c, want);
     if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
     if (from->columns[column].leans)
         return get_leaning(r, from, c, column, want);
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
     bool full = c->lanes > 1 && !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
-    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++)
-        if (!(full ? get_lane_full : get_lane)(r, from, c, lane, zero >> lane & 1, want))
+    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
+        struct lane_how how = {lane, zero >> lane & 1, false, from->usual[lane]};
+        if (!(full ? get_lane_full : get_lane)(r, c, &how, want))
             return false;
+    }
     c->full = full;
     return true;
 }

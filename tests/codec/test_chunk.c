@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk.h"
 
 #define T0 1700000000000ll
@@ -300,11 +301,11 @@ static void chunks_of_one_writer_come_back_to_the_bit(void **unused)
     chunk_writer_free(w);
 }
 
-/* K5: what versions 1 and 2 wrote, from the same seeds. */
+/* K5: what versions 1 to 3 wrote, from the same seeds. */
 static void chunks_of_older_versions_are_still_read(void **unused)
 {
     (void)unused;
-    for (uint64_t i = 0; i < 8; i++) {
+    for (uint64_t i = 0; i < 12; i++) {
         uint64_t seed = i % 4 + 1;
         int version = (int)(i / 4) + 1;
         struct made m = make_named(seed, 20, seed % 4 == 0 ? 6 : 1, version == 1);
@@ -441,8 +442,8 @@ static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
 /* What the cells of most ticks have in common is written once. */
 static void what_is_usual_costs_nothing(void **unused)
 {
-    enum { N = 60, DEVS = 8, LANES = 2 };
-    static int64_t v[DEVS * LANES * N], ticks[N], usual[N];
+    enum { N = 60, DEVS = 8, TWO = 2 };
+    static int64_t v[DEVS * TWO * N], ticks[N], usual[N];
     const int64_t *v_of[DEVS];
     static const uint16_t devs[DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct str names[DEVS];
@@ -456,15 +457,15 @@ static void what_is_usual_costs_nothing(void **unused)
         ticks[i] = T0 + (int64_t)i * 60000;
         usual[i] = (int64_t)(prng_next(&g) % 61);
     }
-    for (size_t k = 0; k < (size_t)DEVS * LANES; k++)
+    for (size_t k = 0; k < (size_t)DEVS * TWO; k++)
         memcpy(v + k * N, usual, sizeof(usual));
     for (size_t k = 0; k < DEVS; k++)
-        v_of[k] = v + k * LANES * N;
+        v_of[k] = v + k * TWO * N;
     for (int told = 0; told < 2; told++) {
         struct chunk_writer *w = chunk_writer_new();
         AUTO_BUF out = BUF_INIT(1 << 20);
-        assert_int_equal(chunk_begin(w, LANES, ticks, N, names, DEVS), 0);
-        for (unsigned lane = 0; lane < LANES && told; lane++)
+        assert_int_equal(chunk_begin(w, TWO, ticks, N, names, DEVS), 0);
+        for (unsigned lane = 0; lane < TWO && told; lane++)
             assert_int_equal(chunk_usual(w, lane, usual), 0);
         for (uint16_t no = 1; no <= 20; no++)
             assert_int_equal(chunk_add(w, &(struct chunk_column){.key = {.no = no},
@@ -554,6 +555,71 @@ static void what_hardly_moves_takes_hardly_any_room(void **unused)
     }
 }
 
+enum { TIER_N = 60, TIER_DEVS = 8 };
+
+/* A column of minutes, of 60 values each: bytes of the chunk, which comes back to the bit. */
+static size_t tier_size(const struct part_bin *bins, size_t n, const uint64_t *have)
+{
+    static const uint16_t devs[TIER_DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static int64_t v[TIER_DEVS][LANES * TIER_N];
+    int64_t ticks[TIER_N], usual[LANES][TIER_N];
+    const int64_t *v_of[TIER_DEVS];
+    const uint64_t *have_of[TIER_DEVS];
+    struct chunk_writer *w = chunk_writer_new();
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct made m = {.n_ticks = n, .n_devices = TIER_DEVS, .n_columns = 1, .lanes = LANES, .ticks = ticks};
+
+    for (size_t i = 0; i < n; i++) {
+        ticks[i] = T0 + (int64_t)i * 60000;
+        for (size_t k = 0; k < TIER_DEVS; k++)
+            part_bin_put(&bins[k * TIER_N + i], true, &v[k][i], n, 0, 60000);
+        for (unsigned lane = 0; lane < LANES; lane++)
+            usual[lane][i] = lane == LANE_LAST ? LAST_IS_MEAN : v[0][lane * n + i];
+    }
+    m.names = mem_zero(TIER_DEVS, sizeof(*m.names));
+    assert_int_equal(chunk_begin(w, LANES, ticks, n, m.names, TIER_DEVS), 0);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (lane == LANE_COUNT || lane == LANE_LAST || lane == LANE_POS)
+            assert_int_equal(chunk_usual(w, lane, usual[lane]), 0);
+    for (size_t k = 0; k < TIER_DEVS; k++) {
+        v_of[k] = v[k];
+        have_of[k] = k % 2 ? have : NULL;
+    }
+    m.columns = &(struct chunk_column){{.no = 1}, TIER_DEVS, devs, have_of, v_of};
+    assert_int_equal(chunk_add(w, m.columns), 0);
+    assert_int_equal(chunk_end(w, &out), 0);
+    assert_int_equal(check_chunk(&m, buf_str(&out)), 1);
+    chunk_writer_free(w);
+    free(m.names);
+    return out.len;
+}
+
+/* The least of a minute is mostly an outlier of a GPU that works: then its most and its sum are kept as they are. */
+static void tiers_keep_what_moves_least(void **unused)
+{
+    static struct part_bin bins[TIER_DEVS * TIER_N];
+    const uint64_t have = 0x0123456789abcdef;
+    struct prng g = {3};
+    size_t steady;
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i] = (struct part_bin){{60, 60 * 9800, 9800, 10000, 10000}, 59000};
+    steady = tier_size(bins, TIER_N, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i].b.min = (int64_t)(prng_next(&g) % 8192); /* 13 bits of noise: nothing else changes */
+    assert_in_range(tier_size(bins, TIER_N, NULL), steady, steady + TIER_DEVS * TIER_N * 13 / 8 + 24);
+    assert_true(tier_size(bins, TIER_N, &have) < tier_size(bins, TIER_N, NULL));
+    assert_in_range(tier_size(bins, 1, NULL), 1, 90); /* an hour: 8 leasts of 13 bits, and a head */
+    assert_in_range(tier_size(bins, 1, &(uint64_t){0}), 1, 90);
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i] = (struct part_bin){{(uint32_t)(prng_next(&g) % 61), (int64_t)prng_next(&g), (int64_t)prng_next(&g),
+                                     (int64_t)prng_next(&g), (int64_t)prng_next(&g)},
+                                    (int64_t)(prng_next(&g) % 60000)};
+    for (size_t n = 1; n <= TIER_N; n++)
+        tier_size(bins, n, n % 2 ? &have : NULL);
+}
+
 static void what_is_past_a_cap_is_refused(void **unused)
 {
     struct chunk_writer *w = chunk_writer_new();
@@ -577,4 +643,5 @@ TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(chunks_of_
       cmocka_unit_test(what_goes_with_another_metric_takes_less),
       cmocka_unit_test(damage_costs_a_column_and_those_that_lean_on_it), cmocka_unit_test(what_is_usual_costs_nothing),
       cmocka_unit_test(damage_costs_one_column), cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
-      cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(what_is_past_a_cap_is_refused))
+      cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(tiers_keep_what_moves_least),
+      cmocka_unit_test(what_is_past_a_cap_is_refused))
