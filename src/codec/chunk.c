@@ -13,6 +13,7 @@
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"
 #include "codec/pack.h"
+#include "codec/uuid.h"
 
 struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
@@ -106,36 +107,11 @@ void chunk_thorough(struct chunk_writer *w, bool on)
 
 /* ---- the head ---- */
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Names as the driver gives them are 16 bytes in hex. */
-static bool uuid_bytes(struct str name, uint8_t ret[CHUNK_UUID_LEN])
-{
-    static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    size_t digits = 0;
-
-    if (name.len != sizeof(form) - 1)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        int hex = hex_of(name.p[i]);
-        if (form[i] != 'x' ? name.p[i] != form[i] : hex < 0)
-            return false;
-        if (form[i] != 'x')
-            continue;
-        ret[digits / 2] = (uint8_t)(digits % 2 ? ret[digits / 2] << 4 | hex : hex);
-        digits++;
-    }
-    return true;
-}
-
 static void put_name(struct buf *out, struct str name)
 {
-    uint8_t uuid[CHUNK_UUID_LEN];
+    uint8_t uuid[UUID_BYTES];
 
-    if (uuid_bytes(name, uuid)) {
+    if (uuid_read(name, uuid)) {
         buf_varint(out, NAME_UUID);
         buf_add(out, uuid, sizeof(uuid));
     } else {

@@ -7,8 +7,7 @@ enum { PRESENT_EVERY = 0, PRESENT_EACH = 1 }; /* all devices at all ticks; told 
 enum chunk_presence { PRESENT_ALL = 0, PRESENT_AS_BEFORE = 1, PRESENT_RUNS = 2 };
 
 /* A device's name: its length and text, or this and the 16 bytes of a GPU's uuid. */
-#define NAME_UUID      255u
-#define CHUNK_UUID_LEN 16u
+#define NAME_UUID 255u
 
 /* A column's devices: those of the column before; those and it leans on another column; n places follow (in version 3
  * n + 1 says so). Since version 4 this is in the lowest bits of what is added to the metric's number before. */

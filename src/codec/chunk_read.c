@@ -12,9 +12,9 @@
 #include "codec/chunk_v1.h"
 #include "codec/ints.h"
 #include "codec/pack.h"
+#include "codec/uuid.h"
 
-#define HEAD_AT   CHUNK_LEAD /* behind version, lanes, length, checksum */
-#define UUID_TEXT 40         /* GPU-01234567-89ab-cdef-0123-456789abcdef */
+#define HEAD_AT CHUNK_LEAD /* behind version, lanes, length, checksum */
 
 /* ---- the head ---- */
 
@@ -34,23 +34,6 @@ static bool head_ticks(struct chunk *c, struct rd *r)
     return true;
 }
 
-/* 16 bytes as the driver prints them. */
-static struct str uuid_text(const uint8_t *p, char *to)
-{
-    static const char hex[] = "0123456789abcdef";
-    char *at = to;
-
-    for (const char *word = "GPU-"; *word; word++)
-        *at++ = *word;
-    for (size_t i = 0; i < CHUNK_UUID_LEN; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
-        *at++ = hex[p[i] >> 4];
-        *at++ = hex[p[i] & 15];
-    }
-    return str_n(to, UUID_TEXT);
-}
-
 static bool head_devices(struct chunk *c, struct rd *r)
 {
     uint64_t n = rd_varint(r);
@@ -67,10 +50,10 @@ static bool head_devices(struct chunk *c, struct rd *r)
     c->text = mem_alloc(c->n_devices * UUID_TEXT);
     for (size_t i = 0; i < c->n_devices; i++) {
         uint64_t len = rd_varint(r);
-        const uint8_t *p = rd_bytes(r, len == NAME_UUID ? CHUNK_UUID_LEN : len <= CHUNK_NAME_MAX ? (size_t)len : 0);
+        const uint8_t *p = rd_bytes(r, len == NAME_UUID ? UUID_BYTES : len <= CHUNK_NAME_MAX ? (size_t)len : 0);
         if (!p || (len > CHUNK_NAME_MAX && len != NAME_UUID))
             return false;
-        c->devices[i] = len == NAME_UUID ? uuid_text(p, c->text + i * UUID_TEXT) : str_n((const char *)p, (size_t)len);
+        c->devices[i] = len == NAME_UUID ? uuid_write(p, c->text + i * UUID_TEXT) : str_n((const char *)p, (size_t)len);
     }
     return true;
 }
