@@ -61,6 +61,12 @@ struct chunk_writer {
     uint64_t *under, *rest; /* of a column that leans: what it leans on where it has values; what is left of it */
     const uint64_t **under_of;
     size_t cap_under, cap_rest, cap_under_of;
+    struct apart { /* of one that is split: the values where what it leans on is not 0, that, and the other values */
+        uint64_t *v, *under, *idle;
+        const uint64_t **v_of, **under_of, **idle_of;
+        size_t *n, *n_idle;
+        size_t series, idle_series, cap_v, cap_under, cap_idle, cap[5];
+    } apart;
 };
 
 bool chunk_key_eq(struct chunk_key a, struct chunk_key b)
@@ -86,6 +92,8 @@ void chunk_writer_free(struct chunk_writer *w)
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(w->usual[i]);
     FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of, w->under, w->rest, w->under_of, w->whole);
+    FREE_ALL(w->apart.v, w->apart.under, w->apart.idle, w->apart.v_of, w->apart.under_of, w->apart.idle_of, w->apart.n,
+             w->apart.n_idle);
     for (size_t i = 0; i < LEAN_BASES; i++)
         FREE_ALL(w->bases[i].v, w->bases[i].have);
     lean_fini(&w->lean);
@@ -253,6 +261,15 @@ static bool all_zero(const struct chunk_writer *w, size_t series)
     return true;
 }
 
+/* Series of one lane. Kind: blocks of the same metric and kind are alike. */
+static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned kind,
+                      const uint64_t *const *v, const size_t *n, size_t series)
+{
+    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
+
+    block_put(w->block, out, v, n, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0, w->thorough);
+}
+
 /* ---- leaning: see lean.h ---- */
 
 /* The devices are those of the column before; without one, all. */
@@ -327,35 +344,86 @@ static void take_under(struct chunk_writer *w, const struct chunk_column *c, con
     }
 }
 
-/* What is left of the lane that was taken, in its place, if that is less; the head of it to out. */
-static bool lean_lane(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
-                      struct loose_part *part)
+/* The lane that was taken, in two. How many of each series are in the first goes to w->lean. */
+static void take_apart(struct chunk_writer *w, size_t series)
 {
-    bool sums = false;
+    struct apart *a = &w->apart;
+    size_t values = 0, at = 0, idle = 0;
+
+    for (size_t k = 0; k < series; k++)
+        values += w->n_of[k];
+    VEC_LEAST(a->v, a->cap_v, values);
+    VEC_LEAST(a->under, a->cap_under, values);
+    VEC_LEAST(a->idle, a->cap_idle, values);
+    VEC_LEAST(a->v_of, a->cap[0], series);
+    VEC_LEAST(a->under_of, a->cap[1], series);
+    VEC_LEAST(a->idle_of, a->cap[2], series);
+    VEC_LEAST(a->n, a->cap[3], series);
+    VEC_LEAST(a->n_idle, a->cap[4], series);
+    a->series = a->idle_series = 0;
+    for (size_t k = 0; k < series; k++) {
+        size_t from = at, idle_from = idle;
+        for (size_t i = 0; i < w->n_of[k]; i++) {
+            if (!w->under_of[k][i]) {
+                a->idle[idle++] = w->series[k][i];
+                continue;
+            }
+            a->under[at] = w->under_of[k][i];
+            a->v[at++] = w->series[k][i];
+        }
+        a->v_of[a->series] = a->v + from;
+        a->under_of[a->series] = a->under + from;
+        a->n[a->series] = at - from;
+        a->series += at > from;
+        a->idle_of[a->idle_series] = a->idle + idle_from;
+        a->n_idle[a->idle_series] = idle - idle_from;
+        a->idle_series += idle > idle_from;
+    }
+}
+
+/* A column that follows another where that is not 0: both parts of it to out. */
+static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out)
+{
+    struct apart *a = &w->apart;
+    size_t at = 0;
+
+    if (!lean_splits(w->under_of, w->n_of, series))
+        return false;
+    take_apart(w, series);
+    if (!lean_take(&w->lean, false, a->v_of, a->under_of, a->n, a->series, w->rest))
+        return false;
+    lean_split(&w->lean, w->under_of, w->n_of, series);
+    lean_put(&w->lean, out, series);
+    for (size_t k = 0; k < a->series; at += a->n[k++])
+        a->v_of[k] = w->rest + at;
+    put_block(w, c, out, CHUNK_LANES_MAX - 2, a->v_of, a->n, a->series);
+    put_block(w, c, out, CHUNK_LANES_MAX - 3, a->idle_of, a->n_idle, a->idle_series);
+    return true;
+}
+
+/* The lane that was taken, if less is left of it when what it goes with is taken away. */
+static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
+                        struct loose_part *part)
+{
+    bool sums = false, split;
     const struct kept_base *b = find_base(w, c, &sums);
 
     if (!b || series == 0)
         return false;
     take_under(w, c, b);
     VEC_LEAST(w->rest, w->cap_rest, c->n_devs * w->n_ticks);
-    if (!lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest))
+    split = !sums && put_split(w, c, series, out);
+    if (!split && !lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest))
         return false;
+    part->leans = w->n_parts - b->part;
+    part->sums = sums || split;
+    if (split)
+        return true;
     for (size_t k = 0, at = 0; k < series; at += w->n_of[k++])
         w->series[k] = w->rest + at;
     lean_put(&w->lean, out, series);
-    part->leans = w->n_parts - b->part;
-    part->sums = sums;
+    put_block(w, c, out, CHUNK_LANES_MAX - 1, w->series, w->n_of, series);
     return true;
-}
-
-/* The lane that was taken. Kind: blocks of the same metric and kind are alike. */
-static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, size_t series,
-                      unsigned kind)
-{
-    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
-
-    block_put(w->block, out, w->series, w->n_of, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0,
-              w->thorough);
 }
 
 static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, struct loose_part *part)
@@ -370,11 +438,12 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
         buf_u8(out, 0);
     for (unsigned lane = 0; lane < w->lanes && out->err == 0; lane++) {
         size_t series = take_lane(w, c, lane, NULL);
-        bool leans = lean_lane(w, c, series, out, part);
+        if (put_leaning(w, c, series, out, part))
+            continue;
         if (w->lanes > 1 && all_zero(w, series))
             zero_mask |= 1u << lane;
         else
-            put_block(w, c, out, series, leans ? CHUNK_LANES_MAX - 1 : lane);
+            put_block(w, c, out, lane, w->series, w->n_of, series);
     }
     if (w->lanes > 1 && out->err == 0)
         out->p[mask_at] = (char)zero_mask;
@@ -455,7 +524,11 @@ static void put_tier_lane(struct chunk_writer *w, const struct chunk_column *c, 
     size_t series = take_lane(w, c, lane, whole);
 
     if (w->n_ticks > 1) {
-        put_block(w, c, out, series, !whole ? lane : lane == LANE_SUM ? CHUNK_LANES_MAX - 1 : CHUNK_LANES_MAX - 2);
+        put_block(w, c, out,
+                  !whole             ? lane
+                  : lane == LANE_SUM ? CHUNK_LANES_MAX - 1
+                                     : CHUNK_LANES_MAX - 2,
+                  w->series, w->n_of, series);
         return;
     }
     VEC_LEAST(w->rest, w->cap_rest, series);

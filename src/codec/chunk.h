@@ -62,7 +62,7 @@ struct chunk_part {
     size_t off, len;
     uint32_t crc;
     uint16_t leans;  /* on this column, one behind; 0: on none */
-    bool sums : 1;   /* with its differences */
+    bool sums : 1;   /* with its differences, or split: takes all of what it leans on from the first tick on */
     bool leant : 1;  /* others lean on it */
     bool inside : 1; /* the head, under its checksum: crc does not count */
 };

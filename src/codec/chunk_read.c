@@ -479,6 +479,59 @@ void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *w
     base_is(b, c, column, want);
 }
 
+/* The block of the values where the base is not 0, or of the others, to ret; of each series only if it has some. */
+static bool get_half(struct rd *r, struct chunk_cells *c, bool idle, const struct chunk_want *need, uint64_t *ret,
+                     size_t *ret_values)
+{
+    size_t *n = c->present + c->n_devs, series = 0, some = 0;
+    struct block_part part = {0};
+
+    *ret_values = 0;
+    for (size_t k = 0; k < c->n_devs; k++) {
+        if (k == need->first)
+            part.first = some;
+        if (c->present[k]) {
+            uint64_t busy = (uint64_t)c->lean.busy[series++];
+            if (busy > c->present[k])
+                return false;
+            n[some] = idle ? c->present[k] - (size_t)busy : (size_t)busy;
+            *ret_values += n[some];
+            some += n[some] > 0;
+        }
+        if (k < need->last)
+            part.last = some;
+    }
+    return !some || block_get_part(&c->block, r, ret, n, some, &part);
+}
+
+/* The values of a column that was split, where they belong. */
+static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_cells *base,
+                      const struct chunk_want *need)
+{
+    size_t busy, idle, words = chunk_words(c->n_ticks), series = 0, slope = 0;
+
+    VEC_LEAST(c->flat, c->cap_flat, c->n_devs * c->n_ticks);
+    if (!get_half(r, c, false, need, c->flat, &busy) || !get_half(r, c, true, need, c->flat + busy, &idle))
+        return false;
+    struct lean_parts at = {.busy = c->flat, .idle = c->flat + busy};
+    for (size_t k = 0; k < need->last; k++) {
+        if (!c->present[k]) {
+            memset(c->v + k * c->n_ticks, 0, c->n_ticks * sizeof(*c->v));
+            continue;
+        }
+        at.n_busy = (size_t)c->lean.busy[series++];
+        at.n_idle = c->present[k] - at.n_busy;
+        if (k >= need->first &&
+            !lean_join(&c->lean, slope, &at, c->v + k * c->n_ticks, chunk_lane(base, k, 0),
+                       c->present[k] < c->n_ticks ? c->have + k * words : NULL, need->to, need->to == c->n_ticks))
+            return false;
+        slope += at.n_busy > 0;
+        at.busy += at.n_busy;
+        at.idle += at.n_idle;
+    }
+    return true;
+}
+
 /* The only lane of a column that leans. */
 static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
                         const struct chunk_want *want)
@@ -489,8 +542,11 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
 
     for (size_t k = 0; k < c->n_devs; k++)
         series += c->present[k] > 0;
-    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series) ||
-        !get_lane(r, c, &(struct lane_how){0}, &need))
+    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series))
+        return false;
+    if (c->lean.split)
+        return get_split(r, c, &base->cells, &need);
+    if (!get_lane(r, c, &(struct lane_how){0}, &need))
         return false;
     for (size_t k = series = 0; k < need.last; k++) {
         if (k >= need.first && c->present[k])

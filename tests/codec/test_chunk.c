@@ -322,19 +322,24 @@ static void chunks_of_older_versions_are_still_read(void **unused)
 enum { LEAN_N = 300, LEAN_DEVS = 4, LEAN_COLUMNS = 5 };
 static const uint16_t lean_numbers[LEAN_COLUMNS] = {1, 2, 8, 10, 31}; /* util, mem_util, power, energy, sm_active */
 
-/* GPUs whose other numbers follow util and power; gaps: mem_util and energy come every third tick only. */
-static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N])
+/*
+ * GPUs whose other numbers follow util and power; gaps: mem_util and energy come every third tick only, of the third
+ * GPU never. idle: they do nothing now and then, the last one always.
+ */
+static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N], bool idle)
 {
     for (size_t d = 0; d < LEAN_DEVS; d++) {
         int64_t energy = (int64_t)(prng_next(g) >> 20);
         for (size_t i = 0; i < LEAN_N; i++) {
-            int64_t util = (int64_t)(prng_next(g) % 101), mw = 70000 + util * 5000 + (int64_t)(prng_next(g) % 8000);
+            bool rests = idle && (d == LEAN_DEVS - 1 || (i / 37 + d) % 3 == 0);
+            int64_t util = rests ? 0 : (int64_t)(prng_next(g) % 101);
+            int64_t mw = 70000 + util * 5000 + (int64_t)(prng_next(g) % 8000);
             energy += mw + (int64_t)(prng_next(g) % 900) - 450;
             v[0][d][i] = util * 100;
-            v[1][d][i] = util / 2 * 100 + (int64_t)(prng_next(g) % 3) * 100;
+            v[1][d][i] = rests ? prng_next(g) % 30 == 0 : util / 2 * 100 + (int64_t)(prng_next(g) % 3) * 100;
             v[2][d][i] = mw;
             v[3][d][i] = energy;
-            v[4][d][i] = util * 86 + (int64_t)(prng_next(g) % 9) * 10;
+            v[4][d][i] = rests ? 0 : util * 86 + (int64_t)(prng_next(g) % 9) * 10;
         }
     }
 }
@@ -342,6 +347,7 @@ static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N])
 static void write_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, bool leaning, struct buf *out)
 {
     static const uint16_t devs[LEAN_DEVS] = {0, 1, 2, 3};
+    static const uint64_t none[(LEAN_N + 63) / 64];
     int64_t ticks[LEAN_N];
     struct str names[LEAN_DEVS];
     struct chunk_writer *w = chunk_writer_new();
@@ -356,7 +362,7 @@ static void write_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, bo
         const uint64_t *have[LEAN_DEVS] = {0};
         for (size_t d = 0; d < LEAN_DEVS; d++) {
             v_of[d] = v[k][d];
-            have[d] = k == 1 || k == 3 ? gaps : NULL;
+            have[d] = k != 1 && k != 3 ? NULL : gaps && d == 2 ? none : gaps;
         }
         struct chunk_column c = {{.no = (uint16_t)(lean_numbers[k] + (leaning ? 0 : 1000))},
                                  LEAN_DEVS,
@@ -379,7 +385,7 @@ static void check_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, st
         assert_int_equal(chunk_read(&c, k, &cells, NULL), 0);
         for (size_t d = 0; d < LEAN_DEVS; d++)
             for (size_t i = 0; i < LEAN_N; i++) {
-                bool has = (k != 1 && k != 3) || !gaps || gaps[i / 64] >> i % 64 & 1;
+                bool has = (k != 1 && k != 3) || !gaps || (d != 2 && gaps[i / 64] >> i % 64 & 1);
                 assert_int_equal(chunk_has(&cells, d, i), has);
                 assert_int_equal(chunk_lane(&cells, d, 0)[i], has ? v[k][d][i] : 0);
             }
@@ -399,10 +405,10 @@ static void what_goes_with_another_metric_takes_less(void **unused)
     (void)unused;
     for (size_t i = 0; i < LEAN_N; i += 3)
         gaps[i / 64] |= 1ull << i % 64;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         struct prng g = {seed};
         size_t size[2];
-        make_lean(&g, v);
+        make_lean(&g, v, seed > 10);
         for (int leaning = 0; leaning < 2; leaning++) {
             AUTO_BUF out = BUF_INIT(1 << 20);
             write_lean(v, seed % 2 ? NULL : gaps, leaning, &out);
@@ -411,6 +417,28 @@ static void what_goes_with_another_metric_takes_less(void **unused)
         }
         assert_true(size[1] < size[0] * 9 / 10);
     }
+}
+
+/* L1: where a GPU does nothing there is next to nothing to keep of what goes with its utilisation. */
+static void what_follows_an_idle_gpu_is_kept_apart(void **unused)
+{
+    static int64_t v[LEAN_COLUMNS][LEAN_DEVS][LEAN_N];
+    struct chunk c;
+    size_t size[2];
+
+    (void)unused;
+    for (int idle = 0; idle < 2; idle++) {
+        struct prng g = {7};
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        make_lean(&g, v, idle);
+        write_lean(v, NULL, true, &out);
+        assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
+        assert_int_equal(c.columns[4].leans, 1);
+        assert_int_equal(c.columns[4].sums, idle); /* it is in two parts */
+        size[idle] = c.columns[4].len;
+        chunk_fini(&c);
+    }
+    assert_true(size[1] < size[0] * 6 / 10); /* half of the time they do something */
 }
 
 /* K3 */
@@ -423,7 +451,7 @@ static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
     struct chunk_cells cells = {0};
 
     (void)unused;
-    make_lean(&g, v);
+    make_lean(&g, v, false);
     write_lean(v, NULL, true, &out);
     assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
     assert_int_equal(c.columns[1].leans, 1);
@@ -641,6 +669,7 @@ static void what_is_past_a_cap_is_refused(void **unused)
 TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(chunks_of_one_writer_come_back_to_the_bit),
       cmocka_unit_test(chunks_of_older_versions_are_still_read),
       cmocka_unit_test(what_goes_with_another_metric_takes_less),
+      cmocka_unit_test(what_follows_an_idle_gpu_is_kept_apart),
       cmocka_unit_test(damage_costs_a_column_and_those_that_lean_on_it), cmocka_unit_test(what_is_usual_costs_nothing),
       cmocka_unit_test(damage_costs_one_column), cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
       cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(tiers_keep_what_moves_least),
