@@ -352,9 +352,9 @@ static void take_apart(struct chunk_writer *w, size_t series)
 
     for (size_t k = 0; k < series; k++)
         values += w->n_of[k];
-    VEC_LEAST(a->v, a->cap_v, values);
-    VEC_LEAST(a->under, a->cap_under, values);
-    VEC_LEAST(a->idle, a->cap_idle, values);
+    VEC_LEAST(a->v, a->cap_v, values + 1); /* what is not counted is written all the same */
+    VEC_LEAST(a->under, a->cap_under, values + 1);
+    VEC_LEAST(a->idle, a->cap_idle, values + 1);
     VEC_LEAST(a->v_of, a->cap[0], series);
     VEC_LEAST(a->under_of, a->cap[1], series);
     VEC_LEAST(a->idle_of, a->cap[2], series);
@@ -363,13 +363,12 @@ static void take_apart(struct chunk_writer *w, size_t series)
     a->series = a->idle_series = 0;
     for (size_t k = 0; k < series; k++) {
         size_t from = at, idle_from = idle;
-        for (size_t i = 0; i < w->n_of[k]; i++) {
-            if (!w->under_of[k][i]) {
-                a->idle[idle++] = w->series[k][i];
-                continue;
-            }
-            a->under[at] = w->under_of[k][i];
-            a->v[at++] = w->series[k][i];
+        for (size_t i = 0; i < w->n_of[k]; i++) { /* without a branch: nobody knows when a GPU rests */
+            uint64_t v = w->series[k][i], under = w->under_of[k][i];
+            a->idle[idle] = a->v[at] = v;
+            a->under[at] = under;
+            at += under != 0;
+            idle += under == 0;
         }
         a->v_of[a->series] = a->v + from;
         a->under_of[a->series] = a->under + from;
@@ -412,8 +411,9 @@ static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, si
         return false;
     take_under(w, c, b);
     VEC_LEAST(w->rest, w->cap_rest, c->n_devs * w->n_ticks);
-    split = !sums && put_split(w, c, series, out);
-    if (!split && !lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest))
+    split = !sums && c->key.no && put_split(w, c, series, out);
+    if (!split && !(c->key.no ? lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest)
+                              : lean_same(&w->lean, w->series, w->under_of, w->n_of, series, w->rest)))
         return false;
     part->leans = w->n_parts - b->part;
     part->sums = sums || split;

@@ -15,7 +15,7 @@
 #define SPLIT      0x80u /* beside the shift */
 #define SPLIT_PART 16u   /* of the values, at least, are where the base is 0, and where it is not */
 
-static const int bases[LEAN_BASES] = {M_util, M_power, M_nvlink_rx};
+static const int bases[LEAN_BASES] = {M_util, M_power, M_nvlink_rx, M_mem_used};
 static const struct {
     int on;
     bool sums;
@@ -31,6 +31,8 @@ uint16_t lean_on(uint16_t metric, bool *ret_sums)
 {
     int m = metric ? metric_by_no(metric) : -1;
 
+    if (!metric)
+        return metrics[M_mem_used].no;
     if (m < 0 || !leans[m].on)
         return 0;
     *ret_sums = leans[m].sums;
@@ -199,6 +201,33 @@ void lean_split(struct lean *l, const uint64_t *const *base, const size_t *n, si
         for (size_t i = 0; i < n[k]; i++)
             l->busy[k] += base[k][i] != 0;
     }
+}
+
+bool lean_same(struct lean *l, const uint64_t *const *v, const uint64_t *const *base, const size_t *n, size_t n_series,
+               uint64_t *ret)
+{
+    uint64_t moves = 0, more = 0, less = 0; /* where it is not a constant, one and its base, one less its base */
+    size_t at = 0;
+
+    for (size_t k = 0; k < n_series && (more == 0 || less == 0); k++)
+        for (size_t i = 0; i < n[k]; i++) {
+            uint64_t step = v[k][i] - v[k][0], under = base[k][i] - base[k][0];
+            moves |= step;
+            more |= step - under;
+            less |= step + under;
+        }
+    if (!moves || (more && less))
+        return false; /* constants take as little by themselves */
+    room_for(l, n_series);
+    l->sums = l->split = false;
+    l->by = 1;
+    l->shift = 0;
+    for (size_t k = 0; k < n_series; k++) {
+        l->slope[k] = more ? -1 : 1;
+        for (size_t i = 0; i < n[k]; i++)
+            ret[at++] = v[k][i] - told(l->slope[k], base[k][i], 0);
+    }
+    return true;
 }
 
 static size_t count_busy(const struct lean *l, size_t n_series)

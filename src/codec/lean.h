@@ -12,9 +12,10 @@
 
 #include "base/buf.h"
 
-#define LEAN_BASES 3u /* metrics that others lean on */
+#define LEAN_BASES 4u /* metrics that others lean on */
 
-/* The metric that this one may lean on, and whether its differences do rather than its values; 0: on none. */
+/* The metric that this one may lean on, and whether its differences do rather than its values; 0: on none. A custom one
+ * (0) may be used memory said in another way. */
 uint16_t lean_on(uint16_t metric, bool *ret_sums);
 /* Which of the bases it is; LEAN_BASES: none. */
 unsigned lean_base(uint16_t metric);
@@ -35,6 +36,10 @@ bool lean_splits(const uint64_t *const *base, const size_t *n, size_t n_series);
  */
 bool lean_take(struct lean *l, bool sums, const uint64_t *const *v, const uint64_t *const *base, const size_t *n,
                size_t n_series, uint64_t *ret);
+/* The same for a column that is its base and a constant, or a constant less its base: free memory beside used memory.
+ */
+bool lean_same(struct lean *l, const uint64_t *const *v, const uint64_t *const *base, const size_t *n, size_t n_series,
+               uint64_t *ret);
 /* What was taken is that of values where the base is not 0: of which series how many are. */
 void lean_split(struct lean *l, const uint64_t *const *base, const size_t *n, size_t n_series);
 int lean_put(const struct lean *l, struct buf *out, size_t n_series);

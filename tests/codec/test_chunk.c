@@ -9,6 +9,7 @@
 #include "base/rand.h"
 #include "codec/bin.h"
 #include "codec/chunk.h"
+#include "model/metric.h"
 
 #define T0 1700000000000ll
 
@@ -441,6 +442,52 @@ static void what_follows_an_idle_gpu_is_kept_apart(void **unused)
     assert_true(size[1] < size[0] * 6 / 10); /* half of the time they do something */
 }
 
+/* L1: free memory is what is not used, and says nothing of its own. */
+static void a_custom_metric_that_is_used_memory_takes_no_room(void **unused)
+{
+    enum { N = 200, DEVS = 3, COLUMNS = 4 };
+    static int64_t v[COLUMNS][DEVS][N];
+    static const char *const names[COLUMNS] = {"", "free", "used too", "not quite"};
+    static const uint16_t devs[DEVS] = {0, 1, 2};
+    const struct str devices[DEVS] = {STR("a"), STR("b"), STR("c")};
+    int64_t ticks[N];
+    struct prng g = {11};
+    struct chunk_writer *w = chunk_writer_new();
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct chunk c;
+    struct chunk_cells cells = {0};
+
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        ticks[i] = T0 + (int64_t)i * 1000;
+        for (size_t d = 0; d < DEVS; d++) {
+            int64_t used = d ? (int64_t)(prng_next(&g) % 80000) << 20 : INT64_MAX; /* the first one's is constant */
+            v[0][d][i] = used;
+            v[1][d][i] = (int64_t)(81559ull << 20) - used;
+            v[2][d][i] = (int64_t)((uint64_t)used + d + 5);
+            v[3][d][i] = v[1][d][i] + (d == 2 && i == N - 1);
+        }
+    }
+    assert_int_equal(chunk_begin(w, 1, ticks, N, devices, DEVS), 0);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        const int64_t *of[DEVS] = {v[k][0], v[k][1], v[k][2]};
+        struct chunk_column col = {{k ? 0 : metrics[M_mem_used].no, str_of(names[k])}, DEVS, devs, NULL, of};
+        assert_int_equal(chunk_add(w, &col), 0);
+    }
+    assert_int_equal(chunk_end(w, &out), 0);
+    assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        assert_int_equal(c.columns[k].leans, k == 1 || k == 2);
+        assert_int_equal(c.columns[k].len < 50, k == 1 || k == 2);
+        assert_int_equal(chunk_read(&c, k, &cells, NULL), 0);
+        for (size_t d = 0; d < DEVS; d++)
+            assert_memory_equal(chunk_lane(&cells, d, 0), v[k][d], sizeof(v[k][d]));
+    }
+    chunk_cells_fini(&cells);
+    chunk_fini(&c);
+    chunk_writer_free(w);
+}
+
 /* K3 */
 static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
 {
@@ -670,6 +717,7 @@ TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(chunks_of_
       cmocka_unit_test(chunks_of_older_versions_are_still_read),
       cmocka_unit_test(what_goes_with_another_metric_takes_less),
       cmocka_unit_test(what_follows_an_idle_gpu_is_kept_apart),
+      cmocka_unit_test(a_custom_metric_that_is_used_memory_takes_no_room),
       cmocka_unit_test(damage_costs_a_column_and_those_that_lean_on_it), cmocka_unit_test(what_is_usual_costs_nothing),
       cmocka_unit_test(damage_costs_one_column), cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
       cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(tiers_keep_what_moves_least),
