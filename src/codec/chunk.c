@@ -7,9 +7,13 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"
+#include "codec/pack.h"
+#include "codec/uuid.h"
 
 struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
@@ -50,11 +54,19 @@ struct chunk_writer {
     struct block_writer *block;
     struct numbers *numbers;
     bool quick;
+    int64_t *whole; /* of a tier's column: the most and the sums themselves, [device][tick] each */
+    size_t cap_whole;
     struct kept_base bases[LEAN_BASES];
     struct lean lean;
     uint64_t *under, *rest; /* of a column that leans: what it leans on where it has values; what is left of it */
     const uint64_t **under_of;
     size_t cap_under, cap_rest, cap_under_of;
+    struct apart { /* of one that is split: the values where what it leans on is not 0, that, and the other values */
+        uint64_t *v, *under, *idle;
+        const uint64_t **v_of, **under_of, **idle_of;
+        size_t *n, *n_idle;
+        size_t series, idle_series, cap_v, cap_under, cap_idle, cap[5];
+    } apart;
 };
 
 bool chunk_key_eq(struct chunk_key a, struct chunk_key b)
@@ -79,7 +91,9 @@ void chunk_writer_free(struct chunk_writer *w)
     buf_fini(&w->body);
     for (size_t i = 0; i < CHUNK_LANES_MAX; i++)
         free(w->usual[i]);
-    FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of, w->under, w->rest, w->under_of);
+    FREE_ALL(w->parts, w->devs, w->v, w->series, w->n_of, w->under, w->rest, w->under_of, w->whole);
+    FREE_ALL(w->apart.v, w->apart.under, w->apart.idle, w->apart.v_of, w->apart.under_of, w->apart.idle_of, w->apart.n,
+             w->apart.n_idle);
     for (size_t i = 0; i < LEAN_BASES; i++)
         FREE_ALL(w->bases[i].v, w->bases[i].have);
     lean_fini(&w->lean);
@@ -101,36 +115,11 @@ void chunk_thorough(struct chunk_writer *w, bool on)
 
 /* ---- the head ---- */
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Names as the driver gives them are 16 bytes in hex. */
-static bool uuid_bytes(struct str name, uint8_t ret[CHUNK_UUID_LEN])
-{
-    static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    size_t digits = 0;
-
-    if (name.len != sizeof(form) - 1)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        int hex = hex_of(name.p[i]);
-        if (form[i] != 'x' ? name.p[i] != form[i] : hex < 0)
-            return false;
-        if (form[i] != 'x')
-            continue;
-        ret[digits / 2] = (uint8_t)(digits % 2 ? ret[digits / 2] << 4 | hex : hex);
-        digits++;
-    }
-    return true;
-}
-
 static void put_name(struct buf *out, struct str name)
 {
-    uint8_t uuid[CHUNK_UUID_LEN];
+    uint8_t uuid[UUID_BYTES];
 
-    if (uuid_bytes(name, uuid)) {
+    if (uuid_read(name, uuid)) {
         buf_varint(out, NAME_UUID);
         buf_add(out, uuid, sizeof(uuid));
     } else {
@@ -194,15 +183,16 @@ static void put_runs(struct chunk_writer *w, const uint64_t *h, struct buf *out)
     numbers_put(w->numbers, out, w->v, runs, &p);
 }
 
+static bool has_every(const struct chunk_column *c)
+{
+    return !c->have || !ANY(c->n_devs, k, c->have[k]);
+}
+
 static void put_presence(struct chunk_writer *w, const struct chunk_column *c, struct buf *out)
 {
     size_t bytes = chunk_words(w->n_ticks) * sizeof(uint64_t);
-    bool every = true;
 
-    for (size_t k = 0; k < c->n_devs && c->have; k++)
-        every &= !c->have[k];
-    buf_u8(out, every ? PRESENT_EVERY : PRESENT_EACH);
-    for (size_t k = 0; k < c->n_devs && !every; k++) {
+    for (size_t k = 0; k < c->n_devs; k++) {
         const uint64_t *h = c->have[k], *before = k ? c->have[k - 1] : NULL;
         if (!h) {
             buf_varint(out, PRESENT_ALL);
@@ -231,8 +221,11 @@ static size_t take_present(const int64_t *v, size_t n, const uint64_t *h, const 
     return at;
 }
 
-/* The series of a lane; those with all values, and no usual ones, stay where they are. Their number. */
-static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, unsigned lane)
+/*
+ * The series of a lane, or what stands for it, [device][tick]; those with all values, and no usual ones, stay where
+ * they are. Their number.
+ */
+static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, unsigned lane, const int64_t *instead)
 {
     const int64_t *usual = w->usual_mask >> lane & 1 ? w->usual[lane] : NULL;
     size_t n = w->n_ticks, series = 0;
@@ -240,7 +233,7 @@ static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, un
 
     for (size_t k = 0; k < c->n_devs; k++) {
         const uint64_t *h = c->have ? c->have[k] : NULL;
-        const int64_t *v = c->v[k] + lane * n;
+        const int64_t *v = instead ? instead + k * n : c->v[k] + lane * n;
         if (!h && !usual) {
             w->series[series] = (const uint64_t *)v;
             w->n_of[series++] = n;
@@ -266,6 +259,15 @@ static bool all_zero(const struct chunk_writer *w, size_t series)
             return false;
     }
     return true;
+}
+
+/* Series of one lane. Kind: blocks of the same metric and kind are alike. */
+static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned kind,
+                      const uint64_t *const *v, const size_t *n, size_t series)
+{
+    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
+
+    block_put(w->block, out, v, n, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0, w->thorough);
 }
 
 /* ---- leaning: see lean.h ---- */
@@ -342,47 +344,218 @@ static void take_under(struct chunk_writer *w, const struct chunk_column *c, con
     }
 }
 
-/* What is left of the lane that was taken, in its place, if that is less; the head of it to out. */
-static bool lean_lane(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
-                      struct loose_part *part)
+/* The lane that was taken, in two. How many of each series are in the first goes to w->lean. */
+static void take_apart(struct chunk_writer *w, size_t series)
 {
-    bool sums = false;
+    struct apart *a = &w->apart;
+    size_t values = 0, at = 0, idle = 0;
+
+    for (size_t k = 0; k < series; k++)
+        values += w->n_of[k];
+    VEC_LEAST(a->v, a->cap_v, values + 1); /* what is not counted is written all the same */
+    VEC_LEAST(a->under, a->cap_under, values + 1);
+    VEC_LEAST(a->idle, a->cap_idle, values + 1);
+    VEC_LEAST(a->v_of, a->cap[0], series);
+    VEC_LEAST(a->under_of, a->cap[1], series);
+    VEC_LEAST(a->idle_of, a->cap[2], series);
+    VEC_LEAST(a->n, a->cap[3], series);
+    VEC_LEAST(a->n_idle, a->cap[4], series);
+    a->series = a->idle_series = 0;
+    for (size_t k = 0; k < series; k++) {
+        size_t from = at, idle_from = idle;
+        for (size_t i = 0; i < w->n_of[k]; i++) { /* without a branch: nobody knows when a GPU rests */
+            uint64_t v = w->series[k][i], under = w->under_of[k][i];
+            a->idle[idle] = a->v[at] = v;
+            a->under[at] = under;
+            at += under != 0;
+            idle += under == 0;
+        }
+        a->v_of[a->series] = a->v + from;
+        a->under_of[a->series] = a->under + from;
+        a->n[a->series] = at - from;
+        a->series += at > from;
+        a->idle_of[a->idle_series] = a->idle + idle_from;
+        a->n_idle[a->idle_series] = idle - idle_from;
+        a->idle_series += idle > idle_from;
+    }
+}
+
+/* A column that follows another where that is not 0: both parts of it to out. */
+static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out)
+{
+    struct apart *a = &w->apart;
+    size_t at = 0;
+
+    if (!lean_splits(w->under_of, w->n_of, series))
+        return false;
+    take_apart(w, series);
+    if (!lean_take(&w->lean, false, a->v_of, a->under_of, a->n, a->series, w->rest))
+        return false;
+    lean_split(&w->lean, w->under_of, w->n_of, series);
+    lean_put(&w->lean, out, series);
+    for (size_t k = 0; k < a->series; at += a->n[k++])
+        a->v_of[k] = w->rest + at;
+    put_block(w, c, out, CHUNK_LANES_MAX - 2, a->v_of, a->n, a->series);
+    put_block(w, c, out, CHUNK_LANES_MAX - 3, a->idle_of, a->n_idle, a->idle_series);
+    return true;
+}
+
+/* The lane that was taken, if less is left of it when what it goes with is taken away. */
+static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
+                        struct loose_part *part)
+{
+    bool sums = false, split;
     const struct kept_base *b = find_base(w, c, &sums);
 
     if (!b || series == 0)
         return false;
     take_under(w, c, b);
     VEC_LEAST(w->rest, w->cap_rest, c->n_devs * w->n_ticks);
-    if (!lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest))
+    split = !sums && c->key.no && put_split(w, c, series, out);
+    if (!split && !(c->key.no ? lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest)
+                              : lean_same(&w->lean, w->series, w->under_of, w->n_of, series, w->rest)))
         return false;
+    part->leans = w->n_parts - b->part;
+    part->sums = sums || split;
+    if (split)
+        return true;
     for (size_t k = 0, at = 0; k < series; at += w->n_of[k++])
         w->series[k] = w->rest + at;
     lean_put(&w->lean, out, series);
-    part->leans = w->n_parts - b->part;
-    part->sums = sums;
+    put_block(w, c, out, CHUNK_LANES_MAX - 1, w->series, w->n_of, series);
     return true;
 }
 
 static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, struct loose_part *part)
 {
-    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
-    size_t mask_at = out->len;
     unsigned zero_mask = 0;
 
+    buf_u8(out, has_every(c) ? PRESENT_EVERY : PRESENT_EACH);
+    if (!has_every(c))
+        put_presence(w, c, out);
+    size_t mask_at = out->len;
     if (w->lanes > 1)
         buf_u8(out, 0);
     for (unsigned lane = 0; lane < w->lanes && out->err == 0; lane++) {
-        size_t series = take_lane(w, c, lane);
-        bool leans = lean_lane(w, c, series, out, part);
-        unsigned kind = leans ? CHUNK_LANES_MAX - 1 : lane;
+        size_t series = take_lane(w, c, lane, NULL);
+        if (put_leaning(w, c, series, out, part))
+            continue;
         if (w->lanes > 1 && all_zero(w, series))
             zero_mask |= 1u << lane;
         else
-            block_put(w->block, out, w->series, w->n_of, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0,
-                      w->thorough);
+            put_block(w, c, out, lane, w->series, w->n_of, series);
     }
     if (w->lanes > 1 && out->err == 0)
         out->p[mask_at] = (char)zero_mask;
+}
+
+/* ---- tiers: what their lanes mean is known ---- */
+
+/* About how many bits the lane that was taken takes: as differences, or above the least of it. */
+static uint64_t guess_bits(const struct chunk_writer *w, size_t series)
+{
+    int64_t least = INT64_MAX;
+    uint64_t steps = 0, above = 0, before = series ? w->series[0][0] : 0;
+
+    for (size_t k = 0; k < series; k++)
+        for (size_t i = 0; i < w->n_of[k]; i++)
+            least = MIN(least, (int64_t)w->series[k][i]);
+    for (size_t k = 0; k < series; k++)
+        for (size_t i = 0; i < w->n_of[k]; i++) {
+            uint64_t v = w->series[k][i];
+            steps += bits_of(zigzag(v - before));
+            above += bits_of(v - (uint64_t)least);
+            before = v;
+        }
+    return MIN(steps, above);
+}
+
+/*
+ * LANE_MAX and LANE_SUM are less the least value, and the sum as many times as there are values: that is small where a
+ * device does the same all the time. Where the least is an outlier, the most and the sum themselves are smaller.
+ * NULL: as they are.
+ */
+static const int64_t *find_whole(struct chunk_writer *w, const struct chunk_column *c, unsigned lane)
+{
+    size_t n = w->n_ticks;
+
+    VEC_LEAST(w->whole, w->cap_whole, 2 * c->n_devs * n);
+    int64_t *whole = w->whole + (lane == LANE_SUM ? c->n_devs * n : 0);
+    uint64_t bits = w->quick ? 0 : guess_bits(w, take_lane(w, c, lane, NULL));
+    if (bits == 0)
+        return NULL;
+    for (size_t k = 0; k < c->n_devs; k++)
+        for (size_t i = 0; i < n; i++) {
+            uint64_t least = (uint64_t)c->v[k][LANE_MIN * n + i], times = (uint64_t)c->v[k][LANE_COUNT * n + i];
+            whole[k * n + i] = (int64_t)((uint64_t)c->v[k][lane * n + i] + least * (lane == LANE_SUM ? times : 1));
+        }
+    return guess_bits(w, take_lane(w, c, lane, whole)) < bits ? whole : NULL;
+}
+
+static enum tier_last find_last(const struct chunk_writer *w, const struct chunk_column *c, bool zero)
+{
+    size_t n = w->n_ticks;
+
+    if (zero)
+        return LAST_USUAL;
+    for (size_t k = 0; k < c->n_devs; k++) {
+        const uint64_t *h = c->have ? c->have[k] : NULL;
+        for (size_t i = 0; i < n; i++)
+            if (c->v[k][LANE_LAST * n + i] != LAST_IS_MOST && (!h || h[i / 64] >> i % 64 & 1))
+                return LAST_BLOCK;
+    }
+    return LAST_MOST;
+}
+
+static void put_marks(struct buf *out, unsigned marks, enum tier_last last, unsigned zero)
+{
+    bool count = zero >> LANE_COUNT & 1, pos = zero >> LANE_POS & 1;
+
+    marks |= (zero >> LANE_MIN & 1 ? MARK_NO_MIN : 0u) | (zero >> LANE_MAX & 1 ? MARK_NO_MAX : 0u) |
+             (zero >> LANE_SUM & 1 ? MARK_NO_SUM : 0u);
+    buf_u8(out, (uint8_t)(marks | MARK_LAST * (count && pos ? last : LAST_NEXT)));
+    if (!count || !pos)
+        buf_u8(out, (uint8_t)(last | (count ? NEXT_NO_COUNT : 0u) | (pos ? NEXT_NO_POS : 0u)));
+}
+
+static void put_tier_lane(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned lane,
+                          const int64_t *whole)
+{
+    size_t series = take_lane(w, c, lane, whole);
+
+    if (w->n_ticks > 1) {
+        put_block(w, c, out,
+                  !whole             ? lane
+                  : lane == LANE_SUM ? CHUNK_LANES_MAX - 1
+                                     : CHUNK_LANES_MAX - 2,
+                  w->series, w->n_of, series);
+        return;
+    }
+    VEC_LEAST(w->rest, w->cap_rest, series);
+    for (size_t k = 0; k < series; k++)
+        w->rest[k] = w->series[k][0];
+    ints_put(out, (const int64_t *)w->rest, series);
+}
+
+static void put_tier(struct chunk_writer *w, const struct chunk_column *c, struct buf *out)
+{
+    const int64_t *whole[LANES] = {0};
+    unsigned zero = 0;
+
+    for (unsigned lane = 0; lane < LANES; lane++)
+        zero |= (unsigned)all_zero(w, take_lane(w, c, lane, NULL)) << lane;
+    for (unsigned lane = LANE_MAX; lane <= LANE_SUM; lane += LANE_SUM - LANE_MAX)
+        whole[lane] = zero >> lane & 1 ? NULL : find_whole(w, c, lane);
+    enum tier_last last = find_last(w, c, zero >> LANE_LAST & 1);
+    put_marks(out,
+              (has_every(c) ? 0u : MARK_EACH) | (whole[LANE_MAX] ? MARK_MOST : 0u) | (whole[LANE_SUM] ? MARK_SUM : 0u),
+              last, zero);
+    if (!has_every(c))
+        put_presence(w, c, out);
+    zero |= (unsigned)(last != LAST_BLOCK) << LANE_LAST;
+    for (unsigned lane = 0; lane < LANES && out->err == 0; lane++)
+        if (!(zero >> lane & 1))
+            put_tier_lane(w, c, out, lane, whole[lane]);
 }
 
 static void note_part(struct chunk_writer *w, const struct chunk_column *c, struct loose_part p)
@@ -419,8 +592,10 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
         w->n_of = mem_grow(w->n_of, w->cap_n, sizeof(*w->n_of));
         w->series = mem_grow(w->series, w->cap_n, sizeof(*w->series));
     }
-    put_presence(w, c, &w->body);
-    put_lanes(w, c, &w->body, &part);
+    if (w->lanes == LANES)
+        put_tier(w, c, &w->body);
+    else
+        put_lanes(w, c, &w->body, &part);
     if (w->body.err)
         return -E2BIG;
     note_part(w, c, part);
@@ -429,16 +604,18 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
     return w->names.err ? -E2BIG : 0;
 }
 
-static void put_part(struct chunk_writer *w, const struct loose_part *p)
+static void put_part(struct chunk_writer *w, const struct loose_part *p, uint16_t before)
 {
     const uint16_t *devs = w->devs + p->devs_off;
+    unsigned places = p->leans ? PLACES_LEAN : p->as_before ? PLACES_BEFORE : PLACES_OWN;
 
-    buf_varint(&w->head, p->no);
+    buf_varint(&w->head, zigzag((uint64_t)p->no - before) << PLACES_BITS | places);
     if (!p->no)
         buf_text(&w->head, str_n(w->names.p + p->name_off, p->name_len));
-    buf_varint(&w->head, p->leans ? PLACES_LEAN : p->as_before ? PLACES_BEFORE : p->n_devs + PLACES_LEAN);
     if (p->leans)
         buf_varint(&w->head, p->leans << 1 | p->sums);
+    if (places == PLACES_OWN)
+        buf_varint(&w->head, p->n_devs);
     for (size_t k = 0; k < p->n_devs && !p->as_before; k++)
         buf_varint(&w->head, k ? (uint64_t)(devs[k] - devs[k - 1]) : devs[0]);
     buf_varint(&w->head, p->len);
@@ -458,7 +635,7 @@ int chunk_end(struct chunk_writer *w, struct buf *out)
             ints_put(&w->head, w->usual[lane], w->n_ticks);
     buf_varint(&w->head, w->n_parts);
     for (size_t i = 0; i < w->n_parts; i++)
-        put_part(w, &w->parts[i]);
+        put_part(w, &w->parts[i], i ? w->parts[i - 1].no : 0);
     if (w->head.err || w->body.err)
         return -E2BIG;
     buf_u8(out, CHUNK_VERSION);

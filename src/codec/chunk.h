@@ -16,7 +16,7 @@
 #include "codec/block.h"
 #include "codec/lean.h"
 
-#define CHUNK_VERSION     3 /* 1 and 2 are still read */
+#define CHUNK_VERSION     4 /* 1 to 3 are still read */
 #define CHUNK_TICKS_MAX   (1u << 20)
 #define CHUNK_DEVICES_MAX (1u << 12)
 #define CHUNK_COLUMNS_MAX (1u << 13)
@@ -62,7 +62,7 @@ struct chunk_part {
     size_t off, len;
     uint32_t crc;
     uint16_t leans;  /* on this column, one behind; 0: on none */
-    bool sums : 1;   /* with its differences */
+    bool sums : 1;   /* with its differences, or split: takes all of what it leans on from the first tick on */
     bool leant : 1;  /* others lean on it */
     bool inside : 1; /* the head, under its checksum: crc does not count */
 };

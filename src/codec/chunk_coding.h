@@ -7,12 +7,33 @@ enum { PRESENT_EVERY = 0, PRESENT_EACH = 1 }; /* all devices at all ticks; told 
 enum chunk_presence { PRESENT_ALL = 0, PRESENT_AS_BEFORE = 1, PRESENT_RUNS = 2 };
 
 /* A device's name: its length and text, or this and the 16 bytes of a GPU's uuid. */
-#define NAME_UUID      255u
-#define CHUNK_UUID_LEN 16u
+#define NAME_UUID 255u
 
-/* A column's devices: those of the column before; those and it leans on another column; n + this: n places follow. */
-enum { PLACES_BEFORE = 0, PLACES_LEAN = 1 };
+/* A column's devices: those of the column before; those and it leans on another column; n places follow (in version 3
+ * n + 1 says so). Since version 4 this is in the lowest bits of what is added to the metric's number before. */
+enum { PLACES_BEFORE = 0, PLACES_LEAN = 1, PLACES_OWN = 2 };
+#define PLACES_BITS  2u
 #define COLUMN_SMALL 128u /* bytes: one that is no larger lies in the head, and has no checksum of its own */
+
+/* How a column of a tier begins, since version 4. Lanes that are not named here are 0, unless MARK_LAST is LAST_NEXT.
+ */
+enum tier_mark {
+    MARK_EACH = 1, /* presence is told for each device */
+    MARK_MOST = 2, /* LANE_MAX is the most itself */
+    MARK_SUM = 4,  /* LANE_SUM is the sum itself */
+    MARK_NO_MIN = 8,
+    MARK_NO_MAX = 16,
+    MARK_NO_SUM = 32, /* these lanes are 0 */
+    MARK_LAST = 64    /* times one of: */
+};
+enum tier_last {
+    LAST_BLOCK = 0, /* it is written */
+    LAST_USUAL = 1, /* it is as usual, or 0 */
+    LAST_MOST = 2,  /* it is LAST_IS_MOST everywhere */
+    LAST_NEXT = 3   /* another byte: one of the above, and which of these two are 0 */
+};
+#define NEXT_NO_COUNT 4u
+#define NEXT_NO_POS   8u
 
 /* How a block's series are written that are not constant: block.c, block_read.c. */
 enum block_coding {

@@ -7,12 +7,14 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk_coding.h"
 #include "codec/chunk_v1.h"
 #include "codec/ints.h"
+#include "codec/pack.h"
+#include "codec/uuid.h"
 
-#define HEAD_AT   CHUNK_LEAD /* behind version, lanes, length, checksum */
-#define UUID_TEXT 40         /* GPU-01234567-89ab-cdef-0123-456789abcdef */
+#define HEAD_AT CHUNK_LEAD /* behind version, lanes, length, checksum */
 
 /* ---- the head ---- */
 
@@ -32,23 +34,6 @@ static bool head_ticks(struct chunk *c, struct rd *r)
     return true;
 }
 
-/* 16 bytes as the driver prints them. */
-static struct str uuid_text(const uint8_t *p, char *to)
-{
-    static const char hex[] = "0123456789abcdef";
-    char *at = to;
-
-    for (const char *word = "GPU-"; *word; word++)
-        *at++ = *word;
-    for (size_t i = 0; i < CHUNK_UUID_LEN; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
-        *at++ = hex[p[i] >> 4];
-        *at++ = hex[p[i] & 15];
-    }
-    return str_n(to, UUID_TEXT);
-}
-
 static bool head_devices(struct chunk *c, struct rd *r)
 {
     uint64_t n = rd_varint(r);
@@ -65,10 +50,10 @@ static bool head_devices(struct chunk *c, struct rd *r)
     c->text = mem_alloc(c->n_devices * UUID_TEXT);
     for (size_t i = 0; i < c->n_devices; i++) {
         uint64_t len = rd_varint(r);
-        const uint8_t *p = rd_bytes(r, len == NAME_UUID ? CHUNK_UUID_LEN : len <= CHUNK_NAME_MAX ? (size_t)len : 0);
+        const uint8_t *p = rd_bytes(r, len == NAME_UUID ? UUID_BYTES : len <= CHUNK_NAME_MAX ? (size_t)len : 0);
         if (!p || (len > CHUNK_NAME_MAX && len != NAME_UUID))
             return false;
-        c->devices[i] = len == NAME_UUID ? uuid_text(p, c->text + i * UUID_TEXT) : str_n((const char *)p, (size_t)len);
+        c->devices[i] = len == NAME_UUID ? uuid_write(p, c->text + i * UUID_TEXT) : str_n((const char *)p, (size_t)len);
     }
     return true;
 }
@@ -128,20 +113,37 @@ static bool head_places(struct chunk *c, struct rd *r, struct chunk_part *p, uin
     return true;
 }
 
-static bool head_column(struct chunk *c, struct rd *r, struct chunk_part *p)
+/* What it is of, and how many places follow; 0: those of the column before. */
+static bool head_key(const struct chunk *c, struct rd *r, struct chunk_part *p, uint64_t *ret_places, bool *ret_leans)
 {
-    uint64_t no = rd_varint(r);
+    uint64_t word = rd_varint(r), no = word, places = PLACES_BEFORE;
 
-    if (no > UINT16_MAX)
+    if (c->version > 3) {
+        no = (p > c->columns ? p[-1].key.no : 0u) + unzigzag(word >> PLACES_BITS);
+        places = word & ((1u << PLACES_BITS) - 1);
+    }
+    if (no > UINT16_MAX || places > PLACES_OWN)
         return false;
     p->key.no = (uint16_t)no;
     if (no == 0)
         p->key.name = rd_text(r, CHUNK_NAME_MAX);
+    if (c->version > 3) {
+        *ret_leans = places == PLACES_LEAN;
+        *ret_places = places == PLACES_OWN ? rd_varint(r) : 0;
+        return places != PLACES_OWN || *ret_places;
+    }
     uint64_t n = rd_varint(r);
-    bool leans = c->version > 2 && n == PLACES_LEAN;
-    if (c->version > 2)
-        n -= n > PLACES_LEAN ? PLACES_LEAN : n;
-    if (r->bad || (n == 0 && c->version == 1) || n > c->n_devices || !head_places(c, r, p, n) ||
+    *ret_leans = c->version > 2 && n == PLACES_LEAN;
+    *ret_places = c->version < 3 ? n : n > PLACES_LEAN ? n - PLACES_LEAN : 0;
+    return n != 0 || c->version > 1;
+}
+
+static bool head_column(struct chunk *c, struct rd *r, struct chunk_part *p)
+{
+    uint64_t n = 0;
+    bool leans = false;
+
+    if (!head_key(c, r, p, &n, &leans) || r->bad || n > c->n_devices || !head_places(c, r, p, n) ||
         p->n_devs * c->lanes > CHUNK_CELLS_MAX / c->n_ticks || (leans && !head_leans(c, r, p)))
         return false;
     uint64_t len = rd_varint(r);
@@ -289,17 +291,30 @@ static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
         v[i] = h[i / 64] >> (i % 64) & 1 ? v[i] : 0;
 }
 
+struct lane_how {
+    unsigned lane;
+    bool zero, row;       /* it is not written; a number per series, and no block */
+    const int64_t *usual; /* or NULL */
+};
+
+static bool get_block(struct rd *r, struct chunk_cells *c, const struct lane_how *how, uint64_t *ret, const size_t *n,
+                      size_t n_series, const struct block_part *part)
+{
+    return how->row ? ints_get(r, (int64_t *)ret, n_series) == 0 : block_get_part(&c->block, r, ret, n, n_series, part);
+}
+
 /* Where every device has every tick, which is the rule: each value is unpacked to where it belongs. */
-static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
+static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane_how *how,
                           const struct chunk_want *want)
 {
-    bool wanted = want->lanes >> lane & 1;
+    unsigned lane = how->lane;
+    bool wanted = want->lanes >> lane & 1, zero = how->zero;
     size_t n = c->n_ticks, begin = want->to ? want->from : 0, end = want->to ? MIN(want->to, n) : n;
     struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL, false};
-    const int64_t *usual = from->usual[lane];
+    const int64_t *usual = how->usual;
     int64_t *v = c->v + lane * chunk_lane_step(c);
 
-    if (!zero && !block_get_part(&c->block, r, (uint64_t *)v, c->present, c->n_devs, &part))
+    if (!zero && !get_block(r, c, how, (uint64_t *)v, c->present, c->n_devs, &part))
         return false;
     if (!wanted || (!zero && !usual))
         return true;
@@ -316,10 +331,9 @@ static bool get_lane_full(struct rd *r, const struct chunk *from, struct chunk_c
 }
 
 /* Devices [first, last) of it; none: it is passed over. */
-static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
-                     const struct chunk_want *want)
+static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how *how, const struct chunk_want *want)
 {
-    bool wanted = want->lanes >> lane & 1;
+    bool wanted = want->lanes >> how->lane & 1;
     size_t first = wanted ? want->first : 0, last = wanted ? want->last : 0;
     size_t begin_tick = want->to ? want->from : 0, end_tick = want->to ? MIN(want->to, c->n_ticks) : c->n_ticks;
     size_t words = chunk_words(c->n_ticks), n = 0, at = 0, begin = 0, end = 0, *some = c->present + c->n_devs;
@@ -347,10 +361,10 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
                               end_tick,
                               want->brief && c->lanes == 1 ? c->shape + c->n_devs : NULL,
                               want->brief && want->runs && c->lanes == 1 && full};
-    if (!zero && !block_get_part(&c->block, r, flat, some, n, &part))
+    if (!how->zero && !get_block(r, c, how, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
-        int64_t *v = c->v + lane * chunk_lane_step(c) + k * c->n_ticks;
+        int64_t *v = c->v + how->lane * chunk_lane_step(c) + k * c->n_ticks;
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
         end -= c->present[k] > 0;
@@ -360,16 +374,16 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
                 v[0] = (int64_t)flat[at];
             continue; /* runs are where they belong: every device has every tick then */
         }
-        if (zero)
+        if (how->zero)
             for (size_t i = begin_tick; i < end_tick; i++)
                 v[i] = 0;
         else if (c->lanes > 1 && c->present[k] == c->n_ticks && begin_tick < end_tick)
             memcpy(v + begin_tick, flat + at + begin_tick, (end_tick - begin_tick) * sizeof(*v));
         else
             chunk_spread(v, (int64_t *)flat + at, h, c->n_ticks, c->present[k]);
-        if (!from->usual[lane])
+        if (!how->usual)
             continue;
-        add_usual(v, from->usual[lane], begin_tick, end_tick);
+        add_usual(v, how->usual, begin_tick, end_tick);
         if (c->present[k] < c->n_ticks)
             no_values(v, h, begin_tick, end_tick);
     }
@@ -472,6 +486,59 @@ void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *w
     base_is(b, c, column, want);
 }
 
+/* The block of the values where the base is not 0, or of the others, to ret; of each series only if it has some. */
+static bool get_half(struct rd *r, struct chunk_cells *c, bool idle, const struct chunk_want *need, uint64_t *ret,
+                     size_t *ret_values)
+{
+    size_t *n = c->present + c->n_devs, series = 0, some = 0;
+    struct block_part part = {0};
+
+    *ret_values = 0;
+    for (size_t k = 0; k < c->n_devs; k++) {
+        if (k == need->first)
+            part.first = some;
+        if (c->present[k]) {
+            uint64_t busy = (uint64_t)c->lean.busy[series++];
+            if (busy > c->present[k])
+                return false;
+            n[some] = idle ? c->present[k] - (size_t)busy : (size_t)busy;
+            *ret_values += n[some];
+            some += n[some] > 0;
+        }
+        if (k < need->last)
+            part.last = some;
+    }
+    return !some || block_get_part(&c->block, r, ret, n, some, &part);
+}
+
+/* The values of a column that was split, where they belong. */
+static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_cells *base,
+                      const struct chunk_want *need)
+{
+    size_t busy, idle, words = chunk_words(c->n_ticks), series = 0, slope = 0;
+
+    VEC_LEAST(c->flat, c->cap_flat, c->n_devs * c->n_ticks);
+    if (!get_half(r, c, false, need, c->flat, &busy) || !get_half(r, c, true, need, c->flat + busy, &idle))
+        return false;
+    struct lean_parts at = {.busy = c->flat, .idle = c->flat + busy};
+    for (size_t k = 0; k < need->last; k++) {
+        if (!c->present[k]) {
+            memset(c->v + k * c->n_ticks, 0, c->n_ticks * sizeof(*c->v));
+            continue;
+        }
+        at.n_busy = (size_t)c->lean.busy[series++];
+        at.n_idle = c->present[k] - at.n_busy;
+        if (k >= need->first &&
+            !lean_join(&c->lean, slope, &at, c->v + k * c->n_ticks, chunk_lane(base, k, 0),
+                       c->present[k] < c->n_ticks ? c->have + k * words : NULL, need->to, need->to == c->n_ticks))
+            return false;
+        slope += at.n_busy > 0;
+        at.busy += at.n_busy;
+        at.idle += at.n_idle;
+    }
+    return true;
+}
+
 /* The only lane of a column that leans. */
 static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
                         const struct chunk_want *want)
@@ -482,7 +549,11 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
 
     for (size_t k = 0; k < c->n_devs; k++)
         series += c->present[k] > 0;
-    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series) || !get_lane(r, from, c, 0, false, &need))
+    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series))
+        return false;
+    if (c->lean.split)
+        return get_split(r, c, &base->cells, &need);
+    if (!get_lane(r, c, &(struct lane_how){0}, &need))
         return false;
     for (size_t k = series = 0; k < need.last; k++) {
         if (k >= need.first && c->present[k])
@@ -493,18 +564,102 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
     return true;
 }
 
+/* ---- tiers ---- */
+
+struct tier_head {
+    unsigned marks, zero; /* zero: a bit for each lane that is not written */
+    bool last_is_most;
+};
+
+static bool get_marks(struct rd *r, struct tier_head *ret)
+{
+    unsigned marks = rd_u8(r), last = marks / MARK_LAST, next = NEXT_NO_COUNT | NEXT_NO_POS;
+
+    if (last == LAST_NEXT) {
+        next = rd_u8(r);
+        last = next & LAST_NEXT;
+    }
+    *ret = (struct tier_head){
+        .marks = marks,
+        .zero = (marks & MARK_NO_MIN ? 1u << LANE_MIN : 0) | (marks & MARK_NO_MAX ? 1u << LANE_MAX : 0) |
+                (marks & MARK_NO_SUM ? 1u << LANE_SUM : 0) | (last != LAST_BLOCK ? 1u << LANE_LAST : 0) |
+                (next & NEXT_NO_COUNT ? 1u << LANE_COUNT : 0) | (next & NEXT_NO_POS ? 1u << LANE_POS : 0),
+        .last_is_most = last == LAST_MOST,
+    };
+    return !r->bad && last != LAST_NEXT && next >> 4 == 0;
+}
+
+/* What a reader expects in LANE_MAX and LANE_SUM is less the least value. */
+static void less_least(struct chunk_cells *c, unsigned lane, const struct chunk_want *want)
+{
+    size_t step = chunk_lane_step(c), n = c->n_ticks, begin = want->to ? want->from : 0;
+    size_t end = want->to ? MIN(want->to, n) : n;
+
+    for (size_t k = want->first; k < want->last; k++) {
+        int64_t *v = c->v + lane * step + k * n;
+        const int64_t *least = c->v + LANE_MIN * step + k * n, *count = c->v + LANE_COUNT * step + k * n;
+        for (size_t i = begin; i < end && lane == LANE_SUM; i++)
+            v[i] = (int64_t)((uint64_t)v[i] - (uint64_t)least[i] * (uint64_t)count[i]);
+        for (size_t i = begin; i < end && lane != LANE_SUM; i++)
+            v[i] = (int64_t)((uint64_t)v[i] - (uint64_t)least[i]);
+    }
+}
+
+static void last_is_most(struct chunk_cells *c, const struct chunk_want *want)
+{
+    size_t n = c->n_ticks;
+
+    for (size_t k = want->first; k < want->last; k++) {
+        int64_t *v = c->v + LANE_LAST * chunk_lane_step(c) + k * n;
+        for (size_t i = 0; i < n; i++)
+            v[i] = chunk_has(c, k, i) ? LAST_IS_MOST : 0;
+    }
+}
+
+static bool get_tier(struct rd *r, const struct chunk *from, struct chunk_cells *c, const struct chunk_want *want)
+{
+    struct chunk_want need = *want;
+    struct tier_head t;
+
+    if (!get_marks(r, &t) || !chunk_get_presence(r, c, !(t.marks & MARK_EACH), get_runs))
+        return false;
+    bool full = !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
+    bool most = t.marks & MARK_MOST && want->lanes >> LANE_MAX & 1;
+    bool sum = t.marks & MARK_SUM && want->lanes >> LANE_SUM & 1;
+    need.lanes |= (most || sum ? 1u << LANE_MIN : 0) | (sum ? 1u << LANE_COUNT : 0);
+    for (unsigned lane = 0; lane < LANES && need.lanes >> lane; lane++) {
+        struct lane_how how = {lane, t.zero >> lane & 1, c->n_ticks == 1, from->usual[lane]};
+        if (lane == LANE_LAST && t.last_is_most)
+            continue;
+        if (!(full ? get_lane_full : get_lane)(r, c, &how, &need))
+            return false;
+    }
+    if (t.last_is_most && want->lanes >> LANE_LAST & 1)
+        last_is_most(c, want);
+    if (most)
+        less_least(c, LANE_MAX, want);
+    if (sum)
+        less_least(c, LANE_SUM, want);
+    c->full = full;
+    return true;
+}
+
 static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
                        const struct chunk_want *want)
 {
+    if (from->version > 3 && c->lanes == LANES)
+        return get_tier(r, from, c, want);
     if (!chunk_get_presence(r, c, rd_u8(r) == PRESENT_EVERY, get_runs))
         return false;
     if (from->columns[column].leans)
         return get_leaning(r, from, c, column, want);
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
     bool full = c->lanes > 1 && !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
-    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++)
-        if (!(full ? get_lane_full : get_lane)(r, from, c, lane, zero >> lane & 1, want))
+    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
+        struct lane_how how = {lane, zero >> lane & 1, false, from->usual[lane]};
+        if (!(full ? get_lane_full : get_lane)(r, c, &how, want))
             return false;
+    }
     c->full = full;
     return true;
 }

@@ -8,12 +8,14 @@
 #include "codec/pack.h"
 #include "model/metric.h"
 
-#define SHIFT_ROOM 60u  /* a product of slope and base has no more bits */
-#define LOOK       128u /* values of a series that are looked at to see what is saved */
-#define LEAST_PART 0.04 /* of the bits, or it is not worth reading two columns for one */
-#define LEAST_BITS 0.2  /* per value */
+#define SHIFT_ROOM 60u   /* a product of slope and base has no more bits */
+#define LOOK       128u  /* values of a series that are looked at to see what is saved */
+#define LEAST_PART 0.04  /* of the bits, or it is not worth reading two columns for one */
+#define LEAST_BITS 0.2   /* per value */
+#define SPLIT      0x80u /* beside the shift */
+#define SPLIT_PART 16u   /* of the values, at least, are where the base is 0, and where it is not */
 
-static const int bases[LEAN_BASES] = {M_util, M_power, M_nvlink_rx};
+static const int bases[LEAN_BASES] = {M_util, M_power, M_nvlink_rx, M_mem_used};
 static const struct {
     int on;
     bool sums;
@@ -29,6 +31,8 @@ uint16_t lean_on(uint16_t metric, bool *ret_sums)
 {
     int m = metric ? metric_by_no(metric) : -1;
 
+    if (!metric)
+        return metrics[M_mem_used].no;
     if (m < 0 || !leans[m].on)
         return 0;
     *ret_sums = leans[m].sums;
@@ -47,7 +51,7 @@ unsigned lean_base(uint16_t metric)
 
 void lean_fini(struct lean *l)
 {
-    FREE_ALL(l->slope, l->first);
+    FREE_ALL(l->slope, l->first, l->busy);
     *l = (struct lean){0};
 }
 
@@ -58,6 +62,7 @@ static void room_for(struct lean *l, size_t n_series)
     l->cap = n_series;
     l->slope = mem_grow(l->slope, n_series, sizeof(*l->slope));
     l->first = mem_grow(l->first, n_series, sizeof(*l->first));
+    l->busy = mem_grow(l->busy, n_series, sizeof(*l->busy));
 }
 
 /* ---- writing ---- */
@@ -135,6 +140,16 @@ static bool is_worth_it(const uint64_t *y, const uint64_t *rest, const size_t *n
     return alone - left > MAX(LEAST_BITS * (double)count, LEAST_PART * alone);
 }
 
+bool lean_splits(const uint64_t *const *base, const size_t *n, size_t n_series)
+{
+    size_t values = 0, busy = 0;
+
+    for (size_t k = 0; k < n_series; values += n[k++])
+        for (size_t i = 0; i < n[k]; i++)
+            busy += base[k][i] != 0;
+    return values && busy * SPLIT_PART >= values && (values - busy) * SPLIT_PART >= values;
+}
+
 bool lean_take(struct lean *l, bool sums, const uint64_t *const *v, const uint64_t *const *base, const size_t *n,
                size_t n_series, uint64_t *ret)
 {
@@ -150,6 +165,7 @@ bool lean_take(struct lean *l, bool sums, const uint64_t *const *v, const uint64
     for (size_t k = 0; k < n_series; at += n[k++])
         take_steps(v[k], n[k], sums, y + at);
     l->sums = sums;
+    l->split = false;
     l->by = common(y, values);
     if (!l->by)
         return false;
@@ -176,11 +192,60 @@ bool lean_take(struct lean *l, bool sums, const uint64_t *const *v, const uint64
     return is_worth_it(y, ret, n, n_series);
 }
 
+void lean_split(struct lean *l, const uint64_t *const *base, const size_t *n, size_t n_series)
+{
+    room_for(l, n_series);
+    l->split = true;
+    for (size_t k = 0; k < n_series; k++) {
+        l->busy[k] = 0;
+        for (size_t i = 0; i < n[k]; i++)
+            l->busy[k] += base[k][i] != 0;
+    }
+}
+
+bool lean_same(struct lean *l, const uint64_t *const *v, const uint64_t *const *base, const size_t *n, size_t n_series,
+               uint64_t *ret)
+{
+    uint64_t moves = 0, more = 0, less = 0; /* where it is not a constant, one and its base, one less its base */
+    size_t at = 0;
+
+    for (size_t k = 0; k < n_series && (more == 0 || less == 0); k++)
+        for (size_t i = 0; i < n[k]; i++) {
+            uint64_t step = v[k][i] - v[k][0], under = base[k][i] - base[k][0];
+            moves |= step;
+            more |= step - under;
+            less |= step + under;
+        }
+    if (!moves || (more && less))
+        return false; /* constants take as little by themselves */
+    room_for(l, n_series);
+    l->sums = l->split = false;
+    l->by = 1;
+    l->shift = 0;
+    for (size_t k = 0; k < n_series; k++) {
+        l->slope[k] = more ? -1 : 1;
+        for (size_t i = 0; i < n[k]; i++)
+            ret[at++] = v[k][i] - told(l->slope[k], base[k][i], 0);
+    }
+    return true;
+}
+
+static size_t count_busy(const struct lean *l, size_t n_series)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < n_series; k++)
+        n += l->busy[k] > 0;
+    return n;
+}
+
 int lean_put(const struct lean *l, struct buf *out, size_t n_series)
 {
     buf_varint(out, l->by);
-    buf_u8(out, (uint8_t)l->shift);
-    ints_put(out, l->slope, n_series);
+    buf_u8(out, (uint8_t)(l->shift | (l->split ? SPLIT : 0)));
+    if (l->split)
+        ints_put(out, l->busy, n_series);
+    ints_put(out, l->slope, l->split ? count_busy(l, n_series) : n_series);
     if (l->sums)
         ints_put(out, l->first, n_series);
     return out->err;
@@ -191,11 +256,71 @@ int lean_put(const struct lean *l, struct buf *out, size_t n_series)
 bool lean_get(struct lean *l, struct rd *r, bool sums, size_t n_series)
 {
     room_for(l, n_series);
-    l->sums = sums;
     l->by = rd_varint(r);
-    l->shift = rd_u8(r);
-    return !r->bad && l->shift < 64 && ints_get(r, l->slope, n_series) == 0 &&
-           (!sums || ints_get(r, l->first, n_series) == 0);
+    unsigned shift = rd_u8(r);
+    l->shift = shift & ~SPLIT;
+    l->split = shift & SPLIT;
+    l->sums = sums && !l->split;
+    if (r->bad || l->shift >= 64 || (l->split && (!sums || ints_get(r, l->busy, n_series) < 0)))
+        return false;
+    return ints_get(r, l->slope, l->split ? count_busy(l, n_series) : n_series) == 0 &&
+           (!l->sums || ints_get(r, l->first, n_series) == 0);
+}
+
+/* How many of [0, to) there are, and of those where the base is not 0. */
+static size_t count_there(const int64_t *base, const uint64_t *have, size_t to, size_t *ret_busy)
+{
+    size_t there = 0, busy = 0;
+
+    for (size_t i = 0; i < to && !have; i++)
+        busy += base[i] != 0;
+    for (size_t i = 0; i < to && have; i++) {
+        bool has = have[i / 64] >> i % 64 & 1;
+        there += has;
+        busy += has && base[i];
+    }
+    *ret_busy = busy;
+    return have ? there : to;
+}
+
+/* As lean_join, where every value is there. A GPU works for a while and rests for a while. */
+static void join_full(const struct lean *l, int64_t slope, const struct lean_parts *p, int64_t *v, const int64_t *base,
+                      size_t to)
+{
+    const uint64_t *busy = p->busy, *idle = p->idle;
+    uint64_t by = l->by;
+    unsigned shift = l->shift;
+
+    for (size_t i = 0; i < to;) {
+        for (; i < to && base[i]; i++)
+            v[i] = (int64_t)((*busy++ + told(slope, (uint64_t)base[i], shift)) * by);
+        for (; i < to && !base[i]; i++)
+            v[i] = (int64_t)*idle++;
+    }
+}
+
+bool lean_join(const struct lean *l, size_t at, const struct lean_parts *p, int64_t *v, const int64_t *base,
+               const uint64_t *have, size_t to, bool all)
+{
+    struct lean_parts rest = *p;
+    int64_t slope = p->n_busy ? l->slope[at] : 0;
+    size_t n_busy, there = count_there(base, have, to, &n_busy);
+
+    if (n_busy > p->n_busy || there - n_busy > p->n_idle || (all && there != p->n_busy + p->n_idle))
+        return false;
+    if (!have) {
+        join_full(l, slope, p, v, base, to);
+        return true;
+    }
+    for (size_t i = 0; i < to; i++) {
+        if (!(have[i / 64] >> i % 64 & 1))
+            v[i] = 0;
+        else if (base[i])
+            v[i] = (int64_t)((*rest.busy++ + told(slope, (uint64_t)base[i], l->shift)) * l->by);
+        else
+            v[i] = (int64_t)*rest.idle++;
+    }
+    return true;
 }
 
 void lean_undo(const struct lean *l, size_t series, int64_t *v, const int64_t *base, const uint64_t *have, size_t from,

@@ -9,13 +9,15 @@
 #include "base/json.h"
 #include "base/mem.h"
 
+/* What is 0 or empty is left out: it is read so. */
 static void add_members(const struct record_kind *kind, const void *record, struct json *j)
 {
     for (size_t i = 0; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
-        if (f->type == FIELD_TEXT)
-            json_cstr(j, f->json, *record_text(f, record));
-        else if (f->json)
+        const char *text = f->type == FIELD_TEXT ? *record_text(f, record) : NULL;
+        if (text && *text)
+            json_cstr(j, f->json, text);
+        else if (f->json && f->type != FIELD_TEXT && record_int(f, record))
             json_int(j, f->json, record_int(f, record));
     }
 }

@@ -13,6 +13,8 @@ static const char *const upgrades[] = {
     "ALTER TABLE chunk ADD COLUMN summed INTEGER NOT NULL DEFAULT 1",
     /* 2 to 3: the same tables; from now on they may hold chunks of version 3, which older programs call damaged */
     "SELECT 1",
+    /* 3 to 4: likewise of version 4 */
+    "SELECT 1",
 };
 
 #define TABLES                                                                                                         \
@@ -26,7 +28,7 @@ static const char *const upgrades[] = {
 
 const struct db_kind chunks_kind = {
     .magic = DB_MAGIC_HISTORY,
-    .version = 3,
+    .version = 4,
     .upgrades = upgrades,
     .shrinks = true,
     .schema = TABLES,

@@ -102,6 +102,8 @@ static const char *const upgrades[] = {
     "ALTER TABLE nodes ADD COLUMN sampled_ms INTEGER NOT NULL DEFAULT 0;"
     "UPDATE nodes SET sampled_ms = last_ms WHERE facts <> 0 OR procs <> 0"
     " OR EXISTS (SELECT 1 FROM seen WHERE seen.node = key);" ENROL_TRIGGER,
+    /* 8 -> 9: the same tables; from now on names of GPUs may be short there (usage_table.c) */
+    "SELECT 1",
 };
 
 /* last_log of blobs: the newest log file with a batch that names it; when that file goes, so does the blob */
@@ -270,7 +272,7 @@ static const char *const upgrades[] = {
 const struct db_kind records_kind = {
     .records = main_records,
     .magic = DB_MAGIC_MAIN,
-    .version = 8,
+    .version = 9,
     .page = 2048, /* of its many tables most are small, or empty */
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,

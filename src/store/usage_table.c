@@ -6,9 +6,12 @@
 
 #include <errno.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/lookup.h"
 #include "codec/usage_code.h"
+#include "codec/uuid.h"
+#include "sql/pg.h"
 #include "store/schema.h"
 
 #define NAMES_MOST (1 << 24)
@@ -74,23 +77,65 @@ static void known_add(struct records *r, const char *text, int64_t id)
     texts_set(&r->known->texts, id, n->text);
 }
 
-static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *ret)
+/*
+ * Most names are those of GPUs, and a name is there twice, in the table and in its index: in a folder they are kept as
+ * this letter, which no name begins with, and their bytes in base64. Folders from before this have them as they are.
+ */
+#define SHORT     '\1'
+#define SHORT_LEN 23u
+#define SHORT_END "==" /* left out */
+
+static struct str short_name(const char *text, struct buf *room)
 {
-    return db_one(DB_STMT(&r->st, stmt, DB_TEXT(text)), ret, NULL);
+    uint8_t bytes[UUID_BYTES];
+
+    buf_reset(room);
+    if (!uuid_read(str_of(text), bytes))
+        return str_of(text);
+    buf_addc(room, SHORT);
+    base64_add(room, str_n((const char *)bytes, sizeof(bytes)));
+    buf_cut(room, SHORT_LEN);
+    return buf_str(room);
 }
 
-/* Its number, given now if it had none. Within a transaction. */
-static int name_id(struct records *r, const char *text, int64_t *ret)
+/* As it was given; good until room is used again. */
+static const char *long_name(const char *text, struct buf *room)
+{
+    char padded[SHORT_LEN + sizeof(SHORT_END)], name[UUID_TEXT];
+
+    if (text[0] != SHORT || strlen(text) != SHORT_LEN)
+        return text;
+    snprintf(padded, sizeof(padded), "%s" SHORT_END, text + 1);
+    buf_reset(room);
+    if (base64_read(str_of(padded), room) < 0 || room->len != UUID_BYTES)
+        return text;
+    struct str whole = uuid_write((const uint8_t *)room->p, name);
+    buf_reset(room);
+    buf_addstr(room, whole);
+    return room->p;
+}
+
+static int name_ask(struct records *r, size_t stmt, const char *text, const char *or_so, int64_t *ret)
+{
+    return db_one(DB_STMT(&r->st, stmt, DB_TEXT(text), DB_TEXT(or_so)), ret, NULL);
+}
+
+/* Its number, given now if it had none; device: it is one's name. Within a transaction. */
+static int name_id(struct records *r, const char *text, bool device, int64_t *ret)
 {
     const struct name *n = r->known ? lookup_named(&r->known->names, text, offsetof(struct name, text)) : NULL;
+    AUTO_BUF room = BUF_INIT(256);
 
     if (n) {
         *ret = n->id;
         return 0;
     }
-    int code = name_ask(r, R_USAGE_NAME, text, ret);
+    const char *brief = device ? short_name(text, &room).p : text;
+    int code = name_ask(r, R_USAGE_NAME, text, brief, ret);
+    if (code == 0 && pg_is(records_db(r))) /* a hub of the version before may be on the server as well */
+        brief = text;
     if (code == 0)
-        code = name_ask(r, R_PUT_USAGE_NAME, text, ret);
+        code = db_one(DB_STMT(&r->st, R_PUT_USAGE_NAME, DB_TEXT(brief)), ret, NULL);
     if (code < 0)
         return code;
     known_add(r, text, *ret);
@@ -100,7 +145,7 @@ static int name_id(struct records *r, const char *text, int64_t *ret)
 static int put_id(void *arg, struct buf *out, const char *name)
 {
     int64_t id;
-    int code = name_id(arg, name, &id);
+    int code = name_id(arg, name, true, &id);
 
     return code < 0 ? code : buf_varint(out, (uint64_t)id);
 }
@@ -116,10 +161,11 @@ static const char *known_text(void *arg, struct rd *in)
         return NULL;
     if (r->known && texts_get(&r->known->texts, id))
         return texts_get(&r->known->texts, id);
+    AUTO_BUF room = BUF_INIT(256);
     struct db_stmt *st = DB_STMT(&r->st, R_USAGE_TEXT, DB_INT((int64_t)id));
     bool there = db_next(st, NULL) == 1;
     if (there)
-        known_add(r, db_text(st, 0), (int64_t)id);
+        known_add(r, long_name(db_text(st, 0), &room), (int64_t)id);
     db_reset(st);
     return there ? texts_get(&r->known->texts, id) : NULL;
 }
@@ -133,10 +179,11 @@ struct all_names {
 static int names_load(struct records *r, struct all_names *a, struct err *err)
 {
     struct db_stmt *st = db_stmt(&r->st, R_USAGE_NAMES);
+    AUTO_BUF room = BUF_INIT(256);
     int code;
 
     while ((code = db_next(st, err)) == 1)
-        texts_set(&a->texts, db_number(st, 0), arena_str(&a->mem, db_text(st, 1)));
+        texts_set(&a->texts, db_number(st, 0), arena_str(&a->mem, long_name(db_text(st, 1), &room)));
     return code;
 }
 
@@ -194,7 +241,7 @@ static int put_day(struct records *r, int64_t zone, int64_t node, const struct u
 int records_put_usage(struct records *r, const struct usage_put *u)
 {
     int64_t node, zone = 0;
-    int code = name_id(r, u->node, &node);
+    int code = name_id(r, u->node, false, &node);
 
     for (size_t i = 0; i < u->n && code == 0; i++) {
         code = u->hours[i].n ? put_span(r, -1, node, &u->hours[i])
@@ -203,7 +250,7 @@ int records_put_usage(struct records *r, const struct usage_put *u)
             code = RECORDS_POST(r, R_DROP_USAGE_MARK, DB_TEXT(u->node), DB_INT(u->hours[i].at_ms), DB_INT(u->marks[i]));
     }
     if (code == 0 && u->n_days)
-        code = name_id(r, u->zone, &zone);
+        code = name_id(r, u->zone, false, &zone);
     for (size_t i = 0; i < u->n_days && code == 0; i++)
         code = put_day(r, zone, node, &u->days[i]);
     return code;
@@ -223,9 +270,9 @@ int records_move_usage(struct records *r, const char *from, const char *to)
 {
     static const int steps[] = {R_MOVE_USAGE_HOURS, R_DROP_USAGE_HOURS_OF, R_MOVE_USAGE_DAYS, R_DROP_USAGE_DAYS_OF};
     int64_t old, new;
-    int code = name_ask(r, R_USAGE_NAME, from, &old);
+    int code = name_ask(r, R_USAGE_NAME, from, from, &old);
 
-    if (code <= 0 || (code = name_id(r, to, &new)) < 0)
+    if (code <= 0 || (code = name_id(r, to, false, &new)) < 0)
         return code;
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++)
         code = RECORDS_RUN(r, (size_t)steps[i], DB_INT(old), DB_INT(new));
@@ -279,7 +326,7 @@ int records_usage(struct records *r, const struct usage_ask *ask,
     int64_t zone = 0, at_ms = ask->from_ms;
     int code = records_moment(r, err); /* hours and days of one moment */
 
-    if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, &zone)) > 0)
+    if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, ask->zone, &zone)) > 0)
         code = 0; /* a zone that has no number has no days */
     for (size_t i = 0; i < ask->n_days && code == 0; i++) {
         code = read_rows(&k, -1, at_ms, ask->days[i].from_ms, err);

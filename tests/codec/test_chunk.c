@@ -7,7 +7,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk.h"
+#include "model/metric.h"
 
 #define T0 1700000000000ll
 
@@ -301,11 +303,11 @@ static void chunks_of_one_writer_come_back_to_the_bit(void **unused)
     chunk_writer_free(w);
 }
 
-/* K5: what versions 1 and 2 wrote, from the same seeds. */
+/* K5: what versions 1 to 3 wrote, from the same seeds. */
 static void chunks_of_older_versions_are_still_read(void **unused)
 {
     (void)unused;
-    for (uint64_t i = 0; i < 8; i++) {
+    for (uint64_t i = 0; i < 12; i++) {
         uint64_t seed = i % 4 + 1;
         int version = (int)(i / 4) + 1;
         struct made m = make_named(seed, 20, seed % 4 == 0 ? 6 : 1, version == 1);
@@ -322,19 +324,24 @@ static void chunks_of_older_versions_are_still_read(void **unused)
 enum { LEAN_N = 300, LEAN_DEVS = 4, LEAN_COLUMNS = 5 };
 static const uint16_t lean_numbers[LEAN_COLUMNS] = {1, 2, 8, 10, 31}; /* util, mem_util, power, energy, sm_active */
 
-/* GPUs whose other numbers follow util and power; gaps: mem_util and energy come every third tick only. */
-static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N])
+/*
+ * GPUs whose other numbers follow util and power; gaps: mem_util and energy come every third tick only, of the third
+ * GPU never. idle: they do nothing now and then, the last one always.
+ */
+static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N], bool idle)
 {
     for (size_t d = 0; d < LEAN_DEVS; d++) {
         int64_t energy = (int64_t)(prng_next(g) >> 20);
         for (size_t i = 0; i < LEAN_N; i++) {
-            int64_t util = (int64_t)(prng_next(g) % 101), mw = 70000 + util * 5000 + (int64_t)(prng_next(g) % 8000);
+            bool rests = idle && (d == LEAN_DEVS - 1 || (i / 37 + d) % 3 == 0);
+            int64_t util = rests ? 0 : (int64_t)(prng_next(g) % 101);
+            int64_t mw = 70000 + util * 5000 + (int64_t)(prng_next(g) % 8000);
             energy += mw + (int64_t)(prng_next(g) % 900) - 450;
             v[0][d][i] = util * 100;
-            v[1][d][i] = util / 2 * 100 + (int64_t)(prng_next(g) % 3) * 100;
+            v[1][d][i] = rests ? prng_next(g) % 30 == 0 : util / 2 * 100 + (int64_t)(prng_next(g) % 3) * 100;
             v[2][d][i] = mw;
             v[3][d][i] = energy;
-            v[4][d][i] = util * 86 + (int64_t)(prng_next(g) % 9) * 10;
+            v[4][d][i] = rests ? 0 : util * 86 + (int64_t)(prng_next(g) % 9) * 10;
         }
     }
 }
@@ -342,6 +349,7 @@ static void make_lean(struct prng *g, int64_t (*v)[LEAN_DEVS][LEAN_N])
 static void write_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, bool leaning, struct buf *out)
 {
     static const uint16_t devs[LEAN_DEVS] = {0, 1, 2, 3};
+    static const uint64_t none[(LEAN_N + 63) / 64];
     int64_t ticks[LEAN_N];
     struct str names[LEAN_DEVS];
     struct chunk_writer *w = chunk_writer_new();
@@ -356,7 +364,7 @@ static void write_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, bo
         const uint64_t *have[LEAN_DEVS] = {0};
         for (size_t d = 0; d < LEAN_DEVS; d++) {
             v_of[d] = v[k][d];
-            have[d] = k == 1 || k == 3 ? gaps : NULL;
+            have[d] = k != 1 && k != 3 ? NULL : gaps && d == 2 ? none : gaps;
         }
         struct chunk_column c = {{.no = (uint16_t)(lean_numbers[k] + (leaning ? 0 : 1000))},
                                  LEAN_DEVS,
@@ -379,7 +387,7 @@ static void check_lean(int64_t (*v)[LEAN_DEVS][LEAN_N], const uint64_t *gaps, st
         assert_int_equal(chunk_read(&c, k, &cells, NULL), 0);
         for (size_t d = 0; d < LEAN_DEVS; d++)
             for (size_t i = 0; i < LEAN_N; i++) {
-                bool has = (k != 1 && k != 3) || !gaps || gaps[i / 64] >> i % 64 & 1;
+                bool has = (k != 1 && k != 3) || !gaps || (d != 2 && gaps[i / 64] >> i % 64 & 1);
                 assert_int_equal(chunk_has(&cells, d, i), has);
                 assert_int_equal(chunk_lane(&cells, d, 0)[i], has ? v[k][d][i] : 0);
             }
@@ -399,10 +407,10 @@ static void what_goes_with_another_metric_takes_less(void **unused)
     (void)unused;
     for (size_t i = 0; i < LEAN_N; i += 3)
         gaps[i / 64] |= 1ull << i % 64;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         struct prng g = {seed};
         size_t size[2];
-        make_lean(&g, v);
+        make_lean(&g, v, seed > 10);
         for (int leaning = 0; leaning < 2; leaning++) {
             AUTO_BUF out = BUF_INIT(1 << 20);
             write_lean(v, seed % 2 ? NULL : gaps, leaning, &out);
@@ -411,6 +419,74 @@ static void what_goes_with_another_metric_takes_less(void **unused)
         }
         assert_true(size[1] < size[0] * 9 / 10);
     }
+}
+
+/* L1: where a GPU does nothing there is next to nothing to keep of what goes with its utilisation. */
+static void what_follows_an_idle_gpu_is_kept_apart(void **unused)
+{
+    static int64_t v[LEAN_COLUMNS][LEAN_DEVS][LEAN_N];
+    struct chunk c;
+    size_t size[2];
+
+    (void)unused;
+    for (int idle = 0; idle < 2; idle++) {
+        struct prng g = {7};
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        make_lean(&g, v, idle);
+        write_lean(v, NULL, true, &out);
+        assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
+        assert_int_equal(c.columns[4].leans, 1);
+        assert_int_equal(c.columns[4].sums, idle); /* it is in two parts */
+        size[idle] = c.columns[4].len;
+        chunk_fini(&c);
+    }
+    assert_true(size[1] < size[0] * 6 / 10); /* half of the time they do something */
+}
+
+/* L1: free memory is what is not used, and says nothing of its own. */
+static void a_custom_metric_that_is_used_memory_takes_no_room(void **unused)
+{
+    enum { N = 200, DEVS = 3, COLUMNS = 4 };
+    static int64_t v[COLUMNS][DEVS][N];
+    static const char *const names[COLUMNS] = {"", "free", "used too", "not quite"};
+    static const uint16_t devs[DEVS] = {0, 1, 2};
+    const struct str devices[DEVS] = {STR("a"), STR("b"), STR("c")};
+    int64_t ticks[N];
+    struct prng g = {11};
+    struct chunk_writer *w = chunk_writer_new();
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct chunk c;
+    struct chunk_cells cells = {0};
+
+    (void)unused;
+    for (size_t i = 0; i < N; i++) {
+        ticks[i] = T0 + (int64_t)i * 1000;
+        for (size_t d = 0; d < DEVS; d++) {
+            int64_t used = d ? (int64_t)(prng_next(&g) % 80000) << 20 : INT64_MAX; /* the first one's is constant */
+            v[0][d][i] = used;
+            v[1][d][i] = (int64_t)(81559ull << 20) - used;
+            v[2][d][i] = (int64_t)((uint64_t)used + d + 5);
+            v[3][d][i] = v[1][d][i] + (d == 2 && i == N - 1);
+        }
+    }
+    assert_int_equal(chunk_begin(w, 1, ticks, N, devices, DEVS), 0);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        const int64_t *of[DEVS] = {v[k][0], v[k][1], v[k][2]};
+        struct chunk_column col = {{k ? 0 : metrics[M_mem_used].no, str_of(names[k])}, DEVS, devs, NULL, of};
+        assert_int_equal(chunk_add(w, &col), 0);
+    }
+    assert_int_equal(chunk_end(w, &out), 0);
+    assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        assert_int_equal(c.columns[k].leans, k == 1 || k == 2);
+        assert_int_equal(c.columns[k].len < 50, k == 1 || k == 2);
+        assert_int_equal(chunk_read(&c, k, &cells, NULL), 0);
+        for (size_t d = 0; d < DEVS; d++)
+            assert_memory_equal(chunk_lane(&cells, d, 0), v[k][d], sizeof(v[k][d]));
+    }
+    chunk_cells_fini(&cells);
+    chunk_fini(&c);
+    chunk_writer_free(w);
 }
 
 /* K3 */
@@ -423,7 +499,7 @@ static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
     struct chunk_cells cells = {0};
 
     (void)unused;
-    make_lean(&g, v);
+    make_lean(&g, v, false);
     write_lean(v, NULL, true, &out);
     assert_int_equal(chunk_open(&c, buf_str(&out), NULL), 0);
     assert_int_equal(c.columns[1].leans, 1);
@@ -442,8 +518,8 @@ static void damage_costs_a_column_and_those_that_lean_on_it(void **unused)
 /* What the cells of most ticks have in common is written once. */
 static void what_is_usual_costs_nothing(void **unused)
 {
-    enum { N = 60, DEVS = 8, LANES = 2 };
-    static int64_t v[DEVS * LANES * N], ticks[N], usual[N];
+    enum { N = 60, DEVS = 8, TWO = 2 };
+    static int64_t v[DEVS * TWO * N], ticks[N], usual[N];
     const int64_t *v_of[DEVS];
     static const uint16_t devs[DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
     struct str names[DEVS];
@@ -457,15 +533,15 @@ static void what_is_usual_costs_nothing(void **unused)
         ticks[i] = T0 + (int64_t)i * 60000;
         usual[i] = (int64_t)(prng_next(&g) % 61);
     }
-    for (size_t k = 0; k < (size_t)DEVS * LANES; k++)
+    for (size_t k = 0; k < (size_t)DEVS * TWO; k++)
         memcpy(v + k * N, usual, sizeof(usual));
     for (size_t k = 0; k < DEVS; k++)
-        v_of[k] = v + k * LANES * N;
+        v_of[k] = v + k * TWO * N;
     for (int told = 0; told < 2; told++) {
         struct chunk_writer *w = chunk_writer_new();
         AUTO_BUF out = BUF_INIT(1 << 20);
-        assert_int_equal(chunk_begin(w, LANES, ticks, N, names, DEVS), 0);
-        for (unsigned lane = 0; lane < LANES && told; lane++)
+        assert_int_equal(chunk_begin(w, TWO, ticks, N, names, DEVS), 0);
+        for (unsigned lane = 0; lane < TWO && told; lane++)
             assert_int_equal(chunk_usual(w, lane, usual), 0);
         for (uint16_t no = 1; no <= 20; no++)
             assert_int_equal(chunk_add(w, &(struct chunk_column){.key = {.no = no},
@@ -575,6 +651,71 @@ static void what_hardly_moves_takes_hardly_any_room(void **unused)
     }
 }
 
+enum { TIER_N = 60, TIER_DEVS = 8 };
+
+/* A column of minutes, of 60 values each: bytes of the chunk, which comes back to the bit. */
+static size_t tier_size(const struct part_bin *bins, size_t n, const uint64_t *have)
+{
+    static const uint16_t devs[TIER_DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static int64_t v[TIER_DEVS][LANES * TIER_N];
+    int64_t ticks[TIER_N], usual[LANES][TIER_N];
+    const int64_t *v_of[TIER_DEVS];
+    const uint64_t *have_of[TIER_DEVS];
+    struct chunk_writer *w = chunk_writer_new();
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct made m = {.n_ticks = n, .n_devices = TIER_DEVS, .n_columns = 1, .lanes = LANES, .ticks = ticks};
+
+    for (size_t i = 0; i < n; i++) {
+        ticks[i] = T0 + (int64_t)i * 60000;
+        for (size_t k = 0; k < TIER_DEVS; k++)
+            part_bin_put(&bins[k * TIER_N + i], true, &v[k][i], n, 0, 60000);
+        for (unsigned lane = 0; lane < LANES; lane++)
+            usual[lane][i] = lane == LANE_LAST ? LAST_IS_MEAN : v[0][lane * n + i];
+    }
+    m.names = mem_zero(TIER_DEVS, sizeof(*m.names));
+    assert_int_equal(chunk_begin(w, LANES, ticks, n, m.names, TIER_DEVS), 0);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (lane == LANE_COUNT || lane == LANE_LAST || lane == LANE_POS)
+            assert_int_equal(chunk_usual(w, lane, usual[lane]), 0);
+    for (size_t k = 0; k < TIER_DEVS; k++) {
+        v_of[k] = v[k];
+        have_of[k] = k % 2 ? have : NULL;
+    }
+    m.columns = &(struct chunk_column){{.no = 1}, TIER_DEVS, devs, have_of, v_of};
+    assert_int_equal(chunk_add(w, m.columns), 0);
+    assert_int_equal(chunk_end(w, &out), 0);
+    assert_int_equal(check_chunk(&m, buf_str(&out)), 1);
+    chunk_writer_free(w);
+    free(m.names);
+    return out.len;
+}
+
+/* The least of a minute is mostly an outlier of a GPU that works: then its most and its sum are kept as they are. */
+static void tiers_keep_what_moves_least(void **unused)
+{
+    static struct part_bin bins[TIER_DEVS * TIER_N];
+    const uint64_t have = 0x0123456789abcdef;
+    struct prng g = {3};
+    size_t steady;
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i] = (struct part_bin){{60, 60 * 9800, 9800, 10000, 10000}, 59000};
+    steady = tier_size(bins, TIER_N, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i].b.min = (int64_t)(prng_next(&g) % 8192); /* 13 bits of noise: nothing else changes */
+    assert_in_range(tier_size(bins, TIER_N, NULL), steady, steady + TIER_DEVS * TIER_N * 13 / 8 + 24);
+    assert_true(tier_size(bins, TIER_N, &have) < tier_size(bins, TIER_N, NULL));
+    assert_in_range(tier_size(bins, 1, NULL), 1, 90); /* an hour: 8 leasts of 13 bits, and a head */
+    assert_in_range(tier_size(bins, 1, &(uint64_t){0}), 1, 90);
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+        bins[i] = (struct part_bin){{(uint32_t)(prng_next(&g) % 61), (int64_t)prng_next(&g), (int64_t)prng_next(&g),
+                                     (int64_t)prng_next(&g), (int64_t)prng_next(&g)},
+                                    (int64_t)(prng_next(&g) % 60000)};
+    for (size_t n = 1; n <= TIER_N; n++)
+        tier_size(bins, n, n % 2 ? &have : NULL);
+}
+
 static void what_is_past_a_cap_is_refused(void **unused)
 {
     struct chunk_writer *w = chunk_writer_new();
@@ -596,6 +737,9 @@ static void what_is_past_a_cap_is_refused(void **unused)
 TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(chunks_of_one_writer_come_back_to_the_bit),
       cmocka_unit_test(chunks_of_older_versions_are_still_read),
       cmocka_unit_test(what_goes_with_another_metric_takes_less),
+      cmocka_unit_test(what_follows_an_idle_gpu_is_kept_apart),
+      cmocka_unit_test(a_custom_metric_that_is_used_memory_takes_no_room),
       cmocka_unit_test(damage_costs_a_column_and_those_that_lean_on_it), cmocka_unit_test(what_is_usual_costs_nothing),
       cmocka_unit_test(damage_costs_one_column), cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
-      cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(what_is_past_a_cap_is_refused))
+      cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(tiers_keep_what_moves_least),
+      cmocka_unit_test(what_is_past_a_cap_is_refused))

@@ -397,15 +397,15 @@ static void t7_a_newer_file_is_refused(void **unused)
     put(s, 1, 1, 10);
     store_close(s);
     assert_int_equal(ask(dir, "log-1.db", "PRAGMA user_version"), 1); /* every file has one */
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 8);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 9);
     assert_int_equal(exec(dir, "log-1.db", "PRAGMA user_version=2"), SQLITE_OK);
     refused(dir, -ENOTSUP, "log-1.db", "newer muster");
     assert_true(dir_has(dir, "log-1.db")); /* untouched */
     exec(dir, "log-1.db", "PRAGMA user_version=1");
-    exec(dir, "muster.db", "PRAGMA user_version=9");
+    exec(dir, "muster.db", "PRAGMA user_version=10");
     refused(dir, -ENOTSUP, "muster.db", "newer muster");
     assert_int_equal(store_open_tools(&s, dir, NULL, NULL), -ENOTSUP);
-    exec(dir, "muster.db", "PRAGMA user_version=8");
+    exec(dir, "muster.db", "PRAGMA user_version=9");
     s = open_conf(&conf);
     assert_int_equal(count(s).n, 1);
     store_close(s);
@@ -445,7 +445,7 @@ static void t7_an_older_file_is_brought_up_to_date(void **unused)
     put(s, 6, 6, 600);
     assert_int_equal(count(s).n, 6);
     store_close(s);
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 8);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 9);
     assert_int_equal(ask(dir, "muster.db", "SELECT sampled_ms FROM nodes WHERE key = 'old'"), 6);
     assert_int_equal(ask(dir, "muster.db", "SELECT sampled_ms FROM nodes WHERE key = 'ghost'"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT expires_ms + uses + enrolled FROM tokens"), 0);

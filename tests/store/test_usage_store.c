@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 
 #include "backup/backup.h"
 #include "base/buf.h"
@@ -269,8 +270,57 @@ static void what_a_node_costs_does_not_depend_on_how_many_there_are(void **unuse
     assert_true(cost[1] <= cost[0] + cost[0] / 4);
 }
 
+static void run_sql(const struct fix *f, const char *sql, int64_t *ret)
+{
+    AUTO_FREE char *path = mem_fmt("%s/muster.db", f->dir);
+    sqlite3 *db;
+    sqlite3_stmt *st;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), ret ? SQLITE_ROW : SQLITE_DONE);
+    if (ret)
+        *ret = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+}
+
+static int count_spans(void *arg, UNUSED const char *node, const struct usage_span *s)
+{
+    *(int64_t *)arg += (int64_t)s->n;
+    return 0;
+}
+
+#define UUID  "GPU-fddb3bc3-217a-9e02-bd2a-e1710a2637c0"
+#define OTHER "GPU-FDDB3BC3-217a-9e02-bd2a-e1710a2637c0" /* not as a driver writes it */
+
+/* Names of GPUs are short in the file, those that were long before stay so, and both are told as they are. */
+WITH_STORE(names_of_gpus_are_kept_short)
+{
+    struct usage_device d[] = {{OTHER, "H200", 1, 0, 0, 0, 0, NULL}, {UUID, "H200", 2, 0, 0, 0, 0, NULL}};
+    int64_t n;
+
+    for (int was_long = 0; was_long < 2; was_long++) {
+        put(f, "a", 30, d, 2, 0);
+        put(f, "a", 31, d, 2, 0);
+        expect(f, &all,
+               "a@30-31 " OTHER "/H200 f1 u0 d0 e0 " UUID "/H200 f2 u0 d0 e0; "
+               "a@31-32 " OTHER "/H200 f1 u0 d0 e0 " UUID "/H200 f2 u0 d0 e0; ");
+        expect(f, &days, "a@24-32 " OTHER "/H200 f2 u0 d0 e0 " UUID "/H200 f4 u0 d0 e0; ");
+        store_close(f->s);
+        run_sql(f, "SELECT count(*) FROM usage_names", &n);
+        assert_int_equal(n, 5); /* the node, two GPUs, the model, the zone */
+        run_sql(f, "SELECT count(*) FROM usage_names WHERE length(text) = 23", &n);
+        assert_int_equal(n, was_long ? 0 : 1);
+        run_sql(f, "UPDATE usage_names SET text = '" UUID "' WHERE length(text) = 23", NULL);
+        f->s = store_new_for_test(f->dir, NULL);
+    }
+    run_sql(f, "UPDATE usage_names SET text = char(1) || '0123456789/:;<=>?@abcd' WHERE text = '" UUID "'", NULL);
+    assert_int_equal(store_each(f->s, EACH_USAGE(&all, count_spans, &n), NULL), 0); /* damage: as it is */
+}
+
 TESTS(cmocka_unit_test(an_hour_put_again_takes_the_place_of_the_old_one),
       cmocka_unit_test(days_are_their_hours_added_up), cmocka_unit_test(a_mark_stays_until_its_hour_was_counted),
       cmocka_unit_test(a_node_that_is_taken_over_brings_its_hours), cmocka_unit_test(reading_stops_when_told),
       cmocka_unit_test(what_a_node_costs_does_not_depend_on_how_many_there_are),
-      cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
+      cmocka_unit_test(names_of_gpus_are_kept_short), cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
