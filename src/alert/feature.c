@@ -22,6 +22,7 @@
 #include "jobs/feature.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
+#include "now/node_order.h"
 #include "now/view.h"
 
 #define LOOK_MS    5000
@@ -409,31 +410,18 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     w->s.n_lost = d->n_lost;
 }
 
-/* The first node behind the one that was looked at last: others may have come and gone since. */
-static size_t next_node(const struct hub_alerts *d, const struct view *v)
-{
-    size_t from = 0, to = v->n;
-
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        const struct node_now *n = v->nodes[mid];
-        if ((str_natural(n->name, d->at_name) ?: strcmp(n->key, d->at_key)) > 0)
-            to = mid;
-        else
-            from = mid + 1;
-    }
-    return from;
-}
-
 /* At as many nodes as the time of a turn allows: there may be more. */
 static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
 {
     struct whole_scene w;
-    int64_t until_us = clock_thread_us() + TURN_US;
+    int64_t begin_us = clock_thread_us();
 
     nodes_scene(d, now_ms, &w);
+    int64_t ready_us = clock_thread_us(); /* where nodes come and go all are sorted first: that must be worth it */
+    int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
     const struct node_now *const *nodes = w.view.nodes;
-    size_t n = w.view.n, at = next_node(d, &w.view);
+    size_t n = w.view.n; /* others may have come and gone since the last turn */
+    size_t at = COUNT_BEFORE(n, i, node_order(nodes[i], d->at_name, d->at_key) <= 0);
     while (at < n) {
         w.view.nodes = nodes + at;
         w.view.n = MIN(n - at, TURN_NODES);
