@@ -298,6 +298,11 @@ const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_
     return w->all;
 }
 
+const struct alert *alert_states_at(const struct alert_states *w, size_t i)
+{
+    return i < w->n ? w->v[i].a : NULL;
+}
+
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                       const char *told_to)
 {

@@ -46,6 +46,8 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
 
 /* Those there are now: pending and firing, the worst first, then the newest; borrowed until the next look. */
 const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n);
+/* Number i of all that are known, resolved notices too, in no order; NULL: there are not so many. */
+const struct alert *alert_states_at(const struct alert_states *w, size_t i);
 /* Somebody was told of it, again or for the first time; told_to: who by now is all (told.h). What it is then, borrowed
  * until the next look; NULL: it is not there. */
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,

@@ -16,16 +16,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/order.h"
+#include "base/timer.h"
 #include "format/note.h"
 #include "hub/handlers.h"
 #include "jobs/feature.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
+#include "now/node_order.h"
 #include "now/view.h"
 
 #define LOOK_MS    5000
 #define LOOK_MOST  30000
-#define LOOK_PART  160 /* looking takes at most such a part of a processor: of very many nodes it is done less often */
+#define LOOK_PART  160  /* looking takes at most such a part of a processor: of very many nodes it is done less often */
+#define TURN_US    3000 /* of looking in one turn of the loop: of very many nodes it takes several, … */
+#define TURN_NODES 64   /* … so many nodes at a time */
 #define RECENT_MS  3600000
 #define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
 #define RECENT_MAX 2000
@@ -50,7 +54,11 @@ struct hub_alerts {
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
-    bool led; /* this hub led when it last looked */
+    bool led;                                         /* this hub led when it last looked */
+    struct timer *turn;                               /* set: a look is under way, … */
+    size_t part;                                      /* … in this part of it, … */
+    int64_t spent_us;                                 /* … took so long so far, … */
+    char at_name[NAME_MAX_LEN], at_key[NODE_KEY_MAX]; /* … and has got to this node; empty: to none */
 };
 
 #define SETTINGS alert
@@ -78,12 +86,15 @@ static bool goes_on(void *arg, const struct alert *a)
     return alert_run_goes_on(hub_jobs_runs(arg), a);
 }
 
+static timer_fn look_on;
+
 static void *open_alerts(struct hub *h)
 {
     struct hub_alerts *d =
         NEW(struct hub_alerts, .h = h, .rules = alert_rules_new(), .watch = alert_states_new(clock_wall_ms()),
             .teller = alert_teller_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
 
+    d->turn = timer_new(h->loop, look_on, d);
     alert_states_ask(d->watch, goes_on, h);
     return d;
 }
@@ -96,6 +107,7 @@ static void close_alerts(void *self)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
+    timer_free(d->turn);
     alert_teller_free(d->teller);
     free(d->channels);
     baselines_free(d->baselines);
@@ -350,13 +362,30 @@ struct whole_scene { /* a scene and what it borrows from */
 /* While rules look at these, alert_state.c makes new ones of its own. */
 static void copy_lost(struct hub_alerts *d)
 {
-    size_t n;
-    const struct alert *const *v = alert_states_all(d->watch, &n);
+    const struct alert *a;
 
     forget_lost(d);
-    for (size_t i = 0; i < n; i++)
-        if (v[i]->fired_ms && strcmp(v[i]->rule, "gpu-lost") == 0)
-            VEC_ADD(d->lost, d->n_lost, d->cap_lost, alert_copy(v[i]));
+    for (size_t i = 0; (a = alert_states_at(d->watch, i)); i++)
+        if (a->fired_ms && !a->resolved_ms && strcmp(a->rule, "gpu-lost") == 0)
+            VEC_ADD(d->lost, d->n_lost, d->cap_lost, alert_copy(a));
+}
+
+/* What there is to know of nodes and their GPUs. */
+static void nodes_scene(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
+{
+    struct hub *h = d->h;
+
+    *w = (struct whole_scene){0};
+    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
+    w->s = (struct scene){.now_ms = now_ms,
+                          .started_ms = h->started_ms,
+                          .view = &w->view,
+                          .live = h->live,
+                          .people = h->api.people,
+                          .book = h->book,
+                          .runs = hub_jobs_runs(h),
+                          .gpus_had = gpus_had,
+                          .gpus_arg = d->gpus};
 }
 
 static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
@@ -364,62 +393,105 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     struct hub *h = d->h;
     struct store_stat st;
 
-    *w = (struct whole_scene){0};
-    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
+    nodes_scene(d, now_ms, w);
     store_stat(h->store, &st);
     if (st.last_error)
         snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : strerror(-st.last_error));
     if (h->api.sources)
         sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
     outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);
-    w->s = (struct scene){.now_ms = now_ms,
-                          .started_ms = d->h->started_ms,
-                          .view = &w->view,
-                          .live = h->live,
-                          .people = h->api.people,
-                          .book = h->book,
-                          .runs = hub_jobs_runs(h),
-                          .recent = d->recent,
-                          .n_recent = d->n_recent};
+    w->s.recent = d->recent;
+    w->s.n_recent = d->n_recent;
     for (int i = 0; i < SCENE_WRONGS; i++)
         w->s.wrong[i] = w->wrong[i][0] ? w->wrong[i] : NULL;
     w->s.usage = baselines_now(d->baselines, &w->s.n_usage);
     copy_lost(d);
     w->s.lost = (const struct alert *const *)d->lost;
     w->s.n_lost = d->n_lost;
-    w->s.gpus_had = gpus_had;
-    w->s.gpus_arg = d->gpus;
+}
+
+/* At as many nodes as the time of a turn allows: there may be more. */
+static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
+{
+    struct whole_scene w;
+    int64_t begin_us = clock_thread_us();
+
+    nodes_scene(d, now_ms, &w);
+    int64_t ready_us = clock_thread_us(); /* where nodes come and go all are sorted first: that must be worth it */
+    int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
+    const struct node_now *const *nodes = w.view.nodes;
+    size_t n = w.view.n; /* others may have come and gone since the last turn */
+    size_t at = COUNT_BEFORE(n, i, node_order(nodes[i], d->at_name, d->at_key) <= 0);
+    while (at < n) {
+        w.view.nodes = nodes + at;
+        w.view.n = MIN(n - at, TURN_NODES);
+        gpus_learn(d->gpus, &w.view, now_ms);
+        alert_rules_look_nodes(d->rules, &w.s, alert_states_see, d->watch);
+        at += w.view.n;
+        if (clock_thread_us() >= until_us)
+            break;
+    }
+    if (at > 0) {
+        mem_copy_str(d->at_name, sizeof(d->at_name), nodes[at - 1]->name);
+        mem_copy_str(d->at_key, sizeof(d->at_key), nodes[at - 1]->key);
+    }
+    d->part -= at < n;
+}
+
+static void look_at_rest(struct hub_alerts *d, int64_t now_ms)
+{
+    struct whole_scene w;
+
+    baselines_tick(d->baselines, now_ms);
+    scene_of(d, now_ms, &w);
+    alert_rules_look_else(d->rules, &w.s, alert_states_see, d->watch);
+    alert_states_end(d->watch, changed, d);
+}
+
+static void tell_all(struct hub_alerts *d, int64_t now_ms)
+{
+    struct alerts_now now;
+
+    hub_alerts_now(d->h, &now);
+    alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
+}
+
+/* The next part of a look; of a few nodes all are done in one turn. */
+static void look_on(void *self)
+{
+    struct hub_alerts *d = self;
+    int64_t now_ms = clock_wall_ms(), begin_us = clock_thread_us(), until_us = begin_us + TURN_US;
+    static void (*const parts[])(struct hub_alerts * d, int64_t now_ms) = {look_at_nodes, look_at_rest, tell_all};
+
+    if (!hub_leads(d->h)) /* any more: the next look is another's */
+        return;
+    while (d->part < ARRAY_LEN(parts) && clock_thread_us() < until_us)
+        parts[d->part++](d, now_ms);
+    d->spent_us += clock_thread_us() - begin_us;
+    if (d->part < ARRAY_LEN(parts))
+        timer_after(d->turn, 0);
+    d->rest_ms = MIN(d->spent_us * LOOK_PART / 1000, LOOK_MOST);
 }
 
 static void look_at_all(void *self, int64_t now_ms)
 {
     struct hub_alerts *d = self;
-    struct whole_scene w;
-    struct alerts_now now;
 
-    if (now_ms - d->looked_ms < MAX(LOOK_MS, d->rest_ms) && now_ms >= d->looked_ms)
+    if (timer_is_set(d->turn) || (now_ms - d->looked_ms < MAX(LOOK_MS, d->rest_ms) && now_ms >= d->looked_ms))
         return;
     bool leads = hub_leads(d->h);
     if (leads && !d->led && !hub_is_alone(d->h))
         alert_states_settle(d->watch, now_ms);
     d->led = leads;
-    if (!leads) { /* whoever does says what is wrong */
-        forget_old(d, now_ms);
-        d->looked_ms = now_ms;
-        return;
-    }
-    int64_t begin_us = clock_thread_us();
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
-    baselines_tick(d->baselines, now_ms);
-    scene_of(d, now_ms, &w);
-    gpus_learn(d->gpus, &w.view, now_ms);
+    if (!leads) /* whoever does says what is wrong */
+        return;
     alert_states_begin(d->watch, now_ms);
-    alert_rules_look(d->rules, &w.s, alert_states_see, d->watch);
-    alert_states_end(d->watch, changed, d);
-    hub_alerts_now(d->h, &now);
-    alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
-    d->rest_ms = MIN((clock_thread_us() - begin_us) * LOOK_PART / 1000, LOOK_MOST);
+    d->spent_us = 0;
+    d->part = 0;
+    d->at_name[0] = d->at_key[0] = 0;
+    look_on(d);
 }
 
 /* ---- for the API ---- */

@@ -473,17 +473,15 @@ static void walk_node(struct walk *w, const struct node_now *n)
     }
 }
 
-static void walk_end(struct walk *w)
+static void walk_tell(struct walk *w)
 {
     for (size_t i = 0; i < w->n; i++)
         w->tell(w->k, w->v[i].n, w->v[i].d);
-    if (w->k->r->look)
-        w->k->r->look(w->k);
     free(w->v);
 }
 
 /* All rules look at a node while it is at hand: there may be ten thousand. What they find is said rule by rule. */
-void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+static void look(const struct alert_rules *r, const struct scene *scene, bool nodes, bool rest, see_fn *see, void *arg)
 {
     AUTO_FREE struct walk *walks = mem_zero(r->n, sizeof(*walks));
     struct scene with = *scene;
@@ -494,9 +492,27 @@ void alert_rules_look(const struct alert_rules *r, const struct scene *scene, se
     for (size_t i = 0; i < r->n; i++)
         if (!r->v[i].off)
             walk_begin(&walks[n++], &r->v[i], &with, see, arg);
-    for (size_t i = 0; i < with.view->n; i++)
+    for (size_t i = 0; nodes && i < with.view->n; i++)
         for (size_t k = 0; k < n; k++)
             walk_node(&walks[k], with.view->nodes[i]);
-    for (size_t k = 0; k < n; k++)
-        walk_end(&walks[k]);
+    for (size_t k = 0; k < n; k++) {
+        walk_tell(&walks[k]);
+        if (rest && walks[k].k->r->look)
+            walks[k].k->r->look(walks[k].k);
+    }
+}
+
+void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+{
+    look(r, scene, true, true, see, arg);
+}
+
+void alert_rules_look_nodes(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+{
+    look(r, scene, true, false, see, arg);
+}
+
+void alert_rules_look_else(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+{
+    look(r, scene, false, true, see, arg);
 }

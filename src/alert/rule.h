@@ -138,3 +138,6 @@ const struct alert_rule *alert_rules_find(const struct alert_rules *r, const cha
 int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity);
 /* Every rule that is not off, over the scene. */
 void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
+/* The same bit by bit: at the nodes of the view, some of all each time, and then once at all else there is. */
+void alert_rules_look_nodes(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
+void alert_rules_look_else(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);

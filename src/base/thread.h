@@ -19,6 +19,15 @@ static inline int thread_start(pthread_t *ret, const pthread_attr_t *attr, void 
     return -r;
 }
 
+/* From now on the calling thread has what others leave, and where they leave nothing a third of what each of them has:
+ * nobody waits for what it does. On Linux this is of one thread alone. Call once. */
+static inline void thread_give_way(void)
+{
+    if (nice(5) < 0) {
+        /* it is as low as can be */
+    }
+}
+
 static inline int wake_new(void) /* -1 and errno: there can be none */
 {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -22,7 +22,7 @@ struct work {
     struct list waiting, ended; /* behind the lock */
     struct work_job *running[THREADS_MAX];
     size_t n_waiting, queue_max;
-    bool stopping;
+    bool stopping, behind;
     size_t due; /* the loop's alone */
     int fd;
     struct event *ev;
@@ -61,6 +61,8 @@ static void *worker(void *arg)
     struct work *w = seat.w;
 
     free(arg);
+    if (w->behind)
+        thread_give_way();
     pthread_mutex_lock(&w->lock);
     while (!w->stopping || w->waiting.first) {
         struct work_job *j = list_take(&w->waiting);
@@ -105,9 +107,9 @@ static void on_ended(evutil_socket_t fd, UNUSED short what, void *arg)
     give_back(arg);
 }
 
-struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max)
+static struct work *start_work(struct event_base *loop, unsigned threads, size_t queue_max, bool behind)
 {
-    struct work *w = mem_zero(1, sizeof(*w));
+    struct work *w = NEW(struct work, .behind = behind);
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
@@ -131,6 +133,16 @@ struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_ma
         return NULL;
     }
     return w;
+}
+
+struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max)
+{
+    return start_work(loop, threads, queue_max, false);
+}
+
+struct work *work_new_behind(struct event_base *loop, size_t queue_max)
+{
+    return start_work(loop, 1, queue_max, true);
 }
 
 void work_free(struct work *w)

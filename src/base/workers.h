@@ -28,6 +28,8 @@ struct work_job {                     /* embedded in the caller's */
 struct work;
 /* 0 threads cannot be: at least one. NULL when no thread could be started. */
 struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max);
+/* The same, of one thread that gives way to all others of the process (thread.h): nobody waits for what it does. */
+struct work *work_new_behind(struct event_base *loop, size_t queue_max);
 void work_free(struct work *w); /* stops everything, waits for what runs, calls every done still due */
 int work_add(struct work *w, struct work_job *j, int64_t limit_ms); /* 0, or -EAGAIN: the queue is full, or w NULL */
 size_t work_busy(const struct work *w);                             /* jobs whose done is due */

@@ -27,7 +27,8 @@
 #define SLOW_HEAD_MS 1000        /* who sends a head for so long gives way when there is no room */
 #define SLOW_MS      5000        /* the same for a body and a reply */
 #define FULL_GO      4u          /* so many go when there are no descriptors left */
-#define TURN_US      10000       /* of requests in one turn of the loop, the last one over it; the others wait */
+#define TURN_US      4000        /* of requests in one turn of the loop, the last one over it; the others wait */
+#define TURN_MOST    10000       /* the same where turns are long anyway */
 
 /* ---- connections ---- */
 
@@ -477,10 +478,11 @@ static bool step_reply(struct conn *c)
     return true;
 }
 
-/* May it take a request now? No: it waits in the queue if there is anything to take. */
+/* May it take a request now? No: it waits in the queue if there is anything to take. What patient ones took is not
+ * held against others. */
 static bool conn_may(struct conn *c, bool full)
 {
-    bool may = !full && !c->before && c->h->spent_us < TURN_US;
+    bool may = !full && !c->before && c->h->spent_us[c->patient] < TURN_US;
     if (!may && io_in(c->io).len > 0)
         queue_join(c);
     return may;
@@ -526,9 +528,9 @@ void conn_move(struct conn *c, bool full)
 static void conn_step(struct conn *c)
 {
     struct httpd *h = c->h;
-    int64_t begin_us = clock_mono_us();
-    conn_move(c, false);
-    h->spent_us += clock_mono_us() - begin_us;
+    int64_t begin_us = clock_mono_us(), *spent_us = &h->spent_us[c->patient];
+    conn_move(c, false); /* c may be gone */
+    *spent_us += clock_mono_us() - begin_us;
 }
 
 static void on_looked(void *arg)
@@ -549,17 +551,20 @@ static struct conn *next_queued(struct httpd *h)
     return h->queue[h->served_of].behind;
 }
 
-/* A turn for those who wait: each once, as far as the time of one turn allows; at least one. */
+/* A turn for those who wait: each once, as far as the time of one turn allows; at least one. Where all else on the loop
+ * takes longer they have as much as that, or little would be left for them. */
 static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct httpd *h = arg;
-    h->spent_us = 0;
+    int64_t turn_us = MAX(TURN_US, MIN(clock_mono_us() - h->again_us, TURN_MOST));
+    h->spent_us[0] = h->spent_us[1] = 0;
     h->stat.turns++;
-    for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us < TURN_US; n--) {
+    for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us[0] + h->spent_us[1] < turn_us; n--) {
         struct conn *c = next_queued(h);
         queue_leave(c);
         conn_step(c);
     }
+    h->again_us = clock_mono_us();
     if (h->n_queued > 0)
         event_add(h->again, &(struct timeval){0});
     else if (h->looked)

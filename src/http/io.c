@@ -15,8 +15,8 @@
 #define READ_SIZE  (64u << 10)
 #define READ_TURNS 4          /* then others have their turn */
 #define SEND_TURN  (2u << 20) /* the same for a reader who takes as fast as we send */
-#define GROUP_STEP 256
-#define GROUP_IDLE 4 /* empty looks in a row: then the first to come wakes us */
+#define GROUP_STEP 128        /* of a group in one turn of the loop: a millisecond or two */
+#define GROUP_IDLE 4          /* empty looks in a row: then the first to come wakes us */
 
 struct io {
     int fd;
@@ -41,6 +41,7 @@ struct io_group {
     void (*looked)(void *arg);
     void *arg;
     int idle;
+    bool came;                  /* something, since looked() was called */
     struct io *now[GROUP_STEP]; /* those being told, the ones that ended meanwhile taken out */
     int n;
 };
@@ -189,31 +190,33 @@ static void on_event(UNUSED evutil_socket_t fd, short what, void *arg)
 
 /* ---- groups ---- */
 
+/* A part of those who brought something; the others have the next turns of the loop, and who is not of the group is
+ * heard in between. */
 static void group_look(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct io_group *g = arg;
     struct epoll_event e[GROUP_STEP];
-    int n, all = 0, rounds = 0;
-    do {
-        n = epoll_wait(g->epoll, e, GROUP_STEP, 0);
-        g->n = MAX(n, 0);
-        for (int i = 0; i < g->n; i++)
-            g->now[i] = e[i].data.ptr;
-        for (int i = 0; i < g->n; i++)
-            if (g->now[i])
-                on_event(-1, EV_READ, g->now[i]);
-        g->n = 0;
-        all += n;
-    } while (n == GROUP_STEP && ++rounds < READ_TURNS); /* then others have their turn */
-    g->idle = all > 0 ? 0 : g->idle + 1;
-    if (n == GROUP_STEP)
-        event_active(g->look, EV_TIMEOUT, 0);
-    else if (g->idle < GROUP_IDLE)
+    int n = epoll_wait(g->epoll, e, GROUP_STEP, 0);
+    g->n = MAX(n, 0);
+    for (int i = 0; i < g->n; i++)
+        g->now[i] = e[i].data.ptr;
+    for (int i = 0; i < g->n; i++)
+        if (g->now[i])
+            on_event(-1, EV_READ, g->now[i]);
+    g->n = 0;
+    g->came |= n > 0;
+    if (n == GROUP_STEP) {
+        event_add(g->look, &(struct timeval){0});
+        return;
+    }
+    g->idle = g->came ? 0 : g->idle + 1;
+    if (g->idle < GROUP_IDLE)
         event_add(g->look, &g->every);
     else
         event_add(g->any, NULL);
-    if (all > 0)
+    if (g->came)
         g->looked(g->arg);
+    g->came = false;
 }
 
 static void group_any(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)

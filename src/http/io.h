@@ -38,7 +38,7 @@ void io_put(struct io *io, const void *p, size_t n); /* both, of a few bytes; mo
  * request that wakes an idle core costs three times one of a burst.
  */
 struct io_group;
-/* looked(arg) is called after each look at which something had come. */
+/* looked(arg) is called when all that had come was looked at, some of it in each turn of the loop. */
 struct io_group *io_group_new(struct event_base *loop, int64_t ms, void (*looked)(void *arg), void *arg);
 void io_group_every(struct io_group *g, int64_t ms); /* from the next look on; g may be NULL */
 void io_group_free(struct io_group *g);              /* after its ios */

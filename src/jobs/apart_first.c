@@ -32,11 +32,12 @@ static void pick_run(struct auto_run *r, const struct node_now *n, struct first_
     }
 }
 
-void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, struct first_gpus *ret)
+void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, size_t *at, struct first_gpus *ret)
 {
-    size_t at = 0;
+    size_t looked = 0;
+    struct auto_node *n = NULL;
     ret->n = 0;
-    for (struct auto_node *n; ret->n < FIRST_GPUS && (n = lookup_each(&a->by_node, &at));) {
+    for (; ret->n < FIRST_GPUS && looked < FIRST_NODES && (n = lookup_each(&a->by_node, at)); looked++) {
         struct node_now *now = NULL;
         for (size_t i = 0; i < n->n && ret->n < FIRST_GPUS; i++) {
             struct auto_run *r = n->runs[i];
@@ -48,6 +49,8 @@ void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, struct f
                 pick_run(r, now, ret);
         }
     }
+    if (!n || ret->n == FIRST_GPUS) /* the last one may have more */
+        *at = 0;
 }
 
 /* ---- reading ---- */
@@ -138,6 +141,7 @@ struct apart_first {
     struct hub *h;
     struct auto_runs *a;
     struct first_ask *asking;
+    size_t at; /* where to go on */
     int64_t next_ms;
 };
 
@@ -165,12 +169,12 @@ void apart_first_tick(struct apart_first *x, int64_t now_ms)
     if (x->asking || (now_ms < x->next_ms && now_ms >= x->next_ms - AGAIN_MS))
         return;
     struct first_ask *q = NEW(struct first_ask, .ask = {.run = run_ask, .end = end_ask}, .now_ms = now_ms);
-    first_pick(x->a, x->h->live, x->h->started_ms, &q->gpus);
+    first_pick(x->a, x->h->live, x->h->started_ms, &x->at, &q->gpus);
     if (q->gpus.n && ask_beside(x->h, &q->ask, take_answer, x) == 0)
         x->asking = q;
     else
         free(q);
-    x->next_ms = x->asking ? 0 : now_ms + AGAIN_MS;
+    x->next_ms = x->asking || x->at ? 0 : now_ms + AGAIN_MS;
 }
 
 struct apart_first *apart_first_new(struct hub *h, struct auto_runs *a)

@@ -10,7 +10,8 @@
 #include "jobs/auto.h"
 #include "verdict/straggler.h"
 
-#define FIRST_GPUS 256 /* of one question */
+#define FIRST_GPUS  256  /* of one question */
+#define FIRST_NODES 2000 /* looked at for it: a millisecond or two */
 
 struct first_gpu {
     char node[NODE_KEY_MAX], uuid[UUID_MAX];
@@ -22,8 +23,8 @@ struct first_gpus {
     struct first_gpu v[FIRST_GPUS];
 };
 /* GPUs of runs of three and more, or of launches, that began before before_ms, are at work now and were not asked for
- * yet: from now on they were. */
-void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, struct first_gpus *ret);
+ * yet: from now on they were. Of some nodes, from *at on, which is 0 at first and when all were looked at. */
+void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, size_t *at, struct first_gpus *ret);
 int first_read(const struct past_source *past, struct first_gpus *v, int64_t now_ms, struct err *err);
 void first_put(struct live *l, const struct first_gpus *v);
 

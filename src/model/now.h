@@ -97,6 +97,14 @@ struct node_now {
                          0: nobody counts that */
 };
 
+/* A batch of it will be taken: the values that it changes are on their way from memory while it is decoded. */
+static inline void node_expect(const struct node_now *n)
+{
+    for (size_t i = 0; i < MIN(n->n_devices, 16u); i++)
+        for (const char *at = (const char *)&n->devices[i].now; at < (const char *)&n->devices[i].n_procs; at += 64)
+            __builtin_prefetch(at, 1);
+}
+
 #define NOTICE_MAX 240
 
 enum time_form { TIME_NUMBER, TIME_YMD, TIME_MDY, TIME_DMY }; /* as vesta's TIMESTAMP_FORMAT; NUMBER: as documented */

@@ -277,8 +277,7 @@ static bool post_key(struct post *p)
     node_origin_id(origin, &id);
     if (memcmp(&id, &p->hello.node, sizeof(id)) != 0)
         return bad_frames(p, "the frames are not of the node that origin names");
-    memcpy(p->key, origin.p, origin.len);
-    p->key[origin.len] = 0;
+    snprintf(p->key, sizeof(p->key), "%.*s", STR_ARG(origin));
     return true;
 }
 
@@ -612,6 +611,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
         h->repeats++;
         return true;
     }
+    node_expect(p->n);
     if (wire_batch(h->dec, f, &b, &err) < 0)
         return bad_frames(p, err.msg);
     b.facts = f->facts = facts_of(p, f->facts);

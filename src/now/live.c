@@ -10,6 +10,7 @@
 #include "model/labels.h"
 #include "model/names.h"
 #include "now/gpu_index.h"
+#include "now/node_order.h"
 #include "now/sites.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
@@ -36,7 +37,7 @@ struct live {
     struct lookup by_key, by_name, gpus;
     uint64_t ranks, n_named; /* given so far */
     bool unsorted;
-    size_t n_shown;
+    size_t n_sorted, n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
     struct sites sites;
     bool every_old; /* one of ours came or went */
@@ -50,7 +51,7 @@ static struct live_node *own(struct node_now *n)
     return (struct live_node *)n;
 }
 
-/* Nodes come, go or are called otherwise. */
+/* Nodes go or are called otherwise. */
 static void unsort(struct live *l)
 {
     l->unsorted = l->every_old = true;
@@ -85,7 +86,7 @@ static void index_add(struct live *l, struct live_node *n)
 {
     lookup_add(&l->by_key, lookup_hash(n->now.key), n);
     lookup_add(&l->by_name, lookup_hash(n->now.name), n);
-    unsort(l);
+    l->every_old = true;
 }
 
 static void index_remove(struct live *l, struct live_node *n)
@@ -229,20 +230,20 @@ static bool take_name(struct live *l, struct live_node *n)
     return true;
 }
 
-COMPARE(node_cmp, struct node_now *const, str_natural((*x)->name, (*y)->name) ?: strcmp((*x)->key, (*y)->key))
-
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)
 {
-    if (l->unsorted) {
+    size_t sorted = l->unsorted ? 0 : l->n_sorted; /* those behind them came since */
+    if (l->unsorted || sorted < l->n) {
         l->sorted = mem_grow(l->sorted, MAX(l->n, 1), sizeof(*l->sorted));
         l->shown = mem_grow(l->shown, MAX(l->n, 1), sizeof(*l->shown));
-        for (size_t i = 0; i < l->n; i++)
+        for (size_t i = sorted; i < l->n; i++)
             l->sorted[i] = &l->v[i]->now;
-        SORT(l->sorted, l->n, node_cmp);
+        nodes_sort(l->sorted, sorted, l->n);
         l->n_shown = 0;
         for (size_t i = 0; i < l->n; i++)
             if (!l->sorted[i]->retired)
                 l->shown[l->n_shown++] = l->sorted[i];
+        l->n_sorted = l->n;
         l->unsorted = false;
     }
     *ret_n = all ? l->n : l->n_shown;
@@ -280,7 +281,7 @@ const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n
         for (size_t k = 0; k < own; k++)
             l->every[i][k] = v[k];
         sites_list(&l->sites, l->every[i] + own);
-        SORT(l->every[i], l->n_every[i], node_cmp);
+        nodes_sort(l->every[i], own, l->n_every[i]);
     }
     l->every_old = l->sites.unsorted = false;
     *ret_n = l->n_every[all];

@@ -587,6 +587,7 @@ static void *compact_main(void *arg)
     struct compact *c = arg;
     struct pollfd p = {.fd = c->wake_fd, .events = POLLIN};
 
+    thread_give_way();
     while (!stopping(c)) {
         struct err err = {0};
         pthread_mutex_lock(&c->lock);

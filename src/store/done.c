@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define DONE_STEP 256  /* results told in one turn of the loop: others have theirs in between */
+#define DONE_STEP 128  /* results told in one turn of the loop: others have theirs in between */
 #define DONE_KEEP 1024 /* room that stays */
 
 /* The oldest of what there is, at most so many: how many. */

@@ -730,7 +730,7 @@ struct ledger *ledger_new(struct event_base *loop, struct store *store, const ch
                            .conf = *conf, .spare_us = SAVED_US, .own = conf->part ? 0 : ALL_PARTS);
     for (size_t z = 0; z < n_zones; z++)
         l->zones[z].zone = zones[z];
-    l->work = work_new(loop, 1, 4);
+    l->work = work_new_behind(loop, 4);
     if (!l->work) {
         ledger_free(l);
         return NULL;

@@ -15,10 +15,14 @@
 #define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
 #define LIMIT_MS 60000
 #define AGAIN_MS HOUR_MS /* it reads weeks: not for every late batch */
+#define AT_ONCE  1000    /* nodes looked at in one tick: some milliseconds */
 
 struct usage_trend {
     struct hub *h;
     struct trend now;
+    struct trend sum; /* of the nodes before `at`, on the way to the next step; */
+    size_t at;
+    bool summing;    /* it is on the way */
     bool seeded;     /* what went before is in it, as far as it could be read; */
     bool whole;      /* all of it, once */
     bool seeding;    /* it is being read */
@@ -139,6 +143,7 @@ void usage_trend_free(struct usage_trend *a)
     if (!a)
         return;
     trend_fini(&a->now);
+    trend_fini(&a->sum);
     free(a);
 }
 
@@ -160,14 +165,37 @@ static void use_device(struct trend *t, const struct device_now *d)
     }
 }
 
-void usage_trend_look(struct usage_trend *a)
+/* Who uses what on these nodes, from `at` on and so many at most: where to go on, or SIZE_MAX at the end. */
+static size_t use_nodes(const struct usage_trend *a, struct trend *t, size_t at, size_t most)
 {
     size_t n;
     const struct node_now *const *v = live_nodes(a->h->live, false, &n);
+    for (; at < n && most > 0; at++, most--)
+        for (size_t d = 0; d < v[at]->n_devices; d++)
+            use_device(t, &v[at]->devices[d]);
+    return at < n ? at : SIZE_MAX;
+}
+
+void usage_trend_look(struct usage_trend *a)
+{
     trend_reset(&a->now);
-    for (size_t i = 0; i < n; i++)
-        for (size_t d = 0; d < v[i]->n_devices; d++)
-            use_device(&a->now, &v[i]->devices[d]);
+    use_nodes(a, &a->now, 0, SIZE_MAX);
+}
+
+/* Very many nodes take several ticks: one that comes or goes meanwhile may be left out, or be there twice. */
+static void look_on(struct usage_trend *a, int64_t now_ms)
+{
+    if (!a->summing)
+        a->at = 0;
+    a->at = use_nodes(a, &a->sum, a->at, AT_ONCE);
+    a->summing = a->at != SIZE_MAX;
+    if (a->summing)
+        return;
+    trend_reset(&a->now);
+    for (size_t i = 0; i < a->sum.n; i++)
+        trend_use(&a->now, a->sum.v[i].name, a->sum.v[i].used);
+    trend_fini(&a->sum);
+    trend_step(&a->now, now_ms, EVERY_MS);
 }
 
 void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
@@ -177,10 +205,9 @@ void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
     bool rests = a->read_ms && now_ms >= a->read_ms && now_ms - a->read_ms < AGAIN_MS;
     if (a->again && !rests && !is_waiting(a, now_ms))
         read_back(a, now_ms);
-    if (a->seeding || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
-        return;
-    usage_trend_look(a);
-    trend_step(&a->now, now_ms, EVERY_MS);
+    bool due = !a->now.at_ms || now_ms - a->now.at_ms >= EVERY_MS || now_ms < a->now.at_ms;
+    if (!a->seeding && a->seeded && (a->summing || due))
+        look_on(a, now_ms);
 }
 
 const struct trend *usage_trend_trend(const struct usage_trend *a, bool *ret_known)

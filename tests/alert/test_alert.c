@@ -436,6 +436,40 @@ static void rules_find_what_is_wrong(void **unused)
     cluster_free(c);
 }
 
+/* Of very many nodes some are looked at in each turn of the loop. */
+static void a_look_bit_by_bit_finds_what_one_look_does(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct view part = c->v;
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"}, some = s;
+    AUTO_BUF whole = BUF_INIT(1 << 20);
+    AUTO_BUF bits = BUF_INIT(1 << 20);
+    struct str rest, line;
+
+    (void)unused;
+    alert_rules_look(rules, &s, on_see, &whole);
+    some.view = &part;
+    part.n = 1;
+    for (size_t i = 0; i < c->v.n; i++) {
+        part.nodes = c->v.nodes + i;
+        alert_rules_look_nodes(rules, &some, on_see, &bits);
+        has(&bits, "store ", false); /* that is of no node */
+    }
+    alert_rules_look_else(rules, &s, on_see, &bits);
+    has(&bits, "store : no space left\n", true);
+    assert_int_equal(bits.len, whole.len);
+    rest = buf_str(&whole);
+    while (str_line(&rest, &line)) {
+        AUTO_FREE char *text = mem_strn(line.p, line.len);
+        has(&bits, text, true);
+    }
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
 static void on_run(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     if (strncmp(r->name, "run-", 4) == 0)
@@ -932,7 +966,7 @@ TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_
       cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
       cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
-      cmocka_unit_test(rules_find_what_is_wrong),
+      cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(a_look_bit_by_bit_finds_what_one_look_does),
       cmocka_unit_test(a_hub_that_was_away_does_not_take_all_nodes_for_down),
       cmocka_unit_test(rules_of_ones_own_are_read), cmocka_unit_test(a_text_of_vesta_fills_as_it_did),
       cmocka_unit_test(a_built_in_rule_takes_ones_own_words),

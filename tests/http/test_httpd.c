@@ -18,7 +18,7 @@ static struct {
     struct httpd *h;
     int64_t takes_ms; /* each request */
     bool refuses;     /* at length */
-    char served[16];  /* a letter for each: its path */
+    char served[512]; /* a letter for each: its path */
     size_t n_packed;
     struct {
         void (*done)(void *arg);
@@ -54,7 +54,7 @@ static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
         httpd_patient(rq);
     clock_set_for_test(clock_wall_ms() + t.takes_ms);
     rp->body = BUF_INIT(LARGE + 1);
-    buf_fill(&rp->body, 'x', LARGE);
+    buf_fill(&rp->body, 'x', letter == 'b' ? 1 : LARGE);
     return REPLY_NOW;
 }
 
@@ -74,8 +74,8 @@ static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *
 
 static int setup(void **unused)
 {
-    static const struct httpd_conf conf = {.max_connections = 16,
-                                           .max_per_address = 16,
+    static const struct httpd_conf conf = {.max_connections = 512,
+                                           .max_per_address = 512,
                                            .max_bodies = 1 << 20,
                                            .max_replies = LARGE + LARGE / 2,
                                            .head_ms = HEAD_MS,
@@ -236,6 +236,69 @@ static void a_reader_does_not_wait_behind_all_agents(void **unused)
 #undef ASK
 }
 
+static void ask_again(int fd, const char *ask)
+{
+    char got[16384];
+    while (recv(fd, got, sizeof(got), 0) > 0)
+        ;
+    assert_int_equal(send(fd, ask, strlen(ask), MSG_NOSIGNAL), (ssize_t)strlen(ask));
+}
+
+/* So many were served by now; it is waited for. */
+static void wait_served(size_t n)
+{
+    for (int i = 0; i < 100000 && strlen(t.served) < n; i++)
+        turn(1);
+    assert_true(strlen(t.served) >= n);
+}
+
+/* Agents all at once: who asks when their first have had their turn does not wait for the last. */
+static void a_burst_of_agents_is_taken_in_parts(void **unused)
+{
+    static const char brings[] = "GET /b HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    static const char asks[] = "GET /r HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    int fds[400], reader = client(asks);
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        fds[i] = client(brings);
+    wait_served(ARRAY_LEN(fds) + 1);
+    memset(t.served, 0, sizeof(t.served));
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        ask_again(fds[i], brings);
+    wait_served(1);
+    ask_again(reader, asks);
+    wait_served(ARRAY_LEN(fds) + 1);
+    assert_true(strchr(t.served, 'r') < t.served + ARRAY_LEN(fds) - 1);
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        close(fds[i]);
+    close(reader);
+}
+
+/* An agent's request took all the time that there is in a turn: the next one waits, a reader does not. */
+static void what_agents_take_is_not_held_against_a_reader(void **unused)
+{
+    static const char brings[] = "GET /b HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    static const char asks[] = "GET /r HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct httpd_stat before, after;
+    (void)unused;
+    int one = client(brings), two = client(brings);
+    wait_served(2);
+    t.takes_ms = 1000;
+    ask_again(one, brings);
+    ask_again(two, brings);
+    httpd_stat(t.h, &before);
+    for (after = before; after.waiting == 0; httpd_stat(t.h, &after))
+        turn(1);
+    assert_int_equal(after.requests, before.requests + 1);
+    int reader = client(asks);
+    wait_served(5);
+    assert_string_equal(t.served, "bbbrb");
+    close(reader);
+    close(one);
+    close(two);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late),
-      WITH(a_refusal_that_is_compressed_comes_before_the_next_request), WITH(a_reader_does_not_wait_behind_all_agents))
+      WITH(a_refusal_that_is_compressed_comes_before_the_next_request), WITH(a_reader_does_not_wait_behind_all_agents),
+      WITH(a_burst_of_agents_is_taken_in_parts), WITH(what_agents_take_is_not_held_against_a_reader))

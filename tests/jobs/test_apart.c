@@ -183,26 +183,30 @@ static bool told_after_restart(bool read)
     struct past_source past = {.history = first_minutes};
     struct first_gpus *v = mem_zero(1, sizeof(*v));
     int64_t start_ms = T0 + 60 * 60000;
+    size_t at = 0;
 
     auto_set(runs, &(struct auto_conf){120000, 300000});
     for (int i = 0; i < GPUS; i++) {
         struct proc_fact p = {.pid = 5, .root_pid = 5, .user = "kim", .start_ms = T0};
         auto_see(runs, &(struct auto_seen){"k1", n->devices[i].fact.uuid, &p, T0, start_ms, false}, start_ms);
     }
-    first_pick(runs, l, start_ms, v);
+    first_pick(runs, l, start_ms, &at, v);
+    assert_int_equal(at, 0);   /* of all nodes there are */
     assert_int_equal(v->n, 0); /* nothing came of its GPUs yet */
     for (int t = 0; t < 15 * 60; t++) {
         int64_t at_ms = start_ms + t * 1000ll;
         if (t % STEP == 0)
             send(l, n, 2, 0.75, at_ms);
         if (t == 60 && read) {
-            first_pick(runs, l, start_ms, v);
+            first_pick(runs, l, start_ms, &at, v);
+            assert_int_equal(at, 0); /* of all nodes there are */
             assert_int_equal(v->n, GPUS);
             assert_int_equal(first_read(&past, v, at_ms, NULL), 0);
             for (size_t i = 0; i < v->n; i++)
                 assert_int_equal(v->v[i].s.n_first, STRAGGLER_FIRST);
             first_put(l, v);
-            first_pick(runs, l, start_ms, v);
+            first_pick(runs, l, start_ms, &at, v);
+            assert_int_equal(at, 0);   /* of all nodes there are */
             assert_int_equal(v->n, 0); /* once */
         }
         apart_look(runs, l, at_ms);

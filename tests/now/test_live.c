@@ -918,7 +918,43 @@ static void thousands_of_nodes_are_each_found(void **unused)
     live_free(l);
 }
 
-TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
+static void assert_in_order(struct live *l, size_t want)
+{
+    size_t n;
+    const struct node_now *const *v = live_nodes(l, false, &n);
+    assert_int_equal(n, want);
+    for (size_t i = 1; i < n; i++)
+        assert_true((str_natural(v[i - 1]->name, v[i]->name) ?: strcmp(v[i - 1]->key, v[i]->key)) < 0);
+}
+
+/* The list is asked for all the while: those that came since are put between the others. */
+static void nodes_are_in_order_as_they_come_and_go(void **unused)
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    char key[16], name[16];
+
+    (void)unused;
+    assert_in_order(l, 0);
+    for (unsigned i = 0; i < 500; i++) {
+        snprintf(key, sizeof(key), "k%u", i);
+        snprintf(name, sizeof(name), "n%u", i * 7919 % 1009); /* in no order */
+        live_node(l, key, name, NOW);
+        if (i % 9 == 0 || i > 490)
+            assert_in_order(l, i + 1);
+    }
+    live_admin(l, live_find(l, "k100"), "zz-last", false, false);
+    assert_in_order(l, 500);
+    live_admin(l, live_find(l, "k200"), NULL, true, false);
+    live_node(l, "k500", "a-first", NOW);
+    assert_in_order(l, 500); /* one is retired */
+    live_drop(l, "k300");
+    live_node(l, "k501", "n5000", NOW);
+    assert_in_order(l, 500);
+    live_free(l);
+}
+
+TESTS(cmocka_unit_test(nodes_are_in_order_as_they_come_and_go),
+      cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(l2_absent_stays_absent_and_values_know_their_age),
       cmocka_unit_test(l2_a_value_no_longer_given_is_let_go), cmocka_unit_test(l3_each_change_raises_the_versions),
       cmocka_unit_test(l4_time_is_what_the_caller_says), cmocka_unit_test(what_nobody_saw_is_not_idleness),
