@@ -29,11 +29,10 @@ static int64_t clip(__int128 v)
     return v > INT64_MAX ? INT64_MAX : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
 }
 
-#define EXACT (1ll << 52) /* up to here a double has every number, and between any two that are not equal a quotient   \
-                           */
+#define EXACT (1ll << 52)
 
-/* v / by, towards zero. Processors divide doubles several times as fast, and up to here the same comes out: a quotient
- * that is not whole is further from the next whole number than it is rounded. */
+/* v / by, towards zero. Processors divide doubles several times as fast, and the same comes out of numbers that a
+ * double has: a quotient that is not whole is further from the next whole number than it is rounded. */
 static inline int64_t quotient(int64_t v, int64_t by)
 {
     return v < EXACT && v > -EXACT ? (int64_t)((double)v / (double)by) : v / by;

@@ -487,11 +487,6 @@ void live_set_was(struct live *l, struct node_now *now, const struct node_now *o
     judge_again(l, own(now), true, now_ms);
 }
 
-const char *live_called(const struct node_now *now)
-{
-    return ((const struct live_node *)now)->admin_name;
-}
-
 void live_join(struct live *l, struct node_now *now, struct node_now *old, int64_t now_ms)
 {
     struct live_node *heir = own(now);
@@ -584,25 +579,6 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
     now->collect = h->collect < COLLECT_STATES ? (enum collect_state)h->collect : COLLECT_FAILED;
     if (differs || again || now_ms >= n->next_ms) /* else a hello says what is known, and a batch most likely follows */
         judge_again(l, n, differs, now_ms);
-}
-
-bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
-{
-    const struct live_node *n = (const struct live_node *)now;
-
-    return (facts == 0 || n->facts == facts) && (procs == 0 || n->procs_id == procs);
-}
-
-const struct proc_list *live_proc_list(const struct node_now *now)
-{
-    const struct live_node *n = (const struct live_node *)now;
-
-    return n->procs_new ? &n->procs_next : &n->procs;
-}
-
-size_t live_slots(const struct node_now *now)
-{
-    return ((const struct live_node *)now)->n_slots;
 }
 
 void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct node_fact *f, int64_t now_ms)

@@ -101,6 +101,32 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
     take_devices(n, f);
 }
 
+/* ---- what of it is in force ---- */
+
+const char *live_called(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->admin_name;
+}
+
+bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return (facts == 0 || n->facts == facts) && (procs == 0 || n->procs_id == procs);
+}
+
+const struct proc_list *live_proc_list(const struct node_now *now)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return n->procs_new ? &n->procs_next : &n->procs;
+}
+
+size_t live_slots(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->n_slots;
+}
+
 /* ---- batches ---- */
 
 /* Where the values of a batch's slot go: the node's own (slot 0), or a device's. */

@@ -708,10 +708,14 @@ static void tiers_keep_what_moves_least(void **unused)
     assert_true(tier_size(bins, TIER_N, &have) < tier_size(bins, TIER_N, NULL));
     assert_in_range(tier_size(bins, 1, NULL), 1, 90); /* an hour: 8 leasts of 13 bits, and a head */
     assert_in_range(tier_size(bins, 1, &(uint64_t){0}), 1, 90);
-    for (size_t i = 0; i < ARRAY_LEN(bins); i++)
-        bins[i] = (struct part_bin){{(uint32_t)(prng_next(&g) % 61), (int64_t)prng_next(&g), (int64_t)prng_next(&g),
-                                     (int64_t)prng_next(&g), (int64_t)prng_next(&g)},
-                                    (int64_t)(prng_next(&g) % 60000)};
+    for (size_t i = 0; i < ARRAY_LEN(bins); i++) {
+        uint64_t any[6];
+        for (size_t k = 0; k < ARRAY_LEN(any); k++)
+            any[k] = prng_next(&g);
+        bins[i] = (struct part_bin){{(uint32_t)(any[0] % 61), (int64_t)any[1], (int64_t)any[2], (int64_t)any[3],
+                                     (int64_t)any[4]},
+                                    (int64_t)(any[5] % 60000)};
+    }
     for (size_t n = 1; n <= TIER_N; n++)
         tier_size(bins, n, n % 2 ? &have : NULL);
 }
