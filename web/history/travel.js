@@ -20,6 +20,7 @@ const PAUSE_MS = 120; /* while dragging */
 const PLAY_MS = 1000; /* a moment is looked at this long */
 const PLAY_STEPS = 96; /* from one end to the other */
 const NEAR_PX = 6;
+const WORDS = 9; /* along the axis; a narrow window shows every other one, whatever it was when they were made */
 const MARK_PX = 16; /* of the window's width for each mark of an alert: the strip is not all of it */
 
 /** The last moment that is offered: the present, to the minute. */
@@ -108,7 +109,9 @@ export function Travel() {
     const place = (/** @type {Alert} */ a) => Math.round((places * (a.since - from)) / length);
     const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
     for (const a of alerts) if (a.severity === "critical") marks.set(place(a), a);
-    const words = width < 672 ? 5 : 9; /* along the axis; one at its very end would be cut */
+    const words = ticks(from, to, WORDS).filter((t) => to - t.at > length / WORDS / 2); /* one at the very end would be cut */
+    const day = Math.max(words.findIndex((t) => t.first), 0);
+    const fine = (/** @type {number} */ i) => (words.length > WORDS / 2 && (i - day) % 2) || to - words[i].at < length / WORDS;
     return html`<section class="travel" aria-label=${say.overTime}>
         <span class="play"><button type="button" aria-pressed=${playing} onClick=${() => {
             if (!playing && at >= to) travel(from);
@@ -129,7 +132,7 @@ export function Travel() {
                         travel(Number(e.currentTarget.value), PAUSE_MS);
                     }} />
             </div>
-            <div class="time-axis" aria-hidden="true">${ticks(from, to, words).filter((t) => to - t.at > length / words / 2).map((t) => html`<span key=${t.at} class=${t.first ? "day" : ""} style=${left(t.at)}>${t.words}</span>`)}</div>
+            <div class="time-axis" aria-hidden="true">${words.map((t, i) => html`<span key=${t.at} class="${t.first ? "day" : ""} ${fine(i) ? "fine" : ""}" style=${left(t.at)}>${t.words}</span>`)}</div>
         </div>
         <div class="moment">
             <output title=${exactTime(at)}>${at >= to ? say.now : moment(at, to)}</output>
