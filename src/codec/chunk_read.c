@@ -700,8 +700,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
             return b;
     }
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
-    if (want->brief)
-        memset(ret->shape, 0, 2 * p->n_devs);
+    memset(ret->shape, SHAPE_EACH, 2 * p->n_devs); /* those of the column before count no more */
     ret->full = false;
     struct rd r = rd_of(bytes.p, bytes.len);
     bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, column, want);

@@ -45,6 +45,7 @@ struct h_model {
     struct prng g;
     struct wire_enc *enc;
     uint64_t next[H_NODES];
+    bool temps; /* devices tell their temperature, too, which is always there and long the same */
     struct buf facts;
     uint64_t facts_id;
 };
@@ -101,12 +102,12 @@ static inline struct h_sent *h_batch(struct h_model *m, unsigned node, int64_t a
         gather_tick(g, at - shift);
         for (uint8_t d = 0; d < H_DEVICES; d++)
             for (uint8_t k = 0; k < H_METRICS; k++) {
-                if ((d == 0) != (k == 4) || (k == 3 && i % 5) || (k != 5 && h_rand(m, 20) == 0))
+                if ((d == 0) != (k == 4) || (k == 3 && i % 5) || (k == 5 ? !m->temps : h_rand(m, 20) == 0))
                     continue;
                 int64_t v = k == 0   ? (int64_t)h_rand(m, 101) * 100
                             : k == 2 ? at * 300 + (int64_t)h_rand(m, 300)
                             : k == 3 ? (int64_t)h_rand(m, 4) << 30
-                            : k == 5 ? 55 + at / 47000 % 9 * (d == 1 ? -7 : 1) /* always there, and long the same */
+                            : k == 5 ? 55 + at / 47000 % 9 * (d == 1 ? -7 : 1)
                                      : (int64_t)h_rand(m, 700000) - (k == 4 ? 350000 : 0);
                 gather_value(g, d, (uint16_t)h_metric_no(k), v);
                 VEC_ROOM(m->v, m->n, m->cap);
