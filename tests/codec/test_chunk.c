@@ -609,6 +609,10 @@ static void check_shape(struct str bytes, const int64_t *v, size_t n, enum block
         for (size_t i = 0; i < n; i++)
             assert_int_equal(chunk_value(&cells, k, i), v[k * n + i]);
     }
+    want.brief = false; /* read whole into the same cells, as what others lean on is: nothing of before is left */
+    assert_int_equal(chunk_read_part(&c, 0, (struct str){0}, &want, &cells, NULL), 0);
+    for (size_t k = 0; k < c.n_devices; k++)
+        assert_int_equal(cells.shape[k], SHAPE_EACH);
     chunk_cells_fini(&cells);
     chunk_fini(&c);
 }
