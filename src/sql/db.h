@@ -123,7 +123,7 @@ bool db_in_transaction(struct db *db);
 int db_end(struct db *db, int code);   /* all or nothing: commits, or rolls back when code < 0 or that fails */
 int64_t db_changes(struct db *db);     /* rows that the last statement put, changed or dropped */
 void db_tidy(struct db *db, bool all); /* checkpoint when the WAL has grown; all: now, and cut it to nothing */
-int64_t db_used_bytes(struct db *db, const char *table); /* without free pages; SQLite: all tables */
+int64_t db_used_bytes(struct db *db, const char *table); /* without free pages; SQLite: all tables; or -errno */
 int db_give_back(struct db *db, int n); /* at most n free pages, when there are many. 1: there is more to do */
 /* len bytes of the column `bytes` of row `id` from off on: no others are read. Within a transaction. -ENOENT. */
 int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);

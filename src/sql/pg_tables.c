@@ -15,9 +15,9 @@ int64_t pg_used_bytes(struct db *db, const char *table)
 {
     AUTO_FREE char *sql = mem_fmt("SELECT coalesce(sum(octet_length(bytes)), 0)::bigint FROM %s", table);
     int64_t n = 0;
+    int r = db_int(db, sql, &n);
 
-    db_int(db, sql, &n);
-    return n;
+    return r < 0 ? r : n;
 }
 
 /* A function's rows are put by in memory at first, of which it gets the least. */

@@ -300,10 +300,13 @@ static int64_t used_bytes(struct db *db, UNUSED const char *table)
 {
     int64_t pages = 0, spare = 0, size = 0;
 
-    db_int(db, "PRAGMA page_count", &pages);
-    db_int(db, "PRAGMA freelist_count", &spare);
-    db_int(db, "PRAGMA page_size", &size);
-    return (pages - spare) * size;
+    int r = db_int(db, "PRAGMA page_count", &pages);
+
+    if (r >= 0)
+        r = db_int(db, "PRAGMA freelist_count", &spare);
+    if (r >= 0)
+        r = db_int(db, "PRAGMA page_size", &size);
+    return r < 0 ? r : (pages - spare) * size;
 }
 
 static int give_back(struct db *db, int n)

@@ -207,16 +207,16 @@ static int64_t take_row(struct archiver *x, struct due_log *g, const struct due_
     const struct log_key *key = FIND(g->keys, g->n_keys, k, k->id == row->node);
     struct store_batch sb;
     struct batch b;
+    const struct node_fact *f;
     int r = key ? log_reader_get(g->l, row->node, row->row, &sb, NULL) : 0;
 
     if (r <= 0 || x->conf.decoder->batch(x->dec, sb.bytes, &b, NULL) < 0)
         return r == -EUCLEAN ? 0 : MIN(r, 0);
-    struct archive_batch give = {.node = key->key,
-                                 .log = log,
-                                 .row = row->row,
-                                 .b = &b,
-                                 .facts = facts_get(&x->facts, x->rec, x->conf.decoder, x->dec, key->key, sb.facts),
-                                 .shift_ms = sb.shift_ms};
+    r = facts_get(&x->facts, x->rec, x->conf.decoder, x->dec, key->key, sb.facts, &f);
+    if (r < 0)
+        return r;
+    struct archive_batch give =
+        {.node = key->key, .log = log, .row = row->row, .b = &b, .facts = f, .shift_ms = sb.shift_ms};
     return (int64_t)x->a->take(x->a, &give);
 }
 

@@ -90,6 +90,6 @@ int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n);
 /* Do the index and the rows speak of the same chunks? Makes the indexes anew when not. 1: they were; 0: all is well;
  * -EUCLEAN: rows cannot be read. */
 int chunks_mend(struct chunks *c);
-int64_t chunks_used_bytes(struct chunks *c); /* without free pages */
+int64_t chunks_used_bytes(struct chunks *c); /* without free pages; or -errno */
 /* Gives free pages back to the system when there are many, at most n of them. 1: there is more to do. */
 int chunks_vacuum(struct chunks *c, int n);

@@ -234,6 +234,7 @@ COMPARE(by_node, struct work_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->ro
 
 static int compact_row(struct compact *c, struct work *x, const struct log_key *key, int64_t row)
 {
+    const struct node_fact *f;
     struct store_batch sb;
     struct batch b;
     const char *node = alias_resolve(x->aliases, x->n_aliases, key->key, c->log, row);
@@ -253,8 +254,10 @@ static int compact_row(struct compact *c, struct work *x, const struct log_key *
         r = write_table(c);
         mem_copy_str(c->owner_room, sizeof(c->owner_room), node);
     }
+    if (r >= 0) /* what cannot be read now is tried again: a chunk is for good */
+        r = facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, key->key, sb.facts, &f);
     if (r >= 0)
-        table_add(c->table, &b, facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, key->key, sb.facts), sb.shift_ms);
+        table_add(c->table, &b, f, sb.shift_ms);
     return MIN(r, 0);
 }
 
@@ -396,7 +399,8 @@ static int retain_bytes(struct compact *c)
 
     for (int tier = TIER_RAW; tier < TIER_COUNT && r >= 0 && c->conf.keep_bytes; tier++)
         do {
-            r = chunks_used_bytes(c->db) > c->conf.keep_bytes && !stopping(c);
+            int64_t used = chunks_used_bytes(c->db);
+            r = used < 0 ? (int)used : used > c->conf.keep_bytes && !stopping(c);
             if (r == 1)
                 r = chunks_next_bucket(c->db, false, tier, INT64_MIN, &bucket);
             if (r == 1)

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "store/kinds.h"
 #include "store/usage_table.h"
 
@@ -22,6 +23,7 @@ void group_reset(struct commit_group *g)
 {
     g->n_touches = 0;
     g->put = g->bytes = g->repeats = g->lost = g->records = 0;
+    g->n_missing = 0;
     g->wrote = g->careful = false;
 }
 
@@ -165,8 +167,11 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
             code = log->shared ? -EAGAIN : 0; /* there the transaction is lost with it */
         }
     }
-    for (size_t i = 0; i < g->n_touches && code == 0; i++)
-        code = records_touch_blob(r, g->touches[i].node->key, g->touches[i].id, log->n);
+    if (code == 0)
+        code = records_touch_blobs(r, g->touches, g->n_touches, log->n);
+    g->n_missing = 0;
+    for (size_t i = 0; i < g->n_touches; i++)
+        g->n_missing += g->touches[i].missing;
     return code;
 }
 
@@ -196,6 +201,14 @@ int group_write_records(struct commit_group *g, struct store_op *ops, struct rec
 }
 
 /* ---- batches ---- */
+
+/* It would be in the log, and whose its numbers are would not be known. */
+static bool group_is_missing(const struct commit_group *g, const struct op_batch *b)
+{
+    return g->n_missing && ANY(g->n_touches, i,
+                               g->touches[i].missing && g->touches[i].node == b->node &&
+                                   (g->touches[i].id == b->b.facts || g->touches[i].id == b->b.procs));
+}
 
 static void group_size_keys(struct commit_group *g, const struct store_op *ops)
 {
@@ -239,6 +252,10 @@ static int group_put_append(struct commit_group *g, struct op_append *a, struct 
             continue;
         }
         fresh = true;
+        if (group_is_missing(g, b)) {
+            a->refused = true;
+            continue;
+        }
         if (!group_add_key(g, b->node, b->b.run, b->b.number)) {
             g->repeats++;
             continue;
@@ -286,9 +303,12 @@ static void group_collect(struct commit_group *g, struct op_append *a, struct ro
 
     for (size_t i = 0; i < a->n; i++) {
         struct op_batch *b = &a->v[i];
-        bool known = seen_has(&b->node->seen, b->b.run, b->b.number);
+        bool known = seen_has(&b->node->seen, b->b.run, b->b.number), missing = !known && group_is_missing(g, b);
         fresh |= !known;
-        b->known = false;
+        a->refused |= missing;
+        b->known = b->put = false;
+        if (missing)
+            continue;
         b->put = !known && group_add_key(g, b->node, b->b.run, b->b.number);
         if (b->put)
             b->row = rows_log_put(log, b->node, &b->b);
@@ -296,6 +316,16 @@ static void group_collect(struct commit_group *g, struct op_append *a, struct ro
         g->repeats += !b->put;
     }
     a->fresh = fresh;
+}
+
+static void group_collect_all(struct commit_group *g, struct store_op *ops, struct rows_log *log)
+{
+    g->put = g->repeats = 0;
+    group_size_keys(g, ops);
+    rows_log_reset(log);
+    for (struct store_op *op = ops; op; op = op->next)
+        if (op->kind == OP_APPEND)
+            group_collect(g, (struct op_append *)op, log);
 }
 
 static void group_sort_out(struct commit_group *g, struct op_append *a, const struct rows_log *log)
@@ -320,11 +350,12 @@ static int group_send(struct commit_group *g, struct store_op *ops, struct recor
         return code;
     g->records = 0;
     records_set_posts(r, !g->careful);
+    size_t n_missing = g->n_missing;
     code = group_put_records(g, ops, r, &at);
     if (code == 0 && any)
-        code = rows_log_send(log);
+        code = g->n_missing > n_missing ? -EAGAIN : rows_log_send(log);
     code = records_end(r, code, err);
-    if (code < 0 && code != -ENOTCONN && code != -ESTALE && code != -ECANCELED && !g->careful) {
+    if (code < 0 && code != -EAGAIN && code != -ENOTCONN && code != -ESTALE && code != -ECANCELED && !g->careful) {
         g->careful = true; /* whose fault it was is seen when each is waited for */
         return -EAGAIN;
     }
@@ -336,20 +367,15 @@ int group_write_rows(struct commit_group *g, struct store_op *ops, struct record
 {
     int code;
 
-    group_size_keys(g, ops);
-    rows_log_reset(log);
-    for (struct store_op *op = ops; op; op = op->next)
-        if (op->kind == OP_APPEND)
-            group_collect(g, (struct op_append *)op, log);
-    bool any = g->put > 0;
-    if (!any && !group_has_records(g, ops))
-        return 0;
-    do {
+    do { /* without what was refused */
         if (err)
             *err = (struct err){0};
-        code = group_send(g, ops, r, log, any, err);
-    } while (code == -EAGAIN); /* without what was refused */
-    rows_log_done(log, code == 0);
+        group_collect_all(g, ops, log);
+        if (!g->put && !group_has_records(g, ops))
+            return 0;
+        code = group_send(g, ops, r, log, g->put > 0, err);
+        rows_log_done(log, code == 0);
+    } while (code == -EAGAIN);
     g->wrote = code == 0;
     for (struct store_op *op = ops; op; op = op->next)
         if (op->kind == OP_APPEND && code == 0)

@@ -35,6 +35,7 @@ struct logs {
     uint64_t missed;
     bool archives;
     int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes, rotate_most;
+    int64_t keep_log_ms; /* of one that is not in chunks: as long as any tier that is made of it. 0: for ever */
     bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
     int64_t (*now_ms)(void);
     int64_t known_ms; /* the time when it was last known; 0: never */
@@ -51,9 +52,16 @@ static int64_t logs_now(struct logs *g)
     return now;
 }
 
+static int64_t longer(int64_t a, int64_t b) /* 0: for ever */
+{
+    return a && b ? MAX(a, b) : 0;
+}
+
 static void logs_conf(struct logs *g, const struct store_conf *conf)
 {
-    g->keep_ms = conf->keep_raw_ms;
+    g->keep_ms = g->keep_log_ms = conf->keep_raw_ms;
+    if (conf->decoder)
+        g->keep_log_ms = longer(conf->keep_raw_ms, longer(conf->keep_minute_ms, conf->keep_hour_ms));
     g->keep_bytes = conf->keep_bytes;
     g->now_ms = conf->now_ms;
     g->compacts = conf->decoder != NULL;
@@ -416,9 +424,9 @@ static size_t logs_too_old(struct logs *g)
 {
     size_t i = g->n;
 
-    if (g->keep_ms) {
+    if (g->keep_log_ms) {
         int64_t now = logs_now(g);
-        i = FIRST(g->n, k, now - g->sealed[k].last_ms > g->keep_ms);
+        i = FIRST(g->n, k, now - g->sealed[k].last_ms > g->keep_log_ms);
     }
     if (i == g->n && g->n && g->keep_bytes && logs_bytes(g) > g->keep_bytes)
         i = 0;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "sql/pg.h"
+#include "sql/pg_array.h"
 #include "sql/record_sql.h"
 #include "store/kinds.h"
 #include "store/schema.h"
@@ -150,9 +151,53 @@ int records_put_blob(struct records *r, const char *node, enum blob_kind kind, u
     return RECORDS_POST(r, R_PUT_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(kind), DB_INT(log), DB_BYTES(bytes));
 }
 
-int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log)
+static int touch_blob(struct records *r, struct blob_touch *t, int64_t log)
 {
-    return RECORDS_POST(r, R_TOUCH_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(log));
+    int code = RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(t->node->key), DB_INT((int64_t)t->id), DB_INT(log));
+
+    if (code == 0 && db_changes(r->db) == 0) { /* or a log as new as this one names it */
+        code = records_has_blob(r, t->node->key, t->id);
+        t->missing = code == 0;
+    }
+    return MIN(code, 0);
+}
+
+/* A server is asked once for all of them. */
+static int touch_blobs_pg(struct records *r, struct blob_touch *v, size_t n, int64_t log)
+{
+    struct db_stmt *st = db_stmt(&r->st, R_TOUCH_BLOB);
+    struct pg_array nodes = {0}, ids = {0};
+
+    pg_array_reset(&nodes, PG_TEXTS, n * (NODE_KEY_MAX + 8) + 64);
+    pg_array_reset(&ids, PG_INTS, n * 16 + 64);
+    for (size_t i = 0; i < n; i++) {
+        pg_array_add_str(&nodes, str_of(v[i].node->key));
+        pg_array_add(&ids, (int64_t)v[i].id);
+    }
+    int code = pg_array_bind(&nodes, st, 1);
+    if (code == 0)
+        code = pg_array_bind(&ids, st, 2);
+    db_bind_int(st, 3, log);
+    while (code >= 0 && (code = db_step(st)) == 1) {
+        int64_t at = db_number(st, 0);
+        if (at >= 1 && at <= (int64_t)n)
+            v[at - 1].missing = true;
+    }
+    db_reset(st);
+    pg_array_fini(&nodes);
+    pg_array_fini(&ids);
+    return code;
+}
+
+int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n, int64_t log)
+{
+    int code = 0;
+
+    if (n && pg_is(r->db))
+        return touch_blobs_pg(r, v, n, log);
+    for (size_t i = 0; i < n && code == 0; i++)
+        code = touch_blob(r, &v[i], log);
+    return code;
 }
 
 /* -EEXIST: another hub was faster, and the transaction goes on without it. */

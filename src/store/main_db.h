@@ -37,7 +37,12 @@ int records_fail(struct records *r, int code, struct err *err); /* the sentence 
 
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
                      struct str bytes);
-int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log); /* log names it too */
+struct blob_touch { /* a blob that a log names for the first time */
+    struct index_node *node;
+    uint64_t id;
+    bool missing; /* set: it is not there. It went for its age after its sender was told that it is kept */
+};
+int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n, int64_t log);
 int records_put(struct records *r, enum store_kind kind, const void *record);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);

@@ -30,7 +30,8 @@ struct op_append {
     struct store_op op;
     store_done_fn *done;
     void *arg;
-    bool fresh; /* some of it is not kept yet: its result is that of the commit */
+    bool fresh;   /* some of it is not kept yet: its result is that of the commit */
+    bool refused; /* set by the writer: some of it names a blob that is not there, and must come again */
     size_t n;
     struct op_batch v[];
 };

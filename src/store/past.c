@@ -66,16 +66,29 @@ static bool facts_begin(struct facts_cache *c, const char *node, uint64_t id)
     return true;
 }
 
-const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
-                                  const char *node, uint64_t id)
+/* 1: there it is; 0: it is not, or damaged for good; or -errno: it may be read the next time. */
+static int get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret)
+{
+    int code = id ? records_get_blob(r, node, id, ret, NULL) : 0;
+
+    return code == -EUCLEAN ? 0 : code == -ENOENT ? -EIO : code; /* ENOENT is a log that has become chunks */
+}
+
+int facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d, const char *node,
+              uint64_t id, const struct node_fact **ret)
 {
     AUTO_BUF bytes = {0};
+    int code = 0;
 
-    if (!facts_begin(c, node, id))
-        return c->have ? &c->fact : NULL;
-    if (id && records_get_blob(r, node, id, &bytes, NULL) == 1)
-        c->have = dec->facts(d, buf_str(&bytes), &c->fact, NULL) == 0;
-    return c->have ? &c->fact : NULL;
+    if (facts_begin(c, node, id)) {
+        code = get_blob(r, node, id, &bytes);
+        if (code == 1)
+            c->have = dec->facts(d, buf_str(&bytes), &c->fact, NULL) == 0;
+        else
+            facts_fini(c); /* to be asked for again */
+    }
+    *ret = c->have ? &c->fact : NULL;
+    return MIN(code, 0);
 }
 
 /* ---- one node's reading ---- */
@@ -192,8 +205,9 @@ static int read_row(struct reading *g, struct past_log *l, int64_t row, struct e
         g->sink->damaged++;
         return 0;
     }
-    const struct node_fact *f = facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts);
-    return g->sink->batch(g->sink, &b, f, sb.shift_ms);
+    const struct node_fact *f;
+    r = facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts, &f);
+    return r < 0 ? r : g->sink->batch(g->sink, &b, f, sb.shift_ms);
 }
 
 /* ---- rows as pieces ---- */
@@ -253,6 +267,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
 
     chunk_quick(w, true);
     for (size_t i = 0; i < n && r == 0; i++) {
+        const struct node_fact *f;
         struct store_batch sb;
         struct batch b;
         r = stopped(g) ? -ECANCELED : log_reader_get(l->l, g->id, rows[i], &sb, err);
@@ -262,11 +277,13 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
             r = 1;
             break;
         }
-        r = table_full(t);
+        r = table_full(t) ? 1 : facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts, &f);
+        if (r)
+            break;
         if (dec->batch(g->r->dec, sb.bytes, &b, NULL) < 0)
             p->damaged++;
         else
-            table_add(t, &b, facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts), sb.shift_ms);
+            table_add(t, &b, f, sb.shift_ms);
     }
     if (r == 0 && table_write(t, w, TIER_RAW, take_chunk, p) < 0)
         r = 1;
@@ -556,6 +573,11 @@ static void put_records(struct past *p, const struct history_session *x, struct 
         past_reader_put(p, r);
 }
 
+static int no_facts(int code, const char *node, struct err *err)
+{
+    return err_set(err, code, "cannot read what node '%s' had: %s", node, strerror(-code));
+}
+
 int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
                  struct err *err)
 {
@@ -567,10 +589,11 @@ int past_node_at(struct past *p, struct history_session *x, const char *node, in
     if (code < 0)
         return code;
     code = records_node_at(r->rec, node, at_ms, ret, &id, err);
-    if (code == 1 && id && records_get_blob(r->rec, node, id, &bytes, NULL) == 1)
+    int got = code == 1 ? get_blob(r->rec, node, id, &bytes) : 0;
+    if (got == 1)
         ret->has_fact = p->dec->facts(r->dec, buf_str(&bytes), &ret->fact, NULL) == 0;
     put_records(p, x, r);
-    return code;
+    return got < 0 ? no_facts(got, node, err) : code;
 }
 
 struct facts_there {
@@ -603,13 +626,13 @@ int past_facts_at(struct past *p, struct history_session *x, const char *node, i
         return code;
     struct facts_there to = {p, r, node, known, ret};
     code = records_facts_at(r->rec, node, at_ms, take_facts, &to, err);
-    const struct node_fact *f =
-        code == 1 && ret->id != known ? facts_get(&r->facts, r->rec, p->dec, r->dec, node, ret->id) : NULL;
+    const struct node_fact *f = NULL;
+    int got = code == 1 && ret->id != known ? facts_get(&r->facts, r->rec, p->dec, r->dec, node, ret->id, &f) : 0;
     ret->has_fact = f != NULL;
     if (f)
         node_fact_copy(&ret->fact, f);
     put_records(p, x, r);
-    return code;
+    return got < 0 ? no_facts(got, node, err) : code;
 }
 
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err)

@@ -36,13 +36,15 @@ int past_procs_at(struct past *p, const struct store_each *e, struct err *err);
 /* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */
 const char *alias_resolve(const struct alias *v, size_t n, const char *node, int64_t log, int64_t row);
 
-/* Facts by their id, decoded; kept for the next batch. NULL: not known. */
+/* Facts by their id, decoded; kept for the next batch. */
 struct facts_cache {
     uint64_t id;
     char node[NODE_KEY_MAX];
     struct node_fact fact;
     bool have, known; /* known: asked for already */
 };
-const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
-                                  const char *node, uint64_t id);
+/* 0 or -errno: whoever takes what cannot be read for what is not there gives a node's samples to no GPU at all. *ret
+ * is NULL where they are not known. */
+int facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d, const char *node,
+              uint64_t id, const struct node_fact **ret);
 void facts_fini(struct facts_cache *c);

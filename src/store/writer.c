@@ -55,7 +55,7 @@ static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t 
             if (!blob || blob->log == log)
                 continue;
             blob->log = log;
-            VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct group_touch){b->node, id});
+            VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct blob_touch){b->node, id, false});
         }
     }
 }
@@ -66,6 +66,17 @@ static void writer_undo_touches(struct writer *w)
         struct node_blob *blob = index_blob(w->group.touches[i].node, w->group.touches[i].id);
         if (blob)
             blob->log = 0;
+    }
+}
+
+/* With the lock: blobs that went for their age must come again before what names them is taken. */
+static void writer_lose_missing(struct writer *w)
+{
+    for (size_t i = 0; i < w->group.n_touches; i++) {
+        const struct blob_touch *t = &w->group.touches[i];
+        struct node_blob *b = t->missing ? index_put_blob(t->node, t->id) : NULL;
+        if (b && !b->queued)
+            *b = (struct node_blob){.id = t->id, .lost = true};
     }
 }
 
@@ -165,6 +176,7 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
         st->usage_queued -= op->kind == OP_USAGE;
         op_push(ret_old, op);
     }
+    writer_lose_missing(w);
     if (r == 0) {
         st->batches += w->group.put;
         st->bytes += w->group.bytes;
@@ -197,7 +209,7 @@ static void writer_commit(struct writer *w, struct store_op *ops)
         if (op->kind == OP_APPEND) {
             struct op_append *a = (struct op_append *)op;
             failed |= a->fresh && r < 0;
-            done_add(w->done, (struct done){a->done, a->arg, a->fresh ? r : 0});
+            done_add(w->done, (struct done){a->done, a->arg, !a->fresh ? 0 : r == 0 && a->refused ? -EAGAIN : r});
         } else if (op_is_told(op)) {
             struct op_told *t = (struct op_told *)op;
             done_add(w->done, (struct done){t->done, t->arg, op->durable ? t->result : r});

@@ -87,6 +87,7 @@ static int writer_queue_append(struct writer *w, const struct store_batch *b, si
     a->done = done;
     a->arg = arg;
     a->fresh = fresh > 0;
+    a->refused = false;
     a->n = 0;
     for (size_t i = 0; i < n; i++)
         if (nodes[i])

@@ -15,7 +15,15 @@
 #include "base/mem.h"
 #include "base/rand.h"
 
-enum fault_mode { FAULT_NONE, FAULT_ONCE, FAULT_FULL, FAULT_DEAD, FAULT_POWER, FAULT_STALL /* syncs wait */ };
+enum fault_mode {
+    FAULT_NONE,
+    FAULT_ONCE,
+    FAULT_FULL,
+    FAULT_DEAD,
+    FAULT_POWER,
+    FAULT_STALL, /* syncs wait */
+    FAULT_BLIND, /* muster.db cannot be read; the rest can */
+};
 
 #define FAULT_SECTOR 512
 
@@ -63,7 +71,7 @@ static int fault_step(int full, int broken)
     if (fault.mode != FAULT_NONE) {
         bool now = ++fault.count == fault.at;
         fault.hit |= now;
-        if (fault.mode == FAULT_STALL ? false : fault.mode == FAULT_ONCE ? now : fault.hit)
+        if (fault.mode >= FAULT_STALL ? false : fault.mode == FAULT_ONCE ? now : fault.hit)
             rc = fault.mode == FAULT_FULL ? full : broken;
     }
     pthread_mutex_unlock(&fault.lock);
@@ -79,6 +87,15 @@ static bool fault_dead(void)
     bool dead = fault.hit && (fault.mode == FAULT_DEAD || fault.mode == FAULT_POWER);
     pthread_mutex_unlock(&fault.lock);
     return dead;
+}
+
+static bool fault_blind(const char *path)
+{
+    pthread_mutex_lock(&fault.lock);
+    bool blind = fault.mode == FAULT_BLIND && path && strstr(path, "/muster.db");
+    fault.hit |= blind;
+    pthread_mutex_unlock(&fault.lock);
+    return blind;
 }
 
 /* ---- what survives a loss of power ---- */
@@ -227,7 +244,7 @@ static int fault_close(sqlite3_file *f)
 }
 static int fault_read(sqlite3_file *f, void *p, int n, sqlite3_int64 off)
 {
-    return fault_dead() ? SQLITE_IOERR_READ : REAL(f)->pMethods->xRead(REAL(f), p, n, off);
+    return fault_dead() || fault_blind(PATH(f)) ? SQLITE_IOERR_READ : REAL(f)->pMethods->xRead(REAL(f), p, n, off);
 }
 static int fault_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 off)
 {

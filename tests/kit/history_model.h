@@ -45,7 +45,6 @@ struct h_model {
     struct prng g;
     struct wire_enc *enc;
     uint64_t next[H_NODES];
-    bool temps; /* devices tell their temperature, too, which is always there and long the same */
     struct buf facts;
     uint64_t facts_id;
 };
@@ -102,7 +101,8 @@ static inline struct h_sent *h_batch(struct h_model *m, unsigned node, int64_t a
         gather_tick(g, at - shift);
         for (uint8_t d = 0; d < H_DEVICES; d++)
             for (uint8_t k = 0; k < H_METRICS; k++) {
-                if ((d == 0) != (k == 4) || (k == 3 && i % 5) || (k == 5 ? !m->temps : h_rand(m, 20) == 0))
+                if ((d == 0) != (k == 4) || (k == 3 && i % 5) ||
+                    (k != 5 && h_rand(m, 20) == 0)) /* temp is always there, and long the same */
                     continue;
                 int64_t v = k == 0   ? (int64_t)h_rand(m, 101) * 100
                             : k == 2 ? at * 300 + (int64_t)h_rand(m, 300)

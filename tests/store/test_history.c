@@ -103,7 +103,6 @@ static void history_is_the_same_in_logs_in_chunks_and_merged(void **unused)
 
     (void)unused;
     h_init(&m, 1);
-    m.temps = true;
     now_ms = from;
     struct store *s = open_at(dir, NULL);
     send_live(s, &m, from, 12);

@@ -141,6 +141,10 @@ WITH_STORE(t3_an_append_of_many_is_kept_in_order, false)
         b[i] = batch_make(i % 2 ? "b" : "a", 5, i + 1, bytes[i], i * 400);
         b[i].facts = i ? UINT64_MAX - i : 0;
         b[i].procs = i;
+        if (i) {
+            store_put_blob(f->s, b[i].node, BLOB_FACTS, b[i].facts, STR("facts"));
+            store_put_blob(f->s, b[i].node, BLOB_PROCS, b[i].procs, STR("procs"));
+        }
     }
     store_append(f->s, b, ARRAY_LEN(b), NULL, NULL);
     store_append(f->s, NULL, 0, NULL, NULL);
