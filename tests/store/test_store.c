@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <pthread.h>
 
+#include "base/order.h"
 #include "places.h"
 #include "scan_store.h"
 #include "store_dir.h"
@@ -381,6 +382,33 @@ WITH_STORE(an_append_with_a_bad_node_is_refused, false)
 
 /* ---- blobs ---- */
 
+/* The one is refused, what came with it is not: nobody would know whose its numbers are. */
+WITH_STORE(a_batch_comes_again_with_its_blob, false)
+{
+    struct results all = {0};
+    struct result r[] = {{&all, 0}, {&all, 1}, {&all, 2}};
+    char bytes[3][100];
+    struct store_batch b[3];
+
+    for (size_t i = 0; i < ARRAY_LEN(b); i++) {
+        b[i] = batch_make("a", 5, i + 1, bytes[i], sizeof(bytes[i]));
+        b[i].facts = i == 1 ? 77 : 0;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < ARRAY_LEN(b); i++)
+            store_append(f->s, &b[i], 1, note, &r[i]);
+        store_flush(f->s, NULL);
+        assert_int_equal(all.n, 3);
+        for (size_t i = 0; i < ARRAY_LEN(b); i++)
+            assert_int_equal(all.result[FIRST(3, k, all.order[k] == (int)i)], i == 1 && !turn ? -EAGAIN : 0);
+        assert_string_equal(find_all(f->s).text, turn ? "a/5/1 a/5/3 a/5/2 " : "a/5/1 a/5/3 ");
+        assert_int_equal(store_has(f->s, "a", 5, 2), turn);
+        assert_int_equal(store_get_blob(f->s, "a", 77, NULL, NULL), turn);
+        store_put_blob(f->s, "a", BLOB_FACTS, 77, STR("facts"));
+        all.n = 0;
+    }
+}
+
 WITH_STORE(blobs_are_found_at_once_and_kept, false)
 {
     AUTO_BUF got = BUF_INIT(100);
@@ -732,6 +760,7 @@ int main(void)
                                        cmocka_unit_test(t5_a_result_may_append_again),
                                        cmocka_unit_test(t5_close_commits_and_calls_what_is_due),
                                        cmocka_unit_test(an_append_with_a_bad_node_is_refused),
+                                       cmocka_unit_test(a_batch_comes_again_with_its_blob),
                                        cmocka_unit_test(blobs_are_found_at_once_and_kept),
                                        cmocka_unit_test(node_records_are_replaced_but_first_and_last_seen_only_widen),
                                        cmocka_unit_test(a_process_is_extended_by_its_identity),
