@@ -49,6 +49,8 @@ void render_term_names(struct buf *out, const struct view *v, const struct term 
 void render_term_tree(struct buf *out, const struct view *v, const struct term *t);
 
 void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);
+/* The same; kept: for each column, whether there was room for it. */
+void render_rows_fit(struct buf *out, const struct rows *r, const struct term *t, bool *kept);
 void render_rows_csv(struct buf *out,
                      const struct rows *r); /* RFC 4180; cells that a spreadsheet would run are prefixed with ' */
 void render_rows_csv_on(struct buf *out, const struct rows *r); /* more of them: without the line of names */

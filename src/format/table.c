@@ -60,37 +60,36 @@ static bool drop_lightest(const struct rows *r, bool *keep)
     return true;
 }
 
-void render_rows_text(struct buf *out, const struct rows *r, const struct term *t)
+void render_rows_fit(struct buf *out, const struct rows *r, const struct term *t, bool *kept)
 {
     if (!r->n_cols)
         return;
     AUTO_FREE int *widths = mem_zero(r->n_cols, sizeof(*widths));
-    AUTO_FREE bool *keep = mem_zero(r->n_cols, sizeof(*keep));
     AUTO_BUF b = BUF_INIT(65536);
     size_t last = 0;
 
     for (size_t k = 0; k < r->n_cols; k++) {
         widths[k] = str_width(str_of(r->cols[k].title));
-        keep[k] = true;
+        kept[k] = true;
         for (size_t i = 0; i < r->n; i++) {
             buf_reset(&b);
             cell_shown(&b, &r->cols[k], &r->cells[i * r->n_cols + k]);
             widths[k] = MAX(widths[k], str_width(buf_str(&b)));
         }
     }
-    while (t->width > 0 && total_width(widths, keep, r->n_cols) > t->width)
-        if (!drop_lightest(r, keep)) {
+    while (t->width > 0 && total_width(widths, kept, r->n_cols) > t->width)
+        if (!drop_lightest(r, kept)) {
             for (size_t k = 0; k < r->n_cols; k++)
                 widths[k] = MIN(widths[k], t->width);
             break;
         }
     for (size_t k = 0; k < r->n_cols; k++)
-        last = keep[k] ? k : last;
+        last = kept[k] ? k : last;
     for (size_t i = 0; i <= r->n && out->err == 0; i++) { /* 0: titles */
         const char *gap = "";
         for (size_t k = 0; k < r->n_cols; k++) {
             const struct cell *c = i ? &r->cells[(i - 1) * r->n_cols + k] : NULL;
-            if (!keep[k])
+            if (!kept[k])
                 continue;
             buf_adds(out, gap);
             gap = "  ";
@@ -110,6 +109,13 @@ void render_rows_text(struct buf *out, const struct rows *r, const struct term *
         }
         buf_addc(out, '\n');
     }
+}
+
+void render_rows_text(struct buf *out, const struct rows *r, const struct term *t)
+{
+    AUTO_FREE bool *kept = mem_zero(r->n_cols, sizeof(*kept));
+
+    render_rows_fit(out, r, t, kept);
 }
 
 void csv_text(struct buf *out, const char *s)

@@ -323,5 +323,5 @@ const char *run_verdict_why(const struct run_verdict *v)
         return "no GPU of it is known";
     if (isnan(v->all.mean[RUN_UTIL]) && isnan(v->all.mem_peak) && isnan(v->all.mean[RUN_POWER]))
         return "nothing is stored of that time";
-    return at < v->n ? v->gpus[at].note : NO_WORK_FOR("this driver does not tell it");
+    return at < v->n ? v->gpus[at].note : NO_WORK_DRIVER;
 }

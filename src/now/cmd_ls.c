@@ -142,16 +142,14 @@ static int show(const struct ls_conf *conf, const struct picture *p)
         view_answer(&p->view, &all, &out);
         view_counts(&p->view, &all, "\n", conf->ascii ? " | " : " · ", &out);
         buf_addc(&out, '\n');
-        size_t table = out.len;
+        AUTO_FREE bool *kept = mem_zero(r.n_cols, sizeof(*kept));
         if (r.n || !conf->filter)
-            render_rows_text(&out, &r, &t);
-        struct str shown = str_n(out.p + table, out.len - table);
-        bool reason = ls_shows(shown, "REASON"), note = ls_shows(shown, "NOTE"), service = ls_shows(shown, "SERVICE");
-        if (!reason)
+            render_rows_fit(&out, &r, &t, kept);
+        if (!ls_shows(&r, kept, "REASON"))
             unread(&p->view, &out);
-        if (!service)
+        if (!ls_shows(&r, kept, "SERVICE"))
             ls_services(&p->view, &out);
-        if (conf->detail && !note)
+        if (conf->detail && !ls_shows(&r, kept, "NOTE"))
             ls_notes(&p->view, &out);
     }
     bool none = r.n == 0;

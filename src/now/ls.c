@@ -268,18 +268,7 @@ void ls_notes(const struct view *v, struct buf *out)
         buf_addf(out, "! %zu more GPU%s: other notes, which `muster ls --wide` has\n", others, others == 1 ? "" : "s");
 }
 
-bool ls_shows(struct str table, const char *title)
+bool ls_shows(const struct rows *r, const bool *kept, const char *title)
 {
-    size_t len = strlen(title);
-    struct str head;
-
-    if (!str_line(&table, &head))
-        return false;
-    for (size_t i = 0; i + len <= head.len; i++) {
-        bool begins = i == 0 || head.p[i - 1] == ' ' || head.p[i - 1] == 'm'; /* of a colour */
-        bool ends = i + len == head.len || head.p[i + len] == ' ' || head.p[i + len] == '\033';
-        if (begins && ends && memcmp(head.p + i, title, len) == 0)
-            return true;
-    }
-    return false;
+    return ANY(r->n_cols, i, kept[i] && strcmp(r->cols[i].title, title) == 0);
 }

@@ -12,5 +12,4 @@ void ls_rows(const struct view *v, enum ls_columns columns, struct rows *ret);
 #define LS_NOTES 16
 void ls_services(const struct view *v, struct buf *out);
 void ls_notes(const struct view *v, struct buf *out);
-/* There is a column of this title in what render_rows_text made; with colours, too. */
-bool ls_shows(struct str table, const char *title);
+bool ls_shows(const struct rows *r, const bool *kept, const char *title); /* kept: of render_rows_fit */

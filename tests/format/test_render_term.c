@@ -292,29 +292,28 @@ static void a_gpu_that_needs_service_has_a_line(void **unused)
     cluster_free(c);
 }
 
-static void which_columns_are_shown_is_told_by_their_titles(void **unused)
+static void what_there_is_no_room_for_is_told(void **unused)
 {
     struct cluster *c = cluster_new();
-    char *const first[] = {"note", "node"}, *const last[] = {"node", "note"}, *const none[] = {"node", "name"};
+    char *const picked[] = {"node", "note"};
     static const struct {
-        bool node, note;
-    } want[] = {{true, true}, {true, true}, {true, false}};
-    char *const *const picked[] = {first, last, none};
+        int width;
+        bool note;
+    } want[] = {{0, true}, {120, true}, {8, false}};
 
     (void)unused;
-    SET(c->n[0].devices[0].fact.name, "the NOTE");
-    for (size_t i = 0; i < 2 * ARRAY_LEN(want); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         AUTO_BUF b = BUF_INIT(1 << 20);
         AUTO_ROWS r = {0};
-        size_t which = i % ARRAY_LEN(want);
+        bool kept[2] = {false, false};
         ls_rows(&c->v, LS_ALL, &r);
-        assert_int_equal(rows_pick(&r, picked[which], 2, NULL), 0);
-        render_rows_text(&b, &r, &(struct term){.colour = i >= ARRAY_LEN(want)});
-        assert_int_equal(ls_shows(buf_str(&b), "NODE"), want[which].node);
-        assert_int_equal(ls_shows(buf_str(&b), "NOTE"), want[which].note);
-        assert_false(ls_shows(buf_str(&b), "NOT"));
+        assert_int_equal(rows_pick(&r, picked, 2, NULL), 0);
+        assert_false(ls_shows(&r, kept, "NODE"));
+        render_rows_fit(&b, &r, &(struct term){.width = want[i].width}, kept);
+        assert_true(ls_shows(&r, kept, "NODE"));
+        assert_int_equal(ls_shows(&r, kept, "NOTE"), want[i].note);
+        assert_false(ls_shows(&r, kept, "NOT"));
     }
-    assert_false(ls_shows(str_of(""), "NOTE"));
     cluster_free(c);
 }
 
@@ -383,6 +382,5 @@ TESTS(cmocka_unit_test_setup(frames_are_laid_out_as_the_golden_files, in_utc),
       cmocka_unit_test(of_very_many_notes_the_first_are_told),
       cmocka_unit_test(a_word_is_put_on_a_line_of_its_own_where_it_is_too_long),
       cmocka_unit_test_setup(ls_rows_are_as_the_golden_files, in_utc),
-      cmocka_unit_test(a_gpu_that_needs_service_has_a_line),
-      cmocka_unit_test(which_columns_are_shown_is_told_by_their_titles),
+      cmocka_unit_test(a_gpu_that_needs_service_has_a_line), cmocka_unit_test(what_there_is_no_room_for_is_told),
       cmocka_unit_test(narrow_screens_lose_the_lightest_columns), cmocka_unit_test(csv_cells_are_quoted_and_never_run))
