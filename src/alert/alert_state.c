@@ -130,7 +130,7 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
         return;
     }
     struct entry *e = find(w, a->rule, a->subject);
-    if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
+    if (a->notice && e && (a->since_ms > e->a->since_ms || !e->a->fired_ms)) { /* the newest that was told counts */
         replace(e, a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);

@@ -29,7 +29,8 @@
 #define LOOK_MOST  30000
 #define LOOK_PART  160  /* looking takes at most such a part of a processor: of very many nodes it is done less often */
 #define TURN_US    3000 /* of looking in one turn of the loop: of very many nodes it takes several, … */
-#define TURN_NODES 64   /* … so many nodes at a time */
+#define TURN_NODES 64   /* … so many nodes at a time, … */
+#define BEGIN_MOST 4    /* … and from the first one again where nodes were renamed, but not for ever */
 #define RECENT_MS  3600000
 #define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
 #define RECENT_MAX 2000
@@ -54,11 +55,13 @@ struct hub_alerts {
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
-    bool led;                                         /* this hub led when it last looked */
-    struct timer *turn;                               /* set: a look is under way, … */
-    size_t part;                                      /* … in this part of it, … */
-    int64_t spent_us;                                 /* … took so long so far, … */
-    char at_name[NAME_MAX_LEN], at_key[NODE_KEY_MAX]; /* … and has got to this node; empty: to none */
+    bool led;             /* this hub led when it last looked */
+    struct timer *turn;   /* set: a look is under way, … */
+    size_t part;          /* … in this part of it, … */
+    int64_t spent_us;     /* … took so long so far, … */
+    struct node_place at; /* … has got to this node, … */
+    uint64_t renames;     /* … when so many nodes had been renamed, … */
+    int begun;            /* … and was begun so many times */
 };
 
 #define SETTINGS alert
@@ -376,6 +379,7 @@ static void nodes_scene(struct hub_alerts *d, int64_t now_ms, struct whole_scene
     struct hub *h = d->h;
 
     *w = (struct whole_scene){0};
+    copy_lost(d);
     view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
     w->s = (struct scene){.now_ms = now_ms,
                           .started_ms = h->started_ms,
@@ -385,7 +389,9 @@ static void nodes_scene(struct hub_alerts *d, int64_t now_ms, struct whole_scene
                           .book = h->book,
                           .runs = hub_jobs_runs(h),
                           .gpus_had = gpus_had,
-                          .gpus_arg = d->gpus};
+                          .gpus_arg = d->gpus,
+                          .lost = (const struct alert *const *)d->lost,
+                          .n_lost = d->n_lost};
 }
 
 static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
@@ -405,9 +411,18 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     for (int i = 0; i < SCENE_WRONGS; i++)
         w->s.wrong[i] = w->wrong[i][0] ? w->wrong[i] : NULL;
     w->s.usage = baselines_now(d->baselines, &w->s.n_usage);
-    copy_lost(d);
-    w->s.lost = (const struct alert *const *)d->lost;
-    w->s.n_lost = d->n_lost;
+}
+
+/* Who is renamed meanwhile may have gone from behind the place that is looked at to before it. */
+static void begin_nodes(struct hub_alerts *d)
+{
+    uint64_t renames = live_renames(d->h->live);
+
+    if (d->begun && (d->renames == renames || d->begun == BEGIN_MOST))
+        return;
+    d->at = (struct node_place){0};
+    d->renames = renames;
+    d->begun++;
 }
 
 /* At as many nodes as the time of a turn allows: there may be more. */
@@ -416,12 +431,14 @@ static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
     struct whole_scene w;
     int64_t begin_us = clock_thread_us();
 
+    begin_nodes(d);
+
     nodes_scene(d, now_ms, &w);
     int64_t ready_us = clock_thread_us(); /* where nodes come and go all are sorted first: that must be worth it */
     int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
     const struct node_now *const *nodes = w.view.nodes;
     size_t n = w.view.n; /* others may have come and gone since the last turn */
-    size_t at = COUNT_BEFORE(n, i, node_order(nodes[i], d->at_name, d->at_key) <= 0);
+    size_t at = nodes_behind(nodes, n, &d->at);
     while (at < n) {
         w.view.nodes = nodes + at;
         w.view.n = MIN(n - at, TURN_NODES);
@@ -431,10 +448,8 @@ static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
         if (clock_thread_us() >= until_us)
             break;
     }
-    if (at > 0) {
-        mem_copy_str(d->at_name, sizeof(d->at_name), nodes[at - 1]->name);
-        mem_copy_str(d->at_key, sizeof(d->at_key), nodes[at - 1]->key);
-    }
+    if (at > 0)
+        node_place_set(&d->at, nodes[at - 1]);
     d->part -= at < n;
 }
 
@@ -490,7 +505,7 @@ static void look_at_all(void *self, int64_t now_ms)
     alert_states_begin(d->watch, now_ms);
     d->spent_us = 0;
     d->part = 0;
-    d->at_name[0] = d->at_key[0] = 0;
+    d->begun = 0;
     look_on(d);
 }
 

@@ -1,4 +1,4 @@
-/* gpus.c: a number of GPUs by node; in the store a note of lines "KEY NUMBER". */
+/* gpus.c: a number of GPUs by node; in the store notes of lines "KEY NUMBER", as many as it takes. */
 #include "alert/gpus.h"
 
 #include "alert/rule.h"
@@ -7,7 +7,8 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 
-#define SAVE_MS 60000
+#define SAVE_MS  60000
+#define LINE_ROOM (NODE_KEY_MAX + 16)
 
 struct had {
     char key[NODE_KEY_MAX];
@@ -99,16 +100,28 @@ static void kept(UNUSED void *arg, int result)
         log_warn("alert", "how many GPUs nodes have cannot be stored: %s", strerror(-result));
 }
 
+static void save_some(struct gpus *g, int64_t id, struct buf *lines)
+{
+    struct note n = {.kind = NOTE_GPUS, .id = id, .bytes = buf_str(lines)};
+
+    if (lines->len)
+        store_put(g->store, STORE_NOTE, &n, 1, kept, NULL);
+    buf_reset(lines);
+}
+
+/* What stands in a note of before as well is known twice: the most counts. */
 static void save(struct gpus *g)
 {
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    int64_t id = 1;
     size_t at = 0;
 
-    for (const struct had *h; (h = lookup_each(&g->by_key, &at));)
+    for (const struct had *h; (h = lookup_each(&g->by_key, &at));) {
+        if (b.len + LINE_ROOM > NOTE_MAX)
+            save_some(g, id++, &b);
         buf_addf(&b, "%s %d\n", h->key, (int)h->n);
-    struct note n = {.kind = NOTE_GPUS, .id = 1, .bytes = buf_str(&b)};
-    if (!b.err)
-        store_put(g->store, STORE_NOTE, &n, 1, kept, NULL);
+    }
+    save_some(g, id, &b);
 }
 
 void gpus_learn(struct gpus *g, const struct view *v, int64_t now_ms)

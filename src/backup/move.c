@@ -485,7 +485,7 @@ static int copy_logs(struct move *m, struct err *err)
     for (size_t i = 0; i < n && r == 0; i++) {
         r = records_put_log(m->dest, &v[i]);
         if (r == 0)
-            r = records_compacted(m->dest, v[i].n);
+            r = records_compacted(m->dest, v[i].n, 0);
     }
     return fail_write(m->b, r, err);
 }
@@ -649,7 +649,7 @@ static int note_last_log(struct move *m, struct err *err)
     if (r == 0 && chunks > last)
         r = records_put_log(m->dest, &(struct log_sum){.n = chunks, .last_ms = clock_wall_ms()});
     if (r == 0 && chunks > last)
-        r = records_compacted(m->dest, chunks);
+        r = records_compacted(m->dest, chunks, 0);
     return fail_write(m->b, r, err);
 }
 

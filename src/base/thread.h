@@ -23,9 +23,7 @@ static inline int thread_start(pthread_t *ret, const pthread_attr_t *attr, void 
  * nobody waits for what it does. On Linux this is of one thread alone. Call once. */
 static inline void thread_give_way(void)
 {
-    if (nice(5) < 0) {
-        /* it is as low as can be */
-    }
+    (void)!nice(5); /* -1: it is as low as can be */
 }
 
 static inline int wake_new(void) /* -1 and errno: there can be none */

@@ -261,6 +261,16 @@ static bool all_zero(const struct chunk_writer *w, size_t series)
     return true;
 }
 
+enum { /* kinds of blocks behind the lanes': of samples that lean, and of lanes of tiers that are written whole */
+       BLOCK_REST = CHUNK_LANES_MAX - 1,
+       BLOCK_BUSY = CHUNK_LANES_MAX - 2,
+       BLOCK_IDLE = CHUNK_LANES_MAX - 3,
+       BLOCK_WHOLE_SUM = CHUNK_LANES_MAX - 1,
+       BLOCK_WHOLE_MAX = CHUNK_LANES_MAX - 2,
+};
+_Static_assert(BLOCK_IDLE > 0, "samples have one lane");
+_Static_assert((int)BLOCK_WHOLE_MAX >= (int)LANES, "a kind of its own");
+
 /* Series of one lane. Kind: blocks of the same metric and kind are alike. */
 static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned kind,
                       const uint64_t *const *v, const size_t *n, size_t series)
@@ -344,7 +354,7 @@ static void take_under(struct chunk_writer *w, const struct chunk_column *c, con
     }
 }
 
-/* The lane that was taken, in two. How many of each series are in the first goes to w->lean. */
+/* The lane that was taken, in two: of when they work, and of when they do not. */
 static void take_apart(struct chunk_writer *w, size_t series)
 {
     struct apart *a = &w->apart;
@@ -395,8 +405,8 @@ static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size
     lean_put(&w->lean, out, series);
     for (size_t k = 0; k < a->series; at += a->n[k++])
         a->v_of[k] = w->rest + at;
-    put_block(w, c, out, CHUNK_LANES_MAX - 2, a->v_of, a->n, a->series);
-    put_block(w, c, out, CHUNK_LANES_MAX - 3, a->idle_of, a->n_idle, a->idle_series);
+    put_block(w, c, out, BLOCK_BUSY, a->v_of, a->n, a->series);
+    put_block(w, c, out, BLOCK_IDLE, a->idle_of, a->n_idle, a->idle_series);
     return true;
 }
 
@@ -422,7 +432,7 @@ static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, si
     for (size_t k = 0, at = 0; k < series; at += w->n_of[k++])
         w->series[k] = w->rest + at;
     lean_put(&w->lean, out, series);
-    put_block(w, c, out, CHUNK_LANES_MAX - 1, w->series, w->n_of, series);
+    put_block(w, c, out, BLOCK_REST, w->series, w->n_of, series);
     return true;
 }
 
@@ -479,11 +489,11 @@ static const int64_t *find_whole(struct chunk_writer *w, const struct chunk_colu
 {
     size_t n = w->n_ticks;
 
-    VEC_LEAST(w->whole, w->cap_whole, 2 * c->n_devs * n);
-    int64_t *whole = w->whole + (lane == LANE_SUM ? c->n_devs * n : 0);
     uint64_t bits = w->quick ? 0 : guess_bits(w, take_lane(w, c, lane, NULL));
     if (bits == 0)
         return NULL;
+    VEC_LEAST(w->whole, w->cap_whole, 2 * c->n_devs * n);
+    int64_t *whole = w->whole + (lane == LANE_SUM ? c->n_devs * n : 0);
     for (size_t k = 0; k < c->n_devs; k++)
         for (size_t i = 0; i < n; i++) {
             uint64_t least = (uint64_t)c->v[k][LANE_MIN * n + i], times = (uint64_t)c->v[k][LANE_COUNT * n + i];
@@ -526,8 +536,8 @@ static void put_tier_lane(struct chunk_writer *w, const struct chunk_column *c, 
     if (w->n_ticks > 1) {
         put_block(w, c, out,
                   !whole             ? lane
-                  : lane == LANE_SUM ? CHUNK_LANES_MAX - 1
-                                     : CHUNK_LANES_MAX - 2,
+                  : lane == LANE_SUM ? BLOCK_WHOLE_SUM
+                                     : BLOCK_WHOLE_MAX,
                   w->series, w->n_of, series);
         return;
     }

@@ -85,7 +85,6 @@ struct httpd {
     bool looked;         /* patient ones brought something, and some of it may be queued */
     struct event *again; /* the next turn, for the queue */
     int64_t spent_us[2]; /* on requests since the queues had their turn last: by the same two */
-    int64_t again_us;    /* when that was; monotonic */
     struct conn_limit *per_address;
     size_t bodies, replies;
     struct exchange *spare;

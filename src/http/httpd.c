@@ -28,7 +28,6 @@
 #define SLOW_MS      5000        /* the same for a body and a reply */
 #define FULL_GO      4u          /* so many go when there are no descriptors left */
 #define TURN_US      4000        /* of requests in one turn of the loop, the last one over it; the others wait */
-#define TURN_MOST    10000       /* the same where turns are long anyway */
 
 /* ---- connections ---- */
 
@@ -542,29 +541,29 @@ static void on_looked(void *arg)
 }
 
 /* Of the other queue than the last one, if there is any: a reader does not wait behind thousands of agents, nor do
- * these behind readers. */
+ * these behind readers. NULL: nobody waits whose kind has time left. */
 static struct conn *next_queued(struct httpd *h)
 {
-    unsigned other = !h->served_of;
-    if (h->queue[other].behind != &h->queue[other])
-        h->served_of = other;
-    return h->queue[h->served_of].behind;
+    for (unsigned i = 0; i < 2; i++) {
+        h->served_of = !h->served_of;
+        struct conn *all = &h->queue[h->served_of];
+        if (all->behind != all && h->spent_us[h->served_of] < TURN_US)
+            return all->behind;
+    }
+    return NULL;
 }
 
-/* A turn for those who wait: each once, as far as the time of one turn allows; at least one. Where all else on the loop
- * takes longer they have as much as that, or little would be left for them. */
+/* A turn for those who wait: each once, as far as the time of its kind allows; at least one. */
 static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct httpd *h = arg;
-    int64_t turn_us = MAX(TURN_US, MIN(clock_mono_us() - h->again_us, TURN_MOST));
+    struct conn *c;
     h->spent_us[0] = h->spent_us[1] = 0;
     h->stat.turns++;
-    for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us[0] + h->spent_us[1] < turn_us; n--) {
-        struct conn *c = next_queued(h);
+    for (size_t n = h->n_queued; n > 0 && (c = next_queued(h)); n--) {
         queue_leave(c);
         conn_step(c);
     }
-    h->again_us = clock_mono_us();
     if (h->n_queued > 0)
         event_add(h->again, &(struct timeval){0});
     else if (h->looked)

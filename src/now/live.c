@@ -36,6 +36,7 @@ struct live {
     struct live_node **v;
     struct lookup by_key, by_name, gpus;
     uint64_t ranks, n_named; /* given so far */
+    uint64_t renames;
     bool unsorted;
     size_t n_sorted, n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
@@ -221,6 +222,7 @@ static bool take_name(struct live *l, struct live_node *n)
 
     if (strcmp(name, n->now.name) == 0)
         return false;
+    l->renames += n->now.name[0] != 0;
     index_remove(l, n);
     mem_copy_str(n->now.name, sizeof(n->now.name), name);
     named(l, n);
@@ -228,6 +230,11 @@ static bool take_name(struct live *l, struct live_node *n)
     index_add(l, n);
     node_make_remark(n);
     return true;
+}
+
+uint64_t live_renames(const struct live *l)
+{
+    return l->renames;
 }
 
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)

@@ -148,6 +148,7 @@ void live_apart(struct node_now *n, size_t device, const struct advice *a, int64
 void live_tick(struct live *l, int64_t now_ms);
 uint64_t live_version(const struct live *l);
 size_t live_count(const struct live *l);
+uint64_t live_renames(const struct live *l); /* so far: nodes that had another name */
 /* Borrowed, sorted by name in natural order (dgx2 before dgx10); retired ones left out unless all. Valid until a node
  * is added or dropped. */
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n);

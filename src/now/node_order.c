@@ -5,7 +5,8 @@
 #include "base/order.h"
 #include "base/str.h"
 
-int node_order(const struct node_now *n, const char *name, const char *key)
+/* Before, at or behind another, by name, and of one name by key. */
+static int node_order(const struct node_now *n, const char *name, const char *key)
 {
     return str_natural(n->name, name) ?: strcmp(n->key, key);
 }
@@ -25,4 +26,15 @@ void nodes_sort(const struct node_now **v, size_t sorted, size_t n)
         v[at + left - 1] = one;
         end = at;
     }
+}
+
+void node_place_set(struct node_place *p, const struct node_now *n)
+{
+    mem_copy_str(p->name, sizeof(p->name), n->name);
+    mem_copy_str(p->key, sizeof(p->key), n->key);
+}
+
+size_t nodes_behind(const struct node_now *const *v, size_t n, const struct node_place *p)
+{
+    return COUNT_BEFORE(n, i, node_order(v[i], p->name, p->key) <= 0);
 }

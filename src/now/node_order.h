@@ -3,8 +3,12 @@
 
 #include "model/now.h"
 
-/* Before, at or behind another, by name, and of one name by key. */
-int node_order(const struct node_now *n, const char *name, const char *key);
+/* How far whoever goes over all nodes in several turns has got; zero: not begun. Meanwhile nodes come and go. */
+struct node_place {
+    char name[NAME_MAX_LEN], key[NODE_KEY_MAX];
+};
+void node_place_set(struct node_place *p, const struct node_now *n);                        /* behind this one */
+size_t nodes_behind(const struct node_now *const *v, size_t n, const struct node_place *p); /* the first of them */
 /* Sort n of them, of which the first ones, as many as `sorted`, are in order among themselves: a few that came are put
  * between these. */
 void nodes_sort(const struct node_now **v, size_t sorted, size_t n);

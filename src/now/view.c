@@ -51,6 +51,7 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
     copy->of = node_gpus(n);
+    copy->named = 0; /* of other devices than the one that has this number */
     bool parents = ANY(n->n_devices, i, n->devices[i].fact.parent[0]);
     if (!parents && last - first + 1 == count) { /* side by side */
         copy->devices = n->devices + first;

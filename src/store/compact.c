@@ -320,6 +320,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     if (r == 0)
         r = commit_pending(c, &(struct chunk_mark){.log = log, .done = true}, err);
     table_reset(c->table);
+    facts_fini(&c->facts);
     drop_pending(c);
     if (c->rows)
         rows_rest(c->rows);
@@ -465,12 +466,17 @@ static int compact_logs(struct compact *c, struct err *err)
         else if (!l && marks[i].log > 0)
             r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
     }
+    int first = 0; /* of those that failed: the others need not wait for it */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
         const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == logs[i].n);
         if (logs[i].sealed && !(m && m->done))
-            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, err);
+            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, first ? NULL : err);
+        if (r < 0 && r != -ECANCELED && r != -ENOSPC) {
+            first = first ? first : r;
+            r = 0;
+        }
     }
-    return r;
+    return r < 0 ? r : first;
 }
 
 /* ---- the same where logs are rows ---- */
@@ -559,7 +565,7 @@ static int compact_rows_logs(struct compact *c, struct err *err)
 
 static int compact_round(struct compact *c, struct err *err)
 {
-    int r = 0, more = 0;
+    int r = 0, merged = 0, more = 0;
     uint64_t before = chunks_commits(c->db);
     uint32_t damaged = c->damaged;
 
@@ -569,8 +575,9 @@ static int compact_round(struct compact *c, struct err *err)
         c->look = r == -ENOSPC;
     }
     r = c->rows ? compact_rows_logs(c, err) : compact_logs(c, err);
-    if (r == 0 && leads(c))
-        r = merge_all(c);
+    if (r != -ECANCELED && r != -ENOSPC && leads(c))
+        merged = merge_all(c);
+    r = r == 0 ? merged : r;
     if (r != -ECANCELED && leads(c)) /* what fails above must not keep old data for ever, nor a full disk full */
         more = retain(c);
     r = r == 0 ? more : r;

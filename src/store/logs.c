@@ -518,16 +518,18 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
 
     if (i == g->n)
         return 0;
+    int64_t now = logs_now(g);
     int r = records_begin(g->rec, err);
     if (r < 0)
         return r;
-    r = records_compacted(g->rec, n);
+    r = records_compacted(g->rec, n, now); /* as new as that: its row must not go before its file */
     if (r == 0)
         r = logs_forget_old(g, ret_oldest);
     r = records_end(g->rec, r, err);
     if (r < 0)
         return r;
     struct log_sum sum = g->sealed[i];
+    sum.last_ms = MAX(sum.last_ms, now);
     remove_sum(g->sealed, &g->n, i);
     if (g->archives) {
         logs_add_due(g, sum);

@@ -321,9 +321,9 @@ int records_drop_before(struct records *r, int64_t oldest_log)
     return code < 0 ? code : RECORDS_RUN(r, R_DROP_BLOBS, DB_INT(oldest_log));
 }
 
-int records_compacted(struct records *r, int64_t n)
+int records_compacted(struct records *r, int64_t n, int64_t now_ms)
 {
-    return RECORDS_RUN(r, R_COMPACTED, DB_INT(n));
+    return RECORDS_RUN(r, R_COMPACTED, DB_INT(n), DB_INT(now_ms));
 }
 
 int records_drop_old_logs(struct records *r, int64_t before_ms)

@@ -51,7 +51,8 @@ int records_drop_node(struct records *r, const char *key);
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run);
 int records_drop_log(struct records *r, int64_t n);
-int records_compacted(struct records *r, int64_t n);             /* that log is in chunks, all of it */
+int records_compacted(struct records *r, int64_t n,
+                      int64_t now_ms); /* that log is in chunks, all of it; its row is as old as that */
 int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted ones whose newest batch is older */
 int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
 /* Processes, events, jobs and bookings that were over before then, at most max of each: how many went, or -errno. */

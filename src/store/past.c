@@ -84,7 +84,7 @@ int facts_get(struct facts_cache *c, struct records *r, const struct store_decod
         code = get_blob(r, node, id, &bytes);
         if (code == 1)
             c->have = dec->facts(d, buf_str(&bytes), &c->fact, NULL) == 0;
-        else
+        else if (code < 0)
             facts_fini(c); /* to be asked for again */
     }
     *ret = c->have ? &c->fact : NULL;

@@ -142,6 +142,8 @@ void past_session_rest(struct history_session *x)
             log_reader_end(r->logs[i].l);
     if (r && r->chunks)
         chunks_rollback(r->chunks);
+    if (r && !r->facts.have)
+        facts_fini(&r->facts); /* what is not there now may be the next time */
     free(x->logs);
     if (r)
         past_reader_put(x->p, r);

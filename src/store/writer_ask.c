@@ -149,8 +149,11 @@ void writer_know_blob(struct writer *w, const char *node, uint64_t id)
 {
     LOCKED(&w->lock);
     struct index_node *n = index_get(&w->index, node);
-    if (n)
-        index_put_blob(n, id)->have = true;
+    struct node_blob *b = n ? index_put_blob(n, id) : NULL;
+    if (b) {
+        b->have = true;
+        b->lost = false;
+    }
 }
 
 static const struct op_blob *writer_find_blob(const struct store_op *op, const char *node, uint64_t id)

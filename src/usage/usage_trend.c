@@ -8,6 +8,7 @@
 #include "base/workers.h"
 #include "hub/hub.h"
 #include "now/live.h"
+#include "now/node_order.h"
 #include "people/people.h"
 #include "usage/ledger.h"
 
@@ -21,7 +22,7 @@ struct usage_trend {
     struct hub *h;
     struct trend now;
     struct trend sum; /* of the nodes before `at`, on the way to the next step; */
-    size_t at;
+    struct node_place at;
     bool summing;    /* it is on the way */
     bool seeded;     /* what went before is in it, as far as it could be read; */
     bool whole;      /* all of it, once */
@@ -165,30 +166,32 @@ static void use_device(struct trend *t, const struct device_now *d)
     }
 }
 
-/* Who uses what on these nodes, from `at` on and so many at most: where to go on, or SIZE_MAX at the end. */
-static size_t use_nodes(const struct usage_trend *a, struct trend *t, size_t at, size_t most)
+/* Who uses what on the nodes behind this place, so many at most. True: there are more. */
+static bool use_nodes(const struct usage_trend *a, struct trend *t, struct node_place *place, size_t most)
 {
     size_t n;
     const struct node_now *const *v = live_nodes(a->h->live, false, &n);
+    size_t at = nodes_behind(v, n, place);
     for (; at < n && most > 0; at++, most--)
         for (size_t d = 0; d < v[at]->n_devices; d++)
             use_device(t, &v[at]->devices[d]);
-    return at < n ? at : SIZE_MAX;
+    if (at > 0)
+        node_place_set(place, v[at - 1]);
+    return at < n;
 }
 
 void usage_trend_look(struct usage_trend *a)
 {
     trend_reset(&a->now);
-    use_nodes(a, &a->now, 0, SIZE_MAX);
+    use_nodes(a, &a->now, &(struct node_place){0}, SIZE_MAX);
 }
 
-/* Very many nodes take several ticks: one that comes or goes meanwhile may be left out, or be there twice. */
+/* Very many nodes take several ticks: one that is renamed meanwhile may be left out, or be there twice. */
 static void look_on(struct usage_trend *a, int64_t now_ms)
 {
     if (!a->summing)
-        a->at = 0;
-    a->at = use_nodes(a, &a->sum, a->at, AT_ONCE);
-    a->summing = a->at != SIZE_MAX;
+        a->at = (struct node_place){0};
+    a->summing = use_nodes(a, &a->sum, &a->at, AT_ONCE);
     if (a->summing)
         return;
     trend_reset(&a->now);

@@ -6,10 +6,12 @@
 
 #include "alert/alert_state.h"
 #include "alert/builtin.h"
+#include "alert/gpus.h"
 #include "alert/show.h"
 #include "base/clock.h"
 #include "format/note.h"
 #include "format/template.h"
+#include "store_dir.h"
 #include "view_fixture.h"
 
 /* ---- from findings to alerts ---- */
@@ -263,6 +265,24 @@ static struct alert old_notice(int64_t id, const char *subject, int64_t at_ms)
                           .text = "",
                           .advice = "",
                           .told_to = ""};
+}
+
+/* Another hub leads from the middle of a look on, tells of it, and gives the lead back. */
+static void w4_a_notice_that_another_told_is_not_told_again(void **unused)
+{
+    static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
+    struct alert_states *l = alert_states_new(0);
+    struct alert a = old_notice(9, "a", 950);
+    struct told t;
+
+    (void)unused;
+    a.since_ms = 900;
+    alert_states_begin(l, 920);
+    alert_states_see(l, &happens, &(struct alert_finding){"a", "", "", "", "", "it is so", 900, false});
+    alert_states_load(l, &a, &happens);
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");
+    assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; ");
+    alert_states_free(l);
 }
 
 /* A hub that starts after 20 days; what was told on the first is found again so long after the start. */
@@ -742,6 +762,45 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
     alert_rules_free(r);
 }
 
+#define MANY 20000
+
+static void name_key(char key[NODE_KEY_MAX], int i)
+{
+    snprintf(key, NODE_KEY_MAX, "%0*d", NODE_KEY_MAX - 1, i); /* more than one note holds */
+}
+
+static void how_many_gpus_very_many_nodes_had_is_kept(void **unused)
+{
+    char *dir = dir_new_quick();
+    struct store *s = store_new_for_test(dir, NULL);
+    struct cluster *c = cluster_new();
+    struct gpus *g = gpus_new();
+    struct view one = c->v;
+    char key[NODE_KEY_MAX];
+
+    (void)unused;
+    one.n = 1;
+    assert_int_equal(gpus_load(g, s, NULL), 0);
+    int32_t n = alert_gpus(c->v.nodes[0]);
+    assert_true(n > 0);
+    for (int i = 0; i <= MANY; i++) {
+        name_key(c->n[0].key, MIN(i, MANY - 1));
+        gpus_learn(g, &one, NOW + (i == MANY ? 3600000 : 0)); /* the last time they are stored */
+    }
+    gpus_free(g);
+    assert_int_equal(store_flush(s, NULL), 0);
+    g = gpus_new();
+    assert_int_equal(gpus_load(g, s, NULL), 0);
+    for (int i = 0; i < MANY; i++) {
+        name_key(key, i);
+        assert_int_equal(gpus_had(g, key), n);
+    }
+    gpus_free(g);
+    cluster_free(c);
+    store_close(s);
+    dir_free(dir);
+}
+
 static void rules_of_ones_own_are_read(void **unused)
 {
     struct alert_rules *r = alert_rules_new();
@@ -956,7 +1015,8 @@ static void a_note_comes_back_as_it_was(void **unused)
 
 TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one),
       cmocka_unit_test(w6_a_notice_of_what_lasts_is_known_while_it_goes_on),
-      cmocka_unit_test(w6_it_is_known_after_a_restart_too),
+      cmocka_unit_test(w4_a_notice_that_another_told_is_not_told_again),
+      cmocka_unit_test(how_many_gpus_very_many_nodes_had_is_kept), cmocka_unit_test(w6_it_is_known_after_a_restart_too),
       cmocka_unit_test(a_run_over_nodes_is_one_subject_since_its_first_start),
       cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
       cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),

@@ -159,8 +159,8 @@ static void put_the_rest(struct records *r)
     for (int i = 1; i < 4; i++)
         assert_int_equal(records_put_log(r, &(struct log_sum){.n = i, .batches = i, .first_ms = i, .last_ms = 10 * i}),
                          0);
-    assert_int_equal(records_compacted(r, 1), 0);
-    assert_int_equal(records_compacted(r, 2), 0);
+    assert_int_equal(records_compacted(r, 1, 0), 0);
+    assert_int_equal(records_compacted(r, 2, 5), 0);
     assert_int_equal(records_put_log(r, &(struct log_sum){.n = 2, .batches = 9}), 0);
     seen_add(&seen, UINT64_MAX, 1, 1);
     seen_add(&seen, UINT64_MAX, 7, 1);
