@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """History beside its peers: the same generated telemetry in muster, VictoriaMetrics, Prometheus and ClickHouse, in one run.
 
-Each is fed everything in bulk, made to merge what it has, measured on disk, started again and asked the same questions over one keep-alive
-connection; then each takes the same hosts live, a tick per second. Every store must give the same sum of power, or the run fails. CPU and memory are
+Each is fed everything in bulk, made to merge what it has and measured on disk; then all are started again and asked the same questions in turns, over
+one keep-alive connection each; then each takes the same hosts live, a tick per second. Every store must give the same sum of power, or the run fails. CPU and memory are
 what the kernel counted for the server's process. Prints markdown; peers that are not installed are left out (--install gets them from Debian).
 
     bench/peers.py [--gpus 1000] [--ticks 600] [--runs 3] [--only muster,victoria,...] [--parts bulk,ask,live] [--live 30] [--json FILE] [--again FILE] [--install]
 """
 import argparse
+import contextlib
 import json
 import mmap
 import os
@@ -27,6 +28,7 @@ import lib
 NAMES = ("gpu_util mem_copy_util enc_util dec_util fb_used_mib fb_free_mib fb_reserved_mib bar1_used_mib temp_c mem_temp_c power_mw power_limit_mw energy_mj sm_clock_mhz "
          "mem_clock_mhz video_clock_mhz pcie_tx_kbps pcie_rx_kbps pcie_replay nvlink_tx_kbps nvlink_rx_kbps ecc_sbe ecc_dbe retired_pages xid_last throttle_mask pstate fan_pct "
          "sm_active_pm tensor_active_pm").split()  # as bench/telemetry.c has them
+TURNS = 3  # of every question
 PACKAGES = ["victoria-metrics", "prometheus", "clickhouse-server"]
 QUESTIONS = {  # in the order of the table
     "latest": "newest value of everything",
@@ -517,37 +519,72 @@ def versions():
     return out
 
 
-def one_run(cls, data, path, what, seconds):
-    """All that is measured of one system, once."""
-    got = {}
-    if "bulk" in what or "ask" in what:
-        peer = cls(data, path)
-        peer.asks = "ask" in what
-        got["bulk"] = peer.bulk()
-        with peer.started() as server:
+def feed(peer, asks):
+    """It takes in what there is; of muster also what the newest values cost, which it has in memory then."""
+    peer.asks = asks
+    got = {"bulk": peer.bulk()}
+    return got | ({"ask": dict(getattr(peer, "now", {}))} if asks else {})
+
+
+def ask_in_turns(asked, got):
+    """Every question to one system after the other, TURNS times: a machine that becomes slower for a minute does so for all of them."""
+    found = {peer.name: {} for peer, _ in asked}
+    for _ in range(TURNS):
+        for q in QUESTIONS:
+            for peer, server in asked:
+                ask, path = peer.questions().get(q), peer.many().get(q.removesuffix("_wrk"))
+                try:
+                    if ask:
+                        found[peer.name].setdefault(q, []).append(lib.timed(ask, server.pid, seconds=0.6))
+                    elif q.endswith("_wrk") and path:
+                        found[peer.name].setdefault(q, []).append(lib.wrk(peer.port, path, server.pid, 2, header=peer.anew))
+                except SystemExit as e:
+                    print(f"{peer.title}: {q}: {e}", file=sys.stderr)
+    for name, by_question in found.items():
+        got[name]["ask"] |= {q: {k: statistics.median(x[k] for x in v) for k in v[0]} for q, v in by_question.items()}
+
+
+def ask_all(peers, data, got):
+    with contextlib.ExitStack() as stack:
+        asked = [(peer, stack.enter_context(peer.started())) for peer in peers]
+        for peer, server in asked:
             if peer.total() != data.power:
-                raise SystemExit(f"{cls.title} holds other data than it was given: {peer.total()} is not {data.power}")
-            if "ask" in what:
-                lib.quiet(server.pid, least=6)
-                got["ask"] = dict(getattr(peer, "now", {}))
-                for q, ask in peer.questions().items():
-                    try:
-                        got["ask"][q] = lib.timed(ask, server.pid)
-                    except SystemExit as e:
-                        print(f"{cls.title}: {q}: {e}", file=sys.stderr)
-                for q, path_of in peer.many().items():
-                    got["ask"][q + "_wrk"] = lib.wrk(peer.port, path_of, server.pid, header=peer.anew)
-                if cls is Muster:
-                    got["ask"] |= peer.again(server.pid)
-                got["ask_peak"] = lib.memory_mb(server.pid)[1]
-        if "ask" in what and cls is not Muster:
-            got["ask"] |= peer.again(None)
-        peer.end()
-    if "live" in what:
-        for batch in (1, 5) if cls is Muster else (1,):
-            peer = cls(data, path)
-            got[f"live{batch}"] = peer.live(seconds, batch=batch)
+                raise SystemExit(f"{peer.title} holds other data than it was given: {peer.total()} is not {data.power}")
+            lib.quiet(server.pid, least=6)
+        ask_in_turns(asked, got)
+        for peer, server in asked:
+            if isinstance(peer, Muster):
+                got[peer.name]["ask"] |= peer.again(server.pid)
+            got[peer.name]["ask_peak"] = lib.memory_mb(server.pid)[1]
+    for peer in peers:
+        if not isinstance(peer, Muster):
+            got[peer.name]["ask"] |= peer.again(None)
+
+
+def one_run(classes, data, path, what, seconds):
+    """All that is measured, once: by name of the system."""
+    got = {c.name: {} for c in classes}
+    began = time.monotonic()
+
+    def say(done):
+        print(f"{time.monotonic() - began:.0f} s: {done}", file=sys.stderr, flush=True)
+
+    if "bulk" in what or "ask" in what:
+        peers = [c(data, path) for c in classes]
+        for peer in reversed(peers):  # muster is last: what it is asked then is asked of the others next
+            got[peer.name] |= feed(peer, "ask" in what)
+            say(f"{peer.title} has its data")
+        if "ask" in what:
+            ask_all(peers, data, got)
+            say("all are asked")
+        for peer in peers:
             peer.end()
+    for c in classes if "live" in what else ():
+        for batch in (1, 5) if c is Muster else (1,):
+            peer = c(data, path)
+            got[c.name][f"live{batch}"] = peer.live(seconds, batch=batch)
+            peer.end()
+        say(f"{c.title} was fed live")
     return got
 
 
@@ -695,14 +732,11 @@ def main():
         data = Set(args.gpus, args.ticks, path)
         data.file("widerb")  # also says what power adds up to
         for run in range(args.runs):
-            for c in peers:
-                t = time.monotonic()
-                got = one_run(c, data, path, args.parts.split(","), args.live)
-                results[c.name].append(got)
-                print(f"run {run + 1}: {c.title}, {time.monotonic() - t:.0f} s", file=sys.stderr, flush=True)
+            for name, got in one_run(peers, data, path, args.parts.split(","), args.live).items():
+                results[name].append(got)
                 if args.json:
                     with open(args.json, "a", encoding="utf-8") as f:
-                        f.write(json.dumps({"system": c.name, "run": run, "gpus": args.gpus, "ticks": args.ticks, "load": os.getloadavg()[0], **got}) + "\n")
+                        f.write(json.dumps({"system": name, "run": run, "gpus": args.gpus, "ticks": args.ticks, "load": os.getloadavg()[0], **got}) + "\n")
         report(data, results)
 
 
