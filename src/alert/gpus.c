@@ -7,7 +7,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 
-#define SAVE_MS  60000
+#define SAVE_MS   60000
 #define LINE_ROOM (NODE_KEY_MAX + 16)
 
 struct had {
