@@ -432,7 +432,6 @@ static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
     int64_t begin_us = clock_thread_us();
 
     begin_nodes(d);
-
     nodes_scene(d, now_ms, &w);
     int64_t ready_us = clock_thread_us(); /* where nodes come and go all are sorted first: that must be worth it */
     int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
