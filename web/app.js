@@ -7,7 +7,8 @@ import { goAnywhere, startKeys } from "./keys.js";
 import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
-import { later, LoadAgain, whenLoaded } from "./kit/later.js";
+import { keepLoading, later, LoadAgain } from "./kit/later.js";
+import { live } from "./kit/live.js";
 import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
 import { pathOf } from "./kit/person.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
@@ -75,6 +76,7 @@ export function provide(view, component) {
 function Outlet({ view, arg }) {
     const [, again] = useState({});
     const [failed, setFailed] = useState(/** @type {View | null} */ (null));
+    const lost = useLive(() => live.status === "lost").status === "lost";
     useLayoutEffect(() => {
         if (view.path === "/") showFree();
         else document.title = `${decodeURIComponent(arg) || view.title} · ${facts.name}`;
@@ -84,11 +86,12 @@ function Outlet({ view, arg }) {
         view.load().then(
             (m) => {
                 loaded.set(view, m.default);
+                setFailed(null);
                 again({});
             },
             () => setFailed(view),
         );
-    }, [view, arg]);
+    }, [view, arg, lost]); /* once more when the line is back */
     if (failed === view) {
         return html`<${Empty} title=${say.notLoaded}><p><${LoadAgain} /></p><//>`;
     }
@@ -121,7 +124,7 @@ export function App() {
     const { path } = usePlace();
     useLayoutEffect(() => startKeys({ help: () => setHelp(true) }), []);
     useEffect(() => {
-        if (pref("waits", "")) whenLoaded(import("./book/line.js"), (m) => m.keepPlaces());
+        if (pref("waits", "")) keepLoading(() => import("./book/line.js"), (m) => m.keepPlaces());
     }, []);
     const found = viewFor(path);
     return html`<a class="skip" href="#main" onClick=${skip}>${say.skip}</a>

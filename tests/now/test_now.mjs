@@ -388,6 +388,28 @@ test("a hub that goes away is missed and found again", async (t) => {
     assert.ok(page.wrong.every((w) => /ERR_|Failed to load resource/.test(w)), page.wrong.join("\n"));
 });
 
+test("parts of the page that did not come while the hub was away come when it is back", async (t) => {
+    const h = await hub(t, { port: ownPort() });
+    await simulate(t, h, 2);
+    const page = await open(t, `${h.url}/add`);
+    await page.route(/\/assets\/(now\/paper|history\/travel|book\/view)-/, (r) => r.abort());
+    await page.goto(h.url);
+    await says(page.getByRole("alert"), /^a part of the page could not be loaded/);
+    await page.getByRole("link", { name: "Bookings" }).click();
+    await page.getByText("This view could not be loaded").waitFor();
+    await h.p.stop();
+    await says(page.getByRole("alert"), /^connection lost/);
+    await page.unrouteAll();
+    await hub(t, { dir: h.dir, port: h.port });
+    await page.getByRole("heading", { name: "Bookings" }).waitFor();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.locator(".travel").waitFor();
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await counts(page.locator("#print tbody tr"), 16);
+});
+
 /** Each stands where the one before it ends and is counted; none is made anew when others come and go; one that is near the window gets its news, too. */
 async function rowsKeepTheirPlaces(page) {
     const row = (name) => page.locator(`section[aria-label^="${name},"]`);

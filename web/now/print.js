@@ -1,7 +1,7 @@
 /* print.js: what is printed: the view one looks at, on light paper; of Now a table (paper.js). */
 import { render } from "preact";
 import { html } from "../kit/html.js";
-import { whenLoaded } from "../kit/later.js";
+import { keepLoading } from "../kit/later.js";
 import { applyTheme } from "../kit/prefs.js";
 
 /** @param {() => boolean} isNow whether that view is shown */
@@ -11,7 +11,7 @@ export function startPrint(isNow) {
     let Paper = null;
     let printing = false;
     const draw = () => render(printing && Paper && isNow() ? html`<${Paper} />` : null, paper);
-    whenLoaded(import("./paper.js"), (m) => {
+    keepLoading(() => import("./paper.js"), (m) => {
         Paper = m.Paper;
         draw();
     });
