@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/notify.h"
 #include "base/order.h"
+#include "base/pages.h"
 #include "base/timer.h"
 #include "uplink/hubs.h"
 #include "uplink/sender.h"
@@ -44,7 +45,7 @@ struct agent {
     struct sender *senders[HUBS_MAX];
     struct control *control;
     struct wire_enc *enc;
-    struct timer *beat, *close, *watchdog, *stop;
+    struct timer *beat, *close, *watchdog, *settled, *stop;
     struct event *sig_term, *sig_int, *sig_hup;
     int64_t stop_mono;             /* 0: not stopping */
     uint64_t out_facts, out_procs; /* --stdout: blobs written last */
@@ -463,6 +464,11 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
 
 /* ---- the beginning ---- */
 
+static void on_settled(UNUSED void *arg)
+{
+    pages_give_back();
+}
+
 static int agent_open(struct agent *a, struct err *err)
 {
     const struct agent_conf *c = a->conf;
@@ -486,6 +492,7 @@ static int agent_open(struct agent *a, struct err *err)
     a->beat = timer_new(a->base, on_beat, a);
     a->close = timer_new(a->base, on_close, a);
     a->watchdog = timer_new(a->base, on_watchdog, a);
+    a->settled = timer_new(a->base, on_settled, a);
     a->stop = timer_new(a->base, on_stop_check, a);
     a->sig_term = evsignal_new(a->base, SIGTERM, on_term, a);
     a->sig_int = evsignal_new(a->base, SIGINT, on_term, a);
@@ -521,6 +528,7 @@ static void agent_start(struct agent *a)
     }
     keeper_start(a->keeper);
     agent_arm_beat(a, 1);
+    timer_after(a->settled, PAGES_SETTLED_MS);
     timer_after(a->close, MIN(a->conf->interval, FIRST_MS));
     for (size_t i = 0; i < a->n_senders; i++)
         sender_beat(a->senders[i]); /* a hello at once; samples follow */
@@ -529,7 +537,7 @@ static void agent_start(struct agent *a)
 
 static void agent_close(struct agent *a)
 {
-    struct timer *timers[] = {a->beat, a->close, a->watchdog, a->stop};
+    struct timer *timers[] = {a->beat, a->close, a->watchdog, a->settled, a->stop};
     struct event *events[] = {a->sig_term, a->sig_int, a->sig_hup};
 
     control_close(a->control);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/pages.h"
 #include "collect/device_slots.h"
 #include "collect/piped.h"
 #include "collect/proc_cpu.h"
@@ -380,6 +381,7 @@ static void child_fini(struct child *c)
 static int child_loop(struct child *c)
 {
     int64_t tick_ms = c->conf->tick_ms, at_ms = clock_wall_ms(), next = child_next(at_ms, tick_ms, true);
+    int64_t settled_mono = clock_mono_ms() + PAGES_SETTLED_MS;
 
     while (!c->closed) {
         if (child_tick(c, at_ms) == -ESTALE) {
@@ -391,6 +393,10 @@ static int child_loop(struct child *c)
         if (mono - c->swept_mono > SWEEP_MS) {
             who_sweep(c->who, now_ms);
             c->swept_mono = mono;
+        }
+        if (mono >= settled_mono) {
+            pages_give_back();
+            settled_mono = INT64_MAX;
         }
         if (now_ms >= next || next - now_ms > 2 * tick_ms) /* a slow read, or the clock was set */
             next = child_next(now_ms, tick_ms, false);
