@@ -6,7 +6,7 @@ import { exactTime, moment, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
-import { useLive, whileSeen } from "../kit/use.js";
+import { useLive, useWindow, whileSeen } from "../kit/use.js";
 import { RANGES } from "./history.js";
 import { ticks } from "./ticks.js";
 import { say } from "./words.en.js";
@@ -25,6 +25,8 @@ const MARK_PX = 16; /* of the window's width for each mark of an alert: the stri
 
 /** The last moment that is offered: the present, to the minute. */
 const present = () => Math.floor(Date.now() / 60000) * 60000;
+
+const windowWidth = () => document.documentElement.clientWidth;
 
 /** How busy it was, 0 to 1, null where nothing is known: an area for each stretch without a gap. @param {{ past: Past, from: number, to: number }} props */
 function Area({ past, from, to }) {
@@ -78,6 +80,8 @@ export function Travel() {
     const length = SPANS.find(([name]) => name === span)?.[1] ?? SPANS[0][1];
     const from = to - length;
     const past = usePast(length, to);
+    const [width, setWidth] = useState(windowWidth());
+    useWindow("resize", () => setWidth(windowWidth()));
     const timer = useRef(0);
 
     /** @param {number} ms @param {number} [after] */
@@ -104,7 +108,6 @@ export function Travel() {
 
     const left = (/** @type {number} */ t) => ({ left: `${(100 * (t - from)) / length}%` });
     const alerts = past?.alerts.filter((a) => a.since >= from) ?? [];
-    const width = document.documentElement.clientWidth;
     const places = Math.round(width / MARK_PX);
     const place = (/** @type {Alert} */ a) => Math.round((places * (a.since - from)) / length);
     const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
