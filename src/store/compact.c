@@ -469,9 +469,13 @@ static int compact_logs(struct compact *c, struct err *err)
     int first = 0; /* of those that failed: the others need not wait for it */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
         const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == logs[i].n);
+        struct err why = {0};
         if (logs[i].sealed && !(m && m->done))
-            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, first ? NULL : err);
-        if (r < 0 && r != -ECANCELED && r != -ENOSPC) {
+            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, &why);
+        bool last = r == -ECANCELED || r == -ENOSPC;
+        if (r < 0 && (last || !first))
+            *err = why;
+        if (r < 0 && !last) {
             first = first ? first : r;
             r = 0;
         }
