@@ -71,11 +71,15 @@ static void turn(const struct jpeg *j, double in[8][8], double ret[8][8])
         }
 }
 
-/* From low frequencies to high ones: along the diagonals, up one and down the next. */
-static void put_colour(struct jpeg *j, double in[8][8], int *before)
+/* From low frequencies to high ones: along the diagonals, up one and down the next. even: there are none. */
+static void put_colour(struct jpeg *j, double in[8][8], bool even, int *before)
 {
     double half[8][8], all[8][8];
-    int v[64], n = 0;
+    int v[64] = {(int)lround(in[0][0] * 8 / STEP)}, n = 0;
+    if (even) {
+        put_block(j, v, before);
+        return;
+    }
     turn(j, in, half);
     turn(j, half, all);
     for (int sum = 0; sum < 15; sum++)
@@ -117,6 +121,17 @@ static void take_block(const unsigned char *pixels, size_t stride, int x0, int y
     }
 }
 
+/* All its pixels are alike, as in most of a chart. */
+static bool is_even(const unsigned char *pixels, size_t stride, int x0, int y0, int width, int height)
+{
+    const unsigned char *first = pixels + (size_t)y0 * stride + (size_t)x0 * sizeof(uint32_t);
+    size_t row = (size_t)MIN(8, width - x0) * sizeof(uint32_t);
+    bool even = memcmp(first, first + sizeof(uint32_t), row - sizeof(uint32_t)) == 0;
+    for (int y = 1; even && y < MIN(8, height - y0); y++)
+        even = memcmp(first, first + (size_t)y * stride, row) == 0;
+    return even;
+}
+
 void jpeg_draw(struct buf *out, const unsigned char *pixels, size_t stride, int width, int height)
 {
     struct jpeg j = {.out = out};
@@ -128,9 +143,10 @@ void jpeg_draw(struct buf *out, const unsigned char *pixels, size_t stride, int 
     put_head(out, width, height);
     for (int y = 0; y < height && !out->err; y += 8)
         for (int x = 0; x < width; x += 8) {
+            bool even = is_even(pixels, stride, x, y, width, height);
             take_block(pixels, stride, x, y, width, height, block);
             for (int c = 0; c < 3; c++)
-                put_colour(&j, block[c], &before[c]);
+                put_colour(&j, block[c], even, &before[c]);
         }
     put_bits(&j, 0x7f, 7); /* what is left of the last byte is ones */
     buf_addstr(out, STR("\xff\xd9"));

@@ -297,6 +297,8 @@ static void anything_can_be_drawn(void **unused)
                         AUTO_BUF out = {0};
                         if (f == PLOT_PNG)
                             p.height = 200; /* large ones are only slow */
+                        if (f == PLOT_JPG)
+                            p.width = 100 + 50 * (double)k;
                         draw(&p, (enum plot_format)f, &out);
                         if (f != PLOT_SVG)
                             continue;
