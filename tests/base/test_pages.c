@@ -7,23 +7,24 @@
 #include "test.h"
 
 /* As the kernel writes it, less the lines that are not looked at. */
-static const char smaps[] = "55d0c0a00000-55d0c0a05000 r--p 00000000 fe:01 1234                       /usr/bin/muster-agent\n"
-                            "Size:                 20 kB\n"
-                            "Rss:                  20 kB\n"
-                            "Anonymous:             0 kB\n"
-                            "VmFlags: rd mr mw me sd\n"
-                            "55d0c0a05000-55d0c0a09000 r-xp 00005000 fe:01 1234                       /usr/bin/a b-c d\n"
-                            "Anonymous:             0 kB\n"
-                            "55d0c0a09000-55d0c0a0b000 r--p 00009000 fe:01 1234                       /usr/bin/relocated\n"
-                            "Anonymous:             8 kB\n"
-                            "55d0c0a0b000-55d0c0a0c000 rw-p 0000a000 fe:01 1234                       /usr/bin/its-data\n"
-                            "Anonymous:             0 kB\n"
-                            "55d0c1b00000-55d0c1b21000 r--p 00000000 00:00 0                          [heap]\n"
-                            "Anonymous:             0 kB\n"
-                            "7f0000000000-7f0000001000 r--s 00000000 fe:01 99                         /var/cache/shared\n"
-                            "Anonymous:             0 kB\n"
-                            "7f0000002000-7f0000003000 r-xp 00000000 fe:01 77                         /lib/last\n"
-                            "Anonymous:             0 kB";
+static const char smaps[] =
+    "55d0c0a00000-55d0c0a05000 r--p 00000000 fe:01 1234                       /usr/bin/muster-agent\n"
+    "Size:                 20 kB\n"
+    "Rss:                  20 kB\n"
+    "Anonymous:             0 kB\n"
+    "VmFlags: rd mr mw me sd\n"
+    "55d0c0a05000-55d0c0a09000 r-xp 00005000 fe:01 1234                       /usr/bin/a b-c d\n"
+    "Anonymous:             0 kB\n"
+    "55d0c0a09000-55d0c0a0b000 r--p 00009000 fe:01 1234                       /usr/bin/relocated\n"
+    "Anonymous:             8 kB\n"
+    "55d0c0a0b000-55d0c0a0c000 rw-p 0000a000 fe:01 1234                       /usr/bin/its-data\n"
+    "Anonymous:             0 kB\n"
+    "55d0c1b00000-55d0c1b21000 r--p 00000000 00:00 0                          [heap]\n"
+    "Anonymous:             0 kB\n"
+    "7f0000000000-7f0000001000 r--s 00000000 fe:01 99                         /var/cache/shared\n"
+    "Anonymous:             0 kB\n"
+    "7f0000002000-7f0000003000 r-xp 00000000 fe:01 77                         /lib/last\n"
+    "Anonymous:             0 kB";
 
 static void only_what_is_in_files_and_unwritten(void **unused)
 {

@@ -166,39 +166,63 @@ static inline bool h_keeps_last(int metric, int tier)
     return tier == TIER_RAW || metric == 2 || metric == 4; /* energy counts, loss is declared by others */
 }
 
-/* The newest value may be any of those within slack of the newest moment. */
-static inline void h_check_bin(const struct h_model *m, const struct history_ask *ask, unsigned node, int device,
-                               int metric, const struct bin *got, int64_t at, int64_t slack, int tier)
+/* What a bin should hold. */
+struct h_bin {
+    struct bin b;
+    int64_t newest;
+    bool last; /* what was given as the newest value may be it */
+};
+
+/* The one of n that a sample is in, those of each device's metrics behind each other; NULL: none. */
+static inline struct h_bin *h_bin_of(struct h_bin *v, const struct history *h, const struct h_sample *s)
 {
-    struct bin want = {0};
-    int64_t newest = 0;
-    bool last = false;
+    int64_t i = (s->at - h->from_ms) / h->step_ms;
+
+    return s->at < h->from_ms || i >= (int64_t)h->n
+               ? NULL
+               : &v[(size_t)(s->device * H_METRICS + s->metric) * h->n + (size_t)i];
+}
+
+/* The newest value may be any of those within slack of the newest moment. */
+static inline struct h_bin *h_want(const struct h_model *m, unsigned node, const struct history *h, int64_t slack)
+{
+    struct h_bin *v = mem_zero(H_DEVICES * H_METRICS * h->n, sizeof(*v));
 
     for (size_t i = 0; i < m->n; i++) {
         const struct h_sample *s = &m->v[i];
-        if (s->node != node || s->device != device || s->metric != metric || s->at < at || s->at >= at + ask->step_ms)
+        struct h_bin *w = s->node == node ? h_bin_of(v, h, s) : NULL;
+        if (!w)
             continue;
-        want.min = want.count ? MIN(want.min, s->v) : s->v;
-        want.max = want.count ? MAX(want.max, s->v) : s->v;
-        want.sum += s->v;
-        want.count++;
-        newest = MAX(newest, s->at);
+        w->b.min = w->b.count ? MIN(w->b.min, s->v) : s->v;
+        w->b.max = w->b.count ? MAX(w->b.max, s->v) : s->v;
+        w->b.sum += s->v;
+        w->b.count++;
+        w->newest = MAX(w->newest, s->at);
     }
-    if (!h_keeps_last(metric, tier))
-        last = got->last >= want.min && got->last <= want.max;
     for (size_t i = 0; i < m->n; i++) {
         const struct h_sample *s = &m->v[i];
-        last |= s->node == node && s->device == device && s->metric == metric && s->at >= at && s->at <= newest &&
-                s->at >= newest - slack && s->v == got->last;
+        struct h_bin *w = s->node == node ? h_bin_of(v, h, s) : NULL;
+        if (w)
+            w->last |= s->at >= w->newest - slack && s->v == h->v[w - v].last;
     }
-    if (got->count != want.count || got->sum != want.sum || got->min != want.min || got->max != want.max ||
-        (want.count && !last))
+    return v;
+}
+
+static inline void h_check_bin(const struct history *h, unsigned node, size_t i, const struct h_bin *w)
+{
+    const struct bin *got = &h->v[i], *want = &w->b;
+    size_t metric = i / h->n % H_METRICS;
+    bool mean = !h_keeps_last((int)metric, h->tier) && got->last >= want->min && got->last <= want->max;
+
+    if (got->count != want->count || got->sum != want->sum || got->min != want->min || got->max != want->max ||
+        (want->count && !w->last && !mean))
         fail_msg("%s %s %s at %+lld of step %lld: count %u want %u, sum %lld want %lld, min %lld want %lld, max %lld "
                  "want "
                  "%lld, last %lld (%d)",
-                 h_nodes[node], h_devices[device], h_metrics[metric], (long long)(at - H0), (long long)ask->step_ms,
-                 got->count, want.count, (long long)got->sum, (long long)want.sum, (long long)got->min,
-                 (long long)want.min, (long long)got->max, (long long)want.max, (long long)got->last, last);
+                 h_nodes[node], h_devices[i / h->n / H_METRICS], h_metrics[metric],
+                 (long long)(h->from_ms + (int64_t)(i % h->n) * h->step_ms - H0), (long long)h->step_ms, got->count,
+                 want->count, (long long)got->sum, (long long)want->sum, (long long)got->min, (long long)want->min,
+                 (long long)got->max, (long long)want->max, (long long)got->last, w->last);
 }
 
 /* Asking for less (one device, some fields of bins: other ones each time) gives the same numbers. */
@@ -256,12 +280,11 @@ static inline void h_check(struct store *s, const struct h_model *m, unsigned no
     assert_int_equal(h.damaged, 0);
     assert_int_equal(h.from_ms, h_floor(from, step));
     assert_int_equal(h.n, (to - h.from_ms + step - 1) / step);
+    assert_int_equal(h.n_series, H_DEVICES * H_METRICS);
     int64_t slack = h.tier == TIER_RAW ? 0 : h.tier == TIER_MINUTE ? 60000 / 64 + 1 : H_HOUR / 64 + 1;
-    for (int d = 0; d < H_DEVICES; d++)
-        for (int k = 0; k < H_METRICS; k++)
-            for (size_t i = 0; i < h.n; i++)
-                h_check_bin(m, &ask, node, d, k, &h.v[(size_t)(d * H_METRICS + k) * h.n + i],
-                            h.from_ms + (int64_t)i * step, slack, h.tier);
+    AUTO_FREE struct h_bin *want = h_want(m, node, &h, slack);
+    for (size_t i = 0; i < h.n_series * h.n; i++)
+        h_check_bin(&h, node, i, &want[i]);
     h_check_less(s, ask, &h);
     history_fini(&h);
 }
