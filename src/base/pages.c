@@ -1,53 +1,57 @@
-/* pages.c: finds the parts of files in /proc/self/smaps, and tells the kernel that we do not need them now. */
+/* pages.c: asks the dynamic linker where programs and libraries lie, and tells the kernel what of them is not needed.
+ */
 #include "base/pages.h"
 
+#include <link.h>
 #include <malloc.h>
+#include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/file.h"
+#include "base/mem.h"
 
-#define SMAPS_MAX (4u << 20)
+#define PARTS_MAX 16 /* of one library; most have three */
 
-/* "7f1a-7f2b r-xp 00001000 fe:01 1234 /lib/libcurl.so.4": the line that a mapping begins with. ret: nothing, unless it
- * is one of a file, without leave to write. */
-static bool mapping_begins(struct str line, struct pages *ret)
+/* The linker wrote to parts that nobody else may write to. */
+static bool has_text_relocations(const struct dl_phdr_info *o)
 {
-    struct str span, begin, leave, inode;
-    struct pages p;
-
-    if (!str_word(&line, &span) || !str_cut(&span, '-', &begin) || !str_hex(begin, &p.begin) || !str_hex(span, &p.end))
-        return false;
-    bool all = str_word(&line, &leave) && str_word(&line, &inode) && str_word(&line, &inode) && str_word(&line, &inode);
-    bool ours = all && leave.len == 4 && leave.p[1] == '-' && leave.p[3] == 'p' && !str_eq(inode, "0");
-    *ret = ours && p.begin < p.end ? p : (struct pages){0};
-    return true;
-}
-
-bool pages_next(struct str *rest, struct pages *ret)
-{
-    struct pages at = {0};
-    struct str line, word;
-
-    while (str_line(rest, &line)) {
-        if (mapping_begins(line, &at) || !at.end || !str_skip(&line, "Anonymous:"))
+    for (size_t i = 0; i < o->dlpi_phnum; i++) {
+        if (o->dlpi_phdr[i].p_type != PT_DYNAMIC)
             continue;
-        if (str_word(&line, &word) && str_eq(word, "0")) {
-            *ret = at;
-            return true;
-        }
+        for (const ElfW(Dyn) *d = (const ElfW(Dyn) *)(o->dlpi_addr + o->dlpi_phdr[i].p_vaddr); d->d_tag != DT_NULL; d++)
+            if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
+                return true;
     }
     return false;
 }
 
+/* Nothing is loaded or unloaded meanwhile. */
+static int give_object(struct dl_phdr_info *o, UNUSED size_t size, UNUSED void *arg)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), kernel = getauxval(AT_SYSINFO_EHDR); /* which is in no file */
+    struct {
+        uintptr_t begin, end;
+    } parts[PARTS_MAX];
+    size_t n = 0;
+
+    if (has_text_relocations(o))
+        return 0;
+    for (size_t i = 0; i < o->dlpi_phnum && n < PARTS_MAX; i++) {
+        const ElfW(Phdr) *p = &o->dlpi_phdr[i];
+        uintptr_t begin = o->dlpi_addr + p->p_vaddr, end = begin + p->p_filesz;
+        if (p->p_type != PT_LOAD || p->p_flags & PF_W || (kernel >= begin && kernel < end))
+            continue;
+        parts[n].begin = begin / page * page;
+        parts[n++].end = end;
+    }
+    for (size_t i = 0; i < n; i++) /* all that is read above is in one of them */
+        madvise((void *)parts[i].begin, parts[i].end - parts[i].begin, MADV_DONTNEED);
+    return 0;
+}
+
 void pages_give_back(void)
 {
-    AUTO_BUF smaps = {0};
-    struct pages p;
-
-    if (file_read("/proc/self/smaps", SMAPS_MAX, &smaps, NULL) < 0)
-        return;
-    for (struct str rest = buf_str(&smaps); pages_next(&rest, &p);)
-        madvise((void *)(uintptr_t)p.begin, (size_t)(p.end - p.begin), MADV_DONTNEED);
+    dl_iterate_phdr(give_object, NULL);
     malloc_trim(0);
 }

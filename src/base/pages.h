@@ -5,17 +5,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/str.h"
-
 #define PAGES_SETTLED_MS 20000 /* by then an agent has loaded everything and used it once */
 
-struct pages {
-    uint64_t begin, end;
-};
-
-/* Of the text of /proc/PID/smaps the next part of a file that cannot be written to and that nobody wrote to (the
- * dynamic linker does so to some); false at the end. */
-bool pages_next(struct str *rest, struct pages *ret);
+/* What nobody can have written to of the program and its libraries. */
 void pages_give_back(void);
