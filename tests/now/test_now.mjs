@@ -395,16 +395,20 @@ test("parts of the page that did not come while the hub was away come when it is
     await simulate(t, h, 2);
     const page = await open(t, `${h.url}/add`);
     await page.route(/\/assets\/(now\/paper|history\/travel|book\/view)-/, (r) => r.abort());
+    await page.route("**/assets/later-*.css", (r) => r.abort());
     await page.goto(h.url);
     await says(page.getByRole("alert"), /^a part of the page could not be loaded/);
+    await page.getByRole("link", { name: "Alerts" }).click();
+    await page.locator(".alert-part").first().waitFor(); /* without its style */
     await page.getByRole("link", { name: "Bookings" }).click();
     await page.getByText("This view could not be loaded").waitFor();
     await h.p.stop();
     await says(page.getByRole("alert"), /^connection lost/);
     await page.unrouteAll();
     await hub(t, { dir: h.dir, port: h.port });
-    await page.getByRole("heading", { name: "Bookings" }).waitFor();
+    await says(page.locator("h1"), /book/i);
     await page.getByRole("alert").waitFor({ state: "detached" });
+    await until("its style", () => page.evaluate(() => [...document.styleSheets].some((s) => s.href?.includes("/assets/later-"))));
     await page.getByRole("link", { name: "Now" }).click();
     await page.locator(".travel").waitFor();
     await page.emulateMedia({ media: "print" });
