@@ -733,6 +733,8 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 
 void chunk_cells_fini(struct chunk_cells *c)
 {
+    if (!c->cap_v && !c->base) /* nothing was read into it */
+        return;
     for (size_t i = 0; i < LEAN_BASES && c->base; i++)
         chunk_cells_fini(&c->base[i].cells);
     FREE_ALL(c->v, c->have, c->flat, c->present, c->shape, c->base);
