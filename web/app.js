@@ -8,7 +8,6 @@ import { Empty } from "./kit/empty.js";
 import { facts } from "./kit/facts.js";
 import { html } from "./kit/html.js";
 import { keepLoading, later, LoadAgain } from "./kit/later.js";
-import { live } from "./kit/live.js";
 import { gpuNamed, nodeName, placeOf } from "./kit/model.js";
 import { pathOf } from "./kit/person.js";
 import { pref, setTheme, theme } from "./kit/prefs.js";
@@ -76,22 +75,22 @@ export function provide(view, component) {
 function Outlet({ view, arg }) {
     const [, again] = useState({});
     const [failed, setFailed] = useState(/** @type {View | null} */ (null));
-    const lost = useLive(() => live.status === "lost").status === "lost";
     useLayoutEffect(() => {
         if (view.path === "/") showFree();
         else document.title = `${decodeURIComponent(arg) || view.title} · ${facts.name}`;
     }, [view, arg]);
     useEffect(() => {
         if (loaded.has(view)) return;
-        view.load().then(
+        keepLoading(
+            view.load,
             (m) => {
                 loaded.set(view, m.default);
-                setFailed(null);
+                setFailed((f) => (f === view ? null : f));
                 again({});
             },
             () => setFailed(view),
         );
-    }, [view, arg, lost]); /* once more when the line is back */
+    }, [view, arg]);
     if (failed === view) {
         return html`<${Empty} title=${say.notLoaded}><p><${LoadAgain} /></p><//>`;
     }

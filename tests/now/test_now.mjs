@@ -390,6 +390,20 @@ test("a hub that goes away is missed and found again", async (t) => {
     assert.ok(page.wrong.every((w) => /ERR_|Failed to load resource/.test(w)), page.wrong.join("\n"));
 });
 
+test("a part of the page or a view that did not come once is asked for again", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    const refused = [];
+    const refuse = (r) => refused.push(r.request().url()) && r.abort();
+    for (const file of ["history/travel", "book/view"]) await page.route(`**/assets/${file}-*.js`, refuse, { times: 1 });
+    await page.reload();
+    await page.locator(".travel").waitFor();
+    assert.equal(refused.length, 1);
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Bookings" }).click();
+    await until("it failed", () => refused.length === 2);
+    await says(page.locator("h1"), /book/i);
+});
+
 test("parts of the page that did not come while the hub was away come when it is back", async (t) => {
     const h = await hub(t, { port: ownPort() });
     await simulate(t, h, 2);

@@ -8,21 +8,39 @@ export function LoadAgain() {
     return html`${say.maybeUpgraded} <a data-load href=${location.href}>${say.loadAgain}</a>`;
 }
 
-/** @type {Set<() => void>} of each part that did not come: what to do about it once the line is back */
+const TRIES = 5; /* while the line stands: what cannot be had then is of another version of the hub */
+const PAUSE_MS = 2000; /* before the first of them, longer before each of the next */
+
+/**
+ * @typedef {object} Missed a part that did not come
+ * @property {(() => void) | null} again asks for it once more; null: nobody waits for it any more
+ * @property {boolean} loud it is said over the view
+ */
+/** @type {Set<Missed>} */
 const missed = new Set();
 let tell = () => {};
+let away = false; /* the line is lost */
+let tries = 0;
+let timer = 0;
 
-/** @param {() => void} whenBack */
-function miss(whenBack) {
-    missed.add(whenBack);
+/** @param {boolean} back the line is: what nobody waits for is forgotten */
+function askAgain(back) {
+    clearTimeout(timer);
+    timer = 0;
+    for (const m of [...missed]) {
+        if (m.again) m.again();
+        else if (back) missed.delete(m);
+    }
     tell();
 }
 
-function lineIsBack() {
-    const all = [...missed];
-    missed.clear();
-    for (const whenBack of all) whenBack();
-    if (all.length) tell();
+/** @param {Missed} m */
+function miss(m) {
+    missed.add(m);
+    tell();
+    if (!m.again || away || timer || tries >= TRIES) return;
+    tries++;
+    timer = window.setTimeout(() => askAgain(false), tries * PAUSE_MS);
 }
 
 /** Over the view, once a part was asked for and did not come. lost: the line is, which says enough; when it is back, such parts are asked for again. @param {{ lost: boolean }} props */
@@ -32,19 +50,36 @@ export function Missing({ lost }) {
         tell = () => again({});
     }, []);
     useEffect(() => {
-        if (!lost) lineIsBack();
+        away = lost;
+        tries = 0;
+        if (!lost) askAgain(true);
     }, [lost]);
-    return missed.size > 0 && !lost && html`<p class="banner lost-line" role="alert">${say.partMissing} <span class="why"><${LoadAgain} /></span></p>`;
+    return !lost && [...missed].some((m) => m.loud) && html`<p class="banner lost-line" role="alert">${say.partMissing} <span class="why"><${LoadAgain} /></span></p>`;
 }
 
 /** What somebody asked for just now, once its file is there; later they would be surprised by it. @template M @param {Promise<M>} file import("./part.js") @param {(m: M) => unknown} then */
 export function whenLoaded(file, then) {
-    void file.then(then, () => miss(() => {}));
+    void file.then(then, () => miss({ again: null, loud: true }));
 }
 
-/** A part that belongs to the page, whenever its file comes. @template M @param {() => Promise<M>} load @param {(m: M) => unknown} then */
-export function keepLoading(load, then) {
-    void load().then(then, () => miss(() => keepLoading(load, then)));
+/** What belongs to the page, whenever its file comes. @template M @param {() => Promise<M>} load @param {(m: M) => unknown} then @param {() => void} [failed] says that it did not come; without it the banner does */
+export function keepLoading(load, then, failed) {
+    /** @type {Missed} */
+    const m = { again: ask, loud: !failed };
+
+    function ask() {
+        void load().then(
+            (part) => {
+                if (missed.delete(m)) tell();
+                then(part);
+            },
+            () => {
+                failed?.();
+                miss(m);
+            },
+        );
+    }
+    ask();
 }
 
 /** A part of a view. @param {() => Promise<any>} load @param {string} name under which that module exports it @returns {(props: any) => any} a component */
