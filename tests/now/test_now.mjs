@@ -398,7 +398,9 @@ async function fetchesAgain(page) {
     await page.route("**/probe.js", (r) => (asked++ ? r.fulfill({ contentType: "text/javascript", body: "" }) : r.abort()));
     const came = () => page.evaluate(() => import("/probe.js").then(() => true, () => false));
     assert.equal(await came(), false);
-    return came();
+    const again = await came();
+    await page.unroute("**/probe.js");
+    return again;
 }
 
 test("what did not come while the hub was away comes when it is back, or the page says how to get it", async (t) => {
