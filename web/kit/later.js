@@ -66,14 +66,18 @@ export function whenLoaded(file, then) {
 export function keepLoading(load, then, failed) {
     /** @type {Missed} */
     const m = { again: ask, loud: !failed };
+    let came = false;
 
     function ask() {
         void load().then(
             (part) => {
+                if (came) return; /* it was asked for twice */
+                came = true;
                 if (missed.delete(m)) tell();
                 then(part);
             },
             () => {
+                if (came) return;
                 failed?.();
                 miss(m);
             },
