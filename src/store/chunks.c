@@ -2,6 +2,7 @@
 #include "store/chunks.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "base/mem.h"
 #include "sql/pg.h"
@@ -59,7 +60,10 @@ struct chunks {
     char node[NODE_KEY_MAX]; /* whose number was asked for last in this transaction; empty: nobody's */
     int64_t node_id;
     uint64_t commits;
-    int64_t takeovers; /* chunks_expect */
+    _Atomic uint64_t *told; /* chunks_tell */
+    int64_t takeovers;      /* chunks_expect */
+    bool later;             /* chunks_begin_later, and nothing was read since */
+    int64_t later_version;
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -99,10 +103,32 @@ int chunks_begin(struct chunks *c, bool write)
     return db_begin(c->db, write);
 }
 
+void chunks_begin_later(struct chunks *c, int64_t version)
+{
+    c->later = true;
+    c->later_version = version;
+}
+
+/* Before anything is read for past.h. */
+static int begin_now(struct chunks *c)
+{
+    int64_t version = 0;
+
+    if (!c->later)
+        return 0;
+    c->later = false;
+    int r = chunks_begin(c, false);
+    if (r == 0)
+        r = chunks_version(c, &version);
+    return r < 0 ? r : version == c->later_version ? 0 : -EAGAIN;
+}
+
 void chunks_rollback(struct chunks *c)
 {
     c->node[0] = 0;
-    db_rollback(c->db);
+    if (!c->later)
+        db_rollback(c->db);
+    c->later = false;
 }
 
 void chunks_expect(struct chunks *c, int64_t takeovers)
@@ -113,6 +139,18 @@ void chunks_expect(struct chunks *c, int64_t takeovers)
 int chunks_lock(struct chunks *c)
 {
     return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has one writer */
+}
+
+void chunks_tell(struct chunks *c, _Atomic uint64_t *commits)
+{
+    c->told = commits;
+}
+
+static void changed(struct chunks *c)
+{
+    c->commits++;
+    if (c->told)
+        atomic_fetch_add(c->told, 1);
 }
 
 static int check_takeovers(struct chunks *c)
@@ -135,7 +173,8 @@ int chunks_end(struct chunks *c, int r, struct err *err)
         db_fail(c->db, r, "write", err);
         chunks_rollback(c);
     }
-    c->commits += r >= 0;
+    if (r >= 0)
+        changed(c);
     return r;
 }
 
@@ -291,24 +330,31 @@ int chunks_list(struct chunks *c, const char *key, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
     int64_t node;
+    int r = begin_now(c);
 
+    if (r < 0)
+        return r;
     if (pg_is(c->db))
         return give_rows(DB_STMT(&c->st, C_LIST_OF, DB_TEXT(key), DB_INT(tier), DB_INT(bucket)), false, 0, tier, bucket,
                          each, arg);
-    int r = chunks_node(c, key, false, &node);
+    r = chunks_node(c, key, false, &node);
     return r == 1 ? chunks_each(c, false, node, tier, bucket, each, arg) : r;
 }
 
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
 {
-    return db_read_part(c->db, "chunk", id, off, len, to);
+    int r = begin_now(c);
+
+    return r < 0 ? r : db_read_part(c->db, "chunk", id, off, len, to);
 }
 
 int chunks_next_bucket(struct chunks *c, bool open, int tier, int64_t from, int64_t *ret)
 {
     int64_t at = 0;
-    int r = db_one(DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
+    int r = begin_now(c);
 
+    if (r == 0)
+        r = db_one(DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
     if (r == 1 && at < from)
         return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
     if (r == 1)
@@ -344,7 +390,9 @@ static void read_mark(struct db_stmt *st, void *to)
 
 int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
 {
-    return db_list(db_stmt(&c->st, C_MARKS), sizeof(**ret), read_mark, ret, ret_n, NULL);
+    int r = begin_now(c);
+
+    return r < 0 ? r : db_list(db_stmt(&c->st, C_MARKS), sizeof(**ret), read_mark, ret, ret_n, NULL);
 }
 
 int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)
@@ -402,6 +450,8 @@ int chunks_mend(struct chunks *c)
     if (r < 0 && r != -EUCLEAN)
         return r;
     r = db_exec(c->db, "REINDEX");
+    if (r >= 0)
+        changed(c);
     return r < 0 ? r : 1;
 }
 

@@ -535,6 +535,8 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
         if (i) {
             s->reset(s);
+            if (x->r)
+                x->r->commits = 0; /* what it kept is of another moment */
             past_session_rest(x);
             usleep(1000u << i); /* a log became chunks as it was read: the next may, too */
         }

@@ -2,6 +2,7 @@
 #include "store/past_session.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -246,6 +247,37 @@ static int read_marks(struct history_session *x)
     return 0;
 }
 
+/* One moment of history.db. Of a hub's own, nothing is asked of it while it is as it was: what was kept is that moment,
+ * and what was not is read of the same one, or the session begins anew. */
+static int begin_chunks(struct history_session *x, struct err *err)
+{
+    struct past_reader *r = x->r;
+    uint64_t commits = x->p->w ? 1 + atomic_load(writer_history_commits(x->p->w)) : 0;
+    int64_t version = 0;
+    int code = 0;
+
+    if (commits && commits == r->commits) {
+        chunks_begin_later(r->chunks, r->version);
+        return 0;
+    }
+    r->commits = 0;
+    code = chunks_begin(r->chunks, false);
+    if (code == 0 && x->p->shared)
+        code = list_rows(x, err);
+    if (code == 0)
+        code = chunks_version(r->chunks, &version);
+    if (version != r->version || x->p->shared) {
+        r->marks_read = false;
+        r->n_buckets = 0;
+    }
+    if (version != r->version)
+        chunk_cache_reset(r->shelf);
+    r->version = version;
+    if (code == 0)
+        r->commits = commits;
+    return code;
+}
+
 int past_session_begin(struct history_session *x, struct err *err)
 {
     int code = past_reader_get(x->p, &x->r, err);
@@ -259,19 +291,7 @@ int past_session_begin(struct history_session *x, struct err *err)
     else if (code == 0 && !x->p->shared)
         code = list_logs(x, err);
     if (code == 0 && r->chunks)
-        code = chunks_begin(r->chunks, false);
-    if (code == 0 && x->p->shared)
-        code = list_rows(x, err);
-    int64_t version = 0;
-    if (code == 0 && r->chunks)
-        code = chunks_version(r->chunks, &version);
-    if (version != r->version || x->p->shared) {
-        r->marks_read = false;
-        r->n_buckets = 0;
-    }
-    if (version != r->version)
-        chunk_cache_reset(r->shelf);
-    r->version = version;
+        code = begin_chunks(x, err); /* behind the list: a log leaves it after the commit that has it in chunks */
     if (code == 0 && r->chunks)
         code = read_marks(x);
     for (size_t i = 0; i < PAST_LOGS_KEEP; i++)

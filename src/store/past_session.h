@@ -39,7 +39,8 @@ struct past_reader {
     void *dec;
     struct facts_cache facts;
     struct chunk_cache *shelf;
-    int64_t version; /* of history.db that the cache is good for */
+    int64_t version;  /* of history.db that the cache is good for */
+    uint64_t commits; /* to it, one more, when it had that version; 0: not known */
     struct chunk_cells cells;
     struct buf room; /* of a piece's column */
     struct alias *aliases;

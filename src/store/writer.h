@@ -35,6 +35,7 @@ void writer_changed(struct writer *w); /* all of it may read otherwise now: it w
 
 /* For compaction and history, from any thread. */
 uint64_t writer_take_overs(struct writer *w);               /* how many are on disk, since it was opened */
+_Atomic uint64_t *writer_history_commits(struct writer *w); /* how often history.db was changed since then */
 size_t writer_logs(struct writer *w, struct log_ref **ret); /* that have a file, by number; the caller frees */
 bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n); /* each of these still has */
 /*

@@ -280,6 +280,11 @@ uint64_t writer_take_overs(struct writer *w)
     return w->take_overs;
 }
 
+_Atomic uint64_t *writer_history_commits(struct writer *w)
+{
+    return &w->history_commits;
+}
+
 bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n)
 {
     LOCKED(&w->lock);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "history_model.h"
 #include "places.h"
+#include "store/chunks.h"
 #include "store/store.h"
 
 static int64_t now_ms;
@@ -672,6 +673,71 @@ static void a_session_sees_what_comes_while_it_lasts(void **unused)
     h_fini(&m);
 }
 
+/* Another version of history.db, of which the hub is not told. */
+static void change_unseen(const char *dir)
+{
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
+    sqlite3 *h;
+
+    assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(h, "INSERT INTO mark VALUES(999999, 0, 0); DELETE FROM mark WHERE log = 999999", NULL,
+                                  NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(h);
+}
+
+/* What is kept of history.db is good while it is as it was; what is read besides is of the same moment, or read again.
+ */
+static void what_is_kept_is_of_one_moment(void **unused)
+{
+    char *dir = place_new();
+    struct h_model m;
+    struct chunks *c;
+    struct chunk_mark *marks;
+    size_t n;
+    int64_t version;
+
+    (void)unused;
+    h_init(&m, 13);
+    now_ms = H0;
+    struct store *s = open_at(dir, &(struct store_conf){0});
+    send_live(s, &m, H0, 12);
+    settle(s);
+    h_check_all(s, &m, H0, H0 + H_HOUR); /* and all that is kept of them */
+    assert_int_equal(chunks_open(&c, dir, DB_READ, NULL), 0);
+    assert_int_equal(chunks_begin(c, false), 0);
+    assert_int_equal(chunks_version(c, &version), 0);
+    chunks_rollback(c);
+    for (int other = 0; other < 2; other++) {
+        if (other)
+            change_unseen(dir); /* nobody is told of it */
+        chunks_begin_later(c, version);
+        assert_false(db_in_transaction(chunks_db(c)));
+        assert_int_equal(chunks_marks(c, &marks, &n), other ? -EAGAIN : 0);
+        assert_true(db_in_transaction(chunks_db(c)));
+        if (!other)
+            free(marks);
+        chunks_rollback(c);
+        assert_false(db_in_transaction(chunks_db(c)));
+        chunks_begin_later(c, version); /* and nothing is asked */
+        chunks_rollback(c);
+        assert_false(db_in_transaction(chunks_db(c)));
+    }
+    chunks_close(c);
+    h_check_all(s, &m, H0, H0 + H_HOUR);
+    for (int i = 1; i < 4; i++) {
+        send_live(s, &m, H0 + i * H_HOUR, 12);
+        settle(s);
+        change_unseen(dir);
+        h_check_all(s, &m, H0 + i * H_HOUR, H0 + (i + 1) * H_HOUR); /* this hour was not asked for: it is not kept */
+        change_unseen(dir);
+        h_check_all(s, &m, H0, H0 + (i + 1) * H_HOUR);
+    }
+    store_close(s);
+    place_free(dir);
+    h_fini(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] =
@@ -684,8 +750,9 @@ int main(void)
          cmocka_unit_test(a_question_can_be_stopped_and_has_limits),
          cmocka_unit_test(threads_ask_while_logs_become_chunks),
          /* of files: */
-         cmocka_unit_test(damage_is_counted_and_the_rest_is_read), cmocka_unit_test(a_day_that_is_over_is_written_once),
-         cmocka_unit_test(hours_are_counted_once), cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside)};
+         cmocka_unit_test(what_is_kept_is_of_one_moment), cmocka_unit_test(damage_is_counted_and_the_rest_is_read),
+         cmocka_unit_test(a_day_that_is_over_is_written_once), cmocka_unit_test(hours_are_counted_once),
+         cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside)};
 
     return RUN_ON_BOTH(tests, 11);
 }
