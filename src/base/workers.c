@@ -79,8 +79,10 @@ static void *worker(void *arg)
         }
         pthread_mutex_lock(&w->lock);
         w->running[seat.i] = NULL;
+        bool first = !w->ended.first;
         list_put(&w->ended, j);
-        wake_ring(w->fd);
+        if (first) /* else it was rung for, and the loop takes all that there are */
+            wake_ring(w->fd);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
@@ -172,7 +174,7 @@ void work_free(struct work *w)
 
 int work_add(struct work *w, struct work_job *j, int64_t limit_ms)
 {
-    int r = 0;
+    bool taken = false;
 
     if (!w)
         return -EAGAIN;
@@ -180,16 +182,17 @@ int work_add(struct work *w, struct work_job *j, int64_t limit_ms)
     j->until_ms = clock_mono_ms() + limit_ms;
     j->ran = false;
     pthread_mutex_lock(&w->lock);
-    if (w->n_waiting >= w->queue_max || w->stopping) {
-        r = -EAGAIN;
-    } else {
+    if (w->n_waiting < w->queue_max && !w->stopping) {
         list_put(&w->waiting, j);
         w->n_waiting++;
-        pthread_cond_signal(&w->more);
+        taken = true;
     }
     pthread_mutex_unlock(&w->lock);
-    w->due += r == 0;
-    return r;
+    if (!taken)
+        return -EAGAIN;
+    pthread_cond_signal(&w->more); /* without the lock, which is what it wakes up to take */
+    w->due++;
+    return 0;
 }
 
 size_t work_busy(const struct work *w)

@@ -580,9 +580,9 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     r->n = (size_t)((to_ms - from_ms) / step_ms);
     r->before = rates ? (size_t)MIN((int64_t)rate_back(step_ms), from_ms / step_ms) : 0;
     r->any = false;
-    r->v = mem_zero(r->n, sizeof(*r->v));
-    r->held = mem_zero(r->n, sizeof(*r->held));
     r->frame.users = group_by_holder(q->group);
+    r->v = mem_zero(r->n, sizeof(*r->v));
+    r->held = r->frame.users ? mem_zero(r->n, sizeof(*r->held)) : NULL;
     r->sink->start(r->sink->arg, &r->frame);
     for (size_t i = 0; code == 0 && i < q->n_nodes; i++) {
         bool users = group_by_holder(q->group);

@@ -10,14 +10,17 @@
 #define ROUTES_MAX 256
 
 static const struct route *all[ROUTES_MAX + 1];
+static size_t plain_len[ROUTES_MAX]; /* of each one's path, before what is in braces */
 
 static void list_routes(void)
 {
     size_t n = 0;
 
     for (const struct feature *const *f = features; *f; f++)
-        for (const struct route *r = (*f)->routes; r && r->path && n < ROUTES_MAX; r++)
+        for (const struct route *r = (*f)->routes; r && r->path && n < ROUTES_MAX; r++) {
+            plain_len[n] = strcspn(r->path, "{");
             all[n++] = r;
+        }
 }
 
 const struct route *const *routes_all(void)
@@ -53,13 +56,18 @@ static bool path_matches(const char *pattern, struct str path, struct str *tail)
 /* The route, or NULL with *allowed the methods the path has (0: no such path). */
 static const struct route *route_find(struct request *rq, int *allowed)
 {
+    const struct route *const *v = routes_all();
+
     *allowed = 0;
-    for (const struct route *const *r = routes_all(); *r; r++) {
-        if (!path_matches((*r)->path, rq->path, &rq->tail))
+    for (size_t i = 0; v[i]; i++) {
+        size_t same = MIN(plain_len[i], rq->path.len); /* so much must be; most end otherwise */
+        if (same && v[i]->path[same - 1] != rq->path.p[same - 1])
             continue;
-        if ((*r)->methods & rq->method)
-            return *r;
-        *allowed |= (*r)->methods;
+        if (!path_matches(v[i]->path, rq->path, &rq->tail))
+            continue;
+        if (v[i]->methods & rq->method)
+            return v[i];
+        *allowed |= v[i]->methods;
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* fact.c: copies, ends and checks of facts. */
 #include "model/fact.h"
 
+#include "base/digits.h"
 #include "base/order.h"
 #include "base/rand.h"
 
@@ -137,6 +138,8 @@ const char *device_index_text(const struct device_fact *f, char out[24])
 {
     if (f->mig >= 0 && f->parent[0])
         snprintf(out, 24, "%d.%d", (int)f->index, (int)f->mig);
+    else if (f->index >= 0)
+        *digits_put(out, (uint64_t)f->index) = 0;
     else
         snprintf(out, 24, "%d", (int)f->index);
     return out;

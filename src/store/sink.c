@@ -123,6 +123,19 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
 }
 
+/* As many bins as samples: what a chart of the last minutes asks for. */
+static void bins_singles(struct bins_sink *b, size_t row, const int64_t *v)
+{
+    const struct cut *cut = b->cuts, *end = cut + b->n_cuts;
+    struct bin *bins = b->h.v + row;
+
+    for (; cut < end; cut++, v++)
+        if (bins[cut->bin].count == 0)
+            bins[cut->bin] = (struct bin){1, *v, *v, *v, *v};
+        else
+            bins_add(b, row + cut->bin, &(struct part_bin){.b = {1, *v, *v, *v, *v}});
+}
+
 /* Samples of one series, where the cuts say. have NULL: all are there. constant: all of them are v[0]. */
 static void bins_samples(struct bins_sink *b, size_t series, const int64_t *ticks, int64_t shift_ms, const int64_t *v,
                          const uint64_t *have, bool constant)
@@ -131,6 +144,10 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
 
     if (have && chunk_run(have, i, last, true) == last - i)
         have = NULL;
+    if (!have && !constant && b->n_cuts == last - i && !b->h.last_ms) {
+        bins_singles(b, row, v + i);
+        return;
+    }
     for (size_t k = 0; k < b->n_cuts; k++)
         for (size_t end = b->cuts[k].end; i < end;) {
             struct part_bin part;
@@ -258,27 +275,28 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
 /* Which of these ticks are in which bin: the same for all series. */
 static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_t shift_ms)
 {
-    size_t end = first_tick(ticks, n, b->s.to_ms - shift_ms);
-    int64_t begin = b->h.from_ms - shift_ms, step = b->h.step_ms;
+    size_t i = first_tick(ticks, n, b->s.from_ms - shift_ms), end = first_tick(ticks, n, b->s.to_ms - shift_ms);
+    int64_t step = b->h.step_ms, next = b->h.from_ms - shift_ms + step; /* where the next bin begins */
     uint32_t bin = 0;
 
     b->n_cuts = 0;
-    b->begin = first_tick(ticks, n, b->s.from_ms - shift_ms);
-    if (b->begin < end)
-        VEC_LEAST(b->cuts, b->cap_cuts, end - b->begin);
-    for (size_t i = b->begin; i < end;) {
-        int64_t later = ticks[i] - begin;
-        if (later >= 2 * step) {
-            bin += (uint32_t)(later / step);
-            begin += later / step * step;
-        } else if (later >= step) {
-            bin++;
-            begin += step;
+    b->begin = i;
+    if (i >= end)
+        return;
+    VEC_LEAST(b->cuts, b->cap_cuts, end - i);
+    struct cut *cut = b->cuts;
+    while (i < end) {
+        if (ticks[i] >= next) {
+            int64_t on = ticks[i] - next < step ? 1 : (ticks[i] - next) / step + 1;
+            bin += (uint32_t)on;
+            next += on * step;
         }
-        while (i < end && ticks[i] - begin < step)
+        do
             i++;
-        b->cuts[b->n_cuts++] = (struct cut){(uint32_t)i, bin};
+        while (i < end && ticks[i] < next);
+        *cut++ = (struct cut){(uint32_t)i, bin};
     }
+    b->n_cuts = (size_t)(cut - b->cuts);
 }
 
 /* ---- which of the metrics asked for a column is of: the first, and those after it ---- */
