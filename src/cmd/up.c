@@ -157,8 +157,9 @@ static void source_args(struct child_process *p, const char *story, const char *
     bool demo = story[0];
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
     AUTO_FREE char *state = mem_fmt("%s/agent", data);
-    const char *const made[] = {"muster",  "simulate", "--hub",   url,       "--token-file", token, "--cast-demo",
-                                "--until", story,      "--quiet", "--drain", "2s",           NULL};
+    AUTO_FREE char *own = mem_fmt("%s/demo-nodes.tokens", data); /* so that they are the same nodes the next time */
+    const char *const made[] = {"muster",      "simulate", "--hub", url,       "--token-file", token, "--tokens", own,
+                                "--cast-demo", "--until",  story,   "--quiet", "--drain",      "2s",  NULL};
     const char *const real[] =
         {"muster", "agent", "--hub", url, "--token-file", token, "--state-dir", state, pin.len ? "--pin" : NULL,
          pin.p,    NULL};

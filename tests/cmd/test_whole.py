@@ -197,6 +197,28 @@ class Whole(lib.Case):
             self.assertEqual([r["held"] for r in ask_json(url + "/api/v1/usage?last=8d")["rows"] if r["key"] is None], [0], f"again: {again}")
             self.assertEqual(p.stop(), 0, p.text)
 
+    def test_the_demos_nodes_are_let_in_again_at_once_after_a_restart(self):
+        start = lambda: self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+
+        def wait_for_all(p, since):
+            url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+            wait_until("all but the sixth are heard", lambda: sum(n["last_news"] > since for n in ask_json(url + "/api/v1/nodes")) == 5)
+            self.assertEqual(re.findall(r"(?m)^muster_hub_refused_total (\d+)$", ask(url + "/metrics")[2].decode()), ["0"], p.text)
+
+        p = start()
+        wait_for_all(p, time.time() * 1000)
+        self.assertEqual(p.stop(), 0, p.text)
+        self.assertEqual(p.text.count(" is enrolled"), 5, p.text)
+        since = time.time() * 1000
+        p = start()
+        wait_for_all(p, since)
+        (nodes,) = [x for x in os.listdir("/proc") if x.isdigit() and self.is_child(x, p.p.pid) and self.second_word(x) != b"hub"]
+        os.kill(int(nodes), 9)
+        p.wait_line("starting it again")
+        wait_for_all(p, time.time() * 1000)  # the same while the hub goes on
+        self.assertNotIn("is enrolled", p.text)
+        self.assertEqual(p.stop(), 0, p.text)
+
     def test_the_demo_takes_its_folder_from_the_environment(self):
         p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", env={"MUSTER_DATA": self.path("data")})
         url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
