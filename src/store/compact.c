@@ -450,6 +450,20 @@ static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_ma
     return chunks_end(c->db, r, NULL);
 }
 
+/*
+ * What came of one log. A failure of its own is told when it is the first, and the others need not wait for it: 0. One
+ * that the next would meet, too (no room, a server that is away), ends the round.
+ */
+static int pass_log(int r, const struct err *why, int *first, struct err *err)
+{
+    bool last = r == -ECANCELED || r == -ENOSPC || r == -ENOTCONN || r == -EROFS;
+
+    if (r < 0 && (last || !*first))
+        *err = *why;
+    *first = *first ? *first : MIN(r, 0);
+    return last ? r : 0;
+}
+
 static int compact_logs(struct compact *c, struct err *err)
 {
     AUTO_FREE struct log_ref *logs = NULL;
@@ -466,19 +480,13 @@ static int compact_logs(struct compact *c, struct err *err)
         else if (!l && marks[i].log > 0)
             r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
     }
-    int first = 0; /* of those that failed: the others need not wait for it */
+    int first = 0; /* of those that failed */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
         const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == logs[i].n);
         struct err why = {0};
         if (logs[i].sealed && !(m && m->done))
             r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, m ? m->upto : 0, &why);
-        bool last = r == -ECANCELED || r == -ENOSPC;
-        if (r < 0 && (last || !first))
-            *err = why;
-        if (r < 0 && !last) {
-            first = first ? first : r;
-            r = 0;
-        }
+        r = pass_log(r, &why, &first, err);
     }
     return r < 0 ? r : first;
 }
@@ -559,12 +567,18 @@ static int compact_rows_logs(struct compact *c, struct err *err)
         r = rows_list(c->rows, &logs, &n_logs, err);
     if (r == 0 && leads(c))
         r = adopt_logs(c, logs, n_logs, err);
+    int first = 0; /* of those that failed */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
-        bool ours = logs[i].owner == c->conf.hub && (logs[i].n < current || logs[i].epoch > 0);
-        if (ours)
-            r = stopping(c) ? -ECANCELED : finish_rows(c, &logs[i], FIND(marks, n_marks, x, x->log == logs[i].n), err);
+        struct row_log *l = &logs[i];
+        struct err why = {0};
+        if (l->owner == c->conf.hub && (l->n < current || l->epoch > 0))
+            r = stopping(c) ? -ECANCELED : finish_rows(c, l, FIND(marks, n_marks, x, x->log == l->n), &why);
+        r = pass_log(r, &why, &first, err);
     }
-    return r == 0 && leads(c) ? forget_rows(c, err) : r;
+    struct err why = {0};
+    if (r == 0 && leads(c))
+        r = pass_log(forget_rows(c, &why), &why, &first, err);
+    return r < 0 ? r : first;
 }
 
 static int compact_round(struct compact *c, struct err *err)
