@@ -581,6 +581,12 @@ static int compact_rows_logs(struct compact *c, struct err *err)
     return r < 0 ? r : first;
 }
 
+/* Else it was the server that cancelled, which is told like any other failure. */
+static bool was_stopped(struct compact *c, int r)
+{
+    return r == -ECANCELED && stopping(c);
+}
+
 static int compact_round(struct compact *c, struct err *err)
 {
     int r = 0, merged = 0, more = 0;
@@ -593,20 +599,20 @@ static int compact_round(struct compact *c, struct err *err)
         c->look = r == -ENOSPC;
     }
     r = c->rows ? compact_rows_logs(c, err) : compact_logs(c, err);
-    if (r != -ECANCELED && r != -ENOSPC && leads(c))
+    if (!was_stopped(c, r) && r != -ENOSPC && leads(c))
         merged = merge_all(c);
     r = r == 0 ? merged : r;
-    if (r != -ECANCELED && leads(c)) /* what fails above must not keep old data for ever, nor a full disk full */
+    if (!was_stopped(c, r) && leads(c)) /* what fails above must not keep old data for ever, nor a full disk full */
         more = retain(c);
     r = r == 0 ? more : r;
     c->look |= r == -EUCLEAN;
-    if (r < 0 && r != -ECANCELED && !*err->msg)
+    if (r < 0 && !was_stopped(c, r) && !*err->msg)
         err_set(err, r, "cannot compact %s%s%s: %s", c->rows ? "the store's batches" : "'", c->rows ? "" : c->dir,
                 c->rows ? "" : "/history.db'", strerror(-r));
     chunks_tidy(c->db, true);
     if (chunks_commits(c->db) != before || c->damaged != damaged)
         writer_changed(c->w);
-    err->code = r == -ECANCELED ? 0 : r;
+    err->code = was_stopped(c, r) ? 0 : r;
     writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged, err);
     return r;
 }

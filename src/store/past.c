@@ -547,7 +547,7 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (code < 0 && code != -ECANCELED)
         past_session_rest(x); /* it begins anew, should it be asked again */
     past_session_free(own);
-    if (code == -ECANCELED)
+    if (code == -ECANCELED && s->stop && s->stop(s->stop_arg)) /* else the server's own words are there */
         return err_set(err, code, "nobody waits for the answer any more");
     if (code < 0 && err && !*err->msg)
         err_set(err, code, "cannot read history: %s", strerror(-code));

@@ -71,12 +71,14 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
         int code;
         bool ends; /* the round */
     } cases[] = {
-        {"damaged", "XX001", -EUCLEAN, false}, {"refused", "23514", -EINVAL, false},
-        {"anything", "P0001", -EIO, false},    {"the server goes away", "57P01", -ENOTCONN, true},
-        {"no room", "53100", -ENOSPC, true},   {"a standby by now", "25006", -EROFS, true},
+        {"damaged", "XX001", -EUCLEAN, false},    {"refused", "23514", -EINVAL, false},
+        {"anything", "P0001", -EIO, false},       {"the server goes away", "57P01", -ENOTCONN, true},
+        {"no room", "53100", -ENOSPC, true},      {"a standby by now", "25006", -EROFS, true},
+        {"cancelled", "57014", -ECANCELED, true},
     };
     AUTO_FREE char *url = pg_base(&server);
     struct h_model m;
+    struct store_stat stat;
     struct err err = {0};
 
     (void)unused;
@@ -95,6 +97,8 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
         }
         assert_int_equal(store_settle(s, &err), cases[i].code);
         assert_non_null(strstr(err.msg, "it is broken"));
+        store_stat(s, &stat);
+        assert_int_equal(stat.history_error, cases[i].code); /* as the hub's own page tells it */
         AUTO_FREE char *done = mem_fmt("SELECT count(*) FROM mark WHERE done = 1 AND log > %lld", (long long)broken);
         AUTO_FREE char *wait = mem_fmt(WAITING " AND log > %lld", (long long)broken);
         assert_int_equal(ask(s, wait) > 0, cases[i].ends);
