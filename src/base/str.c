@@ -35,7 +35,7 @@ struct str str_trim(struct str s)
 
 bool str_eq(struct str a, const char *b)
 {
-    if (a.len && a.p[0] != b[0]) /* nearly always, where a word is looked for among many */
+    if (a.len && b && a.p[0] != b[0]) /* nearly always, where a word is looked for among many */
         return false;
     return str_eq_str(a, str_of(b));
 }

@@ -64,6 +64,7 @@ struct chunks {
     int64_t takeovers;      /* chunks_expect */
     bool later;             /* chunks_begin_later, and nothing was read since */
     int64_t later_version;
+    int failed; /* what came of it then, until the end: what is kept and what is read may be of two moments */
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -115,12 +116,15 @@ static int begin_now(struct chunks *c)
     int64_t version = 0;
 
     if (!c->later)
-        return 0;
+        return c->failed;
     c->later = false;
     int r = chunks_begin(c, false);
     if (r == 0)
         r = chunks_version(c, &version);
-    return r < 0 ? r : version == c->later_version ? 0 : -EAGAIN;
+    if (r == 0 && version != c->later_version)
+        r = -ESTALE;
+    c->failed = r == -EUCLEAN ? -EIO : r; /* not a page that could be passed over */
+    return c->failed;
 }
 
 void chunks_rollback(struct chunks *c)
@@ -129,6 +133,7 @@ void chunks_rollback(struct chunks *c)
     if (!c->later)
         db_rollback(c->db);
     c->later = false;
+    c->failed = 0;
 }
 
 void chunks_expect(struct chunks *c, int64_t takeovers)
@@ -141,16 +146,23 @@ int chunks_lock(struct chunks *c)
     return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has one writer */
 }
 
-void chunks_tell(struct chunks *c, _Atomic uint64_t *commits)
+void chunks_tell(struct chunks *c, _Atomic uint64_t *changes)
 {
-    c->told = commits;
+    c->told = changes;
+}
+
+/* The file is another for others, and may say the same. */
+static int touched(struct chunks *c, int r)
+{
+    if (c->told)
+        atomic_fetch_add(c->told, 1);
+    return r;
 }
 
 static void changed(struct chunks *c)
 {
     c->commits++;
-    if (c->told)
-        atomic_fetch_add(c->told, 1);
+    touched(c, 0);
 }
 
 static int check_takeovers(struct chunks *c)
@@ -186,6 +198,8 @@ uint64_t chunks_commits(const struct chunks *c)
 void chunks_tidy(struct chunks *c, bool all)
 {
     db_tidy(c->db, all);
+    if (all)
+        touched(c, 0);
 }
 
 /* ---- statements ---- */
@@ -273,7 +287,8 @@ int chunks_drop(struct chunks *c, int64_t id, bool summed)
 
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all)
 {
-    return CHUNKS_RUN(c, C_FINAL, DB_INT(node), DB_INT(tier), DB_INT(bucket), DB_INT(tier == TIER_MINUTE && !all));
+    return touched(c, CHUNKS_RUN(c, C_FINAL, DB_INT(node), DB_INT(tier), DB_INT(bucket),
+                                 DB_INT(tier == TIER_MINUTE && !all)));
 }
 
 int chunks_set_summed(struct chunks *c, int64_t id)
@@ -402,7 +417,7 @@ int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)
 
 int chunks_drop_mark(struct chunks *c, int64_t log)
 {
-    return CHUNKS_RUN(c, C_DROP_MARK, DB_INT(log));
+    return touched(c, CHUNKS_RUN(c, C_DROP_MARK, DB_INT(log)));
 }
 
 int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log)
@@ -462,5 +477,5 @@ int64_t chunks_used_bytes(struct chunks *c)
 
 int chunks_vacuum(struct chunks *c, int n)
 {
-    return db_give_back(c->db, n);
+    return touched(c, db_give_back(c->db, n));
 }

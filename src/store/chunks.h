@@ -26,15 +26,16 @@ struct db *chunks_db(struct chunks *c); /* for what goes into the same transacti
 
 int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment until the end */
 /* The same for reading, once something is read: a caller that has kept all it needs never begins. What it reads is of
- * this version, or -EAGAIN: it is another by now. */
+ * this version, or -ESTALE: it is another by now. */
 void chunks_begin_later(struct chunks *c, int64_t version);
 /* Commits or, where something failed (r < 0) or fails now, rolls back: 0 or -errno. */
 int chunks_end(struct chunks *c, int r, struct err *err);
 int chunks_version(struct chunks *c, int64_t *ret); /* another after each change by others, for this connection */
 void chunks_rollback(struct chunks *c);             /* also ends reading */
 uint64_t chunks_commits(const struct chunks *c);    /* how often something was written over this connection */
-void chunks_tell(struct chunks *c, _Atomic uint64_t *commits); /* likewise, for other threads: counted there as well */
-void chunks_tidy(struct chunks *c, bool all);                  /* checkpoint */
+/* For other threads: counted there is whatever makes another version of the file, whether it says the same or not. */
+void chunks_tell(struct chunks *c, _Atomic uint64_t *changes);
+void chunks_tidy(struct chunks *c, bool all); /* checkpoint */
 
 struct chunk_row {
     int64_t id, node, bucket, from_ms, to_ms, log;

@@ -737,7 +737,7 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
         c->table = table_new();
         c->writer = chunk_writer_new();
         writer_set_history(w, chunks_file_bytes(c->dir), 0, &(struct err){0});
-        chunks_tell(c->db, writer_history_commits(w));
+        chunks_tell(c->db, writer_history_versions(w));
         r = thread_start(&c->thread, NULL, compact_main, c);
         c->running = r == 0;
         if (r < 0)

@@ -532,22 +532,24 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
         x = own;
     if (x->begun && p->shared && clock_mono_ms() - x->begun_ms >= MOMENT_MS)
         past_session_rest(x); /* what came since then is there as well */
-    for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
+    for (int i = 0; i < TRIES && (code == -EAGAIN || code == -ESTALE); i++) {
         if (i) {
+            x->anew = true;
             s->reset(s);
-            if (x->r)
-                x->r->commits = 0; /* what it kept is of another moment */
             past_session_rest(x);
-            usleep(1000u << i); /* a log became chunks as it was read: the next may, too */
+            if (code == -EAGAIN)
+                usleep(1000u << i); /* a log became chunks as it was read: the next may, too */
         }
         code = x->begun ? 0 : past_session_begin(x, err);
         if (code == 0)
             code = read_node(x, node, tier, s, i == TRIES - 1, err);
     }
-    if (code < 0 && code != -ECANCELED)
+    bool stop = code == -ECANCELED && s->stop && s->stop(s->stop_arg); /* else a server cancelled, and says why */
+    x->anew = false;
+    if (code < 0 && !stop)
         past_session_rest(x); /* it begins anew, should it be asked again */
     past_session_free(own);
-    if (code == -ECANCELED && s->stop && s->stop(s->stop_arg)) /* else the server's own words are there */
+    if (stop)
         return err_set(err, code, "nobody waits for the answer any more");
     if (code < 0 && err && !*err->msg)
         err_set(err, code, "cannot read history: %s", strerror(-code));

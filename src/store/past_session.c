@@ -148,7 +148,7 @@ void past_session_rest(struct history_session *x)
     free(x->logs);
     if (r)
         past_reader_put(x->p, r);
-    *x = (struct history_session){.p = x->p, .was = x->was};
+    *x = (struct history_session){.p = x->p, .was = x->was, .anew = x->anew};
 }
 
 void past_session_free(struct history_session *x)
@@ -252,15 +252,15 @@ static int read_marks(struct history_session *x)
 static int begin_chunks(struct history_session *x, struct err *err)
 {
     struct past_reader *r = x->r;
-    uint64_t commits = x->p->w ? 1 + atomic_load(writer_history_commits(x->p->w)) : 0;
+    uint64_t versions = x->p->w ? 1 + atomic_load(writer_history_versions(x->p->w)) : 0;
     int64_t version = 0;
     int code = 0;
 
-    if (commits && commits == r->commits) {
+    if (versions && versions == r->versions && !x->anew) {
         chunks_begin_later(r->chunks, r->version);
         return 0;
     }
-    r->commits = 0;
+    r->versions = 0;
     code = chunks_begin(r->chunks, false);
     if (code == 0 && x->p->shared)
         code = list_rows(x, err);
@@ -274,7 +274,7 @@ static int begin_chunks(struct history_session *x, struct err *err)
         chunk_cache_reset(r->shelf);
     r->version = version;
     if (code == 0)
-        r->commits = commits;
+        r->versions = versions;
     return code;
 }
 

@@ -39,8 +39,8 @@ struct past_reader {
     void *dec;
     struct facts_cache facts;
     struct chunk_cache *shelf;
-    int64_t version;  /* of history.db that the cache is good for */
-    uint64_t commits; /* to it, one more, when it had that version; 0: not known */
+    int64_t version;   /* of history.db that the cache is good for */
+    uint64_t versions; /* it had had by then, one more; 0: not known */
     struct chunk_cells cells;
     struct buf room; /* of a piece's column */
     struct alias *aliases;
@@ -70,6 +70,7 @@ struct history_session {
     struct past *p;
     struct past_reader *r, *was; /* was: of records of then, within a transaction; NULL: not asked yet */
     bool begun;
+    bool anew; /* what a reader kept was of another moment: it begins at once */
     int64_t begun_ms;
     struct alias *aliases;
     size_t n_aliases;

@@ -34,9 +34,9 @@ uint64_t writer_changes(struct writer *w, int64_t to_ms);
 void writer_changed(struct writer *w); /* all of it may read otherwise now: it was compacted, merged or dropped */
 
 /* For compaction and history, from any thread. */
-uint64_t writer_take_overs(struct writer *w);               /* how many are on disk, since it was opened */
-_Atomic uint64_t *writer_history_commits(struct writer *w); /* how often history.db was changed since then */
-size_t writer_logs(struct writer *w, struct log_ref **ret); /* that have a file, by number; the caller frees */
+uint64_t writer_take_overs(struct writer *w);                /* how many are on disk, since it was opened */
+_Atomic uint64_t *writer_history_versions(struct writer *w); /* how many history.db had since then */
+size_t writer_logs(struct writer *w, struct log_ref **ret);  /* that have a file, by number; the caller frees */
 bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n); /* each of these still has */
 /*
  * Where a node's batches are, in logs that were written since we opened: index_row(), ascending; the caller frees.

@@ -280,9 +280,9 @@ uint64_t writer_take_overs(struct writer *w)
     return w->take_overs;
 }
 
-_Atomic uint64_t *writer_history_commits(struct writer *w)
+_Atomic uint64_t *writer_history_versions(struct writer *w)
 {
-    return &w->history_commits;
+    return &w->history_versions;
 }
 
 bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n)
