@@ -32,9 +32,9 @@ knows    = $(shell $(CC) -Werror -O2 $(1) -S -x c -o /dev/null /dev/null 2>/dev/
 TARGET  := $(shell $(CC) -dumpmachine)
 HARDEN  := $(call knows,-fstack-clash-protection) $(if $(filter x86_64-%,$(TARGET)),$(call knows,-fcf-protection)) $(if $(filter aarch64-%,$(TARGET)),$(call knows,-mbranch-protection=standard)) \
            -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(call knows,-D_FORTIFY_SOURCE=3 -include features.h),3,2)
-# Sanitizers report at -O1 what they report at -O2, and it compiles in half the time; their tests are not compiled for
+# Sanitizers report at -Og what they report at -O2, and it compiles in half the time; their tests are not compiled for
 # speed at all (and without optimisation gcc takes every number that is printed for the longest there is).
-CFLAGS  ?= $(if $(SAN)$(THREAD),-O1 -g1,-O2 -g)
+CFLAGS  ?= $(if $(SAN),-Og -g1,$(if $(THREAD),-O1 -g1,-O2 -g))
 TESTFLAG := $(if $(SAN)$(THREAD),-O0 $(if $(findstring clang,$(CC)),,-Wno-format-truncation))
 CPPFLAGS += -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"' -Isrc -I$(O)/gen
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,$(HARDEN)) -fPIE -ffunction-sections -fdata-sections -pthread
@@ -75,8 +75,10 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LAST) -MMD -MP -c -o $@ $<
 $(O)/tests/%.o: LAST := -Itests/kit $(TESTFLAG)
+# What most time is spent in while tests run.
+$(O)/src/base/%.o $(O)/src/draw/%.o $(O)/src/store/%.o: LAST := $(if $(filter -Og,$(CFLAGS)),-O1)
 # Loops over many numbers: several at once.
-$(O)/src/codec/%.o $(O)/src/store/sink.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)
+$(O)/src/codec/%.o $(O)/src/store/sink.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)$(if $(filter -Og,$(CFLAGS)),-O1)
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
