@@ -405,7 +405,7 @@ async function fetchesAgain(page) {
 
 test("what did not come while the hub was away comes when it is back, or the page says how to get it", async (t) => {
     const h = await hub(t, { port: ownPort() });
-    await simulate(t, h, 2);
+    const sim = await simulate(t, h, 2);
     const page = await open(t, `${h.url}/add`);
     const again = await fetchesAgain(page);
     await page.route(/\/assets\/(now\/paper|history\/travel|book\/view)-/, (r) => r.abort());
@@ -429,6 +429,7 @@ test("what did not come while the hub was away comes when it is back, or the pag
     await page.emulateMedia({ media: "print" });
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await counts(page.locator("#print tbody tr"), 16);
+    await sim.stop(); /* while its hub is there: else it waits for one */
 });
 
 /** Each stands where the one before it ends and is counted; none is made anew when others come and go; one that is near the window gets its news, too. */
