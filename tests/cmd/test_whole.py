@@ -120,10 +120,8 @@ class Whole(lib.Case):
         # one of those kept may have been with the hub, which had no time to say so
         self.assertGreaterEqual(max(first), known + kept - 1, "more than the batch being filled was lost")
 
-    def test_the_demo_shows_six_nodes_with_their_troubles_and_says_that_it_is_one(self):
-        p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
-        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
-
+    def six_nodes_with_their_troubles(self, url):
+        """And on every screen that they are a demo's."""
         def nodes():
             s = ask_json(url + "/api/v1/state")
             self.assertTrue(s["demo"])
@@ -139,95 +137,84 @@ class Whole(lib.Case):
             _, _, body = ask(url + path, headers={"User-Agent": agent})
             self.assertIn("DEMO", body.decode(), f"{path} for {agent}")
         self.assertIn("DEMO", self.run_ok(lib.MUSTER, "ls", "--hub", url))
-        # its people have teams and companies, and whoever looks may book
+        # its people have teams and companies
         self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", url, "team:vision"), r"dgx1 +\d +busy +(kim|lee|ana)")
         report = lambda: self.run_ok(lib.MUSTER, "report", "--hub", url, "--period", "overall")
         wait_until("both companies' usage is counted", lambda: re.search(r"(?m)^Acme +\d+\.\d +\d+\.\d ", said := report()) and re.search(r"(?m)^Globex +\d+\.\d +\d+\.\d ", said))
-        self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
-        self.assertEqual(p.stop(), 0, p.text)
 
-    def test_the_demos_week_leads_to_what_is_live_and_goes_on_after_a_restart(self):
-        start = lambda: self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
-        held = {}
-        for again in (False, True):
-            p = start()
-            url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
-            state = lambda: {n["name"]: n for n in ask_json(url + "/api/v1/state")["nodes"]}
-            wait_until("who is on it", lambda: len(state()) == 6 and all(d.get("processes") for d in state()["dgx3"]["devices"]))
-            # what is live was there before the hub was: the same processes, since the same moment, on every screen
-            rows = {(r["node"], r["gpu"]): r for r in json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", url, "--json"))}
-            spans = {(s["node"], s["index"]): s for s in ask_json(url + "/api/v1/processes?from=-3d&by=user&node=dgx3")["spans"] if s["there"]}
-            for gpu in range(8):
-                self.assertEqual(rows["dgx3", gpu]["user"], "tom")
-                self.assertEqual(rows["dgx3", gpu]["since"], spans["dgx3", gpu]["first"])
-                held.setdefault(gpu, rows["dgx3", gpu]["since"])
-                self.assertEqual(rows["dgx3", gpu]["since"], held[gpu])
-            self.assertGreater(time.time() * 1000 - held[0], 86400000)
-            # what they recorded of it is the same: since the same moment, on the same GPUs; of a node that went down nobody says that it ended
-            jobs = lambda query: [(j["name"], j["person"], j["state"], len(j["devices"]), j["start"]) for j in ask_json(url + "/api/v1/jobs?from=-1m&" + query)["jobs"]]
-            self.assertEqual(jobs("node=dgx3"), [("train.py", "tom", "running", 8, held[0])])
-            self.assertEqual([j[:4] for j in jobs("node=dgx6")], [("finetune.py", "ana", "unfinished", 2)])
-            self.assertEqual(ask_json(url + "/api/v1/jobs?from=-1m&node=dgx3")["jobs"][0]["gpus"], list(range(8)))
-            self.assertEqual({j["person"] for j in ask_json(url + "/api/v1/jobs?from=-2d&limit=1000&filter=team:language")["jobs"]}, {"raj", "mia"})
-            week = ask_json(url + "/api/v1/jobs?from=-6d&limit=1000&person=kim")["jobs"]
-            self.assertGreater(len(week), 5)
-            self.assertEqual(len(week), len({(j["node"], j["start"], j["pids"][0]) for j in week}), f"again: {again}")
-            # idle and free since before the hub was started, and idle not longer than held
-            hours = lambda at: (time.time() * 1000 - at) / 3600000
-            idle = wait_until("lee's notebook is idle for long", lambda: (d := state()["dgx1"]["devices"][4])["state"] == "held" and hours(d["idle_since"]) > 2 and d)
-            self.assertGreaterEqual(idle["idle_since"], min(q.get("since", q["start"]) for q in idle["processes"]))
-            wait_until("free for long", lambda: (d := state()["dgx4"]["devices"][7])["state"] == "free" and hours(d["since"]) > 1)
-            # what broke is told of, once
-            events = [(e["node"], e["kind"]) for e in ask_json(url + "/api/v1/events?from=-2h&kind=hung,down,xid")]
-            self.assertEqual(events, [("dgx5", "hung"), ("dgx5", "xid"), ("dgx6", "down")])
-            # the week has a sample in each minute up to the opening's own, so that charts go on without a hole
-            opening = (ask_json(url + "/api/v1/events?from=-2h&kind=down")[0]["at"] + 36 * 60000) // 60000 * 60000
-            minutes = ask_json(f"{url}/api/v1/history?device=dgx1:0&metric=util&agg=count&step=1m&from={opening - 300000}&to={opening + 60000}")["series"][0]["v"]
-            self.assertEqual((len(minutes), all(minutes)), (6, True), minutes)
-            wait_until("an alert", lambda: any(a["place"] == "dgx5" for a in ask_json(url + "/api/v1/alerts")["rows"]))
-            # who was on what broke is not there any more
-            for node in ("dgx5", "dgx6"):
-                gone = [s for s in ask_json(url + f"/api/v1/processes?from=-2h&by=user&node={node}")["spans"] if not s["ended"]]
-                self.assertTrue(gone)
-                self.assertFalse(any(s["there"] for s in gone), gone)
-                self.assertLess(max(s["last"] for s in gone), time.time() * 1000 - 180000)
-            self.assertEqual(sorted(b["person"] for b in ask_json(url + "/api/v1/bookings?all=1")["rows"]), ["ben", "ben"])
-            # nothing of the week is nobody's
-            lib.wait_until("the week is counted", lambda: ask_json(url + "/api/v1/usage?last=8d")["waiting"] == 0)
-            self.assertEqual([r["held"] for r in ask_json(url + "/api/v1/usage?last=8d")["rows"] if r["key"] is None], [0], f"again: {again}")
-            self.assertEqual(p.stop(), 0, p.text)
+    def a_week_that_leads_to_what_is_live(self, url, held, again):
+        """held: since when, the first time, and the same afterwards."""
+        state = lambda: {n["name"]: n for n in ask_json(url + "/api/v1/state")["nodes"]}
+        wait_until("who is on it", lambda: len(state()) == 6 and all(d.get("processes") for d in state()["dgx3"]["devices"]))
+        # what is live was there before the hub was: the same processes, since the same moment, on every screen
+        listed = lambda: {(r["node"], r["gpu"]): r for r in json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", url, "--json"))}
+        rows = wait_until("who is on it, in a list", lambda: all((rows := listed())["dgx3", gpu]["user"] for gpu in range(8)) and rows)
+        spans = {(s["node"], s["index"]): s for s in ask_json(url + "/api/v1/processes?from=-3d&by=user&node=dgx3")["spans"] if s["there"]}
+        for gpu in range(8):
+            self.assertEqual(rows["dgx3", gpu]["user"], "tom")
+            self.assertEqual(rows["dgx3", gpu]["since"], spans["dgx3", gpu]["first"])
+            held.setdefault(gpu, rows["dgx3", gpu]["since"])
+            self.assertEqual(rows["dgx3", gpu]["since"], held[gpu])
+        self.assertGreater(time.time() * 1000 - held[0], 86400000)
+        # what they recorded of it is the same: since the same moment, on the same GPUs; of a node that went down nobody says that it ended
+        jobs = lambda query: [(j["name"], j["person"], j["state"], len(j["devices"]), j["start"]) for j in ask_json(url + "/api/v1/jobs?from=-1m&" + query)["jobs"]]
+        self.assertEqual(jobs("node=dgx3"), [("train.py", "tom", "running", 8, held[0])])
+        self.assertEqual([j[:4] for j in jobs("node=dgx6")], [("finetune.py", "ana", "unfinished", 2)])
+        self.assertEqual(ask_json(url + "/api/v1/jobs?from=-1m&node=dgx3")["jobs"][0]["gpus"], list(range(8)))
+        self.assertEqual({j["person"] for j in ask_json(url + "/api/v1/jobs?from=-2d&limit=1000&filter=team:language")["jobs"]}, {"raj", "mia"})
+        week = ask_json(url + "/api/v1/jobs?from=-6d&limit=1000&person=kim")["jobs"]
+        self.assertGreater(len(week), 5)
+        self.assertEqual(len(week), len({(j["node"], j["start"], j["pids"][0]) for j in week}), f"again: {again}")
+        # idle and free since before the hub was started, and idle not longer than held
+        hours = lambda at: (time.time() * 1000 - at) / 3600000
+        idle = wait_until("lee's notebook is idle for long", lambda: (d := state()["dgx1"]["devices"][4])["state"] == "held" and hours(d["idle_since"]) > 2 and d)
+        self.assertGreaterEqual(idle["idle_since"], min(q.get("since", q["start"]) for q in idle["processes"]))
+        wait_until("free for long", lambda: (d := state()["dgx4"]["devices"][7])["state"] == "free" and hours(d["since"]) > 1)
+        # what broke is told of, once
+        events = [(e["node"], e["kind"]) for e in ask_json(url + "/api/v1/events?from=-2h&kind=hung,down,xid")]
+        self.assertEqual(events, [("dgx5", "hung"), ("dgx5", "xid"), ("dgx6", "down")])
+        # the week has a sample in each minute up to the opening's own, so that charts go on without a hole
+        opening = (ask_json(url + "/api/v1/events?from=-2h&kind=down")[0]["at"] + 36 * 60000) // 60000 * 60000
+        minutes = ask_json(f"{url}/api/v1/history?device=dgx1:0&metric=util&agg=count&step=1m&from={opening - 300000}&to={opening + 60000}")["series"][0]["v"]
+        self.assertEqual((len(minutes), all(minutes)), (6, True), minutes)
+        wait_until("an alert", lambda: any(a["place"] == "dgx5" for a in ask_json(url + "/api/v1/alerts")["rows"]))
+        # who was on what broke is not there any more
+        for node in ("dgx5", "dgx6"):
+            gone = [s for s in ask_json(url + f"/api/v1/processes?from=-2h&by=user&node={node}")["spans"] if not s["ended"]]
+            self.assertTrue(gone)
+            self.assertFalse(any(s["there"] for s in gone), gone)
+            self.assertLess(max(s["last"] for s in gone), time.time() * 1000 - 180000)
+        self.assertEqual(sorted(b["person"] for b in ask_json(url + "/api/v1/bookings?all=1")["rows"]), ["ben", "ben"])
+        # nothing of the week is nobody's
+        lib.wait_until("the week is counted", lambda: ask_json(url + "/api/v1/usage?last=8d")["waiting"] == 0)
+        self.assertEqual([r["held"] for r in ask_json(url + "/api/v1/usage?last=8d")["rows"] if r["key"] is None], [0], f"again: {again}")
 
-    def test_the_demos_nodes_are_let_in_again_at_once_after_a_restart(self):
-        start = lambda: self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
-
-        def wait_for_all(p, since):
-            url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
-            wait_until("all but the sixth are heard", lambda: sum(n["last_news"] > since for n in ask_json(url + "/api/v1/nodes")) == 5)
-            self.assertEqual(re.findall(r"(?m)^muster_hub_refused_total (\d+)$", ask(url + "/metrics")[2].decode()), ["0"], p.text)
-
-        p = start()
-        wait_for_all(p, time.time() * 1000)
-        self.assertEqual(p.stop(), 0, p.text)
-        self.assertEqual(p.text.count(" is enrolled"), 5, p.text)
-        since = time.time() * 1000
-        p = start()
-        wait_for_all(p, since)
-        (nodes,) = [x for x in os.listdir("/proc") if x.isdigit() and self.is_child(x, p.p.pid) and self.second_word(x) != b"hub"]
-        os.kill(int(nodes), 9)
-        p.wait_line("starting it again")
-        wait_for_all(p, time.time() * 1000)  # the same while the hub goes on
-        self.assertNotIn("is enrolled", p.text)
-        self.assertEqual(p.stop(), 0, p.text)
-
-    def test_the_demo_takes_its_folder_from_the_environment(self):
-        p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", env={"MUSTER_DATA": self.path("data")})
-        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
-        newest = lambda: max(n["last_news"] for n in ask_json(url + "/api/v1/nodes"))
-        first = wait_until("its past", newest)
-        wait_until("its nodes send", lambda: "the demo ended" in p.text or newest() > first)
+    def all_are_let_in(self, p, url, since):
+        """At once, as who they were."""
+        wait_until("all but the sixth are heard", lambda: "the demo ended" in p.text or sum(n["last_news"] > since for n in ask_json(url + "/api/v1/nodes")) == 5)
         self.assertNotIn("the demo ended", p.text)
-        self.assertTrue(os.path.exists(self.path("data/demo/demo.token")))
-        self.assertEqual(p.stop(), 0, p.text)
+        self.assertEqual(re.findall(r"(?m)^muster_hub_refused_total (\d+)$", ask(url + "/metrics")[2].decode()), ["0"], p.text)
+
+    def test_the_demo_has_six_nodes_and_a_week_and_goes_on_after_a_restart_whoever_tells_it_where(self):
+        held = {}
+        for again, told, env in ((False, (), {"MUSTER_DATA": self.path("data")}), (True, ("--data", self.path("data/demo")), {})):
+            since = time.time() * 1000
+            p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", *told, env=env)
+            url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+            self.all_are_let_in(p, url, since)
+            if not again:
+                self.assertTrue(os.path.exists(self.path("data/demo/demo.token")))
+                self.six_nodes_with_their_troubles(url)
+            self.a_week_that_leads_to_what_is_live(url, held, again)
+            if again:  # whoever looks may book
+                self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
+                (nodes,) = [x for x in os.listdir("/proc") if x.isdigit() and self.is_child(x, p.p.pid) and self.second_word(x) != b"hub"]
+                since = time.time() * 1000
+                os.kill(int(nodes), 9)
+                p.wait_line("starting it again")
+                self.all_are_let_in(p, url, since)  # the same while the hub goes on
+            self.assertEqual(p.stop(), 0, p.text)
+            self.assertEqual(p.text.count(" is enrolled"), 0 if again else 5, p.text)
 
     def test_up_ends_with_its_parts_and_starts_a_dead_agent_again(self):
         env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
