@@ -91,10 +91,21 @@ class Backfill(Carry):
 
 
 class Killed(Carry):
-    """What is killed at a random moment, again and again. MUSTER_TEST_KILLS says how often."""
+    """What is killed at a random moment, again and again. MUSTER_TEST_KILLS says how often.
+
+    The past of a class is made once; each of its tests has a copy."""
+    past = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.maker = Carry()
+        cls.maker.setUp()
+        cls.addClassCleanup(cls.maker.doCleanups)
+        cls.maker.run_ok(lib.MUSTER, "simulate", *cls.past, "--until", UNTIL, "--data", cls.maker.path("data"))
 
     def setUp(self):
         super().setUp()
+        shutil.copytree(self.maker.path("data"), self.path("data"))
         self.kills = int(os.environ.get("MUSTER_TEST_KILLS", "5"))
         self.random = random.Random(7)
 
@@ -127,10 +138,11 @@ class Killed(Carry):
 
 
 class Backup(Killed):
+    past = ("--backfill", "1d", "--nodes", "3", "--gpus", "4", "--every", "10s")
+
     def setUp(self):
         super().setUp()
         self.data, self.file, self.to = self.path("data"), self.path("backup"), self.path("to")
-        self.run_ok(lib.MUSTER, "simulate", "--backfill", "1d", "--nodes", "3", "--gpus", "4", "--every", "10s", "--until", UNTIL, "--data", self.data)
 
     def test_there_and_back_again_beside_a_hub(self):
         hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0")
@@ -221,11 +233,11 @@ class Backup(Killed):
 
 class Export(Killed):
     formats = ("jsonl", "csv", "openmetrics")
+    past = ("--backfill", "5h", "--nodes", "2", "--gpus", "2", "--every", "10s")
 
     def setUp(self):
         super().setUp()
         self.data, self.to = self.path("data"), self.path("to")
-        self.run_ok(lib.MUSTER, "simulate", "--backfill", "5h", "--nodes", "2", "--gpus", "2", "--every", "10s", "--until", UNTIL, "--data", self.data)
 
     def put(self, sql, *rows_):
         with contextlib.closing(sqlite3.connect(os.path.join(self.data, "muster.db"))) as db, db:
