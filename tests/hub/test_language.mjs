@@ -1,12 +1,14 @@
 /* The language of the page: the browser's or the one that was chosen, and in Japanese nothing of ours is left in English. */
 import assert from "node:assert/strict";
-import { chrome, clean, demo, json, open, test, until, words } from "../kit/lib.mjs";
+import { chrome, clean, demo, file, json, open, test, until, words } from "../kit/lib.mjs";
 
+let shared;
+const theDemo = () => (shared ??= demo(file));
 const japanese = { context: { locale: "ja-JP" } };
 const languageOf = (page) => page.evaluate(() => document.documentElement.lang);
 
 test("the page has the browser's language, or the one that is chosen there, and loads no other", async (t) => {
-    const { url } = await demo(t);
+    const { url } = await theDemo();
     const top = new URL(url).origin;
     for (const [asked, lang] of [["ja", "ja"], ["en-US,en;q=0.9,ja;q=0.8", "en"], ["de-DE,de;q=0.9,ja;q=0.8,en;q=0.7", "ja"], ["de", "en"], ["", "en"]]) {
         const html = await (await fetch(top, { headers: { Accept: "text/html", "Accept-Language": asked } })).text();
@@ -48,7 +50,7 @@ const NAMES = /^([A-Z]+|[GT]iB|[GM]Hz|kWh|Ctrl|Enter|Shift|Tensor|Cookie|yaml|ad
 const plain = (text) => text.replaceAll("\u00a0", " ").replace(/\s+/g, " ");
 
 test("in Japanese every English sentence on the page is the hub's own", async (t) => {
-    const { url } = await demo(t);
+    const { url } = await theDemo();
     const top = new URL(url).origin;
     const { nodes } = await json(top + "/api/v1/state");
     const uuid = nodes[0].devices[0].uuid;
@@ -109,7 +111,7 @@ test("in Japanese every English sentence on the page is the hub's own", async (t
 });
 
 test("dates and numbers are written as the reader does, also where the page is in another language", async (t) => {
-    const { url } = await demo(t);
+    const { url } = await theDemo();
     const top = new URL(url).origin;
     for (const [locale, power, first] of [["de-DE", /^\d+,\d kW$/, "Mo"], ["en-US", /^\d+\.\d kW$/, "Sun"], ["ja-JP", /^\d+\.\d kW$/, "日"]]) {
         const page = await open(t, top + "/", { context: { locale } });

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import zlib from "node:zlib";
-import { clean, demo, open, test } from "../kit/lib.mjs";
+import { clean, demo, file, open, test } from "../kit/lib.mjs";
 
+let shared;
+const theDemo = () => (shared ??= demo(file));
 const REQUESTS = 6;
 const BYTES = 45000;
 
@@ -40,7 +42,7 @@ async function asked(top, language) {
 }
 
 test("the first cells need few questions", async (t) => {
-    const { url } = await demo(t);
+    const { url } = await theDemo();
     const top = new URL(url).origin;
     const first = await asked(top, "en");
     assert.ok(first.length <= REQUESTS, first.join(" "));
@@ -53,7 +55,7 @@ test("the first cells need few questions", async (t) => {
 
 for (const language of ["en", "ja"]) {
     test(`the first cells need few bytes: ${language}`, async (t) => {
-        const { url } = await demo(t);
+        const { url } = await theDemo();
         const top = new URL(url).origin;
         const first = await asked(top, language);
         const sizes = [];
@@ -65,7 +67,7 @@ for (const language of ["en", "ja"]) {
 }
 
 test("every view comes with few files, and what they share comes once", async (t) => {
-    const { url } = await demo(t);
+    const { url } = await theDemo();
     const page = await open(t, new URL(url).origin + "/");
     await page.waitForSelector(".travel"); /* the last that Now loads */
     const files = [];

@@ -1,10 +1,12 @@
 /* People, logging in and out, adding a node: what one may not do is not offered. */
 import assert from "node:assert/strict";
 import path from "node:path";
-import { clean, counts, demo, hub, json, looksRight, open, refused, run, says, simulate, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, file, hub, json, looksRight, open, refused, run, says, simulate, test, token, TOP, until, words } from "../kit/lib.mjs";
 
+let shared;
+const theDemo = () => (shared ??= demo(file));
 test("who holds what now, with how much memory, since when, and where", async (t) => {
-    const h = await demo(t);
+    const h = await theDemo();
     const page = await open(t, h.url + "/people");
     await page.waitForSelector(".people tbody tr");
     await says(page.locator(".banner"), /^DEMO/);
@@ -27,7 +29,7 @@ test("who holds what now, with how much memory, since when, and where", async (t
 });
 
 test("a person's page: what they hold, used, ran and booked, and who can change that", async (t) => {
-    const h = await demo(t);
+    const h = await theDemo();
     await until("the week is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0, 180000);
     const { nodes } = await json(h.url + "/api/v1/state");
     const held = nodes.flatMap((n) => n.devices).filter((d) => d.processes.some((p) => (p.person ?? p.user) === "kim"));
