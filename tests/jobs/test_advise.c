@@ -147,16 +147,14 @@ static int each_job(void *arg, const struct store_each *e, struct err *err)
 
 static int64_t slow_ms; /* from when on the last GPU is slower than the others; 0: all of them wait for the host */
 
-static int64_t value_at(const char *metric, bool last, int64_t at_ms)
+static const struct value {
+    const char *name;
+    int64_t waits, works;
+} values[] = {{"active", 6000, 9990}, {"sm_active", 5500, 9400}, {"work", 4000, 5600}, {"power", 0, 700000}};
+
+static int64_t value_at(const struct value *v, bool last, int64_t at_ms)
 {
-    static const struct {
-        const char *name;
-        int64_t waits, works;
-    } values[] = {{"active", 6000, 9990}, {"sm_active", 5500, 9400}, {"work", 4000, 5600}, {"power", 0, 700000}};
-    size_t k = FIRST(ARRAY_LEN(values), i, strcmp(values[i].name, metric) == 0);
-    if (k == ARRAY_LEN(values))
-        return 0;
-    return !slow_ms ? values[k].waits : last && at_ms >= slow_ms ? values[k].works * 7 / 10 : values[k].works;
+    return !slow_ms ? v->waits : last && at_ms >= slow_ms ? v->works * 7 / 10 : v->works;
 }
 
 static int history_of(struct store *st, const struct history_ask *a, struct history *ret, struct err *err)
@@ -172,8 +170,9 @@ static int history_of(struct store *st, const struct history_ask *a, struct hist
                             .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin))};
     for (size_t s = 0; s < ret->n_series; s++) {
         bool last = strcmp(a->devices[s / a->n_metrics], "GPU-0004095") == 0;
-        for (size_t i = 0; i < n; i++) {
-            int64_t v = value_at(a->metrics[s % a->n_metrics], last, a->from_ms + (int64_t)i * a->step_ms);
+        size_t k = FIRST(ARRAY_LEN(values), m, strcmp(values[m].name, a->metrics[s % a->n_metrics]) == 0);
+        for (size_t i = 0; k < ARRAY_LEN(values) && i < n; i++) {
+            int64_t v = value_at(&values[k], last, a->from_ms + (int64_t)i * a->step_ms);
             if (v)
                 ret->v[s * n + i] = (struct bin){.count = 1, .sum = v, .max = v, .last = v};
         }

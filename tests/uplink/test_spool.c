@@ -119,9 +119,13 @@ static struct spool *must_open(const char *dir, int64_t max_bytes, int64_t now_m
 /* Record n: its bytes are made of n, size of them. */
 static struct str bytes_of(struct buf *b, uint64_t n, size_t size)
 {
+    AUTO_BUF some = BUF_INIT(8192);
+
+    while (some.len < 4096)
+        buf_addf(&some, "<%llu>", (unsigned long long)n);
     buf_reset(b);
     while (b->len < size)
-        buf_addf(b, "<%llu>", (unsigned long long)n);
+        buf_addstr(b, buf_str(&some));
     buf_cut(b, size);
     return buf_str(b);
 }
