@@ -14,7 +14,7 @@ export const TOP = path.dirname(path.dirname(path.dirname(fileURLToPath(import.m
 const BIN = process.env.MUSTER_BIN ?? path.join(TOP, "build");
 export const MUSTER = path.join(BIN, "muster");
 const SHOTS = path.join(TOP, "build/shots");
-const LIMIT_MS = 180000; /* generous: a limit only bounds a failing test */
+const LIMIT_MS = 600000; /* generous: a limit only bounds a failing test */
 
 /* ---- programs ---- */
 

@@ -25,7 +25,7 @@ BIN = os.environ.get("MUSTER_BIN", os.path.join(TOP, "build"))
 SHARED = os.environ.get("MUSTER_SHARED", os.path.join(TOP, "..", "shared"))
 MUSTER, AGENT = os.path.join(BIN, "muster"), os.path.join(BIN, "muster-agent")
 STUB = os.path.join(BIN, "libnvml-stub.so")
-LIMIT_S = 180  # generous: a limit only bounds a failing test, it never decides a passing one
+LIMIT_S = 600  # generous: a limit only bounds a failing test, it never decides a passing one, also where the machine is taken away for minutes
 
 
 def wait_until(what, check, limit=LIMIT_S, pause=0.05):
