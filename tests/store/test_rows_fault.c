@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "history_model.h"
 #include "pg_server.h"
@@ -35,6 +36,19 @@ static void must(int r, const struct err *err)
 {
     if (r < 0)
         fail_msg("%s", err->msg);
+}
+
+/* All that can be is in chunks; a server that was away is asked again after a while. */
+static void settle(struct store *s)
+{
+    struct err err = {0};
+    int r = store_settle(s, &err);
+
+    for (int i = 0; i < 6000 && r == -ENOTCONN; i++) {
+        usleep(50000);
+        r = store_settle(s, &err);
+    }
+    must(r, &err);
 }
 
 static int64_t ask(struct store *s, const char *sql)
@@ -86,7 +100,7 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
     struct store *s = open_hub(url);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("%s\n", cases[i].what);
-        must(store_settle(s, &err), &err);
+        settle(s);
         assert_int_equal(ask(s, WAITING), 0);
         int64_t broken = ask(s, "SELECT max(n) FROM logs") + 1; /* the one being written, and then this one */
         break_log(s, broken, cases[i].state);
@@ -96,7 +110,8 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
             must(store_flush(s, &err), &err);
         }
         assert_int_equal(store_settle(s, &err), cases[i].code);
-        assert_non_null(strstr(err.msg, "it is broken"));
+        if (cases[i].code != -ENOTCONN) /* a round before this one may have been told so: then it is away */
+            assert_non_null(strstr(err.msg, "it is broken"));
         store_stat(s, &stat);
         assert_int_equal(stat.history_error, cases[i].code); /* as the hub's own page tells it */
         AUTO_FREE char *done = mem_fmt("SELECT count(*) FROM mark WHERE done = 1 AND log > %lld", (long long)broken);
@@ -107,7 +122,7 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
         tell(s, "DROP TRIGGER refuse ON mark");
         err = (struct err){0};
     }
-    must(store_settle(s, &err), &err);
+    settle(s);
     h_check_all(s, &m, H0, H0 + H_HOUR);
     store_close(s);
     h_fini(&m);
