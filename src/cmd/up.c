@@ -232,7 +232,7 @@ static void print_link(char *url, char *pin, const char *data)
     fflush(stdout);
 }
 
-/* The server that the hub is told of; none: *ret is NULL. */
+/* The server that the hub is told of; none: *ret is NULL. A demo that cannot be is refused before its week is made. */
 static int find_place(const struct child_process *hub, bool demo, char **ret, struct err *err)
 {
     struct hub_conf conf = {0};
@@ -246,6 +246,8 @@ static int find_place(const struct child_process *hub, bool demo, char **ret, st
         r = err_set(err, -EINVAL,
                     "a demo's nodes do not belong into a store that others share: without a GPU here give --no-agent, "
                     "or leave --store out");
+    if (r == 0 && demo && (conf.tls || conf.tls_cert))
+        r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
     opt_fini(hub_opts, &conf);
     return r;
 }
@@ -283,8 +285,6 @@ static int start_all(struct child_process *hub, struct child_process *source, co
         r = child_process_start(hub, true, err);
     if (!r)
         r = wait_for_address(hub, &url, &pin, err);
-    if (!r && demo && str_starts(buf_str(&url), "https"))
-        r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
     if (!r && !alone) {
         source_args(source, story, url.p, buf_str(&pin), data);
         r = child_process_start(source, false, err);

@@ -242,6 +242,7 @@ class Whole(lib.Case):
         status, _, err = self.run_any(lib.MUSTER, "up", "--tls", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data2"))
         self.assertEqual(status, 2)
         self.assertIn("the demo speaks no TLS", err)
+        self.assertFalse(os.path.exists(self.path("data2/history.db")), "its week was made before")
 
     def test_up_says_how_to_add_a_node_where_others_can_reach_it(self):
         p = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "0.0.0.0:0", "--data", self.path("data"))
