@@ -4,7 +4,7 @@ import { clean, demo, hub, json, looksRight, open, says, test, until, words } fr
 
 test("reports are listed, shown and downloaded; what companies had is a table in words", async (t) => {
     const h = await demo(t);
-    await until("the week is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0, 180000);
+    await until("the week is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0);
     const page = await open(t, h.url + "/usage", { width: 1440, height: 900 });
     await page.getByRole("link", { name: "reports", exact: true }).click();
     await says(page.locator("h1"), "1 report");

@@ -10,7 +10,7 @@ let shared;
 async function theDemo() {
     shared ??= demo(file, "--usage-price", "H200=2.50", "--usage-co2", "380");
     const h = await shared;
-    await until("all is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0, 180000);
+    await until("all is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0);
     return h;
 }
 
