@@ -1,13 +1,12 @@
 /* Bookings: by two clicks from a free GPU, by dragging, on a phone, with the keyboard; refused ones lose nothing; beside the real use. */
 import assert from "node:assert/strict";
-import { clean, counts, demo, file, hub, json, layoutProblems, looksRight, open, refused, says, shot, simulate, standing, test, token, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, hub, json, layoutProblems, looksRight, open, refused, says, shared, shot, simulate, standing, test, token, until, words } from "../kit/lib.mjs";
 
 const HOUR = 3600000;
 const EVIL = ["Robert'); DROP TABLE", "<img onerror=boom()>"];
 
-let shared;
 /** One demo where names are typed; each test has GPUs of its own. */
-const theDemo = () => (shared ??= demo(file, "--bookings-auth", "open"));
+const theDemo = shared((t) => demo(t, "--bookings-auth", "open"));
 
 const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"] [data-uuid]`).nth(index);
 const lane = (page, node, index) => page.getByRole("group", { name: `${node} GPU ${index}`, exact: true });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, counts, file, folder, hub, json, looksRight, open, refused, says, test, token, until } from "../kit/lib.mjs";
+import { clean, counts, folder, hub, json, looksRight, open, refused, says, shared, test, token, until } from "../kit/lib.mjs";
 
 const HOSTS = ["host1.domain.tld.example", "h2"];
 const DEAD = "process 31415 has ended but its children keep the memory: 31416";
@@ -29,24 +29,21 @@ async function book(url, body) {
     return made;
 }
 
-let shared;
 /** One hub for all that only look. */
-function theHub() {
-    return (shared ??= (async () => {
-        const dir = path.join(await folder(file), "drop");
-        await mkdir(dir);
-        for (const host of HOSTS) await leave(dir, host);
-        const h = await hub(file, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--page-about", "ask <kim>", "--bookings-auth", "open"] });
-        const whole = (n) => n.metrics?.load1 && n.metrics.disk_avail && n.devices.length === 2 && n.devices[0].processes?.length;
-        await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
-        await book(h.url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
-        await book(h.url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "50h" });
-        const over = await book(h.url, { person: "zoe", gpus: `${HOSTS[1]}:1`, for: "3h" });
-        await until("it has been theirs for a moment", () => Date.now() > over.from + 2000);
-        assert.equal((await fetch(`${h.url}/api/v1/bookings/${over.id}?me=zoe`, { method: "DELETE" })).status, 200);
-        return h;
-    })());
-}
+const theHub = shared(async (t) => {
+    const dir = path.join(await folder(t), "drop");
+    await mkdir(dir);
+    for (const host of HOSTS) await leave(dir, host);
+    const h = await hub(t, { flags: ["--files-watch", dir, "--files-zone", "UTC", "--page-colours", "gpu-monitor", "--page-about", "ask <kim>", "--bookings-auth", "open"] });
+    const whole = (n) => n.metrics?.load1 && n.metrics.disk_avail && n.devices.length === 2 && n.devices[0].processes?.length;
+    await until("both hosts", async () => (await json(`${h.url}/api/v1/state`)).nodes.filter(whole).length === 2);
+    await book(h.url, { person: "mia", gpus: `${HOSTS[0]}:0`, for: "3h", comment: "thesis" });
+    await book(h.url, { person: "raj", gpus: `${HOSTS[1]}:0`, for: "50h" });
+    const over = await book(h.url, { person: "zoe", gpus: `${HOSTS[1]}:1`, for: "3h" });
+    await until("it has been theirs for a moment", () => Date.now() > over.from + 2000);
+    assert.equal((await fetch(`${h.url}/api/v1/bookings/${over.id}?me=zoe`, { method: "DELETE" })).status, 200);
+    return h;
+});
 
 /** What is cut off although it was written. */
 const cutNames = (page) =>

@@ -1,9 +1,8 @@
 /* The language of the page: the browser's or the one that was chosen, and in Japanese nothing of ours is left in English. */
 import assert from "node:assert/strict";
-import { chrome, clean, demo, file, json, open, test, until, words } from "../kit/lib.mjs";
+import { chrome, clean, demo, json, open, shared, test, until, words } from "../kit/lib.mjs";
 
-let shared;
-const theDemo = () => (shared ??= demo(file));
+const theDemo = shared(demo);
 const japanese = { context: { locale: "ja-JP" } };
 const languageOf = (page) => page.evaluate(() => document.documentElement.lang);
 

@@ -286,7 +286,13 @@ let named = 0;
 let endShared;
 
 /** In place of a test's t: what is started with it serves the whole file. */
-export const file = { after: (end) => (endShared = end) };
+const file = { after: (end) => (endShared = end) };
+
+/** What make(t) makes is made once, by the first test that asks for it: for all that only look. */
+export function shared(make) {
+    let made;
+    return () => (made ??= make(file));
+}
 
 async function endFile() {
     await endShared?.();

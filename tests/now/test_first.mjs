@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import zlib from "node:zlib";
-import { clean, demo, file, open, test } from "../kit/lib.mjs";
+import { clean, demo, open, shared, test } from "../kit/lib.mjs";
 
-let shared;
-const theDemo = () => (shared ??= demo(file));
+const theDemo = shared(demo);
 const REQUESTS = 6;
 const BYTES = 45000;
 

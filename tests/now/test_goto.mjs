@@ -1,9 +1,8 @@
 /* Getting about with the keyboard: Ctrl-K to go anywhere, the skip link, arrows from GPU to GPU, filters completed and kept. */
 import assert from "node:assert/strict";
-import { clean, counts, demo, file, json, looksRight, open, refused, says, test, until } from "../kit/lib.mjs";
+import { clean, counts, demo, json, looksRight, open, refused, says, shared, test, until } from "../kit/lib.mjs";
 
-let shared;
-const theDemo = () => (shared ??= demo(file));
+const theDemo = shared(demo);
 const box = (page) => page.locator("dialog.goto");
 const at = async (page) => decodeURIComponent(new URL(page.url()).pathname + new URL(page.url()).search);
 

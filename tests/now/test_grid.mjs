@@ -1,9 +1,8 @@
 /* The heat grid: 1,000 nodes of 8 GPUs on one screen, groups, what a cell is by pointer, finger and keyboard. The cluster is made up, as a state of the past. */
 import assert from "node:assert/strict";
-import { clean, counts, file, hub, looksRight, open, says, test, until } from "../kit/lib.mjs";
+import { clean, counts, hub, looksRight, open, says, shared, test, until } from "../kit/lib.mjs";
 
-let shared;
-const theHub = () => (shared ??= hub(file));
+const theHub = shared(hub);
 
 const STATES = ["busy", "busy", "free", "held", "busy", "free", "busy", "hung"];
 const TEAMS = [["vision"], ["language"], []];

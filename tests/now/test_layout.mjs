@@ -1,9 +1,8 @@
 /* The room there is: three sizes of type, nothing pinned to the left of a wide window, no name cut where there is room. */
 import assert from "node:assert/strict";
-import { clean, demo, file, looksRight, open, test, until } from "../kit/lib.mjs";
+import { clean, demo, looksRight, open, shared, test, until } from "../kit/lib.mjs";
 
-let shared;
-const theDemo = () => (shared ??= demo(file, "--bookings-auth", "open"));
+const theDemo = shared((t) => demo(t, "--bookings-auth", "open"));
 const VIEWS = ["/", "/usage", "/bookings", "/people", "/alerts", "/node/dgx1", "/gpu/dgx1:0"];
 
 /** What is seen of texts: sizes, how far to the right anything reaches, and names that are cut. */

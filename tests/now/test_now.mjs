@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, counts, demo, file, folder, hub, json, layoutProblems, looksRight, MUSTER, open, ownPort, refused, run, says, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, folder, hub, json, layoutProblems, looksRight, MUSTER, open, ownPort, refused, run, says, shared, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
 
-let shared;
 /** One demo for all tests that only look. */
-const theDemo = () => (shared ??= demo(file));
+const theDemo = shared(demo);
 
 const heading = (page) => words(page.locator("h1"));
 const hasFocus = (where) => where.evaluate((e) => e === document.activeElement);

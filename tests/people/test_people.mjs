@@ -1,10 +1,10 @@
 /* People, logging in and out, adding a node: what one may not do is not offered. */
 import assert from "node:assert/strict";
 import path from "node:path";
-import { clean, counts, demo, file, hub, json, looksRight, open, refused, run, says, simulate, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, counts, demo, hub, json, looksRight, open, refused, run, says, shared, simulate, test, token, TOP, until, words } from "../kit/lib.mjs";
 
-let shared;
-const theDemo = () => (shared ??= demo(file));
+const theDemo = shared(demo);
+
 test("who holds what now, with how much memory, since when, and where", async (t) => {
     const h = await theDemo();
     const page = await open(t, h.url + "/people");

@@ -1,15 +1,14 @@
 /* Usage: who used how much, over which time, broken down; who to ask; what is held without work. */
 import assert from "node:assert/strict";
 import path from "node:path";
-import { clean, demo, file, hub, json, looksRight, open, run, says, test, token, TOP, until, words } from "../kit/lib.mjs";
+import { clean, demo, hub, json, looksRight, open, run, says, shared, test, token, TOP, until, words } from "../kit/lib.mjs";
 
 const EVIL = ["Robert'); DROP TABLE", "<img src=x onerror=boom()>"];
 
-let shared;
+const priced = shared((t) => demo(t, "--usage-price", "H200=2.50", "--usage-co2", "380"));
 /** A demo whose week is counted. */
 async function theDemo() {
-    shared ??= demo(file, "--usage-price", "H200=2.50", "--usage-co2", "380");
-    const h = await shared;
+    const h = await priced();
     await until("all is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0);
     return h;
 }
