@@ -70,41 +70,18 @@ static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by, which lea
     return (v >> by.shift) * by.inverse;
 }
 
-/* The largest divisor of g that is one of this series as well. */
-static uint64_t divisor_too(const struct series *s, uint64_t g)
-{
-    struct divisor by = divisor_of(g);
-    uint64_t any = 0;
-
-    if (by.inverse == 1) { /* a power of two: the lowest bit that is set tells */
-        for (size_t i = 0; i < s->n; i++)
-            any |= s->v[i] - s->least;
-        return any ? MIN(g, any & -any) : g;
-    }
-    for (size_t i = 0; i < s->n && g > 1; i++) {
-        uint64_t d = s->v[i] - s->least;
-        if (whole(d, by) * g != d) {
-            g = gcd(d, g);
-            by = divisor_of(g);
-        }
-    }
-    return g;
-}
-
 /* What all values of all series have in common: util in 0.01 % comes in whole percent, memory in pages. */
 static struct divisor common(const struct block_writer *w)
 {
-    uint64_t g = 0;
+    struct divisor d = DIVISOR_OF_ZERO;
 
-    for (size_t k = 0; k < w->n && g != 1; k++) {
+    for (size_t k = 0; k < w->n && d.by != 1; k++) {
         const struct series *s = &w->s[k];
-        g = gcd(s->least - w->least, g);
-        for (size_t i = 0; i < s->n && g != 1; i += 1 + s->n / 64)
-            g = gcd(s->v[i] - s->least, g);
+        divisor_take(&d, s->least - w->least);
+        for (size_t i = 0; i < s->n && d.by != 1; i++)
+            divisor_take(&d, s->v[i] - s->least);
     }
-    for (size_t k = 0; k < w->n && g > 1; k++)
-        g = divisor_too(&w->s[k], g);
-    return divisor_of(MAX(g, 1));
+    return d;
 }
 
 /* Constant ones are told apart: their flags and values go to out, the others to w->s. */
@@ -119,15 +96,15 @@ static void take_series(struct block_writer *w, const uint64_t *const *of, const
         const uint64_t *v = of[k];
         int64_t least = (int64_t)v[0], most = least;
         size_t changes = 0;
+        if (is_constant(v, n[k])) {
+            flags[k / 8] |= (uint8_t)(1u << k % 8);
+            w->row[same++] = least;
+            continue;
+        }
         for (size_t i = 1; i < n[k]; i++) {
             changes += v[i] != v[i - 1];
             least = MIN(least, (int64_t)v[i]);
             most = MAX(most, (int64_t)v[i]);
-        }
-        if (changes == 0) {
-            flags[k / 8] |= (uint8_t)(1u << k % 8);
-            w->row[same++] = least;
-            continue;
         }
         w->s[w->n++] = (struct series){.v = v, .n = n[k], .least = (uint64_t)least};
         w->values += n[k];

@@ -16,19 +16,13 @@ static inline size_t varint_size(uint64_t v)
 
 /* ---- dividing: util in 0.01 % comes in whole percent, memory in pages, clocks in MHz ---- */
 
-static uint64_t size_of(int64_t v)
+uint64_t ints_divisor(const int64_t *v, size_t n)
 {
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
+    struct divisor d = DIVISOR_OF_ZERO;
 
-/* The greatest common divisor of all values; 0 when all are 0. */
-static uint64_t common_divisor(const int64_t *v, size_t n)
-{
-    uint64_t g = size_of(v[0]);
-
-    for (size_t i = 1; i < n && g != 1; i++)
-        g = gcd(size_of(v[i]), g);
-    return g;
+    for (size_t i = 0; i < n && d.by != 1; i++)
+        divisor_take(&d, v[i] < 0 ? 0 - (uint64_t)v[i] : (uint64_t)v[i]);
+    return d.by;
 }
 
 /* ---- choosing ---- */
@@ -194,7 +188,7 @@ int ints_put(struct buf *out, const int64_t *v, size_t n)
         return out->err;
     struct plan p = plan_of(v, n, 1);
     if (p.coding != INTS_CONST) {
-        uint64_t by = common_divisor(v, n);
+        uint64_t by = ints_divisor(v, n);
         struct plan q = by > 1 ? plan_of(v, n, by) : p;
         if (q.size < p.size)
             p = q;

@@ -5,18 +5,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* What both are multiples of. */
-static inline uint64_t gcd(uint64_t a, uint64_t b)
+/* Whether v[0..n) are all the same; n is at least 1. Each beside the next, many at a time. */
+static inline bool is_constant(const void *v, size_t n)
 {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+    const char *p = v;
+
+    return memcmp(p, p + 8, (n - 1) * 8) == 0;
 }
 
 struct buf;
@@ -35,3 +34,5 @@ enum ints_coding {
 int ints_put(struct buf *out, const int64_t *v, size_t n);
 /* Exactly n values, or -EBADMSG; what ret[0..n) then holds does not matter. n is the caller's to cap. */
 int ints_get(struct rd *r, int64_t *ret, size_t n);
+/* What all of v[0..n) are multiples of; 0: all are 0. */
+uint64_t ints_divisor(const int64_t *v, size_t n);

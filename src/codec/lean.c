@@ -79,23 +79,6 @@ static void take_steps(const uint64_t *v, size_t n, bool sums, uint64_t *ret)
         ret[i] = v[i] - v[i - 1];
 }
 
-/* What all of them are multiples of; 0: all are 0. */
-static uint64_t common(const uint64_t *y, size_t n)
-{
-    uint64_t g = 0;
-    struct divisor by = {0};
-
-    for (size_t i = 0; i < n && g != 1; i++) {
-        uint64_t size = y[i] >> 63 ? 0 - y[i] : y[i];
-        if (g && (size >> by.shift) * by.inverse * g == size && (size >> by.shift) * by.inverse <= size)
-            continue;
-        g = gcd(size, g);
-        if (g)
-            by = divisor_of(g);
-    }
-    return g;
-}
-
 /* The slope of the line through zero that is nearest to y over x. */
 static double fit(const uint64_t *y, const uint64_t *x, size_t n)
 {
@@ -166,7 +149,7 @@ bool lean_take(struct lean *l, bool sums, const uint64_t *const *v, const uint64
         take_steps(v[k], n[k], sums, y + at);
     l->sums = sums;
     l->split = false;
-    l->by = common(y, values);
+    l->by = ints_divisor((const int64_t *)y, values);
     if (!l->by)
         return false;
     struct divisor by = divisor_of(l->by);

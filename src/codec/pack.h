@@ -154,18 +154,44 @@ static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t fro
 /* ---- dividing by an exact divisor: shift its powers of two out, multiply by the inverse of the odd rest ---- */
 struct divisor {
     uint64_t by, inverse;
+    uint64_t most; /* how often it goes into 64 bits */
     unsigned shift;
 };
 
+#define DIVISOR_OF_ZERO ((struct divisor){.inverse = 1}) /* nothing else is a multiple of it */
+
 static inline struct divisor divisor_of(uint64_t by)
 {
-    struct divisor d = {.by = by, .shift = (unsigned)__builtin_ctzll(by)};
+    struct divisor d = {.by = by, .most = UINT64_MAX / by, .shift = (unsigned)__builtin_ctzll(by)};
     uint64_t odd = by >> d.shift;
 
     d.inverse = odd; /* right to 3 bits; each step doubles them */
     for (int i = 0; i < 5; i++)
         d.inverse *= 2 - odd * d.inverse;
     return d;
+}
+
+/* Multiples become how often it goes into them, the rest what is larger than any of these. */
+static inline bool divides(struct divisor d, uint64_t v)
+{
+    uint64_t times = v * d.inverse;
+
+    return (times >> d.shift | times << (-d.shift & 63)) <= d.most;
+}
+
+/* It becomes one of v as well: the largest. */
+static inline void divisor_take(struct divisor *d, uint64_t v)
+{
+    uint64_t a = v, b = d->by;
+
+    if (divides(*d, v))
+        return;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    *d = divisor_of(a);
 }
 
 static inline uint64_t divided(int64_t v, struct divisor d)

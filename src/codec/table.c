@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "codec/ints.h"
 
 struct tseries {
     uint32_t dev, metric; /* metric: the number, or CUSTOM_BASE + place in names */
@@ -338,18 +339,19 @@ static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, con
     return cells_have(c, dev, present);
 }
 
-/* Bins of a series that has a value in every row, which lie in order: nearly all are so. */
+/* Bins of a series that has a value in every row, which lie in order: nearly all are so, and half of them constant. */
 static bool plain_tier(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, bool keep_last)
 {
     int64_t *lane = c->v + dev * c->lanes * c->n_ticks;
     const int64_t *v = s->v + o[0].row;
     size_t n = c->n_ticks;
+    bool constant = is_constant(v, c->bin_end[n - 1]);
 
     for (size_t i = 0, at = 0; i < n; i++) {
         size_t end = c->bin_end[i], count = end - at;
         int64_t min = v[at], max = min;
-        uint64_t sum = 0;
-        for (; at < end; at++) {
+        uint64_t sum = constant ? (uint64_t)min * count : 0;
+        for (at = constant ? end : at; at < end; at++) {
             sum += (uint64_t)v[at];
             min = MIN(min, v[at]);
             max = MAX(max, v[at]);
@@ -396,9 +398,8 @@ static void span_ticks(struct cells *c, int tier, const struct order *o, size_t 
     c->n_ticks = 0;
     c->n_rows = n;
     for (size_t i = 0; i < n; i++) {
-        int64_t at = floor_to(o[i].at, len);
-        if (tier == TIER_RAW || !i || at != c->ticks[c->n_ticks - 1])
-            c->ticks[c->n_ticks++] = at;
+        if (tier == TIER_RAW || !i || o[i].at >= c->ticks[c->n_ticks - 1] + len)
+            c->ticks[c->n_ticks++] = floor_to(o[i].at, len);
         c->bin_of[i] = (uint32_t)c->n_ticks - 1;
         c->bin_end[c->n_ticks - 1] = (uint32_t)i + 1;
     }
@@ -463,11 +464,14 @@ static int write_span(struct table *t, struct chunk_writer *w, int tier, const s
 /* As many bins as there are at most in a chunk: they are far fewer than rows. */
 static size_t most_bins(const struct table *t, int tier)
 {
-    int64_t len = tier_bin_ms(tier);
-    size_t n = 1;
+    int64_t len = tier_bin_ms(tier), end = INT64_MIN;
+    size_t n = 0;
 
-    for (size_t i = 1; i < t->n_rows; i++)
-        n += floor_to(t->order[i].at, len) != floor_to(t->order[i - 1].at, len);
+    for (size_t i = 0; i < t->n_rows; i++)
+        if (t->order[i].at >= end) {
+            end = floor_to(t->order[i].at, len) + len;
+            n++;
+        }
     return n;
 }
 

@@ -197,7 +197,47 @@ static void a_full_buffer_is_an_error_and_stays_whole(void **unused)
     assert_int_equal(b.len, 0);
 }
 
+static void a_common_divisor_divides_all_and_is_the_largest(void **unused)
+{
+    static const uint64_t factors[] = {1, 2, 3, 7, 100, 4096, 1000000007, 3ull << 40, 1ull << 62};
+    struct prng g = {11};
+
+    (void)unused;
+    for (int round = 0; round < 5000; round++) {
+        uint64_t by = factors[prng_next(&g) % ARRAY_LEN(factors)], fits = INT64_MAX / by, plain = 0;
+        int64_t v[8];
+        for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+            uint64_t times = (prng_next(&g) >> prng_next(&g) % 64) % (fits + 1);
+            v[i] = (int64_t)(times * by);
+            for (uint64_t a = (uint64_t)v[i]; a;) { /* Euclid */
+                uint64_t rest = plain % a;
+                plain = a;
+                a = rest;
+            }
+            v[i] = prng_next(&g) % 2 ? -v[i] : v[i];
+        }
+        assert_true(ints_divisor(v, ARRAY_LEN(v)) == plain);
+    }
+    assert_true(ints_divisor((const int64_t[]){INT64_MIN, INT64_MIN}, 2) == 1ull << 63);
+    assert_true(ints_divisor((const int64_t[]){0, 0}, 2) == 0);
+}
+
+static void constant_is_what_never_changes(void **unused)
+{
+    int64_t v[40] = {0};
+
+    (void)unused;
+    for (size_t n = 1; n <= ARRAY_LEN(v); n++)
+        for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+            v[i] = 1;
+            assert_int_equal(is_constant(v, n), i >= n || n == 1);
+            v[i] = 0;
+        }
+}
+
 TESTS(cmocka_unit_test(c1_known_rows_come_back_in_the_coding_that_suits_them),
       cmocka_unit_test(no_values_take_no_bytes), cmocka_unit_test(c1_any_row_comes_back),
       cmocka_unit_test(c2_cut_anywhere_it_is_refused), cmocka_unit_test(c2_any_bytes_are_read_within_bounds),
-      cmocka_unit_test(bad_bytes_are_refused), cmocka_unit_test(a_full_buffer_is_an_error_and_stays_whole))
+      cmocka_unit_test(bad_bytes_are_refused), cmocka_unit_test(a_full_buffer_is_an_error_and_stays_whole),
+      cmocka_unit_test(a_common_divisor_divides_all_and_is_the_largest),
+      cmocka_unit_test(constant_is_what_never_changes))
