@@ -1,18 +1,18 @@
 /* A GPU and a node: charts of any stretch of time, who was on it, facts, events; and the way there in two clicks. */
 import assert from "node:assert/strict";
-import { clean, counts, folder, hub, json, looksRight, open, run, says, simulate, standing, test, until, words } from "../kit/lib.mjs";
+import { clean, counts, folder, hub, json, looksRight, open, run, says, shared, simulate, standing, test, until, words } from "../kit/lib.mjs";
 
 const MUSTER = `${process.env.MUSTER_BIN ?? "build"}/muster`;
 
 /** A hub with nine days of two nodes, and the same nodes live. */
-async function withPast(t) {
+const withPast = shared(async (t) => {
     const dir = await folder(t);
     await run(t, MUSTER, "simulate", "--quiet", "--backfill", "9d", "--every", "60s", "--nodes", 2, "--gpus", 4, "--data", dir);
     const h = await hub(t, { dir });
     await simulate(t, h, 2, "--gpus", 4);
     h.nodes = (await json(h.url + "/api/v1/state")).nodes;
     return h;
-}
+});
 
 /** How many pixels of a chart are not background. */
 const ink = (page, title) =>
@@ -56,7 +56,7 @@ const dashed = (page, title) =>
     });
 
 test("a GPU's first hour is drawn whole, where samples were few as well", async (t) => {
-    const h = await withPast(t); /* a sample a minute, and one a second since it began */
+    const h = await withPast(); /* a sample a minute, and one a second since it began */
     const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0`, { height: 1200 });
     await page.waitForSelector("figure.chart canvas");
     for (const title of ["utilisation", "power", "temperature"]) await until(`${title} is drawn whole`, async () => (await covered(page, title)) > 0.9);
@@ -65,7 +65,7 @@ test("a GPU's first hour is drawn whole, where samples were few as well", async 
 });
 
 test("the last week of a GPU: two clicks", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const page = await open(t, h.url, { height: 1200 });
     await page.locator(".cell").first().click();
     await page.waitForSelector("figure.chart canvas");
@@ -84,7 +84,7 @@ test("the last week of a GPU: two clicks", async (t) => {
 });
 
 test("dragging over one chart zooms all, the URL says so, and back goes back", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const { uuid } = h.nodes[0].devices[0];
     const page = await open(t, `${h.url}/gpu/${uuid}?range=1w`, { height: 1200 });
     const over = page.locator(".u-over").first();
@@ -114,7 +114,7 @@ test("dragging over one chart zooms all, the URL says so, and back goes back", a
 });
 
 test("what is pointed at is told by every chart and lane, to a finger as well", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0?range=1d`, { width: 390, height: 1400, touch: true });
     const over = page.locator(".u-over").first();
     await over.waitFor();
@@ -134,7 +134,7 @@ test("what is pointed at is told by every chart and lane, to a finger as well", 
 });
 
 test("limits are drawn and said, and names are the same on page and command line", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const place = `${h.nodes[0].name}:0`;
     const page = await open(t, `${h.url}/gpu/${place}?range=1d`, { height: 1200 });
     await page.getByRole("img", { name: /^power: .*; limit: 700\sW$/ }).waitFor();
@@ -145,7 +145,7 @@ test("limits are drawn and said, and names are the same on page and command line
 });
 
 test("nothing jumps when charts arrive", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     for (const path of [`/gpu/${h.nodes[0].devices[0].uuid}`, `/node/${h.nodes[0].name}`]) {
         const page = await open(t, "about:blank", { height: 1200 });
         await page.addInitScript(() => {
@@ -173,7 +173,7 @@ test("nothing jumps when charts arrive", async (t) => {
 });
 
 test("the cursor is shared: every chart tells of the same moment", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const { uuid } = h.nodes[0].devices[0];
     const page = await open(t, `${h.url}/gpu/${uuid}?range=1d`, { height: 1200 });
     const over = page.locator(".u-over").first();
@@ -210,7 +210,7 @@ test("NODE:N leads to the GPU's one address, and the tab is called by it", async
 });
 
 test("the right edge is live", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const { uuid } = h.nodes[0].devices[0];
     const page = await open(t, `${h.url}/gpu/${uuid}`, { height: 1200 });
     await page.locator(".u-over").first().waitFor();
@@ -221,7 +221,7 @@ test("the right edge is live", async (t) => {
 });
 
 test("a node: its night strip, a chart per GPU, its own metrics, facts, processes, what happened", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const page = await open(t, `${h.url}/node/${h.nodes[0].name}?range=1d`, { height: 1600 });
     await page.waitForSelector("figure.chart canvas");
     await counts(page.locator(".cell"), 4);
@@ -236,7 +236,7 @@ test("a node: its night strip, a chart per GPU, its own metrics, facts, processe
 });
 
 test("any metric can be drawn, and a time with nothing in it says so", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const { uuid } = h.nodes[0].devices[0];
     const page = await open(t, `${h.url}/gpu/${uuid}`, { height: 1200 });
     await page.waitForSelector("figure.chart canvas");
@@ -250,8 +250,10 @@ test("any metric can be drawn, and a time with nothing in it says so", async (t)
     await looksRight(page, "gpu-nothing");
 });
 
+const isNow = async (page) => !page.url().includes("at=") && (await page.locator(".banner.past").count()) === 0;
+
 test("the whole cluster as it was: the slider, the URL, play, and back to now", async (t) => {
-    const h = await withPast(t);
+    const h = await withPast();
     const page = await open(t, h.url);
     await page.waitForSelector(".cell");
     await page.waitForSelector(".use-strip path"); /* without a click */
@@ -283,9 +285,28 @@ test("the whole cluster as it was: the slider, the URL, play, and back to now", 
     await page.setViewportSize({ width: 390, height: 800 });
     await looksRight(page, "travel-narrow");
     await page.getByRole("button", { name: "back to now" }).click();
-    await until("now again", async () => !page.url().includes("at=") && (await page.locator(".banner.past").count()) === 0);
+    await until("now again", () => isNow(page));
     clean(page);
 });
+
+/* A minute goes by between what is shown and what is done with it. */
+for (const [what, go] of [
+    ["the button", () => [...document.querySelectorAll("button")].find((b) => b.textContent === "back to now").click()],
+    ["the end of the slider", () => {
+        const slider = document.querySelector(".travel input[type=range]");
+        slider.value = slider.max;
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }],
+])
+    test(`back to now by ${what} is now, however long one looked at the past`, async (t) => {
+        const h = await withPast();
+        const page = await open(t, `${h.url}/?at=${Date.now() - 6 * 3600000}`);
+        await page.locator(".banner.past").waitFor();
+        await page.locator(".travel button", { hasText: "back to now" }).waitFor();
+        await page.evaluate(`{ const real = Date.now; Date.now = () => real() + 61000; (${go})(); }`);
+        await until("now", () => isNow(page));
+        clean(page);
+    });
 
 test("a GPU and a node nobody knows are said to be unknown", async (t) => {
     const h = await hub(t);

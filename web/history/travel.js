@@ -84,10 +84,10 @@ export function Travel() {
     useWindow("resize", () => setWidth(windowWidth()));
     const timer = useRef(0);
 
-    /** @param {number} ms @param {number} [after] */
+    /** To a moment, or to now. @param {number | undefined} ms @param {number} [after] */
     function travel(ms, after = 0) {
         clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => setQuery({ at: ms >= present() ? undefined : `${Math.round(ms)}` }), after);
+        timer.current = window.setTimeout(() => setQuery({ at: ms === undefined ? undefined : `${Math.round(ms)}` }), after);
     }
 
     useEffect(() => {
@@ -95,8 +95,9 @@ export function Travel() {
         return whileSeen(() => {
             const now = Number(new URLSearchParams(location.search).get("at")) || from;
             if (live.at !== undefined && Math.abs(live.at - now) > 1000) return; /* still on its way there */
-            if (now + length / PLAY_STEPS >= present()) setPlaying(false);
-            travel(now + length / PLAY_STEPS);
+            const next = now + length / PLAY_STEPS;
+            if (next >= present()) setPlaying(false);
+            travel(next < present() ? next : undefined);
         }, PLAY_MS);
     }, [playing, length]);
 
@@ -131,8 +132,9 @@ export function Travel() {
                 ${pointed && past && html`<span class="tip" aria-hidden="true" style=${pointed.share < 0.5 ? { left: `${100 * pointed.share}%` } : { right: `${100 - 100 * pointed.share}%` }}><${Tip} past=${past} t=${from + pointed.share * length} near=${(NEAR_PX * length) / pointed.width} /></span>`}
                 <input type="range" aria-label=${say.momentShown} aria-valuetext=${at >= to ? say.now : exactTime(at)} min=${from} max=${to} step="60000" value=${Math.min(Math.max(at, from), to)}
                     onInput=${(/** @type {any} */ e) => {
+                        const ms = Number(e.currentTarget.value);
                         setPlaying(false);
-                        travel(Number(e.currentTarget.value), PAUSE_MS);
+                        travel(ms < to ? ms : undefined, PAUSE_MS); /* its end is now, though a minute has gone by since it was drawn */
                     }} />
             </div>
             <div class="time-axis" aria-hidden="true">${words.map((t, i) => html`<span key=${t.at} class="${t.first ? "day" : ""} ${fine(i) ? "fine" : ""}" style=${left(t.at)}>${t.words}</span>`)}</div>
@@ -141,7 +143,7 @@ export function Travel() {
             <output title=${exactTime(at)}>${at >= to ? say.now : moment(at, to)}</output>
             <button type="button" disabled=${at >= to} onClick=${() => {
                 setPlaying(false);
-                travel(to);
+                travel(undefined);
             }}>${say.backToNow}</button>
             ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${say.alerts(alerts.length)}</a>`}
         </div>
