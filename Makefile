@@ -78,7 +78,7 @@ $(O)/tests/%.o: LAST := -Itests/kit $(TESTFLAG)
 # What most time is spent in while tests run.
 $(O)/src/base/%.o $(O)/src/draw/%.o $(O)/src/store/%.o: LAST := $(if $(filter -Og,$(CFLAGS)),-O1)
 # Loops over many numbers: several at once.
-$(O)/src/codec/%.o $(O)/src/store/sink.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)$(if $(filter -Og,$(CFLAGS)),-O1)
+$(O)/src/codec/%.o $(O)/src/store/sink.o $(O)/src/store/together.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)$(if $(filter -Og,$(CFLAGS)),-O1)
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)

@@ -130,6 +130,13 @@ uint64_t fnv64(const void *p, size_t n)
     return h;
 }
 
+uint64_t names_sum(uint64_t before, struct str name)
+{
+    uint64_t sum = (before ^ name.len) * 0x9e3779b97f4a7c15u ^ fnv64(name.p, name.len);
+
+    return sum ? sum : 1;
+}
+
 /* SplitMix64. */
 const char *hex_text(const void *p, size_t n, char *out)
 {

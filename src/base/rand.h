@@ -4,12 +4,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 void rand_bytes(void *p, size_t n); /* getrandom; aborts if the kernel cannot */
 uint64_t rand_u64(void);
 double rand_unit(void); /* 0 <= x < 1, for jitter */
 
 uint32_t crc32c(uint32_t crc, const void *p, size_t n); /* start with 0; Castagnoli, as in iSCSI */
 uint64_t fnv64(const void *p, size_t n);                /* FNV-1a: names facts by content on the wire */
+
+/* Of several names in their order: begin with 0, which no names come to. Lists with one sum are the same list, but for
+ * a chance of 2^-64. */
+uint64_t names_sum(uint64_t before, struct str name);
 
 const char *hex_text(const void *p, size_t n, char *out); /* lower case, 2 * n digits and the end */
 

@@ -2,6 +2,7 @@
 #include "history/card.h"
 
 #include "base/mem.h"
+#include "base/rand.h"
 
 static size_t text_room(const char *s)
 {
@@ -41,6 +42,7 @@ struct card *card_new(const struct node_now *n, const bool *picked)
         memcpy(at, (int32_t[]){f->index, f->mig}, sizeof(int32_t[2]));
         at += sizeof(int32_t[2]);
         *uuid++ = put_text(&at, f->uuid);
+        c->devices_sum = names_sum(c->devices_sum, str_of(f->uuid));
         model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
         *d++ = (struct card_device){uuid[-1], model, f->index, f->mig};
     }

@@ -22,6 +22,7 @@ struct card { /* one block */
     const struct card_device *devices;
     const char *const *uuids; /* of these, once more */
     struct history_key sum;   /* over all of these texts and numbers */
+    uint64_t devices_sum;     /* names_sum of the uuids */
 };
 
 /* picked: of each device of n whether it is on it; NULL: all are. Ended with card_unref. */

@@ -130,6 +130,7 @@ struct heap { /* of numbers: one group's metric under one agg */
     enum agg agg;
     int64_t per;               /* of the devices' numbers */
     size_t devices, at, first; /* first: of a node's devices the first it has */
+    bool whole;                /* v is what is told: there is nothing to divide */
     int64_t *v;
     uint32_t *count;
 };
@@ -254,9 +255,15 @@ static struct heap *heap_open(struct run *r, const struct heap *as)
     return h;
 }
 
+/* was NULL: it is not known, or there were several. */
+static bool same_model(const char *was, const char *model)
+{
+    return was == model || (was && model && strcmp(was, model) == 0);
+}
+
 static void heap_take(struct run *r, struct heap *h, const char *model, const int64_t *v)
 {
-    if (h->model && h->model != model && strcmp(h->model, model) != 0)
+    if (!same_model(h->model, model))
         h->model = NULL; /* several */
     h->devices++;
     heap_fold(h, r->q->fold, v, r->n);
@@ -298,7 +305,7 @@ static void heaps_end(struct run *r, bool tell)
         bool by_node = r->q->group == GROUP_NODE;
         /* numbers that are exact get two more digits when they are averaged */
         int64_t extra = r->q->fold == FOLD_MEAN && history_extra(h->agg) == 1 ? AVERAGE_EXTRA : 1;
-        for (size_t i = 0; i < r->n; i++) {
+        for (size_t i = 0; i < r->n && !h->whole; i++) {
             if (h->count[i] == 0)
                 h->v[i] = SERIES_NONE;
             else if (r->q->fold == FOLD_MEAN)
@@ -354,6 +361,124 @@ static void fold_series(struct run *r, const struct bin *b, enum agg agg)
     history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
     if (agg == AGG_RATE && r->frame.to_ms > r->q->now_ms)
         r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+}
+
+/* What a node's devices have in a bin, where only what they add up to is asked for. */
+struct node_bin {
+    size_t devices; /* that have samples in it */
+    uint32_t each;  /* so many */
+    __int128 sum;
+};
+
+/* The mean of devices that have as many samples each is that of all their samples, rounded once. */
+static int64_t node_number(const struct node_bin *b, enum agg agg, enum fold fold)
+{
+    int64_t by = (agg == AGG_AVG ? b->each : 1) * (fold == FOLD_MEAN ? (int64_t)b->devices : 1);
+
+    return agg == AGG_AVG || fold == FOLD_MEAN ? divided(b->sum * AVERAGE_EXTRA, by) : clip(b->sum);
+}
+
+/* The mean of others is that of their averages. */
+static int64_t uneven_average(const struct bin *b, size_t n_devices, size_t step, enum fold fold)
+{
+    __int128 sum = 0;
+    int64_t n = 0;
+
+    for (size_t d = 0; d < n_devices; d++)
+        if (b[d * step].count) {
+            sum += average(&b[d * step]);
+            n++;
+        }
+    return fold == FOLD_MEAN ? divided(sum, n) : clip(sum);
+}
+
+/* One bin of devices, each in its series, step behind that of the one before. */
+static int64_t fold_apart(const struct bin *b, size_t n_devices, size_t step, enum agg agg, enum fold fold)
+{
+    struct node_bin all = {0};
+    bool uneven = false;
+
+    for (size_t d = 0; d < n_devices; d++) {
+        const struct bin *one = &b[d * step];
+        if (one->count == 0)
+            continue;
+        uneven |= all.devices && one->count != all.each;
+        all.each = one->count;
+        all.devices++;
+        all.sum += one->sum;
+    }
+    return all.devices == 0           ? SERIES_NONE
+           : uneven && agg == AGG_AVG ? uneven_average(b, n_devices, step, fold)
+                                      : node_number(&all, agg, fold);
+}
+
+/* A node is a group, and nothing is filled in. */
+static bool is_plain(const struct run *r)
+{
+    return r->q->group == GROUP_NODE && !(r->q->chosen && r->q->tier < 0);
+}
+
+/* Nothing is needed of a node's devices but what they add up to. */
+static bool adds_up(const struct run *r)
+{
+    const struct history_query *q = r->q;
+
+    return is_plain(r) && (q->fold == FOLD_MEAN || q->fold == FOLD_SUM) && r->fields == BIN_SUM &&
+           (q->usual || !ANY(q->n_aggs, a, q->aggs[a] != AGG_AVG && q->aggs[a] != AGG_SUM));
+}
+
+/* What the store gave of all devices together. */
+static void fold_together(const struct run *r, struct heap *h, size_t n_devices, const struct bin *b)
+{
+    bool mean = h->agg == AGG_AVG && r->q->fold == FOLD_MEAN;
+
+    for (size_t i = 0; i < r->n; i++) {
+        int64_t by = (int64_t)(b[i].count * n_devices);
+        if (b[i].count == 0)
+            h->v[i] = SERIES_NONE;
+        else if (mean && b[i].sum >= 0 && b[i].sum < EXACT / AVERAGE_EXTRA)
+            h->v[i] = quotient(b[i].sum * AVERAGE_EXTRA + by / 2, by);
+        else
+            h->v[i] = node_number(&(struct node_bin){n_devices, b[i].count, b[i].sum}, h->agg, r->q->fold);
+    }
+}
+
+/* One metric of all devices of a node, where that adds up. */
+static void give_sums(struct run *r, const struct plan_node *p, size_t metric, const struct history *fine, size_t at,
+                      size_t step)
+{
+    const struct history_query *q = r->q;
+    const struct plan_scale *scale = &p->scales->v[metric];
+    const struct card_device *devices = p->card->devices;
+    struct heap made = {.node_key = p->card->key,
+                        .node = p->card->name,
+                        .metric = q->metrics[metric].name,
+                        .whole = true};
+    const struct bin *first = fine->v + at * fine->n + r->before;
+    bool any = false;
+
+    for (size_t d = 0; d < p->card->n_devices; d++) {
+        const struct bin *b = first + d * step * fine->n;
+        if (d == 0 || !fine->together)
+            any = ANY(r->n, i, b[i].count > 0);
+        r->any |= any;
+        if (!any && q->metrics[metric].maybe)
+            continue;
+        made.model = !made.devices ? devices[d].model : same_model(made.model, devices[d].model) ? made.model : NULL;
+        made.first = made.devices++ ? made.first : d;
+    }
+    for (size_t a = 0; a < q->n_aggs && made.devices; a++) {
+        made.agg = agg_of(q, a, scale);
+        made.unit = unit_of(made.agg, scale->unit);
+        made.per = per_of(scale, made.agg);
+        struct heap *h = heap_open(r, &made);
+        if (!h)
+            return;
+        if (fine->together)
+            fold_together(r, h, p->card->n_devices, first);
+        for (size_t i = 0; i < r->n && !fine->together; i++)
+            h->v[i] = fold_apart(first + i, p->card->n_devices, step * fine->n, made.agg, q->fold);
+    }
 }
 
 /* One metric of all devices of a node, whose first series is at of fine, the next one step behind it: as give() does of
@@ -461,9 +586,12 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
     const struct plan_asked *a = self ? &p->scales->of_node : &p->scales->of_devices;
     int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
 
+    if (a->n == 0 || (self && !p->self))
+        return false;
     *k = (struct node_ask){.asked = a,
                            .ask = {.node = p->card->key,
                                    .devices = self ? itself : p->card->uuids,
+                                   .devices_sum = self ? 0 : p->card->devices_sum,
                                    .metrics = a->names,
                                    .known = a->known,
                                    .n_devices = self ? p->self : p->card->n_devices,
@@ -472,8 +600,9 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
                                    .to_ms = r->frame.to_ms,
                                    .step_ms = r->frame.step_ms,
                                    .fields = r->fields,
+                                   .together = !self && adds_up(r),
                                    .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)}};
-    return k->ask.n_devices > 0 && k->ask.n_metrics > 0;
+    return k->ask.n_devices > 0;
 }
 
 /* ---- several nodes in one question: where an archive answers, or where there is much to read ---- */
@@ -513,7 +642,7 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
             struct node_ask k;
             if (!node_ask_make(&k, r, &q->nodes[i], self))
                 continue;
-            bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before);
+            bins += (k.ask.together ? 1 : k.ask.n_devices) * k.ask.n_metrics * (r->n + r->before);
             k.ask.session = r->past->session;
             k.ask.stop = r->past->stop;
             k.ask.arg = r->past->stop_arg;
@@ -546,16 +675,16 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
     } else {
         code = past_history(r->past, k.ask, &h, err);
     }
-    if (code == 0 && (h.n != r->n + r->before || h.n_series != k.ask.n_devices * k.ask.n_metrics))
+    if (code == 0 && (h.n != r->n + r->before || h.n_series != (h.together ? 1 : k.ask.n_devices) * k.ask.n_metrics))
         code = err_set(err, -EIO, "the store gave %zu bins where %zu were asked for", h.n, r->n + r->before);
     if (code == 0 && q->chosen && q->tier < 0)
         code = coarser_read(&more, r->past, &k.ask, &h, err);
     r->frame.damaged += h.damaged + more.h.damaged;
     if (h.missing[0])
         mem_copy_str(r->frame.missing, sizeof(r->frame.missing), h.missing);
-    bool plain = !self && q->group == GROUP_NODE && !(q->chosen && q->tier < 0);
+    bool plain = !self && is_plain(r), sums = adds_up(r);
     for (size_t m = 0; code == 0 && plain && m < k.ask.n_metrics; m++)
-        give_devices(r, p, k.asked->which[m], &h, m, k.ask.n_metrics);
+        (sums ? give_sums : give_devices)(r, p, k.asked->which[m], &h, m, k.ask.n_metrics);
     for (size_t d = 0; code == 0 && !plain && d < k.ask.n_devices; d++)
         for (size_t m = 0; m < k.ask.n_metrics; m++)
             give(r, p, self ? NULL : &p->card->devices[d], k.asked->which[m], &h, &more, d * k.ask.n_metrics + m);

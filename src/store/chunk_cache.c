@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
+#include "store/sink.h"
 
 #define SLOTS      1024u
 #define COLUMN_MAX 2048u /* larger columns are read again each time: decoding them costs more than that */
@@ -32,8 +33,8 @@ static void group_free(struct chunk_cache_group *g)
     for (size_t i = 0; i < g->n; i++) {
         struct chunk_cache_chunk *c = &g->v[i];
         for (size_t k = 0; c->columns && k < c->c.n_columns; k++)
-            free(c->columns[k]);
-        free(c->columns);
+            FREE_ALL(c->columns[k], c->sums[k]);
+        FREE_ALL(c->columns, c->sums);
         chunk_fini(&c->c);
         free(c->head);
     }
@@ -134,10 +135,13 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
             return r;
     }
     c->bad = chunk_open(&c->c, str_n(c->head, len), NULL) < 0;
-    if (!c->bad)
+    if (!c->bad) {
         c->columns = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->columns));
+        c->sums = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->sums));
+        c->devices_sum = sink_devices_sum(&c->c);
+    }
     *ret_bytes += len + c->c.n_ticks * sizeof(*c->c.ticks) + c->c.n_devices * sizeof(*c->c.devices) +
-                  c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns)) +
+                  c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns) + sizeof(*c->sums)) +
                   c->c.n_devs * c->c.n_devices * sizeof(uint16_t);
     return 0;
 }
@@ -195,6 +199,20 @@ static void keep_column(struct chunk_cache *s, struct chunk_cache_group *g, stru
         memcpy(k->p, bytes.p, bytes.len);
     g->bytes += sizeof(*k) + bytes.len - had;
     s->bytes += sizeof(*k) + bytes.len - had;
+    evict(s, g);
+}
+
+void chunk_cache_keep_sums(struct chunk_cache *s, struct chunk_cache_group *g, struct chunk_cache_chunk *c,
+                           size_t column, struct column_sums *theirs)
+{
+    const struct chunk_cache_column *was = c->columns[column];
+    size_t had = (c->sums[column] ? c->sums[column]->bytes : 0) + (was ? sizeof(*was) + was->len : 0);
+
+    FREE_ALL(c->sums[column], c->columns[column]);
+    c->columns[column] = NULL; /* these are asked for instead */
+    c->sums[column] = theirs;
+    g->bytes += theirs->bytes - had;
+    s->bytes += theirs->bytes - had;
     evict(s, g);
 }
 

@@ -35,16 +35,22 @@ struct name {
 struct names {
     struct name *v;
     size_t n, cap;
+    struct name one; /* what v is as long as there are no others */
 };
 
 /* Every name under which something of this node may be. */
 static void names_of(struct names *x, const struct alias *v, size_t n, const char *node)
 {
-    VEC_ADD(x->v, x->n, x->cap, (struct name){.key = node});
+    x->one = (struct name){.key = node};
+    x->v = &x->one;
+    x->n = x->cap = 1;
     for (size_t at = 0; at < x->n; at++)
         for (size_t i = 0; i < n; i++)
-            if (strcmp(v[i].to, x->v[at].key) == 0 && !ANY(x->n, k, strcmp(x->v[k].key, v[i].from) == 0))
+            if (strcmp(v[i].to, x->v[at].key) == 0 && !ANY(x->n, k, strcmp(x->v[k].key, v[i].from) == 0)) {
+                if (x->v == &x->one)
+                    x->v = mem_dup(&x->one, 1, sizeof(x->one));
                 VEC_ADD(x->v, x->n, x->cap, (struct name){.key = v[i].from});
+            }
 }
 
 void facts_fini(struct facts_cache *c)
@@ -123,6 +129,18 @@ static int load_column(void *arg, UNUSED const struct chunk *c, size_t column, s
     return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, &g->sink->cells, ret);
 }
 
+static const struct column_sums *kept_sums(void *arg, size_t column)
+{
+    return ((struct reading *)arg)->chunk->sums[column];
+}
+
+static void keep_sums(void *arg, size_t column, struct column_sums *theirs)
+{
+    struct reading *g = arg;
+
+    chunk_cache_keep_sums(g->r->shelf, g->group, g->chunk, column, theirs);
+}
+
 /* unsummed: only what is not in the next tier. */
 static int read_group(struct reading *g, bool unsummed)
 {
@@ -131,11 +149,14 @@ static int read_group(struct reading *g, bool unsummed)
 
     s->load = load_column;
     s->load_arg = g;
+    s->sums = kept_sums;
+    s->keep_sums = keep_sums;
     for (size_t i = 0; i < g->group->n && r == 0; i++) {
         struct chunk_cache_chunk *c = g->chunk = &g->group->v[i];
         if ((unsummed && c->summed) || c->to_ms < s->from_ms || c->from_ms >= s->to_ms ||
             !is_ours(g, c->log, INT64_MAX))
             continue;
+        s->devices_sum = c->devices_sum;
         if (stopped(g))
             r = -ECANCELED;
         else if (!c->bad && c->c.lanes == (tier == TIER_RAW ? 1 : LANES))
@@ -144,6 +165,9 @@ static int read_group(struct reading *g, bool unsummed)
             s->damaged++;
     }
     s->load = NULL;
+    s->sums = NULL;
+    s->keep_sums = NULL;
+    s->devices_sum = 0;
     return r;
 }
 
@@ -511,15 +535,18 @@ static int read_node(struct history_session *x, const char *node, int tier, stru
 
     chunk_cells_fini(&s->cells);
     s->cells = x->r->cells;
+    s->guess = x->r->guess;
     x->r->cells = (struct chunk_cells){0};
     int r = read_once(&g, last_try, err);
+    x->r->guess = s->guess;
     if (s->cells.cap_v <= CELLS_KEEP) {
         x->r->cells = s->cells;
         s->cells = (struct chunk_cells){0};
     }
     for (size_t k = 0; k < g.names.n; k++)
         free(g.names.v[k].rows);
-    free(g.names.v);
+    if (g.names.v != &g.names.one)
+        free(g.names.v);
     return r;
 }
 
@@ -546,12 +573,12 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     }
     bool stop = code == -ECANCELED && s->stop && s->stop(s->stop_arg); /* else a server cancelled, and says why */
     x->anew = false;
-    if (code < 0 && !stop)
+    if (code < 0 && !stop && code != SINK_LEAVES)
         past_session_rest(x); /* it begins anew, should it be asked again */
     past_session_free(own);
     if (stop)
         return err_set(err, code, "nobody waits for the answer any more");
-    if (code < 0 && err && !*err->msg)
+    if (code < 0 && code != SINK_LEAVES && err && !*err->msg)
         err_set(err, code, "cannot read history: %s", strerror(-code));
     return code;
 }

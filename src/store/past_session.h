@@ -42,6 +42,7 @@ struct past_reader {
     int64_t version;   /* of history.db that the cache is good for */
     uint64_t versions; /* it had had by then, one more; 0: not known */
     struct chunk_cells cells;
+    size_t guess;    /* as a sink has it */
     struct buf room; /* of a piece's column */
     struct alias *aliases;
     size_t n_aliases;

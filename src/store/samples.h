@@ -85,6 +85,7 @@ struct history_ask {
     const char *node;           /* key */
     const char *const *devices; /* uuids; "" is the node itself */
     const char *const *metrics; /* names of metrics.def, or of custom metrics */
+    uint64_t devices_sum;       /* names_sum of these in their order; 0: not known */
     const int *known;           /* enum metric of each, -1: a custom one; NULL: they are found by name */
     size_t n_devices, n_metrics;
     int64_t from_ms, to_ms;  /* [from, to), made larger to whole bins */
@@ -95,12 +96,18 @@ struct history_ask {
     void *arg;
     bool exact;                      /* nothing outside [from, to): its first and last bin may be shorter */
     bool once;                       /* nobody asks for this again soon: nothing is made ready for the next time */
+    bool together;                   /* of the devices only what they add up to is needed; for BIN_SUM alone */
     struct history_session *session; /* NULL: one of its own */
 };
 
-/* Series d * n_metrics + m has n bins; bin i begins at from_ms + i * step_ms. */
+/*
+ * Series d * n_metrics + m has n bins; bin i begins at from_ms + i * step_ms. together: it was asked for, and in every
+ * bin that is no gap all devices have as many samples as each other; then series m is of all of them, count is how many
+ * each has, and sum is what all add up to.
+ */
 struct history {
     int64_t from_ms, step_ms;
+    bool together;
     size_t n_series, n;
     struct bin *v;     /* n_series * n */
     int64_t *last_ms;  /* so many: when each bin's newest value was; NULL: BIN_LAST is not asked for */

@@ -1,11 +1,11 @@
 /* sink.c: collects bins, points and names out of chunks and batches. */
 #include "store/sink.h"
 
-#include <errno.h>
-
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/rand.h"
 #include "model/metric.h"
+#include "store/together.h"
 
 #define BINS_MAX   (4u << 20)
 #define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is looked at anyway */
@@ -33,21 +33,42 @@ static size_t first_tick(const int64_t *ticks, size_t n, int64_t at)
     return COUNT_BEFORE(n, i, ticks[i] < at);
 }
 
+static inline bool is_name(struct str s, const char *name)
+{
+    return strncmp(name, s.p, s.len) == 0 && !name[s.len];
+}
+
 /* guess: where it is likely to be. */
-static int find_device(const struct chunk *c, struct str name, size_t guess)
+static int find_device(const struct chunk *c, const char *name, size_t guess)
 {
     for (size_t i = 0; i < c->n_devices; i++) {
         size_t at = guess + i < c->n_devices ? guess + i : (guess + i) % c->n_devices;
-        if (c->devices[at].len == name.len && memcmp(c->devices[at].p, name.p, name.len) == 0)
+        if (is_name(c->devices[at], name))
             return (int)at;
     }
     return -1;
 }
 
+static size_t first_gpu(const struct chunk *c)
+{
+    return c->n_devices > 0 && c->devices[0].len == 0;
+}
+
+uint64_t sink_devices_sum(const struct chunk *c)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = first_gpu(c); i < c->n_devices; i++)
+        sum = names_sum(sum, c->devices[i]);
+    return sum;
+}
+
 static int place_of(const struct chunk_part *p, int dev)
 {
-    if ((size_t)dev < p->n_devs && p->devs[dev] == dev) /* most columns have all devices */
-        return dev;
+    size_t guess = p->n_devs && dev >= p->devs[0] ? (size_t)(dev - p->devs[0]) : p->n_devs;
+
+    if (guess < p->n_devs && p->devs[guess] == dev) /* most columns have all GPUs, or the node itself */
+        return (int)guess;
     size_t i = FIRST(p->n_devs, k, p->devs[k] == dev);
     return i < p->n_devs ? (int)i : -1;
 }
@@ -60,8 +81,7 @@ static int load_column(struct sink *s, const struct chunk *c, size_t k, struct s
     return s->load && !ret->p ? s->load(s->load_arg, c, k, ret) : 0;
 }
 
-/* What is wanted of a column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
-static int read_column(struct sink *s, const struct chunk *c, size_t k, struct chunk_want *want)
+int sink_read_column(struct sink *s, const struct chunk *c, size_t k, struct chunk_want *want)
 {
     struct str bytes = {0};
     int r = 0;
@@ -85,27 +105,27 @@ static int read_column(struct sink *s, const struct chunk *c, size_t k, struct c
 
 /* ---- bins ---- */
 
-static void bins_add(struct bins_sink *b, size_t at, const struct part_bin *p)
+static void bins_add(struct history *h, size_t at, const struct part_bin *p)
 {
-    struct bin *to = &b->h.v[at];
+    struct bin *to = &h->v[at];
 
     if (to->count == 0) {
         *to = p->b;
-        if (b->h.last_ms)
-            b->h.last_ms[at] = p->last_ms;
+        if (h->last_ms)
+            h->last_ms[at] = p->last_ms;
         return;
     }
-    struct part_bin was = {*to, b->h.last_ms ? b->h.last_ms[at] : 0};
+    struct part_bin was = {*to, h->last_ms ? h->last_ms[at] : 0};
     part_bin_add(&was, p);
     *to = was.b;
-    if (b->h.last_ms)
-        b->h.last_ms[at] = was.last_ms;
+    if (h->last_ms)
+        h->last_ms[at] = was.last_ms;
 }
 
-void bins_put(struct bins_sink *b, size_t series, size_t bin, const struct part_bin *p)
+void bins_put(struct history *h, size_t series, size_t bin, const struct part_bin *p)
 {
-    if (series < b->h.n_series && bin < b->h.n)
-        bins_add(b, series * b->h.n + bin, p);
+    if (series < h->n_series && bin < h->n)
+        bins_add(h, series * h->n + bin, p);
 }
 
 /* n values, all of them there and in one bin. */
@@ -133,7 +153,7 @@ static void bins_singles(struct bins_sink *b, size_t row, const int64_t *v)
         if (bins[cut->bin].count == 0)
             bins[cut->bin] = (struct bin){1, *v, *v, *v, *v};
         else
-            bins_add(b, row + cut->bin, &(struct part_bin){.b = {1, *v, *v, *v, *v}});
+            bins_add(&b->h, row + cut->bin, &(struct part_bin){.b = {1, *v, *v, *v, *v}});
 }
 
 /* Samples of one series, where the cuts say. have NULL: all are there. constant: all of them are v[0]. */
@@ -170,7 +190,7 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
             } else {
                 part_of_run(&part, v + i, n, last_ms, b->fields);
             }
-            bins_add(b, at, &part);
+            bins_add(&b->h, at, &part);
             i += n;
         }
 }
@@ -196,7 +216,7 @@ static void bins_runs(struct bins_sink *b, size_t series, const int64_t *ticks, 
             run += i == (size_t)run[0] ? 2 : 0;
         }
         part.b.sum = (int64_t)sum;
-        bins_add(b, row + b->cuts[k].bin, &part);
+        bins_add(&b->h, row + b->cuts[k].bin, &part);
     }
 }
 
@@ -268,7 +288,7 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
                 continue;
             }
             part_bin_get(&part, lanes + i, stride, c->ticks[i], tier_bin_ms(tier));
-            bins_add(b, at, &part);
+            bins_add(&b->h, at, &part);
         }
 }
 
@@ -283,7 +303,10 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
     b->begin = i;
     if (i >= end)
         return;
-    VEC_LEAST(b->cuts, b->cap_cuts, end - i);
+    if (end - i > b->cap_cuts) {
+        b->cap_cuts = MAX(end - i, 2 * b->cap_cuts);
+        b->cuts = mem_grow(b->cuts == b->few ? NULL : b->cuts, b->cap_cuts, sizeof(*b->cuts));
+    }
     struct cut *cut = b->cuts;
     while (i < end) {
         if (ticks[i] >= next) {
@@ -370,6 +393,10 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     bool keep = c->columns[column].leant && step > 1; /* for those that lean on it */
 
     find_places(b, &c->columns[column]);
+    if (b->h.together && !together_has(b, &c->columns[column]))
+        return b->first_place < b->last_place ? SINK_LEAVES : 0;
+    if (b->h.together && tier != TIER_RAW)
+        return together_tier(b, c, column, metric);
     struct chunk_want want = {.first = b->first_place,
                               .last = b->last_place,
                               .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
@@ -379,8 +406,10 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
                               .runs = b->n_cuts <= (b->cuts[b->n_cuts - 1].end - b->begin) / RUNS_WORTH};
     if (want.first >= want.last)
         return 0;
-    int r = read_column(&b->s, c, column, &want);
-    for (size_t d = 0; d < n && r == 0; d++) {
+    int r = sink_read_column(&b->s, c, column, &want);
+    if (b->h.together && r == 0)
+        r = together_raw(b, c, metric);
+    for (size_t d = 0; d < n && r == 0 && !b->h.together; d++) {
         if (at[d] >= 0 && tier == TIER_RAW)
             bins_raw(b, d * step + metric, c, (size_t)at[d]);
         else if (at[d] >= 0)
@@ -391,27 +420,54 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     return MIN(r, 0);
 }
 
+/* Where the devices asked for are in a chunk: mostly it has just these, and perhaps the node itself before them. */
+static void find_devices(struct bins_sink *b, const struct chunk *c)
+{
+    const struct history_ask *ask = b->ask;
+    size_t gpus = first_gpu(c), guess = 0;
+
+    if (ask->devices_sum && ask->devices_sum == b->s.devices_sum && c->n_devices - gpus == ask->n_devices) {
+        for (size_t d = 0; d < ask->n_devices; d++)
+            b->place[d] = (int)(gpus + d);
+        return;
+    }
+    for (size_t d = 0; d < ask->n_devices; d++) {
+        b->place[d] = find_device(c, ask->devices[d], guess);
+        if (b->place[d] >= 0)
+            guess = (size_t)b->place[d] + 1;
+    }
+}
+
+/* The columns that are worth a look: all, or of one metric the only one there is. */
+static void find_columns(struct bins_sink *b, const struct chunk *c, size_t *ret_first, size_t *ret_end)
+{
+    size_t k = b->s.guess;
+
+    *ret_first = 0;
+    *ret_end = c->n_columns;
+    if (!b->only)
+        return;
+    if (k >= c->n_columns || c->columns[k].key.no != b->only)
+        k = FIRST(c->n_columns, i, c->columns[i].key.no == b->only);
+    *ret_first = k;
+    *ret_end = MIN(k + 1, c->n_columns);
+    b->s.guess = k;
+}
+
 static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
 {
     struct bins_sink *b = (struct bins_sink *)s;
-    const struct history_ask *ask = b->ask;
-    size_t guess = 0;
+    size_t k, end;
     int r = 0;
 
     chunk_forget(&s->cells);
     bins_cut(b, c->ticks, c->n_ticks, 0);
     if (b->n_cuts == 0)
         return 0;
-    for (size_t d = 0; d < ask->n_devices; d++) {
-        b->place[d] = find_device(c, b->names[d], guess);
-        if (b->place[d] >= 0)
-            guess = (size_t)b->place[d] + 1;
-    }
+    find_devices(b, c);
     b->devs = NULL;
-    for (size_t k = 0; k < c->n_columns && r == 0; k++) {
+    for (find_columns(b, c, &k, &end); k < end && r == 0; k++) {
         struct chunk_key key = c->columns[k].key;
-        if (b->only && key.no != b->only)
-            continue;
         for (uint32_t m = metric_first(b, key); m && r == 0; m = metric_next(b, key, m))
             r = bins_column_of(b, c, k, m - 1, tier);
     }
@@ -430,8 +486,7 @@ static void find_slots(struct bins_sink *b, const struct batch *from, const stru
         b->place[d] = -1;
         for (size_t i = 0; i < n && b->place[d] < 0; i++) {
             unsigned slot = (unsigned)((guess + i) % n);
-            struct str name = slot_name(f, slot, room);
-            if (name.len == b->names[d].len && memcmp(name.p, b->names[d].p, name.len) == 0)
+            if (is_name(slot_name(f, slot, room), b->ask->devices[d]))
                 b->place[d] = (int)slot;
         }
         guess = b->place[d] < 0 ? guess : (size_t)b->place[d] + 1;
@@ -452,25 +507,30 @@ static int bins_batch(struct sink *s, const struct batch *from, const struct nod
 {
     struct bins_sink *b = (struct bins_sink *)s;
     const struct history_ask *ask = b->ask;
+    const struct column **of = b->of;
     char room[24];
+    int r = 0;
 
     bins_cut(b, from->at_ms, from->n_ticks, shift_ms);
     if (b->n_cuts == 0)
         return 0;
     find_slots(b, from, f);
-    for (size_t k = 0, end; k < from->n_columns; k = end) {
+    for (size_t k = 0, end; k < from->n_columns && r == 0; k = end) {
         const struct column *c = &from->columns[k];
         struct chunk_key key = column_key(c, f, room);
         for (end = k + 1; end < from->n_columns && from->columns[end].metric == c->metric;)
             end++;
-        for (uint32_t m = metric_first(b, key); m; m = metric_next(b, key, m))
-            for (size_t d = 0; d < ask->n_devices; d++) {
-                const struct column *one = b->place[d] < 0 ? NULL : column_of(c, end - k, b->place[d]);
-                if (one)
-                    bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, one->v, one->have, false);
-            }
+        for (uint32_t m = metric_first(b, key); m && r == 0; m = metric_next(b, key, m)) {
+            for (size_t d = 0; d < ask->n_devices; d++)
+                of[d] = b->place[d] < 0 ? NULL : column_of(c, end - k, b->place[d]);
+            if (b->h.together)
+                r = together_batch(b, m - 1);
+            for (size_t d = 0; d < ask->n_devices && !b->h.together; d++)
+                if (of[d])
+                    bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, of[d]->v, of[d]->have, false);
+        }
     }
-    return 0;
+    return r;
 }
 
 static void bins_reset(struct sink *s)
@@ -481,50 +541,82 @@ static void bins_reset(struct sink *s)
     s->damaged = 0;
 }
 
-int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err)
+/* One block for all that depends on how much is asked, for this is done for every node. */
+static void take_room(struct bins_sink *b, const struct history_ask *ask)
 {
-    *b = (struct bins_sink){.s = {.chunk = bins_chunk,
-                                  .batch = bins_batch,
-                                  .reset = bins_reset,
-                                  .stop = ask->stop,
-                                  .stop_arg = ask->arg,
-                                  .once = ask->once},
-                            .ask = ask,
-                            .fields = ask->fields ? ask->fields : BIN_ALL};
+    size_t bytes = ask->n_devices * (sizeof(*b->of) + 2 * sizeof(*b->place)) +
+                   ask->n_metrics * (sizeof(*b->keys) + sizeof(*b->next));
+
+    if (bytes > b->cap_room) {
+        free(b->room);
+        b->room = mem_alloc(bytes);
+        b->cap_room = bytes;
+    }
+    b->of = b->room ? b->room : (void *)b->few_room;
+    b->keys = (struct chunk_key *)(b->of + ask->n_devices);
+    b->next = (uint32_t *)(b->keys + ask->n_metrics);
+    b->place = (int *)(b->next + ask->n_metrics);
+}
+
+int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err)
+{
+    b->s = (struct sink){.chunk = bins_chunk,
+                         .batch = bins_batch,
+                         .reset = bins_reset,
+                         .stop = ask->stop,
+                         .stop_arg = ask->arg,
+                         .once = ask->once,
+                         .cells = b->s.cells};
+    b->fields = ask->fields ? ask->fields : BIN_ALL;
+    if (!b->cuts) {
+        b->cuts = b->few;
+        b->cap_cuts = ARRAY_LEN(b->few);
+        b->cap_room = sizeof(b->few_room);
+    }
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
         ask->step_ms > 1ll << 52)
         return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
-    b->h.step_ms = ask->step_ms;
-    b->h.from_ms = floor_to(ask->from_ms, ask->step_ms);
-    uint64_t n = (uint64_t)((ask->to_ms - b->h.from_ms + ask->step_ms - 1) / ask->step_ms);
+    int64_t from_ms = floor_to(ask->from_ms, ask->step_ms);
+    uint64_t n = (uint64_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);
     if (ask->n_devices > BINS_MAX || ask->n_metrics > BINS_MAX ||
         (ask->n_devices && ask->n_metrics && n > BINS_MAX / ask->n_devices / ask->n_metrics))
         return err_set(err, -E2BIG, "that is more than %u numbers: take a longer step, a shorter span or fewer series",
                        BINS_MAX);
-    b->h.n_series = ask->n_devices * ask->n_metrics;
+    bool together = ask->together && b->fields == BIN_SUM && ask->n_devices > 0;
+    history_fini(&b->h);
+    b->h = (struct history){.from_ms = from_ms,
+                            .step_ms = ask->step_ms,
+                            .together = together,
+                            .n_series = (together ? 1 : ask->n_devices) * ask->n_metrics,
+                            .tier = tier};
     b->h.n = b->h.n_series ? (size_t)n : 0;
-    b->h.tier = tier;
-    b->s.from_ms = ask->exact ? ask->from_ms : b->h.from_ms;
-    b->s.to_ms = ask->exact ? ask->to_ms : b->h.from_ms + (int64_t)n * ask->step_ms;
+    b->s.from_ms = ask->exact ? ask->from_ms : from_ms;
+    b->s.to_ms = ask->exact ? ask->to_ms : from_ms + (int64_t)n * ask->step_ms;
     b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
     if (b->fields & BIN_LAST)
         b->h.last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.last_ms));
-    /* one block, for this is done for every node that is asked */
-    b->names = mem_alloc(ask->n_devices * (sizeof(*b->names) + 2 * sizeof(*b->place)) +
-                         ask->n_metrics * (sizeof(*b->keys) + sizeof(*b->next)));
-    b->keys = (struct chunk_key *)(b->names + ask->n_devices);
-    b->next = (uint32_t *)(b->keys + ask->n_metrics);
-    b->place = (int *)(b->next + ask->n_metrics);
-    for (size_t i = 0; i < ask->n_devices; i++)
-        b->names[i] = str_of(ask->devices[i]);
+    take_room(b, ask);
+    b->ask = ask;
+    memset(b->first, 0, sizeof(b->first));
     index_metrics(b);
     return 0;
+}
+
+void bins_apart(struct bins_sink *b)
+{
+    if (!b->h.together)
+        return;
+    free(b->h.v);
+    b->h.together = false;
+    b->h.n_series = b->ask->n_devices * b->ask->n_metrics;
+    b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
+    b->s.damaged = 0;
 }
 
 void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
-    FREE_ALL(b->names, b->cuts);
+    FREE_ALL(b->room, b->cuts == b->few ? NULL : b->cuts);
     chunk_cells_fini(&b->s.cells);
 }
 
@@ -541,7 +633,7 @@ static int points_add(struct points_sink *p, int64_t at, int64_t v)
 static int points_chunk(struct sink *s, const struct chunk *c, int tier)
 {
     struct points_sink *p = (struct points_sink *)s;
-    int dev = find_device(c, str_of(p->device), 0), r = 0;
+    int dev = find_device(c, p->device, 0), r = 0;
 
     chunk_forget(&s->cells);
     for (size_t k = 0; tier == TIER_RAW && dev >= 0 && k < c->n_columns && r == 0; k++) {
@@ -549,7 +641,7 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
         if (at < 0)
             continue;
         struct chunk_want want = {.first = (size_t)at, .last = (size_t)at + 1, .lanes = 1};
-        r = read_column(s, c, k, &want);
+        r = sink_read_column(s, c, k, &want);
         if (r) {
             r = MIN(r, 0);
             continue;

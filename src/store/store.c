@@ -409,36 +409,38 @@ static int choose_tier(const struct store_conf *conf, const struct history_ask *
 
 static void put_archived(void *arg, size_t ask, size_t series, size_t bin, const struct part_bin *p)
 {
-    struct bins_sink *v = arg;
+    struct history *v = arg;
 
     bins_put(&v[ask], series, bin, p);
 }
 
 /* What lies before until, which was not read here. That the archive does not answer is told beside what there is. */
-static int read_archive(struct store *s, struct bins_sink *v, size_t n, int64_t until, struct err *err)
+static int read_archive(struct store *s, const struct history_ask *v, size_t n, int64_t until, struct history *ret,
+                        struct err *err)
 {
     AUTO_FREE struct archive_ask *asks = mem_zero(n, sizeof(*asks));
     AUTO_FREE struct alias *aliases = NULL;
     size_t n_aliases = 0;
     struct err why = {0};
-    struct archive_out out = {.each = put_archived, .arg = v, .stop = v[0].ask->stop, .stop_arg = v[0].ask->arg};
+    struct archive_out out = {.each = put_archived, .arg = ret, .stop = v[0].stop, .stop_arg = v[0].arg};
     int r = past_aliases(s->past, &aliases, &n_aliases, err);
 
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
         struct archive_name *names;
-        asks[i] = (struct archive_ask){.ask = v[i].ask,
-                                       .from_ms = v[i].ask->exact ? v[i].ask->from_ms : v[i].h.from_ms,
-                                       .to_ms = MIN(until, v[i].s.to_ms),
-                                       .n_names = archive_names(aliases, n_aliases, v[i].ask->node, &names)};
+        int64_t end_ms = ret[i].from_ms + (int64_t)ret[i].n * ret[i].step_ms;
+        asks[i] = (struct archive_ask){.ask = &v[i],
+                                       .from_ms = v[i].exact ? v[i].from_ms : ret[i].from_ms,
+                                       .to_ms = MIN(until, v[i].exact ? v[i].to_ms : end_ms),
+                                       .n_names = archive_names(aliases, n_aliases, v[i].node, &names)};
         asks[i].names = names;
     }
     r = s->conf.archive->bins(s->conf.archive, asks, n, &out, &why);
     for (size_t i = 0; i < n; i++) {
         free((struct archive_name *)asks[i].names);
         if (r < 0)
-            mem_copy_str(v[i].h.missing, sizeof(v[i].h.missing), why.msg);
+            mem_copy_str(ret[i].missing, sizeof(ret[i].missing), why.msg);
     }
     return r == -ECANCELED || r == -E2BIG ? err_set(err, r, "%s", why.msg) : 0;
 }
@@ -447,7 +449,7 @@ static int read_archive(struct store *s, struct bins_sink *v, size_t n, int64_t 
 struct asked {
     struct store *s;
     const struct history_ask *asks;
-    struct bins_sink *v;
+    struct history *ret;
     size_t n;
     int tier;
     int64_t until;
@@ -455,21 +457,43 @@ struct asked {
     atomic_bool older, failed;
 };
 
+static int read_one(struct asked *k, const struct history_ask *ask, struct history_session *x, struct bins_sink *b,
+                    struct err *err)
+{
+    int r = bins_begin(b, ask, k->tier, err);
+
+    if (r < 0)
+        return r;
+    b->s.session = x ? x : ask->session;
+    if (k->until > b->s.from_ms) {
+        atomic_store(&k->older, true);
+        bins_apart(b); /* as an archive tells it */
+    }
+    b->s.from_ms = MAX(b->s.from_ms, MIN(k->until, b->s.to_ms));
+    if (b->s.from_ms < b->s.to_ms)
+        r = read_into(k->s, ask->node, k->tier, &b->s, err);
+    if (r == SINK_LEAVES) {
+        bins_apart(b);
+        r = read_into(k->s, ask->node, k->tier, &b->s, err);
+    }
+    return r;
+}
+
 /* Until there are no more, or one of them failed. x NULL: as each ask says. */
 static int read_asked(struct asked *k, struct history_session *x, struct err *err)
 {
+    struct bins_sink b = {0};
     int r = 0;
 
     for (size_t i; r == 0 && !atomic_load(&k->failed) && (i = atomic_fetch_add(&k->next, 1)) < k->n;) {
-        struct sink *to = &k->v[i].s;
-        r = bins_init(&k->v[i], &k->asks[i], k->tier, err);
-        to->session = x ? x : k->asks[i].session;
-        if (r == 0 && k->until > to->from_ms)
-            atomic_store(&k->older, true);
-        to->from_ms = MAX(to->from_ms, MIN(k->until, to->to_ms));
-        if (r == 0 && to->from_ms < to->to_ms)
-            r = read_into(k->s, k->asks[i].node, k->tier, to, err);
+        r = read_one(k, &k->asks[i], x, &b, err);
+        if (r < 0)
+            break;
+        k->ret[i] = b.h;
+        k->ret[i].damaged = b.s.damaged;
+        b.h = (struct history){0};
     }
+    bins_fini(&b);
     if (r < 0)
         atomic_store(&k->failed, true);
     return r;
@@ -505,9 +529,11 @@ static size_t take_helpers(struct store *s, size_t most)
 
 static int read_all_asked(struct asked *k, struct err *err)
 {
-    struct helper helpers[HELPERS] = {{0}};
     size_t taken = k->n > 1 ? take_helpers(k->s, MIN(k->n - 1, HELPERS)) : 0, n = 0;
 
+    if (!taken)
+        return read_asked(k, NULL, err);
+    struct helper helpers[HELPERS] = {{0}};
     for (; n < taken; n++) {
         helpers[n].k = k;
         if (thread_start(&helpers[n].thread, NULL, help_reading, &helpers[n]) < 0)
@@ -525,23 +551,17 @@ static int read_all_asked(struct asked *k, struct err *err)
 
 int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err)
 {
-    AUTO_FREE struct bins_sink *v = mem_zero(n, sizeof(*v));
     int tier = n ? choose_tier(&s->conf, asks) : TIER_RAW;
     int64_t until = archive_until(&s->conf, tier);
-    struct asked k = {.s = s, .asks = asks, .v = v, .n = n, .tier = tier, .until = until};
-    int r = read_all_asked(&k, err);
-    bool older = atomic_load(&k.older);
+    struct asked k = {.s = s, .asks = asks, .ret = ret, .n = n, .tier = tier, .until = until};
 
-    if (r == 0 && older && s->past)
-        r = read_archive(s, v, n, until, err);
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0) {
-            ret[i] = v[i].h;
-            ret[i].damaged = v[i].s.damaged;
-            v[i].h = (struct history){0};
-        }
-        bins_fini(&v[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (struct history){0};
+    int r = read_all_asked(&k, err);
+    if (r == 0 && atomic_load(&k.older) && s->past)
+        r = read_archive(s, asks, n, until, ret, err);
+    for (size_t i = 0; i < n && r < 0; i++)
+        history_fini(&ret[i]);
     return r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 
 static void a_copy_is_cut_between_characters(void **unused)
@@ -133,6 +134,32 @@ static void checksums_are_the_published_ones(void **unused)
     assert_true(fnv64("foobar", 6) == 0x85944171f73967e8u);
 }
 
+static uint64_t sum_of_names(const char *const *names, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum = names_sum(sum, str_of(names[i]));
+    return sum;
+}
+
+static void lists_of_names_have_sums_of_their_own(void **unused)
+{
+    static const char *const lists[][3] = {{"a", "b", "c"}, {"a", "c", "b"}, {"ab", "c"}, {"a", "bc"},
+                                           {"a", "b"},      {"b", "a"},      {"a"},       {"", "a"},
+                                           {"a", ""},       {"a", "a"},      {""},        {"", ""},
+                                           {"", "", ""},    {NULL}};
+    uint64_t sums[ARRAY_LEN(lists)];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        sums[i] = sum_of_names(lists[i], COUNT_BEFORE(3, k, lists[i][k] != NULL));
+        for (size_t k = 0; k < i; k++)
+            assert_true(sums[i] != sums[k]);
+    }
+    assert_true(sums[ARRAY_LEN(lists) - 1] == 0); /* none */
+}
+
 static void random_numbers_differ_and_generated_ones_repeat(void **unused)
 {
     struct prng a = {1234567}, b = {1234567};
@@ -202,5 +229,5 @@ static void a_log_line_is_one_line(void **unused)
 
 TESTS(cmocka_unit_test(a_copy_is_cut_between_characters), cmocka_unit_test(copies_are_copies),
       cmocka_unit_test(an_arena_is_zeroed_bounded_and_reused), cmocka_unit_test(errors_carry_a_sentence),
-      cmocka_unit_test(checksums_are_the_published_ones),
+      cmocka_unit_test(checksums_are_the_published_ones), cmocka_unit_test(lists_of_names_have_sums_of_their_own),
       cmocka_unit_test(random_numbers_differ_and_generated_ones_repeat), cmocka_unit_test(a_log_line_is_one_line))

@@ -18,7 +18,21 @@ static struct {
     int64_t empty_below_ms; /* steps finer than this find nothing */
     int64_t raw_from_ms;    /* single samples begin here */
     const char *late;       /* a metric that devices 0 lack */
+    bool uneven;            /* devices 3 have one sample where others have two */
+    bool together;          /* devices are given together where that is asked for */
+    int given_together;
 } fake;
+
+/* The devices of an answer as one. */
+static void put_together(struct history *h, size_t n_devices, size_t n_metrics)
+{
+    h->n_series = n_metrics;
+    for (size_t i = 0; i < n_metrics * h->n; i++)
+        for (size_t d = 1; d < n_devices; d++)
+            h->v[i].sum += h->v[d * n_metrics * h->n + i].sum;
+    h->together = true;
+    fake.given_together++;
+}
 
 static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
@@ -49,9 +63,12 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
                     fake.late && uuid[0] && uuid[strlen(uuid) - 1] == '0' && strcmp(ask->metrics[m], fake.late) == 0;
                 if (k == 3 || gone || late || ask->step_ms < fake.empty_below_ms || strcmp(ask->metrics[m], "fan") == 0)
                     continue; /* a gap */
+                bool one = fake.uneven && uuid[strlen(uuid) - 1] == '3';
                 h.v[(d * ask->n_metrics + m) * h.n + i] =
-                    (struct bin){.count = 2, .sum = 2 * v + 1, .min = v, .max = v + 1, .last = v + 1};
+                    (struct bin){.count = one ? 1 : 2, .sum = 2 * v + 1, .min = v, .max = v + 1, .last = v + 1};
             }
+    if (ask->together && fake.together)
+        put_together(&h, ask->n_devices, ask->n_metrics);
     *ret = h;
     return 0;
 }
@@ -555,6 +572,48 @@ static void groups_fold_their_devices(void **unused)
     }
 }
 
+/* What a node's GPUs add up to is the same whether the store adds or the question does. */
+static void a_nodes_mean_is_of_all_its_samples(void **unused)
+{
+    static const struct {
+        const char *ask, *v;
+        bool uneven;
+        int together; /* so often the store may add */
+    } cases[] = {
+        {"agg=avg&fold=mean", "[0.002,0.102,0.202,null,0.402]", false, 1}, /* 1, 3, 5 and 7 mW of two samples each */
+        {"fold=mean", "[0.002,0.102,0.202,null,0.402]", false, 1},
+        {"agg=avg&fold=sum", "[0.008,0.408,0.808,null,1.608]", false, 1},
+        {"agg=sum&fold=sum", "[0.016,0.816,1.616,null,3.216]", false, 1},
+        {"agg=sum&fold=mean", "[0.004,0.204,0.404,null,0.804]", false, 1},
+        {"agg=avg&fold=max", "[0.0035,0.1035,0.2035,null,0.4035]", false, 0},
+        {"agg=max&fold=mean", "[0.0025,0.1025,0.2025,null,0.4025]", false, 0},
+        {"agg=avg&fold=mean", "[0.00288,0.12788,0.25288,null,0.50288]", true, 0}, /* 0.5, 1.5, 2.5 and 7 mW */
+        {"agg=avg&fold=sum", "[0.0115,0.5115,1.0115,null,2.0115]", true, 0},
+        {"agg=sum&fold=sum", "[0.016,0.816,1.616,null,3.216]", true, 0},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        struct answer_text a = {0};
+        size_t k = i / 2;
+        AUTO_FREE char *text = mem_fmt("device=dgx1&metric=power&from=2026-11-15T10:00:00Z&to=2026-11-15T10:05:00Z"
+                                       "&step=1m&group=node&%s",
+                                       cases[k].ask);
+        fake.uneven = cases[k].uneven;
+        fake.together = i % 2 && !fake.uneven;
+        fake.given_together = 0;
+        assert_int_equal(answer_of(text, &a, &err), 0);
+        print_message("%s\n%s\n", cases[k].ask, a.json.p);
+        assert_int_equal(a.series, 1);
+        assert_true(str_find(buf_str(&a.json), "\"devices\":4,\"model\":\"NVIDIA H200\"") > 0);
+        assert_true(str_find(buf_str(&a.json), cases[k].v) > 0);
+        assert_int_equal(fake.given_together, i % 2 ? cases[k].together : 0);
+        answer_fini(&a);
+    }
+    fake.uneven = fake.together = false;
+}
+
 /* Metrics stand as the devices come, those of the first before those that only others have. */
 static void a_group_of_unlike_devices_has_the_metrics_of_all(void **unused)
 {
@@ -691,6 +750,7 @@ TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_ma
       cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap),
       cmocka_unit_test(means_are_what_whole_numbers_divide_to), cmocka_unit_test(an_answer_is_json_and_csv),
       cmocka_unit_test(a_group_of_unlike_devices_has_the_metrics_of_all), cmocka_unit_test(groups_fold_their_devices),
+      cmocka_unit_test(a_nodes_mean_is_of_all_its_samples),
       cmocka_unit_test(a_users_series_is_of_the_devices_while_he_held_them),
       cmocka_unit_test(more_users_than_can_be_given_are_refused_Q2), cmocka_unit_test(a_counter_is_a_rate_unless_told),
       cmocka_unit_test(a_query_stops_when_told_to))

@@ -260,6 +260,40 @@ static inline void h_check_less(struct store *s, struct history_ask less, const 
     history_fini(&h);
 }
 
+static unsigned h_together; /* so often GPUs were given together */
+
+/* The GPUs together, of one metric and of all: what they add up to, or each by itself where they are not alike. */
+static inline void h_check_together(struct store *s, const struct history_ask *ask, size_t metric, size_t n_metrics,
+                                    const struct history *whole)
+{
+    struct history_ask both = *ask;
+    struct history h;
+
+    both.devices = ask->devices + 1;
+    both.n_devices = H_DEVICES - 1;
+    both.metrics = ask->metrics + metric;
+    both.n_metrics = n_metrics;
+    both.fields = BIN_SUM;
+    both.together = true;
+    assert_int_equal(store_history(s, &both, &h, NULL), 0);
+    assert_int_equal(h.damaged, 0);
+    assert_int_equal(h.n, whole->n);
+    assert_int_equal(h.n_series, n_metrics * (h.together ? 1 : both.n_devices));
+    h_together += h.together;
+    for (size_t i = 0; i < n_metrics * h.n; i++) {
+        const struct bin *a = &whole->v[(H_METRICS + metric) * h.n + i], *b = a + H_METRICS * h.n, *got = &h.v[i];
+        const struct bin *other = h.together ? got : got + n_metrics * h.n;
+        bool same = got->count == a->count && other->count == b->count &&
+                    (h.together ? !a->count || got->sum == a->sum + b->sum
+                                : (!a->count || got->sum == a->sum) && (!b->count || other->sum == b->sum));
+        if (!same)
+            fail_msg("%s at bin %zu of step %lld, %s: count %u of %u and %u, sum %lld of %lld and %lld",
+                     h_metrics[metric + i / h.n], i % h.n, (long long)h.step_ms, h.together ? "together" : "apart",
+                     got->count, a->count, b->count, (long long)got->sum, (long long)a->sum, (long long)b->sum);
+    }
+    history_fini(&h);
+}
+
 static inline void h_check(struct store *s, const struct h_model *m, unsigned node, int64_t from, int64_t to,
                            int64_t step, int tier)
 {
@@ -286,6 +320,9 @@ static inline void h_check(struct store *s, const struct h_model *m, unsigned no
     for (size_t i = 0; i < h.n_series * h.n; i++)
         h_check_bin(&h, node, i, &want[i]);
     h_check_less(s, ask, &h);
+    for (size_t k = 0; k < H_METRICS; k++)
+        h_check_together(s, &ask, k, 1, &h);
+    h_check_together(s, &ask, 0, H_METRICS, &h);
     history_fini(&h);
 }
 

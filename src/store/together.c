@@ -1,0 +1,190 @@
+/* together.c: adds up what a node's devices have in a bin, as long as all of them have as many samples in it. */
+#include "store/together.h"
+
+#include "base/mem.h"
+#include "base/order.h"
+
+#define SUMS_KEEP 4096u /* larger sums of a column are made each time */
+
+bool together_has(const struct bins_sink *b, const struct chunk_part *p)
+{
+    size_t n = b->ask->n_devices;
+
+    return p->n_devs == n && !ANY(n, d, b->place[n + d] < 0);
+}
+
+static int add_to(struct bins_sink *b, size_t metric, const struct cut *cut, uint64_t each, int64_t sum)
+{
+    struct bin *to = &b->h.v[metric * b->h.n + cut->bin];
+
+    to->count += (uint32_t)each;
+    return __builtin_add_overflow(to->sum, sum, &to->sum) ? SINK_LEAVES : 0;
+}
+
+/* ---- tiers ---- */
+
+static struct column_sums *sums_new(size_t n_ticks)
+{
+    size_t bytes = sizeof(struct column_sums) + 2 * n_ticks * sizeof(int64_t);
+    struct column_sums *s = mem_alloc(bytes);
+
+    *s = (struct column_sums){.bytes = bytes, .even = true};
+    memset(s->v, 0, 2 * n_ticks * sizeof(*s->v));
+    return s;
+}
+
+/* Of the ticks [from, to) of all devices in the cells. */
+static struct column_sums *add_up(const struct chunk_cells *c, size_t from, size_t to)
+{
+    struct column_sums *s = sums_new(c->n_ticks);
+    const int64_t *usual = chunk_lane(c, 0, LANE_COUNT);
+    bool odd = !c->full;
+
+    for (size_t d = 0; d < c->n_devs && !odd; d++) {
+        const int64_t *count = chunk_lane(c, d, LANE_COUNT), *min = chunk_lane(c, d, LANE_MIN);
+        const int64_t *sum = chunk_lane(c, d, LANE_SUM);
+        for (size_t i = from; i < to; i++) {
+            int64_t one = (int64_t)((uint64_t)min[i] * (uint64_t)count[i] + (uint64_t)sum[i]);
+            odd |= count[i] != usual[i];
+            odd |= __builtin_add_overflow(s->v[i], one, &s->v[i]);
+        }
+    }
+    s->even = !odd;
+    if (odd) {
+        s->bytes = sizeof(*s);
+        return mem_grow(s, s->bytes, 1);
+    }
+    memcpy(s->v + c->n_ticks + from, usual + from, (to - from) * sizeof(*usual));
+    return s;
+}
+
+static int add_sums(struct bins_sink *b, size_t metric, const struct column_sums *s, size_t n_ticks)
+{
+    const int64_t *sum = s->v, *each = s->v + n_ticks;
+    size_t i = b->begin;
+    int r = s->even ? 0 : SINK_LEAVES;
+
+    for (size_t k = 0; k < b->n_cuts && r == 0; k++)
+        for (; i < b->cuts[k].end && r == 0; i++)
+            r = add_to(b, metric, &b->cuts[k], (uint64_t)each[i], sum[i]);
+    return r;
+}
+
+int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric)
+{
+    const struct column_sums *kept = b->s.sums ? b->s.sums(b->s.load_arg, column) : NULL;
+    bool keep = b->s.keep_sums && sizeof(*kept) + 2 * c->n_ticks * sizeof(*kept->v) <= SUMS_KEEP;
+    struct chunk_want want = {.last = c->columns[column].n_devs,
+                              .lanes = 1u << LANE_COUNT | 1u << LANE_MIN | 1u << LANE_SUM,
+                              .from = keep ? 0 : b->begin,
+                              .to = keep ? c->n_ticks : b->cuts[b->n_cuts - 1].end};
+
+    if (kept)
+        return add_sums(b, metric, kept, c->n_ticks);
+    int r = sink_read_column(&b->s, c, column, &want);
+    if (r)
+        return MIN(r, 0);
+    struct column_sums *made = add_up(&b->s.cells, want.from, want.to);
+    r = add_sums(b, metric, made, c->n_ticks);
+    if (keep)
+        b->s.keep_sums(b->s.load_arg, column, made);
+    else
+        free(made);
+    return r;
+}
+
+/* ---- samples ---- */
+
+/* What is there of [i, end). */
+static size_t sum_there(const int64_t *v, const uint64_t *have, size_t i, size_t end, bool constant, int64_t *ret)
+{
+    uint64_t sum = 0;
+    size_t n = 0;
+
+    while (i < end) {
+        size_t run = have ? chunk_run(have, i, end, true) : end - i;
+        for (size_t k = i; k < i + run && !constant; k++)
+            sum += (uint64_t)v[k];
+        n += run;
+        i += run;
+        i += i < end ? chunk_run(have, i, end, false) : 0;
+    }
+    *ret = (int64_t)(constant ? (uint64_t)v[0] * n : sum);
+    return n;
+}
+
+/* Of runs, as SHAPE_RUNS has them, the values [i, end). *at: the run that i is in or behind. */
+static int64_t sum_of_runs(const int64_t **at, size_t i, size_t end)
+{
+    const int64_t *run = *at;
+    uint64_t sum = 0;
+
+    while (i < end) {
+        while ((size_t)run[0] <= i)
+            run += 2;
+        size_t to = MIN((size_t)run[0], end);
+        sum += (uint64_t)run[1] * (to - i);
+        i = to;
+    }
+    *at = run;
+    return (int64_t)sum;
+}
+
+static int add_device(struct bins_sink *b, size_t metric, size_t dev, const uint64_t *have)
+{
+    const int64_t *v = chunk_lane(&b->s.cells, dev, 0), *run = v;
+    uint8_t shape = b->s.cells.shape[dev];
+    size_t i = b->begin;
+    int r = 0;
+
+    for (size_t k = 0; k < b->n_cuts && r == 0; i = b->cuts[k++].end) {
+        size_t end = b->cuts[k].end, n = end - i;
+        int64_t sum;
+        if (shape == SHAPE_RUNS)
+            sum = sum_of_runs(&run, i, end);
+        else
+            n = sum_there(v, have, i, end, shape == SHAPE_ONE, &sum);
+        if (n)
+            r = add_to(b, metric, &b->cuts[k], dev ? 0 : n, sum);
+    }
+    return r;
+}
+
+int together_raw(struct bins_sink *b, const struct chunk *c, size_t metric)
+{
+    size_t words = chunk_words(c->n_ticks), n = b->ask->n_devices, last = b->cuts[b->n_cuts - 1].end;
+    const uint64_t *have = b->s.cells.have;
+    bool all = chunk_run(have, b->begin, last, true) == last - b->begin;
+    int r = 0;
+
+    for (size_t d = 1; d < n; d++)
+        if (memcmp(have, have + d * words, words * sizeof(*have)) != 0)
+            return SINK_LEAVES;
+    for (size_t d = 0; d < n && r == 0; d++)
+        r = add_device(b, metric, d, all ? NULL : have);
+    return r;
+}
+
+int together_batch(struct bins_sink *b, size_t metric)
+{
+    size_t n = b->ask->n_devices, there = 0, i = b->begin;
+    const struct column *const *of = b->of;
+    int r = 0;
+
+    for (size_t d = 0; d < n; d++)
+        there += of[d] != NULL;
+    if (there < n)
+        return there ? SINK_LEAVES : 0;
+    for (size_t k = 0; k < b->n_cuts && r == 0; k++)
+        for (; i < b->cuts[k].end && r == 0; i++) {
+            bool has = column_has(of[0], i);
+            int64_t sum = 0;
+            for (size_t d = 0; d < n; d++) {
+                if (column_has(of[d], i) != has || (has && __builtin_add_overflow(sum, of[d]->v[i], &sum)))
+                    return SINK_LEAVES;
+            }
+            if (has)
+                r = add_to(b, metric, &b->cuts[k], 1, sum);
+        }
+    return r;
+}
