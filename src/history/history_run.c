@@ -458,7 +458,7 @@ static void give_sums(struct run *r, const struct plan_node *p, size_t metric, c
     bool any = false;
 
     for (size_t d = 0; d < p->card->n_devices; d++) {
-        const struct bin *b = first + d * step * fine->n;
+        const struct bin *b = first + (fine->together ? 0 : d * step * fine->n);
         if (d == 0 || !fine->together)
             any = ANY(r->n, i, b[i].count > 0);
         r->any |= any;
@@ -642,7 +642,7 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
             struct node_ask k;
             if (!node_ask_make(&k, r, &q->nodes[i], self))
                 continue;
-            bins += (k.ask.together ? 1 : k.ask.n_devices) * k.ask.n_metrics * (r->n + r->before);
+            bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before); /* also where they are to be together */
             k.ask.session = r->past->session;
             k.ask.stop = r->past->stop;
             k.ask.arg = r->past->stop_arg;

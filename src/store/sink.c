@@ -35,7 +35,7 @@ static size_t first_tick(const int64_t *ticks, size_t n, int64_t at)
 
 static inline bool is_name(struct str s, const char *name)
 {
-    return strncmp(name, s.p, s.len) == 0 && !name[s.len];
+    return strlen(name) == s.len && memcmp(name, s.p, s.len) == 0;
 }
 
 /* guess: where it is likely to be. */

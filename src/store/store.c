@@ -429,10 +429,10 @@ static int read_archive(struct store *s, const struct history_ask *v, size_t n, 
         return r;
     for (size_t i = 0; i < n; i++) {
         struct archive_name *names;
-        int64_t end_ms = ret[i].from_ms + (int64_t)ret[i].n * ret[i].step_ms;
+        int64_t from_ms = ret[i].from_ms, steps = (v[i].to_ms - from_ms + v[i].step_ms - 1) / v[i].step_ms;
         asks[i] = (struct archive_ask){.ask = &v[i],
-                                       .from_ms = v[i].exact ? v[i].from_ms : ret[i].from_ms,
-                                       .to_ms = MIN(until, v[i].exact ? v[i].to_ms : end_ms),
+                                       .from_ms = v[i].exact ? v[i].from_ms : from_ms,
+                                       .to_ms = MIN(until, v[i].exact ? v[i].to_ms : from_ms + steps * v[i].step_ms),
                                        .n_names = archive_names(aliases, n_aliases, v[i].node, &names)};
         asks[i].names = names;
     }
