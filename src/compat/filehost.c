@@ -25,7 +25,7 @@ struct filehost {
     int64_t tick_ms;      /* of the last round */
     int64_t left_mono;    /* owner NULL since */
     size_t left_out;      /* disks, as said last */
-    bool machine, warned; /* machine: something new of the machine itself */
+    bool machine, warned; /* machine: something new of the machine itself, not told yet */
 };
 
 struct filehosts {
@@ -81,9 +81,9 @@ void filehost_round(struct filehost *l)
             uplink_round(l->teller, r, &host, news ? UPLINK_READ : UPLINK_KNOWN);
             uplink_send(l->teller);
         }
+        l->machine = false;
     }
     l->told_at = l->at;
-    l->machine = false;
     tell_age(l);
 }
 
@@ -133,7 +133,11 @@ static void on_look(void *arg)
     for (size_t i = all->n; i-- > 0;) {
         struct filehost *l = all->v[i];
         if (l->owner) {
-            if (uplink_collect(l->teller) == COLLECT_OK)
+            if (uplink_collect(l->teller) != COLLECT_OK)
+                continue;
+            if (l->machine && clock_wall_ms() - l->at > ALONE_MS)
+                filehost_round(l); /* nothing came of its GPUs that could have taken this along */
+            else
                 tell_age(l);
         } else if (now - l->left_mono > FILES_FORGET_MS) {
             log_info("relay", "%s: forgotten", l->name);

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import threading
+import time
 
 import consul
 import lib
@@ -23,10 +24,14 @@ class Files(lib.Case):
         self.hub = self.start_hub("--files-every", "1s", *flags)
         return self.hub
 
-    def wait_node(self, name, check):
-        seen = [None]
+    def wait_node(self, name, check, machine=None):
+        """machine: writes its files anew every few seconds meanwhile, as its scripts do."""
+        seen, written = [None], [time.monotonic()]
 
         def look():
+            if machine and time.monotonic() - written[0] > 4:
+                machine.write()
+                written[0] = time.monotonic()
             for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]:
                 if n["name"] == name:
                     seen[0] = n
@@ -37,10 +42,10 @@ class Files(lib.Case):
         except AssertionError:
             raise AssertionError(f"{name} is {seen[0]}\n{self.hub.text}") from None
 
-    def check_whole(self, name):
+    def check_whole(self, name, machine=None):
         """What the files say is what every screen shows."""
         n = self.wait_node(name, lambda n: n["collect"] == "ok" and len(n["devices"]) == 2 and "cpus" in n and "load1" in n.get("metrics", {})  # several files, one after the other
-                           and len(n.get("custom", {})) == 2 and n["devices"][0].get("processes"))
+                           and len(n.get("custom", {})) == 2 and n["devices"][0].get("processes") and n["devices"][0]["processes"][0].get("user"), machine)
         self.assertEqual(n["id"], "file:" + name)
         self.assertEqual(n["collector"], "files")
         self.assertEqual(n["cpus"], 32)
@@ -177,9 +182,9 @@ class Files(lib.Case):
         a, b = self.machine("gpu01", "drop", hours=-5), self.machine("gpu02", "drop", hours=5.5)
         a.write()
         self.hub_with("--files-watch", self.path("drop"))
-        self.check_whole("gpu01")
+        self.check_whole("gpu01", a)
         b.write()
-        self.check_whole("gpu02")
+        self.check_whole("gpu02", b)
         for kind in b.texts():
             os.unlink(b.path(kind))
         self.wait_node("gpu02", lambda n: "unlisted: its files are no longer in the folder" in n["reason"])
@@ -219,7 +224,15 @@ class Files(lib.Case):
         self.hub.wait_line(r"cannot read the folder '.*drop': No such file")
         m = self.machine("gpu01", "drop")
         m.write()
-        self.check_whole("gpu01")
+        self.check_whole("gpu01", m)
+
+    def test_what_comes_behind_its_gpus_is_told_without_them(self):
+        m = self.machine("gpu01", "drop")
+        self.hub_with("--files-watch", self.path("drop"))
+        m.write(ago_s=45, kinds=("gpus",))
+        self.wait_node("gpu01", lambda n: len(n["devices"]) == 2)
+        m.write(kinds=("status",))  # their next reading would take it along, but none comes
+        self.wait_node("gpu01", lambda n: "load1" in n.get("metrics", {}))
 
     def test_names_on_screens(self):
         self.machine("gpu01", "drop").write()
