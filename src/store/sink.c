@@ -558,6 +558,14 @@ static void take_room(struct bins_sink *b, const struct history_ask *ask)
     b->place = (int *)(b->next + ask->n_metrics);
 }
 
+void bins_init(struct bins_sink *b)
+{
+    memset(b, 0, offsetof(struct bins_sink, few));
+    b->cuts = b->few;
+    b->cap_cuts = ARRAY_LEN(b->few);
+    b->cap_room = sizeof(b->few_room);
+}
+
 int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err)
 {
     b->s = (struct sink){.chunk = bins_chunk,
@@ -568,11 +576,6 @@ int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, str
                          .once = ask->once,
                          .cells = b->s.cells};
     b->fields = ask->fields ? ask->fields : BIN_ALL;
-    if (!b->cuts) {
-        b->cuts = b->few;
-        b->cap_cuts = ARRAY_LEN(b->few);
-        b->cap_room = sizeof(b->few_room);
-    }
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
         ask->step_ms > 1ll << 52)
         return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");

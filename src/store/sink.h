@@ -70,10 +70,11 @@ struct bins_sink {
     struct cut few[64]; /* what cuts is as long as that is enough */
     uint64_t few_room[64];
 };
-/* All zero before the first of several asks. h is the caller's to take. */
+void bins_init(struct bins_sink *b);
+/* The first of several asks, or the next. h is the caller's to take. */
 int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
 void bins_apart(struct bins_sink *b); /* before anything came: each device by itself after all */
-void bins_fini(struct bins_sink *b);  /* accepts one that is all zero */
+void bins_fini(struct bins_sink *b);
 void bins_put(struct history *h, size_t series, size_t bin, const struct part_bin *p); /* from elsewhere */
 
 /* ---- points of one series ---- */

@@ -482,9 +482,10 @@ static int read_one(struct asked *k, const struct history_ask *ask, struct histo
 /* Until there are no more, or one of them failed. x NULL: as each ask says. */
 static int read_asked(struct asked *k, struct history_session *x, struct err *err)
 {
-    struct bins_sink b = {0};
+    struct bins_sink b;
     int r = 0;
 
+    bins_init(&b);
     for (size_t i; r == 0 && !atomic_load(&k->failed) && (i = atomic_fetch_add(&k->next, 1)) < k->n;) {
         r = read_one(k, &k->asks[i], x, &b, err);
         if (r < 0)
