@@ -1,10 +1,11 @@
 /*
  * guard.c: a small fixed set of what the hub does most, so that a change that makes it dearer is seen before it lands.
- * Counts instructions where the processor lets us, otherwise CPU time against a reference loop in the same run, and
- * compares with the figures in bench/guard.txt, which are per architecture. A figure there is CPU in parts of the
- * reference loop's, or thousands of instructions.
+ * Counts instructions where valgrind is installed or the processor lets us, otherwise CPU time against a reference loop
+ * in the same run, and compares with the figures in bench/guard.txt, which are per architecture and way of counting. A
+ * figure there is CPU in parts of the reference loop's, or thousands of instructions.
  *
- *   build/bench/guard FILE [record]     record: prints lines for FILE instead
+ *   build/bench/guard FILE [record] [COUNTS]   record: prints lines for FILE instead. COUNTS: a file of what was
+ * counted valgrind --tool=callgrind build/bench/guard count   counts: a dump for each of the set, by its name
  */
 #include <dirent.h>
 #include <linux/perf_event.h>
@@ -13,6 +14,12 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_ZERO_STATS          ((void)0)
+#define CALLGRIND_DUMP_STATS_AT(name) ((void)(name))
+#endif
 
 #include "alert/rule.h"
 #include "base/buf.h"
@@ -400,20 +407,38 @@ static double least(void (*run)(void), double *ref)
     return best;
 }
 
-int main(int argc, char **argv)
+/* How each of the set was counted, and what for. */
+struct figures {
+    const char *kind;
+    double slack, of[ARRAY_LEN(set)];
+};
+
+static void count_all(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
+        set[i].run(); /* what only the first does */
+        CALLGRIND_ZERO_STATS;
+        set[i].run();
+        CALLGRIND_DUMP_STATS_AT(set[i].name);
+    }
+}
+
+static void measure_all(struct figures *ret)
+{
+    double ref = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(set); i++)
+        ret->of[i] = least(set[i].run, &ref);
+    for (size_t i = 0; i < ARRAY_LEN(set) && counter < 0; i++)
+        ret->of[i] /= ref;
+    ret->kind = counter >= 0 ? "instructions" : "cpu";
+    ret->slack = counter >= 0 ? SLACK_INSTRUCTIONS : SLACK_CPU;
+}
+
+static void in_folders(void (*fn)(struct figures *f), struct figures *ret)
 {
     char dirs[2][32] = {"/tmp/muster-guard-XXXXXX", "/tmp/muster-guard-XXXXXX"};
-    bool record = argc > 2 && strcmp(argv[2], "record") == 0;
-    struct utsname u;
-    double ref = 0, took[ARRAY_LEN(set)];
-    int dearer = 0;
 
-    if (argc < 2 || (argc > 2 && !record)) {
-        fprintf(stderr, "usage: guard FILE [record]\n");
-        return 2;
-    }
-    uname(&u);
-    counter_open();
     make_frames();
     fill_now();
     for (int i = 0; i < 2; i++)
@@ -421,31 +446,70 @@ int main(int argc, char **argv)
     logged = store_filled(dirs[0]);
     compacted = store_filled(dirs[1]);
     must(store_settle(compacted, NULL) == 0, "compaction");
-    for (size_t i = 0; i < ARRAY_LEN(set); i++)
-        took[i] = least(set[i].run, &ref);
-    const char *kind = counter >= 0 ? "instructions" : "cpu";
-    double slack = counter >= 0 ? SLACK_INSTRUCTIONS : SLACK_CPU;
-    if (!record)
-        printf("| what | times what was recorded | now | recorded |\n| --- | --- | --- | --- |\n");
-    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
-        double now = counter >= 0 ? took[i] : took[i] / ref, was = recorded(argv[1], u.machine, kind, set[i].name);
-        if (record) {
-            printf("%s %s %s %.4g\n", u.machine, kind, set[i].name, now);
-            continue;
-        }
-        bool bad = was > 0 && now > was * slack;
-        dearer += bad;
-        if (was > 0)
-            printf("| %s | %.2f%s | %.4g | %.4g |\n", set[i].what, now / was, bad ? " **dearer**" : "", now, was);
-        else
-            printf("| %s | not recorded for %s | %.4g | |\n", set[i].what, u.machine, now);
-    }
+    if (fn)
+        fn(ret);
+    else
+        count_all();
     store_close(logged);
     store_close(compacted);
     for (int i = 0; i < 2; i++)
         remove_folder(dirs[i]);
+}
+
+static void take_counts(const char *path, const char *arch, struct figures *ret)
+{
+    ret->kind = "callgrind";
+    ret->slack = SLACK_INSTRUCTIONS;
+    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
+        ret->of[i] = recorded(path, arch, ret->kind, set[i].name);
+        must(ret->of[i] > 0, set[i].name);
+    }
+}
+
+/* How many are dearer. */
+static int compare(const struct figures *f, const char *path, const char *arch)
+{
+    int dearer = 0;
+
+    printf("| what | times what was recorded | now | recorded |\n| --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
+        double was = recorded(path, arch, f->kind, set[i].name);
+        bool bad = was > 0 && f->of[i] > was * f->slack;
+        dearer += bad;
+        if (was > 0)
+            printf("| %s | %.2f%s | %.4g | %.4g |\n", set[i].what, f->of[i] / was, bad ? " **dearer**" : "", f->of[i],
+                   was);
+        else
+            printf("| %s | not recorded for %s | %.4g | |\n", set[i].what, arch, f->of[i]);
+    }
     if (dearer)
         fprintf(stderr, "bench/guard: %d of %zu take more than %.1f times the %s they took\n", dearer, ARRAY_LEN(set),
-                slack, counter >= 0 ? "instructions" : "CPU");
-    return dearer ? 1 : 0;
+                f->slack, strcmp(f->kind, "cpu") == 0 ? "CPU" : "instructions");
+    return dearer;
+}
+
+int main(int argc, char **argv)
+{
+    bool record = argc > 2 && strcmp(argv[2], "record") == 0;
+    struct figures f = {0};
+    struct utsname u;
+
+    if (argc < 2 || argc > 3 + record) {
+        fprintf(stderr, "usage: guard FILE [record] [COUNTS], guard count\n");
+        return 2;
+    }
+    if (argc == 2 && strcmp(argv[1], "count") == 0) {
+        in_folders(NULL, NULL);
+        return 0;
+    }
+    uname(&u);
+    if (argc == 3 + record) {
+        take_counts(argv[2 + record], u.machine, &f);
+    } else {
+        counter_open();
+        in_folders(measure_all, &f);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(set) && record; i++)
+        printf("%s %s %s %.4g\n", u.machine, f.kind, set[i].name, f.of[i]);
+    return !record && compare(&f, argv[1], u.machine) ? 1 : 0;
 }
