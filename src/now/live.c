@@ -18,7 +18,6 @@
 #define REFUSED_MS   60000 /* how long a refused twin is shown */
 /* Agents try again within a minute. As long as alerts wait (docs/alerts.md), and never less than down_after. */
 #define CHANCE_MAX_MS 120000
-#define LATELY_MS     600000 /* what was seen longer ago says nothing of now */
 
 struct live {
     struct state_rule rule;

@@ -433,6 +433,14 @@ static int64_t device_since(const struct node_now *n, const struct device_now *d
     return now_ms;
 }
 
+/* Since when a device is free that was not until now. */
+static int64_t free_since(const struct live_dev *ld, const struct device_now *d, int64_t now_ms)
+{
+    bool was_free = ld->free_ms && now_ms - d->since_ms <= LATELY_MS; /* before it was out of sight for a while */
+
+    return ld->left_ms ? ld->left_ms : was_free ? ld->free_ms : now_ms;
+}
+
 static bool judge_one(struct live_node *n, const struct state_rule *rule, size_t i, int64_t now_ms)
 {
     struct device_now *d = &n->now.devices[i];
@@ -441,10 +449,12 @@ static bool judge_one(struct live_node *n, const struct state_rule *rule, size_t
     bool moved = (int)d->state != v.state;
 
     n->next_ms = MIN(n->next_ms, v.until_ms);
+    if (moved && d->state == DEV_FREE && v.state > DEV_IN_SIGHT)
+        ld->free_ms = d->since_ms;
     if (moved || !d->since_ms)
-        d->since_ms = v.state == DEV_FREE && ld->left_ms ? ld->left_ms : device_since(&n->now, d, &v, now_ms);
+        d->since_ms = v.state == DEV_FREE ? free_since(ld, d, now_ms) : device_since(&n->now, d, &v, now_ms);
     if (v.state <= DEV_IN_SIGHT)
-        ld->left_ms = 0;
+        ld->left_ms = ld->free_ms = 0;
     if (!moved && ld->why == v.why && ld->amount == v.amount)
         return false;
     d->state = (enum dev_state)v.state;

@@ -4,11 +4,14 @@
 #include "now/gpu_watch.h"
 #include "now/judge.h"
 
+#define LATELY_MS 600000 /* what was seen longer ago says nothing of now */
+
 /* What live knows of a device beyond what it shows; same index as node_now.devices. */
 struct live_dev {
     int64_t known_ms, work_ms;         /* newest tick that told of work or its absence, and of work */
     int64_t new_known_ms, new_work_ms; /* the same within the batch being read; 0: none */
     int64_t left_ms;  /* who was on it before the hub started left it then; 0: nobody, or it was seen since */
+    int64_t free_ms;  /* out of sight, it was free before, since then; 0: it was not */
     bool from_before; /* known_ms and work_ms are of before the hub started */
     size_t cap_procs, cap_custom;
     struct gpu_watch *watch; /* NULL: nobody is on it, or it tells no activity */

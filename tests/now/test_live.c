@@ -206,6 +206,33 @@ static void what_nobody_saw_is_not_idleness(void **unused)
     }
 }
 
+/* Free again after a while without news is free as before; not after long, nor when somebody was on it. */
+static void what_was_not_heard_of_for_a_while_is_free_as_before(void **unused)
+{
+    static const struct {
+        int64_t away_ms, since_ms;
+        bool work;
+    } cases[] = {{20000, NOW, false}, {600000, NOW, false}, {601000, NOW + 661000, false}, {20000, NOW + 80000, true}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct live *l = live_new(NULL, NULL, NULL);
+        struct node_now *n = node_with_gpus(l, "k1", NOW);
+        struct device_now *d = &n->devices[0];
+        int64_t last = NOW + 60000, back = last + cases[i].away_ms;
+        send_util(l, n, 1, (int64_t[]){0}, 1, NOW, NOW);
+        send_util(l, n, 1, (int64_t[]){0}, 1, last, last);
+        assert_int_equal(d->since_ms, NOW);
+        live_tick(l, last + 15000);
+        assert_int_equal(d->state, DEV_STALE);
+        assert_int_equal(d->since_ms, last);
+        send_util(l, n, 1, (int64_t[]){cases[i].work ? 9000 : 0}, 1, back, back);
+        assert_int_equal(d->state, cases[i].work ? DEV_BUSY : DEV_FREE);
+        assert_int_equal(d->since_ms, cases[i].since_ms);
+        live_free(l);
+    }
+}
+
 static void work_at_any_tick_keeps_a_device_busy_for_a_minute(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
@@ -958,6 +985,7 @@ TESTS(cmocka_unit_test(nodes_are_in_order_as_they_come_and_go),
       cmocka_unit_test(l2_absent_stays_absent_and_values_know_their_age),
       cmocka_unit_test(l2_a_value_no_longer_given_is_let_go), cmocka_unit_test(l3_each_change_raises_the_versions),
       cmocka_unit_test(l4_time_is_what_the_caller_says), cmocka_unit_test(what_nobody_saw_is_not_idleness),
+      cmocka_unit_test(what_was_not_heard_of_for_a_while_is_free_as_before),
       cmocka_unit_test(work_at_any_tick_keeps_a_device_busy_for_a_minute),
       cmocka_unit_test(processes_come_with_the_newest_batch),
       cmocka_unit_test(values_under_other_facts_are_passed_over),
