@@ -4,8 +4,11 @@
  * in the same run, and compares with the figures in bench/guard.txt, which are per architecture and way of counting. A
  * figure there is CPU in parts of the reference loop's, or thousands of instructions.
  *
- *   build/bench/guard FILE [record] [COUNTS]   record: prints lines for FILE instead. COUNTS: a file of what was
- * counted valgrind --tool=callgrind build/bench/guard count   counts: a dump for each of the set, by its name
+ *   build/bench/guard FILE [record] [COUNTS]
+ *   valgrind --tool=callgrind build/bench/guard count
+ *
+ * record: prints lines for FILE instead of comparing. COUNTS: what was counted, in the same form. count: callgrind
+ * writes a dump for each of the set, by its name.
  */
 #include <dirent.h>
 #include <linux/perf_event.h>
@@ -413,7 +416,7 @@ struct figures {
     double slack, of[ARRAY_LEN(set)];
 };
 
-static void count_all(void)
+static void count_all(UNUSED struct figures *f)
 {
     for (size_t i = 0; i < ARRAY_LEN(set); i++) {
         set[i].run(); /* what only the first does */
@@ -446,10 +449,7 @@ static void in_folders(void (*fn)(struct figures *f), struct figures *ret)
     logged = store_filled(dirs[0]);
     compacted = store_filled(dirs[1]);
     must(store_settle(compacted, NULL) == 0, "compaction");
-    if (fn)
-        fn(ret);
-    else
-        count_all();
+    fn(ret);
     store_close(logged);
     store_close(compacted);
     for (int i = 0; i < 2; i++)
@@ -499,7 +499,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (argc == 2 && strcmp(argv[1], "count") == 0) {
-        in_folders(NULL, NULL);
+        in_folders(count_all, &f);
         return 0;
     }
     uname(&u);
