@@ -2,14 +2,17 @@
 #include "codec/numbers.h"
 
 #include <math.h>
+#define ZSTD_STATIC_LINKING_ONLY /* for ZSTD_c_literalCompressionMode */
 #include <zstd.h>
 
 #include "base/mem.h"
 #include "codec/chunk_coding.h"
 #include "codec/pack.h"
 
-#define ZSTD_LEVEL    1 /* on single bytes the higher ones find no more, and take longer */
 #define ZSTD_BYTES    (256u << 20)
+#define REPEAT        7u    /* bytes: shorter repeats in noise are chance, and take more than they save */
+#define REPEATS       6u    /* bits: so many places of before, by their hash, in which a repeat is looked for */
+#define SHORT         1024u /* bytes: here a single repeat may be too dear */
 #define SAMPLE        1024u
 #define SAMPLE_RUN    64u                /* neighbours taken together */
 #define TINY          24u                /* shorter planes are not worth a try */
@@ -17,19 +20,34 @@
 #define FRAME_MAGIC_N 4u
 
 struct numbers {
-    ZSTD_CCtx *zstd;
-    uint8_t *plane, *packed;
+    ZSTD_CCtx *zstd, *alone; /* alone: each byte by itself, without repeats */
+    uint8_t *plane, *packed[2];
     size_t cap, cap_packed;
     uint64_t sample[SAMPLE];
     float x_log_x[SAMPLE + 1];
 };
 
+/* What a version of zstd does not know is left as that has it: the bytes are right all the same. */
+static ZSTD_CCtx *zstd_new(bool repeats)
+{
+    ZSTD_CCtx *z = ZSTD_createCCtx();
+
+    if (!z)
+        abort();
+    ZSTD_CCtx_setParameter(z, ZSTD_c_strategy, ZSTD_fast);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_minMatch, REPEAT);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, REPEATS);
+    if (!repeats) { /* it looks at so few places that it finds none, and packs what is left nevertheless */
+        ZSTD_CCtx_setParameter(z, ZSTD_c_targetLength, 4 * SHORT);
+        ZSTD_CCtx_setParameter(z, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
+    }
+    return z;
+}
+
 struct numbers *numbers_new(void)
 {
-    struct numbers *x = NEW(struct numbers, .zstd = ZSTD_createCCtx());
+    struct numbers *x = NEW(struct numbers, .zstd = zstd_new(true), .alone = zstd_new(false));
 
-    if (!x->zstd)
-        abort();
     for (unsigned i = 2; i <= SAMPLE; i++)
         x->x_log_x[i] = (float)i * log2f((float)i);
     return x;
@@ -40,8 +58,8 @@ void numbers_free(struct numbers *x)
     if (!x)
         return;
     ZSTD_freeCCtx(x->zstd);
-    free(x->plane);
-    free(x->packed);
+    ZSTD_freeCCtx(x->alone);
+    FREE_ALL(x->plane, x->packed[0], x->packed[1]);
     free(x);
 }
 
@@ -239,8 +257,29 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
 
 /* ---- writing ---- */
 
+/* The smallest frame of these bytes; its length, or n where none is smaller than they are. */
+static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const uint8_t **ret)
+{
+    size_t bound = ZSTD_compressBound(n), least = n;
+
+    if (bound > x->cap_packed) {
+        x->cap_packed = bound;
+        for (unsigned k = 0; k < ARRAY_LEN(x->packed); k++)
+            x->packed[k] = mem_grow(x->packed[k], bound, 1);
+    }
+    for (unsigned k = 0; k < (n < SHORT ? 2u : 1u); k++) {
+        size_t z = ZSTD_compress2(k ? x->alone : x->zstd, x->packed[k], bound, p, n);
+        if (ZSTD_isError(z) || z >= least)
+            continue;
+        least = z;
+        *ret = x->packed[k];
+    }
+    return least;
+}
+
 static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size_t n)
 {
+    const uint8_t *frame = NULL;
     size_t same = 1;
 
     while (same < n && p[same] == p[0])
@@ -251,12 +290,10 @@ static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size
         return;
     }
     if (n > TINY) {
-        size_t bound = ZSTD_compressBound(n);
-        VEC_LEAST(x->packed, x->cap_packed, bound);
-        size_t z = ZSTD_compressCCtx(x->zstd, x->packed, bound, p, n, ZSTD_LEVEL);
-        if (!ZSTD_isError(z) && z < n) {
+        size_t z = pack_plane(x, p, n, &frame);
+        if (frame) {
             buf_varint(out, (uint64_t)(z - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
-            buf_add(out, x->packed + FRAME_MAGIC_N, z - FRAME_MAGIC_N);
+            buf_add(out, frame + FRAME_MAGIC_N, z - FRAME_MAGIC_N);
             return;
         }
     }
