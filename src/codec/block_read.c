@@ -1,4 +1,6 @@
 /* block_read.c: reading blocks. Any bytes are survived (B2). */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/order.h"
 #include "codec/block.h"
@@ -96,35 +98,108 @@ static size_t part_to(const struct undo *u, size_t n)
     return u->some ? u->part->to : n;
 }
 
-/* Where the numbers of the part are among all. */
-static size_t find_numbers(const struct undo *u, size_t fewer, struct numbers_rows *ret)
-{
-    size_t numbers = 0;
+/* ---- adding up what is cut ---- */
 
-    *ret = (struct numbers_rows){0};
-    for (size_t k = 0; k < u->n_series; k++) {
-        if (k == u->part->first)
-            ret->from = numbers;
-        if (!is_same(u, k))
-            numbers += u->n[k] - MIN(u->n[k], fewer);
-        if (k < u->part->last)
-            ret->to = numbers;
+static void sum_cuts(uint64_t *ret, const uint64_t *v, const struct block_part *part)
+{
+    size_t i = part->from;
+
+    for (size_t k = 0; k < part->n_cuts; k++) {
+        uint64_t sum = 0;
+        for (size_t end = part->cuts[k].end; i < end; i++)
+            sum += v[i];
+        ret[k] = sum;
     }
-    if (u->some && fewer == 0) {
-        ret->row = u->n[u->part->first];
-        ret->low = u->part->from;
-        ret->high = u->part->to;
-    } else {
-        ret->row = MAX(ret->to - ret->from, 1u);
-        ret->high = ret->to - ret->from;
-    }
-    return numbers;
 }
 
-static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsigned coding, size_t moving)
+/* The values that undo_values would make of these numbers; the series' first is this one. */
+static void sum_values(uint64_t *ret, struct numbers_in *in, size_t number, const struct undo *u, size_t at)
 {
-    size_t fewer = codings[coding].fewer, at = 0;
-    struct numbers_rows rows = {.row = 1};
+    size_t i = u->part->from;
+
+    for (size_t k = 0; k < u->part->n_cuts; i = u->part->cuts[k++].end) {
+        size_t end = u->part->cuts[k].end;
+        ret[k] = numbers_sum(in, number + i, number + end) * u->by + (end - i) * (uint64_t)u->a[at];
+    }
+}
+
+/* Those of undo_zigzag, which most noisy series are. */
+static void sum_zigzag(uint64_t *ret, const uint64_t *from, const struct undo *u, size_t at)
+{
+    const struct block_part *part = u->part;
+    uint64_t now = (uint64_t)u->a[at], by = u->by;
+    size_t i = 0;
+
+    for (; i < part->from; i++)
+        now += unzigzag(from[i]) * by;
+    uint64_t sum = now;
+    for (size_t k = 0; k < part->n_cuts; k++) {
+        for (size_t end = part->cuts[k].end - 1; i < end; i++)
+            sum += now += unzigzag(from[i]) * by;
+        ret[k] = sum;
+        sum = 0;
+    }
+}
+
+/* Of a series of runs, of which the first has this value. False: they are not as long as the series together. */
+static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, const uint64_t *diff, size_t runs,
+                     uint64_t now, size_t n)
+{
+    const struct cut *cut = u->part->cuts, *last = cut + u->part->n_cuts;
+    uint64_t sum = 0, by = u->by;
+    size_t end = 0, at = u->part->from, next = cut->end; /* before `at` all is added; the next cut */
+
+    for (size_t run = 0; run < runs; run++) {
+        now += run ? unzigzag(diff[run - 1]) * by : 0;
+        if (len[run] >= n - end)
+            return false;
+        end += len[run] + 1;
+        if (end <= at) /* before the first cut */
+            continue;
+        while (end >= next) {
+            *ret++ = sum + now * (next - at);
+            sum = 0;
+            at = next;
+            next = ++cut < last ? cut->end : n + 1; /* where no run ends */
+        }
+        sum += now * (end - at);
+        at = end;
+    }
+    return end == n;
+}
+
+/* ---- series that are not constant ---- */
+
+/* A series that is the at-th of them; its numbers begin with this one. */
+static void get_series(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
+                       size_t number, size_t k, size_t at, uint64_t *ret)
+{
+    size_t n = u->n[k], from = part_from(u), to = part_to(u, n), fewer = codings[coding].fewer;
+    size_t first = fewer ? 0 : from, last = to - MIN(to, fewer);
+    uint64_t *numbers = b->v, *v = b->v + n;
+
+    if (u->part->cuts)
+        u->part->shape[k] = SHAPE_SUMS;
+    if (u->part->cuts && codings[coding].undo == undo_values) {
+        sum_values(ret, in, number, u, at);
+        return;
+    }
+    numbers_take(in, numbers + first, number + first, number + last);
+    if (!u->part->cuts) {
+        codings[coding].undo(ret, from, to, u, at, numbers);
+    } else if (coding == BLOCK_ZIGZAG) {
+        sum_zigzag(ret, numbers, u, at);
+    } else {
+        codings[coding].undo(v, from, to, u, at, numbers);
+        sum_cuts(ret, v, u->part);
+    }
+}
+
+static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u, unsigned coding, size_t moving)
+{
+    size_t fewer = codings[coding].fewer, at = 0, numbers = 0;
+    struct numbers_in in;
+    bool none = u->part->first == u->part->last;
 
     for (unsigned i = 0; i < codings[coding].rows; i++)
         if (ints_get(r, b->rows[1 + i], moving) < 0)
@@ -134,25 +209,46 @@ static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsi
         for (size_t k = 0; k < moving; k++)
             b->rows[1][k] = least;
     }
-    size_t numbers = find_numbers(u, fewer, &rows);
-    if (u->part->first == u->part->last)
-        rows = (struct numbers_rows){.row = 1};
-    if (!numbers_get_rows(&b->numbers, r, b->v, numbers, &rows))
+    for (size_t k = 0; k < u->n_series; k++)
+        numbers += is_same(u, k) ? 0 : u->n[k] - MIN(u->n[k], fewer);
+    if (!numbers_open(&b->numbers, r, numbers, none ? NULL : &in))
         return false;
-    const uint64_t *v = b->v;
     uint64_t *ret = u->ret;
+    numbers = 0;
     for (size_t k = 0; k < u->part->last; ret += u->n[k++]) {
         if (is_same(u, k))
             continue;
         if (k >= u->part->first)
-            codings[coding].undo(ret, part_from(u), part_to(u, u->n[k]), u, at, v);
+            get_series(b, u, coding, &in, numbers, k, at, ret);
         at++;
-        v += u->n[k] - MIN(u->n[k], fewer);
+        numbers += u->n[k] - MIN(u->n[k], fewer);
     }
     return true;
 }
 
-static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_t moving)
+/* The same as they are, or in short as SHAPE_RUNS says. */
+static bool undo_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, const uint64_t *diff, size_t runs,
+                      uint64_t now, size_t n, bool brief)
+{
+    uint64_t by = u->by;
+    size_t i = 0;
+
+    for (size_t run = 0; run < runs; run++) {
+        now += run ? unzigzag(diff[run - 1]) * by : 0;
+        if (len[run] >= n - i)
+            return false;
+        size_t end = i + (size_t)len[run] + 1;
+        if (brief) {
+            ret[2 * run] = i = end;
+            ret[2 * run + 1] = now;
+        }
+        for (; i < end; i++)
+            ret[i] = now;
+    }
+    return i == n;
+}
+
+static bool get_runs(struct block_reader *b, struct rd *r, const struct undo *u, size_t moving)
 {
     size_t runs = 0, at = 0, values = 0;
 
@@ -166,39 +262,27 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
         runs += (size_t)u->b[k];
     }
     /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
+    const struct block_part *part = u->part;
     uint64_t *diffs = b->v + runs;
-    bool none = u->part->first == u->part->last;
-    if (!numbers_get(&b->numbers, r, b->v, runs, 0, none ? 0 : runs) ||
-        !numbers_get(&b->numbers, r, diffs, runs - moving, 0, none ? 0 : runs - moving))
+    if (part->first == part->last)
+        return numbers_open(&b->numbers, r, runs, NULL) && numbers_open(&b->numbers, r, runs - moving, NULL);
+    if (!numbers_get(&b->numbers, r, b->v, runs) || !numbers_get(&b->numbers, r, diffs, runs - moving))
         return false;
-    if (none)
-        return true;
     const uint64_t *len = b->v;
     uint64_t *to = u->ret;
     for (size_t k = 0; k < u->n_series; to += u->n[k++]) {
-        uint64_t now;
-        size_t i = 0;
         if (is_same(u, k))
             continue;
-        now = (uint64_t)u->a[at];
-        bool brief = u->part->runs && (uint64_t)u->b[at] <= u->n[k] / 2;
-        for (int64_t run = 0; run < u->b[at]; run++) {
-            if (run)
-                now += unzigzag(*diffs++) * u->by;
-            if (*len >= u->n[k] - i)
-                return false;
-            size_t end = i + (size_t)*len++ + 1;
-            if (brief) {
-                to[2 * run] = i = end;
-                to[2 * run + 1] = now;
-            }
-            for (; i < end; i++)
-                to[i] = now;
-        }
-        if (brief)
-            u->part->shape[k] = SHAPE_RUNS;
-        if (i != u->n[k])
+        size_t some = (size_t)u->b[at], n = u->n[k];
+        uint64_t first = (uint64_t)u->a[at];
+        bool brief = part->runs && some <= n / 2;
+        if (part->cuts || brief)
+            part->shape[k] = part->cuts ? SHAPE_SUMS : SHAPE_RUNS;
+        if (!(part->cuts ? sum_runs(to, u, len, diffs, some, first, n)
+                         : undo_runs(to, u, len, diffs, some, first, n, brief)))
             return false;
+        len += some;
+        diffs += some - 1;
         at++;
     }
     return true;

@@ -112,13 +112,16 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
  * Less of a column: devices [first, last) of its own, the lanes whose bits are set, and ticks [from, to); to 0: all of
  * them. What else ret->v holds then does not matter. bytes.p NULL: those of the chunk. The checksum is that of the
  * whole column; what is passed over is not looked at closely. brief: devices whose value never changes,
- * and with runs those that seldom change, may be given in short, as cells.shape says; of one lane only.
+ * and with runs those that seldom change, may be given in short, as cells.shape says; of one lane only. With cuts,
+ * which begin at from, the others are given as sums where every device has every tick.
  */
 struct chunk_want {
     size_t first, last;
     unsigned lanes;
     size_t from, to;
     bool brief, runs;
+    const struct cut *cuts; /* with brief alone; NULL: every value is wanted */
+    size_t n_cuts;
     bool plain; /* bytes are those that chunk_plain made */
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,

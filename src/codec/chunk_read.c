@@ -234,7 +234,7 @@ static bool get_runs(struct rd *r, struct chunk_cells *c, uint64_t *h)
     uint64_t runs = rd_varint(r);
     bool bit = false;
 
-    if (r->bad || runs > n + 1 || !numbers_get(&c->block.numbers, r, c->flat, (size_t)runs, 0, (size_t)runs))
+    if (r->bad || runs > n + 1 || !numbers_get(&c->block.numbers, r, c->flat, (size_t)runs))
         return false;
     memset(h, 0, chunk_words(n) * sizeof(*h));
     for (size_t i = 0; i < runs; i++, bit = !bit) {
@@ -310,7 +310,10 @@ static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane
     unsigned lane = how->lane;
     bool wanted = want->lanes >> lane & 1, zero = how->zero;
     size_t n = c->n_ticks, begin = want->to ? want->from : 0, end = want->to ? MIN(want->to, n) : n;
-    struct block_part part = {wanted ? want->first : 0, wanted ? want->last : 0, begin, end, NULL, false};
+    struct block_part part = {.first = wanted ? want->first : 0,
+                              .last = wanted ? want->last : 0,
+                              .from = begin,
+                              .to = end};
     const int64_t *usual = how->usual;
     int64_t *v = c->v + lane * chunk_lane_step(c);
 
@@ -355,12 +358,15 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
         if (k < last)
             end = n;
     }
-    struct block_part part = {first == last ? end : begin,
-                              end,
-                              begin_tick,
-                              end_tick,
-                              want->brief && c->lanes == 1 ? c->shape + c->n_devs : NULL,
-                              want->brief && want->runs && c->lanes == 1 && full};
+    bool brief = want->brief && c->lanes == 1;
+    struct block_part part = {.first = first == last ? end : begin,
+                              .last = end,
+                              .from = begin_tick,
+                              .to = end_tick,
+                              .shape = brief ? c->shape + c->n_devs : NULL,
+                              .runs = brief && want->runs && full,
+                              .cuts = brief && full ? want->cuts : NULL,
+                              .n_cuts = want->n_cuts};
     if (!how->zero && !get_block(r, c, how, flat, some, n, &part))
         return false;
     for (size_t k = last; k-- > first;) {
@@ -372,7 +378,7 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
             c->shape[k] = part.shape[end];
             if (c->shape[k] == SHAPE_ONE)
                 v[0] = (int64_t)flat[at];
-            continue; /* runs are where they belong: every device has every tick then */
+            continue; /* runs and sums are where they belong: every device has every tick then */
         }
         if (how->zero)
             for (size_t i = begin_tick; i < end_tick; i++)

@@ -357,9 +357,10 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
 
 /* ---- reading ---- */
 
-/* skip: it is only passed over, and what is returned is not to be read. */
-static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t n, bool skip)
+/* The k-th plane. skip: it is only passed over, and what is returned is not to be read. */
+static const uint8_t *get_plane(struct numbers_room *room, unsigned k, struct rd *r, size_t n, bool skip)
 {
+    struct numbers_plane *plane = &room->plane[k];
     const uint8_t *begin = r->p;
     uint64_t word = rd_varint(r);
     size_t len = (size_t)(word >> 2);
@@ -371,13 +372,13 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     if (skip && !room->plain)
         return (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : word == SECTION_FILL ? rd_bytes(r, 1) : NULL;
     const uint8_t *from = (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : NULL;
-    if (from && !room->plain && room->unpacked == n && room->frame.len == FRAME_MAGIC_N + len &&
-        memcmp(room->frame.p + FRAME_MAGIC_N, from, len) == 0)
-        return (const uint8_t *)room->plane.p; /* a node's next device, or the same one for somebody else */
-    room->unpacked = 0;
-    buf_reset(&room->plane);
-    room->plane.max = ZSTD_BYTES;
-    char *to = buf_room(&room->plane, n);
+    if (from && !room->plain && plane->unpacked == n && plane->frame.len == FRAME_MAGIC_N + len &&
+        memcmp(plane->frame.p + FRAME_MAGIC_N, from, len) == 0)
+        return (const uint8_t *)plane->bytes.p; /* a node's next device, or the same one for somebody else */
+    plane->unpacked = 0;
+    buf_reset(&plane->bytes);
+    plane->bytes.max = ZSTD_BYTES;
+    char *to = buf_room(&plane->bytes, n);
     if (!to)
         return NULL;
     if (word == SECTION_FILL) {
@@ -386,16 +387,16 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     }
     if (!from)
         return NULL;
-    buf_reset(&room->frame);
-    room->frame.max = 2ul * ZSTD_BYTES;
-    buf_add(&room->frame, FRAME_MAGIC, FRAME_MAGIC_N);
-    buf_add(&room->frame, from, len);
+    buf_reset(&plane->frame);
+    plane->frame.max = 2ul * ZSTD_BYTES;
+    buf_add(&plane->frame, FRAME_MAGIC, FRAME_MAGIC_N);
+    buf_add(&plane->frame, from, len);
     if (!room->zstd && !(room->zstd = ZSTD_createDCtx()))
         abort();
-    size_t z = ZSTD_decompressDCtx(room->zstd, to, n, room->frame.p, room->frame.len);
+    size_t z = ZSTD_decompressDCtx(room->zstd, to, n, plane->frame.p, plane->frame.len);
     if (ZSTD_isError(z) || z != n)
         return NULL;
-    room->unpacked = n;
+    plane->unpacked = n;
     if (room->plain) {
         buf_add(room->plain, room->done, (size_t)(begin - room->done));
         buf_u8(room->plain, SECTION_PLAIN);
@@ -405,100 +406,180 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     return (const uint8_t *)to;
 }
 
-/* Numbers [i, end) from this bit on, of len bytes. */
-static inline __attribute__((always_inline)) void unpack_sized(const uint8_t *p, size_t len, uint64_t bit,
-                                                               const uint8_t *size, uint64_t *ret, size_t i, size_t end,
-                                                               unsigned low)
+static bool open_sized(struct numbers_room *room, struct rd *r, struct numbers_in *in)
 {
-    for (; i < end; i++) {
-        const struct size *s = &sizes[size[i]];
-        unsigned width = low + s->bits;
-        uint64_t v = 0;
-        size_t at = (size_t)(bit / 8);
-        if (width <= 56 && len - at >= 8) {
-            v = unpack_one(p, bit, ((s->mask + 1ull) << low) - 1);
-        } else {
-            for (unsigned b = 0; b < width; b++)
-                v |= (uint64_t)(p[(bit + b) / 8] >> (bit + b) % 8 & 1) << b;
-        }
-        ret[i] = v + (s->least << low);
-        bit += width;
-    }
+    in->plane[0] = get_plane(room, 0, r, in->n, false);
+    if (!in->plane[0] || in->low > 64 - SIZED_BITS)
+        return false;
+    in->len = (size_t)(((uint64_t)in->low * in->n + sizes_bits(in->plane[0], in->n) + 7) / 8);
+    in->bits = rd_bytes(r, in->len);
+    return in->bits != NULL;
 }
 
-static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to,
-                      unsigned low)
+bool numbers_open(struct numbers_room *room, struct rd *r, size_t n, struct numbers_in *ret)
 {
-    const uint8_t *size = get_plane(room, r, n, false);
+    struct numbers_in passed, *in = ret ? ret : &passed;
 
-    if (!size || low > 64 - SIZED_BITS)
+    *in = (struct numbers_in){.n = n};
+    if (n == 0)
+        return true;
+    in->width = rd_u8(r);
+    in->low = rd_u8(r);
+    in->sized = in->low & SIZED;
+    in->low &= ~SIZED;
+    if (r->bad || in->width > 64)
         return false;
-    uint64_t before = (uint64_t)low * from + sizes_bits(size, from);
-    uint64_t bits = before + (uint64_t)low * (n - from) + sizes_bits(size + from, n - from);
-    size_t len = (size_t)((bits + 7) / 8);
-    const uint8_t *p = rd_bytes(r, len);
-    if (!p)
+    if (in->sized)
+        return open_sized(room, r, in);
+    if (in->low > in->width)
         return false;
-    if (low == 0) /* nearly always */
-        unpack_sized(p, len, before, size, ret, from, to, 0);
-    else
-        unpack_sized(p, len, before, size, ret, from, to, low);
+    if (in->low) {
+        in->len = packed_size(n, in->low);
+        in->bits = rd_bytes(r, in->len);
+        if (!in->bits)
+            return false;
+    }
+    for (unsigned k = 0; in->low + 8 * k < in->width; k++) {
+        in->plane[k] = get_plane(room, k, r, n, !ret);
+        if (!in->plane[k])
+            return false;
+    }
     return true;
 }
 
-/* A plane's bytes of numbers [i, end). */
-static void add_plane(uint64_t *ret, const uint8_t *p, size_t i, size_t end, unsigned shift)
+/* A number by its size, from this bit on; near: 8 bytes can be read there. */
+static inline __attribute__((always_inline)) uint64_t unpack_size(const uint8_t *p, uint64_t *bit, uint8_t size,
+                                                                  unsigned low, bool near)
+{
+    const struct size *s = &sizes[size];
+    unsigned width = low + s->bits;
+    uint64_t v = 0;
+
+    if (near && width <= 56)
+        v = unpack_one(p, *bit, ((s->mask + 1ull) << low) - 1);
+    else
+        for (unsigned b = 0; b < width; b++)
+            v |= (uint64_t)(p[(*bit + b) / 8] >> (*bit + b) % 8 & 1) << b;
+    *bit += width;
+    return v + (s->least << low);
+}
+
+/* n numbers from this bit on, of len bytes. The bit behind them. */
+static inline __attribute__((always_inline)) uint64_t
+unpack_sized(const uint8_t *p, size_t len, uint64_t bit, const uint8_t *size, uint64_t *ret, size_t n, unsigned low)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t word;
+        memcpy(&word, size + i, 8);
+        bool exact = low == 0 && !(word & 0xf0f0f0f0f0f0f0f0u); /* all below SIZES_EXACT */
+        bool near = len - bit / 8 >= 8 * 8 + 8;
+        for (unsigned k = 0; k < 8 && exact; k++)
+            ret[i + k] = size[i + k];
+        for (unsigned k = 0; k < 8 && !exact; k++)
+            ret[i + k] = unpack_size(p, &bit, size[i + k], low, near || len - bit / 8 >= 8);
+    }
+    for (; i < n; i++)
+        ret[i] = unpack_size(p, &bit, size[i], low, len - bit / 8 >= 8);
+    return bit;
+}
+
+static void take_sized(struct numbers_in *in, uint64_t *ret, size_t i, size_t end)
+{
+    const uint8_t *size = in->plane[0];
+
+    if (i < in->at)
+        in->at = in->bit = 0;
+    in->bit += (uint64_t)in->low * (i - in->at) + sizes_bits(size + in->at, i - in->at);
+    if (in->low == 0) /* nearly always */
+        in->bit = unpack_sized(in->bits, in->len, in->bit, size + i, ret, end - i, 0);
+    else
+        in->bit = unpack_sized(in->bits, in->len, in->bit, size + i, ret, end - i, in->low);
+    in->at = end;
+}
+
+static void add_plane(uint64_t *ret, const uint8_t *p, size_t n, unsigned shift)
 {
     if (shift == 0)
-        for (; i < end; i++)
+        for (size_t i = 0; i < n; i++)
             ret[i] = p[i];
     else
-        for (; i < end; i++)
+        for (size_t i = 0; i < n; i++)
             ret[i] |= (uint64_t)p[i] << shift;
 }
 
-bool numbers_get_rows(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, const struct numbers_rows *x)
+void numbers_take(struct numbers_in *in, uint64_t *ret, size_t i, size_t end)
 {
+    size_t n = end - i;
+
     if (n == 0)
-        return true;
-    unsigned width = rd_u8(r), low = rd_u8(r);
-    if (r->bad || width > 64)
-        return false;
-    if (low & SIZED)
-        return get_sized(room, r, ret, n, x->from, x->to, low & ~SIZED);
-    if (low > width)
-        return false;
-    if (low) {
-        size_t len = packed_size(n, low);
-        const uint8_t *p = rd_bytes(r, len);
-        if (!p)
-            return false;
-        for (size_t at = x->from; at < x->to; at += x->row)
-            unpack(p, len, (int64_t *)ret, at + x->low, at + x->high, low, 0);
-    } else if (!width && x->from < x->to) {
-        memset(ret + x->from, 0, (x->to - x->from) * sizeof(*ret));
+        return;
+    if (in->sized) {
+        take_sized(in, ret, i, end);
+        return;
     }
-    for (unsigned shift = low; shift < width; shift += 8) {
-        const uint8_t *p = get_plane(room, r, n, x->from == x->to);
-        if (!p)
-            return false;
-        for (size_t at = x->from; at < x->to; at += x->row)
-            add_plane(ret, p, at + x->low, at + x->high, shift);
-    }
-    return true;
+    if (in->low)
+        unpack(in->bits, in->len, (int64_t *)ret, i, n, in->low, 0);
+    else if (!in->width)
+        memset(ret, 0, n * sizeof(*ret));
+    for (unsigned k = 0, shift = in->low; shift < in->width; k++, shift += 8)
+        add_plane(ret, in->plane[k] + i, n, shift);
 }
 
-bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
+static uint64_t sum_bytes(const uint8_t *p, size_t n)
 {
-    struct numbers_rows all = {.from = from, .to = to, .row = MAX(to - from, 1u), .high = to - from};
+    uint64_t sum = 0;
 
-    return numbers_get_rows(room, r, ret, n, &all);
+    while (n) {
+        size_t some = MIN(n, 4096u);
+        uint32_t part = 0; /* narrow, so that many are added at once */
+        for (size_t i = 0; i < some; i++)
+            part += p[i];
+        sum += part;
+        p += some;
+        n -= some;
+    }
+    return sum;
+}
+
+uint64_t numbers_sum(struct numbers_in *in, size_t i, size_t end)
+{
+    struct numbers_in low = *in; /* what the planes do not have */
+    uint64_t sum = 0, room[128];
+
+    if (!in->sized) {
+        low.width = in->low;
+        for (unsigned k = 0, shift = in->low; shift < in->width && i < end; k++, shift += 8)
+            sum += sum_bytes(in->plane[k] + i, end - i) << shift;
+    }
+    for (size_t to; i < end && low.width; i = to) {
+        to = MIN(end, i + ARRAY_LEN(room));
+        numbers_take(&low, room, i, to);
+        for (size_t k = 0; k < to - i; k++)
+            sum += room[k];
+    }
+    in->at = low.at;
+    in->bit = low.bit;
+    return sum;
+}
+
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
+{
+    struct numbers_in in;
+
+    if (!numbers_open(room, r, n, &in))
+        return false;
+    numbers_take(&in, ret, 0, n);
+    return true;
 }
 
 void numbers_room_fini(struct numbers_room *room)
 {
-    buf_fini(&room->frame);
-    buf_fini(&room->plane);
+    for (unsigned k = 0; k < NUMBERS_PLANES; k++) {
+        buf_fini(&room->plane[k].frame);
+        buf_fini(&room->plane[k].bytes);
+    }
     ZSTD_freeDCtx(room->zstd);
     *room = (struct numbers_room){0};
 }

@@ -47,7 +47,7 @@ static inline uint8_t *pack_end(struct packer *k)
     return k->p;
 }
 
-/* ---- reading: numbers [from, to) of those at p, which has len bytes, into ret[from..to) ---- */
+/* ---- reading: n numbers, from the one on, of those at p, which has len bytes ---- */
 
 /* Of up to 56 bits: one word has it, wherever it begins. There are 8 bytes to read at p + bit / 8. */
 static inline uint64_t unpack_one(const uint8_t *p, uint64_t bit, uint64_t mask)
@@ -58,12 +58,12 @@ static inline uint64_t unpack_one(const uint8_t *p, uint64_t bit, uint64_t mask)
     return le64toh(word) >> bit % 8 & mask;
 }
 
-static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
+static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t n, unsigned width,
                                uint64_t mask, uint64_t add)
 {
     uint64_t bit = (uint64_t)from * width;
 
-    for (size_t i = from; i < to; i++, bit += width) {
+    for (size_t i = 0; i < n; i++, bit += width) {
         size_t at = (size_t)(bit / 8);
         unsigned shift = (unsigned)(bit % 8);
         uint64_t v = 0, high = 0;
@@ -121,20 +121,21 @@ static inline void unpack_known(const uint8_t *p, int64_t *ret, size_t eights, u
     }
 }
 
-static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
+static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t n, unsigned width,
                           uint64_t add)
 {
     uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = (uint64_t)from * width;
     uint8_t last[24] = {0}; /* the bytes behind which there are no 8 to read, and some to read there */
-    size_t i = from;
+    size_t i = 0;
 
     if (width > 56) {
-        unpack_wide(p, len, ret, from, to, width, mask, add);
+        unpack_wide(p, len, ret, from, n, width, mask, add);
         return;
     }
-    size_t end = width && len >= 8 ? MIN(to, (len - 8) * 8 / width) : 0; /* before it there are 8 bytes to read */
-    if (width <= UNPACK_KNOWN && end >= from + 16) {
-        for (; i % 8; i++, bit += width)
+    size_t near = width && len >= 8 ? (len - 8) * 8 / width : 0; /* before it there are 8 bytes to read */
+    size_t end = near > from ? MIN(n, near - from) : 0;
+    if (width <= UNPACK_KNOWN && end >= 16) {
+        for (; (from + i) % 8; i++, bit += width)
             ret[i] = (int64_t)(unpack_one(p, bit, mask) + add);
         size_t eights = (end - i) / 8;
         unpack_known(p + bit / 8, ret + i, eights, width, add);
@@ -143,11 +144,11 @@ static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t fro
     }
     for (; i < end; i++, bit += width)
         ret[i] = (int64_t)(unpack_one(p, bit, mask) + add);
-    if (i >= to)
+    if (i >= n)
         return;
     p += bit / 8;
     memcpy(last, p, MIN(len - bit / 8, sizeof(last) - 8));
-    for (bit %= 8; i < to; i++, bit += width)
+    for (bit %= 8; i < n; i++, bit += width)
         ret[i] = (int64_t)(unpack_one(last, bit, mask) + add);
 }
 

@@ -7,6 +7,7 @@
 #include "model/metric.h"
 #include "store/together.h"
 
+#define CUT_NEAR   16u /* ticks: a bin of fewer is found tick by tick */
 #define BINS_MAX   (4u << 20)
 #define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is looked at anyway */
 #define POINTS_MAX (16u << 20) /* 256 MB */
@@ -314,9 +315,12 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
             bin += (uint32_t)on;
             next += on * step;
         }
+        size_t near = MIN(end, i + CUT_NEAR);
         do
             i++;
-        while (i < end && ticks[i] < next);
+        while (i < near && ticks[i] < next);
+        if (i == near && i < end)
+            i += first_tick(ticks + i, end - i, next);
         *cut++ = (struct cut){(uint32_t)i, bin};
     }
     b->n_cuts = (size_t)(cut - b->cuts);
@@ -403,7 +407,9 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
                               .from = b->begin,
                               .to = b->cuts[b->n_cuts - 1].end,
                               .brief = tier == TIER_RAW && !keep,
-                              .runs = b->n_cuts <= (b->cuts[b->n_cuts - 1].end - b->begin) / RUNS_WORTH};
+                              .runs = b->n_cuts <= (b->cuts[b->n_cuts - 1].end - b->begin) / RUNS_WORTH,
+                              .cuts = b->h.together && tier == TIER_RAW && !keep ? b->cuts : NULL,
+                              .n_cuts = b->n_cuts};
     if (want.first >= want.last)
         return 0;
     int r = sink_read_column(&b->s, c, column, &want);

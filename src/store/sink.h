@@ -61,9 +61,7 @@ struct bins_sink {
     const uint16_t *devs; /* of which column these are, as chunk_part says; NULL: of none yet */
     size_t first_place, last_place; /* they are within [first, last) */
     size_t begin;                   /* its first tick that is asked for */
-    struct cut {                    /* ticks up to this one, from the cut before, are in this bin */
-        uint32_t end, bin;
-    } * cuts;
+    struct cut *cuts;               /* ticks, from begin on */
     size_t n_cuts, cap_cuts;
     void *room; /* the block that of, keys, next and place are in; NULL: they fit into few_room */
     size_t cap_room;

@@ -113,26 +113,9 @@ static size_t sum_there(const int64_t *v, const uint64_t *have, size_t i, size_t
     return n;
 }
 
-/* Of runs, as SHAPE_RUNS has them, the values [i, end). *at: the run that i is in or behind. */
-static int64_t sum_of_runs(const int64_t **at, size_t i, size_t end)
-{
-    const int64_t *run = *at;
-    uint64_t sum = 0;
-
-    while (i < end) {
-        while ((size_t)run[0] <= i)
-            run += 2;
-        size_t to = MIN((size_t)run[0], end);
-        sum += (uint64_t)run[1] * (to - i);
-        i = to;
-    }
-    *at = run;
-    return (int64_t)sum;
-}
-
 static int add_device(struct bins_sink *b, size_t metric, size_t dev, const uint64_t *have)
 {
-    const int64_t *v = chunk_lane(&b->s.cells, dev, 0), *run = v;
+    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
     uint8_t shape = b->s.cells.shape[dev];
     size_t i = b->begin;
     int r = 0;
@@ -140,8 +123,8 @@ static int add_device(struct bins_sink *b, size_t metric, size_t dev, const uint
     for (size_t k = 0; k < b->n_cuts && r == 0; i = b->cuts[k++].end) {
         size_t end = b->cuts[k].end, n = end - i;
         int64_t sum;
-        if (shape == SHAPE_RUNS)
-            sum = sum_of_runs(&run, i, end);
+        if (shape == SHAPE_SUMS)
+            sum = v[k];
         else
             n = sum_there(v, have, i, end, shape == SHAPE_ONE, &sum);
         if (n)

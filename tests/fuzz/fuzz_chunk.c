@@ -2,6 +2,7 @@
  * A chunk: any bytes are read within bounds; what can be read is written and read back as the same. The checksums of
  * the head and the columns are put right first, or nothing would ever get past them.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,11 @@ static void read_part(const struct chunk *c, size_t column, const struct chunk_c
     struct chunk_cells got = {0};
     size_t n_devs = c->columns[column].n_devs;
     size_t from = c->n_ticks / 3, to = c->n_ticks - c->n_ticks / 4;
-    struct chunk_want want = {column % n_devs, n_devs, 1u << column % c->lanes | 1, from, to, false, false, false};
+    struct chunk_want want = {.first = column % n_devs,
+                              .last = n_devs,
+                              .lanes = 1u << column % c->lanes | 1,
+                              .from = from,
+                              .to = to};
     int r = chunk_read_part(c, column, (struct str){0}, &want, &got, NULL);
 
     if (good && r < 0)
@@ -90,6 +95,39 @@ static void read_part(const struct chunk *c, size_t column, const struct chunk_c
             for (size_t i = from; i < to; i++)
                 if (chunk_has(whole, k, i) && chunk_value(&got, k, i) != chunk_lane(whole, k, 0)[i])
                     abort();
+    }
+    chunk_cells_fini(&got);
+}
+
+/* What the values of cuts add up to. */
+static void read_sums(const struct chunk *c, size_t column, const struct chunk_cells *whole, bool good)
+{
+    struct chunk_cells got = {0};
+    size_t from = c->n_ticks / 3, to = c->n_ticks - c->n_ticks / 4, mid = from + (to - from) / 2;
+    struct cut cuts[] = {{(uint32_t)(mid > from ? mid : to), 0}, {(uint32_t)to, 1}};
+    struct chunk_want want = {.last = c->columns[column].n_devs,
+                              .lanes = 1,
+                              .from = from,
+                              .to = to,
+                              .brief = true,
+                              .cuts = cuts,
+                              .n_cuts = mid > from ? 2 : 1};
+    int r = c->lanes == 1 ? chunk_read_part(c, column, (struct str){0}, &want, &got, NULL) : -EBADMSG;
+
+    if (good && r < 0 && c->lanes == 1)
+        abort();
+    for (size_t k = 0; k < want.last && good && r == 0; k++) {
+        size_t i = from;
+        for (size_t n = 0; n < want.n_cuts && got.shape[k] == SHAPE_SUMS; n++) {
+            uint64_t sum = 0;
+            for (; i < cuts[n].end; i++)
+                sum += (uint64_t)chunk_lane(whole, k, 0)[i];
+            if (sum != (uint64_t)chunk_lane(&got, k, 0)[n])
+                abort();
+        }
+        for (; i < to && got.shape[k] != SHAPE_SUMS; i++)
+            if (chunk_has(whole, k, i) && chunk_value(&got, k, i) != chunk_lane(whole, k, 0)[i])
+                abort();
     }
     chunk_cells_fini(&got);
 }
@@ -158,6 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             bool good = chunk_read(&c, i, &cells, NULL) == 0;
             if (i < 8) {
                 read_part(&c, i, &cells, good);
+                read_sums(&c, i, &cells, good);
                 read_kept(&c, i, &cells, good);
                 read_plain(&c, i, &cells, good);
             }
