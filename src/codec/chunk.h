@@ -86,6 +86,7 @@ size_t chunk_head_len(const void *lead);
 /* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. The head's bytes are enough. */
 int chunk_open(struct chunk *ret, struct str bytes, struct err *err);
 void chunk_fini(struct chunk *c);
+void chunk_ticks(const struct chunk *c, int64_t *ret); /* of one that was opened, once more: n_ticks of them */
 
 /* A decoded column; zeroed at first, reused by the next read, ended with chunk_cells_fini. */
 struct chunk_cells {

@@ -208,6 +208,14 @@ int chunk_open(struct chunk *ret, struct str bytes, struct err *err)
     return 0;
 }
 
+void chunk_ticks(const struct chunk *c, int64_t *ret)
+{
+    struct rd r = rd_of(c->bytes.p + HEAD_AT, c->bytes.len - HEAD_AT);
+
+    (void)rd_varint(&r); /* how many */
+    ints_get(&r, ret, c->n_ticks);
+}
+
 void chunk_fini(struct chunk *c)
 {
     for (size_t i = 0; i < c->n_devs; i++)

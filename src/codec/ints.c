@@ -231,10 +231,10 @@ static int get_runs(struct rd *r, int64_t *ret, size_t n)
     return 0;
 }
 
-static int get_pack(struct rd *r, int64_t *ret, size_t n)
+static int get_packed(struct rd *r, int64_t *ret, size_t n, unsigned *ret_width)
 {
     uint64_t min = unzigzag(rd_varint(r));
-    unsigned width = rd_u8(r);
+    unsigned width = *ret_width = rd_u8(r);
 
     if (r->bad || width > 64)
         return -EBADMSG;
@@ -246,14 +246,25 @@ static int get_pack(struct rd *r, int64_t *ret, size_t n)
     return 0;
 }
 
+static int get_pack(struct rd *r, int64_t *ret, size_t n)
+{
+    unsigned width;
+
+    return get_packed(r, ret, n, &width);
+}
+
 static int get_pack_delta(struct rd *r, int64_t *ret, size_t n)
 {
     uint64_t at = unzigzag(rd_varint(r));
+    unsigned width;
 
-    if (get_pack(r, ret + 1, n - 1) < 0)
+    if (get_packed(r, ret + 1, n - 1, &width) < 0)
         return -EBADMSG;
     ret[0] = (int64_t)at;
-    for (size_t i = 1; i < n; i++) {
+    uint64_t step = n > 1 ? (uint64_t)ret[1] : 0;
+    for (size_t i = 1; i < n && width == 0; i++) /* even intervals: none of them waits for the one before */
+        ret[i] = (int64_t)(at + i * step);
+    for (size_t i = 1; i < n && width > 0; i++) {
         at += (uint64_t)ret[i];
         ret[i] = (int64_t)at;
     }

@@ -128,11 +128,16 @@ static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t fro
     uint8_t last[24] = {0}; /* the bytes behind which there are no 8 to read, and some to read there */
     size_t i = 0;
 
+    if (width == 0) { /* as moments at even intervals are */
+        for (; i < n; i++)
+            ret[i] = (int64_t)add;
+        return;
+    }
     if (width > 56) {
         unpack_wide(p, len, ret, from, n, width, mask, add);
         return;
     }
-    size_t near = width && len >= 8 ? (len - 8) * 8 / width : 0; /* before it there are 8 bytes to read */
+    size_t near = len >= 8 ? (len - 8) * 8 / width : 0; /* before it there are 8 bytes to read */
     size_t end = near > from ? MIN(n, near - from) : 0;
     if (width <= UNPACK_KNOWN && end >= 16) {
         for (; (from + i) % 8; i++, bit += width)

@@ -20,6 +20,8 @@ struct chunk_cache {
     size_t bytes, max_bytes;
     uint32_t dice;
     struct buf room, plain; /* of a column that is not kept; of one that is, until it is */
+    int64_t *ticks;         /* of the raw chunk that is read */
+    size_t cap_ticks;
 };
 
 struct chunk_cache *chunk_cache_new(size_t max_bytes)
@@ -60,7 +62,7 @@ void chunk_cache_free(struct chunk_cache *s)
     chunk_cache_reset(s);
     buf_fini(&s->room);
     buf_fini(&s->plain);
-    free(s);
+    FREE_ALL(s->ticks, s);
 }
 
 static struct chunk_cache_group **slot_of(struct chunk_cache *s, const char *node, int tier, int64_t bucket)
@@ -140,7 +142,11 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
         c->sums = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->sums));
         c->devices_sum = sink_devices_sum(&c->c);
     }
-    *ret_bytes += len + c->c.n_ticks * sizeof(*c->c.ticks) + c->c.n_devices * sizeof(*c->c.devices) +
+    if (c->c.lanes == 1) { /* many, and read again sooner than all else that is asked of it */
+        free(c->c.ticks);
+        c->c.ticks = NULL;
+    }
+    *ret_bytes += len + (c->c.ticks ? c->c.n_ticks * sizeof(*c->c.ticks) : 0) + c->c.n_devices * sizeof(*c->c.devices) +
                   c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns) + sizeof(*c->sums)) +
                   c->c.n_devs * c->c.n_devices * sizeof(uint16_t);
     return 0;
@@ -186,6 +192,18 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     evict(s, g);
     *ret = g;
     return 0;
+}
+
+struct chunk chunk_cache_open(struct chunk_cache *s, const struct chunk_cache_chunk *c)
+{
+    struct chunk ret = c->c;
+
+    if (!ret.ticks) {
+        VEC_LEAST(s->ticks, s->cap_ticks, ret.n_ticks);
+        chunk_ticks(&ret, s->ticks);
+        ret.ticks = s->ticks;
+    }
+    return ret;
 }
 
 static void keep_column(struct chunk_cache *s, struct chunk_cache_group *g, struct chunk_cache_column **at,

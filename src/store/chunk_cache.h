@@ -15,7 +15,7 @@ struct column_sums;
 
 struct chunk_cache_chunk {
     int64_t id, from_ms, to_ms, log;
-    struct chunk c;       /* its head */
+    struct chunk c;       /* its head; of a raw one without ticks */
     uint64_t devices_sum; /* as sink_devices_sum makes it */
     bool summed;          /* as chunk_row.summed */
     bool bad;             /* which makes no sense */
@@ -45,6 +45,8 @@ void chunk_cache_reset(struct chunk_cache *s);
 /* From the cache or the database; good until the next call. 0 or -errno. */
 int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
                     struct chunk_cache_group **ret);
+/* A chunk's head with its ticks, for whoever reads it now: not to be ended, and good until the next call. */
+struct chunk chunk_cache_open(struct chunk_cache *s, const struct chunk_cache_chunk *c);
 /*
  * A column's bytes, good until the next call: 0: not checked; 1: as chunk_plain made them. -EBADMSG: they are not
  * there; -errno. room: any cells.

@@ -141,6 +141,13 @@ static void keep_sums(void *arg, size_t column, struct column_sums *theirs)
     chunk_cache_keep_sums(g->r->shelf, g->group, g->chunk, column, theirs);
 }
 
+static int read_head(struct reading *g, int tier)
+{
+    struct chunk c = chunk_cache_open(g->r->shelf, g->chunk);
+
+    return g->sink->chunk(g->sink, &c, tier);
+}
+
 /* unsummed: only what is not in the next tier. */
 static int read_group(struct reading *g, bool unsummed)
 {
@@ -160,7 +167,7 @@ static int read_group(struct reading *g, bool unsummed)
         if (stopped(g))
             r = -ECANCELED;
         else if (!c->bad && c->c.lanes == (tier == TIER_RAW ? 1 : LANES))
-            r = s->chunk(s, &c->c, tier);
+            r = read_head(g, tier);
         else
             s->damaged++;
     }
