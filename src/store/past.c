@@ -126,7 +126,7 @@ static int load_column(void *arg, UNUSED const struct chunk *c, size_t column, s
 {
     struct reading *g = arg;
 
-    return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, &g->sink->cells, ret);
+    return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, g->sink->cells, ret);
 }
 
 static const struct column_sums *kept_sums(void *arg, size_t column)
@@ -540,16 +540,12 @@ static int read_node(struct history_session *x, const char *node, int tier, stru
 {
     struct reading g = {.x = x, .r = x->r, .sink = s, .node = node, .tier = tier};
 
-    chunk_cells_fini(&s->cells);
-    s->cells = x->r->cells;
+    s->cells = &x->r->cells;
     s->guess = x->r->guess;
-    x->r->cells = (struct chunk_cells){0};
     int r = read_once(&g, last_try, err);
     x->r->guess = s->guess;
-    if (s->cells.cap_v <= CELLS_KEEP) {
-        x->r->cells = s->cells;
-        s->cells = (struct chunk_cells){0};
-    }
+    if (s->cells->cap_v > CELLS_KEEP)
+        chunk_cells_fini(s->cells);
     for (size_t k = 0; k < g.names.n; k++)
         free(g.names.v[k].rows);
     if (g.names.v != &g.names.one)

@@ -87,17 +87,17 @@ int sink_read_column(struct sink *s, const struct chunk *c, size_t k, struct chu
     struct str bytes = {0};
     int r = 0;
 
-    if (c->columns[k].leans && !chunk_has_base(c, k, want, &s->cells)) {
+    if (c->columns[k].leans && !chunk_has_base(c, k, want, s->cells)) {
         r = load_column(s, c, c->columns[k].leans - 1, &bytes);
         if (r == 0)
-            r = chunk_read_base(c, k, bytes, want, &s->cells, NULL);
+            r = chunk_read_base(c, k, bytes, want, s->cells, NULL);
         bytes = (struct str){0};
     }
     if (r == 0)
         r = load_column(s, c, k, &bytes);
     want->plain = r == 1;
     if (r >= 0)
-        r = chunk_read_part(c, k, bytes, want, &s->cells, NULL);
+        r = chunk_read_part(c, k, bytes, want, s->cells, NULL);
     if (r != -EBADMSG)
         return r;
     s->damaged++;
@@ -223,13 +223,13 @@ static void bins_runs(struct bins_sink *b, size_t series, const int64_t *ticks, 
 
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
-    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
-    uint8_t shape = b->s.cells.shape[dev];
+    const int64_t *v = chunk_lane(b->s.cells, dev, 0);
+    uint8_t shape = b->s.cells->shape[dev];
 
     if (shape == SHAPE_RUNS)
         bins_runs(b, series, c->ticks, v);
     else
-        bins_samples(b, series, c->ticks, 0, v, b->s.cells.have + dev * chunk_words(c->n_ticks), shape == SHAPE_ONE);
+        bins_samples(b, series, c->ticks, 0, v, b->s.cells->have + dev * chunk_words(c->n_ticks), shape == SHAPE_ONE);
 }
 
 /* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
@@ -270,9 +270,9 @@ static void bins_tier_sums(const struct bins_sink *b, size_t series, const int64
 
 static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
 {
-    const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
-    size_t i = b->begin, row = series * b->h.n, stride = chunk_lane_step(&b->s.cells);
-    bool full = b->s.cells.full;
+    const int64_t *lanes = chunk_lane(b->s.cells, dev, 0);
+    size_t i = b->begin, row = series * b->h.n, stride = chunk_lane_step(b->s.cells);
+    bool full = b->s.cells->full;
 
     if (full && b->fields == BIN_SUM) {
         bins_tier_sums(b, series, lanes, stride);
@@ -281,7 +281,7 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
     for (size_t k = 0; k < b->n_cuts; k++)
         for (; i < b->cuts[k].end; i++) {
             struct part_bin part;
-            if (!full && !chunk_has(&b->s.cells, dev, i))
+            if (!full && !chunk_has(b->s.cells, dev, i))
                 continue;
             size_t at = row + b->cuts[k].bin;
             if (!(b->fields & BIN_LAST)) {
@@ -422,7 +422,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
             bins_tier(b, d * step + metric, c, (size_t)at[d], tier);
     }
     if (keep && r == 0)
-        chunk_keep(c, column, &want, &b->s.cells);
+        chunk_keep(c, column, &want, b->s.cells);
     return MIN(r, 0);
 }
 
@@ -466,7 +466,7 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     size_t k, end;
     int r = 0;
 
-    chunk_forget(&s->cells);
+    chunk_forget(s->cells);
     bins_cut(b, c->ticks, c->n_ticks, 0);
     if (b->n_cuts == 0)
         return 0;
@@ -579,8 +579,7 @@ int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, str
                          .reset = bins_reset,
                          .stop = ask->stop,
                          .stop_arg = ask->arg,
-                         .once = ask->once,
-                         .cells = b->s.cells};
+                         .once = ask->once};
     b->fields = ask->fields ? ask->fields : BIN_ALL;
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
         ask->step_ms > 1ll << 52)
@@ -626,7 +625,6 @@ void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
     FREE_ALL(b->room, b->cuts == b->few ? NULL : b->cuts);
-    chunk_cells_fini(&b->s.cells);
 }
 
 /* ---- points ---- */
@@ -644,7 +642,7 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
     struct points_sink *p = (struct points_sink *)s;
     int dev = find_device(c, p->device, 0), r = 0;
 
-    chunk_forget(&s->cells);
+    chunk_forget(s->cells);
     for (size_t k = 0; tier == TIER_RAW && dev >= 0 && k < c->n_columns && r == 0; k++) {
         int at = chunk_key_eq(c->columns[k].key, p->key) ? place_of(&c->columns[k], dev) : -1;
         if (at < 0)
@@ -657,8 +655,8 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
         }
         size_t end = first_tick(c->ticks, c->n_ticks, s->to_ms);
         for (size_t i = first_tick(c->ticks, c->n_ticks, s->from_ms); i < end && r == 0; i++)
-            if (chunk_has(&s->cells, (size_t)at, i))
-                r = points_add(p, c->ticks[i], chunk_lane(&s->cells, (size_t)at, 0)[i]);
+            if (chunk_has(s->cells, (size_t)at, i))
+                r = points_add(p, c->ticks[i], chunk_lane(s->cells, (size_t)at, 0)[i]);
     }
     return r;
 }
@@ -714,7 +712,6 @@ int points_give(struct points_sink *p, int (*each)(void *arg, int64_t at_ms, int
 void points_fini(struct points_sink *p)
 {
     free(p->v);
-    chunk_cells_fini(&p->s.cells);
 }
 
 /* ---- which series there are ---- */
@@ -793,7 +790,6 @@ void series_fini(struct series_sink *p)
 {
     series_reset(&p->s);
     free(p->v);
-    chunk_cells_fini(&p->s.cells);
 }
 
 void history_fini(struct history *h)

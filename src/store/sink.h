@@ -29,7 +29,7 @@ struct sink {
     int64_t from_ms, to_ms; /* [from, to): what is wanted */
     bool once;              /* as history_ask says */
     uint32_t damaged;
-    struct chunk_cells cells;
+    struct chunk_cells *cells;       /* room, of whoever reads */
     struct history_session *session; /* or NULL */
     size_t guess;         /* the column that was asked for in the chunk before: likely it is the same again */
     uint64_t devices_sum; /* sink_devices_sum of the chunk that is given; 0: not known */

@@ -84,7 +84,7 @@ int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, siz
     int r = sink_read_column(&b->s, c, column, &want);
     if (r)
         return MIN(r, 0);
-    struct column_sums *made = add_up(&b->s.cells, want.from, want.to);
+    struct column_sums *made = add_up(b->s.cells, want.from, want.to);
     r = add_sums(b, metric, made, c->n_ticks);
     if (keep)
         b->s.keep_sums(b->s.load_arg, column, made);
@@ -115,8 +115,8 @@ static size_t sum_there(const int64_t *v, const uint64_t *have, size_t i, size_t
 
 static int add_device(struct bins_sink *b, size_t metric, size_t dev, const uint64_t *have)
 {
-    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
-    uint8_t shape = b->s.cells.shape[dev];
+    const int64_t *v = chunk_lane(b->s.cells, dev, 0);
+    uint8_t shape = b->s.cells->shape[dev];
     size_t i = b->begin;
     int r = 0;
 
@@ -136,7 +136,7 @@ static int add_device(struct bins_sink *b, size_t metric, size_t dev, const uint
 int together_raw(struct bins_sink *b, const struct chunk *c, size_t metric)
 {
     size_t words = chunk_words(c->n_ticks), n = b->ask->n_devices, last = b->cuts[b->n_cuts - 1].end;
-    const uint64_t *have = b->s.cells.have;
+    const uint64_t *have = b->s.cells->have;
     bool all = chunk_run(have, b->begin, last, true) == last - b->begin;
     int r = 0;
 
