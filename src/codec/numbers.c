@@ -519,11 +519,14 @@ void numbers_take(struct numbers_in *in, uint64_t *ret, size_t i, size_t end)
         take_sized(in, ret, i, end);
         return;
     }
-    if (in->low)
+    unsigned k = 0;
+    if (in->low && in->low <= UNPACK_KNOWN && in->width > in->low) {
+        unpack_topped(in->bits, in->len, in->plane[0] + i, (int64_t *)ret, i, n, in->low, 0);
+        k = 1;
+    } else if (in->low || !in->width) {
         unpack(in->bits, in->len, (int64_t *)ret, i, n, in->low, 0);
-    else if (!in->width)
-        memset(ret, 0, n * sizeof(*ret));
-    for (unsigned k = 0, shift = in->low; shift < in->width; k++, shift += 8)
+    }
+    for (unsigned shift = in->low + 8 * k; shift < in->width; k++, shift += 8)
         add_plane(ret, in->plane[k] + i, n, shift);
 }
 

@@ -83,23 +83,26 @@ static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_
 }
 
 /* Eight at a time, which begin at a whole byte. There are 8 bytes to read behind the last of them. Where the width is
- * known to the compiler each takes a load, a shift and a mask. */
-static inline __attribute__((always_inline)) void unpack_eights(const uint8_t *p, int64_t *ret, size_t eights,
-                                                                unsigned width, uint64_t add)
+ * known to the compiler each takes a load, a shift and a mask. top, unless NULL: a byte for each, above its bits. */
+static inline __attribute__((always_inline)) void unpack_eights(const uint8_t *p, const uint8_t *top, int64_t *ret,
+                                                                size_t eights, unsigned width, uint64_t add)
 {
-    for (; eights; eights--, ret += 8, p += width)
+    for (; eights; eights--, ret += 8, p += width, top += top ? 8 : 0)
         for (unsigned k = 0; k < 8; k++)
-            ret[k] = (int64_t)(unpack_one(p, (uint64_t)k * width, (1ull << width) - 1) + add);
+            ret[k] = (int64_t)((unpack_one(p, (uint64_t)k * width, (1ull << width) - 1) |
+                                (top ? (uint64_t)top[k] << width : 0)) +
+                               add);
 }
 
 #define UNPACK_KNOWN 16u /* bits: few numbers that are packed are wider */
 
-static inline void unpack_known(const uint8_t *p, int64_t *ret, size_t eights, unsigned width, uint64_t add)
+static inline __attribute__((always_inline)) void unpack_known(const uint8_t *p, const uint8_t *top, int64_t *ret,
+                                                               size_t eights, unsigned width, uint64_t add)
 {
     switch (width) {
 #define WIDTH(w)                                                                                                       \
     case w:                                                                                                            \
-        unpack_eights(p, ret, eights, w, add);                                                                         \
+        unpack_eights(p, top, ret, eights, w, add);                                                                    \
         break
         WIDTH(1);
         WIDTH(2);
@@ -121,40 +124,47 @@ static inline void unpack_known(const uint8_t *p, int64_t *ret, size_t eights, u
     }
 }
 
-static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t n, unsigned width,
-                          uint64_t add)
+/* n numbers, from the one on. */
+static inline __attribute__((always_inline)) void unpack_topped(const uint8_t *p, size_t len, const uint8_t *top,
+                                                                int64_t *ret, size_t from, size_t n, unsigned width,
+                                                                uint64_t add)
 {
-    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = (uint64_t)from * width;
+    uint64_t mask = (1ull << width) - 1, bit = (uint64_t)from * width;
     uint8_t last[24] = {0}; /* the bytes behind which there are no 8 to read, and some to read there */
     size_t i = 0;
 
-    if (width == 0) { /* as moments at even intervals are */
-        for (; i < n; i++)
-            ret[i] = (int64_t)add;
-        return;
-    }
-    if (width > 56) {
-        unpack_wide(p, len, ret, from, n, width, mask, add);
-        return;
-    }
+#define TOP(i) (top ? (uint64_t)top[i] << width : 0)
     size_t near = len >= 8 ? (len - 8) * 8 / width : 0; /* before it there are 8 bytes to read */
     size_t end = near > from ? MIN(n, near - from) : 0;
     if (width <= UNPACK_KNOWN && end >= 16) {
         for (; (from + i) % 8; i++, bit += width)
-            ret[i] = (int64_t)(unpack_one(p, bit, mask) + add);
+            ret[i] = (int64_t)((unpack_one(p, bit, mask) | TOP(i)) + add);
         size_t eights = (end - i) / 8;
-        unpack_known(p + bit / 8, ret + i, eights, width, add);
+        unpack_known(p + bit / 8, top ? top + i : NULL, ret + i, eights, width, add);
         i += 8 * eights;
         bit += 8ull * eights * width;
     }
     for (; i < end; i++, bit += width)
-        ret[i] = (int64_t)(unpack_one(p, bit, mask) + add);
+        ret[i] = (int64_t)((unpack_one(p, bit, mask) | TOP(i)) + add);
     if (i >= n)
         return;
     p += bit / 8;
     memcpy(last, p, MIN(len - bit / 8, sizeof(last) - 8));
     for (bit %= 8; i < n; i++, bit += width)
-        ret[i] = (int64_t)(unpack_one(last, bit, mask) + add);
+        ret[i] = (int64_t)((unpack_one(last, bit, mask) | TOP(i)) + add);
+#undef TOP
+}
+
+static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t n, unsigned width,
+                          uint64_t add)
+{
+    if (width == 0) /* as moments at even intervals are */
+        for (size_t i = 0; i < n; i++)
+            ret[i] = (int64_t)add;
+    else if (width > 56)
+        unpack_wide(p, len, ret, from, n, width, width == 64 ? UINT64_MAX : (1ull << width) - 1, add);
+    else
+        unpack_topped(p, len, NULL, ret, from, n, width, add);
 }
 
 /* ---- dividing by an exact divisor: shift its powers of two out, multiply by the inverse of the odd rest ---- */
