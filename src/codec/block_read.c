@@ -146,16 +146,14 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
                      uint64_t now, size_t n)
 {
     const struct cut *cut = u->part->cuts, *last = cut + u->part->n_cuts;
+    const uint64_t *end_len = len + runs;
     uint64_t sum = 0, by = u->by;
     size_t end = 0, at = u->part->from, next = cut->end; /* before `at` all is added; the next cut */
 
-    for (size_t run = 0; run < runs; run++) {
-        now += run ? unzigzag(diff[run - 1]) * by : 0;
-        if (len[run] >= n - end)
-            return false;
-        end += len[run] + 1;
-        if (end <= at) /* before the first cut */
-            continue;
+    for (; len < end_len && *len < n - end && end + *len < at; now += ++len < end_len ? unzigzag(*diff++) * by : 0)
+        end += *len + 1; /* before the first cut */
+    for (; len < end_len && *len < n - end; now += ++len < end_len ? unzigzag(*diff++) * by : 0) {
+        end += *len + 1;
         while (end >= next) {
             *ret++ = sum + now * (next - at);
             sum = 0;
@@ -165,7 +163,7 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
         sum += now * (end - at);
         at = end;
     }
-    return end == n;
+    return len == end_len && end == n;
 }
 
 /* ---- series that are not constant ---- */

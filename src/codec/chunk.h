@@ -95,7 +95,7 @@ struct chunk_cells {
     int64_t *v;     /* [lane][device][tick]; 0 where absent */
     uint64_t *have; /* [device][word]: (n_ticks + 63) / 64 words each */
     size_t cap_v, cap_have;
-    bool full; /* of several lanes: every device is there at every tick. False: look at have */
+    bool full; /* every device is there at every tick. False: look at have */
     /* room */
     struct block_reader block;
     uint64_t *flat;

@@ -668,10 +668,10 @@ static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cell
     if (from->columns[column].leans)
         return get_leaning(r, from, c, column, want);
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
-    bool full = c->lanes > 1 && !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
+    bool full = !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
     for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
         struct lane_how how = {lane, zero >> lane & 1, false, from->usual[lane]};
-        if (!(full ? get_lane_full : get_lane)(r, c, &how, want))
+        if (!(full && c->lanes > 1 ? get_lane_full : get_lane)(r, c, &how, want))
             return false;
     }
     c->full = full;

@@ -231,40 +231,44 @@ static int get_runs(struct rd *r, int64_t *ret, size_t n)
     return 0;
 }
 
-static int get_packed(struct rd *r, int64_t *ret, size_t n, unsigned *ret_width)
+/* Where n packed numbers are, how wide, and what each is more than; 0 or -EBADMSG. */
+static int find_pack(struct rd *r, size_t n, const uint8_t **ret, unsigned *ret_width, uint64_t *ret_min)
 {
-    uint64_t min = unzigzag(rd_varint(r));
-    unsigned width = *ret_width = rd_u8(r);
-
-    if (r->bad || width > 64)
+    *ret_min = unzigzag(rd_varint(r));
+    *ret_width = rd_u8(r);
+    if (r->bad || *ret_width > 64)
         return -EBADMSG;
-    size_t len = packed_size(n, width);
-    const uint8_t *p = rd_bytes(r, len);
-    if (!p)
-        return -EBADMSG;
-    unpack(p, len, ret, 0, n, width, min);
-    return 0;
+    *ret = rd_bytes(r, packed_size(n, *ret_width));
+    return *ret ? 0 : -EBADMSG;
 }
 
 static int get_pack(struct rd *r, int64_t *ret, size_t n)
 {
+    const uint8_t *p;
     unsigned width;
+    uint64_t min;
 
-    return get_packed(r, ret, n, &width);
+    if (find_pack(r, n, &p, &width, &min) < 0)
+        return -EBADMSG;
+    unpack(p, packed_size(n, width), ret, 0, n, width, min);
+    return 0;
 }
 
 static int get_pack_delta(struct rd *r, int64_t *ret, size_t n)
 {
-    uint64_t at = unzigzag(rd_varint(r));
+    uint64_t at = unzigzag(rd_varint(r)), min;
+    const uint8_t *p;
     unsigned width;
 
-    if (get_packed(r, ret + 1, n - 1, &width) < 0)
+    if (find_pack(r, n - 1, &p, &width, &min) < 0)
         return -EBADMSG;
     ret[0] = (int64_t)at;
-    uint64_t step = n > 1 ? (uint64_t)ret[1] : 0;
-    for (size_t i = 1; i < n && width == 0; i++) /* even intervals: none of them waits for the one before */
-        ret[i] = (int64_t)(at + i * step);
-    for (size_t i = 1; i < n && width > 0; i++) {
+    for (size_t i = 1; i < n && width == 0; i++) /* as moments at even intervals are */
+        ret[i] = (int64_t)(at += min);
+    if (width == 0)
+        return 0;
+    unpack(p, packed_size(n - 1, width), ret + 1, 0, n - 1, width, min);
+    for (size_t i = 1; i < n; i++) {
         at += (uint64_t)ret[i];
         ret[i] = (int64_t)at;
     }

@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) void unpack_topped(const uint8_t *p
 static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t n, unsigned width,
                           uint64_t add)
 {
-    if (width == 0) /* as moments at even intervals are */
+    if (width == 0)
         for (size_t i = 0; i < n; i++)
             ret[i] = (int64_t)add;
     else if (width > 56)
