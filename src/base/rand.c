@@ -97,9 +97,8 @@ static uint32_t crc_soft(uint32_t c, const uint8_t *p, size_t n)
 #endif
 
 #ifdef CRC_TARGET
-#define CRC_LANE                                                                                                       \
-    256u /* bytes of each of three runs that are reckoned side by side: a step waits for the one before                \
-          */
+/* Three runs of so many bytes are reckoned side by side: a step waits for the one before it. */
+#define CRC_LANE 256u
 
 static uint32_t crc_on[4][256]; /* what so many zeros make of each byte of a crc */
 static pthread_once_t crc_on_once = PTHREAD_ONCE_INIT;

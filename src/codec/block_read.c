@@ -146,14 +146,16 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
                      uint64_t now, size_t n)
 {
     const struct cut *cut = u->part->cuts, *last = cut + u->part->n_cuts;
-    const uint64_t *end_len = len + runs;
     uint64_t sum = 0, by = u->by;
     size_t end = 0, at = u->part->from, next = cut->end; /* before `at` all is added; the next cut */
 
-    for (; len < end_len && *len < n - end && end + *len < at; now += ++len < end_len ? unzigzag(*diff++) * by : 0)
-        end += *len + 1; /* before the first cut */
-    for (; len < end_len && *len < n - end; now += ++len < end_len ? unzigzag(*diff++) * by : 0) {
-        end += *len + 1;
+    for (size_t run = 0; run < runs; run++) {
+        now += run ? unzigzag(diff[run - 1]) * by : 0;
+        if (len[run] >= n - end)
+            return false;
+        end += len[run] + 1;
+        if (end <= at) /* before the first cut */
+            continue;
         while (end >= next) {
             *ret++ = sum + now * (next - at);
             sum = 0;
@@ -163,33 +165,35 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
         sum += now * (end - at);
         at = end;
     }
-    return len == end_len && end == n;
+    return end == n;
 }
 
 /* ---- series that are not constant ---- */
 
 /* A series that is the at-th of them; its numbers begin with this one. */
-static void get_series(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
+static void get_values(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
                        size_t number, size_t k, size_t at, uint64_t *ret)
 {
-    size_t n = u->n[k], from = part_from(u), to = part_to(u, n), fewer = codings[coding].fewer;
-    size_t first = fewer ? 0 : from, last = to - MIN(to, fewer);
-    uint64_t *numbers = b->v, *v = b->v + n;
+    size_t from = part_from(u), to = part_to(u, u->n[k]), fewer = codings[coding].fewer, first = fewer ? 0 : from;
 
-    if (u->part->cuts)
-        u->part->shape[k] = SHAPE_SUMS;
-    if (u->part->cuts && codings[coding].undo == undo_values) {
+    numbers_take(in, b->v + first, number + first, number + to - MIN(to, fewer));
+    codings[coding].undo(ret, from, to, u, at, b->v);
+}
+
+static void get_sums(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
+                     size_t number, size_t k, size_t at, uint64_t *ret)
+{
+    size_t to = part_to(u, u->n[k]);
+
+    u->part->shape[k] = SHAPE_SUMS;
+    if (codings[coding].undo == undo_values) {
         sum_values(ret, in, number, u, at);
-        return;
-    }
-    numbers_take(in, numbers + first, number + first, number + last);
-    if (!u->part->cuts) {
-        codings[coding].undo(ret, from, to, u, at, numbers);
     } else if (coding == BLOCK_ZIGZAG) {
-        sum_zigzag(ret, numbers, u, at);
+        numbers_take(in, b->v, number, number + to - 1);
+        sum_zigzag(ret, b->v, u, at);
     } else {
-        codings[coding].undo(v, from, to, u, at, numbers);
-        sum_cuts(ret, v, u->part);
+        get_values(b, u, coding, in, number, k, at, b->v + u->n[k]);
+        sum_cuts(ret, b->v + u->n[k], u->part);
     }
 }
 
@@ -197,7 +201,7 @@ static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u
 {
     size_t fewer = codings[coding].fewer, at = 0, numbers = 0;
     struct numbers_in in;
-    bool none = u->part->first == u->part->last;
+    bool none = true; /* of those that are wanted */
 
     for (unsigned i = 0; i < codings[coding].rows; i++)
         if (ints_get(r, b->rows[1 + i], moving) < 0)
@@ -207,17 +211,21 @@ static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u
         for (size_t k = 0; k < moving; k++)
             b->rows[1][k] = least;
     }
-    for (size_t k = 0; k < u->n_series; k++)
-        numbers += is_same(u, k) ? 0 : u->n[k] - MIN(u->n[k], fewer);
+    for (size_t k = 0; k < u->n_series; k++) {
+        if (is_same(u, k))
+            continue;
+        none &= k < u->part->first || k >= u->part->last;
+        numbers += u->n[k] - MIN(u->n[k], fewer);
+    }
     if (!numbers_open(&b->numbers, r, numbers, none ? NULL : &in))
         return false;
     uint64_t *ret = u->ret;
     numbers = 0;
-    for (size_t k = 0; k < u->part->last; ret += u->n[k++]) {
+    for (size_t k = 0; k < u->part->last && !none; ret += u->n[k++]) {
         if (is_same(u, k))
             continue;
         if (k >= u->part->first)
-            get_series(b, u, coding, &in, numbers, k, at, ret);
+            (u->part->cuts ? get_sums : get_values)(b, u, coding, &in, numbers, k, at, ret);
         at++;
         numbers += u->n[k] - MIN(u->n[k], fewer);
     }

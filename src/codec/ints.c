@@ -263,10 +263,11 @@ static int get_pack_delta(struct rd *r, int64_t *ret, size_t n)
     if (find_pack(r, n - 1, &p, &width, &min) < 0)
         return -EBADMSG;
     ret[0] = (int64_t)at;
-    for (size_t i = 1; i < n && width == 0; i++) /* as moments at even intervals are */
-        ret[i] = (int64_t)(at += min);
-    if (width == 0)
+    if (width == 0) { /* as moments at even intervals are */
+        for (size_t i = 1; i < n; i++)
+            ret[i] = (int64_t)(at += min);
         return 0;
+    }
     unpack(p, packed_size(n - 1, width), ret + 1, 0, n - 1, width, min);
     for (size_t i = 1; i < n; i++) {
         at += (uint64_t)ret[i];

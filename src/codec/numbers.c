@@ -1,4 +1,5 @@
-/* numbers.c: see numbers.h. Sizes are guessed from the entropy of bytes in a sample; nothing is packed twice. */
+/* numbers.c: see numbers.h. Sizes are guessed from the entropy of bytes in a sample; only what is short is packed
+ * twice. */
 #include "codec/numbers.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ struct numbers {
     float x_log_x[SAMPLE + 1];
 };
 
-/* What a version of zstd does not know is left as that has it: the bytes are right all the same. */
+/* What a version of zstd does not take is left as that has it: the bytes are right all the same. */
 static ZSTD_CCtx *zstd_new(bool repeats)
 {
     ZSTD_CCtx *z = ZSTD_createCCtx();
@@ -39,7 +40,8 @@ static ZSTD_CCtx *zstd_new(bool repeats)
     ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, REPEATS);
     if (!repeats) { /* it looks at so few places that it finds none, and packs what is left nevertheless */
         ZSTD_CCtx_setParameter(z, ZSTD_c_targetLength, 4 * SHORT);
-        ZSTD_CCtx_setParameter(z, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
+        ZSTD_CCtx_setParameter(z, ZSTD_c_literalCompressionMode,
+                               1); /* they are packed; headers of before 1.5.1 name it otherwise */
     }
     return z;
 }
@@ -257,10 +259,10 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
 
 /* ---- writing ---- */
 
-/* The smallest frame of these bytes; its length, or n where none is smaller than they are. */
+/* The smallest frame of these bytes; its length, or 0 where none is smaller than they are. */
 static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const uint8_t **ret)
 {
-    size_t bound = ZSTD_compressBound(n), least = n;
+    size_t bound = ZSTD_compressBound(n), least = 0;
 
     if (bound > x->cap_packed) {
         x->cap_packed = bound;
@@ -269,7 +271,7 @@ static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const ui
     }
     for (unsigned k = 0; k < (n < SHORT ? 2u : 1u); k++) {
         size_t z = ZSTD_compress2(k ? x->alone : x->zstd, x->packed[k], bound, p, n);
-        if (ZSTD_isError(z) || z >= least)
+        if (ZSTD_isError(z) || z >= (least ? least : n))
             continue;
         least = z;
         *ret = x->packed[k];
@@ -279,7 +281,7 @@ static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const ui
 
 static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size_t n)
 {
-    const uint8_t *frame = NULL;
+    const uint8_t *frame;
     size_t same = 1;
 
     while (same < n && p[same] == p[0])
@@ -291,7 +293,7 @@ static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size
     }
     if (n > TINY) {
         size_t z = pack_plane(x, p, n, &frame);
-        if (frame) {
+        if (z) {
             buf_varint(out, (uint64_t)(z - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
             buf_add(out, frame + FRAME_MAGIC_N, z - FRAME_MAGIC_N);
             return;
@@ -372,6 +374,8 @@ static const uint8_t *get_plane(struct numbers_room *room, unsigned k, struct rd
     if (skip && !room->plain)
         return (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : word == SECTION_FILL ? rd_bytes(r, 1) : NULL;
     const uint8_t *from = (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : NULL;
+    if (from && len > n) /* no writer keeps such a frame */
+        return NULL;
     if (from && !room->plain && plane->unpacked == n && plane->frame.len == FRAME_MAGIC_N + len &&
         memcmp(plane->frame.p + FRAME_MAGIC_N, from, len) == 0)
         return (const uint8_t *)plane->bytes.p; /* a node's next device, or the same one for somebody else */
@@ -552,22 +556,22 @@ static uint64_t sum_bytes(const uint8_t *p, size_t n)
 
 uint64_t numbers_sum(struct numbers_in *in, size_t i, size_t end)
 {
-    struct numbers_in low = *in; /* what the planes do not have */
+    struct numbers_in rest = *in; /* what the planes do not have */
     uint64_t sum = 0, room[128];
 
     if (!in->sized) {
-        low.width = in->low;
+        rest.width = in->low;
         for (unsigned k = 0, shift = in->low; shift < in->width && i < end; k++, shift += 8)
             sum += sum_bytes(in->plane[k] + i, end - i) << shift;
     }
-    for (size_t to; i < end && low.width; i = to) {
+    for (size_t to; i < end && (in->sized || in->low); i = to) {
         to = MIN(end, i + ARRAY_LEN(room));
-        numbers_take(&low, room, i, to);
+        numbers_take(&rest, room, i, to);
         for (size_t k = 0; k < to - i; k++)
             sum += room[k];
     }
-    in->at = low.at;
-    in->bit = low.bit;
+    in->at = rest.at;
+    in->bit = rest.bit;
     return sum;
 }
 

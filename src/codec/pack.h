@@ -47,7 +47,7 @@ static inline uint8_t *pack_end(struct packer *k)
     return k->p;
 }
 
-/* ---- reading: n numbers, from the one on, of those at p, which has len bytes ---- */
+/* ---- reading: n numbers, the first of them number `from`, of those at p, which has len bytes ---- */
 
 /* Of up to 56 bits: one word has it, wherever it begins. There are 8 bytes to read at p + bit / 8. */
 static inline uint64_t unpack_one(const uint8_t *p, uint64_t bit, uint64_t mask)
@@ -87,7 +87,7 @@ static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_
 static inline __attribute__((always_inline)) void unpack_eights(const uint8_t *p, const uint8_t *top, int64_t *ret,
                                                                 size_t eights, unsigned width, uint64_t add)
 {
-    for (; eights; eights--, ret += 8, p += width, top += top ? 8 : 0)
+    for (; eights; eights--, ret += 8, p += width, top = top ? top + 8 : NULL)
         for (unsigned k = 0; k < 8; k++)
             ret[k] = (int64_t)((unpack_one(p, (uint64_t)k * width, (1ull << width) - 1) |
                                 (top ? (uint64_t)top[k] << width : 0)) +
@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void unpack_known(const uint8_t *p,
     }
 }
 
-/* n numbers, from the one on. */
+/* Of up to 56 bits, none of them of 0; top as above. */
 static inline __attribute__((always_inline)) void unpack_topped(const uint8_t *p, size_t len, const uint8_t *top,
                                                                 int64_t *ret, size_t from, size_t n, unsigned width,
                                                                 uint64_t add)

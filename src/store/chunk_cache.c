@@ -142,7 +142,7 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
         c->sums = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->sums));
         c->devices_sum = sink_devices_sum(&c->c);
     }
-    if (c->c.lanes == 1) { /* many, and read again sooner than all else that is asked of it */
+    if (c->c.lanes == 1) { /* there are many, and unpacking them again is the least of reading a chunk */
         free(c->c.ticks);
         c->c.ticks = NULL;
     }
@@ -194,7 +194,7 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     return 0;
 }
 
-struct chunk chunk_cache_open(struct chunk_cache *s, const struct chunk_cache_chunk *c)
+struct chunk chunk_cache_head(struct chunk_cache *s, const struct chunk_cache_chunk *c)
 {
     struct chunk ret = c->c;
 

@@ -46,7 +46,7 @@ void chunk_cache_reset(struct chunk_cache *s);
 int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
                     struct chunk_cache_group **ret);
 /* A chunk's head with its ticks, for whoever reads it now: not to be ended, and good until the next call. */
-struct chunk chunk_cache_open(struct chunk_cache *s, const struct chunk_cache_chunk *c);
+struct chunk chunk_cache_head(struct chunk_cache *s, const struct chunk_cache_chunk *c);
 /*
  * A column's bytes, good until the next call: 0: not checked; 1: as chunk_plain made them. -EBADMSG: they are not
  * there; -errno. room: any cells.

@@ -143,7 +143,7 @@ static void keep_sums(void *arg, size_t column, struct column_sums *theirs)
 
 static int read_head(struct reading *g, int tier)
 {
-    struct chunk c = chunk_cache_open(g->r->shelf, g->chunk);
+    struct chunk c = chunk_cache_head(g->r->shelf, g->chunk);
 
     return g->sink->chunk(g->sink, &c, tier);
 }

@@ -137,10 +137,10 @@ int together_raw(struct bins_sink *b, const struct chunk *c, size_t metric)
 {
     size_t words = chunk_words(c->n_ticks), n = b->ask->n_devices, last = b->cuts[b->n_cuts - 1].end;
     const uint64_t *have = b->s.cells->have;
-    bool all = b->s.cells->full || chunk_run(have, b->begin, last, true) == last - b->begin;
+    bool full = b->s.cells->full, all = full || chunk_run(have, b->begin, last, true) == last - b->begin;
     int r = 0;
 
-    for (size_t d = 1; d < n && !b->s.cells->full; d++)
+    for (size_t d = 1; d < n && !full; d++)
         if (memcmp(have, have + d * words, words * sizeof(*have)) != 0)
             return SINK_LEAVES;
     for (size_t d = 0; d < n && r == 0; d++)

@@ -90,4 +90,22 @@ static void n2_any_stretch_is_taken_by_itself(void **unused)
     numbers_free(x);
 }
 
-TESTS(cmocka_unit_test(n1_what_was_unpacked_before_does_not_show), cmocka_unit_test(n2_any_stretch_is_taken_by_itself))
+/* No writer says that numbers by size have no bits, but they are read; what they add up to must be the same. */
+static void n2_what_is_forged_adds_up_as_it_is_read(void **unused)
+{
+    static const uint8_t bytes[] = {0, 0x80, 0, 1, 2, 3};
+    struct numbers_room room = {0};
+    struct rd r = rd_of(bytes, sizeof(bytes));
+    struct numbers_in in;
+    uint64_t got[3];
+
+    (void)unused;
+    assert_true(numbers_open(&room, &r, 3, &in));
+    numbers_take(&in, got, 0, 3);
+    assert_int_equal(got[0] + got[1] + got[2], 6);
+    assert_int_equal(numbers_sum(&in, 0, 3), 6);
+    numbers_room_fini(&room);
+}
+
+TESTS(cmocka_unit_test(n1_what_was_unpacked_before_does_not_show), cmocka_unit_test(n2_any_stretch_is_taken_by_itself),
+      cmocka_unit_test(n2_what_is_forged_adds_up_as_it_is_read))
