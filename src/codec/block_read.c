@@ -170,14 +170,17 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
 
 /* ---- series that are not constant ---- */
 
-/* A series that is the at-th of them; its numbers begin with this one. */
+#define AT_ONCE 1024u /* numbers: so few are taken together, more a series at a time, which the nearest cache holds */
+
+/* A series that is the at-th of them; its numbers begin with this one. in NULL: they are taken already. */
 static void get_values(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
                        size_t number, size_t k, size_t at, uint64_t *ret)
 {
     size_t from = part_from(u), to = part_to(u, u->n[k]), fewer = codings[coding].fewer, first = fewer ? 0 : from;
 
-    numbers_take(in, b->v + first, number + first, number + to - MIN(to, fewer));
-    codings[coding].undo(ret, from, to, u, at, b->v);
+    if (in)
+        numbers_take(in, b->v + first, number + first, number + to - MIN(to, fewer));
+    codings[coding].undo(ret, from, to, u, at, in ? b->v : b->v + number);
 }
 
 static void get_sums(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
@@ -219,13 +222,18 @@ static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u
     }
     if (!numbers_open(&b->numbers, r, numbers, none ? NULL : &in))
         return false;
+    bool at_once = !u->part->cuts && numbers <= AT_ONCE && !none;
     uint64_t *ret = u->ret;
+    if (at_once)
+        numbers_take(&in, b->v, 0, numbers);
     numbers = 0;
     for (size_t k = 0; k < u->part->last && !none; ret += u->n[k++]) {
         if (is_same(u, k))
             continue;
-        if (k >= u->part->first)
-            (u->part->cuts ? get_sums : get_values)(b, u, coding, &in, numbers, k, at, ret);
+        if (k >= u->part->first && u->part->cuts)
+            get_sums(b, u, coding, &in, numbers, k, at, ret);
+        else if (k >= u->part->first)
+            get_values(b, u, coding, at_once ? NULL : &in, numbers, k, at, ret);
         at++;
         numbers += u->n[k] - MIN(u->n[k], fewer);
     }

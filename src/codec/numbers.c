@@ -424,13 +424,14 @@ bool numbers_open(struct numbers_room *room, struct rd *r, size_t n, struct numb
 {
     struct numbers_in passed, *in = ret ? ret : &passed;
 
-    *in = (struct numbers_in){.n = n};
-    if (n == 0)
-        return true;
-    in->width = rd_u8(r);
-    in->low = rd_u8(r);
+    in->n = n; /* planes are not cleared: this is done for every few numbers of a tier */
+    in->at = in->bit = 0;
+    in->width = n ? rd_u8(r) : 0;
+    in->low = n ? rd_u8(r) : 0;
     in->sized = in->low & SIZED;
     in->low &= ~SIZED;
+    if (n == 0)
+        return true;
     if (r->bad || in->width > 64)
         return false;
     if (in->sized)
