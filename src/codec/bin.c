@@ -3,8 +3,12 @@
  * never traps.
  */
 #include "codec/bin.h"
+#include "base/mem.h"
+#include "base/order.h"
 #include "codec/chunk.h"
 #include "model/metric.h"
+
+#define CUT_NEAR 16u /* ticks: a bin of fewer is found tick by tick */
 
 int64_t tier_bin_ms(int tier)
 {
@@ -21,6 +25,34 @@ int64_t floor_to(int64_t v, int64_t step)
     int64_t rest = v % step;
 
     return v - (rest < 0 ? rest + step : rest);
+}
+
+size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)
+{
+    return COUNT_BEFORE(n, i, ticks[i] < at_ms);
+}
+
+size_t ticks_cut(const int64_t *ticks, size_t i, size_t end, int64_t from_ms, int64_t step_ms, struct cut *ret)
+{
+    int64_t next = from_ms + step_ms; /* where the next bin begins */
+    struct cut *cut = ret;
+    uint32_t bin = 0;
+
+    while (i < end) {
+        if (ticks[i] >= next) {
+            int64_t on = ticks[i] - next < step_ms ? 1 : (ticks[i] - next) / step_ms + 1;
+            bin += (uint32_t)on;
+            next += on * step_ms;
+        }
+        size_t near = MIN(end, i + CUT_NEAR);
+        do
+            i++;
+        while (i < near && ticks[i] < next);
+        if (i == near && i < end)
+            i += ticks_before(ticks + i, end - i, next);
+        *cut++ = (struct cut){(uint32_t)i, bin};
+    }
+    return (size_t)(cut - ret);
 }
 
 void part_bin_point(struct part_bin *to, int64_t at_ms, int64_t v)

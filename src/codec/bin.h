@@ -25,6 +25,14 @@ enum tier_lane { LANE_COUNT, LANE_MIN, LANE_MAX, LANE_LAST, LANE_SUM, LANE_POS, 
 int64_t tier_bin_ms(int tier);    /* length of a bin: 1 for raw */
 int64_t tier_bucket_ms(int tier); /* no chunk crosses a multiple of this */
 
+/* Moments in order, cut into bins: those up to this one, from the cut before, are in this bin. None is empty. */
+struct cut {
+    uint32_t end, bin;
+};
+size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms); /* also where the first at or after it is */
+/* ticks[i..end), of which none is before from_ms, where bin 0 begins. ret has room for as many. How many there are. */
+size_t ticks_cut(const int64_t *ticks, size_t i, size_t end, int64_t from_ms, int64_t step_ms, struct cut *ret);
+
 /* A bin that knows when its newest value was. */
 struct part_bin {
     struct bin b;

@@ -9,6 +9,8 @@
 
 #include "codec/numbers.h"
 
+struct cut;
+
 struct block_writer; /* room, to be reused */
 struct block_writer *block_writer_new(void);
 void block_writer_free(struct block_writer *w);
@@ -33,17 +35,14 @@ struct block_reader { /* room; zeroed at first */
  * Series [first, last), each where all of them would put it; of each at least the values [from, to), to at most as many
  * as it has. What else is there then does not matter. No series: the block is passed over; ret is not used. shape,
  * unless NULL: a byte per series, zeroed before; a series that is constant, and with runs also one of few runs, is
- * given in short, and its shape says so. With cuts, which begin at from and end
- * at to, those that are not constant are only added up.
+ * given in short, and its shape says so. With cuts (bin.h), which begin at from and
+ * end at to, those that are not constant are only added up.
  */
 enum block_shape {
     SHAPE_EACH, /* every value */
     SHAPE_ONE,  /* the first, which all are */
     SHAPE_RUNS, /* of each run the number of the value behind it, and what it is: up to the series' end */
     SHAPE_SUMS  /* what the values of each cut add up to; it wraps */
-};
-struct cut { /* the values up to this one, from the cut before; none is empty. bin: whose they are, for the caller */
-    uint32_t end, bin;
 };
 struct block_part {
     size_t first, last, from, to;

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "codec/bin.h"
 #include "codec/block.h"
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"

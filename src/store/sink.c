@@ -7,7 +7,6 @@
 #include "model/metric.h"
 #include "store/together.h"
 
-#define CUT_NEAR   16u /* ticks: a bin of fewer is found tick by tick */
 #define BINS_MAX   (4u << 20)
 #define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is looked at anyway */
 #define POINTS_MAX (16u << 20) /* 256 MB */
@@ -26,12 +25,6 @@ static struct chunk_key column_key(const struct column *c, const struct node_fac
     if (c->metric < METRIC_CUSTOM)
         return (struct chunk_key){.no = c->metric};
     return (struct chunk_key){.name = custom_name(f, c->metric, room)};
-}
-
-/* The first of them at or after at. */
-static size_t first_tick(const int64_t *ticks, size_t n, int64_t at)
-{
-    return COUNT_BEFORE(n, i, ticks[i] < at);
 }
 
 static inline bool is_name(struct str s, const char *name)
@@ -296,34 +289,17 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
 /* Which of these ticks are in which bin: the same for all series. */
 static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_t shift_ms)
 {
-    size_t i = first_tick(ticks, n, b->s.from_ms - shift_ms), end = first_tick(ticks, n, b->s.to_ms - shift_ms);
-    int64_t step = b->h.step_ms, next = b->h.from_ms - shift_ms + step; /* where the next bin begins */
-    uint32_t bin = 0;
+    size_t end = ticks_before(ticks, n, b->s.to_ms - shift_ms);
 
     b->n_cuts = 0;
-    b->begin = i;
-    if (i >= end)
+    b->begin = ticks_before(ticks, n, b->s.from_ms - shift_ms);
+    if (b->begin >= end)
         return;
-    if (end - i > b->cap_cuts) {
-        b->cap_cuts = MAX(end - i, 2 * b->cap_cuts);
+    if (end - b->begin > b->cap_cuts) {
+        b->cap_cuts = MAX(end - b->begin, 2 * b->cap_cuts);
         b->cuts = mem_grow(b->cuts == b->few ? NULL : b->cuts, b->cap_cuts, sizeof(*b->cuts));
     }
-    struct cut *cut = b->cuts;
-    while (i < end) {
-        if (ticks[i] >= next) {
-            int64_t on = ticks[i] - next < step ? 1 : (ticks[i] - next) / step + 1;
-            bin += (uint32_t)on;
-            next += on * step;
-        }
-        size_t near = MIN(end, i + CUT_NEAR);
-        do
-            i++;
-        while (i < near && ticks[i] < next);
-        if (i == near && i < end)
-            i += first_tick(ticks + i, end - i, next);
-        *cut++ = (struct cut){(uint32_t)i, bin};
-    }
-    b->n_cuts = (size_t)(cut - b->cuts);
+    b->n_cuts = ticks_cut(ticks, b->begin, end, b->h.from_ms - shift_ms, b->h.step_ms, b->cuts);
 }
 
 /* ---- which of the metrics asked for a column is of: the first, and those after it ---- */
@@ -653,8 +629,8 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
             r = MIN(r, 0);
             continue;
         }
-        size_t end = first_tick(c->ticks, c->n_ticks, s->to_ms);
-        for (size_t i = first_tick(c->ticks, c->n_ticks, s->from_ms); i < end && r == 0; i++)
+        size_t end = ticks_before(c->ticks, c->n_ticks, s->to_ms);
+        for (size_t i = ticks_before(c->ticks, c->n_ticks, s->from_ms); i < end && r == 0; i++)
             if (chunk_has(s->cells, (size_t)at, i))
                 r = points_add(p, c->ticks[i], chunk_lane(s->cells, (size_t)at, 0)[i]);
     }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk_coding.h"
 #include "test.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
+#include "codec/bin.h"
 #include "codec/chunk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

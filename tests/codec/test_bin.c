@@ -1,0 +1,40 @@
+/* test_bin: ticks are cut into bins as a plain walk over them would do it, whatever lies between them. */
+#include "codec/bin.h"
+
+#include "base/rand.h"
+#include "test.h"
+
+#define N 700
+
+static void ticks_are_cut_where_their_bins_end(void **unused)
+{
+    static const int64_t steps[] = {100, 1000, 60000, 3600000};
+    struct prng g = {5};
+    int64_t ticks[N];
+    struct cut cuts[N];
+
+    (void)unused;
+    for (int turn = 0; turn < 400; turn++) {
+        int64_t step = steps[turn % 4], from = -7 * step, at = from + (int64_t)(prng_next(&g) % 5000);
+        size_t i = prng_next(&g) % N, end = i + prng_next(&g) % (N + 1 - i), n, found = i;
+        for (size_t k = 0; k < N; k++) {
+            ticks[k] = at;
+            at += (int64_t)(turn % 3 == 0 ? 1000 : prng_next(&g) % 50 ? prng_next(&g) % 1500 : prng_next(&g) % 900000);
+        }
+        n = ticks_cut(ticks, i, end, from, step, cuts);
+        for (size_t k = 0; k < n; k++) {
+            assert_true(cuts[k].end > found && cuts[k].end <= end);
+            assert_true(k == 0 || cuts[k].bin > cuts[k - 1].bin);
+            for (; found < cuts[k].end; found++)
+                assert_int_equal((ticks[found] - from) / step, cuts[k].bin);
+        }
+        assert_int_equal(found, end);
+        size_t before = 0;
+        while (before < N && ticks[before] < ticks[i])
+            before++;
+        assert_int_equal(ticks_before(ticks, N, ticks[i]), before);
+        assert_int_equal(ticks_before(ticks, N, at + 1), N);
+    }
+}
+
+TESTS(cmocka_unit_test(ticks_are_cut_where_their_bins_end))
