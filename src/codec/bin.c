@@ -3,8 +3,10 @@
  * never traps.
  */
 #include "codec/bin.h"
+
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/quotient.h"
 #include "codec/chunk.h"
 #include "model/metric.h"
 
@@ -22,9 +24,9 @@ int64_t tier_bucket_ms(int tier)
 
 int64_t floor_to(int64_t v, int64_t step)
 {
-    int64_t rest = v % step;
+    int64_t to = quotient(v, step) * step;
 
-    return v - (rest < 0 ? rest + step : rest);
+    return to > v ? to - step : to;
 }
 
 size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)

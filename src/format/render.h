@@ -72,6 +72,7 @@ struct series_json { /* out is the caller's, all else zero at first. In one answ
 };
 void render_series_json_start(struct series_json *w, const struct series_frame *f);
 void render_series_json(struct series_json *w, const struct series *s); /* one element of "series" */
+void render_series_whose(struct buf *out, const struct series *s);      /* what is ready then as s->whose */
 void render_series_json_end(struct series_json *w, const struct series_frame *f);
 void render_series_csv_start(struct buf *out, const struct series_frame *f);
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);

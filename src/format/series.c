@@ -48,9 +48,10 @@ void render_series_json_start(struct series_json *w, const struct series_frame *
     json_arr(&j, "series");
 }
 
-/* Whose it is, up to the comma before its metric. */
+/* Up to the comma before its metric. */
 static void json_whose(struct json *j, const struct series *s)
 {
+    json_obj(j, NULL);
     if (s->devices == 0) {
         json_cstr(j, "device", s->device && s->device[0] ? s->device : NULL);
         json_cstr(j, "node", s->node);
@@ -71,6 +72,13 @@ static void json_whose(struct json *j, const struct series *s)
     }
     if (s->model)
         json_cstr(j, "model", s->model);
+}
+
+void render_series_whose(struct buf *out, const struct series *s)
+{
+    struct json j = json_on(out);
+
+    json_whose(&j, s);
 }
 
 static bool same_whose(const struct series *a, const struct series *b)
@@ -98,10 +106,13 @@ void render_series_json(struct series_json *w, const struct series *s)
     struct series_what *what = &w->what[((uintptr_t)s->metric / 8 ^ (uintptr_t)s->agg / 8) % ARRAY_LEN(w->what)];
 
     j.comma = out->len > 0 && out->p[out->len - 1] != '[';
-    if (j.comma && w->whose.len && same_whose(&w->last, s)) {
+    if (s->whose.p) {
+        if (j.comma)
+            buf_addc(out, ',');
+        buf_addstr(out, s->whose);
+    } else if (j.comma && w->whose.len && same_whose(&w->last, s)) {
         add_again(out, w->whose);
     } else {
-        json_obj(&j, NULL);
         json_whose(&j, s);
         bool comma = begin < out->len && out->p[begin] == ',';
         w->whose = (struct series_text){begin, comma ? out->len - begin : 0};

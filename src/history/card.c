@@ -1,8 +1,10 @@
 /* card.c: see card.h. */
 #include "history/card.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "format/render.h"
 
 static size_t text_room(const char *s)
 {
@@ -20,19 +22,31 @@ static const char *put_text(char **at, const char *s)
 
 struct card *card_new(const struct node_now *n, const bool *picked)
 {
+    AUTO_BUF whose = BUF_INIT(SIZE_MAX);
     size_t room = text_room(n->key) + text_room(n->name), count = 0;
     const char *model = NULL;
+    bool several = false;
 
     for (size_t i = 0; i < n->n_devices; i++)
         if (!picked || picked[i]) {
-            room += sizeof(int32_t[2]) + text_room(n->devices[i].fact.uuid) + text_room(n->devices[i].fact.name);
+            const struct device_fact *f = &n->devices[i].fact;
+            room += sizeof(int32_t[2]) + text_room(f->uuid) + text_room(f->name);
+            several |= model && strcmp(model, f->name) != 0;
+            model = f->name;
             count++;
         }
+    if (count)
+        render_series_whose(&whose, &(struct series){.node_id = n->key,
+                                                     .node = n->name,
+                                                     .devices = count,
+                                                     .model = several ? NULL : model});
+    room += whose.len;
     struct card *c = mem_alloc(sizeof(*c) + count * (sizeof(*c->devices) + sizeof(*c->uuids)) + room);
     struct card_device *d = (struct card_device *)(c + 1);
     const char **uuid = (const char **)(d + count);
     char *text = (char *)(uuid + count), *at = text;
     *c = (struct card){.refs = 1, .n_devices = count, .devices = d, .uuids = uuid, .sum = {{1, ~1ull}}};
+    model = NULL;
     c->key = put_text(&at, n->key);
     c->name = put_text(&at, n->name);
     for (size_t i = 0; i < n->n_devices; i++) {
@@ -46,7 +60,10 @@ struct card *card_new(const struct node_now *n, const bool *picked)
         model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
         *d++ = (struct card_device){uuid[-1], model, f->index, f->mig};
     }
+    c->model = several ? NULL : model;
     key_add(&c->sum, text, (size_t)(at - text));
+    if (whose.len)
+        c->whose = str_n(memcpy(at, whose.p, whose.len), whose.len);
     return c;
 }
 

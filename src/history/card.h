@@ -18,11 +18,13 @@ struct card_device {
 struct card { /* one block */
     atomic_uint refs;
     const char *key, *name;
+    const char *model; /* of all its devices; NULL: they are of several */
     size_t n_devices;
     const struct card_device *devices;
     const char *const *uuids; /* of these, once more */
     struct history_key sum;   /* over all of these texts and numbers */
     uint64_t devices_sum;     /* names_sum of the uuids */
+    struct str whose;         /* what an answer calls them all together, as struct series says */
 };
 
 /* picked: of each device of n whether it is on it; NULL: all are. Ended with card_unref. */

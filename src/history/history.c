@@ -460,8 +460,7 @@ static void key_numbers(struct history_key *k, const int64_t *v, size_t n)
 
 static void key_node(struct history_key *k, const struct history_query *q, const struct plan_node *p)
 {
-    key_numbers(k, (int64_t[]){p->self, (int64_t)p->card->n_devices}, 2);
-    key_add(k, &p->card->sum, sizeof(p->card->sum));
+    key_numbers(k, (int64_t[]){p->self, (int64_t)p->card->sum.v[0], (int64_t)p->card->sum.v[1]}, 3);
     for (size_t i = 0; i < q->n_metrics; i++)
         if (q->metrics[i].no < 0) { /* what a node declared */
             const struct plan_scale *s = &p->scales->v[i];

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/order.h"
+#include "base/quotient.h"
 #include "history/gaps.h"
 #include "history/history_plan.h"
 #include "history/holds.h"
@@ -27,15 +28,6 @@ static int64_t history_extra(enum agg agg)
 static int64_t clip(__int128 v)
 {
     return v > INT64_MAX ? INT64_MAX : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
-}
-
-#define EXACT (1ll << 52)
-
-/* v / by, towards zero. Processors divide doubles several times as fast, and the same comes out of numbers that a
- * double has: a quotient that is not whole is further from the next whole number than it is rounded. */
-static inline int64_t quotient(int64_t v, int64_t by)
-{
-    return v < EXACT && v > -EXACT ? (int64_t)((double)v / (double)by) : v / by;
 }
 
 /* Rounded half away from zero. Nearly always 64 bits are enough, and dividing those is ten times as fast. */
@@ -126,6 +118,7 @@ void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg ag
 
 struct heap { /* of numbers: one group's metric under one agg */
     const char *node_key, *node, *model, *user;
+    struct str whose; /* as struct series says */
     const char *metric, *unit;
     enum agg agg;
     int64_t per;               /* of the devices' numbers */
@@ -176,7 +169,7 @@ static const char *unit_of(enum agg agg, uint8_t unit)
 }
 
 /* One more, with the room of one that ended, where there is one: by node there are many, a few at a time. */
-static struct heap *heap_room(struct run *r)
+static struct heap *heap_room(struct run *r, bool zero)
 {
     VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
     struct heap *h = &r->heaps[r->n_heaps++];
@@ -184,8 +177,10 @@ static struct heap *heap_room(struct run *r)
         *h = (struct heap){.v = mem_alloc(r->n * sizeof(*h->v)), .count = mem_alloc(r->n * sizeof(*h->count))};
         r->n_rooms = r->n_heaps;
     }
-    memset(h->v, 0, r->n * sizeof(*h->v));
-    memset(h->count, 0, r->n * sizeof(*h->count));
+    if (zero) {
+        memset(h->v, 0, r->n * sizeof(*h->v));
+        memset(h->count, 0, r->n * sizeof(*h->count));
+    }
     return h;
 }
 
@@ -248,7 +243,7 @@ static struct heap *heap_open(struct run *r, const struct heap *as)
         r->too_much = true;
         return NULL;
     }
-    struct heap *h = heap_room(r), made = *as;
+    struct heap *h = heap_room(r, !as->whole), made = *as;
     made.v = h->v;
     made.count = h->count;
     *h = made;
@@ -318,6 +313,7 @@ static void heaps_end(struct run *r, bool tell)
                            .user = h->user,
                            .model = h->model,
                            .devices = h->devices,
+                           .whose = h->whose,
                            .metric = h->metric,
                            .unit = h->unit,
                            .agg = agg_words[h->agg],
@@ -436,11 +432,35 @@ static void fold_together(const struct run *r, struct heap *h, size_t n_devices,
         int64_t by = (int64_t)(b[i].count * n_devices);
         if (b[i].count == 0)
             h->v[i] = SERIES_NONE;
-        else if (mean && b[i].sum >= 0 && b[i].sum < EXACT / AVERAGE_EXTRA)
+        else if (mean && b[i].sum >= 0 && b[i].sum < QUOTIENT_EXACT / AVERAGE_EXTRA)
             h->v[i] = quotient(b[i].sum * AVERAGE_EXTRA + by / 2, by);
         else
             h->v[i] = node_number(&(struct node_bin){n_devices, b[i].count, b[i].sum}, h->agg, r->q->fold);
     }
+}
+
+static bool any_in(const struct bin *b, size_t n)
+{
+    return ANY(n, i, b[i].count > 0);
+}
+
+/* Of the devices of a card those that have something of a metric, or all that could; b: the bins of the first, those of
+ * the next are step behind. False: nobody has. */
+static bool heap_of_devices(const struct run *r, const struct card *c, bool maybe, const struct bin *b, size_t step,
+                            struct heap *to)
+{
+    bool some = false;
+
+    for (size_t d = 0; d < c->n_devices; d++) {
+        bool any = any_in(b + d * step, r->n);
+        const char *model = c->devices[d].model;
+        some |= any;
+        if (!any && maybe)
+            continue;
+        to->model = !to->devices ? model : same_model(to->model, model) ? to->model : NULL;
+        to->first = to->devices++ ? to->first : d;
+    }
+    return some;
 }
 
 /* One metric of all devices of a node, where that adds up. */
@@ -449,24 +469,22 @@ static void give_sums(struct run *r, const struct plan_node *p, size_t metric, c
 {
     const struct history_query *q = r->q;
     const struct plan_scale *scale = &p->scales->v[metric];
-    const struct card_device *devices = p->card->devices;
-    struct heap made = {.node_key = p->card->key,
-                        .node = p->card->name,
-                        .metric = q->metrics[metric].name,
-                        .whole = true};
+    const struct card *card = p->card;
     const struct bin *first = fine->v + at * fine->n + r->before;
-    bool any = false;
+    bool maybe = q->metrics[metric].maybe, any = fine->together && any_in(first, r->n);
 
-    for (size_t d = 0; d < p->card->n_devices; d++) {
-        const struct bin *b = first + (fine->together ? 0 : d * step * fine->n);
-        if (d == 0 || !fine->together)
-            any = ANY(r->n, i, b[i].count > 0);
-        r->any |= any;
-        if (!any && q->metrics[metric].maybe)
-            continue;
-        made.model = !made.devices ? devices[d].model : same_model(made.model, devices[d].model) ? made.model : NULL;
-        made.first = made.devices++ ? made.first : d;
+    if (fine->together && !any && maybe)
+        return;
+    struct heap made = {.node_key = card->key, .node = card->name, .metric = q->metrics[metric].name, .whole = true};
+    if (fine->together) {
+        made.devices = card->n_devices;
+        made.model = card->model;
+    } else {
+        any = heap_of_devices(r, card, maybe, first, step * fine->n, &made);
     }
+    r->any |= any;
+    if (made.devices == card->n_devices)
+        made.whose = card->whose;
     for (size_t a = 0; a < q->n_aggs && made.devices; a++) {
         made.agg = agg_of(q, a, scale);
         made.unit = unit_of(made.agg, scale->unit);
@@ -475,9 +493,9 @@ static void give_sums(struct run *r, const struct plan_node *p, size_t metric, c
         if (!h)
             return;
         if (fine->together)
-            fold_together(r, h, p->card->n_devices, first);
+            fold_together(r, h, card->n_devices, first);
         for (size_t i = 0; i < r->n && !fine->together; i++)
-            h->v[i] = fold_apart(first + i, p->card->n_devices, step * fine->n, made.agg, q->fold);
+            h->v[i] = fold_apart(first + i, card->n_devices, step * fine->n, made.agg, q->fold);
     }
 }
 
@@ -494,7 +512,7 @@ static void give_devices(struct run *r, const struct plan_node *p, size_t metric
         struct heap *h = NULL;
         for (size_t d = 0; d < p->card->n_devices; d++) {
             const struct bin *b = fine->v + (at + d * step) * fine->n;
-            bool any = ANY(r->n, i, b[r->before + i].count > 0);
+            bool any = any_in(b + r->before, r->n);
             r->any |= any;
             if (!any && q->metrics[metric].maybe)
                 continue;
@@ -522,7 +540,7 @@ static void give(struct run *r, const struct plan_node *p, const struct card_dev
     const struct bin *b = fine->v + at * fine->n;
     const struct history_query *q = r->q;
     const struct plan_scale *scale = &p->scales->v[metric];
-    bool any = ANY(r->n, i, b[r->before + i].count > 0);
+    bool any = any_in(b + r->before, r->n);
 
     r->any |= any;
     if (!any && more->tier < 0 && q->metrics[metric].maybe)

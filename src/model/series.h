@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 #define SERIES_NONE INT64_MIN /* a gap */
 
 struct series {
@@ -15,6 +17,7 @@ struct series {
     const char *user;           /* of a group by user; "": could not be found out; NULL: not such a group */
     const char *model;          /* NULL: not known, or of several models */
     size_t devices;             /* in a group; 0: not a group */
+    struct str whose;           /* all of this as render_series_whose writes it; p NULL: it was not made ready */
     const char *metric, *unit, *agg;
     int64_t per; /* v counts 1 / per of the unit */
     size_t n;

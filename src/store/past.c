@@ -119,7 +119,8 @@ static bool stopped(const struct reading *g)
 
 static bool is_ours(const struct reading *g, int64_t log, int64_t row)
 {
-    return strcmp(alias_resolve(g->x->aliases, g->x->n_aliases, g->name, log, row), g->node) == 0;
+    return g->x->n_aliases == 0 ||
+           strcmp(alias_resolve(g->x->aliases, g->x->n_aliases, g->name, log, row), g->node) == 0;
 }
 
 static int load_column(void *arg, UNUSED const struct chunk *c, size_t column, struct str *ret)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/quotient.h"
 #include "base/rand.h"
 #include "model/metric.h"
 #include "store/together.h"
@@ -317,10 +318,11 @@ static void index_metrics(struct bins_sink *b)
     b->only = b->ask->n_metrics == 1 ? b->keys[0].no : 0;
 }
 
-/* From at on, which is as it stands in first and next: one behind; 0: there is none. */
+/* From at on, which is as it stands in first and next: one behind; 0: there is none. Those with a number are a list of
+ * their own for each, all others are in one. */
 static uint32_t metric_at(const struct bins_sink *b, struct chunk_key key, uint32_t at)
 {
-    while (at && !chunk_key_eq(b->keys[at - 1], key))
+    while (at && !key.no && !chunk_key_eq(b->keys[at - 1], key))
         at = b->next[at - 1];
     return at;
 }
@@ -349,7 +351,7 @@ static unsigned lanes_for(unsigned fields)
 /* Where the devices asked for are in a column: mostly as in the one before. */
 static void find_places(struct bins_sink *b, const struct chunk_part *p)
 {
-    size_t n = b->ask->n_devices;
+    size_t n = b->ask->n_devices, found = 0;
     int *at = b->place + n;
 
     if (b->devs == p->devs)
@@ -363,7 +365,9 @@ static void find_places(struct bins_sink *b, const struct chunk_part *p)
             continue;
         b->first_place = MIN(b->first_place, (size_t)at[d]);
         b->last_place = MAX(b->last_place, (size_t)at[d] + 1);
+        found++;
     }
+    b->just_these = found == n && n == p->n_devs;
 }
 
 static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric, int tier)
@@ -373,7 +377,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     bool keep = c->columns[column].leant && step > 1; /* for those that lean on it */
 
     find_places(b, &c->columns[column]);
-    if (b->h.together && !together_has(b, &c->columns[column]))
+    if (b->h.together && !b->just_these)
         return b->first_place < b->last_place ? SINK_LEAVES : 0;
     if (b->h.together && tier != TIER_RAW)
         return together_tier(b, c, column, metric);
@@ -561,9 +565,9 @@ int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, str
         ask->step_ms > 1ll << 52)
         return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
     int64_t from_ms = floor_to(ask->from_ms, ask->step_ms);
-    uint64_t n = (uint64_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);
+    uint64_t n = (uint64_t)quotient(ask->to_ms - from_ms + ask->step_ms - 1, ask->step_ms);
     if (ask->n_devices > BINS_MAX || ask->n_metrics > BINS_MAX ||
-        (ask->n_devices && ask->n_metrics && n > BINS_MAX / ask->n_devices / ask->n_metrics))
+        (unsigned __int128)n * ask->n_devices * ask->n_metrics > BINS_MAX)
         return err_set(err, -E2BIG, "that is more than %u numbers: take a longer step, a shorter span or fewer series",
                        BINS_MAX);
     bool together = ask->together && b->fields == BIN_SUM && ask->n_devices > 0;
@@ -600,7 +604,9 @@ void bins_apart(struct bins_sink *b)
 void bins_fini(struct bins_sink *b)
 {
     history_fini(&b->h);
-    FREE_ALL(b->room, b->cuts == b->few ? NULL : b->cuts);
+    free(b->room);
+    if (b->cuts != b->few)
+        free(b->cuts);
 }
 
 /* ---- points ---- */
@@ -772,6 +778,7 @@ void history_fini(struct history *h)
 {
     if (!h)
         return;
-    FREE_ALL(h->v, h->last_ms);
+    free(h->v);
+    free(h->last_ms);
     *h = (struct history){0};
 }

@@ -6,13 +6,6 @@
 
 #define SUMS_KEEP 4096u /* larger sums of a column are made each time */
 
-bool together_has(const struct bins_sink *b, const struct chunk_part *p)
-{
-    size_t n = b->ask->n_devices;
-
-    return p->n_devs == n && !ANY(n, d, b->place[n + d] < 0);
-}
-
 static int add_to(struct bins_sink *b, size_t metric, const struct cut *cut, uint64_t each, int64_t sum)
 {
     struct bin *to = &b->h.v[metric * b->h.n + cut->bin];

@@ -8,9 +8,8 @@
 
 #include "store/sink.h"
 
-/* Whether a column has all devices that are asked for, and none besides; first_place and last_place tell of some. */
-bool together_has(const struct bins_sink *b, const struct chunk_part *p);
-/* 0, SINK_LEAVES or what ended the reading. Of a column that was read, and of b->of of a batch. */
+/* 0, SINK_LEAVES or what ended the reading. Of a column that has just the devices asked for, and of b->of of a batch.
+ */
 int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric);
 int together_raw(struct bins_sink *b, const struct chunk *c, size_t metric);
 int together_batch(struct bins_sink *b, size_t metric);

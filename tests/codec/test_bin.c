@@ -1,6 +1,8 @@
 /* test_bin: ticks are cut into bins as a plain walk over them would do it, whatever lies between them. */
 #include "codec/bin.h"
 
+#include "base/mem.h"
+#include "base/quotient.h"
 #include "base/rand.h"
 #include "test.h"
 
@@ -37,4 +39,24 @@ static void ticks_are_cut_where_their_bins_end(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(ticks_are_cut_where_their_bins_end))
+/* Dividing as doubles gives what dividing whole numbers gives, at the edges, too. */
+static void a_bin_begins_at_or_before_its_ticks(void **unused)
+{
+    static const int64_t edges[] = {0,        1, 99, 100, 101, QUOTIENT_EXACT - 1, QUOTIENT_EXACT, QUOTIENT_EXACT + 1,
+                                    1ll << 60};
+    struct prng g = {7};
+
+    (void)unused;
+    for (size_t i = 0; i < 200000; i++) {
+        int64_t step = (int64_t)(prng_next(&g) >> (prng_next(&g) % 62 + 1)) + 1;
+        int64_t v = i < ARRAY_LEN(edges) ? edges[i] : (int64_t)(prng_next(&g) >> (prng_next(&g) % 60 + 3));
+        if (i % 3 == 0 && v > step)
+            v = v / step * step - (int64_t)(prng_next(&g) % 2); /* just there, and just before */
+        v = i % 2 ? v : -v;
+        assert_int_equal(quotient(v, step), v / step);
+        int64_t rest = v % step;
+        assert_int_equal(floor_to(v, step), rest < 0 ? v - rest - step : v - rest);
+    }
+}
+
+TESTS(cmocka_unit_test(ticks_are_cut_where_their_bins_end), cmocka_unit_test(a_bin_begins_at_or_before_its_ticks))

@@ -34,13 +34,20 @@ static void a_card_has_the_devices_that_were_picked(void **unused)
         assert_int_equal(all->devices[i].mig, -1);
     }
     assert_int_equal(some->n_devices, 2);
+    assert_null(all->model); /* they are of two */
+    assert_string_equal(some->model, "NVIDIA H200");
+    assert_true(str_eq(all->whose, "{\"node\":\"a\",\"node_id\":\"key-a\",\"devices\":3"));
+    assert_true(str_eq(some->whose, "{\"node\":\"a\",\"node_id\":\"key-a\",\"devices\":2,\"model\":\"NVIDIA H200\""));
     assert_string_equal(some->uuids[1], "GPU-2");
     assert_memory_not_equal(&all->sum, &some->sum, sizeof(all->sum));
     struct card *again = card_new(&n, NULL);
     assert_memory_equal(&all->sum, &again->sum, sizeof(all->sum));
     devices[2].fact.index = 7; /* another number is another answer */
-    struct card *other = card_new(&n, NULL);
+    struct card *other = card_new(&n, NULL), *none = card_new(&n, (bool[]){false, false, false});
     assert_memory_not_equal(&all->sum, &other->sum, sizeof(all->sum));
+    assert_int_equal(none->n_devices, 0);
+    assert_null(none->whose.p);
+    card_unref(none);
     card_unref(all);
     card_unref(some);
     card_unref(again);
