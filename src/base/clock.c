@@ -37,6 +37,13 @@ int64_t clock_mono_ms(void)
     return clock_mono_us() / 1000;
 }
 
+int64_t clock_mono_rough_ms(void)
+{
+    int64_t fixed = atomic_load_explicit(&clock_test_ms, memory_order_relaxed);
+
+    return fixed >= 0 ? fixed : clock_us(CLOCK_MONOTONIC_COARSE) / 1000;
+}
+
 int64_t clock_mono_us(void)
 {
     int64_t fixed = atomic_load_explicit(&clock_test_ms, memory_order_relaxed);

@@ -210,7 +210,7 @@ char *json_escape_at(char *at, struct str v)
 void json_str(struct json *j, const char *key, struct str v)
 {
     struct str k = str_of(key);
-    char *start = plain_len(v) == v.len ? buf_room(j->out, k.len + LEAD_ROOM + v.len + 2) : NULL, *at = start;
+    char *start = json_is_plain(v) ? buf_room(j->out, k.len + LEAD_ROOM + v.len + 2) : NULL, *at = start;
 
     if (!start) {
         json_lead(j, key);

@@ -2,16 +2,32 @@
 #include "base/lookup.h"
 
 #include "base/mem.h"
-#include "base/rand.h"
 
 struct lookup_slot {
     uint64_t hash;
     void *thing; /* NULL: free */
 };
 
-uint64_t lookup_hash(const char *name)
+static uint64_t folded(uint64_t a)
 {
-    return fnv64(name, strlen(name));
+    unsigned __int128 p = (unsigned __int128)a * 0x9e3779b97f4a7c15u;
+
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+uint64_t lookup_hash_str(struct str name)
+{
+    uint64_t h = 0xc2b2ae3d27d4eb4fu ^ name.len, w;
+    size_t i = 0;
+
+    for (; i + sizeof(w) <= name.len; i += sizeof(w)) {
+        memcpy(&w, name.p + i, sizeof(w));
+        h = folded(h ^ w);
+    }
+    w = 0;
+    if (i < name.len)
+        memcpy(&w, name.p + i, name.len - i);
+    return folded(h ^ w);
 }
 
 static void put_slot(struct lookup *l, struct lookup_slot s)

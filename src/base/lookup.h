@@ -7,12 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 struct lookup {
     struct lookup_slot *v;
     size_t n, cap; /* a power of two, or 0 */
 };
 
-uint64_t lookup_hash(const char *name);
+/* Eight bytes at a time; for tables in memory alone, since the order of bytes is the processor's. */
+uint64_t lookup_hash_str(struct str name);
+static inline uint64_t lookup_hash(const char *name)
+{
+    return lookup_hash_str(str_of(name));
+}
 void lookup_add(struct lookup *l, uint64_t hash, void *thing);
 void lookup_drop(struct lookup *l, uint64_t hash, const void *thing); /* once; nothing where it is not there */
 void lookup_fini(struct lookup *l);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#define SMALL 1024u /* glibc keeps what is freed of this size at hand, but not for calloc */
+
 static _Noreturn void mem_none(void)
 {
     static const char msg[] = "out of memory\n";
@@ -28,9 +30,11 @@ void *mem_alloc(size_t n)
 
 void *mem_zero(size_t n, size_t size)
 {
-    bool none = n == 0 || size == 0;
-    void *p = calloc(none ? 1 : n, none ? 1 : size);
+    bool none = n == 0 || size == 0, small = n <= SMALL && size <= SMALL && n * size <= SMALL;
+    void *p = small ? malloc(none ? 1 : n * size) : calloc(none ? 1 : n, none ? 1 : size);
 
+    if (p && small)
+        memset(p, 0, n * size);
     if (!p)
         mem_none();
     return p;

@@ -209,5 +209,5 @@ bool job_stopped(void *arg)
 {
     struct work_job *j = arg;
 
-    return atomic_load(&j->cancelled) || clock_mono_ms() > j->until_ms;
+    return atomic_load(&j->cancelled) || clock_mono_rough_ms() > j->until_ms;
 }

@@ -2,7 +2,6 @@
 #include "now/gpu_index.h"
 
 #include "base/order.h"
-#include "base/rand.h"
 #include "now/live.h"
 
 void gpu_index_add(struct lookup *gpus, struct live_node *n)
@@ -27,7 +26,7 @@ struct live_node *gpu_index_find(const struct lookup *gpus, struct str uuid, siz
     struct live_node *n;
 
     do
-        n = lookup_next(gpus, fnv64(uuid.p, uuid.len), at);
+        n = lookup_next(gpus, lookup_hash_str(uuid), at);
     while (n && !gpu_index_in(n, uuid));
     return n;
 }

@@ -15,12 +15,15 @@ static void a_set_clock_stands_still(void **unused)
     assert_int_equal(clock_wall_ms(), 1700000000123);
     assert_int_equal(clock_mono_ms(), 1700000000123);
     assert_int_equal(clock_mono_us(), 1700000000123000);
+    assert_int_equal(clock_mono_rough_ms(), 1700000000123);
     clock_set_for_test(0);
     assert_int_equal(clock_wall_ms(), 0);
     clock_set_for_test(-1);
     int64_t before = clock_mono_us();
     assert_true(clock_mono_us() >= before);
     assert_true(clock_wall_ms() > 1700000000000);
+    int64_t rough = clock_mono_rough_ms();
+    assert_true(rough > 0 && rough <= clock_mono_ms());
 }
 
 static void times_are_written_as_rfc_3339(void **unused)
