@@ -31,7 +31,24 @@ int64_t floor_to(int64_t v, int64_t step)
 
 size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)
 {
+    if (n == 0 || ticks[0] >= at_ms || ticks[n - 1] < at_ms) /* as it is at most ends of a question */
+        return n == 0 || ticks[0] >= at_ms ? 0 : n;
     return COUNT_BEFORE(n, i, ticks[i] < at_ms);
+}
+
+/* A tick in each bin, as tiers have them at their own step: all n cuts, or false, and then ret does not matter. */
+static bool cut_each(const int64_t *ticks, size_t i, size_t n, int64_t from_ms, int64_t step_ms, struct cut *ret)
+{
+    int64_t first = quotient(ticks[i] - from_ms, step_ms), begin = from_ms + first * step_ms, last;
+    bool off = false;
+
+    if (__builtin_mul_overflow((int64_t)(n - 1), step_ms, &last) || floor_to(ticks[i + n - 1] - begin, step_ms) != last)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        off |= (uint64_t)(ticks[i + k] - begin) - k * (uint64_t)step_ms >= (uint64_t)step_ms;
+        ret[k] = (struct cut){(uint32_t)(i + k + 1), (uint32_t)first + (uint32_t)k};
+    }
+    return !off;
 }
 
 size_t ticks_cut(const int64_t *ticks, size_t i, size_t end, int64_t from_ms, int64_t step_ms, struct cut *ret)
@@ -40,6 +57,8 @@ size_t ticks_cut(const int64_t *ticks, size_t i, size_t end, int64_t from_ms, in
     struct cut *cut = ret;
     uint32_t bin = 0;
 
+    if (i < end && cut_each(ticks, i, end - i, from_ms, step_ms, ret))
+        return end - i;
     while (i < end) {
         if (ticks[i] >= next) {
             int64_t on = ticks[i] - next < step_ms ? 1 : (ticks[i] - next) / step_ms + 1;

@@ -357,8 +357,14 @@ static void find_places(struct bins_sink *b, const struct chunk_part *p)
     if (b->devs == p->devs)
         return;
     b->devs = p->devs;
-    b->first_place = p->n_devs;
-    b->last_place = 0;
+    b->just_these = b->in_row && n == p->n_devs && p->devs[0] == b->place[0] && p->devs[n - 1] == b->place[n - 1];
+    b->first_place = b->just_these ? 0 : p->n_devs;
+    b->last_place = b->just_these ? n : 0;
+    if (b->just_these) {
+        for (size_t d = 0; d < n; d++)
+            at[d] = (int)d;
+        return;
+    }
     for (size_t d = 0; d < n; d++) {
         at[d] = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
         if (at[d] < 0)
@@ -412,7 +418,8 @@ static void find_devices(struct bins_sink *b, const struct chunk *c)
     const struct history_ask *ask = b->ask;
     size_t gpus = first_gpu(c), guess = 0;
 
-    if (ask->devices_sum && ask->devices_sum == b->s.devices_sum && c->n_devices - gpus == ask->n_devices) {
+    b->in_row = ask->devices_sum && ask->devices_sum == b->s.devices_sum && c->n_devices - gpus == ask->n_devices;
+    if (b->in_row) {
         for (size_t d = 0; d < ask->n_devices; d++)
             b->place[d] = (int)(gpus + d);
         return;

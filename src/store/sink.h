@@ -59,6 +59,7 @@ struct bins_sink {
     const struct column **of;    /* of each device in the metric of a batch at hand */
     int *place;           /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
     const uint16_t *devs; /* of which column these are, as chunk_part says; NULL: of none yet */
+    bool in_row;          /* those in the chunk lie one behind another, and are all that are asked for */
     bool just_these;      /* that column has all devices that are asked for, and none besides */
     size_t first_place, last_place; /* they are within [first, last) */
     size_t begin;                   /* its first tick that is asked for */

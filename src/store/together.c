@@ -54,13 +54,16 @@ static struct column_sums *add_up(const struct chunk_cells *c, size_t from, size
 static int add_sums(struct bins_sink *b, size_t metric, const struct column_sums *s, size_t n_ticks)
 {
     const int64_t *sum = s->v, *each = s->v + n_ticks;
+    struct bin *row = b->h.v + metric * b->h.n;
     size_t i = b->begin;
-    int r = s->even ? 0 : SINK_LEAVES;
+    bool odd = !s->even;
 
-    for (size_t k = 0; k < b->n_cuts && r == 0; k++)
-        for (; i < b->cuts[k].end && r == 0; i++)
-            r = add_to(b, metric, &b->cuts[k], (uint64_t)each[i], sum[i]);
-    return r;
+    for (size_t k = 0; k < b->n_cuts && !odd; k++)
+        for (struct bin *to = &row[b->cuts[k].bin]; i < b->cuts[k].end; i++) {
+            to->count += (uint32_t)each[i];
+            odd |= __builtin_add_overflow(to->sum, sum[i], &to->sum);
+        }
+    return odd ? SINK_LEAVES : 0;
 }
 
 int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric)

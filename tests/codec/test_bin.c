@@ -21,6 +21,10 @@ static void ticks_are_cut_where_their_bins_end(void **unused)
         size_t i = prng_next(&g) % N, end = i + prng_next(&g) % (N + 1 - i), n, found = i;
         for (size_t k = 0; k < N; k++) {
             ticks[k] = at;
+            if (turn % 5 == 1) { /* a tick in each bin, mostly */
+                at += step * (k % 100 == 71 ? 0 : k % 100 == 72 ? 2 : 1);
+                continue;
+            }
             at += (int64_t)(turn % 3 == 0 ? 1000 : prng_next(&g) % 50 ? prng_next(&g) % 1500 : prng_next(&g) % 900000);
         }
         n = ticks_cut(ticks, i, end, from, step, cuts);
