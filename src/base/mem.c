@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#define SMALL 1024u /* glibc keeps what is freed of this size at hand, but not for calloc */
+#define SMALL 1024u /* glibc keeps what is freed of this size at hand, but before 2.41 not for calloc */
 
 static _Noreturn void mem_none(void)
 {

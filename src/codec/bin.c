@@ -26,7 +26,7 @@ int64_t floor_to(int64_t v, int64_t step)
 {
     int64_t to = quotient(v, step) * step;
 
-    return to > v ? to - step : to;
+    return to > v ? (int64_t)((uint64_t)to - (uint64_t)step) : to;
 }
 
 size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)

@@ -30,7 +30,7 @@ struct card *card_new(const struct node_now *n, const bool *picked)
     for (size_t i = 0; i < n->n_devices; i++)
         if (!picked || picked[i]) {
             const struct device_fact *f = &n->devices[i].fact;
-            room += sizeof(int32_t[2]) + text_room(f->uuid) + text_room(f->name);
+            room += sizeof(int32_t[3]) + text_room(f->uuid) + text_room(f->name);
             several |= model && strcmp(model, f->name) != 0;
             model = f->name;
             count++;
@@ -53,11 +53,12 @@ struct card *card_new(const struct node_now *n, const bool *picked)
         const struct device_fact *f = &n->devices[i].fact;
         if (picked && !picked[i])
             continue;
-        memcpy(at, (int32_t[]){f->index, f->mig}, sizeof(int32_t[2]));
-        at += sizeof(int32_t[2]);
+        bool same = model && strcmp(model, f->name) == 0;
+        memcpy(at, (int32_t[]){f->index, f->mig, same}, sizeof(int32_t[3]));
+        at += sizeof(int32_t[3]);
         *uuid++ = put_text(&at, f->uuid);
         c->devices_sum = names_sum(c->devices_sum, str_of(f->uuid));
-        model = model && strcmp(model, f->name) == 0 ? model : put_text(&at, f->name);
+        model = same ? model : put_text(&at, f->name);
         *d++ = (struct card_device){uuid[-1], model, f->index, f->mig};
     }
     c->model = several ? NULL : model;

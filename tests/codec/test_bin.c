@@ -41,26 +41,40 @@ static void ticks_are_cut_where_their_bins_end(void **unused)
         assert_int_equal(ticks_before(ticks, N, ticks[i]), before);
         assert_int_equal(ticks_before(ticks, N, at + 1), N);
     }
+    assert_int_equal(ticks_cut(ticks, 0, N, ticks[0], 1ll << 60, cuts), 1); /* 699 such steps do not fit */
+    assert_int_equal(cuts[0].end, N);
+}
+
+static void check_division(int64_t v, int64_t step)
+{
+    int64_t rest = v % step;
+
+    assert_int_equal(quotient(v, step), v / step);
+    assert_int_equal(floor_to(v, step), rest < 0 ? v - rest - step : v - rest);
 }
 
 /* Dividing as doubles gives what dividing whole numbers gives, at the edges, too. */
 static void a_bin_begins_at_or_before_its_ticks(void **unused)
 {
-    static const int64_t edges[] = {0,        1, 99, 100, 101, QUOTIENT_EXACT - 1, QUOTIENT_EXACT, QUOTIENT_EXACT + 1,
-                                    1ll << 60};
+    static const int64_t edges[] = {
+        0, 1, 2, 99, 100, 101, QUOTIENT_EXACT - 1, QUOTIENT_EXACT, QUOTIENT_EXACT + 1, 1ll << 60,
+    };
     struct prng g = {7};
 
     (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(edges); i++)
+        for (size_t k = 1; k < ARRAY_LEN(edges); k++) {
+            check_division(edges[i], edges[k]);
+            check_division(-edges[i], edges[k]);
+        }
     for (size_t i = 0; i < 200000; i++) {
         int64_t step = (int64_t)(prng_next(&g) >> (prng_next(&g) % 62 + 1)) + 1;
-        int64_t v = i < ARRAY_LEN(edges) ? edges[i] : (int64_t)(prng_next(&g) >> (prng_next(&g) % 60 + 3));
+        int64_t v = (int64_t)(prng_next(&g) >> (prng_next(&g) % 60 + 3));
         if (i % 3 == 0 && v > step)
             v = v / step * step - (int64_t)(prng_next(&g) % 2); /* just there, and just before */
-        v = i % 2 ? v : -v;
-        assert_int_equal(quotient(v, step), v / step);
-        int64_t rest = v % step;
-        assert_int_equal(floor_to(v, step), rest < 0 ? v - rest - step : v - rest);
+        check_division(i % 2 ? v : -v, step);
     }
+    floor_to(INT64_MIN, 60000); /* of a forged chunk: any number, but no fault */
 }
 
 TESTS(cmocka_unit_test(ticks_are_cut_where_their_bins_end), cmocka_unit_test(a_bin_begins_at_or_before_its_ticks))

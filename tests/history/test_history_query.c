@@ -128,11 +128,13 @@ static void on_each(void *arg, const struct series *s)
 
     AUTO_BUF alone = BUF_INIT(1u << 20);
     struct series_json one = {.out = &alone};
+    struct series plain = *s;
     size_t from = a->json.len;
 
     a->series++;
     render_series_json(&a->writing, s);
-    render_series_json(&one, s); /* what is taken over from the series before is what it says by itself */
+    plain.whose = (struct str){0}; /* what is taken over, or ready, is what it says by itself */
+    render_series_json(&one, &plain);
     from += a->json.p[from] == ',';
     assert_string_equal(a->json.p + from, alone.p);
     render_series_csv(&a->csv, &a->f, s);
