@@ -136,7 +136,7 @@ struct run {
     size_t n, before;
     unsigned fields; /* of bins */
     int64_t *v;      /* one series */
-    bool any;
+    bool any, sums;  /* sums: adds_up */
     struct heap *heaps;
     size_t n_heaps, n_rooms, cap_heaps; /* n_rooms: have v and count, in use or not */
     struct holds holds;                 /* of the node at hand, where the group is by user */
@@ -618,7 +618,7 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
                                    .to_ms = r->frame.to_ms,
                                    .step_ms = r->frame.step_ms,
                                    .fields = r->fields,
-                                   .together = !self && adds_up(r),
+                                   .together = !self && r->sums,
                                    .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)}};
     return k->ask.n_devices > 0;
 }
@@ -680,13 +680,13 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 static int ask_node(struct run *r, const struct plan_node *p, bool self, struct err *err)
 {
     const struct history_query *q = r->q;
-    struct history h = {0};
-    struct coarser more = {.tier = -1};
     struct node_ask k;
     int code = 0;
 
     if (!node_ask_make(&k, r, p, self))
         return 0;
+    struct history h = {0};
+    struct coarser more = {.tier = -1};
     if (r->next_ahead < r->n_ahead) { /* they were asked in this order */
         h = r->ahead[r->next_ahead];
         r->ahead[r->next_ahead++] = (struct history){0};
@@ -700,9 +700,9 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
     r->frame.damaged += h.damaged + more.h.damaged;
     if (h.missing[0])
         mem_copy_str(r->frame.missing, sizeof(r->frame.missing), h.missing);
-    bool plain = !self && is_plain(r), sums = adds_up(r);
+    bool plain = !self && is_plain(r);
     for (size_t m = 0; code == 0 && plain && m < k.ask.n_metrics; m++)
-        (sums ? give_sums : give_devices)(r, p, k.asked->which[m], &h, m, k.ask.n_metrics);
+        (r->sums ? give_sums : give_devices)(r, p, k.asked->which[m], &h, m, k.ask.n_metrics);
     for (size_t d = 0; code == 0 && !plain && d < k.ask.n_devices; d++)
         for (size_t m = 0; m < k.ask.n_metrics; m++)
             give(r, p, self ? NULL : &p->card->devices[d], k.asked->which[m], &h, &more, d * k.ask.n_metrics + m);
@@ -728,6 +728,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     r->before = rates ? (size_t)MIN((int64_t)rate_back(step_ms), from_ms / step_ms) : 0;
     r->any = false;
     r->frame.users = group_by_holder(q->group);
+    r->sums = adds_up(r);
     r->v = mem_zero(r->n, sizeof(*r->v));
     r->held = r->frame.users ? mem_zero(r->n, sizeof(*r->held)) : NULL;
     r->sink->start(r->sink->arg, &r->frame);

@@ -51,12 +51,11 @@ struct bins_sink {
     struct sink s;
     const struct history_ask *ask;
     struct history h;
-    unsigned fields;             /* as ask says, never 0 */
-    struct chunk_key *keys;      /* of the metrics */
-    uint16_t only;               /* the one metric that is asked for; 0: there are more, or it is custom */
-    uint32_t *next;              /* of keys: the next of those with the same number; one behind, 0: none */
-    uint32_t first[M_COUNT + 1]; /* of keys: the first of each metric, behind them the first that is custom; as next */
-    const struct column **of;    /* of each device in the metric of a batch at hand */
+    unsigned fields;          /* as ask says, never 0 */
+    struct chunk_key *keys;   /* of the metrics */
+    uint16_t only;            /* the one metric that is asked for; 0: there are more, or it is custom */
+    uint32_t *next;           /* of keys: the next of those with the same number; one behind, 0: none */
+    const struct column **of; /* of each device in the metric of a batch at hand */
     int *place;           /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
     const uint16_t *devs; /* of which column these are, as chunk_part says; NULL: of none yet */
     bool in_row;          /* those in the chunk lie one behind another, and are all that are asked for */
@@ -69,6 +68,7 @@ struct bins_sink {
     size_t cap_room;
     struct cut few[64]; /* what cuts is as long as that is enough */
     uint64_t few_room[64];
+    uint32_t first[M_COUNT + 1]; /* of keys: the first of each metric, behind them the first that is custom; as next */
 };
 void bins_init(struct bins_sink *b);
 /* The first of several asks, or the next. h is the caller's to take. */

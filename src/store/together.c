@@ -58,11 +58,17 @@ static int add_sums(struct bins_sink *b, size_t metric, const struct column_sums
     size_t i = b->begin;
     bool odd = !s->even;
 
-    for (size_t k = 0; k < b->n_cuts && !odd; k++)
-        for (struct bin *to = &row[b->cuts[k].bin]; i < b->cuts[k].end; i++) {
-            to->count += (uint32_t)each[i];
-            odd |= __builtin_add_overflow(to->sum, sum[i], &to->sum);
+    for (size_t k = 0; k < b->n_cuts && !odd; k++) {
+        struct bin *to = &row[b->cuts[k].bin];
+        uint32_t count = to->count;
+        int64_t all = to->sum;
+        for (size_t end = b->cuts[k].end; i < end; i++) {
+            count += (uint32_t)each[i];
+            odd |= __builtin_add_overflow(all, sum[i], &all);
         }
+        to->count = count;
+        to->sum = all;
+    }
     return odd ? SINK_LEAVES : 0;
 }
 
