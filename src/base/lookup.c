@@ -2,18 +2,14 @@
 #include "base/lookup.h"
 
 #include "base/mem.h"
+#include "base/rand.h"
+
+#define MIX 0x9e3779b97f4a7c15u
 
 struct lookup_slot {
     uint64_t hash;
     void *thing; /* NULL: free */
 };
-
-static uint64_t folded(uint64_t a)
-{
-    unsigned __int128 p = (unsigned __int128)a * 0x9e3779b97f4a7c15u;
-
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
 
 uint64_t lookup_hash_str(struct str name)
 {
@@ -22,12 +18,12 @@ uint64_t lookup_hash_str(struct str name)
 
     for (; i + sizeof(w) <= name.len; i += sizeof(w)) {
         memcpy(&w, name.p + i, sizeof(w));
-        h = folded(h ^ w);
+        h = fold64(h ^ w, MIX);
     }
     w = 0;
     if (i < name.len)
         memcpy(&w, name.p + i, name.len - i);
-    return folded(h ^ w);
+    return fold64(h ^ w, MIX);
 }
 
 static void put_slot(struct lookup *l, struct lookup_slot s)

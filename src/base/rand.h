@@ -13,6 +13,14 @@ double rand_unit(void); /* 0 <= x < 1, for jitter */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n); /* start with 0; Castagnoli, as in iSCSI */
 uint64_t fnv64(const void *p, size_t n);                /* FNV-1a: names facts by content on the wire */
 
+/* Both halves of a product as one: what sums and hashes in memory are mixed with. */
+static inline uint64_t fold64(uint64_t a, uint64_t b)
+{
+    unsigned __int128 p = (unsigned __int128)a * b;
+
+    return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
 /* Of several names in their order: begin with 0, which no names come to. Lists with one sum are the same list, but for
  * a chance of 2^-64. */
 uint64_t names_sum(uint64_t before, struct str name);

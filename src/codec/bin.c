@@ -31,8 +31,10 @@ int64_t floor_to(int64_t v, int64_t step)
 
 size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)
 {
-    if (n == 0 || ticks[0] >= at_ms || ticks[n - 1] < at_ms) /* as it is at most ends of a question */
-        return n == 0 || ticks[0] >= at_ms ? 0 : n;
+    if (n == 0 || ticks[0] >= at_ms) /* as it is at most ends of a question */
+        return 0;
+    if (ticks[n - 1] < at_ms)
+        return n;
     return COUNT_BEFORE(n, i, ticks[i] < at_ms);
 }
 

@@ -4,21 +4,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/rand.h"
+
 struct history_key {
     uint64_t v[2];
 };
 
-static inline uint64_t key_fold(uint64_t a, uint64_t b)
-{
-    unsigned __int128 p = (unsigned __int128)a * b;
-
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
 static inline void key_add_two(struct history_key *k, const uint64_t w[2])
 {
-    k->v[0] = key_fold(k->v[0] ^ w[0], w[1] ^ 0x9e3779b97f4a7c15u);
-    k->v[1] = key_fold(k->v[1] ^ w[1], w[0] ^ 0xc2b2ae3d27d4eb4fu);
+    k->v[0] = fold64(k->v[0] ^ w[0], w[1] ^ 0x9e3779b97f4a7c15u);
+    k->v[1] = fold64(k->v[1] ^ w[1], w[0] ^ 0xc2b2ae3d27d4eb4fu);
 }
 
 /* 16 bytes at a time, the length with the last. */

@@ -358,13 +358,15 @@ static void find_places(struct bins_sink *b, const struct chunk_part *p)
         return;
     b->devs = p->devs;
     b->just_these = b->in_row && n == p->n_devs && p->devs[0] == b->place[0] && p->devs[n - 1] == b->place[n - 1];
-    b->first_place = b->just_these ? 0 : p->n_devs;
-    b->last_place = b->just_these ? n : 0;
     if (b->just_these) {
+        b->first_place = 0;
+        b->last_place = n;
         for (size_t d = 0; d < n; d++)
             at[d] = (int)d;
         return;
     }
+    b->first_place = p->n_devs;
+    b->last_place = 0;
     for (size_t d = 0; d < n; d++) {
         at[d] = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
         if (at[d] < 0)
