@@ -40,6 +40,7 @@ struct hub_slurm {
     struct timer *timer;
     struct command *running;
     struct slurm_jobs jobs;
+    char mark[SLURM_MARK_MAX]; /* of the squeue in flight */
     int64_t polled_ms, every_ms;
     int64_t epoch; /* as which it led when those that are open were read; -1: they are to be read */
     bool reading, said;
@@ -146,11 +147,11 @@ static int64_t id_of(const struct slurm_job *j, const char *node)
     return id ? id : 1;
 }
 
-/* UUIDs of the GPUs it has on this node, with commas between; what cannot be known is left out. */
+/* Comma-separated UUIDs of the job's GPUs on this node; empty if unknown. */
 static void devices_of(const struct slurm_job *j, const struct node_now *n, struct buf *out)
 {
     uint64_t gpus[4] = {0};
-    size_t whole = 0;
+    size_t whole = 0, instances = 0;
     bool known = false;
     for (size_t i = 0; i < j->n_parts; i++)
         if (slurm_list_has(str_of(j->parts[i].nodes), n->name)) {
@@ -158,9 +159,14 @@ static void devices_of(const struct slurm_job *j, const struct node_now *n, stru
             for (int w = 0; w < 4; w++)
                 gpus[w] |= j->parts[i].gpus[w];
         }
-    for (size_t i = 0; i < n->n_devices; i++)
-        whole += !n->devices[i].fact.parent[0];
-    bool all = !known && (size_t)j->per_node >= whole; /* it has every one */
+    for (size_t i = 0; i < n->n_devices; i++) {
+        bool instance = n->devices[i].fact.parent[0];
+        instances += instance;
+        whole += !instance;
+    }
+    if (instances)
+        return; /* Slurm's indices count instances and GPUs in one row: they are no GPU indices */
+    bool all = !known && whole && (size_t)j->per_node >= whole; /* it has every one */
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_fact *f = &n->devices[i].fact;
         if (f->parent[0] || f->index < 0 || f->index > 255)
@@ -283,7 +289,7 @@ static void on_squeue(void *arg, const struct command_result *r)
     d->polled_ms = clock_wall_ms();
     for (size_t i = 0; i < d->n; i++)
         d->v[i].seen = false;
-    if (r->error || slurm_squeue(&d->jobs, r->out, &err) < 0) {
+    if (r->error || slurm_squeue(&d->jobs, r->out, d->mark, &err) < 0) {
         fail(d, r->error ? r->error : err.msg);
     } else if (!walk(d, false)) {
         d->said = false;
@@ -295,9 +301,9 @@ static void on_squeue(void *arg, const struct command_result *r)
 
 static void look(void *self)
 {
-    static const char *const argv[] = {"squeue", "-h", "-t", "R", "-o", SLURM_FORMAT, NULL};
     struct hub_slurm *d = self;
     struct err err = {0};
+    uint64_t random = rand_u64();
     slurm_jobs_fini(&d->jobs);
     if (!hub_leads(d->h)) {
         timer_after(d->timer, LEAD_MS);
@@ -307,6 +313,10 @@ static void look(void *self)
         ask_open(d);
         return;
     }
+    AUTO_BUF format = BUF_INIT(1024);
+    hex_text(&random, sizeof(random), d->mark);
+    slurm_format(&format, d->mark);
+    const char *const argv[] = {"squeue", "-h", "-t", "R", "-O", format.p, NULL};
     if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
         fail(d, err.msg);
 }

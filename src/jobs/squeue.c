@@ -1,13 +1,13 @@
-/* squeue.c: reads what squeue and scontrol print. Formats as of Slurm 22.05's manuals. */
+/* squeue.c: reads the output of squeue and scontrol. Formats as recorded from Slurm 22.05. */
 #include "jobs/squeue.h"
 
 #include <errno.h>
 
 #include "base/order.h"
 
-#define LINE_MAX_LEN (64u << 10)
-#define FIELD_MAX    200
-#define DEPTH_MAX    3 /* brackets in one name */
+#define RECORD_MAX (64u << 10)
+#define FIELD_MAX  200
+#define DEPTH_MAX  3 /* brackets in one name */
 
 /* ---- lists of hosts ---- */
 
@@ -133,53 +133,131 @@ static int32_t gres_gpus(struct str s)
     return (int32_t)MIN(sum, 256);
 }
 
-static bool squeue_line(struct slurm_jobs *j, struct str line)
+/* "cpu=2,mem=1G,node=2,gres/gpu=4,gres/gpu:h200=4": the untyped entry is the total. -1: no GPU, or Slurm does not count
+ * them (AccountingStorageTRES lacks gres/gpu). */
+static int64_t tres_gpus(struct str s, int64_t *ret_nodes)
 {
-    enum { ID, USER, NODES, GRES, USED, START, ACCOUNT, PARTITION, FIELDS };
+    struct str item, name;
+    int64_t v, total = -1, typed = -1;
+    *ret_nodes = 0;
+    while (s.len && str_cut(&s, ',', &item)) {
+        str_cut(&item, '=', &name);
+        if (!str_int(item, &v) || v < 0 || v > 1 << 20)
+            continue;
+        if (str_eq(name, "node"))
+            *ret_nodes = v;
+        else if (str_eq(name, "gres/gpu"))
+            total = v;
+        else if (str_starts(name, "gres/gpu:"))
+            typed = MAX(typed, 0) + v;
+    }
+    return total >= 0 ? total : typed;
+}
+
+enum {
+    ID,
+    MARK,
+    USER,
+    NODES,
+    ALLOCATED,
+    PER_NODE,
+    PER_JOB,
+    PER_TASK,
+    PER_SOCKET,
+    USED,
+    START,
+    ACCOUNT,
+    PARTITION,
+    FIELDS
+};
+
+void slurm_format(struct buf *out, const char *mark)
+{
+    buf_addf(out,
+             "JobID:|%s|,UserName:|,NodeList:|,tres-alloc:|,tres-per-node:|,tres-per-job:|,tres-per-task:|,"
+             "tres-per-socket:|,TimeUsed:|,StartTime:|,Account:|,Partition:|,Name:",
+             mark);
+}
+
+/* How many GPUs a job has on each node, 0: unknown. False: it has none. */
+static bool job_gpus(const struct str f[FIELDS], int32_t *ret_per_node)
+{
+    int64_t nodes, total = tres_gpus(str_trim(f[ALLOCATED]), &nodes);
+    int32_t per_node = gres_gpus(str_trim(f[PER_NODE]));
+    *ret_per_node = MAX(per_node, 0);
+    if (total > 0 && nodes > 0)
+        *ret_per_node = total % nodes ? 0 : (int32_t)MIN(total / nodes, 256);
+    return total > 0 || per_node > 0 || gres_gpus(str_trim(f[PER_JOB])) > 0 || gres_gpus(str_trim(f[PER_TASK])) > 0 ||
+           gres_gpus(str_trim(f[PER_SOCKET])) > 0;
+}
+
+static bool is_marked(struct str line, const char *mark)
+{
+    struct str id, found;
+    return str_cut(&line, '|', &id) && str_cut(&line, '|', &found) && str_eq(found, mark);
+}
+
+/* The next record: a marked line and the unmarked lines that continue its name. Without a mark, one line. */
+static struct str cut_record(struct str *text, const char *mark)
+{
+    struct str all = *text, line = {0}, ahead;
+    str_line(text, &line);
+    if (is_marked(line, mark))
+        for (ahead = *text; str_line(&ahead, &line) && !is_marked(line, mark);)
+            *text = ahead;
+    all.len -= text->len;
+    all.len -= str_ends(all, "\n");
+    return all;
+}
+
+static bool add_job(struct slurm_jobs *j, struct str record, const char *mark)
+{
     struct str f[FIELDS];
     int64_t id;
-    if (line.len > LINE_MAX_LEN)
+    int32_t per_node;
+    if (record.len > RECORD_MAX || !is_marked(record, mark))
         return false;
     for (int i = 0; i < FIELDS; i++)
-        if (!str_cut(&line, '|', &f[i]))
+        if (!str_cut(&record, '|', &f[i]))
             return false;
     int64_t used = used_of(str_trim(f[USED]));
-    if (!line.p || !str_int(str_trim(f[ID]), &id) || id <= 0 || used < 0 || !str_trim(f[USER]).len)
+    if (!record.p || !str_int(str_trim(f[ID]), &id) || id <= 0 || used < 0 || !str_trim(f[USER]).len)
         return false;
-    int32_t gpus = gres_gpus(str_trim(f[GRES]));
-    if (gpus <= 0 || j->n >= SLURM_JOBS)
+    if (!job_gpus(f, &per_node) || j->n >= SLURM_JOBS)
         return true;
     struct str nodes = str_trim(f[NODES]);
     VEC_ROOM(j->v, j->n, j->cap);
     j->v[j->n++] = (struct slurm_job){.id = id,
                                       .used_ms = used,
-                                      .per_node = gpus,
+                                      .per_node = per_node,
                                       .user = keep(j, f[USER]),
                                       .nodes = arena_strn(&j->arena, nodes.p, nodes.len),
                                       .start = keep(j, f[START]),
                                       .account = keep(j, f[ACCOUNT]),
                                       .partition = keep(j, f[PARTITION]),
-                                      .name = keep(j, line)};
+                                      .name = keep(j, record),
+                                      .full_name = str_n(arena_strn(&j->arena, record.p, record.len), record.len)};
     return true;
 }
 
 COMPARE(by_id, struct slurm_job, ORDER(x->id, y->id))
 
-int slurm_squeue(struct slurm_jobs *ret, struct str text, struct err *err)
+int slurm_squeue(struct slurm_jobs *ret, struct str text, const char *mark, struct err *err)
 {
-    struct str line, first = STR("");
+    struct str first = STR("");
     size_t good = 0;
-    while (str_line(&text, &line)) {
-        if (!str_trim(line).len)
+    while (text.len) {
+        struct str record = cut_record(&text, mark);
+        if (!str_trim(record).len)
             continue;
-        bool ok = squeue_line(ret, line);
+        bool ok = add_job(ret, record, mark);
         good += ok;
         ret->skipped += !ok;
         if (!ok && !first.len)
-            first = line;
+            first = record;
     }
     if (!good && first.len)
-        return err_set(err, -EBADMSG, "squeue prints what is no job: '%.*s'",
+        return err_set(err, -EBADMSG, "cannot read squeue's output, which begins '%.*s'; it needs Slurm 20.11 or newer",
                        str_utf8_ok(first) ? (int)MIN(first.len, 80u) : 0, first.p);
     SORT(ret->v, ret->n, by_id);
     return 0;
@@ -224,20 +302,35 @@ static bool gres_indices(struct str s, uint64_t bits[4])
     return any;
 }
 
-static void scontrol_line(struct slurm_jobs *jobs, struct str line)
+/* The job of the record at the start of text, or NULL. *ret: its text from the name's end up to the first word that its
+ * user may have written. */
+static struct slurm_job *record_job(struct slurm_jobs *jobs, struct str text, struct str *ret)
 {
-    struct slurm_part parts[SLURM_PARTS];
-    struct slurm_job key = {0}, *job = NULL;
+    struct slurm_job key = {0}, *job;
+    struct str line = text, id;
+    int at = str_find(str_n(text.p, MIN(text.len, 1000u)), " JobName=");
+    if (at < 0 || !str_skip(&line, "JobId=") || !str_word(&line, &id) || !str_int(id, &key.id))
+        return NULL;
+    job = bsearch(&key, jobs->v, jobs->n, sizeof(*jobs->v), by_id);
+    struct str name = str_drop(text, (size_t)at + strlen(" JobName="));
+    if (!job || name.len < job->full_name.len || memcmp(name.p, job->full_name.p, job->full_name.len) != 0)
+        return NULL;
+    struct str rest = str_drop(name, job->full_name.len);
+    int end = str_find(str_n(rest.p, MIN(rest.len, RECORD_MAX)), " MinCPUsNode=");
+    if (end < 0 || !str_starts(rest, " UserId="))
+        return NULL;
+    *ret = str_n(rest.p, (size_t)end);
+    return job;
+}
+
+static size_t read_parts(struct slurm_jobs *jobs, struct str text, struct slurm_part parts[SLURM_PARTS])
+{
     struct str word, nodes = STR("");
     size_t n = 0;
-    while (str_word(&line, &word)) {
-        if (str_skip(&word, "JobId=")) {
-            if (job || !str_int(word, &key.id) || !jobs->n) /* a name may hold anything: the first one counts */
-                continue;
-            job = bsearch(&key, jobs->v, jobs->n, sizeof(*jobs->v), by_id);
-        } else if (str_skip(&word, "Nodes=")) {
+    while (n < SLURM_PARTS && str_word(&text, &word)) {
+        if (str_skip(&word, "Nodes=")) {
             nodes = word;
-        } else if (str_skip(&word, "GRES=") && nodes.len && job && n < SLURM_PARTS) {
+        } else if (str_skip(&word, "GRES=") && nodes.len) {
             struct slurm_part p = {0};
             if (gres_indices(word, p.gpus)) {
                 p.nodes = arena_strn(&jobs->arena, nodes.p, nodes.len);
@@ -246,7 +339,15 @@ static void scontrol_line(struct slurm_jobs *jobs, struct str line)
             nodes = STR("");
         }
     }
-    if (!job || !n || job->n_parts)
+    return n;
+}
+
+static void add_parts(struct slurm_jobs *jobs, struct slurm_job *job, struct str text)
+{
+    struct slurm_part parts[SLURM_PARTS];
+    size_t n = read_parts(jobs, text, parts);
+    job->n_parts = 0;
+    if (job->records++ || !n)
         return;
     job->parts = arena_alloc(&jobs->arena, n, sizeof(*job->parts));
     memcpy(job->parts, parts, n * sizeof(*parts));
@@ -255,10 +356,12 @@ static void scontrol_line(struct slurm_jobs *jobs, struct str line)
 
 void slurm_scontrol(struct slurm_jobs *jobs, struct str text)
 {
-    struct str line;
-    while (str_line(&text, &line))
-        if (line.len <= LINE_MAX_LEN)
-            scontrol_line(jobs, line);
+    struct str line, found;
+    for (struct str record = text; jobs->n && str_line(&text, &line); record = text) {
+        struct slurm_job *job = str_starts(line, "JobId=") ? record_job(jobs, record, &found) : NULL;
+        if (job)
+            add_parts(jobs, job, found);
+    }
 }
 
 void slurm_jobs_fini(struct slurm_jobs *j)

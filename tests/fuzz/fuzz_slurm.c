@@ -13,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > 1 << 16)
         return 0;
-    if (slurm_squeue(&j, text, &err) < 0 && !err.msg[0])
+    if (slurm_squeue(&j, text, "m", &err) < 0 && !err.msg[0])
         abort();
     slurm_scontrol(&j, text);
     for (size_t i = 0; i < j.n && i < 16; i++) {
-        if (!str_utf8_ok(str_of(j.v[i].user)) || j.v[i].per_node < 1)
+        if (!str_utf8_ok(str_of(j.v[i].user)) || j.v[i].per_node < 0)
             abort();
         slurm_list_has(str_of(j.v[i].nodes), "dgx10.lab");
     }

@@ -13,8 +13,10 @@ class Slurm(HubCase):
         self.bin = self.path("bin")
         os.mkdir(self.bin)
         for name in ("squeue", "scontrol"):
-            with open(f"{self.bin}/{name}", "w") as f:
-                f.write(f'#!/bin/sh\necho "$@" >> {self.bin}/{name}.log\ncat {self.bin}/{name}.out || exit 1\n')
+            with open(f"{self.bin}/{name}", "w") as f:  # MARK in the text is the mark of this call
+                f.write(f'#!/bin/sh\necho "$@" >> {self.bin}/{name}.log\n'
+                        'mark=$(echo "$*" | sed "s/.*JobID:|//; s/|.*//")\n'
+                        f'sed "s/MARK/$mark/" {self.bin}/{name}.out || exit 1\n')
             os.chmod(f"{self.bin}/{name}", 0o755)
             self.says(name, "")
 
@@ -46,15 +48,16 @@ class Slurm(HubCase):
         n = self.node(h, "dgx1")
         self.node(h, "ws1")
         uuid = self.state(h)["nodes"][0]["devices"][0]["uuid"]
-        self.says("squeue", "101|kim|dgx[1-2]|gres:gpu:h200:1|1:00:00|2026-11-15T06:00:00|lab|gpu|train\n"
-                            "102|lee|ws1|N/A|10:00|2026-11-15T06:00:00|lab|cpu|make\n")
-        self.says("scontrol", "JobId=101 JobName=train UserId=kim(1004) JobState=RUNNING NodeList=dgx[1-2]    Nodes=dgx[1-2] CPU_IDs=0-7 Mem=0 GRES=gpu:h200:1(IDX:0)\n")
+        self.says("squeue", "101|MARK|kim|dgx[1-2]|cpu=2,node=2,gres/gpu=2|N/A|gres:gpu:h200:2|N/A|N/A|1:00:00|2026-11-15T06:00:00|lab|gpu|train\n"
+                            "102|MARK|lee|ws1|cpu=1,node=1|N/A|N/A|N/A|N/A|10:00|2026-11-15T06:00:00|lab|cpu|make\n")
+        self.says("scontrol", "JobId=101 JobName=train UserId=kim(1004) JobState=RUNNING NodeList=dgx[1-2]    Nodes=dgx[1-2] CPU_IDs=0-7 Mem=0 GRES=gpu:h200:1(IDX:0) MinCPUsNode=1\n")
         self.look(h)
         lib.wait_until("the job is there", lambda: self.jobs(h) == [("kim", "train", [uuid], False)])
         job = lib.ask_json(h.url + "/api/v1/jobs?kind=slurm&from=-30d")["jobs"][0]
         self.assertEqual((job["node"], job["kind"], job["attributes"]["job"]), ("dgx1", "slurm", 101))
         self.assertAlmostEqual(job["start"], n.now() - 3600000, delta=60000)
-        self.assertEqual(self.asked("squeue")[-1], "-h -t R -o %A|%u|%N|%b|%M|%S|%a|%P|%j")
+        self.assertRegex(self.asked("squeue")[-1], r"^-h -t R -O JobID:\|[0-9a-f]{16}\|,UserName:\|,.*,Name:$")
+        self.assertNotEqual(*self.asked("squeue")[-2:])  # a mark of its own each time
         self.assertEqual(self.asked("scontrol"), ["-d -o show job"])
         self.look(h)  # nothing new: scontrol is left alone
         self.assertEqual(len(self.jobs(h)), 1)
@@ -70,11 +73,11 @@ class Slurm(HubCase):
     def test_a_job_left_open_is_ended_after_a_restart(self):
         h = self.slurm_hub()
         self.node(h, "dgx1")
-        self.says("squeue", "7|kim|dgx1|gpu:1|5:00|2026-11-15T06:00:00|lab|gpu|a\n8|lee|dgx1|gpu:1|5:00|2026-11-15T06:00:00|lab|gpu|b\n")
+        self.says("squeue", "7|MARK|kim|dgx1|node=1|gpu:1|N/A|N/A|N/A|5:00|2026-11-15T06:00:00|lab|gpu|a\n8|MARK|lee|dgx1|node=1|gpu:1|N/A|N/A|N/A|5:00|2026-11-15T06:00:00|lab|gpu|b\n")
         self.look(h)  # scontrol says nothing, but each has all there is
         lib.wait_until("both are there", lambda: len(self.jobs(h)) == 2)
         h.stop()
-        self.says("squeue", "8|lee|dgx1|gpu:1|6:00|2026-11-15T06:00:00|lab|gpu|b\n")
+        self.says("squeue", "8|MARK|lee|dgx1|node=1|gpu:1|N/A|N/A|N/A|6:00|2026-11-15T06:00:00|lab|gpu|b\n")
         h = self.slurm_hub()
         lib.wait_until("one has ended", lambda: sorted(x[0] for x in self.jobs(h) if x[3]) == ["kim"])
         self.assertEqual(sorted(x[0] for x in self.jobs(h)), ["kim", "lee"])
