@@ -151,6 +151,25 @@ static void find_slurm(struct str path, struct proc_fact *ret)
     }
 }
 
+/* 's' and 13 digits of Crockford's base 32 */
+static bool is_sluid(struct str s)
+{
+    return s.len == 14 && s.p[0] == 's' &&
+           !ANY(s.len - 1, i, !strchr("0123456789ABCDEFGHJKMNPQRSTVWXYZ", s.p[i + 1]) || !s.p[i + 1]);
+}
+
+bool cgroup_sluid(struct str text, struct str *ret)
+{
+    struct str line, element;
+    while (str_line(&text, &line))
+        for (bool scope = false; str_cut(&line, '/', &element); scope = str_ends(element, "slurmstepd.scope"))
+            if (scope && is_sluid(element)) {
+                *ret = element;
+                return true;
+            }
+    return false;
+}
+
 void cgroup_parse(struct str text, struct proc_fact *ret)
 {
     struct str path = cgroup_path(text), line;

@@ -295,6 +295,36 @@ static void who_launch(const struct who *w, struct proc_fact *f)
     launch_of_env(w, f->pid, f->launch);
 }
 
+/* "slurmstepd: [4711.batch]": root's process above the job's first one shows its number. 0: it does not. */
+static int64_t who_step(const struct who *w, int32_t pid)
+{
+    char text[64];
+    struct str title = who_text(w, pid, "cmdline", text, sizeof(text)), number;
+    uint64_t job;
+
+    if (who_uid(w, pid) != 0 || !str_skip(&title, "slurmstepd: [") || !str_cut(&title, '.', &number))
+        return 0;
+    return str_uint(number, &job) && job <= INT64_MAX ? (int64_t)job : 0;
+}
+
+/* The job of a process whose cgroup has no job number but a SLUID. Without a number the SLUID still joins the job's
+ * processes. */
+static void who_slurm(const struct who *w, struct str cgroup, struct proc_fact *f)
+{
+    struct who_stat s;
+    struct str sluid;
+    int32_t pid = f->ppid;
+
+    if (f->slurm_job || !cgroup_sluid(cgroup, &sluid))
+        return;
+    for (int i = 0; i < WHO_ANCESTORS && pid > 1 && !f->slurm_job && who_stat(w, pid, &s) == 0; i++) {
+        f->slurm_job = who_step(w, pid);
+        pid = s.ppid;
+    }
+    if (!f->slurm_job && !f->launch[0])
+        snprintf(f->launch, sizeof(f->launch), LAUNCH_SLURM "%.*s", STR_ARG(sluid));
+}
+
 /* f->uid is the process's own until here. */
 static void who_owner(const struct who *w, struct who_entry *e, struct str cgroup)
 {
@@ -347,6 +377,7 @@ static int who_read(const struct who *w, int32_t pid, const struct who_entry *ol
         memcpy(f->launch, old->fact.launch, sizeof(f->launch));
     else
         who_launch(w, f);
+    who_slurm(w, cgroup, f);
     who_owner(w, ret, cgroup);
     r = who_stat(w, pid, &again);
     if (r < 0)

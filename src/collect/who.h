@@ -27,3 +27,5 @@ int64_t who_began_ms(int32_t pid);
 
 /* Pure: the text of /proc/PID/cgroup -> runtime, container, pod, slurm_job of ret. */
 void cgroup_parse(struct str text, struct proc_fact *ret);
+/* Pure: the job's SLUID ("s5K1KKYAYG5D00") in such a text: Slurm 26.05 names cgroups by it, not by the job number. */
+bool cgroup_sluid(struct str text, struct str *ret);

@@ -91,4 +91,27 @@ static void a_cgroup_path_tells_container_pod_and_job(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(a_cgroup_path_tells_container_pod_and_job))
+static void a_sluid_is_found_below_the_step_scope_alone(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"0::/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_0\n", "s5K1KKYAYG5D00"},
+        {"0::/system.slice/node7_slurmstepd.scope/s5K1KKYAYG5D00/step_batch\n", "s5K1KKYAYG5D00"},
+        {"0::/system.slice/slurmstepd.scope/job_815/step_0\n", NULL},
+        {"0::/system.slice/slurmstepd.scope/s5K1KKYAYG5D0/step_0\n", NULL},
+        {"0::/system.slice/slurmstepd.scope/s5K1KKYAYG5D0U/step_0\n", NULL},
+        {"0::/user.slice/s5K1KKYAYG5D00/step_0\n", NULL},
+        {"0::/system.slice/slurmstepd.scope\n", NULL},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str got = STR("");
+        print_message("%s", cases[i].text);
+        assert_int_equal(cgroup_sluid(str_of(cases[i].text), &got), cases[i].want != NULL);
+        assert_true(!cases[i].want || str_eq(got, cases[i].want));
+    }
+}
+
+TESTS(cmocka_unit_test(a_sluid_is_found_below_the_step_scope_alone),
+      cmocka_unit_test(a_cgroup_path_tells_container_pod_and_job))

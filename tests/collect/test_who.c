@@ -213,6 +213,44 @@ static void a_launch_is_looked_for_once_in_a_process_s_life(void **unused)
     assert_int_equal(system(cmd), 0);
 }
 
+static void a_sluid_leads_to_the_job_number(void **unused)
+{
+    static const struct {
+        const char *uid, *title;
+        int64_t job;
+        const char *launch;
+    } cases[] = {
+        {"0", "slurmstepd: [4711.batch]", 4711, ""},
+        {"1000", "slurmstepd: [4711.batch]", 0, "slurm:s5K1KKYAYG5D00"}, /* a user's own program */
+        {"0", "slurmstepd: [s5K1KKYAYG5D00.0]", 0, "slurm:s5K1KKYAYG5D00"},
+        {"0", "slurmstepd", 0, "slurm:s5K1KKYAYG5D00"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char root[] = "/tmp/muster-who-XXXXXX";
+        struct proc_fact p;
+        assert_non_null(mkdtemp(root));
+        AUTO_FREE char *job = mem_fmt("%s/7", root), *step = mem_fmt("%s/5", root), *cmd = mem_fmt("rm -r %s", root),
+                       *uid = mem_fmt("Uid:\t%s\t%s\n", cases[i].uid, cases[i].uid);
+        assert_int_equal(mkdir(job, 0700), 0);
+        assert_int_equal(mkdir(step, 0700), 0);
+        put(root, "stat", "btime 1000\n");
+        put_stat(job, "python", 5, 100);
+        put(job, "status", "Uid:\t1000\t1000\n");
+        put(job, "cgroup", "0::/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_0\n");
+        put_stat(step, "slurmstepd", 1, 90);
+        put(step, "status", uid);
+        put(step, "cmdline", cases[i].title);
+        struct who *w = who_new(root, true);
+        print_message("%s\n", cases[i].title);
+        assert_int_equal(who_ask(w, 7, NOW, &p), 0);
+        assert_int_equal(p.slurm_job, cases[i].job);
+        assert_string_equal(p.launch, cases[i].launch);
+        who_free(w);
+        assert_int_equal(system(cmd), 0);
+    }
+}
+
 static void a_pid_used_again_is_another_process(void **unused)
 {
     char root[] = "/tmp/muster-who-XXXXXX";
@@ -259,4 +297,4 @@ TESTS(cmocka_unit_test(what_root_runs_for_others_is_theirs), cmocka_unit_test(a_
       cmocka_unit_test(what_is_not_in_proc_was_never_seen), cmocka_unit_test(names_of_users_come_by_themselves),
       cmocka_unit_test(a_launcher_says_where_processes_meet),
       cmocka_unit_test(a_launch_is_looked_for_once_in_a_process_s_life),
-      cmocka_unit_test(a_pid_used_again_is_another_process))
+      cmocka_unit_test(a_sluid_leads_to_the_job_number), cmocka_unit_test(a_pid_used_again_is_another_process))
