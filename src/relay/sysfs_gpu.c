@@ -10,19 +10,23 @@
 #define KFD_MAX  64
 #define USES_MAX PROCS_MAX
 
-struct card { /* what is told in pieces */
+#define CHANNELS 2 /* of power and energy: the card's, the package's */
+
+struct card { /* values that need more than one file */
     char name[16];
     uint32_t device_id;
     char unique[24];
     int64_t pwm, pwm_max; /* -1: not said */
     char label[5][12];    /* of temp1 … temp5 */
     int64_t temp[5];      /* m°C, -1: not said */
-    int64_t energy_uj, power_uw, power_now_uw, idle_ms;
+    int64_t energy_uj[CHANNELS], power_uw, power_now_uw, idle_ms;
+    int64_t limit_uw[4]; /* in the order in which they count; 0: none */
 };
 
-struct before { /* of a card, for what is a difference */
+struct before { /* a card's counters of the round before */
     char name[16];
-    int64_t energy_uj, idle_ms, mono_ms;
+    int64_t energy_uj[CHANNELS], idle_ms, mono_ms;
+    bool package; /* the card's energy counter stands still: the package's counts */
 };
 
 struct sysfs_gpu {
@@ -36,7 +40,7 @@ struct sysfs_gpu {
     size_t n_kfd, n_uses, n_uses_now, n_before;
     struct kfd {
         uint32_t id;
-        char pci[20];
+        char pci[20], parent[20]; /* parent: the GPU of this partition */
     } kfd[KFD_MAX];
     struct kfd_use {
         int32_t pid;
@@ -87,7 +91,7 @@ static struct card *card_of(struct sysfs_gpu *c, struct str name, struct device_
         return NULL;
     struct card *k = &c->cards[c->n++];
     *k = (struct card){.temp = {-1, -1, -1, -1, -1}, .pwm = -1, .pwm_max = -1};
-    k->energy_uj = k->power_uw = k->power_now_uw = k->idle_ms = -1;
+    k->power_uw = k->power_now_uw = k->idle_ms = -1;
     memcpy(k->name, name.p, name.len);
     *ret = reading_add(&c->coming);
     (*ret)->fact.index = (int32_t)index;
@@ -104,7 +108,6 @@ static const struct {
     {"mem_info_vram_total", M_mem_total, 1, 1},  {"mem_info_vram_used", M_mem_used, 1, 1},
     {"current_link_width", M_pcie_width, 1, 1},  {"pcie_replay_count", M_pcie_replay, 1, 1},
     {"freq1_input", M_clock_sm, 1, 1},           {"freq2_input", M_clock_mem, 1, 1},
-    {"power1_cap", M_power_limit, 1, 1000},      {"power1_max", M_power_limit, 1, 1000},
     {"gt_act_freq_mhz", M_clock_sm, 1000000, 1}, {"gt_max_freq_mhz", M_clock_sm_max, 1000000, 1},
     {"act_freq", M_clock_sm, 1000000, 1},        {"max_freq", M_clock_sm_max, 1000000, 1},
 };
@@ -153,7 +156,12 @@ static bool take_number(struct str file, struct str value, struct card *k)
         int64_t *to;
     } all[] = {{"pwm1", &k->pwm},
                {"pwm1_max", &k->pwm_max},
-               {"energy1_input", &k->energy_uj},
+               {"energy1_input", &k->energy_uj[0]},
+               {"energy2_input", &k->energy_uj[1]},
+               {"power1_max", &k->limit_uw[0]},
+               {"power2_max", &k->limit_uw[1]},
+               {"power1_rated_max", &k->limit_uw[2]},
+               {"power1_cap", &k->limit_uw[3]},
                {"power1_average", &k->power_uw},
                {"power1_input", &k->power_now_uw},
                {"rc6_residency_ms", &k->idle_ms},
@@ -201,7 +209,8 @@ static bool take_file(struct sysfs_gpu *c, struct str name, struct str file, str
            take_number(file, value, k);
 }
 
-/* "kfd 51202 0 768": location is bus, device, function as eight, five and three bits. */
+/* "kfd 51202 0 768": location is bus, device, function as eight, five and three bits. The function of a partition of an
+ * MI300 is the partition's number. */
 static bool take_kfd(struct sysfs_gpu *c, struct str rest)
 {
     struct str id, domain, location;
@@ -214,6 +223,8 @@ static bool take_kfd(struct sysfs_gpu *c, struct str rest)
     k->id = (uint32_t)n;
     snprintf(k->pci, sizeof(k->pci), "%04x:%02x:%02x.%x", (unsigned)dom, (unsigned)loc >> 8 & 0xff,
              (unsigned)loc >> 3 & 0x1f, (unsigned)loc & 7);
+    memcpy(k->parent, k->pci, sizeof(k->parent));
+    k->parent[strlen(k->parent) - 1] = '0';
     return true;
 }
 
@@ -256,21 +267,32 @@ static struct before *before_of(struct sysfs_gpu *c, const char *name, bool *is_
     return &c->before[i];
 }
 
-/* What Intel's drivers tell as sums only: power is energy over time, use is the time in which it was not idle. */
+/* The energy channel that counts: the card's, else the package's. Linux 6.16 has a card counter that stays 0. */
+static size_t energy_channel(const struct card *k, const struct before *b)
+{
+    bool stuck = b && b->energy_uj[0] == k->energy_uj[0] && b->energy_uj[1] && b->energy_uj[1] < k->energy_uj[1];
+    return k->energy_uj[0] && !(b && b->package) && !stuck ? 0 : 1;
+}
+
+/* Intel's drivers have counters alone: power is energy over time, use is the time in which the GPU was not idle. A
+ * counter that is 0 or stands still is unknown. */
 static void differences(struct sysfs_gpu *c, struct sample *s, const struct card *k, int64_t mono_ms)
 {
     bool is_new;
     struct before *b = before_of(c, k->name, &is_new);
-    int64_t ms = b && !is_new ? mono_ms - b->mono_ms : 0;
-    if (k->energy_uj >= 0)
-        sample_set(s, M_energy, k->energy_uj / 1000);
-    if (ms > 0 && b->energy_uj >= 0 && k->energy_uj >= b->energy_uj)
-        sample_set(s, M_power, (k->energy_uj - b->energy_uj) / ms); /* uJ / ms = mW */
-    if (ms > 0 && b->idle_ms >= 0 && k->idle_ms >= b->idle_ms)
-        sample_set(s, M_util, MAX(10000 - (k->idle_ms - b->idle_ms) * 10000 / ms, 0));
+    const struct before *old = is_new ? NULL : b;
+    int64_t ms = old ? mono_ms - old->mono_ms : 0;
+    size_t ch = energy_channel(k, old);
+    if (k->energy_uj[ch])
+        sample_set(s, M_energy, k->energy_uj[ch] / 1000);
+    if (ms > 0 && old->energy_uj[ch] && k->energy_uj[ch] > old->energy_uj[ch])
+        sample_set(s, M_power, (k->energy_uj[ch] - old->energy_uj[ch]) / ms); /* uJ / ms = mW */
+    if (ms > 0 && old->idle_ms >= 0 && k->idle_ms >= old->idle_ms)
+        sample_set(s, M_util, MAX(10000 - (k->idle_ms - old->idle_ms) * 10000 / ms, 0));
     if (!b)
         return;
-    *b = (struct before){.energy_uj = k->energy_uj, .idle_ms = k->idle_ms, .mono_ms = mono_ms};
+    *b = (struct before){.idle_ms = k->idle_ms, .mono_ms = mono_ms, .package = ch == 1 && k->energy_uj[1]};
+    memcpy(b->energy_uj, k->energy_uj, sizeof(b->energy_uj));
     memcpy(b->name, k->name, sizeof(b->name));
 }
 
@@ -278,6 +300,9 @@ static void drawn(struct sample *s, const struct card *k)
 {
     if (k->power_uw >= 0 || k->power_now_uw >= 0)
         sample_set(s, M_power, (k->power_uw >= 0 ? k->power_uw : k->power_now_uw) / 1000);
+    size_t limit = FIRST(ARRAY_LEN(k->limit_uw), i, k->limit_uw[i]);
+    if (limit < ARRAY_LEN(k->limit_uw))
+        sample_set(s, M_power_limit, k->limit_uw[limit] / 1000);
 }
 
 static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
@@ -393,12 +418,30 @@ static void by_place(struct device_fact *f, const char *host)
     f->uuid[n] = 0;
 }
 
+static const struct device_reading *card_at(const struct sysfs_gpu *c, const char *pci)
+{
+    return FIND(c->now.devices, c->now.n_devices, d, strcmp(d->fact.pci, pci) == 0);
+}
+
+/* A process on several partitions of one GPU is one use. */
+static void put_use(struct device_reading *d, const struct kfd_use *from)
+{
+    struct raw_use *use = FIND(d->uses, d->n_uses, u, u->pid == from->pid);
+    if (use)
+        use->mem += from->mem;
+    else
+        device_reading_use(d, (struct raw_use){from->pid, PROC_COMPUTE, from->mem, -1, NULL});
+}
+
 static void put_uses(const struct sysfs_gpu *c, struct device_reading *d)
 {
-    for (size_t i = 0; i < c->n_kfd && d->fact.pci[0]; i++)
-        for (size_t k = 0; k < c->n_uses_now && strcmp(c->kfd[i].pci, d->fact.pci) == 0; k++)
-            if (c->uses_now[k].id == c->kfd[i].id)
-                device_reading_use(d, (struct raw_use){c->uses_now[k].pid, PROC_COMPUTE, c->uses_now[k].mem, -1, NULL});
+    for (size_t i = 0; i < c->n_kfd && d->fact.pci[0]; i++) {
+        const struct kfd *node = &c->kfd[i];
+        const char *pci = card_at(c, node->pci) ? node->pci : node->parent;
+        for (size_t k = 0; k < c->n_uses_now && strcmp(pci, d->fact.pci) == 0; k++)
+            if (c->uses_now[k].id == node->id)
+                put_use(d, &c->uses_now[k]);
+    }
 }
 
 static void add(const struct sysfs_gpu *c, const struct device_reading *from, bool fresh, const char *host,

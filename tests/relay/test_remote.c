@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/work.h"
 #include "relay/remote.h"
 
@@ -405,6 +406,7 @@ static void cards_of_others_are_read_out_of_sys(void **unused)
         {"class/drm/card3/gt_act_freq_mhz", "2050\n"},
         {"class/drm/card3/gt/gt0/rc6_residency_ms", "1000\n"},
         {"class/drm/card3/device/hwmon/hwmon4/energy1_input", "5000000\n"},
+        {"class/drm/card3/device/hwmon/hwmon4/power2_max", "120000000\n"},
         {"class/drm/card4/device/vendor", "0x8086\n"},
         {"class/drm/card4/device/device", "0x4680\n"},
         {"class/drm/card4/device/uevent", "PCI_SLOT_NAME=0000:00:02.0\n"},
@@ -453,14 +455,122 @@ static void cards_of_others_are_read_out_of_sys(void **unused)
     assert_true(asleep->fact.asleep && !sample_has(&asleep->sample, M_util));
     assert_string_equal(asleep->fact.name, "AMD GPU 73df");
     assert_int_equal(flex->fact.vendor, VENDOR_INTEL);
-    assert_int_equal(flex->sample.v[M_util], 10000); /* not idle since the round before */
-    assert_int_equal(flex->sample.v[M_power], 0);
+    assert_int_equal(flex->sample.v[M_util], 10000);  /* not idle since the round before */
+    assert_false(sample_has(&flex->sample, M_power)); /* its counter stands still */
+    assert_int_equal(flex->sample.v[M_power_limit], 120000);
     assert_int_equal(flex->sample.v[M_clock_sm], 2050000000);
     assert_non_null(strstr(flex->fact.uuid, "0000:03:00.0"));
     assert_false(sample_has(&igpu->sample, M_util) || sample_has(&igpu->sample, M_mem_used)); /* unknown, to the hub */
     assert_true(sample_has(&igpu->sample, M_clock_sm));
     assert_int_equal(remote_skipped(r), 0);
     remove_all(dir);
+    reading_fini(&got);
+    remote_free(r);
+}
+
+/* Lines of several rounds, 1 s apart. '%' in a line: the round, from 1. */
+static void rounds_of(struct remote *r, int n, const char *const *lines, size_t n_lines, struct reading *ret)
+{
+    for (int round = 1; round <= n; round++) {
+        for (size_t i = 0; i < n_lines; i++) {
+            AUTO_FREE char *text = mem_str(lines[i]);
+            char *digit = strchr(text, '%');
+            if (digit)
+                *digit = (char)('0' + round);
+            assert_int_equal(line(r, text, round * 1000), REMOTE_NONE);
+        }
+        assert_int_equal(line(r, "T", round * 1000), REMOTE_TICK);
+        reading_reset(ret);
+        assert_true(remote_read(r, WALL, round * 1000, ret));
+    }
+    assert_int_equal(remote_skipped(r), 0);
+}
+
+#define CARD "S {", "S card0 slot 0000:03:00.0", "S card0 vendor 0x8086", "S card0 device 0x56a5"
+
+/* Files and labels as recorded on an Arc A380 and an Arc B580 (Linux 6.16 and newer); counters grow by hand. */
+static void intel_power_comes_from_the_counter_that_counts(void **unused)
+{
+    static const struct {
+        const char *what, *lines[12];
+        int64_t power_mw, limit_mw; /* -1: absent */
+    } cases[] = {
+        {"A380, xe: package only",
+         {CARD, "S card0 energy2_input 5954%000000", "S card0 power2_max 55000000", "S }"},
+         1000,
+         55000},
+        {"B580, 6.16: the card's counter stays 0",
+         {CARD, "S card0 energy1_input 0", "S card0 energy2_input 2952%000000", "S }"},
+         1000,
+         -1},
+        {"B580, newer: both count",
+         {CARD, "S card0 energy1_input 1103%500000", "S card0 energy2_input 1901%000000",
+          "S card0 power1_cap 190000000", "S }"},
+         1000,
+         190000},
+        {"the card's counter stands still",
+         {CARD, "S card0 energy1_input 77", "S card0 energy2_input 1901%000000", "S }"},
+         1000,
+         -1},
+        {"A380, i915: a rated limit of 0 is none",
+         {CARD, "S card0 energy1_input 2563%000000", "S card0 power1_rated_max 0", "S card0 power1_max 55000000",
+          "S }"},
+         1000,
+         55000},
+        {"no counter counts", {CARD, "S card0 energy1_input 5000000", "S }"}, -1, -1},
+        {"all counters are 0", {CARD, "S card0 energy1_input 0", "S card0 energy2_input 0", "S }"}, -1, -1},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct remote *r = remote_new(1000);
+        struct reading got = {0};
+        print_message("%s\n", cases[i].what);
+        remote_begin(r, 0);
+        size_t n = FIRST(ARRAY_LEN(cases[i].lines), k, !cases[i].lines[k]);
+        rounds_of(r, 3, cases[i].lines, n, &got);
+        const struct sample *s = &got.devices[0].sample;
+        assert_int_equal(sample_has(s, M_power) ? s->v[M_power] : -1, cases[i].power_mw);
+        assert_int_equal(sample_has(s, M_power_limit) ? s->v[M_power_limit] : -1, cases[i].limit_mw);
+        reading_fini(&got);
+        remote_free(r);
+    }
+}
+
+/* An MI300X in CPX mode is one card and eight KFD nodes, whose location ends in the partition's number (recorded). */
+static void processes_on_partitions_belong_to_their_gpu(void **unused)
+{
+    static const char *const lines[] = {"S {",
+                                        "S card1 slot 0000:05:00.0",
+                                        "S card1 vendor 0x1002",
+                                        "S card9 slot 0000:27:00.0",
+                                        "S card9 vendor 0x1002",
+                                        "S kfd 100 0 1280",
+                                        "S kfd 101 0 1281",
+                                        "S kfd 107 0 1287",
+                                        "S kfd 200 0 9984",
+                                        "S proc 40 100 1000",
+                                        "S proc 41 101 2000",
+                                        "S proc 42 107 4000",
+                                        "S proc 43 200 8000",
+                                        "S proc 41 107 1",
+                                        "S }"};
+    static const struct {
+        size_t device;
+        int32_t pid;
+        int64_t mem;
+    } want[] = {{0, 40, 1000}, {0, 41, 2001}, {0, 42, 4000}, {1, 43, 8000}};
+    struct remote *r = remote_new(1000);
+    struct reading got = {0};
+    (void)unused;
+    remote_begin(r, 0);
+    rounds_of(r, 1, lines, ARRAY_LEN(lines), &got);
+    assert_int_equal(got.n_devices, 2);
+    assert_int_equal(got.devices[0].n_uses, 3);
+    assert_int_equal(got.devices[1].n_uses, 1);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const struct device_reading *d = &got.devices[want[i].device];
+        assert_true(ANY(d->n_uses, k, d->uses[k].pid == want[i].pid && d->uses[k].mem == want[i].mem));
+    }
     reading_fini(&got);
     remote_free(r);
 }
@@ -526,5 +636,7 @@ TESTS(cmocka_unit_test(lines_become_a_sample), cmocka_unit_test(a_process_that_i
       cmocka_unit_test(nonsense_is_counted_and_passed_over),
       cmocka_unit_test(the_script_runs_in_a_plain_shell_and_leaves_nothing_behind),
       cmocka_unit_test(cards_of_others_are_read_out_of_sys),
+      cmocka_unit_test(intel_power_comes_from_the_counter_that_counts),
+      cmocka_unit_test(processes_on_partitions_belong_to_their_gpu),
       cmocka_unit_test(amds_tool_is_asked_where_sys_shows_nothing),
       cmocka_unit_test(a_machine_without_gpus_tells_of_itself))
