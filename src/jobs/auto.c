@@ -19,7 +19,10 @@ void auto_queue(struct auto_runs *a, struct auto_run *r, enum auto_queue to, int
         TAILQ_REMOVE(&a->queues[r->queue], r, link);
     r->queue = to;
     r->due_ms = due_ms;
-    if (to)
+    const struct auto_run *first = to ? TAILQ_FIRST(&a->queues[to]) : NULL;
+    if (first && due_ms < first->due_ms)
+        TAILQ_INSERT_HEAD(&a->queues[to], r, link);
+    else if (to)
         TAILQ_INSERT_TAIL(&a->queues[to], r, link);
 }
 
@@ -309,15 +312,18 @@ static struct auto_run *run_of(struct auto_runs *a, struct auto_node *n, const s
     return to;
 }
 
-/* Look for it in the store once it has lasted; an end is waited for as long as a break may last. */
+/* Look for it in the store once it has lasted: at once if it has when it is first seen, as after the start of the hub.
+ * An end is waited for as long as a break may last. */
 static void plan_look(struct auto_runs *a, struct auto_run *r, bool changed, int64_t now_ms)
 {
     if (!r->n_active) {
         if (r->queue != AUTO_ENDS)
             auto_queue(a, r, AUTO_ENDS, MAX(r->last_ms + a->conf.gap_ms, now_ms));
     } else if (r->queue == AUTO_ENDS || (changed && !r->queue)) {
-        auto_queue(a, r, AUTO_BEGINS, now_ms + a->conf.after_ms);
+        r->early = !r->planned && r->start_ms + a->conf.after_ms <= now_ms;
+        auto_queue(a, r, AUTO_BEGINS, r->early ? now_ms : now_ms + a->conf.after_ms);
     }
+    r->planned = true;
 }
 
 static void end_proc(struct auto_run *r, struct auto_proc *p)

@@ -34,6 +34,8 @@ struct auto_run {
     int64_t label_start_ms;
     bool kept;    /* there is a record of it; as it was put last: */
     bool looking; /* what is stored of its node is being read */
+    bool planned; /* it was queued once */
+    bool early;   /* it is looked for before its label may have come: again once that has had its time */
     int64_t put_start_ms, put_end_ms, put_parent;
     size_t put_devices;
     char login[64], name[64], pod[48], container[72];

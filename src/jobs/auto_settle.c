@@ -259,6 +259,9 @@ void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *c
     const struct job_fact *by = NULL;
     size_t left = cover(r, jobs, n, &by);
     find_again(a, r, jobs, n);
+    if (r->early && r->n_active && !r->queue)
+        auto_queue(a, r, AUTO_BEGINS, now_ms + a->conf.after_ms);
+    r->early = false;
     r->label = !left && by ? by->id : 0;
     r->label_start_ms = r->label ? by->start_ms : 0;
     if (!left && by) {

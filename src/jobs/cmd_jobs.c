@@ -74,6 +74,8 @@ static void fill_row(struct cell *c, json_t *job, const struct listing_at *at)
 
     cell_text(&c[C_START], str_of(local_time(start_ms, false, when)));
     bool running = strcmp(text_of(job, "state"), "running") == 0; /* with an end that is still to come, too */
+    if (json_is_integer(json_object_get(job, "data_to")))         /* its node hangs or is down: up to its newest data */
+        end = json_object_get(job, "data_to");
     if (json_is_integer(end) || running) {
         int64_t end_ms = running ? at->at_ms : json_integer_value(end);
         cell_text(&c[C_TOOK], str_of(clock_span(MAX(end_ms - start_ms, 0), took)));

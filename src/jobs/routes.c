@@ -15,6 +15,7 @@
 #include "hub/look.h"
 #include "hub/past.h"
 #include "jobs/auto.h"
+#include "jobs/no_data.h"
 #include "jobs/routes.h"
 #include "now/filter.h"
 #include "now/live.h"
@@ -27,15 +28,6 @@
 #define JOBS_LOOK  5000 /* with a filter at most so many are looked at */
 
 /* ---- one job in words ---- */
-
-/* "ended"; "unfinished": nobody said that it has ended, and its node is gone or down; else "running". */
-static const char *job_state(const struct api *a, const struct job_fact *j)
-{
-    const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
-    if (j->end_ms && j->end_ms <= clock_wall_ms())
-        return "ended";
-    return j->node[0] && (!n || n->retired || n->state == NODE_DOWN) ? "unfinished" : "running";
-}
 
 /* The attribute `command` is a command line: for its owner and admins, unless the hub shows them to all. */
 static char *attrs_for(const struct job_fact *j, bool all)
@@ -86,11 +78,13 @@ void job_json(struct json *j, const struct api *a, const struct job_fact *job, b
     char id[JOB_ID_LEN];
     const struct node_now *n = job->node[0] ? live_find(a->live, job->node) : NULL;
     AUTO_FREE char *attrs = attrs_for(job, all);
+    const char *state = job_state(a, job, clock_wall_ms());
+    int64_t data_to_ms = strcmp(state, "unfinished") == 0 ? job_data_to_ms(a, job) : 0;
     json_obj(j, NULL);
     json_cstr(j, "id", job_id_text(job->id, id));
     json_cstr(j, "name", job->name);
     json_cstr(j, "kind", job->kind);
-    json_cstr(j, "state", job_state(a, job));
+    json_cstr(j, "state", state);
     json_cstr(j, "person", job->person[0] ? job->person : NULL);
     json_cstr(j, "node", n ? n->name : job->node[0] ? job->node : NULL);
     json_cstr(j, "node_id", job->node[0] ? job->node : NULL);
@@ -103,6 +97,8 @@ void job_json(struct json *j, const struct api *a, const struct job_fact *job, b
         json_int(j, "end", job->end_ms);
     else
         json_none(j, "end");
+    if (data_to_ms)
+        json_int(j, "data_to", data_to_ms);
     json_raw(j, "attributes", str_of(attrs[0] ? attrs : "{}"));
     json_end_obj(j);
 }
@@ -228,7 +224,7 @@ static void job_row(struct rows *r, const struct api *a, const struct job_fact *
         job_id_text(j->parent, parent);
     if (j->end_ms)
         clock_iso(j->end_ms, end);
-    const char *state = job_state(a, j), *node = n ? n->name : "";
+    const char *state = job_state(a, j, clock_wall_ms()), *node = n ? n->name : "";
     const char *const texts[] = {id,         j->name, j->kind, state, j->person, node, j->node,
                                  j->devices, j->pids, parent,  start, end,       attrs};
     struct cell *c = rows_add(r);

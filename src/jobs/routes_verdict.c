@@ -9,9 +9,9 @@
 #include "hub/hub.h"
 #include "hub/look.h"
 #include "jobs/advise.h"
+#include "jobs/no_data.h"
 #include "jobs/picture.h"
 #include "jobs/routes.h"
-#include "jobs/verdict.h"
 #include "now/live.h"
 
 #define VERDICT_BYTES (16u << 20)
@@ -61,6 +61,10 @@ static void means_json(struct json *j, const struct run_means *m)
     number_json(j, "energy", m->joules);
     json_fixed(j, "gpu_seconds", m->held_ms, 1000);
     json_fixed(j, "measured_seconds", m->measured_ms, 1000);
+    if (m->data_to_ms)
+        json_int(j, "data_to", m->data_to_ms);
+    else
+        json_none(j, "data_to");
 }
 
 /* ---- names and prices of the moment ---- */
@@ -107,7 +111,7 @@ double gpu_price(void *api, const char *uuid)
     return d ? (double)d->price / 1e6 : 0;
 }
 
-/* All of them have a price, or nothing is said of money. */
+/* Of the time with data. All GPUs have a price, or there is no amount. */
 static struct run_money money_of(struct api *a, const struct run_verdict *v)
 {
     struct run_money m = {.known = v->n > 0, .currency = live_currency(a->live)};
@@ -116,6 +120,7 @@ static struct run_money money_of(struct api *a, const struct run_verdict *v)
         m.known &= hour > 0;
         m.amount += hour * (double)v->gpus[i].means.held_ms / (double)HOUR_MS;
     }
+    m.known &= v->all.held_ms > 0;
     return m;
 }
 
@@ -158,6 +163,21 @@ static void advice_json(struct json *j, struct api *a, const struct run_verdict 
     advise_found_fini(&f);
 }
 
+/* Of which GPUs there is no data now, since when and why; null: of none. */
+static void no_data_json(struct json *j, const struct no_data *s)
+{
+    if (!s->n) {
+        json_none(j, "no_data");
+        return;
+    }
+    json_obj(j, "no_data");
+    json_int(j, "since", s->since_ms);
+    json_uint(j, "gpus", s->n);
+    json_cstr(j, "node", s->node);
+    json_cstr(j, "state", s->state);
+    json_end_obj(j);
+}
+
 /* ---- as a picture ---- */
 
 static void picture_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -191,7 +211,7 @@ static void place_text(const struct verdict_ask *q, struct buf *out)
 }
 
 /* Whose it is, when and where it ran, what it did, and what to do about it. */
-static void put_words(struct verdict_ask *q, const struct api *a, const char *sentence)
+static void put_words(struct verdict_ask *q, const struct api *a, const char *sentence, bool withheld)
 {
     char from[24], to[24];
     const struct job_fact *j = q->job;
@@ -204,10 +224,10 @@ static void put_words(struct verdict_ask *q, const struct api *a, const char *se
     }
     buf_addf(&q->title, "%s (%s)", j->name, j->kind);
     buf_addf(&q->lines, "%s\n%s%s%s - %s, %s, ", sentence, j->person, j->person[0] ? ", " : "",
-             zone_text(q->zone, q->v.from_ms, from), j->end_ms ? zone_text(q->zone, q->v.to_ms, to) : "still running",
-             zone);
+             zone_text(q->zone, q->v.from_ms, from),
+             j->end_ms ? zone_text(q->zone, q->v.to_ms, to) : job_state(a, j, q->now_ms), zone);
     place_text(q, &q->lines);
-    for (size_t i = 0; i < q->v.n_advice; i++)
+    for (size_t i = 0; i < (withheld ? 0 : q->v.n_advice); i++)
         buf_addf(&q->lines, "\n%s (%s): %s", advice_rules[q->v.advice[i].a.rule].title, q->v.advice[i].a.evidence,
                  advice_rules[q->v.advice[i].a.rule].remedy);
 }
@@ -216,14 +236,26 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
 {
     struct verdict_ask *q = (struct verdict_ask *)k;
     struct run_verdict *v = &q->v;
-    AUTO_BUF what = BUF_INIT(1024), sentence = BUF_INIT(2048);
+    AUTO_BUF what = BUF_INIT(1024), sentence = BUF_INIT(2048), silent = BUF_INIT(512);
+    struct no_data no_data;
     struct run_money money = money_of(a, v);
     bool measured = !isnan(v->all.mean[RUN_ACTIVE]);
     char id[JOB_ID_LEN];
     what_text(a, v, &what);
-    run_sentence(&sentence, what.p, v->to_ms - v->from_ms, &v->all, run_verdict_why(v), &money);
+    if (no_data_of(a, q->job, v, &no_data))
+        no_data_text(&no_data, v->n, a->zone, &silent);
+    bool withheld = no_data.n && no_data.all;
+    int64_t unknown_ms = v->to_ms - v->from_ms - v->known_ms;
+    run_sentence(&sentence, &(struct run_told){.what = what.p,
+                                               .ms = v->known_ms ? v->known_ms : v->to_ms - v->from_ms,
+                                               .unknown_ms = v->known_ms ? unknown_ms : 0,
+                                               .why = run_verdict_why(v),
+                                               .no_data = silent.len ? silent.p : NULL,
+                                               .withheld = withheld,
+                                               .m = &v->all,
+                                               .money = &money});
     if (q->format >= 0) {
-        put_words(q, a, sentence.p);
+        put_words(q, a, sentence.p, withheld);
         k->then_run = picture_run;
         return;
     }
@@ -232,15 +264,17 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_cstr(&j, "gpus", what.p);
     json_int(&j, "from", v->from_ms);
     json_int(&j, "to", v->to_ms);
-    json_fixed(&j, "seconds", v->to_ms - v->from_ms, 1000);
+    json_fixed(&j, "seconds", v->known_ms, 1000);
+    json_fixed(&j, "unknown_seconds", unknown_ms, 1000);
+    no_data_json(&j, &no_data);
     json_bool(&j, "measured", measured);
     json_cstr(&j, "why", measured ? NULL : run_verdict_why(v));
     means_json(&j, &v->all);
     number_json(&j, "cost", money.known ? money.amount : NAN);
     json_cstr(&j, "currency", money.currency[0] ? money.currency : NULL);
-    json_bool(&j, "rules", measured && v->step_ms <= MINUTE_MS);
+    json_bool(&j, "rules", measured && !withheld && v->step_ms <= MINUTE_MS);
     json_arr(&j, "advice");
-    for (size_t i = 0; i < v->n_advice; i++)
+    for (size_t i = 0; i < (withheld ? 0 : v->n_advice); i++)
         advice_json(&j, a, v, &v->advice[i]);
     json_end_arr(&j);
     json_arr(&j, "devices");

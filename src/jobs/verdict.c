@@ -21,6 +21,7 @@
 #define PARTS_MOST 16384
 #define SAMPLE     4      /* GPUs that are read at least */
 #define SAME_MS    300000 /* parts of a Slurm job begin within so long */
+#define CARRY_MOST 10     /* minutes that a sample may stand for (usage/count.h) */
 
 struct reading {
     const struct past_source *past;
@@ -28,6 +29,8 @@ struct reading {
     size_t cap, cap_parts, told; /* told: runs that may be parts */
     struct lookup seen;          /* GPUs that are counted, by their hash alone */
     const struct job_fact *job;
+    struct known_span known; /* of all GPUs */
+    uint8_t any[SLICE_BINS]; /* of the bins that are read now: one of them has data */
 };
 
 /* ---- which GPUs ---- */
@@ -37,7 +40,7 @@ static void add_gpus(struct reading *r, const struct job_fact *j)
     struct run_verdict *v = r->to;
     struct str rest = str_of(j->devices), one;
     while (str_cut(&rest, ',', &one)) {
-        struct verdict_gpu g = {.index = -1};
+        struct verdict_gpu g = {.index = -1, .gap_ms = KNOWN_GAP_MS};
         size_t at = 0;
         if (!one.len || one.len >= UUID_MAX)
             continue;
@@ -108,6 +111,12 @@ static void copy_note(struct verdict_gpu *g, const struct device_fact *f)
     snprintf(g->note, sizeof(g->note), "%.*s", STR_ARG(note));
 }
 
+/* As in usage, a sample stands for the next minute, or for the next ones where the node is read less often. */
+static int64_t gap_of(const struct node_fact *f)
+{
+    return (MAX(1, MIN((f->tick_ms + MINUTE_MS - 1) / MINUTE_MS, CARRY_MOST)) + 1) * MINUTE_MS;
+}
+
 /* What they were called then, and what they said of themselves. */
 static int find_facts(struct reading *r, struct err *err)
 {
@@ -123,6 +132,7 @@ static int find_facts(struct reading *r, struct err *err)
             if (!f)
                 continue;
             g->index = f->index;
+            g->gap_ms = gap_of(&was.fact);
             mem_copy_str(g->model, sizeof(g->model), f->name);
             copy_note(g, f);
         }
@@ -135,7 +145,7 @@ static int find_facts(struct reading *r, struct err *err)
 
 /* ---- their samples ---- */
 
-static void take_bins(struct run_gpu *g, const struct history *h, size_t series, size_t bin)
+static bool take_bins(struct run_gpu *g, const struct history *h, size_t series, size_t bin)
 {
     struct sample mean = {.at_ms = h->from_ms + (int64_t)(bin + 1) * h->step_ms}, most = mean;
     bool any = false;
@@ -152,6 +162,7 @@ static void take_bins(struct run_gpu *g, const struct history *h, size_t series,
     }
     if (any)
         run_gpu_add(g, &mean, &most);
+    return any;
 }
 
 /* n GPUs of one node, in [from, to). */
@@ -178,7 +189,8 @@ static int read_slice(struct reading *r, struct run_gpu *const *g, size_t first,
     int code = past_history(r->past, ask, &h, err);
     for (size_t i = 0; code >= 0 && i < n; i++)
         for (size_t bin = 0; bin < h.n; bin++)
-            take_bins(g[first + i], &h, i * RUN_METRICS, bin);
+            if (take_bins(g[first + i], &h, i * RUN_METRICS, bin) && bin < SLICE_BINS)
+                r->any[bin] = 1;
     history_fini(&h);
     return code;
 }
@@ -204,7 +216,11 @@ static int read_all(struct reading *r, struct run_gpu *const *g, struct straggli
     int code = 0;
     for (; at < v->to_ms && code >= 0; at += slice_ms) {
         int64_t end_ms = MIN(at + slice_ms, v->to_ms);
+        memset(r->any, 0, sizeof(r->any));
         code = read_span(r, g, at, end_ms, err);
+        for (int64_t i = 0; i < SLICE_BINS; i++)
+            if (r->any[i])
+                known_span_add(&r->known, at + i * v->step_ms, at + (i + 1) * v->step_ms);
         if (code >= 0 && v->step_ms <= MINUTE_MS)
             run_follow(g, v->n, end_ms, apart);
     }
@@ -260,8 +276,12 @@ static int read_with(struct reading *r, int64_t step_ms, struct err *err)
     AUTO_FREE struct run_means *means = mem_zero(v->n + 1, sizeof(*means));
     v->step_ms = step_ms;
     v->cells += cells_of(v, v->n, step_ms);
-    for (size_t i = 0; i < v->n; i++)
+    r->known = (struct known_span){v->from_ms, v->to_ms, KNOWN_GAP_MS, 0, 0};
+    for (size_t i = 0; i < v->n; i++) {
         g[i] = run_gpu_new(v->from_ms, v->to_ms, step_ms);
+        run_gpu_gap(g[i], MAX(v->gpus[i].gap_ms, step_ms));
+        r->known.gap_ms = MAX(r->known.gap_ms, MAX(v->gpus[i].gap_ms, step_ms));
+    }
     struct straggling apart = {0};
     int code = read_first(r, g, err);
     if (code >= 0)
@@ -271,6 +291,7 @@ static int read_with(struct reading *r, int64_t step_ms, struct err *err)
         v->gpus[i].means = means[i];
     }
     run_means_all(means, v->n, &v->all);
+    v->known_ms = v->n ? known_span_ms(&r->known) : v->to_ms - v->from_ms;
     if (code >= 0)
         v->n_advice = run_advise(g, v->n, &apart, v->advice);
     straggling_fini(&apart);

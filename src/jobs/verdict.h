@@ -13,14 +13,16 @@
 
 struct verdict_gpu {
     char node[NODE_KEY_MAX], uuid[UUID_MAX], model[NAME_MAX_LEN];
-    int32_t index; /* as the node counted then; -1 not known */
-    char note[96]; /* why values are missing, in words; empty when all is well */
+    int32_t index;  /* as the node counted then; -1 not known */
+    char note[96];  /* why values are missing, in words; empty when all is well */
+    int64_t gap_ms; /* longer without data is unknown time */
     struct run_means means;
 };
 
 struct run_verdict {
     int64_t from_ms, to_ms; /* to: its end, or now */
     int64_t step_ms;        /* of what was read */
+    int64_t known_ms;       /* so much of it with data of at least one of its GPUs */
     size_t n, n_advice, n_parts;
     size_t n_all; /* GPUs that it has; n of them are read, at most VERDICT_GPUS */
     double cells; /* values that were read */

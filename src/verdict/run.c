@@ -32,6 +32,7 @@ static const enum metric sources[RUN_VALUES] =
 
 struct run_gpu {
     int64_t from_ms, to_ms, step_ms;
+    struct known_span known;
     struct tracker *tracker; /* NULL: bins are too long for it */
     double sum[RUN_VALUES];
     int64_t n[RUN_VALUES];
@@ -46,14 +47,36 @@ struct run_gpu {
     size_t n_rows, cap_rows, at;
 };
 
+void known_span_add(struct known_span *k, int64_t from_ms, int64_t to_ms)
+{
+    int64_t before_ms = k->last_ms ? k->last_ms : k->from_ms;
+    from_ms = MAX(from_ms, k->from_ms);
+    to_ms = MIN(to_ms, k->to_ms);
+    if (to_ms <= before_ms)
+        return;
+    k->sum_ms += to_ms - (from_ms - before_ms <= k->gap_ms ? before_ms : from_ms);
+    k->last_ms = to_ms;
+}
+
+int64_t known_span_ms(const struct known_span *k)
+{
+    int64_t rest_ms = k->to_ms - k->last_ms;
+    return k->sum_ms + (k->last_ms && rest_ms <= k->gap_ms ? rest_ms : 0);
+}
+
 struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms)
 {
-    struct run_gpu *g =
-        NEW(struct run_gpu, .from_ms = from_ms, .to_ms = to_ms, .step_ms = step_ms, .mem_peak = NAN, .mem_total = NAN,
-            .power_peak = NAN, .temp_peak = NAN, .cpu_peak = NAN, .clock_max = NAN, .energy = ENERGY_INIT);
+    struct run_gpu *g = NEW(struct run_gpu, .from_ms = from_ms, .to_ms = to_ms, .step_ms = step_ms, .mem_peak = NAN,
+                            .mem_total = NAN, .power_peak = NAN, .temp_peak = NAN, .cpu_peak = NAN, .clock_max = NAN,
+                            .energy = ENERGY_INIT, .known = {from_ms, to_ms, KNOWN_GAP_MS, 0, 0});
     if (step_ms <= MINUTE_MS)
         g->tracker = tracker_new(MAX(step_ms, ADVICE_READING_MS));
     return g;
+}
+
+void run_gpu_gap(struct run_gpu *g, int64_t gap_ms)
+{
+    g->known.gap_ms = gap_ms;
 }
 
 void run_gpu_free(struct run_gpu *g)
@@ -101,6 +124,7 @@ static void end_minute(struct run_gpu *g, int64_t next)
 
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)
 {
+    known_span_add(&g->known, mean->at_ms - g->step_ms, mean->at_ms);
     g->clock_max = sample_has(mean, M_clock_sm_max) ? value_of(mean, M_clock_sm_max) : g->clock_max;
     double clock = value_of(mean, M_clock_sm) / g->clock_max;
     for (size_t k = 0; k < RUN_VALUES; k++)
@@ -136,7 +160,8 @@ void run_gpu_means(const struct run_gpu *g, struct run_means *ret)
                               .temp_peak = g->temp_peak,
                               .cpu_peak = g->cpu_peak,
                               .joules = energy_sum(&g->energy),
-                              .held_ms = MAX(g->to_ms - g->from_ms, 0),
+                              .held_ms = known_span_ms(&g->known),
+                              .data_to_ms = g->known.last_ms,
                               .measured_ms = g->n[RUN_ACTIVE] * g->step_ms};
     for (size_t k = 0; k < RUN_VALUES; k++)
         ret->mean[k] = g->n[k] ? g->sum[k] / (double)g->n[k] : NAN;
@@ -170,6 +195,7 @@ void run_means_all(const struct run_means *v, size_t n, struct run_means *ret)
             ret->joules = (isnan(ret->joules) ? 0 : ret->joules) + v[i].joules;
         ret->held_ms += v[i].held_ms;
         ret->measured_ms += v[i].measured_ms;
+        ret->data_to_ms = MAX(ret->data_to_ms, v[i].data_to_ms);
     }
 }
 
@@ -283,27 +309,39 @@ static double percent(double share)
     return round(share * 100);
 }
 
-void run_sentence(struct buf *out, const char *what, int64_t ms, const struct run_means *m, const char *why,
-                  const struct run_money *money)
+static void put_activity(struct buf *out, const struct run_told *t)
 {
-    char span[24];
+    const struct run_means *m = t->m;
     double active = m->mean[RUN_ACTIVE];
-    buf_addf(out, "%s for %s: ", what, clock_span(ms, span));
     if (!isnan(active)) {
         buf_addf(out, "active %.0f %%, waited %.0f %%", percent(active), 100 - percent(active));
         if (!isnan(m->mean[RUN_TENSOR_PEAK]))
             buf_addf(out, ", %.0f %% of the tensor peak", percent(m->mean[RUN_TENSOR_PEAK]));
     } else {
-        buf_adds(out, why ? why : "work is not measured");
+        buf_adds(out, t->why ? t->why : "work is not measured");
         if (!isnan(m->mean[RUN_UTIL]))
             buf_addf(out, ", utilisation %.0f %%, which is not work", percent(m->mean[RUN_UTIL]));
     }
+}
+
+void run_sentence(struct buf *out, const struct run_told *t)
+{
+    char span[24], unknown[24];
+    const struct run_means *m = t->m;
+    buf_addf(out, "%s for %s", t->what, clock_span(t->ms, span));
+    if (t->unknown_ms > 0 && !t->no_data)
+        buf_addf(out, ", and %s without data", clock_span(t->unknown_ms, unknown));
+    buf_adds(out, ": ");
+    if (!t->withheld)
+        put_activity(out, t);
+    if (t->no_data)
+        buf_addf(out, "%s%s", t->withheld ? "" : ", ", t->no_data);
     const char *next = "; ";
     if (!isnan(m->joules)) {
         double kwh = m->joules / 3.6e6;
         buf_addf(out, kwh >= 100 ? "%s%.0f kWh" : kwh >= 1 ? "%s%.1f kWh" : "%s%.2f kWh", next, kwh);
         next = ", ";
     }
-    if (money && money->known)
-        buf_addf(out, "%s%.2f%s%s", next, money->amount, money->currency[0] ? " " : "", money->currency);
+    if (t->money && t->money->known)
+        buf_addf(out, "%s%.2f%s%s", next, t->money->amount, t->money->currency[0] ? " " : "", t->money->currency);
 }

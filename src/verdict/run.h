@@ -1,7 +1,8 @@
 /*
  * run.h: what the GPUs of a run really did, in numbers and in one sentence: means and peaks of each GPU and of all,
  * what the rules find (advice.h), energy. Pure: bins of each GPU go in, in the order of time. V1 What is not measured
- * is NAN, never 0. V2 A mean is over the time in which that value is known.
+ * is NAN, never 0. V2 A mean is over the time in which that value is known. V3 Time without data is neither held nor
+ * measured: a gap longer than `gap_ms` counts nowhere (known_span).
  */
 #pragma once
 
@@ -35,13 +36,25 @@ struct run_means {
     double mean[RUN_VALUES];                                     /* NAN: not measured */
     double mem_peak, mem_total, power_peak, temp_peak, cpu_peak; /* bytes, W, degrees, cores; NAN */
     double joules;                                               /* NAN */
-    int64_t held_ms, measured_ms;                                /* measured: that active is known of */
+    int64_t held_ms, measured_ms;                                /* held: with data; measured: active has a value */
+    int64_t data_to_ms;                                          /* its newest data; 0: none */
 };
+
+/* The time with data within [from, to): a gap between readings counts if it is at most gap_ms. */
+struct known_span {
+    int64_t from_ms, to_ms, gap_ms;
+    int64_t last_ms; /* end of the newest reading; 0: none yet */
+    int64_t sum_ms;  /* known up to last_ms */
+};
+#define KNOWN_GAP_MS 120000 /* as usage counts it: a sample stands for its minute and the next one */
+void known_span_add(struct known_span *k, int64_t from_ms, int64_t to_ms); /* a reading; later than those before */
+int64_t known_span_ms(const struct known_span *k);
 
 struct run_gpu;
 /* From when to when it was the run's; step_ms: of the bins; above a minute no rule is asked. */
 struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms);
-void run_gpu_free(struct run_gpu *g); /* accepts NULL */
+void run_gpu_gap(struct run_gpu *g, int64_t gap_ms); /* of a node that is read rarely; default: KNOWN_GAP_MS */
+void run_gpu_free(struct run_gpu *g);                /* accepts NULL */
 /* A bin that ends at mean->at_ms: means (of counters, limits and sizes the newest), and the highest values. */
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most);
 /* What it did at first, where bins begin later than the run (straggler.h). */
@@ -71,7 +84,14 @@ struct run_money {
     double amount;
     const char *currency;
 };
-/* "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR". what: "4 x H200";
- * why: what is said where activity is not measured; NULL: no more than that. */
-void run_sentence(struct buf *out, const char *what, int64_t ms, const struct run_means *m, const char *why,
-                  const struct run_money *money);
+struct run_told {           /* of the sentence */
+    const char *what;       /* "4 x H200" */
+    int64_t ms, unknown_ms; /* with data; without data */
+    const char *why;        /* why activity is not measured; NULL: unknown */
+    const char *no_data;    /* "no data since 09:02: ..."; NULL: its newest data is of now */
+    bool withheld;          /* it has no data of any GPU: no_data takes the place of the activity */
+    const struct run_means *m;
+    const struct run_money *money; /* NULL: none */
+};
+/* "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR" */
+void run_sentence(struct buf *out, const struct run_told *t);

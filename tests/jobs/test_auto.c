@@ -324,11 +324,20 @@ static void a_run_goes_on_after_a_restart(void **unused)
     see(s, &p, 9);
     look(s, 11, NULL);
     assert_int_equal(s->kept.n, 1);
+    struct proc old = {.device = "b", .user = "zoe", .pid = 2, .from = -9000, .to = -1}, fresh = old;
+    fresh.device = "c", fresh.user = "lee", fresh.from = 11;
+    see(s, &fresh, 11);
+    see(s, &old, 11); /* it has lasted for days: it is a run at once */
+    look(s, 11, NULL);
+    assert_int_equal(s->kept.n, 2);
+    assert_int_equal(s->kept.v[1]->start_ms, T0 - 9000 * MINUTE);
+    look(s, 13, NULL);
+    assert_int_equal(s->kept.n, 3);
     scene_restart(s); /* and ended when nobody looked */
     p.to = 20;
     see(s, &p, 40);
     look(s, 45, NULL);
-    assert_int_equal(s->kept.n, 1);
+    assert_int_equal(s->kept.n, 3);
     assert_int_equal(s->kept.v[0]->id, id);
     assert_int_equal(s->kept.v[0]->end_ms, T0 + 20 * MINUTE);
     scene_free(s);

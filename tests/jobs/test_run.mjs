@@ -10,7 +10,7 @@ async function label(h, admin, body) {
 }
 
 test("a run has a page", async (t) => {
-    const h = await hub(t, { flags: ["--usage-price", "Test=3.60"] });
+    const h = await hub(t, { flags: ["--usage-price", "Test=3.60", "--runs-after", "0"] });
     const admin = await token(t, h, "admin");
     const out = await run(t, "/usr/bin/python3", path.join(TOP, "tests/jobs/measured.py"), h.url, await token(t, h, "agent"), "dgx1");
     const [uuid, began] = out.trim().split(" ");
@@ -32,6 +32,13 @@ test("a run has a page", async (t) => {
     await page.setViewportSize({ width: 390, height: 1400 });
     await page.emulateMedia({ colorScheme: "dark" });
     await looksRight(page, "run-narrow-dark");
+    const silent = await label(h, admin, { name: "silent.py", kind: "record", node: "dgx1", devices: [uuid], person: "lee", start: Number(began) });
+    await page.goto(`${h.url}/run/${silent.id}`);
+    await page.locator(".run .sentence").waitFor();
+    const words = (await page.locator(".run .sentence").innerText()).replaceAll("\u00a0", " ");
+    assert.match(words, /^1 x Test for 10 m: no data since .*: dgx1 (sends none|is down); 0\.08 kWh, 0\.60 EUR$/);
+    assert.match(await page.locator(".run .lead").innerText(), /no end reported/);
+    assert.equal(await page.locator(".advice").count(), 0);
     await page.goto(`${h.url}/person/kim`);
     const advised = page.getByRole("region", { name: "what would give back most this week" });
     await advised.waitFor();

@@ -21,10 +21,10 @@ class Runs(lib.Case):
         super().setUp()
         self.tokens = {}
 
-    def post(self, node, *frames):
+    def post(self, node, *frames, **hello):
         token = self.tokens.get(node.key) or self.tokens.setdefault(node.key, self.token("agent"))
         auth = {"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"}
-        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames), headers=auth)
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.stream(*frames, **hello), headers=auth)
         self.assertEqual(status, 200, body)
 
     def send(self, node, *procs):
@@ -182,6 +182,34 @@ class Runs(lib.Case):
         earlier = self.verdict(self.label(name="y", kind="custom", node="old1", devices=[node.uuid], start=began - 600_000, end=began - 300_000))
         self.assertEqual((earlier["why"], earlier["active"], earlier["memory_peak"]), ("nothing is stored of that time", None, None))
         self.assertEqual(lib.ask(self.hub.url + "/api/v1/jobs/0000000000000001/verdict")[0], 404)
+
+    def test_time_without_data_is_neither_active_nor_billed(self):
+        self.hub = self.start_hub("--runs-after", "0", "--usage-price", "Test=3.60")
+        node, began = sender.Node("dgx1"), (int(time.time()) // 60 - 60) * 60000
+        self.past(node, began, 10, power=500_000, sm=9000, active=9900, work=4000)
+        job = self.label(name="train", kind="custom", node="dgx1", devices=[node.uuid], start=began, person="kim")
+
+        self.post(node, state=2, why="the driver does not answer")
+        lib.wait_until("the driver hangs", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node=dgx1")["nodes"][0]["state"] == "hung")
+        v = self.verdict(job)
+        self.assertRegex(v["sentence"], r"^1 x Test for 10 m: no data since 20\d\d-\d\d-\d\d \d\d:\d\d: the driver of dgx1 hangs; 0\.08 kWh, 0\.60 EUR$")
+        self.assertEqual((v["seconds"], v["gpu_seconds"], v["cost"], v["rules"], v["advice"], v["job"]["state"]), (600, 600, 0.6, False, [], "unfinished"))
+        self.assertEqual(v["no_data"], {"since": began + 600_000, "gpus": 1, "node": "dgx1", "state": "hung"})
+        self.assertGreater(v["unknown_seconds"], 2900)
+        out = self.run_ok(lib.MUSTER, "run", job["id"], "--hub", self.hub.url)
+        self.assertTrue(out.startswith(v["sentence"] + "\n"), out)
+        self.assertNotIn("no rule finds", out)
+        (listed,) = self.jobs("kind=custom")
+        self.assertEqual((listed["state"], listed["end"]), ("unfinished", None))
+        self.assertAlmostEqual(listed["data_to"], began + 600_000, delta=5000)
+        self.assertRegex(self.run_ok(lib.MUSTER, "runs", "--hub", self.hub.url).splitlines()[1], r" (10 m|9 m 55 s) +unfinished ")
+        now = node.now()
+        self.post(node, node.facts(), node.procs(), *(node.batch(at_ms=now - 600_000 + 5000 * i, more={8: 500_000, 31: 9000, 36: 9900, 54: 4000}) for i in range(121)))
+        v = self.verdict(job)
+        self.assertRegex(v["sentence"], r"^1 x Test for (20 m|20 m \d+ s|21 m), and 4\d m( \d+ s)? without data: active 99 %")
+        self.assertEqual((v["no_data"], v["job"]["state"], v["rules"]), (None, "running", True))
+        self.assertAlmostEqual(v["gpu_seconds"], 1200, delta=20)
+        self.assertAlmostEqual(v["cost"], 1.2, delta=0.02)
 
     def test_it_can_be_turned_off(self):
         self.hub = self.start_hub("--runs-after", "0")

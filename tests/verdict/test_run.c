@@ -239,6 +239,44 @@ static void all_is_the_mean_over_time_and_the_highest_peak(void **unused)
     assert_true(isnan(all.joules));
 }
 
+static int64_t known_of(const int64_t (*v)[2], size_t n)
+{
+    struct known_span k = {0, 3600000, KNOWN_GAP_MS, 0, 0};
+    for (size_t i = 0; i < n; i++)
+        known_span_add(&k, v[i][0] * 1000, v[i][1] * 1000);
+    return known_span_ms(&k) / 1000;
+}
+
+/* Of an hour: in seconds. */
+static void time_without_data_is_not_known(void **unused)
+{
+    (void)unused;
+    assert_int_equal(known_of(NULL, 0), 0);
+    assert_int_equal(known_of((const int64_t[][2]){{0, 3600}}, 1), 3600);
+    assert_int_equal(known_of((const int64_t[][2]){{60, 120}, {240, 3500}}, 2), 3600);   /* short gaps count */
+    assert_int_equal(known_of((const int64_t[][2]){{0, 600}}, 1), 600);                  /* it hangs since */
+    assert_int_equal(known_of((const int64_t[][2]){{-60, 600}, {1800, 3600}}, 2), 2400); /* it came back */
+    assert_int_equal(known_of((const int64_t[][2]){{1800, 1860}, {1830, 1890}, {1890, 4000}}, 3), 1800);
+}
+
+static void a_gap_is_neither_held_nor_active(void **unused)
+{
+    struct run_gpu *g = run_gpu_new(T0, T0 + 3600000, 5000);
+    struct run_means m;
+    (void)unused;
+    for (int64_t i = 0; i < 720; i++) {
+        struct sample s = {.at_ms = T0 + (i + 1) * 5000};
+        sample_set(&s, M_active, 5000);
+        if (i < 120 || i >= 600) /* 10 minutes at both ends */
+            run_gpu_add(g, &s, &s);
+    }
+    run_gpu_means(g, &m);
+    assert_int_equal(m.held_ms, 20 * 60000);
+    assert_int_equal(m.measured_ms, 20 * 60000);
+    assert_int_equal(m.data_to_ms, T0 + 3600000);
+    run_gpu_free(g);
+}
+
 static void a_run_in_one_sentence(void **unused)
 {
     struct run_means m = {.joules = 9.8 * 3.6e6};
@@ -248,13 +286,31 @@ static void a_run_in_one_sentence(void **unused)
         m.mean[k] = NAN;
     m.mean[RUN_ACTIVE] = 0.71;
     m.mean[RUN_TENSOR_PEAK] = 0.38;
-    run_sentence(&b, "4 x H200", 312 * 60000, &m, NULL, &(struct run_money){true, 12.4, "EUR"});
+    struct run_told t = {.what = "4 x H200",
+                         .ms = 312 * 60000,
+                         .m = &m,
+                         .money = &(struct run_money){true, 12.4, "EUR"}};
+    run_sentence(&b, &t);
     assert_string_equal(b.p,
                         "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR");
     buf_reset(&b);
+    t.unknown_ms = 600000;
+    run_sentence(&b, &t);
+    assert_string_equal(b.p, "4 x H200 for 5 h 12 m, and 10 m without data: active 71 %, waited 29 %, 38 % of the "
+                             "tensor peak; 9.8 kWh, 12.40 EUR");
+    buf_reset(&b);
+    t.no_data = "no data since 09:02: the driver of dgx5 hangs";
+    t.withheld = true;
+    run_sentence(&b, &t);
+    assert_string_equal(b.p, "4 x H200 for 5 h 12 m: no data since 09:02: the driver of dgx5 hangs; 9.8 kWh, "
+                             "12.40 EUR");
+    buf_reset(&b);
     m.mean[RUN_ACTIVE] = m.joules = NAN;
     m.mean[RUN_UTIL] = 0.5;
-    run_sentence(&b, "1 x A100", 60000, &m, "work is not measured: GPUs before Hopper do not tell it", NULL);
+    run_sentence(&b, &(struct run_told){.what = "1 x A100",
+                                        .ms = 60000,
+                                        .m = &m,
+                                        .why = "work is not measured: GPUs before Hopper do not tell it"});
     assert_string_equal(b.p, "1 x A100 for 1 m: work is not measured: GPUs before Hopper do not tell it, utilisation "
                              "50 %, which is not work");
 }
@@ -265,4 +321,5 @@ TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),
       cmocka_unit_test(without_its_clock_nothing_is_said_of_the_tensor_peak),
       cmocka_unit_test(the_rules_speak_once_for_all_gpus),
       cmocka_unit_test(a_straggler_is_told_for_as_long_as_it_was_one),
-      cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence))
+      cmocka_unit_test(all_is_the_mean_over_time_and_the_highest_peak), cmocka_unit_test(a_run_in_one_sentence),
+      cmocka_unit_test(time_without_data_is_not_known), cmocka_unit_test(a_gap_is_neither_held_nor_active))

@@ -302,6 +302,8 @@ export interface Job {
     parent: string | null;
     start: number;
     end: number | null;
+    /** Of one that is unfinished: the newest data of its GPUs. */
+    data_to?: number;
     attributes?: Record<string, any>;
 }
 
@@ -334,7 +336,11 @@ export interface Verdict extends RunMeans {
     gpus: string;
     from: number;
     to: number;
+    /** With data. */
     seconds: number;
+    unknown_seconds: number;
+    /** Of which GPUs there is no data now. */
+    no_data: { since: number; gpus: number; node: string; state: string } | null;
     measured: boolean;
     why: string | null;
     cost: number | null;

@@ -10,14 +10,14 @@ import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 /** @typedef {import("../kit/types").Span} Span */
-/** end NaN: it is not known; id "": it has no page. @typedef {{ id?: string, what: string, kind: string, who?: string | null, where: string, start: number, end: number, going: boolean, memory: number | null }} Run */
+/** end NaN: it is not known; id "": it has no page. @typedef {{ id?: string, what: string, kind: string, who?: string | null, where: string, start: number, end: number, going: boolean, unknown?: boolean, memory: number | null }} Run; unknown: no end was reported, and there is no data now */
 
 const LAST = "-7d";
 const MANY = 20;
 const TOGETHER_MS = 60000; /* one program that begins on several GPUs of a node within so long is one run */
 
 /** @param {Job} j @returns {Run} */
-const ofJob = (j) => ({ id: j.id, what: j.name, kind: j.kind, who: j.person, where: j.gpus.length ? `${j.node ?? UNKNOWN}:${j.gpus.map((i) => i ?? "?").join()}` : j.node ?? UNKNOWN, start: j.start, end: j.state === "unfinished" ? j.end ?? NaN : Math.min(j.end ?? Infinity, hubNow()), going: j.state === "running", memory: null });
+const ofJob = (j) => ({ id: j.id, what: j.name, kind: j.kind, who: j.person, where: j.gpus.length ? `${j.node ?? UNKNOWN}:${j.gpus.map((i) => i ?? "?").join()}` : j.node ?? UNKNOWN, start: j.start, end: j.state === "unfinished" ? j.data_to ?? j.end ?? NaN : Math.min(j.end ?? Infinity, hubNow()), going: j.state === "running", unknown: j.state === "unfinished", memory: null });
 
 /** @param {Span[]} spans @returns {Run[]} */
 function together(spans) {
@@ -36,7 +36,7 @@ function together(spans) {
     return runs;
 }
 
-/** Jobs, and programs that are part of none. What is known of a job's programs is known of the job: memory, and that nothing is heard of them any more. @param {Job[]} jobs @param {Span[]} spans */
+/** Jobs, and programs that are part of none. A job has the memory of its programs. @param {Job[]} jobs @param {Span[]} spans */
 function runsOf(jobs, spans) {
     const rest = new Set(spans);
     const runs = jobs.map((j) => {
@@ -44,7 +44,7 @@ function runsOf(jobs, spans) {
         parts.forEach((s) => rest.delete(s));
         const run = ofJob(j);
         run.memory = Math.max(0, ...parts.map((s) => s.memory_max ?? 0)) || null;
-        return j.state !== "ended" && parts.length && !parts.some((s) => s.there) ? { ...run, going: false, end: Math.max(...parts.map((s) => s.last)) } : run;
+        return run;
     });
     return [...runs, ...together([...rest])].sort((a, b) => b.start - a.start);
 }
@@ -81,7 +81,7 @@ export function Runs({ runs, more, wrong, whose }) {
                 ${whose && html`<td>${r.who && html`<${Person} name=${r.who} />`}</td>`}
                 <td>${r.where}</td>
                 <td title=${exactTime(r.start)}>${moment(r.start, now)}</td>
-                <td class="num">${Number.isNaN(r.end) ? say.endNotKnown : span(r.end - r.start)}${r.going ? `${COMMA}${say.stillThere}` : ""}</td>
+                <td class="num">${[Number.isNaN(r.end) ? "" : span(r.end - r.start), r.unknown ? say.endNotKnown : r.going ? say.stillThere : ""].filter(Boolean).join(COMMA)}</td>
                 ${memory && html`<td class="num">${r.memory === null ? "" : bytes(r.memory)}</td>`}
             </tr>`)}</tbody>
         </table></div>`}

@@ -41,12 +41,19 @@ const kwh = (joules) => `${number(joules / 3.6e6, joules >= 3.6e8 ? 0 : joules >
 /** @param {VerdictGpu} g */
 const placeOf = (g) => `${g.node}:${g.gpu ?? "?"}`;
 
+/** There is no data of any of its GPUs now: what it did before is no verdict. @param {Verdict} v */
+const withheld = (v) => v.no_data?.gpus === v.devices.length;
+
 /** The hub's sentence in the reader's language and numbers. @param {Verdict} v */
 function sentence(v) {
-    const parts = v.active === null || v.waited === null ? [v.why ?? "", v.util === null ? "" : say.utilNotWork(percent(v.util))] : [say.activeWaited(percent(v.active), percent(v.waited)), v.tensor_peak === null ? "" : say.ofTensorPeak(percent(v.tensor_peak))];
+    const did = v.active === null || v.waited === null ? [v.why ?? "", v.util === null ? "" : say.utilNotWork(percent(v.util))] : [say.activeWaited(percent(v.active), percent(v.waited)), v.tensor_peak === null ? "" : say.ofTensorPeak(percent(v.tensor_peak))];
+    const { no_data: none } = v;
+    const silent = none ? say.noData(none.gpus < v.devices.length ? say.ofGpus(none.gpus, v.devices.length) : "", exactTime(none.since), none.node, none.state) : "";
+    const parts = [...(withheld(v) ? [] : did), silent];
     const costs = [v.energy === null ? "" : kwh(v.energy), v.cost === null ? "" : `${number(v.cost, 2)} ${v.currency}`];
     const list = (/** @type {string[]} */ some) => some.filter(Boolean).join(COMMA);
-    return say.sentence(v.gpus, span(v.seconds * 1000), list(parts), list(costs));
+    const time = span((v.seconds || v.unknown_seconds) * 1000);
+    return say.sentence(v.gpus, v.seconds && v.unknown_seconds && !none ? say.andUnknown(time, span(v.unknown_seconds * 1000)) : time, list(parts), list(costs));
 }
 
 /** What it did, asked for again while it runs. @param {string} id */
@@ -59,7 +66,7 @@ function useVerdict(id) {
             going &&
             ask(`/api/v1/jobs/${encodeURIComponent(id)}/verdict`, { signal: stop.signal }).then(
                 (v) => {
-                    going = v.job.state === "running";
+                    going = v.job.state !== "ended";
                     setGot({ v });
                 },
                 (e) => e.name !== "AbortError" && setGot((was) => ({ ...was, wrong: e })),
@@ -200,13 +207,13 @@ export default function RunView({ arg }) {
         <div class="lead">
             <h1>${job.name} <span class="dim">${job.kind}</span></h1>
             <p class="sentence">${sentence(v)}</p>
-            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}${v.devices.length > 0 && html` · <a href=${`/api/v1/jobs/${job.id}/verdict?format=png`} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a>`}</p>
+            <p class="dim">${job.person && html`<${Person} name=${job.person} />${COMMA}`}${exactTime(v.from)} – ${job.state === "ended" ? exactTime(v.to) : v.no_data && withheld(v) ? say.state("unfinished") : say.state(job.state)}${job.parent && html`${COMMA}<a href=${`/run/${job.parent}`}>${say.partOf}</a>`}${v.devices.length > 0 && html` · <a href=${`/api/v1/jobs/${job.id}/verdict?format=png`} download=${`run-${job.id}.png`}>PNG</a> · <a href=${`/api/v1/jobs/${job.id}/verdict`}>JSON</a>`}</p>
             ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
             <${Advice} v=${v} />
         </div>
         <div class="sides">
             <aside>
-                <${FactList} label=${say.whatItDid} rows=${[
+                <${FactList} label=${v.no_data && withheld(v) ? say.didUntil(exactTime(v.no_data.since)) : say.whatItDid} rows=${[
                     [say.active, share(v.active)],
                     [say.waited, share(v.waited)],
                     [say.tensorPeak, share(v.tensor_peak)],

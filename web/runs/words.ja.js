@@ -4,6 +4,10 @@
 export const say = {
     run: "実行",
     sentence: (what, time, did, costs) => `${what}、${time}: ${did}${costs && `、${costs}`}`,
+    andUnknown: (time, unknown) => `${time}、ほかにデータなし ${unknown}`,
+    ofGpus: (n, of) => `${of} GPU 中 ${n} の`,
+    noData: (which, since, node, state) => `${since} から${which}データなし: ${state === "hung" ? `${node} のドライバーが無応答` : state === "up" ? `${node} が送信していません` : `${node} は${{ down: "停止", retired: "撤去", gone: "不明" }[state] ?? state}`}`,
+    didUntil: (time) => `${time} までの実績`,
     activeWaited: (active, waited) => `稼働 ${active}、待機 ${waited}`,
     ofTensorPeak: (share) => `Tensor ピークの ${share}`,
     utilNotWork: (share) => `使用率 ${share} (仕事量ではありません)`,

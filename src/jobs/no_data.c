@@ -1,0 +1,77 @@
+/* no_data.c: compares the newest data of a run's GPUs with the time now, and finds the reason in the live state. */
+#include "jobs/no_data.h"
+
+#include "base/buf.h"
+#include "base/order.h"
+#include "base/zone.h"
+#include "hub/handlers.h"
+#include "now/live.h"
+
+/* "up": data may come. */
+static const char *node_word(const struct node_now *n)
+{
+    if (!n)
+        return "gone";
+    if (n->retired)
+        return "retired";
+    return n->state == NODE_DOWN || n->state == NODE_HUNG ? node_words[n->state] : node_words[NODE_UP];
+}
+
+const char *job_state(const struct api *a, const struct job_fact *j, int64_t now_ms)
+{
+    if (j->end_ms && j->end_ms <= now_ms)
+        return "ended";
+    const char *node = j->node[0] ? node_word(live_find(a->live, j->node)) : node_words[NODE_UP];
+    return strcmp(node, node_words[NODE_UP]) == 0 ? "running" : "unfinished";
+}
+
+int64_t job_data_to_ms(const struct api *a, const struct job_fact *j)
+{
+    struct str rest = str_of(j->devices), one;
+    int64_t newest_ms = 0;
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *on;
+        const struct device_now *d = one.len ? live_find_device(a->live, one, &on) : NULL;
+        newest_ms = d ? MAX(newest_ms, d->at_ms) : newest_ms;
+    }
+    return newest_ms >= j->start_ms ? newest_ms : 0;
+}
+
+static bool is_silent(const struct run_verdict *v, const struct verdict_gpu *g)
+{
+    return g->means.data_to_ms && v->to_ms - g->means.data_to_ms > MAX(g->gap_ms, v->step_ms);
+}
+
+bool no_data_of(const struct api *a, const struct job_fact *j, const struct run_verdict *v, struct no_data *ret)
+{
+    *ret = (struct no_data){0};
+    if (j->end_ms && j->end_ms <= v->to_ms)
+        return false;
+    for (size_t i = 0; i < v->n; i++) {
+        if (!is_silent(v, &v->gpus[i]))
+            continue;
+        const struct node_now *n = live_find(a->live, v->gpus[i].node);
+        if (!ret->n++) {
+            ret->node = n ? n->name : v->gpus[i].node;
+            ret->state = node_word(n);
+        }
+        ret->since_ms = MAX(ret->since_ms, v->gpus[i].means.data_to_ms);
+    }
+    ret->all = ret->n == v->n;
+    return ret->n > 0;
+}
+
+void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, struct buf *out)
+{
+    char since[24];
+    buf_adds(out, "no data ");
+    if (!s->all)
+        buf_addf(out, "of %zu of %zu GPUs ", s->n, of);
+    buf_addf(out, "since %.*s: ", ZONE_TO_MINUTE, zone_text(zone, s->since_ms, since));
+    if (strcmp(s->state, node_words[NODE_HUNG]) == 0)
+        buf_addf(out, "the driver of %s hangs", s->node);
+    else if (strcmp(s->state, node_words[NODE_UP]) == 0)
+        buf_addf(out, "%s sends none", s->node);
+    else
+        buf_addf(out, "%s is %s", s->node, s->state);
+}
