@@ -4,16 +4,20 @@
 Prints when the nodes, which enrol within five seconds (more than 20,000: 400 a second), had settled (what they have to send is taken as it comes), each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
 /api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
 
-    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s] [connections=nodes]
+    bench/many.py [options] [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s] [connections=nodes]
 
 With fewer connections than nodes these share them, a request at a time, each with its own token: as agents behind a proxy do.
+Options add readers of the whole cluster: --metrics, --text (the table of /?term=true) and --page (the stream's snapshot), each with its pause in seconds; --shards N scrapes /metrics as N targets; --scrapes is what a busy cluster
+has: /metrics every 12 s, the whole state every 8 s, the text table each second. Each reader's line has its times, its size, and how often it was refused (503) or failed.
 """
+import argparse
 import http.client
 import os
 import re
 import sys
 import threading
 import time
+import zlib
 
 import lib
 
@@ -47,12 +51,27 @@ def settled(load, nodes, interval, arrive):
 
 
 class Asker(threading.Thread):
-    """Asks for one path over one connection, again and again."""
+    """Asks for one path over one connection, again and again. until: of an answer without an end, the name of the event to wait for."""
 
-    def __init__(self, port, path, pause):
+    def __init__(self, port, path, pause, until=None):
         super().__init__(daemon=True)
-        self.port, self.path, self.pause = port, path, pause
-        self.ms, self.failed, self.size, self.stop = [], 0, 0, threading.Event()
+        self.port, self.path, self.pause, self.until = port, path, pause, until
+        self.ms, self.failed, self.refused, self.size, self.plain, self.stop = [], 0, 0, 0, 0, threading.Event()
+
+    def read(self, answer):
+        """The answer to its end: bytes on the wire, and what they unpack to."""
+        packed = answer.getheader("Content-Encoding") == "gzip"
+        unpack, wire, plain, tail, seen = zlib.decompressobj(31), 0, 0, b"", False
+        while part := answer.read1(1 << 20):
+            out = unpack.decompress(part) if packed else part
+            wire, plain, tail = wire + len(part), plain + len(out), (tail + out)[-64 << 10:]
+            seen |= bool(self.until) and self.until in tail
+            if seen and tail.endswith(b"\n\n"):
+                return wire, plain
+        answer.read()  # read1 leaves the connection unfinished
+        if self.until or packed and not unpack.eof:
+            raise http.client.IncompleteRead(b"")
+        return wire, plain
 
     def run(self):
         conn = None
@@ -62,18 +81,26 @@ class Asker(threading.Thread):
                 t = time.monotonic()
                 conn.request("GET", self.path, headers={"Accept-Encoding": "gzip"})
                 answer = conn.getresponse()
-                body = answer.read()
+                if answer.status == 503:
+                    self.refused += 1
+                    answer.read()
+                    continue
+                wire, plain = self.read(answer)
                 self.ms.append((time.monotonic() - t) * 1000)
-                self.size = max(self.size, len(body))
+                self.size, self.plain = max(self.size, wire), max(self.plain, plain)
                 self.failed += answer.status != 200
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException, zlib.error):
                 conn = None
                 self.failed += 1
+            if self.until and conn:
+                conn.close()
+                conn = None
 
     def __str__(self):
         v = sorted(self.ms) or [0]
         at = lambda q: v[min(len(v) - 1, int(len(v) * q))]  # noqa: E731
-        return f"median {at(.5):.1f} ms, p99 {at(.99):.1f} ms, worst {v[-1]:.1f} ms of {len(self.ms)}, {self.failed} failed, {self.size / 1e6:.2f} MB on the wire"
+        return (f"median {at(.5):.1f} ms, p99 {at(.99):.1f} ms, worst {v[-1]:.1f} ms of {len(self.ms)}, {self.refused} refused, {self.failed} failed, "
+                f"{self.size / 1e6:.2f} MB on the wire, {self.plain / 1e6:.2f} MB unpacked")
 
 
 def threads_cpu(pid):
@@ -85,10 +112,32 @@ def threads_cpu(pid):
     return out
 
 
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, kind, default in (("nodes", int, 10000), ("seconds", int, 600), ("actors", int, 500), ("ask", float, None), ("interval", str, "5s"), ("connections", int, None)):
+        p.add_argument(name, type=kind, nargs="?", default=default)
+    for name in ("--metrics", "--text", "--page"):
+        p.add_argument(name, type=float, default=0, metavar="SECONDS")
+    p.add_argument("--shards", type=int, default=1)
+    p.add_argument("--scrapes", action="store_true")
+    a = p.parse_args()
+    if a.scrapes:
+        a.metrics, a.ask, a.text = a.metrics or 12, 8 if a.ask is None else a.ask, a.text or 1
+    a.ask = 30 if a.ask is None else a.ask
+    a.connections = min(a.nodes, a.connections or a.nodes)
+    return a
+
+
+def readers(port, a):
+    """One node twice a second, /healthz for how long the loop is held up, and what the options add."""
+    shards = [f"/metrics?shard={k + 1}/{a.shards}" for k in range(a.shards)] if a.shards > 1 else ["/metrics"]
+    whole = [("/api/v1/state", a.ask, None), ("/?term=true", a.text, None), ("/api/v1/stream", a.page, b"event: snapshot")] + [(path, a.metrics, None) for path in shards]
+    return [Asker(port, "/healthz", 0.1), Asker(port, "/api/v1/state?node=sim1", 0.5)] + [Asker(port, path, pause, until) for path, pause, until in whole if pause]
+
+
 def main():
-    nodes, seconds, actors, ask = (int(sys.argv[i]) if len(sys.argv) > i else v for i, v in ((1, 10000), (2, 600), (3, 500), (4, 30)))
-    interval = sys.argv[5] if len(sys.argv) > 5 else "5s"
-    connections = min(nodes, int(sys.argv[6]) if len(sys.argv) > 6 else nodes)
+    a = arguments()
+    nodes, seconds, actors, interval, connections = a.nodes, a.seconds, a.actors, a.interval, a.connections
     step = min(60, max(20, seconds // 5))
     with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(connections + 1000)) as hub:
         arrive = nodes // 400 if nodes > 20000 else 0
@@ -96,9 +145,9 @@ def main():
                "--duration", f"{seconds + arrive + 45}s", "--arrive", f"{arrive}s", "--drain", "60s", "--connections", str(connections % nodes)]
         with lib.Server(sim) as load:
             settled(load, nodes, interval, arrive)
-            askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])
-            for a in askers:
-                a.start()
+            askers = readers(hub.port, a)
+            for asker in askers:
+                asker.start()
             at0, t0, cpu0, load0, threads0 = newest(load), time.monotonic(), lib.cpu_s(hub.pid), lib.cpu_s(load.pid), threads_cpu(hub.pid)
             t1, cpu1, at1 = t0, cpu0, at0
             print(f"{'minute':>6} {'samples/s':>10} {'hub CPU':>8} {'s per M':>8} {'resident MB':>12} {'disk MB':>8} {'waiting':>8} {'failed':>7}", flush=True)
@@ -109,8 +158,8 @@ def main():
                 made = max(at[3] - at1[3], 1)
                 print(f"{(t - t0) / 60:6.1f} {made / (t - t1):10.0f} {(cpu - cpu1) / (t - t1):8.1%} {(cpu - cpu1) / made * 1e6:8.3f} {rss:12.1f} {lib.disk_bytes(hub.data) / 1e6:8.0f} {at[2]:8d} {at[5]:7d}", flush=True)
                 t1, cpu1, at1 = t, cpu, at
-            for a in askers:
-                a.stop.set()
+            for asker in askers:
+                asker.stop.set()
             took, cpu, client, threads = t1 - t0, cpu1 - cpu0, lib.cpu_s(load.pid) - load0, threads_cpu(hub.pid)
             span = max(at1[3] - at0[3], 1)
             rss, peak, private = lib.memory_mb(hub.pid)
@@ -121,8 +170,8 @@ def main():
     print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction"), threads0, threads)) + f", others {sum(threads[3:]) / took - sum(threads0[3:]) / took:.1%}")
     print(f"hub memory: resident {rss:.0f} MB, peak {peak:.0f} MB, private {private:.0f} MB: {private * 1024 / nodes:.1f} KB a node")
     print(f"acknowledged: median {end[6]} ms, p99 {end[7]} ms, worst {end[8]} ms (from the first request on); p99 after the first minute {end[9]} ms")
-    for a in askers:
-        print(f"{a.path}: {a}")
+    for asker in askers:
+        print(f"{asker.path}: {asker}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /*
- * prom.c: Prometheus text 0.0.4 and OpenMetrics 1.0, from one walk. A value is written when it is known and its device
- * is in sight: absence is how a scraper learns that something is gone. Names and labels are the same in both formats.
+ * prom.c: Prometheus text 0.0.4 and OpenMetrics 1.0, family by family: a scraper wants all lines of a family together,
+ * so each family walks all nodes and nothing is kept in between. A value is written if it is current and its device is
+ * in sight: absence is how a scraper learns that something is gone. Names and labels are the same in both formats.
  */
 #include "format/render.h"
 
@@ -11,19 +12,22 @@
 #include "format/export.h"
 #include "format/words.h"
 
-/* Everything of one device (or node) that every one of its lines repeats, written once. */
+/* One device, or the node itself. */
 struct prom_series {
     const struct node_now *n;
     const struct device_now *d; /* NULL: the node itself */
-    size_t from, len;           /* its labels, in prom_draw.labels */
-    bool fresh;                 /* values may be told */
+    bool fresh;                 /* its values are current */
 };
 
 struct custom_family {
     char name[128];
     uint8_t unit, kind;
-    uint64_t told; /* the series that has its line already */
-    struct buf lines;
+};
+
+/* A name that a node declared, and the family that its values belong to: "a.b" and "a_b" share one. */
+struct custom_name {
+    char name[sizeof(((struct custom_fact *)0)->name)];
+    size_t family;
 };
 
 enum {
@@ -32,42 +36,41 @@ enum {
     F_NODE_UP,
     F_GPU_STATE,
     F_GPU_PROCESSES,
+    F_GPU_HOLDER,
     F_METRIC,
     F_THROTTLE = F_METRIC + M_COUNT,
     F_COUNT
 };
 
-/* A scrape wants all of a family together, nodes come one by one: each family's lines gather apart. */
-struct prom_draw {
+struct prom {
     bool om;
     int64_t at_ms;
-    struct buf lines[F_COUNT];
+    size_t family, n_headed; /* the family that is being written; how many of those before and it have their HELP */
     struct custom_family *custom;
-    size_t n_custom, cap_custom;
-    size_t given;      /* families that are on the page */
-    uint64_t n_series; /* counted over all nodes */
-    struct buf labels; /* of the node at hand: node="dgx1",gpu="0",uuid="GPU-…" */
-    struct prom_series *s;
-    size_t n, cap;
+    struct custom_name *names;
+    size_t n_custom, cap_custom, n_names, cap_names;
+    bool declares[CUSTOM_MAX]; /* by position in the node's list: a metric of the family that is being written */
+    struct buf labels;         /* of the node: node="dgx1" */
     size_t n_reasons;
     char reasons[64][256]; /* of throttling, those that have a name */
 };
 
-#define NEWS_MS   60000
-#define VALUE_MS  120000
-#define LINES_MAX ((size_t)1 << 30)
+#define NEWS_MS    60000
+#define VALUE_MS   120000
+#define LABELS_MAX 65536
 
 /* ---- text ---- */
 
 void prom_escape(struct buf *out, const char *s)
 {
-    for (; *s; s++)
-        if (*s == '\\' || *s == '"')
-            buf_add(out, (char[]){'\\', *s}, 2);
-        else if (*s == '\n')
-            buf_adds(out, "\\n");
-        else
-            buf_addc(out, *s);
+    for (size_t n; *s; s += n) {
+        n = strcspn(s, "\\\"\n");
+        buf_add(out, s, n);
+        if (!s[n])
+            return;
+        buf_adds(out, s[n] == '\n' ? "\\n" : s[n] == '"' ? "\\\"" : "\\\\");
+        n++;
+    }
 }
 
 void prom_label(struct buf *out, const char *name, const char *value)
@@ -116,7 +119,7 @@ void openmetrics_family(struct buf *out, const char *name, const char *add, cons
 }
 
 /* HELP, TYPE and UNIT. name is as sampled: with _total for a counter, with _info for an info. */
-static void family(const struct prom_draw *p, struct buf *out, const char *name, const char *type, const char *unit,
+static void family(const struct prom *p, struct buf *out, const char *name, const char *type, const char *unit,
                    const char *help)
 {
     bool info = strcmp(type, "info") == 0;
@@ -127,41 +130,25 @@ static void family(const struct prom_draw *p, struct buf *out, const char *name,
         buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, info ? "gauge" : type);
 }
 
-/* "name{labels", to be closed by the caller, perhaps after one label more. */
-static void open_line(const struct prom_draw *p, struct buf *out, const char *name, const struct prom_series *s)
-{
-    buf_adds(out, name);
-    buf_addc(out, '{');
-    buf_add(out, p->labels.p + s->from, s->len);
-}
-
-static void line(const struct prom_draw *p, struct buf *out, const char *name, const struct prom_series *s, int64_t v,
-                 int64_t per)
-{
-    open_line(p, out, name, s);
-    buf_add(out, "} ", 2);
-    buf_fixed(out, v, per);
-    buf_addc(out, '\n');
-}
-
 /* ---- what there is ---- */
-
-/* A scrape with two lines of one name and label set fails: of two nodes with one name each says its key too, and of two
- * devices with one uuid the first is told. */
-static void node_label(struct prom_draw *p, const struct node_now *n, bool twin)
-{
-    char both[NAME_MAX_LEN + NODE_KEY_MAX + 2];
-
-    snprintf(both, sizeof(both), "%s#%s", n->name, n->key);
-    buf_adds(&p->labels, "node=\"");
-    prom_escape(&p->labels, twin ? both : n->name[0] ? n->name : n->key);
-    buf_addc(&p->labels, '"');
-}
 
 bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i)
 {
     return (i > 0 && strcmp(nodes[i - 1]->name, nodes[i]->name) == 0) ||
            (i + 1 < n && strcmp(nodes[i + 1]->name, nodes[i]->name) == 0);
+}
+
+/* A scrape with two lines of one name and label set fails: of two nodes with one name each has its key, too, and of two
+ * devices with one uuid the first is written. */
+static void node_label(struct prom *p, const struct node_now *n, bool twin)
+{
+    char both[NAME_MAX_LEN + NODE_KEY_MAX + 2];
+
+    snprintf(both, sizeof(both), "%s#%s", n->name, n->key);
+    buf_reset(&p->labels);
+    buf_adds(&p->labels, "{node=\"");
+    prom_escape(&p->labels, twin ? both : n->name[0] ? n->name : n->key);
+    buf_addc(&p->labels, '"');
 }
 
 /* What render takes for news: live has its own rule, a reader of JSON has not. */
@@ -177,83 +164,117 @@ static bool is_heard(const struct node_now *n, int64_t now_ms)
     return n->state != NODE_MAINTENANCE || now_ms - n->at_ms < keep_ms(n, NEWS_MS);
 }
 
-static struct prom_series *add_series(struct prom_draw *p, const struct node_now *n, const struct device_now *d)
+static bool is_in_sight(const struct device_now *d)
 {
-    VEC_ADD(p->s, p->n, p->cap, (struct prom_series){.n = n, .d = d});
-    return &p->s[p->n - 1];
+    return d->state <= DEV_IN_SIGHT;
 }
 
-static void list_series(struct prom_draw *p, const struct node_now *n, bool twin)
+/* Current values come from its GPUs; of a node without GPUs, from its agent. */
+static bool is_up(const struct node_now *n, int64_t now_ms)
 {
-    buf_cut(&p->labels, 0);
-    p->n = 0;
-    struct prom_series *s = add_series(p, n, NULL);
-    node_label(p, n, twin);
-    size_t node_len = p->labels.len;
-    s->len = node_len;
-    s->fresh = is_heard(n, p->at_ms);
-    for (size_t k = 0; k < n->n_devices; k++) {
-        const struct device_now *d = &n->devices[k];
-        char index[16];
-        if (ANY(k, i, strcmp(n->devices[i].fact.uuid, d->fact.uuid) == 0))
-            continue;
-        s = add_series(p, n, d);
-        s->from = p->labels.len;
-        buf_room(&p->labels, node_len);
-        buf_add(&p->labels, p->labels.p, node_len);
-        snprintf(index, sizeof(index), "%d", (int)d->fact.index);
-        prom_label(&p->labels, "gpu", index);
-        prom_label(&p->labels, "uuid", d->fact.uuid);
-        s->len = p->labels.len - s->from;
-        s->fresh = d->state <= DEV_IN_SIGHT;
+    return is_heard(n, now_ms) && !node_is_silent(n) &&
+           (!n->n_devices || ANY(n->n_devices, i, is_in_sight(&n->devices[i])));
+}
+
+static bool is_repeated(const struct node_now *n, size_t k)
+{
+    return ANY(k, i, strcmp(n->devices[i].fact.uuid, n->devices[k].fact.uuid) == 0);
+}
+
+/* ---- lines ---- */
+
+static void write_head(const struct prom *p, struct buf *out);
+
+/* "name{labels", to be closed by the caller, perhaps after one label more. The first of a family has its head first. */
+static void open_line(struct prom *p, struct buf *out, const char *name, const struct prom_series *s)
+{
+    if (p->n_headed <= p->family) {
+        p->n_headed = p->family + 1;
+        write_head(p, out);
     }
+    buf_adds(out, name);
+    buf_addstr(out, buf_str(&p->labels));
+    if (!s->d)
+        return;
+    buf_adds(out, ",gpu=\"");
+    buf_addi(out, s->d->fact.index);
+    buf_addc(out, '"');
+    prom_label(out, "uuid", s->d->fact.uuid);
+}
+
+static void line(struct prom *p, struct buf *out, const char *name, const struct prom_series *s, int64_t v, int64_t per)
+{
+    open_line(p, out, name, s);
+    buf_add(out, "} ", 2);
+    buf_fixed(out, v, per);
+    buf_addc(out, '\n');
+}
+
+/* One label more, and the value 1. */
+static void label_line(struct prom *p, struct buf *out, const char *name, const struct prom_series *s,
+                       const char *label, const char *value)
+{
+    open_line(p, out, name, s);
+    prom_label(out, label, value);
+    buf_adds(out, "} 1\n");
 }
 
 /* ---- families ---- */
 
-static void put_node(struct prom_draw *p, const struct prom_series *s)
+static void put_node(struct prom *p, struct buf *out, const struct prom_series *s)
 {
-    struct buf *out = &p->lines[F_NODE_INFO];
-
-    open_line(p, out, "muster_node_info", s);
-    prom_node_labels(out, s->n->key, &s->n->fact);
-    buf_adds(out, "} 1\n");
-    line(p, &p->lines[F_NODE_UP], "muster_node_up", s, s->fresh, 1);
-}
-
-static void put_device(struct prom_draw *p, const struct prom_series *s)
-{
-    struct buf *out = &p->lines[F_GPU_INFO];
-
-    open_line(p, out, "muster_gpu_info", s);
-    prom_device_labels(out, &s->d->fact);
-    buf_adds(out, "} 1\n");
-    out = &p->lines[F_GPU_STATE];
-    for (int state = 0; state < DEV_STATES; state++) {
-        open_line(p, out, "muster_gpu_state", s);
-        buf_adds(out, ",state=\"");
-        buf_adds(out, dev_states[state].word);
-        buf_adds(out, (int)s->d->state == state ? "\"} 1\n" : "\"} 0\n");
-    }
-    if (s->fresh)
-        line(p, &p->lines[F_GPU_PROCESSES], "muster_gpu_processes", s, (int64_t)s->d->n_procs, 1);
-    out = &p->lines[F_THROTTLE];
-    for (size_t k = 0; k < p->n_reasons && s->fresh && sample_has(&s->d->now, M_throttle); k++) {
-        open_line(p, out, "muster_gpu_throttle_reason", s);
-        buf_adds(out, ",reason=\"");
-        prom_escape(out, p->reasons[k]);
-        buf_adds(out, (uint64_t)s->d->now.v[M_throttle] >> k & 1 ? "\"} 1\n" : "\"} 0\n");
+    if (p->family == F_NODE_INFO) {
+        open_line(p, out, "muster_node_info", s);
+        prom_node_labels(out, s->n->key, &s->n->fact);
+        buf_adds(out, "} 1\n");
+    } else if (p->family == F_NODE_UP) {
+        line(p, out, "muster_node_up", s, is_up(s->n, p->at_ms), 1);
     }
 }
 
-static void put_metrics(struct prom_draw *p, const struct prom_series *s)
+static void put_holders(struct prom *p, struct buf *out, const struct prom_series *s)
 {
+    const char *name[DEVICE_USERS];
+    size_t n = device_user_names(s->d, name);
+
+    for (size_t i = 0; i < n; i++)
+        label_line(p, out, "muster_gpu_holder", s, "user", name[i]);
+}
+
+static void put_reasons(struct prom *p, struct buf *out, const struct prom_series *s)
+{
+    uint64_t mask = sample_has(&s->d->now, M_throttle) ? (uint64_t)s->d->now.v[M_throttle] : 0;
+
+    for (size_t k = 0; mask && k < p->n_reasons; k++)
+        if (mask >> k & 1)
+            label_line(p, out, "muster_gpu_throttle_reason", s, "reason", p->reasons[k]);
+}
+
+static void put_device(struct prom *p, struct buf *out, const struct prom_series *s)
+{
+    if (p->family == F_GPU_INFO) {
+        open_line(p, out, "muster_gpu_info", s);
+        prom_device_labels(out, &s->d->fact);
+        buf_adds(out, "} 1\n");
+    } else if (p->family == F_GPU_STATE) {
+        label_line(p, out, "muster_gpu_state", s, "state", dev_states[s->d->state].word);
+    } else if (p->family == F_GPU_PROCESSES && s->fresh) {
+        line(p, out, "muster_gpu_processes", s, (int64_t)s->d->n_procs, 1);
+    } else if (p->family == F_GPU_HOLDER && s->fresh) {
+        put_holders(p, out, s);
+    } else if (p->family == F_THROTTLE && s->fresh) {
+        put_reasons(p, out, s);
+    }
+}
+
+static void put_metric(struct prom *p, struct buf *out, const struct prom_series *s)
+{
+    unsigned m = (unsigned)(p->family - F_METRIC);
     const struct sample *now = s->d ? &s->d->now : &s->n->now;
     const int64_t *at_ms = s->d ? s->d->v_at_ms : s->n->v_at_ms;
 
-    for (unsigned m = 0; m < M_COUNT && s->fresh; m++)
-        if (sample_has(now, m) && p->at_ms - at_ms[m] <= keep_ms(s->n, VALUE_MS))
-            line(p, &p->lines[F_METRIC + m], metrics[m].prom, s, now->v[m], metrics[m].per);
+    if (s->fresh && sample_has(now, m) && p->at_ms - at_ms[m] <= keep_ms(s->n, VALUE_MS))
+        line(p, out, metrics[m].prom, s, now->v[m], metrics[m].per);
 }
 
 /* ---- metrics declared at run time ---- */
@@ -288,22 +309,38 @@ void prom_custom_name(const struct custom_fact *c, char out[128])
     mem_copy_str(out, 128, b.p);
 }
 
-/* The family a declared metric belongs to; NULL: none. Nodes that disagree on a name's unit or kind: the first one has
- * it. */
-static struct custom_family *custom_family(struct prom_draw *p, const struct custom_fact *c)
+/* Nodes that disagree on a name's unit or kind: the first one has it. */
+static void add_custom(struct prom *p, const struct custom_fact *c)
 {
     char name[128];
+
+    if (c->per <= 0 || p->n_names == CUSTOM_FAMILIES || ANY(p->n_names, i, strcmp(p->names[i].name, c->name) == 0))
+        return;
     prom_custom_name(c, name);
     size_t at = FIRST(p->n_custom, i, strcmp(p->custom[i].name, name) == 0);
     if (at == p->n_custom) {
-        if (c->per <= 0 || at == CUSTOM_FAMILIES)
-            return NULL;
-        VEC_ADD(p->custom, p->n_custom, p->cap_custom,
-                (struct custom_family){.unit = c->unit, .kind = c->kind, .lines = BUF_INIT(LINES_MAX)});
+        VEC_ADD(p->custom, p->n_custom, p->cap_custom, (struct custom_family){.unit = c->unit, .kind = c->kind});
         mem_copy_str(p->custom[at].name, sizeof(p->custom[at].name), name);
     }
-    struct custom_family *f = &p->custom[at];
-    return f->unit == c->unit && f->kind == c->kind ? f : NULL;
+    VEC_ADD(p->names, p->n_names, p->cap_names, (struct custom_name){.family = at});
+    mem_copy_str(p->names[p->n_names - 1].name, sizeof(p->names->name), c->name);
+}
+
+/* Which of the node's metrics the family has. False: none. */
+static bool find_custom(struct prom *p, const struct node_now *n)
+{
+    size_t at = p->family - F_COUNT;
+    const struct custom_family *f = &p->custom[at];
+    bool any = false;
+
+    memset(p->declares, 0, sizeof(p->declares));
+    for (size_t i = 0; i < p->n_names; i++)
+        for (size_t k = 0; p->names[i].family == at && k < MIN(n->fact.n_custom, (size_t)CUSTOM_MAX); k++) {
+            const struct custom_fact *c = &n->fact.custom[k];
+            if (c->unit == f->unit && c->kind == f->kind && c->per > 0 && strcmp(c->name, p->names[i].name) == 0)
+                any = p->declares[k] = true;
+        }
+    return any;
 }
 
 static const char *custom_total(const struct custom_family *f, char out[160])
@@ -312,128 +349,119 @@ static const char *custom_total(const struct custom_family *f, char out[160])
     return out;
 }
 
-static void put_custom(struct prom_draw *p, const struct prom_series *s)
+/* Of two names that share a family the first is written. */
+static void put_custom(struct prom *p, struct buf *out, const struct prom_series *s)
 {
     const struct custom_now *v = s->d ? s->d->custom : s->n->custom;
     size_t count = s->d ? s->d->n_custom : s->n->n_custom;
     char full[160];
 
-    p->n_series++;
     for (size_t k = 0; k < count && s->fresh; k++) {
         size_t at = (size_t)(v[k].metric - METRIC_CUSTOM);
-        struct custom_family *f = at < s->n->fact.n_custom ? custom_family(p, &s->n->fact.custom[at]) : NULL;
-        if (!f || f->told == p->n_series) /* two names that look alike once made fit: the first is told */
+        if (at >= MIN(s->n->fact.n_custom, (size_t)CUSTOM_MAX) || !p->declares[at])
             continue;
-        f->told = p->n_series;
-        line(p, &f->lines, custom_total(f, full), s, v[k].v, s->n->fact.custom[at].per);
+        line(p, out, custom_total(&p->custom[p->family - F_COUNT], full), s, v[k].v, s->n->fact.custom[at].per);
+        return;
     }
 }
 
 /* ---- from start to end ---- */
 
-struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms)
+struct prom *prom_new(bool openmetrics, int64_t at_ms)
 {
-    struct prom_draw *p = NEW(struct prom_draw, .om = openmetrics, .at_ms = at_ms, .labels = BUF_INIT(16u << 20));
+    struct prom *p = NEW(struct prom, .om = openmetrics, .at_ms = at_ms, .labels = BUF_INIT(LABELS_MAX));
 
-    for (size_t i = 0; i < F_COUNT; i++)
-        p->lines[i] = BUF_INIT(LINES_MAX);
     while (p->n_reasons < 64 && !str_starts(throttle_text((uint64_t)1 << p->n_reasons, p->reasons[p->n_reasons]), "0x"))
         p->n_reasons++;
     return p;
 }
 
-void prom_draw_free(struct prom_draw *p)
+void prom_free(struct prom *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < F_COUNT; i++)
-        buf_fini(&p->lines[i]);
-    for (size_t i = 0; i < p->n_custom; i++)
-        buf_fini(&p->custom[i].lines);
     buf_fini(&p->labels);
-    FREE_ALL(p->custom, p->s, p);
+    FREE_ALL(p->custom, p->names, p);
 }
 
-void prom_draw_node(struct prom_draw *p, const struct node_now *n, bool twin)
-{
-    list_series(p, n, twin);
-    for (size_t k = 0; k < n->fact.n_custom; k++)
-        custom_family(p, &n->fact.custom[k]);
-    for (size_t i = 0; i < p->n; i++) {
-        if (p->s[i].d)
-            put_device(p, &p->s[i]);
-        else
-            put_node(p, &p->s[i]);
-        put_metrics(p, &p->s[i]);
-        put_custom(p, &p->s[i]);
-    }
-}
-
-static void give_lines(struct buf *out, struct buf *lines)
-{
-    buf_addstr(out, buf_str(lines));
-    if (lines->err && !out->err)
-        out->err = lines->err;
-    buf_fini(lines);
-}
-
-static void give_family(struct prom_draw *p, size_t i, struct buf *out)
+static void write_head(const struct prom *p, struct buf *out)
 {
     static const struct {
         const char *name, *type, *help;
     } fixed[] = {[F_NODE_INFO] = {"muster_node_info", "info", "what a node is"},
                  [F_GPU_INFO] = {"muster_gpu_info", "info", "what a device is"},
-                 [F_NODE_UP] = {"muster_node_up", "gauge", "1 while there is news of the node"},
-                 [F_GPU_STATE] = {"muster_gpu_state", "gauge", "1 for the state the device is in"},
-                 [F_GPU_PROCESSES] = {"muster_gpu_processes", "gauge", "processes on the device"}};
-
-    if (i == 0) {
-        family(p, out, "muster_build_info", "info", "", "version of this hub");
-        buf_adds(out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
-    }
-    if (i < F_METRIC) {
-        family(p, out, fixed[i].name, fixed[i].type, "", fixed[i].help);
-    } else if (i == F_THROTTLE) {
-        family(p, out, "muster_gpu_throttle_reason", "gauge", "", "1 while this holds the clocks down");
-    } else if (i < F_THROTTLE && p->lines[i].len) {
-        const struct metric_info *m = &metrics[i - F_METRIC];
-        family(p, out, m->prom, m->kind == KIND_COUNTER ? "counter" : "gauge", unit_names[m->unit], m->help);
-    }
-    give_lines(out, &p->lines[i]);
-}
-
-static void give_custom(struct prom_draw *p, struct custom_family *f, struct buf *out)
-{
+                 [F_NODE_UP] = {"muster_node_up", "gauge", "1 while current values come from the node's devices"},
+                 [F_GPU_STATE] = {"muster_gpu_state", "gauge",
+                                  "1 for the state the device is in; only that state has a line"},
+                 [F_GPU_PROCESSES] = {"muster_gpu_processes", "gauge", "processes on the device"},
+                 [F_GPU_HOLDER] = {"muster_gpu_holder", "gauge", "1 for each user with a process on the device"}};
     char full[160];
 
-    if (f->lines.len)
+    if (p->family < F_METRIC) {
+        family(p, out, fixed[p->family].name, fixed[p->family].type, "", fixed[p->family].help);
+    } else if (p->family < F_THROTTLE) {
+        const struct metric_info *m = &metrics[p->family - F_METRIC];
+        family(p, out, m->prom, m->kind == KIND_COUNTER ? "counter" : "gauge", unit_names[m->unit], m->help);
+    } else if (p->family == F_THROTTLE) {
+        family(p, out, "muster_gpu_throttle_reason", "gauge", "",
+               "1 for each reason that holds the clocks down; others have no line");
+    } else {
+        const struct custom_family *f = &p->custom[p->family - F_COUNT];
         family(p, out, custom_total(f, full), f->kind == KIND_COUNTER ? "counter" : "gauge",
                unit_names[f->unit < UNIT_COUNT ? f->unit : 0], "declared at run time");
-    give_lines(out, &f->lines);
+    }
 }
 
-bool prom_draw_give(struct prom_draw *p, struct buf *out, size_t bytes)
+void prom_start(const struct prom *p, struct buf *out)
 {
-    size_t from = out->len;
+    family(p, out, "muster_build_info", "info", "", "version of this hub");
+    buf_adds(out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
+}
 
-    for (; p->given < F_COUNT + p->n_custom && out->len - from < bytes; p->given++)
-        if (p->given < F_COUNT)
-            give_family(p, p->given, out);
-        else
-            give_custom(p, &p->custom[p->given - F_COUNT], out);
-    if (p->given < F_COUNT + p->n_custom)
-        return false;
+static void put_series(struct prom *p, struct buf *out, const struct prom_series *s)
+{
+    if (p->family >= F_COUNT)
+        put_custom(p, out, s);
+    else if (p->family >= F_METRIC && p->family < F_THROTTLE)
+        put_metric(p, out, s);
+    else if (s->d)
+        put_device(p, out, s);
+    else
+        put_node(p, out, s);
+}
+
+void prom_add_node(struct prom *p, struct buf *out, const struct node_now *n, bool twin)
+{
+    bool node_only = p->family == F_NODE_INFO || p->family == F_NODE_UP;
+
+    for (size_t k = 0; p->family == F_NODE_INFO && k < n->fact.n_custom; k++)
+        add_custom(p, &n->fact.custom[k]);
+    if (p->family >= F_COUNT && !find_custom(p, n))
+        return;
+    node_label(p, n, twin);
+    put_series(p, out, &(struct prom_series){.n = n, .fresh = is_heard(n, p->at_ms)});
+    for (size_t k = 0; k < n->n_devices && !node_only; k++)
+        if (!is_repeated(n, k))
+            put_series(p, out, &(struct prom_series){n, &n->devices[k], is_in_sight(&n->devices[k])});
+}
+
+bool prom_next_family(struct prom *p, struct buf *out)
+{
+    if (++p->family < F_COUNT + p->n_custom)
+        return true;
     if (p->om)
         buf_adds(out, "# EOF\n");
-    return true;
+    return false;
 }
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics)
 {
-    struct prom_draw *p = prom_draw_new(openmetrics, v->at_ms);
+    struct prom *p = prom_new(openmetrics, v->at_ms);
 
-    for (size_t i = 0; i < v->n; i++)
-        prom_draw_node(p, v->nodes[i], prom_twin(v->nodes, v->n, i));
-    prom_draw_give(p, out, SIZE_MAX);
-    prom_draw_free(p);
+    prom_start(p, out);
+    do {
+        for (size_t i = 0; i < v->n; i++)
+            prom_add_node(p, out, v->nodes[i], prom_twin(v->nodes, v->n, i));
+    } while (prom_next_family(p, out));
+    prom_free(p);
 }

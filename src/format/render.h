@@ -23,14 +23,18 @@ void render_summary(struct buf *out, const struct view *v, const struct tally *t
 void render_facts(struct buf *out, const char *name, const char *about, const char *colours, bool brief);
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
-/* The same in parts, for nodes that come one by one: each node, then give until it says true, about so many bytes at a
- * time. twin: another has the same name; nodes are sorted by it. */
-struct prom_draw;
-struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms);
+/*
+ * The same in parts, for very many nodes: prom_start, then for each family all nodes and prom_next_family, which
+ * returns false after the last family. The first family also collects which metrics are declared at run time. twin:
+ * another node has the same name; nodes are sorted by name.
+ */
+struct prom;
+struct prom *prom_new(bool openmetrics, int64_t at_ms);
 bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i);
-void prom_draw_node(struct prom_draw *p, const struct node_now *n, bool twin);
-bool prom_draw_give(struct prom_draw *p, struct buf *out, size_t bytes);
-void prom_draw_free(struct prom_draw *p); /* accepts NULL */
+void prom_start(const struct prom *p, struct buf *out);
+void prom_add_node(struct prom *p, struct buf *out, const struct node_now *n, bool twin);
+bool prom_next_family(struct prom *p, struct buf *out);
+void prom_free(struct prom *p); /* accepts NULL */
 
 /* For terminals. width: columns, of which frames take at least 80 (rows: 0 is no limit); colour: SGR sequences; ascii:
  * nothing but ASCII of our own; answer: what is free, in a line above the frame. */

@@ -152,34 +152,44 @@ int64_t device_since_ms(const struct device_now *d)
 
 const char *const identity_words[IDENTITY_GROUPS] = {"teams", "projects", "companies"};
 
-int device_users(const struct device_now *d, struct buf *out)
+size_t device_user_names(const struct device_now *d, const char *ret[DEVICE_USERS])
 {
-    enum { NAMED = 8 };
-    const char *name[NAMED];
-    int64_t mem[NAMED];
+    int64_t mem[DEVICE_USERS];
     size_t n = 0;
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_now *p = &d->procs[i];
         const char *who = proc_person(p)[0] ? proc_person(p) : p->fact->user; /* nobody's: at least the login */
         if (!who[0])
             continue;
-        size_t k = FIRST(n, e, strcmp(name[e], who) == 0);
-        if (k == NAMED)
+        size_t k = FIRST(n, e, strcmp(ret[e], who) == 0);
+        if (k == DEVICE_USERS)
             continue;
         if (k == n) {
-            name[n] = who;
+            ret[n] = who;
             mem[n++] = 0;
         }
         mem[k] += MAX(p->mem, 0);
     }
-    for (size_t told = 0; told < n; told++) {
-        size_t best = 0;
-        for (size_t k = 1; k < n; k++)
-            if (mem[k] > mem[best])
-                best = k;
-        buf_addf(out, "%s%s", told ? ", " : "", name[best]);
-        mem[best] = -1;
+    for (size_t i = 1; i < n; i++) {
+        const char *name = ret[i];
+        int64_t most = mem[i];
+        size_t k = i;
+        for (; k > 0 && most > mem[k - 1]; k--) {
+            mem[k] = mem[k - 1];
+            ret[k] = ret[k - 1];
+        }
+        mem[k] = most;
+        ret[k] = name;
     }
+    return n;
+}
+
+int device_users(const struct device_now *d, struct buf *out)
+{
+    const char *name[DEVICE_USERS];
+    size_t n = device_user_names(d, name);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", name[i]);
     return out->err;
 }
 

@@ -162,7 +162,10 @@ int64_t device_held_ms(const struct device_now *d);
 int64_t device_idle_ms(const struct device_now *d);
 /* What every screen shows as "since": held or busy, the same; else in its state. 0: not known. */
 int64_t device_since_ms(const struct device_now *d);
-/* Who holds it: the distinct persons, most memory first, comma separated; "" when nobody. */
+/* Who holds it: the distinct users (at most DEVICE_USERS), most memory first. Borrowed. */
+#define DEVICE_USERS 8
+size_t device_user_names(const struct device_now *d, const char *ret[DEVICE_USERS]);
+/* The same, comma separated; "" if none. */
 int device_users(const struct device_now *d, struct buf *out);
 bool node_is_silent(
     const struct node_now *n); /* nothing is heard of its GPUs: down, hung, or not to be read from afar */

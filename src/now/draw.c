@@ -26,16 +26,16 @@ struct picture {
         bool twin;
     } * nodes;
     bool any, begun, openmetrics;
-    bool lent;              /* the filter */
-    struct tally tally;     /* of a summary */
-    struct prom_draw *prom; /* NULL: JSON */
+    bool lent;          /* the filter */
+    struct tally tally; /* of a summary */
+    struct prom *prom;  /* NULL: JSON */
 };
 
 static void picture_end(struct drawing *d)
 {
     struct picture *p = (struct picture *)d;
 
-    prom_draw_free(p->prom);
+    prom_free(p->prom);
     if (!p->lent)
         filter_free(p->filter);
     arena_fini(&p->mem);
@@ -201,22 +201,25 @@ static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
     return true;
 }
 
-/* Lines gather apart by family: what a node adds is not seen in out, so nodes are counted, as what they come to. */
-#define NODE_BYTES 16384
-
+/* Each family walks all nodes, as they are then. */
 static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     const struct node_now *n;
-    size_t end = step_end(p);
+    size_t from = d->out.len, end = step_end(p);
     bool twin;
 
-    if (!p->begun) /* first: OpenMetrics ends with # EOF */
+    if (!p->begun) { /* first: OpenMetrics ends with # EOF */
         self_metrics(a->hub, &d->out, p->openmetrics);
+        prom_start(p->prom, &d->out);
+    }
     p->begun = true;
-    for (size_t done = 0; done < bytes && (n = next_node(p, a, end, &twin)); done += NODE_BYTES)
-        prom_draw_node(p->prom, n, twin);
-    return p->at == p->n && prom_draw_give(p->prom, &d->out, bytes);
+    while (d->out.len - from < bytes && (n = next_node(p, a, end, &twin)))
+        prom_add_node(p->prom, &d->out, n, twin);
+    if (p->at < p->n)
+        return false;
+    p->at = 0;
+    return !prom_next_family(p->prom, &d->out);
 }
 
 static struct picture *picture_new(const struct view *v, struct filter *f, step_fn *draw)
@@ -266,6 +269,6 @@ struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openme
 
     p->d.step = metrics_step; /* which has no such number */
     p->openmetrics = openmetrics;
-    p->prom = prom_draw_new(openmetrics, v->at_ms);
+    p->prom = prom_new(openmetrics, v->at_ms);
     return &p->d;
 }

@@ -57,6 +57,7 @@ class Whole(lib.Case):
         _, _, metrics = ask(hub.url + "/metrics")
         self.assertNotRegex(metrics.decode(), r"(?m)^muster_gpu_utilization_ratio\{", "a value nobody can know")
         self.assertRegex(metrics.decode(), r'(?m)^muster_gpu_state\{[^}]*state="hung"[^}]*\} 1')
+        self.assertIn('\nmuster_node_up{node="node1"} 0\n', metrics.decode())
         out = self.run_ok(lib.MUSTER, "ls", "--hub", hub.url)
         self.assertEqual(len(re.findall(r"\bhung\b", out)), 2, out)
         own = [p for p in os.listdir("/proc") if p.isdigit() and self.is_child(p, agent.p.pid)]

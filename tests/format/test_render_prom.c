@@ -194,7 +194,7 @@ static void odd_names_are_escaped_and_twins_told_apart(void **unused)
     render_prom(&b, &c->v, true);
     om_check(&b);
     assert_non_null(strstr(b.p, "muster_node_up{node=\"a\\\"b\\\\c\\nd#key-dgx1\"} 1\n"));
-    assert_non_null(strstr(b.p, "muster_node_up{node=\"a\\\"b\\\\c\\nd#key-dgx2\"} 1\n"));
+    assert_non_null(strstr(b.p, "muster_node_up{node=\"a\\\"b\\\\c\\nd#key-dgx2\"} 0\n"));
     cluster_free(c);
 }
 
@@ -228,10 +228,38 @@ static void every_metric_is_there_and_only_what_is_known(void **unused)
     assert_null(strstr(b.p, "muster_node_load1{node=\"ws3\""));
     assert_non_null(strstr(b.p, "muster_node_up{node=\"ws3\"} 0\n"));
     assert_non_null(strstr(b.p, "muster_gpu_state{node=\"ws3\",gpu=\"0\",uuid=\"GPU-ws3-0\",state=\"stale\"} 1\n"));
-    assert_non_null(strstr(b.p, "muster_gpu_state{node=\"ws3\",gpu=\"0\",uuid=\"GPU-ws3-0\",state=\"free\"} 0\n"));
+    assert_null(strstr(b.p, "muster_gpu_state{node=\"ws3\",gpu=\"0\",uuid=\"GPU-ws3-0\",state=\"free\""));
     assert_non_null(strstr(b.p, "uuid=\"GPU-dgx1-0\",reason=\"sw thermal\"} 1\n"));
-    assert_non_null(strstr(b.p, "uuid=\"GPU-dgx1-0\",reason=\"hw thermal\"} 0\n"));
+    assert_null(strstr(b.p, "uuid=\"GPU-dgx1-0\",reason=\"hw thermal\""));
     cluster_free(c);
+}
+
+/* Not those that are hung, or paused in maintenance long ago, or have no device in sight. */
+static void a_node_is_up_while_its_devices_are_read(void **unused)
+{
+    static const struct {
+        enum node_state node;
+        enum dev_state devices;
+        const char *want;
+    } cases[] = {{NODE_UP, DEV_BUSY, "1"},   {NODE_UP, DEV_STALE, "0"},   {NODE_UP, DEV_LOST, "0"},
+                 {NODE_UP, DEV_HUNG, "0"},   {NODE_HUNG, DEV_HUNG, "0"},  {NODE_HUNG, DEV_BUSY, "0"},
+                 {NODE_DOWN, DEV_BUSY, "0"}, {NODE_PAUSED, DEV_FREE, "1"}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cluster *c = cluster_new();
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        char want[80];
+
+        print_message("%s, %s\n", node_words[cases[i].node], dev_states[cases[i].devices].word);
+        c->n[0].state = cases[i].node;
+        for (size_t k = 0; k < c->n[0].n_devices; k++)
+            c->n[0].devices[k].state = cases[i].devices;
+        render_prom(&b, &c->v, false);
+        SET(want, "\nmuster_node_up{node=\"dgx1\"} %s\n", cases[i].want);
+        assert_non_null(strstr(b.p, want));
+        cluster_free(c);
+    }
 }
 
 static void an_old_value_of_a_fresh_device_is_left_out(void **unused)
@@ -315,5 +343,6 @@ static void promtool_finds_nothing_to_say(void **unused)
 TESTS(cmocka_unit_test(metrics_are_as_the_golden_files), cmocka_unit_test(openmetrics_is_strictly_so),
       cmocka_unit_test(odd_names_are_escaped_and_twins_told_apart),
       cmocka_unit_test(every_metric_is_there_and_only_what_is_known),
+      cmocka_unit_test(a_node_is_up_while_its_devices_are_read),
       cmocka_unit_test(an_old_value_of_a_fresh_device_is_left_out), cmocka_unit_test(custom_names_are_made_to_fit),
       cmocka_unit_test(promtool_finds_nothing_to_say))
