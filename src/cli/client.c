@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -11,11 +12,61 @@
 #include "base/secret.h"
 #include "cli/local_hub.h"
 
-enum { FOLDER_MS = 2000, ANSWER_MAX = 256 << 20, TOTAL_MS = 30000 };
+enum { THERE_MS = 1000, FOLDER_MS = 2000, ANSWER_MAX = 256 << 20, TOTAL_MS = 30000 };
+
+/* The hub of commands that name none: found once. */
+static struct {
+    pthread_once_t once;
+    char url[1024], pin[128];
+    bool found;
+} local = {.once = PTHREAD_ONCE_INIT};
+
+static void find_local(void)
+{
+    AUTO_BUF url = BUF_INIT(sizeof(local.url)), pin = BUF_INIT(sizeof(local.pin));
+    local.found = local_hub_find(&url, &pin);
+    mem_copy_str(local.url, sizeof(local.url), local.found ? url.p : "http://127.0.0.1:8765");
+    mem_copy_str(local.pin, sizeof(local.pin), local.found && pin.len ? pin.p : "");
+}
+
+bool client_named(const struct client_conf *conf)
+{
+    return conf->hub && conf->hub[0];
+}
+
+bool client_known(const struct client_conf *conf)
+{
+    pthread_once(&local.once, find_local);
+    return client_named(conf) || local.found;
+}
 
 static const char *hub_of(const struct client_conf *conf)
 {
-    return conf->hub && conf->hub[0] ? conf->hub : "http://127.0.0.1:8765";
+    if (client_named(conf))
+        return conf->hub;
+    pthread_once(&local.once, find_local);
+    return local.url;
+}
+
+/* A local hub's own certificate is trusted without --pin. */
+static const char *pin_of(const struct client_conf *conf)
+{
+    bool told = (conf->pin && conf->pin[0]) || (conf->ca_file && conf->ca_file[0]);
+    if (told || client_named(conf))
+        return conf->pin;
+    pthread_once(&local.once, find_local);
+    return local.pin;
+}
+
+bool client_hub_there(const struct client_conf *conf)
+{
+    struct client_conf quick = *conf;
+    AUTO_BUF raw = {0};
+
+    if (client_named(conf))
+        return true;
+    quick.limit_ms = THERE_MS;
+    return client_ask(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
 }
 
 const char *client_url(const struct client_conf *conf)
@@ -42,7 +93,7 @@ int client_token(const struct client_conf *conf, struct buf *ret, struct err *er
     }
     if (conf->token_file && conf->token_file[0])
         return file_read_secret(conf->token_file, ret, err);
-    return local_hub_token(hub_of(conf), !(conf->hub && conf->hub[0]), ret, err);
+    return local_hub_token(hub_of(conf), !client_named(conf), ret, err);
 }
 
 int client_no_hub(const struct client_conf *conf, struct err *err)
@@ -63,8 +114,10 @@ int client_ask_object(const struct client_conf *conf, const char *method, const 
 
 struct asking_conf client_whom(const struct client_conf *conf)
 {
-    return (
-        struct asking_conf){.url = hub_of(conf), .shown = client_url(conf), .ca_file = conf->ca_file, .pin = conf->pin};
+    return (struct asking_conf){.url = hub_of(conf),
+                                .shown = client_url(conf),
+                                .ca_file = conf->ca_file,
+                                .pin = pin_of(conf)};
 }
 
 /* *ret_status: HTTP's, 0 without an answer. own_token NULL: the configured one. */

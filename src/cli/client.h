@@ -20,10 +20,11 @@ struct client_conf {
         OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN", "trust the hub with this public key alone (sha256//…)")
 
 /*
- * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765. Where no
- * token is given and the hub is our own one, the admin token its data folder holds is sent; one in a folder of another
- * place is found when it is needed. 0 with the body in ret; or
- * -errno with a sentence. An HTTP error becomes one too: the problem's detail.
+ * Do one request: the hub's URL with path appended. A command that names no hub uses the local one: the hub that runs
+ * in this user's data folder, at its address and with its pin; without one http://127.0.0.1:8765. Where no token is
+ * given and the hub is our own one, the admin token its data folder holds is sent; one in a folder of another place is
+ * found when it is needed. 0 with the body in ret; or -errno with a sentence. An HTTP error becomes one too: the
+ * problem's detail.
  */
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
                struct err *err);
@@ -34,6 +35,10 @@ int client_get(const struct client_conf *conf, int64_t limit_ms, const struct bu
  * failure: what HTTP said, 0 when there was no answer. */
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err);
+bool client_named(const struct client_conf *conf); /* the command names a hub */
+bool client_known(const struct client_conf *conf); /* it names one, or a hub runs in this user's data folder */
+/* It names one, or a local hub answers within a second. */
+bool client_hub_there(const struct client_conf *conf);
 /* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
 static inline json_t *client_json(struct str answer)
 {

@@ -11,6 +11,8 @@
 
 #define URLS_MAX (64u << 10)
 
+static const char *const leaves[] = {NULL, "demo"}; /* of the state folder: where `muster up` keeps data */
+
 int local_hub_say(const char *dir, struct str addresses, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
@@ -108,6 +110,49 @@ static int hub_is(const char *dir, const char *url)
     return 0;
 }
 
+/* As this machine reaches what listens there. */
+static void add_reachable(const struct place *p, struct buf *ret)
+{
+    const char *host = str_eq(p->host, "0.0.0.0") ? "127.0.0.1" : str_eq(p->host, "[::]") ? "[::1]" : NULL;
+    struct str named = host ? str_of(host) : p->host;
+    buf_addf(ret, "%.*s://%.*s:%.*s", STR_ARG(p->scheme), STR_ARG(named), STR_ARG(p->port));
+}
+
+/* Loopback before other addresses. */
+static bool find_in(const char *dir, struct buf *ret_url, struct buf *ret_pin)
+{
+    AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
+    AUTO_BUF text = {0};
+    struct err ignored = {0};
+    struct place best = {0}, p;
+    struct str rest, line, pin = STR("");
+    if (!local_hub_runs(dir) || file_read(path, URLS_MAX, &text, &ignored) < 0)
+        return false;
+    rest = buf_str(&text);
+    while (str_line(&rest, &line)) {
+        line = str_trim(line);
+        if (str_starts(line, "sha256//"))
+            pin = line;
+        else if (place_parse(line, &p) &&
+                 (!best.host.len || (host_is_here(p.host, true) && !host_is_here(best.host, true))))
+            best = p;
+    }
+    if (!best.host.len)
+        return false;
+    add_reachable(&best, ret_url);
+    buf_addstr(ret_pin, pin);
+    return true;
+}
+
+bool local_hub_find(struct buf *ret_url, struct buf *ret_pin)
+{
+    char dir[512];
+    for (size_t i = 0; i < ARRAY_LEN(leaves); i++)
+        if (file_state_dir(leaves[i], dir, sizeof(dir)) == 0 && find_in(dir, ret_url, ret_pin))
+            return true;
+    return false;
+}
+
 static int read_token(const char *dir, struct buf *ret, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/admin.token", dir);
@@ -134,7 +179,6 @@ bool local_hub_is_here(const char *url)
 
 int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err)
 {
-    static const char *const leaves[] = {NULL, "demo"};
     char dir[512];
     bool said = false;
     for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {

@@ -9,8 +9,12 @@
 
 struct buf;
 
-int local_hub_say(const char *dir, struct str addresses, struct err *err); /* a line each */
+/* A line for each address; one for the pin, if the hub has one. */
+int local_hub_say(const char *dir, struct str addresses, struct err *err);
 void local_hub_end(const char *dir);
+/* The hub of our own data folder, or of its demo's, if it runs: its address on this machine, and the pin of a
+ * certificate that it made itself. False if there is none; nothing is added then. */
+bool local_hub_find(struct buf *ret_url, struct buf *ret_pin);
 /* The same address as others may use it: a hub on every address is under this machine's name. */
 void local_hub_named(struct str url, struct buf *out);
 bool local_hub_runs(const char *dir); /* the hub of this folder, as its owner */

@@ -279,7 +279,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
 {
     AUTO_BUF answer = {0};
     struct err err = {0};
-    bool named = conf->client.hub && conf->client.hub[0];
+    bool named = client_named(&conf->client);
     if (client_ask(&conf->client, "GET", "/healthz", str_of(""), &answer, &err) < 0) {
         if (named)
             say(r, FAIL, "hub", "%s; is it running, is the address right, does a firewall stand between?", err.msg);

@@ -579,7 +579,7 @@ int cmd_import(struct cmd_call *c)
 {
     struct import_conf *conf = c->conf;
     struct import_done done = {0};
-    bool hub = conf->client.hub && conf->client.hub[0];
+    bool hub = client_named(&conf->client);
     struct import_ask ask = {conf->data, &conf->client, conf->dry_run, conf->quiet};
 
     if (!c->argc)

@@ -230,11 +230,22 @@ static bool is_refused(const struct label *l)
     return l->err.code == -EACCES || (l->id[0] && l->err.code == -ENOENT);
 }
 
+/* No hub is named: one at the usual address is one that answers as a hub does. */
+static bool is_alone(struct label *l)
+{
+    if (client_known(&l->conf) || meet(l) || l->err.code == -EACCES)
+        return false;
+    err_set(&l->err, -ENOTCONN, "there is no hub on this machine");
+    return true;
+}
+
 static void *label_main(void *arg)
 {
     struct label *l = arg;
     bool refused = false;
 
+    if (is_alone(l))
+        return NULL;
     while (!ended(l)) {
         if (refused || (l->id[0] && l->told == count_seen(l)))
             await_news(l, -1);

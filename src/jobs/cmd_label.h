@@ -25,10 +25,11 @@ struct label_end {
 };
 
 struct label;
-/* conf and f must live until label_end. NULL: no thread could be started. */
+/* conf and f must live until label_end. Where conf names no hub and none runs here, nothing is sent. NULL: no thread
+ * could be started. */
 struct label *label_begin(const struct client_conf *conf, const struct label_facts *f);
 /* A process of the command is on this GPU. What is new is told. Accepts NULL. */
 void label_saw(struct label *l, const char *uuid, pid_t pid);
-/* Says how it ended, and waits until the hub knows or the time for that is up. 0, or -errno with a sentence; ret_id is
- * the job's, "" where the hub has none. Frees l, and accepts NULL. */
+/* Sends how it ended, and waits until the hub has it or the time for that is up. 0, or -errno with a sentence,
+ * -ENOTCONN where there is no hub; ret_id is the job's, "" where the hub has none. Frees l, and accepts NULL. */
 int label_end(struct label *l, const struct label_end *e, char ret_id[32], struct err *err);

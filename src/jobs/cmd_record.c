@@ -11,16 +11,19 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "cli/cli.h"
-#include "cli/client.h"
-#include "cli/cmd.h"
+#include "cli/listing.h"
 #include "cli/spawn.h"
 #include "format/render.h"
 #include "jobs/cmd_label.h"
+#include "verdict/advice.h"
 #include "verdict/energy.h"
 
-#define CSV_MAX (256u << 20)
-#define HOLE_MS 5000 /* a sample that comes later than this stands for no more */
+#define CSV_MAX    (256u << 20)
+#define VERDICT_MS 5000
+#define SAMPLES_MS 10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
+#define HOLE_MS    5000  /* a sample that comes later than this stands for no more */
 
 struct record_conf {
     struct client_conf client;
@@ -33,7 +36,7 @@ static const struct opt record_opts[] = {
     OPT(record_conf, every, 'i', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(record_conf, all, 'a', OPT_BOOL, NULL, NULL, "tell of every GPU, not only of those the command used"),
     OPT(record_conf, csv, 0, OPT_PATH, NULL, "FILE", "write every sample to FILE as CSV, too"),
-    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "what the job is called in the hub; the program unless told"),
+    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "name of the run in the hub (default: the program's)"),
     CLIENT_OPTS(record_conf, client),
     OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no summary"),
     {0},
@@ -43,12 +46,14 @@ const struct opt_cmd record_help = {
     .summary = "run a command, then say what its GPUs did",
     .args = "-- COMMAND [ARGUMENT]...",
     .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
-             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; "
-             "with --hub (or MUSTER_HUB) and a member's token it labels the span there as a job, too, and says its "
-             "address as soon as the hub has it. The command never waits for the hub.",
-    .examples = "muster record -- python train.py  # time for GPUs\n"
+             "error at the end. The exit status is the command's; 127 when it cannot be started.\n\n"
+             "With a hub (--hub, MUSTER_HUB, or the one on this machine) the command is a run there: `muster runs` "
+             "lists it, its address is printed as soon as the hub has it, its verdict at the end. This needs a "
+             "member's token, which the local hub's own user has already. It works without a hub, too, and the "
+             "command never waits for one.",
+    .examples = "muster record -- python train.py  # time for GPUs; a run of the hub on this machine\n"
                 "muster record --csv run.csv -- ./bench\n"
-                "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",
+                "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # a run of that hub",
     .opts = record_opts,
     .leads = true,
     .conf_size = sizeof(struct record_conf),
@@ -249,9 +254,8 @@ static void tell_device(struct buf *out, const struct seen *s)
         buf_addc(out, '\n');
     }
     if (energy_sum(&s->energy) > 0) {
-        buf_addf(out, "  %-10s ", "energy");
-        render_amount(out, unit_names[metrics[M_energy].unit], energy_sum(&s->energy));
-        buf_addc(out, '\n');
+        double wh = energy_sum(&s->energy) / 3600;
+        buf_addf(out, "  %-10s %.3g %s\n", "energy", wh < 1000 ? wh : wh / 1000, wh < 1000 ? "Wh" : "kWh");
     }
 }
 
@@ -275,7 +279,7 @@ static void tell(struct recording *r, bool all, int64_t ms)
 
 /* ---- the hub ---- */
 
-static void tell_address(const struct record_conf *conf, const char *what, const char *id)
+static void print_address(const struct record_conf *conf, const char *what, const char *id)
 {
     if (!conf->quiet)
         fprintf(stderr, "%s: %s/run/%s\n", what, client_url(&conf->client), id);
@@ -283,20 +287,79 @@ static void tell_address(const struct record_conf *conf, const char *what, const
 
 static void tell_taken(void *arg, const char *id)
 {
-    tell_address(arg, "what it does", id);
+    print_address(arg, "what it does", id);
 }
 
-static void end_label(struct label *l, const struct record_conf *conf, int code)
+static void put_advice(struct buf *out, const json_t *v, int64_t ran_ms)
 {
-    struct label_end e = {.end_ms = clock_wall_ms(), .exit_code = code};
+    const json_t *advice = json_object_get(v, "advice");
+    char ran[24], needed[24];
+    size_t i;
+    json_t *a;
+    json_array_foreach (advice, i, a) {
+        buf_addf(out, "  %s: ", text_of(a, "rule"));
+        plain_line(out, str_of(text_of(a, "title")));
+        buf_adds(out, "; ");
+        plain_line(out, str_of(text_of(a, "remedy")));
+        buf_addc(out, '\n');
+    }
+    if (i || !json_is_true(json_object_get(v, "rules")))
+        return;
+    if (ran_ms < ADVICE_MS)
+        buf_addf(out, "  it ran %s: rules need %s\n", clock_span(ran_ms, ran), clock_span(ADVICE_MS, needed));
+    else
+        buf_adds(out, "  no rule finds anything wrong with it\n");
+}
+
+/* What the hub says of it, from the samples that it has by now. */
+static void print_verdict(const struct record_conf *conf, const char *id, int64_t ran_ms)
+{
+    struct client_conf client = conf->client;
+    AUTO_BUF path = BUF_INIT(256), raw = {0}, out = BUF_INIT(1 << 20);
+    json_auto_t *v = NULL;
+    struct err err = {0};
+    char span[24];
+
+    client.limit_ms = VERDICT_MS;
+    buf_addf(&path, "/api/v1/jobs/%s/verdict", id);
+    if (client_ask_object(&client, "GET", path.p, str_of(""), &v, &raw, &err) < 0) {
+        cli_fail(&record_help, 0, "no verdict: %s", err.msg);
+        return;
+    }
+    bool some = json_is_true(json_object_get(v, "measured"));
+    if (!some && ran_ms < SAMPLES_MS) {
+        buf_addf(&out, "no verdict yet: it ran %s; `muster run %s` has it in some seconds\n", clock_span(ran_ms, span),
+                 id);
+    } else {
+        buf_adds(&out, some ? "verdict: " : "no verdict: ");
+        plain_line(&out, str_of(text_of(v, some || !text_of(v, "why")[0] ? "sentence" : "why")));
+        buf_addc(&out, '\n');
+        put_advice(&out, v, ran_ms);
+    }
+    fwrite(out.p, 1, out.len, stderr);
+}
+
+static void end_label(struct label *l, const struct record_conf *conf, const struct label_end *e, bool used,
+                      int64_t ran_ms)
+{
     struct err err = {0};
     char id[32];
+    int r = label_end(l, e, id, &err);
 
-    if (label_end(l, &e, id, &err) == 0)
-        tell_address(conf, "what it did", id);
-    else
-        cli_fail(&record_help, 0, "%s: %s", id[0] ? "the hub does not know its end" : "this is not a job in the hub",
+    if (r == -ENOTCONN || (r < 0 && conf->quiet && !client_named(&conf->client)))
+        return; /* no hub was named, and none runs here */
+    if (r < 0) {
+        cli_fail(&record_help, 0, "%s: %s", id[0] ? "the hub does not know its end" : "this is not a run in the hub",
                  err.msg);
+        return;
+    }
+    print_address(conf, "what it did", id);
+    if (conf->quiet)
+        return;
+    if (used)
+        print_verdict(conf, id, ran_ms);
+    else
+        fputs("no verdict: it used no GPU\n", stderr);
 }
 
 int cmd_record(struct cmd_call *c)
@@ -320,7 +383,6 @@ int cmd_record(struct cmd_call *c)
         cli_fail(&record_help, 0, "GPUs are not seen: %s", err.msg);
     const char *slash = strrchr(argv[0], '/');
     const char *program = slash && slash[1] ? slash + 1 : argv[0];
-    bool hub = conf->client.hub && conf->client.hub[0];
     int64_t begin_ms = clock_mono_ms();
     struct label_facts facts = {.name = conf->name && conf->name[0] ? conf->name : program,
                                 .argv = argv,
@@ -334,15 +396,16 @@ int cmd_record(struct cmd_call *c)
         facts.pid = r.child;
         r.from_ms = facts.start_ms;
         r.every_ms = conf->every;
-        r.label = hub ? label_begin(&conf->client, &facts) : NULL;
+        r.label = label_begin(&conf->client, &facts);
         int status = watch(r.child, l);
+        int64_t ran_ms = clock_mono_ms() - begin_ms;
         code = spawn_code(status);
+        struct label_end end = {.end_ms = clock_wall_ms(), .exit_code = code};
         if (!conf->quiet)
-            tell(&r, conf->all, clock_mono_ms() - begin_ms);
+            tell(&r, conf->all, ran_ms);
         if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
             cli_fail(&record_help, 0, "%s", err.msg);
-        if (hub)
-            end_label(r.label, conf, code);
+        end_label(r.label, conf, &end, ANY(r.n_seen, i, r.seen[i].used), ran_ms);
     }
     local_close(l);
     if (have)

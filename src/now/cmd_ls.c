@@ -177,7 +177,7 @@ static int once(const struct ls_conf *conf)
 {
     struct picture p = {0};
     struct err err = {0};
-    bool hub = conf->client.hub && conf->client.hub[0];
+    bool hub = client_named(&conf->client);
     int r = hub ? from_hub(conf, &p, &err) : from_here(conf, &p, &err);
     r = r < 0 ? cli_fail(&ls_help, EXIT_REACH, "%s", err.msg) : show(conf, &p);
     picture_fini(&p);
@@ -238,7 +238,7 @@ int cmd_ls(struct cmd_call *c)
         r = read_columns(conf);
     if (r < 0 && conf->json && conf->csv)
         r = cli_fail(&ls_help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if (r < 0 && conf->watch && !(conf->client.hub && conf->client.hub[0]))
+    else if (r < 0 && conf->watch && !client_named(&conf->client))
         r = watch_here(conf);
     else if (r < 0)
         do {

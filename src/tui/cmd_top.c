@@ -279,7 +279,7 @@ static int show(void)
 {
     struct err err = {0};
     struct feed feed;
-    bool hub = conf.client.hub && conf.client.hub[0];
+    bool hub = client_named(&conf.client);
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");

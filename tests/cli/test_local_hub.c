@@ -111,7 +111,32 @@ static void a_hub_of_roots_in_somebodys_folder_gets_it_from_root(void **unused)
     assert_true(sent("http://127.0.0.1:8765", false));
 }
 
+static void a_command_that_names_no_hub_finds_the_one_that_runs(void **unused)
+{
+    static const struct {
+        const char *file, *url, *pin;
+    } cases[] = {{"http://127.0.0.1:9000\n", "http://127.0.0.1:9000", ""},
+                 {"http://0.0.0.0:9000\n", "http://127.0.0.1:9000", ""},
+                 {"https://[::]:9000\nsha256//abc=\n", "https://[::1]:9000", "sha256//abc="},
+                 {"https://hub.example.org:9000\nhttp://127.0.0.1:8765\n", "http://127.0.0.1:8765", ""},
+                 {"http://192.0.2.7:9000\n", "http://192.0.2.7:9000", ""},
+                 {"\n", NULL, ""}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF url = BUF_INIT(1024), pin = BUF_INIT(128);
+        write_lock();
+        write_in("hub.url", cases[i].file);
+        print_message("%s", cases[i].file);
+        assert_int_equal(local_hub_find(&url, &pin), cases[i].url != NULL);
+        assert_string_equal(url.p ? url.p : "", cases[i].url ? cases[i].url : "");
+        assert_string_equal(pin.p ? pin.p : "", cases[i].pin);
+        write_in("lock", "999999999\n"); /* it was killed */
+        assert_false(local_hub_find(&url, &pin));
+    }
+}
+
 TESTS(cmocka_unit_test_setup_teardown(its_own_hub_gets_it_by_every_name_of_this_machine, make_dir, drop_dir),
       cmocka_unit_test_setup_teardown(a_host_that_only_begins_like_this_machine_does_not, make_dir, drop_dir),
+      cmocka_unit_test_setup_teardown(a_command_that_names_no_hub_finds_the_one_that_runs, make_dir, drop_dir),
       cmocka_unit_test_setup_teardown(who_has_the_port_of_a_hub_that_ended_does_not, make_dir, drop_dir),
       cmocka_unit_test_setup_teardown(a_hub_of_roots_in_somebodys_folder_gets_it_from_root, make_dir, drop_dir))

@@ -238,6 +238,8 @@ class Whole(lib.Case):
         pin = p.wait_line(r"sha256//\S+").group(0)
         wait_until("this machine", lambda: self.run_ok(lib.MUSTER, "ls", "--hub", url, "--pin", pin, "--csv").count(",free,") == 2)
         self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url)[0], 3, "a certificate nobody signed is refused")
+        self.assertIn(" up ", self.run_ok(lib.MUSTER, "node", "list", env={"MUSTER_DATA": self.path("data")}), "the local hub's address, pin and token")
+        self.assertIn("this port speaks HTTPS: the address begins with https://", self.run_any(lib.MUSTER, "ls", "--hub", url.replace("https", "http"))[2])
         self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url, "--pin", "sha256//" + 43 * "A" + "=")[0], 3, "and so is another pin")
         self.assertEqual(p.stop(), 0, p.text)
         status, _, err = self.run_any(lib.MUSTER, "up", "--tls", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data2"))

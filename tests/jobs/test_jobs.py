@@ -3,8 +3,9 @@
 import csv
 import io
 import json
-import socket
 import os
+import re
+import socket
 import threading
 import time
 
@@ -180,10 +181,13 @@ class Jobs(lib.Case):
 
 
 class Record(lib.Case):
-    def record(self, *argv, url, how=None):
-        env = {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")}
+    def stub(self):
         with open(self.path("stub"), "w", encoding="ascii") as f:
             f.write("gpus 2\n")
+        return {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")}
+
+    def record(self, *argv, url, how=None):
+        env = self.stub()
         return (how or self.run_any)(lib.MUSTER, "record", "--every", "200ms", "--hub", url, "--token-file", self.path("token"), *argv, env=env)
 
     def keep_token(self, *flags):
@@ -219,6 +223,35 @@ class Record(lib.Case):
         self.assertEqual((status, job["name"], job["node"]), (5, "sh", "other-name"), err)
         self.assertTrue(job["person"])
 
+    def test_on_the_hubs_own_machine_all_commands_find_it_and_its_token(self):
+        env = {**self.stub(), "MUSTER_DATA": self.path("data")}
+        up = self.start(lib.MUSTER, "up", "--listen", "127.0.0.1:0", env=env)
+        url = up.wait_line(r"http://127\.0\.0\.1:\d+")[0]
+        nodes = lambda: json.loads(self.run_ok(lib.MUSTER, "node", "list", "--json", env=env))
+        lib.wait_until("its GPUs", lambda: [n["devices"] for n in nodes()] == [2])
+        gpu_work = f"printf 'gpus 2\\nutil 0 90\\nmem 0 1073741824\\nproc 0 %d 1073741824\\n' $$ > {self.path('stub')}; sleep 12"
+        status, _, err = self.run_any(lib.MUSTER, "record", "--name", "first", "--", "sh", "-c", gpu_work, env=env)
+        self.assertEqual(status, 0, err)
+        address = re.search(f"(?m)^what it did: {url}/run/([0-9a-f]{{16}})$", err)
+        self.assertTrue(address, err)
+        self.assertRegex(err, r"(?m)^(no verdict: |verdict: 1 x )")
+        runs = self.run_ok(lib.MUSTER, "runs", env=env)
+        self.assertRegex(runs, r"ended +record .* first +" + address[1])
+        _, _, err = self.run_any(lib.MUSTER, "record", "--", "true", env=env)
+        self.assertIn("no verdict: it used no GPU", err)
+        self.assertIn("first, record, ", self.run_ok(lib.MUSTER, "run", address[1], env=env))
+        for words in (("people",), ("idle",), ("alerts",), ("reports",), ("wait", "--list"), ("book", "--list"), ("advise",), ("jobs",)):
+            status, out, err = self.run_any(lib.MUSTER, *words, env=env)
+            self.assertIn(status, (0, 1), f"{words}: {out}{err}")
+        self.assertIn("booked", self.run_ok(lib.MUSTER, "book", f"{nodes()[0]['name']}:1", "--for", "1h", env=env))
+        status, out, err = self.run_any(lib.MUSTER, "free", "2", env=env)
+        self.assertEqual((status, out), (1, ""))
+        self.assertRegex(err, r"[01] of 2 GPUs (is|are) free, 2 asked for.*; wait with `muster wait -n 2`")
+        up.stop()  # without a hub it is a command as ever
+        status, out, err = self.run_any(lib.MUSTER, "record", "--", "sh", "-c", "echo said; exit 7", env=env)
+        self.assertEqual((status, out), (7, "said\n"), err)
+        self.assertNotIn("hub", err)
+
     def test_the_gpus_of_a_command_are_known_while_it_runs(self):
         hub = self.start_hub()
         self.keep_token("member", "--person", "kim")
@@ -252,7 +285,7 @@ class Record(lib.Case):
                 status, out, err = self.record("--quiet", "--", "sh", "-c", "echo said; exit 7", url=url)
                 self.assertEqual((status, out), (7, "said\n"))
                 self.assertEqual(len(err.splitlines()), 1, err)
-                self.assertIn("not a job in the hub", err)
+                self.assertIn("not a run in the hub", err)
                 self.assertIn(words, err)
         self.assertEqual(lib.ask_json(hub.url + "/api/v1/jobs")["jobs"], [])
 
