@@ -44,6 +44,8 @@ struct hub_slurm {
     int64_t polled_ms, every_ms;
     int64_t epoch; /* as which it led when those that are open were read; -1: they are to be read */
     bool reading, said;
+    bool automatic; /* asked because there is a squeue, not because a setting says so */
+    bool answered;  /* squeue worked since the hub started */
     size_t n, cap;
     struct open_job *v; /* by id */
 };
@@ -260,11 +262,21 @@ static void settle(struct hub_slurm *d)
     rest(d);
 }
 
+/* Slurm's programs are installed, and no cluster is configured. */
+static bool is_unconfigured(const char *why)
+{
+    return strstr(why, "configuration source") || strstr(why, "configuration file") || strstr(why, "slurm.conf");
+}
+
 static void fail(struct hub_slurm *d, const char *why)
 {
-    if (!d->said)
-        log_warn("slurm", "%s", why);
-    d->said = true;
+    if (d->automatic && !d->answered && is_unconfigured(why)) {
+        log_debug("slurm", "%s", why);
+    } else {
+        if (!d->said)
+            log_warn("slurm", "%s", why);
+        d->said = true;
+    }
     rest(d);
 }
 
@@ -289,6 +301,7 @@ static void on_squeue(void *arg, const struct command_result *r)
     d->polled_ms = clock_wall_ms();
     for (size_t i = 0; i < d->n; i++)
         d->v[i].seen = false;
+    d->answered |= !r->error;
     if (r->error || slurm_squeue(&d->jobs, r->out, d->mark, &err) < 0) {
         fail(d, r->error ? r->error : err.msg);
     } else if (!walk(d, false)) {
@@ -333,6 +346,7 @@ struct hub_slurm *slurm_open(struct hub *h)
 void slurm_set(struct hub_slurm *d, enum slurm_use use, int64_t every_ms)
 {
     d->every_ms = every_ms;
+    d->automatic = use == SLURM_AUTO;
     if (d->running || d->reading)
         return; /* its end sees to the next one */
     timer_stop(d->timer);

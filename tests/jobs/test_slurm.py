@@ -82,6 +82,27 @@ class Slurm(HubCase):
         lib.wait_until("one has ended", lambda: sorted(x[0] for x in self.jobs(h) if x[3]) == ["kim"])
         self.assertEqual(sorted(x[0] for x in self.jobs(h)), ["kim", "lee"])
 
+    def test_programs_without_a_configuration_are_no_warning(self):
+        refused = "squeue: fatal: Could not establish a configuration source"
+        for name in ("squeue", "scontrol"):
+            with open(f"{self.bin}/{name}", "w") as f:
+                f.write(f'#!/bin/sh\necho "$@" >> {self.bin}/{name}.log\n[ -e {self.bin}/slurm.conf ] || {{ echo "{refused}" >&2; exit 1; }}\ncat {self.bin}/{name}.out || exit 1\n')
+        h = self.slurm_hub()
+        self.node(h, "dgx1")
+        self.look(h)
+        self.look(h)  # the first answer was read
+        self.assertNotRegex(h.text, "warn +slurm")
+        self.says("squeue", "7|kim|dgx1|gpu:1|5:00|2026-11-15T06:00:00|lab|gpu|a\n")
+        with open(f"{self.bin}/slurm.conf", "w"):
+            pass
+        self.look(h)
+        lib.wait_until("the job is there", lambda: len(self.jobs(h)) == 1)
+        os.unlink(f"{self.bin}/slurm.conf")  # it worked before: now this is an error
+        self.look(h)
+        h.wait_line("warn +slurm +squeue: .*configuration source")
+        h = self.start_hub("--slurm", "on", data=self.path("other"), env={"PATH": self.bin + ":" + os.environ["PATH"]})
+        h.wait_line("warn +slurm +squeue: .*configuration source")
+
     def test_it_can_be_switched_off(self):
         h = self.slurm_hub("--slurm", "off")
         self.node(h, "dgx1")
