@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
@@ -44,8 +45,10 @@ const struct opt_cmd history_help = {
     .name = "muster history",
     .summary = "what GPUs did: any metric, any time",
     .args = "DEVICE METRIC...",
-    .about = "DEVICE is a UUID, node:index, a node's name, or a pattern as 'dgx*:0'; several with commas; '*' is all. "
-             "On a terminal it draws a picture; elsewhere it prints a table. Metrics are those of muster(1).",
+    .about =
+        "DEVICE is a UUID, node:index, a node's name, or a pattern as 'dgx*:0'; several with commas; '*' is all. "
+        "On a terminal it draws a picture; elsewhere it prints a table, from the first sample on. Metrics are those "
+        "of muster(1).",
     .examples = "muster history dgx1:0 util --last 24h  # a day of one GPU\n"
                 "muster history 'dgx*' power --group node --fold sum --last 7d  # watts of each node\n"
                 "muster history '*' util --group user --last 7d  # how busy the GPUs were while each user held them\n"
@@ -85,7 +88,18 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
 
 /* ---- showing ---- */
 
-static void show_table(struct buf *out, const struct lines *l, const struct term *t)
+/* Rows before the first that has a value. */
+static size_t count_empty(const struct lines *l)
+{
+    size_t n = l->n ? l->v[0].chart.n : 0;
+
+    for (size_t k = 0; k < n; k++)
+        if (ANY(l->n, i, !isnan(l->v[i].v[k])))
+            return k;
+    return n;
+}
+
+static void show_table(struct buf *out, const struct lines *l, size_t first, const struct term *t)
 {
     struct column_spec *cols = mem_zero(l->n + 1, sizeof(*cols));
     AUTO_ROWS r = {0};
@@ -98,7 +112,7 @@ static void show_table(struct buf *out, const struct lines *l, const struct term
                                            .right = true,
                                            .weight = 100};
     rows_init(&r, cols, l->n + 1);
-    for (size_t k = 0; l->n && k < l->v[0].chart.n; k++) {
+    for (size_t k = first; l->n && k < l->v[0].chart.n; k++) {
         struct cell *row = rows_add(&r);
         char when[32];
         cell_text(&row[0], str_of(clock_iso(l->from_ms + (int64_t)k * l->step_ms, when)));
@@ -119,17 +133,23 @@ static int show_lines(const struct history_conf *conf, const struct buf *answer,
 {
     AUTO_BUF out = BUF_INIT(256 << 20);
     struct lines l = {0};
+    char when[32];
 
     if (!lines_parse(answer, !conf->agg || !strchr(conf->agg, ','), &l))
         return client_no_hub(&conf->client, err);
     bool none = l.n == 0;
+    size_t empty = picture ? 0 : count_empty(&l);
+    int64_t first_ms = l.from_ms + (int64_t)empty * l.step_ms;
     if (!picture)
-        show_table(&out, &l, &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
+        show_table(&out, &l, empty,
+                   &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
     else
         lines_draw(&l, width, (int)conf->height, &out);
     lines_fini(&l);
     if (none)
         return cli_fail(&history_help, EXIT_NO, "nothing is stored of that");
+    if (empty)
+        cli_fail(&history_help, 0, "no samples before %s", clock_iso(first_ms, when));
     return cli_print(&history_help, &out);
 }
 

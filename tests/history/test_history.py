@@ -317,6 +317,9 @@ class History(lib.Case):
         text = self.run_ok(*ask, "--from", base, "--to", base + 120000, "--step", "1m")
         self.assertEqual([line.split() for line in text.splitlines()[1:]][0][1:], ["25", "%"])
         self.assertEqual(text.splitlines()[2].split()[-1], "-")
+        status, text, err = self.run_any(*ask, "--from", base - 600000, "--to", base + 120000, "--step", "1m")  # it begins where there is data
+        self.assertEqual((status, len(text.splitlines()), text.splitlines()[1].split()[1:]), (0, 3, ["25", "%"]))
+        self.assertIn("no samples before " + text.splitlines()[1].split()[0], err)
         self.assertEqual(json.loads(self.run_ok(*ask, "--json", "--last", "10m"))["series"][0]["metric"], "util")
         self.assertTrue(self.run_ok(*ask, "--csv").startswith("time,node,gpu"))
         self.assertEqual(self.run_any(*ask[:-1])[0], 2)
@@ -352,7 +355,7 @@ class Record(lib.Case):
                 break
         self.assertGreater(len(found), 2)
         self.assertRegex(err, r"(?s)gpu 0 .*util +peak .* %, mean .* %.*mem_used +peak")
-        self.assertRegex(err, r"\n +energy +[1-9]", "also where the counter was read only once")
+        self.assertRegex(err, r"\n +energy +[0-9.]*[1-9][0-9.]* Wh\n", "also where the counter was read only once")
         _, _, err = self.record("--", "sleep", "1")
         self.assertIn("it used no GPU", err)
 
