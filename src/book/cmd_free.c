@@ -1,5 +1,6 @@
 /* cmd_free.c: `muster free N`: N GPUs that are free now, for scripts. */
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 
 #include "base/clock.h"
@@ -25,10 +26,10 @@ static const struct opt free_opts[] = {
 };
 const struct opt_cmd free_help = {
     .name = "muster free",
-    .summary = "so many GPUs that are free now",
+    .summary = "GPUs that are free now",
     .args = "[N]",
     .about =
-        "Prints N GPUs (1 unless told) that nobody uses, nobody has booked and nobody waits for, all on one node where "
+        "Prints N GPUs (default: 1) that nobody uses, nobody has booked and nobody waits for, all on one node where "
         "that can be: 'dgx2:0,1'. Asks the hub (--hub, MUSTER_HUB, or the one on this machine); where there is none it "
         "looks at this machine, and --for and bookings are not known. When there are too few, the exit status is 1 and "
         "nothing is printed on standard output. To queue for them there is muster wait.",
@@ -101,12 +102,14 @@ int cmd_free(struct cmd_call *c)
 
     if (c->argc > 1 || (c->argc && (!str_int(str_of(c->argv[0]), &count) || count < 1 || count > BOOKING_DEVICES)))
         return err_set(&c->err, -EINVAL, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
-    int r =
-        hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &c->err) : from_here(conf, count, &f, &raw, &c->err);
+    int r = client_hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &c->err)
+                                            : from_here(conf, count, &f, &raw, &c->err);
     if (r == 0 && conf->json)
         plain_json(&out, buf_str(&raw));
     else if (r == 0)
         buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
     buf_fini(&f.uuids);
+    if (r == -EBUSY || r == -EEXIST) /* too few are free: a hub answers 409 */
+        return cli_fail(&free_help, EXIT_NO, "%s; wait with `muster wait -n %" PRId64 "`", c->err.msg, count);
     return r < 0 ? r : cli_print(&free_help, &out);
 }

@@ -19,17 +19,6 @@ void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t 
     json_int(j, "need", w->need);
 }
 
-bool hub_there(const struct client_conf *conf)
-{
-    struct client_conf quick = *conf;
-    AUTO_BUF raw = {0};
-
-    if (conf->hub && conf->hub[0])
-        return true;
-    quick.limit_ms = 1000;
-    return client_ask(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
-}
-
 static void add_number(struct buf *path, const char *name, int64_t v)
 {
     char text[24];

@@ -30,9 +30,6 @@ void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int6
 /* The same for pick_among. Borrows from w. */
 struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms);
 
-/* A hub is configured, or one answers on this machine. */
-bool hub_there(const struct client_conf *conf);
-
 /* Devices that were found, as they are printed. */
 struct found_gpus {
     char places[BOOKING_PLACES_MAX]; /* "dgx2:0,1" */

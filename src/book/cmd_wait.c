@@ -354,7 +354,7 @@ static int wait_for(struct cmd_call *c)
                        .begin_ms = clock_mono_ms()};
     struct sigaction act = {.sa_handler = on_signal};
     char own[NAME_MAX_LEN] = "";
-    bool hub = hub_there(&conf->client);
+    bool hub = client_hub_there(&conf->client);
     int r = 0, code = EXIT_OK;
 
     w.client.limit_ms = ASK_MS;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "now/sites.h"
@@ -250,15 +251,21 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
     if (w->one_node && usable >= (size_t)w->count)
         return err_set(err, -EBUSY, "%" PRId64 " asked for: %zu GPUs%s are free, but not so many on one node", w->count,
                        usable, what);
-    const char *many = c->like == 1 ? "" : "s", *are = usable == 1 ? "is" : "are";
+    const char *many = c->like == 1 ? "" : "s", *are = usable == 1 || c->like == 1 ? "is" : "are";
     size_t more = c->unbooked - MIN(usable, c->unbooked);
+    char asked[40] = "", span[24], lately[60] = "", rest[160] = "";
+    if (w->count > 1 || usable)
+        snprintf(asked, sizeof(asked), ", %" PRId64 " asked for", w->count);
+    if (w->idle && w->idle_ms)
+        snprintf(lately, sizeof(lately), ", free for less than %s", clock_span(w->idle_ms, span));
     if (more)
-        return err_set(err, -EBUSY,
-                       "%" PRId64 " asked for: of %zu GPU%s%s %zu %s free now and not booked then, %zu more %s not "
-                       "booked but in use or out of sight",
-                       w->count, c->like, many, what, usable, are, more, more == 1 ? "is" : "are");
-    return err_set(err, -EBUSY, "%" PRId64 " asked for: of %zu GPU%s%s %zu %s not booked then", w->count, c->like, many,
-                   what, usable, are);
+        snprintf(rest, sizeof(rest), "; %zu more %s not booked, but in use%s or not reporting", more,
+                 more == 1 ? "is" : "are", lately);
+    return err_set(err, -EBUSY, "%zu of %zu GPU%s%s %s %s%s%s", usable, c->like, many, what, are,
+                   w->idle ? "free"
+                   : more  ? "free now and not booked then"
+                           : "not booked then",
+                   asked, rest);
 }
 
 struct node_room {

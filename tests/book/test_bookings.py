@@ -60,7 +60,7 @@ class Bookings(BookCase):
                           ({"gpus": "dgx1:7", "for": "1h"}, "has no GPU 7"), ({"gpus": "nowhere:0", "for": "1h"}, "no node is called 'nowhere'"),
                           ({"gpus": "dgx1:0", "for": "1h", "until": "tomorrow"}, "in one way"), ({"gpus": "dgx1:0", "until": 5}, "in the past"),
                           ({"gpus": "dgx1:0", "for": "20000d"}, "ten years"), ({"gpus": "dgx1:0", "for": "1h", "count": 2}, "in one way"),
-                          ({"gpus": "dgx1:0", "for": "1h", "bananas": 2}, "not understood"), ({"count": 9, "model": "test", "for": "1h"}, "9 asked for: of 1 GPU like test 1 is not booked then"),
+                          ({"gpus": "dgx1:0", "for": "1h", "bananas": 2}, "not understood"), ({"count": 9, "model": "test", "for": "1h"}, "1 of 1 GPU like test is not booked then, 9 asked for"),
                           ({"count": 1, "model": "B300", "for": "1h"}, "there is no GPU like B300"), ({"gpus": "dgx1:0", "for": "1h", "comment": "x" * 500}, "at most 400"),
                           ({"gpus": "dgx1:0", "for": "1h", "person": "a\nb"}, "person must be"), ({"gpus": "dgx1:0", "for": "1h", "person": None}, "for whom")):
             status, no = self.book(**{"person": "kim", **body})
@@ -78,7 +78,7 @@ class Bookings(BookCase):
         self.assertEqual(self.booked(person="kim", count=1, model="nvidia test", **{"for": "1h"})["where"], "b1:0")
         self.assertEqual(self.booked(person="kim", count=1, node="b*", **{"for": "1h"})["where"], "b2:0")
         status, no = self.book(person="kim", count=1, **{"for": "1h"})
-        self.assertEqual((status, no["detail"]), (409, "1 asked for: of 3 GPUs 0 are free now and not booked then, 1 more is not booked but in use or out of sight"))
+        self.assertEqual((status, no["detail"]), (409, "0 of 3 GPUs are free now and not booked then; 1 more is not booked, but in use or not reporting"))
         # what they use themselves is theirs to book; what comes later is anybody's
         self.assertEqual(self.booked(person="tom", count=1, **{"for": "1h"})["use"], "own")
         self.assertEqual(self.booked(person="kim", count=2, **{"from": now() + 5 * HOUR, "for": "1h"})["where"], "a1:0 b1:0")

@@ -95,7 +95,7 @@ class Say(lib.Case):
         lib.wait_until("two are free", lambda: self.say("free")["text"].startswith("2 of 3 GPUs free"))
         self.assertRegex(self.say("free 2")["text"], r"^2 free now: dgx2:0 dgx3:0")
         none = self.say("free 3")
-        self.assertTrue(none["refused"] and none["text"].startswith("3 asked for: "), none)
+        self.assertTrue(none["refused"] and none["text"].startswith("2 of 3 GPUs are free, 3 asked for"), none)
         who = self.say("who")["text"]
         self.assertRegex(who, r"lee +1 .* dgx1:0")
         self.assertRegex(self.say("who dgx1")["text"], r"busy +lee +train")
