@@ -1,5 +1,6 @@
 /* cmd_node.c: `muster node`: lists a hub's nodes; renames and retires one, or sets it aside for maintenance. */
 #include <errno.h>
+#include <stdarg.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -9,28 +10,32 @@
 
 struct node_conf {
     struct client_conf client;
-    bool json, undo;
+    bool json, undo, yes;
 };
 
 static const struct opt node_opts[] = {
     CLIENT_OPTS(node_conf, client),
     OPT(node_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
     OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: take it back"),
+    OPT(node_conf, yes, 'y', OPT_BOOL, NULL, NULL, "retire, join, delete: do not ask for confirmation on a terminal"),
     {0},
 };
 const struct opt_cmd node_help = {
     .name = "muster node",
     .summary = "list, rename, retire, join, delete nodes; set them aside for maintenance",
     .args = "list | rename NODE NAME | retire NODE | maintenance NODE | join NEW OLD | delete NODE...",
-    .about = "NODE is a name or an id. A retired node leaves the screens; its history stays. One that "
+    .about = "NODE is a name or an id. A retired node leaves the screens; its history stays, and --undo brings it "
+             "back. One that "
              "never sent a sample can be deleted, and its token with it. `join` gives NEW the history, usage and "
              "bookings of OLD, which "
              "is silent and is no more then: a machine that was set up anew. A node in maintenance is "
              "shown, "
-             "but not as free. Needs an admin token, which a local hub's own user has already.",
+             "but not as free. On a terminal retire, join and delete ask for confirmation first (--yes: they do not). "
+             "Needs an admin token, which a local hub's own user has already.",
     .examples = "muster node list  # every node the hub has ever seen\n"
                 "muster node rename ip-10-0-0-7 dgx7  # a name people know\n"
                 "muster node join dgx7~2 dgx7  # it was set up anew, and has the same GPUs\n"
+                "muster node retire dgx3 --undo  # back on the screens\n"
                 "muster node maintenance dgx7 --undo  # back to work",
     .opts = node_opts,
     .conf_size = sizeof(struct node_conf),
@@ -84,6 +89,35 @@ static int ask_about(const struct node_conf *conf, const char *method, const cha
     return EXIT_OK;
 }
 
+/* Asks on a terminal. True where no terminal is there. */
+__attribute__((format(printf, 2, 3))) static bool is_confirmed(const struct node_conf *conf, const char *fmt, ...)
+{
+    AUTO_BUF text = BUF_INIT(4096), clean = BUF_INIT(6ul * 4096);
+    char answer[8];
+    va_list ap;
+
+    if (conf->yes || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return true;
+    va_start(ap, fmt);
+    buf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    plain_line(&clean, buf_str(&text));
+    fprintf(stderr, "%s [y/N] ", clean.p);
+    return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* What was done, on standard output. */
+__attribute__((format(printf, 1, 2))) static int print_done(const char *fmt, ...)
+{
+    AUTO_BUF out = BUF_INIT(4096);
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&out, fmt, ap);
+    va_end(ap);
+    return cli_print(&node_help, &out);
+}
+
 static int change(const struct node_conf *conf, const char *node, const char *name, const char *flag)
 {
     AUTO_BUF body = BUF_INIT(4096);
@@ -97,20 +131,61 @@ static int change(const struct node_conf *conf, const char *node, const char *na
     return ask_about(conf, "PATCH", node, "", buf_str(&body));
 }
 
+static int rename_node(const struct node_conf *conf, const char *node, const char *name)
+{
+    int code = change(conf, node, name, NULL);
+
+    return code ? code : print_done("%s is called %s now\n", node, name);
+}
+
+static int retire(const struct node_conf *conf, const char *node)
+{
+    if (!conf->undo && !is_confirmed(conf, "Retire %s? It leaves the screens; its history stays.", node))
+        return cli_fail(&node_help, EXIT_NO, "%s is not retired", node);
+    int code = change(conf, node, NULL, "retired");
+    if (code)
+        return code;
+    if (conf->undo)
+        return print_done("%s is on the screens again\n", node);
+    return print_done("%s is retired: it left the screens, its history stays. To undo: muster node retire %s --undo\n",
+                      node, node);
+}
+
+static int maintain(const struct node_conf *conf, const char *node)
+{
+    int code = change(conf, node, NULL, "maintenance");
+
+    if (code)
+        return code;
+    if (conf->undo)
+        return print_done("%s is no longer in maintenance\n", node);
+    return print_done("%s is in maintenance: its GPUs are not free. To undo: muster node maintenance %s --undo\n", node,
+                      node);
+}
+
 static int join(const struct node_conf *conf, const char *node, const char *old)
 {
     AUTO_BUF body = BUF_INIT(4096);
+
+    if (!is_confirmed(conf, "Move history, usage and bookings of %s to %s and delete %s? There is no undo.", old, node,
+                      old))
+        return cli_fail(&node_help, EXIT_NO, "%s is not changed", old);
     json_print(&body, "{'old':%s}", old);
-    return ask_about(conf, "POST", node, "/join", buf_str(&body));
+    int code = ask_about(conf, "POST", node, "/join", buf_str(&body));
+    return code ? code : print_done("%s has the history, usage and bookings of %s now\n", node, old);
 }
 
 static int remove_nodes(const struct node_conf *conf, char **nodes, int n)
 {
     int code = EXIT_OK;
+
     for (int i = 0; i < n; i++) {
+        if (!is_confirmed(conf, "Delete %s and its token? There is no undo.", nodes[i]))
+            return cli_fail(&node_help, EXIT_NO, "%s is not deleted", nodes[i]);
         int r = ask_about(conf, "DELETE", nodes[i], "", str_of(""));
-        if (r != EXIT_OK)
-            code = r;
+        code = r ? r : code;
+        if (r == EXIT_OK)
+            print_done("%s is deleted\n", nodes[i]);
     }
     return code;
 }
@@ -124,11 +199,11 @@ int cmd_node(struct cmd_call *c)
     if (n == 1 && strcmp(a[0], "list") == 0)
         return list_nodes(c);
     if (n == 3 && strcmp(a[0], "rename") == 0)
-        return change(conf, a[1], a[2], NULL);
+        return rename_node(conf, a[1], a[2]);
     if (n == 2 && strcmp(a[0], "retire") == 0)
-        return change(conf, a[1], NULL, "retired");
+        return retire(conf, a[1]);
     if (n == 2 && strcmp(a[0], "maintenance") == 0)
-        return change(conf, a[1], NULL, "maintenance");
+        return maintain(conf, a[1]);
     if (n == 3 && strcmp(a[0], "join") == 0)
         return join(conf, a[1], a[2]);
     if (n >= 2 && strcmp(a[0], "delete") == 0)

@@ -7,6 +7,7 @@ import threading
 import time
 
 import lib
+import terminal
 from sender import Node, answer, origin_id
 from hubcase import HubCase
 
@@ -98,6 +99,35 @@ class Enrolment(HubCase):
                 self.assertGreaterEqual(int(after), 1)
                 self.assertIn("at once and then 10 a second", why)
         self.assertLess(commits() - before, len(taken))  # many of them in one
+
+    def test_retire_says_what_it_did_and_asks_on_a_terminal(self):
+        h = self.hub()
+        self.node(h, "n1")
+        flags = ("--hub", h.url, "--token", self.token("admin"))
+        names = lambda: [n["name"] for n in self.state(h)["nodes"]]
+        self.assertEqual(self.run_ok(lib.MUSTER, "node", "retire", "n1", *flags), "n1 is retired: it left the screens, its history stays. To undo: muster node retire n1 --undo\n")
+        self.assertSoon(names, [])
+        self.assertEqual(self.run_ok(lib.MUSTER, "node", "retire", "n1", "--undo", *flags), "n1 is on the screens again\n")
+        self.assertSoon(names, ["n1"])
+        self.assertEqual(self.run_ok(lib.MUSTER, "node", "rename", "n1", "n2", *flags), "n1 is called n2 now\n")
+        t = terminal.Terminal(self, 200, 20)
+        line = f"{lib.MUSTER} node retire n2 --hub {h.url} --token-file {self.path('admin')}"
+        with open(self.path("admin"), "w", encoding="ascii") as f:
+            f.write(flags[3])
+        os.chmod(self.path("admin"), 0o600)
+        t.run(line)
+        t.wait(r"Retire n2\? .* \[y/N\]")
+        t.run("n")
+        t.wait("n2 is not retired")
+        self.assertEqual(names(), ["n2"])
+        t.run(line + " --yes")
+        t.wait("n2 is retired")
+        t.run(line + " --undo")
+        t.wait("n2 is on the screens again")
+        t.run(line)
+        t.wait(r"(?s)again.*\[y/N\]")
+        t.run("y")
+        t.wait(r"(?s)again.*n2 is retired")
 
     def test_nodes_that_never_sent_a_sample_are_deleted_with_their_tokens(self):
         h = self.hub()
