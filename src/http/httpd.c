@@ -399,6 +399,8 @@ void conn_admit(struct conn *c)
     }
 }
 
+#define TLS_HANDSHAKE 0x16 /* the first byte of a TLS connection */
+
 static bool step_head(struct conn *c)
 {
     struct str in = io_in(c->io);
@@ -411,6 +413,10 @@ static bool step_head(struct conn *c)
         in = io_in(c->io);
         if (in.len == 0 || (in.len == 1 && in.p[0] == '\r'))
             return false;
+        if (in.p[0] == TLS_HANDSHAKE) { /* it would wait for us, and we for the end of a line */
+            conn_problem(c, 400, "this port speaks HTTP, not HTTPS: the address begins with http://");
+            return true;
+        }
         conn_enter(c, CONN_HEAD, c->h->conf.head_ms);
     }
     size_t from = c->scanned > 3 ? c->scanned - 3 : 0;

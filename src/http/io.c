@@ -48,10 +48,30 @@ struct io_group {
 
 /* ---- the two transports: bytes, 0 at the end, -EAGAIN, or -EIO ---- */
 
+/* To a client that speaks HTTP where TLS is wanted. What it sent is read first: closing would take the reply back. */
+static void refuse_plain(const struct io *io)
+{
+    static const char body[] = "{\"title\":\"Bad Request\",\"status\":400,\"detail\":\"this port speaks HTTPS: the "
+                               "address begins with https://\"}\n";
+    char head[512];
+    char rest[READ_SIZE];
+    int n = snprintf(head, sizeof(head),
+                     "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: %zu\r\n"
+                     "Connection: close\r\n\r\n%s",
+                     sizeof(body) - 1, body);
+    while (recv(io->fd, rest, sizeof(rest), MSG_DONTWAIT) == (ssize_t)sizeof(rest))
+        ;
+    send(io->fd, head, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(io->fd, SHUT_WR);
+}
+
 static ssize_t ssl_result(struct io *io, int r)
 {
     int why = SSL_get_error(io->ssl, r);
+    unsigned long reason = ERR_peek_error();
     ERR_clear_error();
+    if (why == SSL_ERROR_SSL && ERR_GET_LIB(reason) == ERR_LIB_SSL && ERR_GET_REASON(reason) == SSL_R_HTTP_REQUEST)
+        refuse_plain(io);
     switch (why) {
     case SSL_ERROR_WANT_READ:
         return -EAGAIN;

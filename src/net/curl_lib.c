@@ -67,3 +67,13 @@ const struct curl_lib *curl_lib_shared(struct err *err)
     err_set(err, shared.err.code, "%s", shared.err.msg);
     return NULL;
 }
+
+const char *curl_lib_why(const struct curl_lib *lib, CURLcode code, const char *said)
+{
+    /* as OpenSSL and as GnuTLS have it */
+    static const char *const plain[] = {"wrong version number", "packet length too long", "unexpected TLS packet"};
+    for (size_t i = 0; code == CURLE_SSL_CONNECT_ERROR && i < ARRAY_LEN(plain); i++)
+        if (strstr(said, plain[i]))
+            return "this port speaks HTTP, not HTTPS: the address begins with http://";
+    return said[0] ? said : lib->easy_strerror(code);
+}

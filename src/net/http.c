@@ -114,7 +114,7 @@ static void call_finish(struct http_call *c, CURLcode code)
         r.too_long = true;
         snprintf(r.error, sizeof(r.error), "the answer is longer than %zu bytes", c->answer.max);
     } else {
-        snprintf(r.error, sizeof(r.error), "%s", c->error[0] ? c->error : c->curl->easy_strerror(code));
+        snprintf(r.error, sizeof(r.error), "%s", curl_lib_why(c->curl, code, c->error));
     }
     AUTO_BUF answer = c->answer; /* ours, and gone when it is done with: a large one is not kept for the next */
     size_t held = c->held;

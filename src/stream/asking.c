@@ -105,7 +105,7 @@ int asking_init(struct asking *q, const struct asking_conf *conf, const char *me
 int asking_unreachable(const struct asking_conf *conf, const struct asking *q, CURLcode rc, struct err *err)
 {
     return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", conf->shown,
-                   q->why[0] ? q->why : q->lib->easy_strerror(rc));
+                   curl_lib_why(q->lib, rc, q->why));
 }
 
 static size_t drop_piece(UNUSED char *p, size_t size, size_t n, UNUSED void *arg)
