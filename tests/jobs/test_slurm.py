@@ -85,14 +85,16 @@ class Slurm(HubCase):
     def test_programs_without_a_configuration_are_no_warning(self):
         refused = "squeue: fatal: Could not establish a configuration source"
         for name in ("squeue", "scontrol"):
-            with open(f"{self.bin}/{name}", "w") as f:
-                f.write(f'#!/bin/sh\necho "$@" >> {self.bin}/{name}.log\n[ -e {self.bin}/slurm.conf ] || {{ echo "{refused}" >&2; exit 1; }}\ncat {self.bin}/{name}.out || exit 1\n')
+            with open(f"{self.bin}/{name}", "r+") as f:
+                script = f.read().replace("mark=", f"[ -e {self.bin}/slurm.conf ] || {{ echo '{refused}' >&2; exit 1; }}\nmark=", 1)
+                f.seek(0)
+                f.write(script)
         h = self.slurm_hub()
         self.node(h, "dgx1")
         self.look(h)
         self.look(h)  # the first answer was read
         self.assertNotRegex(h.text, "warn +slurm")
-        self.says("squeue", "7|kim|dgx1|gpu:1|5:00|2026-11-15T06:00:00|lab|gpu|a\n")
+        self.says("squeue", "7|MARK|kim|dgx1|node=1|gpu:1|N/A|N/A|N/A|5:00|2026-11-15T06:00:00|lab|gpu|a\n")
         with open(f"{self.bin}/slurm.conf", "w"):
             pass
         self.look(h)
