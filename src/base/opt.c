@@ -417,12 +417,18 @@ struct opt_walk {
     char **argv;
     bool *seen; /* by row: a list's first flag drops what weaker sources said */
     bool help;
+    const struct opt *peek; /* read this option alone, into peeked; conf is unused */
+    const char *peeked;
 };
 
 static int opt_flag_value(struct opt_walk *w, const struct opt *o, const char *shown, struct str value, struct err *err)
 {
     bool *seen = &w->seen[o - w->opts];
 
+    if (w->peek) {
+        w->peeked = o == w->peek ? value.p : w->peeked;
+        return 0;
+    }
     if (o->type == OPT_LIST && !*seen)
         opt_clear(o, w->conf);
     *seen = true;
@@ -531,7 +537,26 @@ static struct opt_walk opt_walk_of(const struct opt *opts, void *conf, int argc,
 
     while (opts[rows].name)
         rows++;
-    return (struct opt_walk){opts, conf, argc, MIN(argc, 1), argv, mem_zero(rows, sizeof(bool)), false};
+    return (struct opt_walk){.opts = opts,
+                             .conf = conf,
+                             .argc = argc,
+                             .at = MIN(argc, 1),
+                             .argv = argv,
+                             .seen = mem_zero(rows, sizeof(bool))};
+}
+
+const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv)
+{
+    struct opt_walk w = opt_walk_of(opts, NULL, argc, argv);
+    AUTO_FREE char **ops = mem_zero((size_t)argc + 1, sizeof(*ops));
+    struct err ignored = {0}; /* opt_args reports it */
+    int n = 0;
+
+    w.peek = opt_find(opts, str_of(name));
+    if (w.peek)
+        opt_walk_args(&w, mixed ? ops : NULL, &n, &ignored);
+    free(w.seen);
+    return w.peeked;
 }
 
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err)

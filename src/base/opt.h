@@ -98,6 +98,9 @@ int opt_env_file(const struct opt *opts, void *conf, const char *path,
  * Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL with a sentence.
  */
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
+/* The value that opt_args (opt_args_mixed if mixed) will read for one option with a value; NULL if it is not given.
+ * Reads and changes nothing else. */
+const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv);
 /* As opt_args, but operands and flags may mix: operands are moved to the end of argv, in order, up to "--". */
 int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 

@@ -73,24 +73,13 @@ static int read_config(const struct opt_cmd *help, void *conf, const char *path,
     return r < 0 ? r : opt_yaml(help->opts, conf, buf_str(&text), path, err);
 }
 
-/* --config may stand anywhere on the command line, yet must be read before the flags: look for it first. */
-static const char *config_path(int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
-            return argv[i + 1];
-        if (strncmp(argv[i], "--config=", 9) == 0)
-            return argv[i] + 9;
-    }
-    return getenv("MUSTER_CONFIG");
-}
-
 int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi, struct err *err)
 {
     opt_defaults(help->opts, conf);
     int r = 0;
     if (help->file) {
-        const char *named = config_path(argc, argv);
+        const char *named = opt_args_peek(help->opts, "config", !help->leads, argc, argv);
+        named = named ? named : getenv("MUSTER_CONFIG");
         r = read_config(help, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
     }
     if (!r)

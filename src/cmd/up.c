@@ -89,7 +89,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
         conf->no_agent |= strcmp(a, "--no-agent") == 0;
         conf->start_empty |= strcmp(a, "--start-empty") == 0;
-        conf->config |= strcmp(a, "-c") == 0 || strcmp(a, "--config") == 0 || strncmp(a, "--config=", 9) == 0;
+        conf->config |= strncmp(a, "-c", 2) == 0 || strcmp(a, "--config") == 0 || strncmp(a, "--config=", 9) == 0;
         const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
         if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
             if (i + 1 == argc)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "opt_table.h"
 
 /* Parse up to eight arguments; the conf is left for the caller to look at and to opt_fini. */
@@ -387,9 +388,45 @@ static void a_fixed_option_that_differs_is_found(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(a_conf_begins_with_its_defaults), cmocka_unit_test(a_flag_sets_its_value),
-      cmocka_unit_test(a_bad_flag_gets_one_clear_sentence), cmocka_unit_test(help_is_asked_for_not_printed),
-      cmocka_unit_test(a_list_flag_replaces_the_default_and_repeats),
+static void one_option_can_be_read_ahead_in_every_form(void **unused)
+{
+    static const struct {
+        const char *args[8];
+        const char *want;
+    } cases[] = {
+        {{"x", "--hub", "a"}, "a"},
+        {{"x", "--hub=a"}, "a"},
+        {{"x", "-H", "a"}, "a"},
+        {{"x", "-Ha"}, "a"},
+        {{"x", "-dHa"}, "a"},
+        {{"x", "-dH", "a"}, "a"},
+        {{"x", "operand", "-H", "a"}, "a"},
+        {{"x", "--", "-H", "a"}, NULL},
+        {{"x", "-H", "a", "--hub=b"}, "b"},
+        {{"x", "--token", "-H", "b"}, NULL},
+        {{"x", "-t", "--hub=a"}, NULL},
+        {{"x", "--no-such", "-H", "a"}, NULL},
+        {{"x", "-H"}, NULL},
+        {{"x"}, NULL},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int argc = (int)FIRST(ARRAY_LEN(cases[i].args), k, !cases[i].args[k]);
+        char *argv[8];
+        memcpy(argv, cases[i].args, sizeof(argv));
+        print_message("case %zu\n", i);
+        const char *got = opt_args_peek(table, "hub", true, argc, argv);
+        assert_true(str_same(got, cases[i].want));
+        assert_memory_equal(argv, cases[i].args, sizeof(argv));
+    }
+    char *leads[] = {"x", "-d", "program", "-H", "a"};
+    assert_null(opt_args_peek(table, "hub", false, 5, leads)); /* the other program's flag */
+    assert_null(opt_args_peek(table, "none", true, 5, leads));
+}
+
+TESTS(cmocka_unit_test(one_option_can_be_read_ahead_in_every_form), cmocka_unit_test(a_conf_begins_with_its_defaults),
+      cmocka_unit_test(a_flag_sets_its_value), cmocka_unit_test(a_bad_flag_gets_one_clear_sentence),
+      cmocka_unit_test(help_is_asked_for_not_printed), cmocka_unit_test(a_list_flag_replaces_the_default_and_repeats),
       cmocka_unit_test(mixed_operands_move_to_the_end_in_order),
       cmocka_unit_test(environment_fills_options_and_nothing_else), cmocka_unit_test(an_env_file_is_read_by_line),
       cmocka_unit_test(help_says_all_there_is_in_a_hundred_columns),

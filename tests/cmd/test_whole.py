@@ -257,6 +257,15 @@ class Whole(lib.Case):
         shown = self.run_ok(lib.MUSTER, "config", "show", "--name", "lab", "--rule-preset", "web-gpu-monitor", "--listen", "127.0.0.1:9999")
         self.assertIn("web-gpu-monitor", shown)
         self.run_ok(lib.MUSTER, "config", "check", "-", stdin=shown.encode())
+        path = self.path("own.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("read: token\n")
+        for flags in (("--config", path), ("--config=" + path,), ("-c", path), ("-c" + path,)):
+            self.assertIn("\nread: token\n", self.run_ok(lib.MUSTER, "config", "show", *flags))
+        for program in (("hub",), ("relay",), ("config", "show"), ("up", "--no-agent", "--data", self.path("none"))):
+            status, _, err = self.run_any(lib.MUSTER, *program, "-c", path + ".missing")
+            self.assertNotEqual(status, 0, program)
+            self.assertIn(path + ".missing", err)
         status, _, err = self.run_any(lib.MUSTER, "config", "check", "-", stdin=b"name: lab\nlisten_to: here\n")
         self.assertEqual(status, 1)
         self.assertRegex(err, r"standard input:2:\d+: .*listen_to")
