@@ -4,6 +4,12 @@
 #include "base/order.h"
 #include "http/address.h"
 
+static bool is_port(struct str s)
+{
+    uint64_t port;
+    return s.len <= 5 && str_uint(s, &port) && port <= 65535;
+}
+
 /* "host:port" -> host without brackets and port. False when it is not of that form. */
 static bool host_part(struct str h, struct str *ret)
 {
@@ -14,14 +20,14 @@ static bool host_part(struct str h, struct str *ret)
         if (!end)
             return false;
         size_t n = (size_t)(end - h.p) + 1;
-        if (n != h.len && h.p[n] != ':')
+        if (n != h.len && (h.p[n] != ':' || !is_port(str_drop(h, n + 1))))
             return false;
         *ret = str_n(h.p + 1, n - 2);
         return true;
     }
     const char *colon = memchr(h.p, ':', h.len);
     *ret = str_n(h.p, colon ? (size_t)(colon - h.p) : h.len);
-    return ret->len > 0 && (!colon || !memchr(colon + 1, ':', h.len - ret->len - 1));
+    return ret->len > 0 && (!colon || is_port(str_drop(h, ret->len + 1)));
 }
 
 bool host_allowed(struct str host_header, const char *const *names, size_t n)

@@ -64,48 +64,50 @@ static void agent_sum(struct api *a, int64_t now_ms, char out[65])
     blob_unref(sum);
 }
 
+static struct str agent_unit(void)
+{
+    /* cppcheck-suppress comparePointers ; one asset, two labels */
+    return str_n(asset_agent_unit, (uintptr_t)asset_agent_unit_end - (uintptr_t)asset_agent_unit);
+}
+
+/* Made for each request: its URL comes from the client's Host header and must never reach another client. */
 enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;
-    char url[OWN_URL_MAX], sum[65], curl[128] = "";
+    char url[OWN_URL_MAX], sum[65], unit_sum[65], curl[128] = "";
+    uint8_t hash[32];
     uname(&un);
     own_url(rq, url);
     agent_sum(a, rq->now_ms, sum);
+    sha256(agent_unit().p, agent_unit().len, hash);
+    hex_text(hash, sizeof(hash), unit_sum);
     rp->type = "text/plain; charset=utf-8";
-    uint64_t version =
-        fnv64(url, strlen(url)) ^ fnv64(sum, strlen(sum)) * 3 ^ (a->pin ? fnv64(a->pin, strlen(a->pin)) : 0) * 5;
-    rp->blob = cache_get(a->cache, STR("install"), version, rq->now_ms); /* of the newest URL: most ask by one name */
-    if (rp->blob)
-        return REPLY_NOW;
     if (a->pin)
         snprintf(curl, sizeof(curl), "-k --pinnedpubkey %s ", a->pin);
     const struct {
         const char *mark, *value;
-    } marks[] = {{"@URL@", url},
-                 {"@PIN@", a->pin ? a->pin : ""},
-                 {"@CURL@", curl},
-                 {"@ARCH@", sum[0] ? un.machine : ""},
-                 {"@SUM@", sum}};
-    struct buf out = BUF_INIT(256u << 10);
+    } marks[] = {{"@URL@", url},   {"@PIN@", a->pin ? a->pin : ""},
+                 {"@CURL@", curl}, {"@ARCH@", sum[0] ? un.machine : ""},
+                 {"@SUM@", sum},   {"@UNIT_SUM@", unit_sum}};
+    rp->body = BUF_INIT(256u << 10);
+    struct buf *out = &rp->body;
     /* cppcheck-suppress comparePointers ; one asset, two labels */
     struct str rest = str_n(asset_install, (uintptr_t)asset_install_end - (uintptr_t)asset_install);
     while (rest.len) {
         const char *at = memchr(rest.p, '@', rest.len);
         size_t n = at ? (size_t)(at - rest.p) : rest.len, used = n;
-        buf_add(&out, rest.p, n);
+        buf_add(out, rest.p, n);
         struct str here = str_n(rest.p + n, rest.len - n);
         size_t i = FIRST(ARRAY_LEN(marks), k, str_starts(here, marks[k].mark));
         if (here.len && i < ARRAY_LEN(marks)) {
-            buf_adds(&out, marks[i].value);
+            buf_adds(out, marks[i].value);
             used += strlen(marks[i].mark);
         } else if (here.len) {
-            buf_addc(&out, '@');
+            buf_addc(out, '@');
             used++;
         }
         rest = str_n(rest.p + used, rest.len - used);
     }
-    rp->blob = blob_new(&out);
-    cache_keep(a->cache, STR("install"), version, rq->now_ms, rp->blob);
     return REPLY_NOW;
 }
 
@@ -117,8 +119,7 @@ enum reply_how get_install_file(struct api *a, struct request *rq, struct reply 
     if (str_eq(name, "muster-agent.service")) {
         rp->type = "text/plain; charset=utf-8";
         rp->body = BUF_INIT(64u << 10);
-        /* cppcheck-suppress comparePointers ; one asset, two labels */
-        buf_add(&rp->body, asset_agent_unit, (uintptr_t)asset_agent_unit_end - (uintptr_t)asset_agent_unit);
+        buf_addstr(&rp->body, agent_unit());
         return REPLY_NOW;
     }
     if (!str_skip(&name, "muster-agent-"))

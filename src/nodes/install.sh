@@ -15,6 +15,7 @@ hub='@URL@'
 pin='@PIN@'
 arch='@ARCH@'
 sum='@SUM@'
+unit_sum='@UNIT_SUM@'
 
 say() { echo "muster: $*"; }
 die() { echo "muster: $*" >&2; exit 1; }
@@ -67,10 +68,16 @@ ask() { # path, file; the token, if any, stays out of the list of processes
     } | curl -fsS -K - -o "$2" "$hub$1"
 }
 
+check_sum() { # sum, file; removes a file that differs
+    command -v sha256sum >/dev/null 2>&1 || return 0
+    echo "$1  $2" | sha256sum -c - >/dev/null 2>&1 || { rm -f "$2"; die "'${2##*/}' is not the file that the hub announced; try again"; }
+}
+
 # A sandbox for root's service, in an account of its own; a user's service has that user's rights already.
 write_unit() {
     if [ -z "$scope" ]; then
         ask /install/muster-agent.service "$units/muster-agent.service" || die "cannot fetch the unit from $hub"
+        check_sum "$unit_sum" "$units/muster-agent.service"
         if id muster-agent >/dev/null 2>&1 || useradd --system --user-group --no-create-home --home-dir "$state" --shell /usr/sbin/nologin muster-agent; then
             for group in video render; do # GPU nodes that are not open to all
                 usermod -a -G "$group" muster-agent 2>/dev/null || true
@@ -116,9 +123,7 @@ install_agent() {
     first=''
     trap 'rm -f "$new" ${first:+"$first"}' EXIT
     ask "/install/muster-agent-$arch" "$new" || die "cannot fetch the agent from $hub"
-    if command -v sha256sum >/dev/null 2>&1; then
-        echo "$sum  $new" | sha256sum -c - >/dev/null 2>&1 || die "the agent arrived damaged; try again"
-    fi
+    check_sum "$sum" "$new"
     chmod 755 "$new"
     problem=$("$new" --version 2>&1) || die "the agent does not run here: $problem"
     stop_agent

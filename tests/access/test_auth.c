@@ -98,6 +98,10 @@ static void a_foreign_host_is_not_ours(void **unused)
                  {"localhost.evil.example", false},
                  {"", false},
                  {"[::1", false},
+                 {"[::1]:x", false},
+                 {"10.1.2.3:x", false},
+                 {"10.1.2.3:", false},
+                 {"10.1.2.3:65536", false},
                  {"a:b:c", false},
                  {"127.0.0.1.evil.example", false}};
     (void)unused;

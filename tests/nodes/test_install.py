@@ -5,6 +5,7 @@ As root it runs in a root folder that holds nothing but a shell, curl and the sm
 only the part for users runs.
 """
 import contextlib
+import hashlib
 import os
 import platform
 import pty
@@ -255,6 +256,17 @@ class Install(lib.Case):
         self.assertIn(f"arch='{platform.machine()}'".encode(), body)
         status, _, body = lib.ask(f"{self.hub.url}/install/muster-agent-{platform.machine()}")
         self.assertEqual((status, body[:4]), (200, b"\x7fELF"))
+
+    def test_one_client_s_host_never_reaches_another(self):
+        """The two addresses have the same FNV-1a hash: a cache keyed by that hash served the wrong script."""
+        true = "127.0.0.1:21200"
+        for host in (true, "other.localhost", "[2001:db8:1:4CCF:Ef54:E0B7:bDCb:4E7e]", true):
+            _, _, body = lib.ask(self.hub.url + "/install", headers={"Host": host})
+            self.assertIn(f"hub='http://{host}'".encode(), body)
+        for junk in ("10.66.6.6:oZAG0oJxw2xoXe4L0F20", "10.66.6.6:", "10.66.6.6:70000", "[::1]:x"):
+            self.assertEqual(lib.ask(self.hub.url + "/install", headers={"Host": junk})[0], 421, junk)
+        _, _, unit = lib.ask(self.hub.url + "/install/muster-agent.service")
+        self.assertIn(f"unit_sum='{hashlib.sha256(unit).hexdigest()}'".encode(), body)
 
     @unittest.skipUnless(ROOT, "needs root for a chroot")
     def test_an_agent_without_libcurl_says_what_to_install(self):
