@@ -13,11 +13,12 @@
 #include "cluster/member.h"
 #include "cluster/place.h"
 #include "hub/self.h"
+#include "hub/server.h"
 
 #define AWAY_SAID_MS 3000 /* a moment without the server is no news */
 #define OWN_NAMES                                                                                                      \
     "config,listen,data,start_empty,store,store_password_file,advertise,host_names,log_level,log_format,tls,tls_cert," \
-    "tls_key,max_connections,max_per_address"
+    "tls_key,hubs_ca_file,max_connections,max_per_address"
 
 #define SETTINGS cluster
 #include "base/opt_def.h"
@@ -128,13 +129,14 @@ static void own_url(const struct hub_cluster *c, char out[256])
 static void take_settings(void *self, UNUSED void *next)
 {
     struct hub_cluster *c = self;
-    char hash[24];
+    char hash[24], pin[64] = "";
 
     if (!c->m)
         return;
     conf_hash(&c->h->conf, hash);
     own_url(c, c->url);
-    member_tell(c->m, c->url, hash);
+    hub_own_pin(c->h, pin);
+    member_publish(c->m, c->url, hash, pin);
 }
 
 /* ---- joining ---- */
@@ -175,9 +177,18 @@ static size_t ask_there(void *arg, struct other_hub *ret, size_t max)
     for (size_t i = 0; i < st.n && n < max; i++)
         if (st.hubs[i].id != member_id(arg)) {
             ret[n].id = st.hubs[i].id;
-            mem_copy_str(ret[n++].url, sizeof(ret->url), st.hubs[i].url);
+            mem_copy_str(ret[n].url, sizeof(ret->url), st.hubs[i].url);
+            mem_copy_str(ret[n++].pin, sizeof(ret->pin), st.hubs[i].pin);
         }
     return n;
+}
+
+static bool ask_stores(void *arg)
+{
+    struct member_stat st;
+
+    member_stat(arg, &st);
+    return st.away_ms <= AWAY_SAID_MS && !st.full;
 }
 
 static void leave(void *arg)
@@ -208,6 +219,7 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
                                 .next_id = ask_id,
                                 .part = ask_part,
                                 .there = ask_there,
+                                .stores = ask_stores,
                                 .leave = leave,
                                 .arg = m};
     store->url = member_place(m);

@@ -67,8 +67,8 @@ struct member {
     int64_t there_ms; /* monotonic; since when it answers */
     bool full;        /* its disk */
     char why[480];
-    char url[256], conf[72];
-    bool told; /* these two are to be written */
+    struct hub_row own; /* id, url, conf, pin */
+    bool changed_own;   /* it must be written to the table */
     struct feed_item *items, **tail;
     uint64_t changes;
 
@@ -216,20 +216,17 @@ static int keep_parts(struct member *m, struct err *err)
     return MIN(r, 0);
 }
 
-static int tell_row(struct member *m, struct err *err)
+static int write_own_row(struct member *m, struct err *err)
 {
-    char url[sizeof(m->url)], conf[sizeof(m->conf)];
-
     pthread_mutex_lock(&m->lock);
-    bool told = m->told;
-    mem_copy_str(url, sizeof(url), m->url);
-    mem_copy_str(conf, sizeof(conf), m->conf);
-    m->told = false;
+    const struct hub_row row = m->own;
+    bool changed = m->changed_own;
+    m->changed_own = false;
     pthread_mutex_unlock(&m->lock);
-    int r = told ? hub_row_change(&m->s, m->id, url, conf, err) : 0;
+    int r = changed ? hub_row_change(&m->s, &row, err) : 0;
     if (r < 0) {
         LOCKED(&m->lock);
-        m->told = true;
+        m->changed_own = true;
     }
     return r;
 }
@@ -328,7 +325,7 @@ static int do_round(struct member *m, bool follows, struct err *err)
         m->room_ms = now_ms;
     }
     if (r >= 0)
-        r = tell_row(m, err);
+        r = write_own_row(m, err);
     if (r >= 0 && follows)
         r = follow(m, err);
     for (enum hub_ids of = 0; of < IDS_KINDS && r >= 0 && follows; of++)
@@ -414,8 +411,8 @@ int member_open(struct member **ret, const struct member_conf *conf, struct err 
     if (r == 0)
         r = join(m, conf, err);
     if (r >= 0) {
-        mem_copy_str(m->url, sizeof(m->url), conf->self.url);
-        mem_copy_str(m->conf, sizeof(m->conf), conf->self.conf);
+        m->own = conf->self;
+        m->own.id = m->id;
         r = thread_start(&m->thread, NULL, member_main, m);
         m->running = r == 0;
         if (r < 0)
@@ -521,12 +518,14 @@ int64_t member_next_id(struct member *m, enum hub_ids of)
     return id;
 }
 
-void member_tell(struct member *m, const char *url, const char *conf)
+void member_publish(struct member *m, const char *url, const char *conf, const char *pin)
 {
     LOCKED(&m->lock);
-    m->told |= strcmp(m->url, url) != 0 || strcmp(m->conf, conf) != 0;
-    mem_copy_str(m->url, sizeof(m->url), url);
-    mem_copy_str(m->conf, sizeof(m->conf), conf);
+    struct hub_row *own = &m->own;
+    m->changed_own |= strcmp(own->url, url) != 0 || strcmp(own->conf, conf) != 0 || strcmp(own->pin, pin) != 0;
+    mem_copy_str(own->url, sizeof(own->url), url);
+    mem_copy_str(own->conf, sizeof(own->conf), conf);
+    mem_copy_str(own->pin, sizeof(own->pin), pin);
     wake_ring(m->wake_fd);
 }
 

@@ -43,8 +43,8 @@ int64_t member_next_id(struct member *m, enum hub_ids of);  /* 0: there is none 
 typedef void member_changed_fn(void *arg, const struct other_record *r);
 int member_follow(struct member *m, struct event_base *loop, member_changed_fn *changed, void *arg, struct err *err);
 void member_unfollow(struct member *m);
-/* Its settings, or where it is reached, are others now. */
-void member_tell(struct member *m, const char *url, const char *conf);
+/* Writes this hub's address, the hash of its settings and the pin of its TLS key to the table of hubs. */
+void member_publish(struct member *m, const char *url, const char *conf, const char *pin);
 
 struct member_stat {
     struct hub_row hubs[MEMBER_HUBS_MAX]; /* those that are there, as last read */

@@ -23,6 +23,11 @@ bool hub_is_alone(const struct hub *h)
     return !h->others.leads;
 }
 
+bool hub_stores(const struct hub *h)
+{
+    return !h->others.stores || h->others.stores(h->others.arg);
+}
+
 size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max)
 {
     return h->others.there ? h->others.there(h->others.arg, ret, max) : 0;

@@ -23,6 +23,7 @@ enum hub_ids { IDS_BOOKING, IDS_NOTE, IDS_KINDS }; /* numbers that any hub gives
 struct other_hub { /* one that is there */
     int64_t id;
     char url[256]; /* where it is reached; "": it does not say */
+    char pin[64];  /* sha256//BASE64 of its TLS key; "" without TLS */
 };
 
 struct others {
@@ -30,12 +31,14 @@ struct others {
     int64_t (*part)(void *arg, unsigned part);
     int64_t (*next_id)(void *arg, enum hub_ids of);
     size_t (*there)(void *arg, struct other_hub *ret, size_t max);
-    void (*leave)(void *arg); /* when the store is closed */
+    bool (*stores)(void *arg); /* the server answers and has room */
+    void (*leave)(void *arg);  /* when the store is closed */
     void *arg;
 };
 
 bool hub_leads(const struct hub *h);
 bool hub_is_alone(const struct hub *h);
+bool hub_stores(const struct hub *h); /* the server of the shared store answers and has room; true for an own store */
 size_t hub_others(const struct hub *h, struct other_hub *ret, size_t max); /* that are there, without this one */
 /* The next number of such a record; own: of a hub that is alone. 0: there is none now, the server is away. */
 int64_t hub_next_id(struct hub *h, enum hub_ids of, int64_t own);

@@ -76,7 +76,7 @@ bool hub_ready(struct hub *h, char why[NOTICE_MAX])
     store_stat(h->store, &st);
     self_notice(h, notice);
     mem_copy_str(why, NOTICE_MAX, own(h)->stop_ms ? "stopping" : notice);
-    return !own(h)->stop_ms && !st.last_error;
+    return !own(h)->stop_ms && !st.last_error && hub_stores(h);
 }
 
 /* ---- HTTP's side ---- */

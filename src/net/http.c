@@ -97,6 +97,12 @@ size_t http_held_peak(const struct http *h)
 
 /* ---- finished transfers ---- */
 
+static bool is_untrusted(CURLcode code)
+{
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_PINNEDPUBKEYNOTMATCH ||
+           code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CACERT_BADFILE;
+}
+
 static void call_finish(struct http_call *c, CURLcode code)
 {
     struct http_result r = {.took_ms = clock_mono_ms() - c->begun_mono};
@@ -114,6 +120,7 @@ static void call_finish(struct http_call *c, CURLcode code)
         r.too_long = true;
         snprintf(r.error, sizeof(r.error), "the answer is longer than %zu bytes", c->answer.max);
     } else {
+        r.untrusted = is_untrusted(code);
         snprintf(r.error, sizeof(r.error), "%s", curl_lib_why(c->curl, code, c->error));
     }
     AUTO_BUF answer = c->answer; /* ours, and gone when it is done with: a large one is not kept for the next */

@@ -24,6 +24,7 @@ struct http_result {
     struct str head; /* not of http_post: the answer's header lines; at most HTTP_HEAD_MAX, the rest is passed over */
     char error[320];
     bool too_long;          /* the error: there was more than the request allows */
+    bool untrusted;         /* the error: TLS failed, or the server's certificate or its key is refused */
     int64_t retry_after_ms; /* 0: not said; of seconds as of a date, at most an hour */
     int64_t took_ms;
 };

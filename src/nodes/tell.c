@@ -22,6 +22,8 @@
 #define KEEP_BYTES     (4u << 20)
 #define TOKEN_NAME     "hub_token" /* the setting with the token that all of them use */
 
+enum { NO_ANSWER = 1, UNTRUSTED };
+
 struct listener { /* another hub */
     struct other_hub hub;
     struct http_call *call;
@@ -29,6 +31,8 @@ struct listener { /* another hub */
     int64_t again_ms; /* monotonic, as the others; after it failed */
     int64_t sent_ms;
     int64_t failed_ms; /* since when; 0: it answers */
+    int failure;       /* NO_ANSWER, UNTRUSTED or an HTTP status */
+    char why[100];     /* the reason of that failure */
     bool unwatched;    /* nobody looks at it, as it says */
     bool takes_all;    /* what is kept for it since the last round is everything */
 };
@@ -76,16 +80,36 @@ static void listener_free(struct listener *l)
     free(l);
 }
 
+/* Logs a failure when its kind changes: texts of one kind may differ in times. */
+static void note_failure(struct listener *l, const struct http_result *r)
+{
+    int failure = r->status ? r->status : r->untrusted ? UNTRUSTED : NO_ANSWER;
+    struct str body = r->body, line = STR("");
+
+    if (failure == l->failure)
+        return;
+    l->failure = failure;
+    str_line(&body, &line);
+    if (r->status)
+        snprintf(l->why, sizeof(l->why), "HTTP %d: %.*s", r->status, (int)MIN(line.len, 80u), line.p);
+    else if (strstr(r->error, "pinned")) /* libcurl's text for CURLE_SSL_PINNEDPUBKEYNOTMATCH */
+        snprintf(l->why, sizeof(l->why), "its public key is not the one that it published in the store");
+    else
+        snprintf(l->why, sizeof(l->why), "%.99s", r->error);
+    log_warn("cluster", "cannot forward samples to hub %s: %s", l->hub.url, l->why);
+}
+
 static void on_told(void *arg, const struct http_result *r)
 {
     struct listener *l = arg;
     bool failed = r->status != 200;
 
-    if (failed && !l->failed_ms)
-        log_warn("cluster", "hub %s is not told what nodes send here: %s%.*s", l->hub.url, r->error,
-                 r->status ? (int)MIN(r->body.len, 200u) : 0, r->status ? r->body.p : "");
-    else if (!failed && l->failed_ms)
-        log_info("cluster", "hub %s is told again what nodes send here", l->hub.url);
+    if (failed) {
+        note_failure(l, r);
+    } else if (l->failure) {
+        log_info("cluster", "forwarding samples to hub %s works again", l->hub.url);
+        l->failure = 0;
+    }
     l->unwatched = !failed && str_find(r->body, "\"watched\":false") >= 0;
     l->failed_ms = !failed ? 0 : l->failed_ms ? l->failed_ms : clock_mono_ms();
     l->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
@@ -121,27 +145,47 @@ static void listener_send(struct listener *l, const char *token)
 
 /* ---- all of them ---- */
 
+/* A hub has a new key after a reload: then the same listener gets another call. */
+static void listener_connect(struct telling *t, struct listener *l, const struct other_hub *hub)
+{
+    const struct nodes_settings *s = feature_settings(&t->h->conf, &nodes_feature);
+    AUTO_FREE char *url = mem_fmt("%s/api/v1/shared", hub->url);
+    const char *pin = hub->pin[0] && !s->hubs_ca_file ? hub->pin : NULL;
+    const struct http_conf conf = {.url = url, .ca_file = s->hubs_ca_file, .pin = pin, .proxy = "none"};
+
+    http_call_free(l->call);
+    l->call = http_call_new(t->http, &conf, on_told, l);
+    l->hub = *hub;
+}
+
 static struct listener *listener_new(struct telling *t, const struct other_hub *hub)
 {
-    AUTO_FREE char *url = mem_fmt("%s/api/v1/shared", hub->url);
-    struct listener *l = NEW(struct listener, .hub = *hub);
+    struct listener *l = NEW(struct listener);
 
-    l->call = http_call_new(t->http, &(struct http_conf){.url = url, .proxy = "none"}, on_told, l);
+    listener_connect(t, l, hub);
     return l;
 }
 
-/* Who is there now, under which address. */
+static const struct other_hub *find_hub(const struct other_hub *v, size_t n, const struct other_hub *hub)
+{
+    return FIND(v, n, x, x->id == hub->id && strcmp(x->url, hub->url) == 0);
+}
+
+/* Which hubs are there now, under which address and with which key. */
 static void look_around(struct telling *t)
 {
     struct other_hub now[OTHER_HUBS_MAX];
     size_t n = hub_others(t->h, now, OTHER_HUBS_MAX), kept = 0;
 
     for (size_t i = 0; i < t->n; i++) {
-        bool there = ANY(n, k, now[k].id == t->v[i]->hub.id && strcmp(now[k].url, t->v[i]->hub.url) == 0);
-        if (there)
-            t->v[kept++] = t->v[i];
+        struct listener *l = t->v[i];
+        const struct other_hub *hub = find_hub(now, n, &l->hub);
+        if (hub && strcmp(hub->pin, l->hub.pin) != 0)
+            listener_connect(t, l, hub);
+        if (hub)
+            t->v[kept++] = l;
         else
-            listener_free(t->v[i]);
+            listener_free(l);
     }
     t->n = kept;
     for (size_t i = 0; i < n && t->n < OTHER_HUBS_MAX; i++)
@@ -175,9 +219,14 @@ void telling_notice(const struct telling *t, char out[NOTICE_MAX])
 {
     for (size_t i = 0; t && i < t->n && !out[0]; i++) {
         const struct listener *l = t->v[i];
-        if (l->failed_ms && clock_mono_ms() - l->failed_ms > FAILED_SAID_MS)
+        if (!l->failed_ms || clock_mono_ms() - l->failed_ms <= FAILED_SAID_MS)
+            continue;
+        if (l->failure == NO_ANSWER)
             snprintf(out, NOTICE_MAX, "hub %.64s does not answer this hub: it does not show what nodes send here",
                      l->hub.url);
+        else
+            snprintf(out, NOTICE_MAX, "hub %.64s does not show what nodes send here: %s%s", l->hub.url,
+                     l->failure == UNTRUSTED ? "this hub refuses its certificate: " : "it answers ", l->why);
     }
 }
 

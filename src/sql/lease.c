@@ -14,12 +14,13 @@
 
 const struct db_kind lease_kind = {
     .magic = MAGIC,
-    .version = 1,
+    .version = 2,
     .schema = "CREATE TABLE lease(name TEXT PRIMARY KEY, holder INTEGER NOT NULL, epoch INTEGER NOT NULL,"
               " until TIMESTAMPTZ NOT NULL, UNIQUE(name, epoch));"
               "CREATE TABLE hub(id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,"
-              " conf TEXT NOT NULL, started TIMESTAMPTZ NOT NULL);"
+              " conf TEXT NOT NULL, started TIMESTAMPTZ NOT NULL, pin TEXT NOT NULL DEFAULT '');"
               "CREATE SEQUENCE booking_ids INCREMENT 16; CREATE SEQUENCE note_ids INCREMENT 64;",
+    .upgrades = (const char *const[]){"ALTER TABLE hub ADD COLUMN pin TEXT NOT NULL DEFAULT ''"},
 };
 
 enum {
@@ -68,24 +69,18 @@ static const char *const texts[COUNT] = {
         " true) FROM lease WHERE name LIKE 'part/%' AND ((?1::bigint >> substr(name, 6)::int) & 1) = 1 FOR KEY SHARE",
     [STOP_PART] = "SELECT 1, set_config('idle_in_transaction_session_timeout', '10s', true) FROM lease"
                   " WHERE name = ?1 FOR UPDATE",
-    [ADD_HUB] = "INSERT INTO hub(url, name, version, conf, started) VALUES(?1, ?2, ?3, ?4, clock_timestamp())"
-                " RETURNING id",
-    [CHANGE_HUB] = "UPDATE hub SET url = ?2, conf = ?3 WHERE id = ?1",
-    [HUBS] = "SELECT h.id, h.url, h.name, h.version, h.conf, " MS_OF(
-        "h.started") ", CASE WHEN isfinite(l.until) THEN " MS_OF("l.until") " ELSE 0 END,"
-                                                                            " coalesce((l.until >= "
-                                                                            "clock_timestamp())::int, 0),"
-                                                                            " coalesce((a.holder = h.id AND a.until >= "
-                                                                            "clock_timestamp())::int, 0), " MS_OF(
-                                                                                "clock_timestamp()") " FROM hub h LEFT "
-                                                                                                     "JOIN lease l ON "
-                                                                                                     "l.name "
-                                                                                                     "= " HUB_NAME
-                                                                                                     " LEFT JOIN lease "
-                                                                                                     "a ON a.name = "
-                                                                                                     "'" LEASE_LEADER
-                                                                                                     "'"
-                                                                                                     " ORDER BY h.id",
+    [ADD_HUB] = "INSERT INTO hub(url, name, version, conf, pin, started)"
+                " VALUES(?1, ?2, ?3, ?4, ?5, clock_timestamp()) RETURNING id",
+    [CHANGE_HUB] = "UPDATE hub SET url = ?2, conf = ?3, pin = ?4 WHERE id = ?1",
+    /* clang-format off */
+    /* to_jsonb: a reader (`muster store status`) may meet tables of version 1, which have no column pin. */
+    [HUBS] = "SELECT h.id, h.url, h.name, h.version, h.conf, " MS_OF("h.started") ","
+             " CASE WHEN isfinite(l.until) THEN " MS_OF("l.until") " ELSE 0 END,"
+             " coalesce((l.until >= clock_timestamp())::int, 0),"
+             " coalesce((a.holder = h.id AND a.until >= clock_timestamp())::int, 0), " MS_OF("clock_timestamp()") ","
+             " coalesce(to_jsonb(h)->>'pin', '') FROM hub h LEFT JOIN lease l ON l.name = " HUB_NAME
+             " LEFT JOIN lease a ON a.name = '" LEASE_LEADER "' ORDER BY h.id",
+    /* clang-format on */
     [DROP_HUBS] = "DELETE FROM hub h WHERE started < clock_timestamp() - ?1 * interval '1 ms' AND NOT EXISTS"
                   " (SELECT 1 FROM lease WHERE name = " HUB_NAME " AND NOT " GONE_FOR("?1") ")",
     [DROP_LEASES] = "DELETE FROM lease l WHERE name LIKE 'hub/%' AND " GONE_FOR(
@@ -253,15 +248,15 @@ const char *lease_of_hub(int64_t id, char out[LEASE_NAME_MAX])
 int hub_row_add(struct leases *s, const struct hub_row *row, int64_t *ret_id, struct err *err)
 {
     int r = db_one(DB_STMT(&s->st, ADD_HUB, DB_TEXT(row->url), DB_TEXT(row->name), DB_TEXT(row->version),
-                           DB_TEXT(row->conf)),
+                           DB_TEXT(row->conf), DB_TEXT(row->pin)),
                    ret_id, err);
 
     return r == 1 ? 0 : r < 0 ? r : err_set(err, -EIO, "the server gave this hub no number");
 }
 
-int hub_row_change(struct leases *s, int64_t id, const char *url, const char *conf, struct err *err)
+int hub_row_change(struct leases *s, const struct hub_row *row, struct err *err)
 {
-    int r = DB_RUN(&s->st, CHANGE_HUB, DB_INT(id), DB_TEXT(url), DB_TEXT(conf));
+    int r = DB_RUN(&s->st, CHANGE_HUB, DB_INT(row->id), DB_TEXT(row->url), DB_TEXT(row->conf), DB_TEXT(row->pin));
 
     return r < 0 ? db_fail(s->st.db, r, "write", err) : 0;
 }
@@ -280,6 +275,7 @@ static void read_hub(struct db_stmt *st, void *to)
     mem_copy_str(h->name, sizeof(h->name), db_text(st, 2));
     mem_copy_str(h->version, sizeof(h->version), db_text(st, 3));
     mem_copy_str(h->conf, sizeof(h->conf), db_text(st, 4));
+    mem_copy_str(h->pin, sizeof(h->pin), db_text(st, 10));
 }
 
 int hub_rows(struct leases *s, struct hub_row **ret, size_t *ret_n, struct err *err)

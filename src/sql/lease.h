@@ -60,13 +60,15 @@ const char *lease_of_part(unsigned part, char out[LEASE_NAME_MAX]); /* part/N */
 struct hub_row {
     int64_t id;
     char url[256], name[64], version[32], conf[72]; /* conf: a hash of its settings, as text */
+    char pin[64];                                   /* sha256//BASE64 of its TLS key; "" without TLS */
     int64_t started_ms, until_ms;                   /* by the server's clock; until 0: gone */
     int64_t now_ms;                                 /* the server's, when this was read */
     bool here, leads;
 };
 const char *lease_of_hub(int64_t id, char out[LEASE_NAME_MAX]); /* hub/ID */
 int hub_row_add(struct leases *s, const struct hub_row *row, int64_t *ret_id, struct err *err);
-int hub_row_change(struct leases *s, int64_t id, const char *url, const char *conf, struct err *err);
+/* Writes url, conf and pin of the row with this id. */
+int hub_row_change(struct leases *s, const struct hub_row *row, struct err *err);
 int hub_rows(struct leases *s, struct hub_row **ret, size_t *ret_n, struct err *err); /* by number; for free() */
 /* Rows of hubs that have been gone for so long, with their leases. How many, or -errno. */
 int64_t hub_rows_drop(struct leases *s, int64_t gone_ms, struct err *err);

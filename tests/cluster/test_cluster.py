@@ -480,13 +480,17 @@ class Try(lib.Case):
         for at in [url] + [m.group(1) for m in hubs]:
             self.assertSoon(lambda at=at: nodes(at), 6)
         os.kill(int(hubs[0].group(2)), signal.SIGKILL)
-        p.wait_line("hub 1 has ended")
+        again = p.wait_line(r"hub 1 has ended.* To start it again: (.+)").group(1).split()
         for _ in range(6):  # each is asked in turn
             self.assertSoon(lambda: nodes(url), 6)
 
         def leading():
             return sum(bool(re.search(rb"^muster_hub_leads 1$", lib.ask(m.group(1) + "/metrics")[2], re.M)) for m in hubs[1:])
         lib.wait_until("one of the others leads", lambda: leading() == 1)
+        first = self.start(*again)  # on the address it had
+        first.wait_line(re.escape(hubs[0].group(1)))
+        self.assertSoon(lambda: nodes(hubs[0].group(1)), 6)
+        self.assertEqual(first.stop(), 0, first.text)
         self.assertEqual(p.stop(), 0, p.text)
         with open(data + "/node.tokens", encoding="ascii") as f:  # they were answered, through haproxy
             self.assertEqual(len(f.readlines()), 6)

@@ -37,6 +37,35 @@ class Bouncer(test_cluster.Cluster):
         self.assertSoon(lambda: (self.bookings(a), self.bookings(b)), ([], []))
 
 
+class Ready(test_cluster.Cluster):
+    def page(self, url):
+        status, _, body = lib.ask(url + "/?width=200", headers={"User-Agent": "curl/8"})
+        return status, "PostgreSQL is away" in body.decode()
+
+    @front.bouncer_needed
+    @front.haproxy_needed
+    def test_haproxy_sends_requests_to_hubs_that_have_their_store_and_to_any_when_none_has(self):
+        self.pg = postgres.Postgres(self)
+        pool, direct = front.Bouncer(self, self.pg), self.pg.url
+        a = self.hub(0)
+        self.pg.url = pool.url
+        lib.wait_until("pgbouncer answers", lambda: self.run_any(lib.MUSTER, "store", "init", pool.url, "--password-file", self.pg.password)[0] == 0)
+        b = self.hub(1)
+        self.pg.url = direct
+        for ends_tls in (False, True):
+            proxy = front.Haproxy(self, [a, b], ends_tls)
+            lib.wait_until("haproxy knows both", lambda: proxy.up("hubs") == proxy.up("running") == {"hub1", "hub2"})
+            self.assertEqual({self.page(proxy.url) for _ in range(10)}, {(200, False)})
+        pool.end()  # b alone loses its store
+        lib.wait_until("b says so", lambda: self.page(b.url) == (200, True) and lib.ask(b.url + "/readyz")[0] == 503)
+        lib.wait_until("haproxy knows it", lambda: proxy.up("hubs") == {"hub1"})
+        self.assertEqual(proxy.up("running"), {"hub1", "hub2"})
+        self.assertEqual({self.page(proxy.url) for _ in range(20)}, {(200, False)})
+        self.pg.stop(signal.SIGQUIT)
+        lib.wait_until("none is ready", lambda: proxy.up("hubs") == set())
+        self.assertSoon(lambda: {self.page(proxy.url) for _ in range(4)}, {(200, True)})
+
+
 @front.patroni_needed
 class Patroni(test_cluster.Cluster):
     def send(self, h, node, token, *frames):

@@ -1,9 +1,12 @@
 """pgbouncer, haproxy, and PostgreSQL under patroni, as the files in packaging/cluster have them: only names of machines, ports, folders and passwords are others. Without the packages the tests that need them are skipped."""
+import contextlib
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -89,12 +92,37 @@ class Bouncer(Folder):
 
 
 class Haproxy(Folder):
-    def __init__(self, case, hubs):
+    """Hubs that the test does not have are left out. ends_tls: the line that ends TLS is in force."""
+
+    def __init__(self, case, hubs, ends_tls=False):
         super().__init__(case, "haproxy")
         port = lib.free_port()
         words = {"bind :8765": f"bind 127.0.0.1:{port}", **{f"hub{i + 1}:8765": h.url.split("//")[1] for i, h in enumerate(hubs)}}
-        self.url = f"http://127.0.0.1:{port}"
-        self.start("haproxy", "-db", "-f", self.put("cfg", example("haproxy.cfg", words)))
+        self.url = f"http{'s' * ends_tls}://127.0.0.1:{port}"
+        if ends_tls:
+            pem = self.put("pem", "")
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", pem, "-out", self.dir + "/cert", "-subj", "/CN=gpus"], check=True, stderr=subprocess.DEVNULL)
+            with open(self.dir + "/cert", "rb") as f, open(pem, "ab") as to:
+                to.write(f.read())
+            self.give(pem)
+            del words["bind :8765"]
+            words["# bind :443 ssl crt /etc/haproxy/muster.pem"] = f"bind 127.0.0.1:{port} ssl crt {pem}"
+            words["    bind :8765\n"] = ""
+        cfg = example("haproxy.cfg", words).replace("\nfrontend", f"\nlisten counters\n    bind unix@{self.dir}/stats\n    stats enable\n    stats uri /\n\nfrontend")
+        cfg = "".join(line for line in cfg.splitlines(True) if not re.search(r"hub\d:8765", line))
+        self.start("haproxy", "-db", "-f", self.put("cfg", cfg))
+
+    def up(self, backend):
+        """The servers that haproxy sends requests to."""
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as s:
+            try:
+                s.connect(self.dir + "/stats")
+            except OSError:
+                return None
+            s.sendall(b"GET /;csv HTTP/1.0\r\n\r\n")
+            rows = b"".join(iter(lambda: s.recv(65536), b"")).decode().splitlines()
+        fields = [row.split(",") for row in rows]
+        return {f[1] for f in fields if f[0] == backend and f[1].startswith("hub") and f[17].startswith("UP")}
 
 
 class Etcd(Folder):

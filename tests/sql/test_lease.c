@@ -347,6 +347,46 @@ static int64_t add_hub(struct hub_of_test *h, const char *name)
     return id;
 }
 
+/* The tables of version 1 had no column for pins. A reader of them gets none; opened for writing they have it. */
+static void tables_of_version_1_get_pins(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    AUTO_FREE struct hub_row *before = NULL, *after = NULL;
+    struct hub_of_test old, now;
+    struct leases reader;
+    struct db *db;
+    int64_t version = 0;
+    size_t n = 0;
+    (void)unused;
+
+    join(&old, url, 0);
+    add_hub(&old, "one");
+    assert_int_equal(db_exec(old.db, "ALTER TABLE hub DROP COLUMN pin; UPDATE muster_version SET version = 1"), 0);
+    leave(&old);
+    assert_int_equal(db_open(&db, url, &lease_kind, DB_READ, NULL), 0);
+    leases_init(&reader, db);
+    assert_int_equal(hub_rows(&reader, &before, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(before[0].pin, "");
+    leases_fini(&reader);
+    db_close(db);
+
+    join(&now, url, 0);
+    assert_int_equal(db_int(now.db, "SELECT version FROM muster_version", &version), 0);
+    assert_int_equal(version, lease_kind.version);
+    const struct hub_row change = {.id = before[0].id, .url = "http://x:1", .conf = "c", .pin = "sha256//k="};
+    assert_int_equal(hub_row_change(&now.s, &change, NULL), 0);
+    assert_int_equal(hub_rows(&now.s, &after, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(after[0].name, "one");
+    assert_string_equal(after[0].pin, "sha256//k=");
+    /* A hub of version 1 still adds and changes its row. */
+    assert_int_equal(db_exec(now.db, "INSERT INTO hub(url, name, version, conf, started) VALUES('', 'old', '1', 'c',"
+                                     " clock_timestamp()); UPDATE hub SET url = 'u', conf = 'd' WHERE name = 'old'"),
+                     0);
+    leave(&now);
+}
+
 static void hubs_are_listed_while_they_are_there(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -363,7 +403,8 @@ static void hubs_are_listed_while_they_are_there(void **unused)
     lease_init(&leader, LEASE_LEADER, second, MS);
     assert_int_equal(lease_take(&b.s, &leader, NULL), 1);
     assert_int_equal(lease_give_up(&a.s, &a.l, NULL), 0);
-    assert_int_equal(hub_row_change(&b.s, second, "http://y:2", "d", NULL), 0);
+    const struct hub_row change = {.id = second, .url = "http://y:2", .conf = "d", .pin = "sha256//k="};
+    assert_int_equal(hub_row_change(&b.s, &change, NULL), 0);
     assert_int_equal(hub_rows(&a.s, &rows, &n, NULL), 0);
     assert_int_equal(n, 2);
     assert_string_equal(rows[0].name, "one");
@@ -372,6 +413,8 @@ static void hubs_are_listed_while_they_are_there(void **unused)
     assert_int_equal(rows[0].until_ms, 0);
     assert_string_equal(rows[1].url, "http://y:2");
     assert_string_equal(rows[1].conf, "d");
+    assert_string_equal(rows[0].pin, "");
+    assert_string_equal(rows[1].pin, "sha256//k=");
     assert_true(rows[1].here);
     assert_true(rows[1].leads);
     assert_true(rows[1].until_ms > rows[1].now_ms && rows[1].until_ms <= rows[1].now_ms + MS);
@@ -397,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_stale_epoch_writes_nothing),
         cmocka_unit_test(parts_are_kept_at_once_and_a_stale_epoch_of_one_is_seen),
         cmocka_unit_test(hubs_are_listed_while_they_are_there),
+        cmocka_unit_test(tables_of_version_1_get_pins),
     };
 
     cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY"));
