@@ -60,7 +60,7 @@ static void add_option(struct buf *out, const char *url, const char *name, const
 {
     AUTO_FREE char *key = mem_fmt("%s=", name);
 
-    if (!strstr(url, key))
+    if (!out->err && !strstr(url, key))
         buf_addf(out, "%c%s%s", strchr(out->p, '?') ? '&' : '?', key, value);
 }
 

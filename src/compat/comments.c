@@ -176,10 +176,11 @@ void comments_clean(struct str s, char *out, size_t size)
     size_t n = 0, lead = 0;
 
     for (s = str_trim(s); s.len;) {
-        uint32_t c;
+        uint32_t c = 0;
         size_t bytes = MAX(str_utf8(s, &c), 1u);
-        bool letter = bytes > 1 || (s.p[0] && (strchr("-_.,+/#&", s.p[0]) || (s.p[0] >= '0' && s.p[0] <= '9') ||
-                                               ((s.p[0] | 32) >= 'a' && (s.p[0] | 32) <= 'z')));
+        bool letter = c >= 0xa0 || /* U+0080 to U+009F are control characters */
+                      (s.p[0] && (strchr("-_.,+/#&", s.p[0]) || (s.p[0] >= '0' && s.p[0] <= '9') ||
+                                  ((s.p[0] | 32) >= 'a' && (s.p[0] | 32) <= 'z')));
         if (n + bytes >= size)
             break;
         if (letter)

@@ -158,6 +158,8 @@ static bool get_times(struct rd *r, size_t n, struct parts *p)
     for (size_t i = 0; i < n && !r->bad; i++) {
         uint64_t age = i + 1 < n ? rd_varint(r) : 0;
         r->bad |= age >= (uint64_t)before || age >= (uint64_t)MAX(last_ms, 1);
+        if (r->bad)
+            return false;
         before = (int64_t)age;
         p->at_ms[i] = last_ms - before;
         p->bits[i] = 1ull << i;

@@ -123,7 +123,7 @@ static bool read_total(struct str line, int64_t numbers, struct totals *t)
     while (left > 0) /* of a newer hub */
         if (!read_pair(&line, &left, &before, &told))
             return false;
-    if (line.len < 2 || line.len > TOTAL_NAME || line.p[0] != ' ')
+    if (line.len < 2 || line.len > TOTAL_NAME || line.p[0] != ' ' || memchr(line.p, 0, line.len))
         return false;
     memcpy(name, line.p + 1, line.len - 1);
     name[line.len - 1] = 0;
